@@ -1,8 +1,8 @@
-//! Which allocator a server has, what it was told, and how that is known.
+//! Which allocator a server has, its settings, and the evidence.
 //!
-//! A server is asked by running it for its version with the variables that make jemalloc and mimalloc speak; its bytes,
-//! its libraries and the wrappers around it are looked at beside that. Nothing here knows of a session: a server is never
-//! started with its own arguments.
+//! A server is run for its version with the variables that make jemalloc and mimalloc print themselves. Its bytes,
+//! libraries and wrappers are examined too. This room knows no session: it never starts a server with its own
+//! arguments.
 
 mod decay;
 mod detect;

@@ -1,4 +1,4 @@
-//! Runs of one scenario: its plan block by block, each run prepared, played and recorded, and what was played before.
+//! The runs of one scenario: planned in blocks, prepared, played and recorded.
 
 pub mod before;
 mod blocks;
@@ -14,7 +14,7 @@ mod scratch;
 pub mod single;
 mod traced;
 
-pub use blocks::{Campaign, Outcomes, Sweeping, called_off, decided, of_runs};
+pub use blocks::{Campaign, Outcomes, Sweeping, called_off, decided, planned_runs};
 pub use read::{STDIN, open, played, summary};
 pub use scratch::Scratch;
 pub use traced::tracer;

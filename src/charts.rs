@@ -1,5 +1,4 @@
-//! Pictures as data: what is drawn, on which axes. [`figure`] makes SVG of it and [`rows`] characters; what is drawn and why
-//! is known to neither.
+//! Charts as data, independent of their content: [`figure`] renders SVG and [`rows`] characters.
 
 pub mod axis;
 pub mod figure;
@@ -13,43 +12,41 @@ use axis::Axis;
 /// A plot of series over one horizontal axis.
 pub struct Chart {
     pub title: String,
-    /// What values are in, beside the title.
+    /// Unit of the values, shown beside the title.
     pub unit: &'static str,
     pub across: Axis,
     pub up: Up,
     pub series: Vec<Series>,
 }
 
-/// What heights are.
 pub enum Up {
-    /// Values of one axis, on a drawing of this width and height.
+    /// Values of an axis, on a drawing of this width and height.
     Axis(Axis, (f64, f64)),
-    /// Units of the drawing over the ground of a row of this height, which each series has with its label.
+    /// Drawing units above a row's base line. Each series has a labelled row of this height.
     Rows(f64),
 }
 
-/// What is drawn in one colour.
+/// Everything in one colour.
 pub struct Series {
     pub label: String,
-    /// The classes that are its colour and its dash.
+    /// CSS classes for colour and dash.
     pub class: String,
-    /// What it shows, for who sees no picture.
+    /// The content in words, for screen readers.
     pub words: String,
     pub marks: Vec<Mark>,
 }
 
-/// Something that is drawn, with its class in the style.
+/// A drawn element, with its CSS class.
 pub enum Mark {
-    /// Straight from point to point.
     Line(&'static str, Vec<(f64, f64)>),
-    /// From a corner to the opposite one.
+    /// A rectangle between opposite corners.
     Band(&'static str, (f64, f64), (f64, f64)),
-    /// Between two points; an arrow says that it goes on beyond an axis. Its words are shown to who points at it.
+    /// A line between two points, with an arrow where it leaves an axis, and a tooltip.
     Stroke(&'static str, [(f64, f64); 2], String),
-    /// A circle of this radius, or a square.
+    /// A circle or a square, with a tooltip.
     Dot(&'static str, (f64, f64), Shape, String),
-    /// A number beside a point, clear of all others.
-    Name((f64, f64), String),
+    /// A name beside a point, placed without overlaps, and a shorter one for lack of room.
+    Name((f64, f64), [String; 2]),
 }
 
 #[derive(Clone, Copy)]
@@ -58,7 +55,7 @@ pub enum Shape {
     Square(f64),
 }
 
-/// Short enough for a file: a tenth of a unit is not seen.
+/// Rounds to a tenth of a unit, which is invisible and keeps files small.
 pub fn tenth(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }

@@ -1,4 +1,4 @@
-//! The command line: exactly what can be typed, before it means anything.
+//! The syntax of the command line.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -31,7 +31,6 @@ pub use tune::{Choosing, Telling, Tune};
 #[derive(Debug, Parser)]
 #[command(name = "lsp-soak", version, max_term_width = 100, after_long_help = EXAMPLES)]
 pub struct Cli {
-    /// What to do.
     #[command(subcommand)]
     pub command: Command,
     /// When to use colours; `auto` follows NO_COLOR, CLICOLOR_FORCE and the terminal
@@ -47,7 +46,6 @@ pub struct Cli {
     pub color: Color,
 }
 
-/// When there are colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {
     /// On a terminal
@@ -76,13 +74,12 @@ Exit codes:
   4 the server failed the scenario, or did less work than the baseline
   130 interrupted";
 
-/// What `--trace-syscalls` adds.
+/// The long help of `--trace-syscalls`.
 const TRACE: &str = "\
 Count memory system calls by phase in one more run of each server (Linux, with strace): how often it called madvise, mmap, \
 munmap, mremap and brk, and for how many bytes. This run comes after the others, outside their time budget. Tracing slows \
 the server down, so memory and latency of this run are not used";
 
-/// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Play a scenario on servers and report their memory
@@ -116,12 +113,12 @@ pub enum Command {
     Schema(Schema),
 }
 
-/// Options that stand beside `--resume`: they change nothing but the output.
+/// Options allowed with `--resume`: they change the output only.
 const OUTPUT: [&str; 8] = [
     "details", "export_csv", "export_html", "export_json", "export_markdown", "format", "quiet", "verbose",
 ];
 
-/// What is printed where nothing is typed.
+/// The text that lsp-soak prints without arguments.
 pub const FIRST: &str = "\
 lsp-soak measures how much memory a language server uses in a scripted editing session.
 
@@ -132,19 +129,19 @@ lsp-soak measures how much memory a language server uses in a scripted editing s
 
 All commands and examples: lsp-soak --help";
 
-/// The command line. Beside `--resume` there is nothing that would change what is played.
+/// Parses the command line. `--resume` conflicts with all options that change the session.
 pub fn parse() -> Result<Cli, clap::Error> {
     parsed(command(), std::env::args_os().collect())
 }
 
-/// A command line that was typed before, with more words, of which the last ones count.
-pub fn again(words: Vec<OsString>) -> Result<Cli, clap::Error> {
+/// Parses an earlier command line with additional words, whose options override earlier ones.
+pub fn parse_extended(words: Vec<OsString>) -> Result<Cli, clap::Error> {
     let commands = ["run", "calibrate", "gate", "tune"];
     let last = |cli: clap::Command, name| cli.mut_subcommand(name, |command| command.args_override_self(true));
     parsed(commands.into_iter().fold(command(), last), words)
 }
 
-/// The subcommand of a command line, which options of the program may stand before.
+/// The subcommand of a command line, also after global options.
 pub fn subcommand(words: &[OsString]) -> Option<String> {
     let matches = command().try_get_matches_from(words).ok()?;
     matches.subcommand_name().map(str::to_owned)
@@ -170,7 +167,7 @@ fn command() -> clap::Command {
         .fold(Cli::command(), |cli, name| cli.mut_subcommand(name, alone))
 }
 
-/// The error with the subcommand that was probably meant, by the same measure as every other word that is mistyped.
+/// Adds the most similar subcommand to an error about an unknown one.
 pub fn meant(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand).cloned() else {
         return error;
@@ -203,22 +200,17 @@ pub struct Run {
     /// Resume an interrupted run; no other option is needed
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub resume: Option<PathBuf>,
-    /// Which servers.
     #[command(flatten)]
     pub servers: ServerOptions,
-    /// What of the scenario is set aside.
     #[command(flatten)]
     pub scenario: ScenarioOptions,
-    /// How often.
     #[command(flatten)]
     pub repeating: Repeating,
-    /// How it is recorded.
     #[command(flatten)]
     pub recording: Recording,
     /// Count memory system calls by phase in one more run of each server (Linux, with strace)
     #[arg(long, help_heading = "Measuring", long_help = TRACE)]
     pub trace_syscalls: bool,
-    /// How much is said.
     #[command(flatten)]
     pub output: Output,
 }
@@ -249,7 +241,6 @@ pub struct Calibrate {
         help_heading = "Servers"
     )]
     pub servers: Vec<String>,
-    /// What every server is told.
     #[command(flatten)]
     pub extra: ServerExtras,
     /// Counted runs of each server, at least 6
@@ -261,13 +252,10 @@ pub struct Calibrate {
         help_heading = "Runs"
     )]
     pub runs: u32,
-    /// What of the scenario is set aside.
     #[command(flatten)]
     pub options: ScenarioOptions,
-    /// How it is recorded.
     #[command(flatten)]
     pub recording: Recording,
-    /// How much is said.
     #[command(flatten)]
     pub voice: Voice,
 }
@@ -283,7 +271,6 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_long_help = REPORT)]
 pub struct Report {
-    /// What is shown of which records.
     #[command(flatten)]
     pub records: Records,
     /// Print every run by itself instead of the comparison
@@ -308,7 +295,6 @@ pub struct Records {
     /// Format to print
     #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_RECORDS), default_value = "terminal")]
     pub format: Format,
-    /// Where else it goes.
     #[command(flatten)]
     pub exports: Exports,
     /// Also write every sample to a CSV file; `-` is standard output
@@ -340,13 +326,10 @@ pub struct Check {
         hide_possible_values = true
     )]
     pub servers: Vec<String>,
-    /// What every server is told.
     #[command(flatten)]
     pub extra: ServerExtras,
-    /// What of the scenario is set aside.
     #[command(flatten)]
     pub scenario: ScenarioOptions,
-    /// How often it would be run.
     #[command(flatten)]
     pub repeating: Repeating,
 }
@@ -373,7 +356,7 @@ pub struct Servers {
 mod tests {
     use super::*;
 
-    /// What `-h` or `--help` of a command prints in a terminal of 100 columns.
+    /// The output of `-h` or `--help` in a terminal of 100 columns.
     fn help(command: &str, long: bool) -> String {
         let mut cli = <Cli as clap::CommandFactory>::command().term_width(100);
         cli.build();
@@ -423,7 +406,7 @@ mod tests {
         }
     }
 
-    /// What clap breaks at the edge of a terminal cannot be copied.
+    /// A line that clap wraps cannot be copied.
     #[test]
     fn examples_fit_a_terminal_of_eighty_columns_and_break_where_a_shell_reads_on() {
         let all = commands().into_iter().map(|command| help(&command, true));

@@ -37,7 +37,7 @@ use crate::{config, host};
 /// Exit code for bad input and for a failure of lsp-soak itself.
 pub const FAILURE: u8 = 2;
 
-/// What is said when stdout takes no more. A reader that left is no error, see [`is_broken_pipe`].
+/// The message when stdout accepts no more. A closed pipe is no error, see [`is_broken_pipe`].
 const UNPRINTED: &str =
     "cannot print to stdout; make room there, what was recorded prints again with `lsp-soak report`";
 
@@ -49,7 +49,7 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
         Color::Never => anstream::ColorChoice::Never,
     };
     color.write_global();
-    // Programs that are asked what they are would outlive a ctrl-c that nobody listens for.
+    // Without a listener, probed programs would outlive a ctrl-c.
     let listen = || Interrupt::listen(ended_early).context("cannot listen for ctrl-c");
     let heeding = |command: &dyn Fn(&Interrupt) -> anyhow::Result<u8>| {
         let interrupt = listen()?;
@@ -72,7 +72,7 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
     }
 }
 
-/// The end of a command, whatever else came of it, where a person asked to stop.
+/// The end of an interrupted command, whatever its result.
 fn unless_interrupted(result: anyhow::Result<u8>, interrupt: &Interrupt) -> anyhow::Result<u8> {
     if !interrupt.is_pressed(1) {
         return result;
@@ -85,7 +85,7 @@ fn unless_interrupted(result: anyhow::Result<u8>, interrupt: &Interrupt) -> anyh
     Ok(Exit::Interrupted.code())
 }
 
-/// Ends at a ctrl-c that comes before any run, with all that is asked by then.
+/// Ends at a ctrl-c before the first run, with every program that is being probed.
 fn ended_early() -> ! {
     host::hang_up();
     say(&crate::campaign::called_off(""));
@@ -120,7 +120,7 @@ fn words(error: &anyhow::Error) -> String {
     text
 }
 
-/// How much is said while runs go on.
+/// How much is printed while runs go on.
 fn talk(voice: Voice) -> Talk {
     match (voice.quiet, voice.verbose) {
         (true, _) => Talk::Quiet,
@@ -172,7 +172,7 @@ fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<
     result
 }
 
-/// Prints to stdout as it is; colour goes away where it is not wanted.
+/// Prints to stdout; colour is stripped where it is not wanted.
 fn print(text: &str) -> anyhow::Result<()> {
     use io::Write;
     let mut out = anstream::stdout().lock();

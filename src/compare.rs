@@ -66,7 +66,7 @@ pub struct Comparison {
     pub result: Option<Place>,
     /// Every figure that at least one run has, in the order of the scenario.
     pub rows: Vec<Row>,
-    /// What came back while they were left alone, in the order of the scenario.
+    /// Idle windows, in the order of the scenario.
     #[serde(rename = "decay")]
     pub decays: Vec<Decay>,
     /// Circumstances that are not the same in all runs.
@@ -74,7 +74,7 @@ pub struct Comparison {
     /// What about the machines makes figures less sure.
     #[serde(skip)]
     pub strains: Vec<Strained>,
-    /// Whether any phase of a run that counts was played more than once: its last round stands for it.
+    /// Whether a counted run played any phase more than once; the last round is used.
     #[serde(skip)]
     pub repeats: bool,
     /// Whether what runs showed decided how many there are: an interval of 95 % is then not exactly that.
@@ -88,7 +88,7 @@ pub struct Side {
     pub label: String,
     /// Its version, where all runs agree on one.
     pub version: Option<String>,
-    /// What was preloaded into it, where that is the same in all runs.
+    /// The preloaded library, if all runs agree.
     pub preload: Option<PreloadFacts>,
     /// Names of the records that count, in the order of the runs.
     pub runs: Vec<String>,
@@ -97,7 +97,7 @@ pub struct Side {
     pub left: Vec<Excluded>,
     /// Work that it did not do as the baseline did. Empty for the baseline.
     pub work: Vec<Inequality>,
-    /// The allocators that were told to purge; none as shipped. Where these are not the baseline's, nothing is compared.
+    /// Allocators that were purged; none as shipped. Sides that differ here are not compared.
     #[serde(skip)]
     pub purged: Vec<String>,
     /// What huge pages do to its difference from the baseline, where that is more than a little.
@@ -110,17 +110,17 @@ pub struct Side {
     pub doubts: Vec<String>,
     /// Whether it grows with what the scenario repeats.
     pub growth: Vec<Grown>,
-    /// In which windows it gave memory back.
+    /// Memory released in each window.
     #[serde(skip)]
     pub gave: Vec<Given>,
     /// Memory that it was made to release by steps of the scenario.
     pub forced: Vec<Forced>,
     /// Memory that it was made to release before the checkpoint of each phase.
     pub forced_before_checkpoints: Vec<Forced>,
-    /// What it accounts for by its own words.
+    /// Memory that its self-reports account for.
     #[serde(rename = "self_reports")]
     pub accounted: Vec<Accounted>,
-    /// What light traffic by itself adds to its private memory, in bytes a minute; `None` without a control window.
+    /// Private memory added by light traffic alone, in bytes a minute; `None` without a control window.
     #[serde(rename = "traffic_cost")]
     pub traffic: Option<MedianInterval>,
     /// Its memory calls, where a run of it was traced; of several the first.
@@ -168,7 +168,7 @@ pub struct Ratio {
     /// Runs of the baseline and of the server that it is of: those of machines that have two of both.
     #[serde(skip)]
     pub runs: (usize, usize),
-    /// The ratio on each machine, by what tells it from others. Over several, `ratio` is their geometric mean.
+    /// The ratio on each machine. Over several, `ratio` is their geometric mean.
     pub machines: BTreeMap<String, f64>,
 }
 
@@ -180,7 +180,7 @@ impl Ratio {
 }
 
 impl Side {
-    /// Whether both were told to purge in the same way, or neither was.
+    /// Whether both were purged in the same way, or neither was.
     pub fn is_purged_as(&self, baseline: &Side) -> bool {
         alike(&self.purged, &baseline.purged)
     }

@@ -1,6 +1,6 @@
-//! What the user wrote — scenarios, servers, overrides — as values that cannot be invalid, or every mistake at once.
+//! User input (scenarios, servers, overrides) as values that are valid by construction, or a report of every mistake.
 //!
-//! Everything here is a function of texts, but for the few modules that find and read what a scenario names.
+//! Everything here is a function of texts, except the few modules that find and read the files of a scenario.
 
 #![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 

@@ -1,5 +1,5 @@
-//! What a result says, in the order in which it is read. A document knows no format, and a format knows no result:
-//! [`terminal`], [`markdown`] and [`page`] turn any document into text.
+//! A report as sections and blocks in reading order, independent of the output format: [`terminal`], [`markdown`] and
+//! [`page`] render any document.
 
 mod ascii;
 pub mod markdown;
@@ -18,49 +18,44 @@ pub use crate::text::{Sentence, Weight};
 pub use matrix::{Difference, HOLE, LEAST, MOST, Matrix, MatrixCell, MatrixRow};
 pub use terminal::Look;
 
-/// Everything that one result says.
 pub struct Document {
     pub title: String,
-    /// Where it is from, in small print.
+    /// Source of the result, in small print.
     pub origin: String,
-    /// The answer in one sentence, of results that decide something.
+    /// The answer in one sentence, for results that decide something.
     pub headline: Option<Sentence>,
-    /// What is most often all that is read.
+    /// The sentences that most readers stop after.
     pub verdict: Vec<Sentence>,
     pub sections: Vec<Section>,
 }
 
-/// Blocks under one heading.
 pub struct Section {
-    /// Its place on the page, one word.
+    /// Its id on the page, one word.
     pub anchor: String,
     pub title: String,
     /// Units and the like, beside the title.
     pub note: String,
-    /// Of its tables and pictures; sentences have their own.
+    /// Weight of its tables and pictures; sentences have their own.
     pub weight: Weight,
     pub blocks: Vec<Block>,
 }
 
 pub enum Block {
     Sentence(Sentence),
-    /// Names and what they say.
     Facts {
         caption: String,
         facts: Vec<(String, String)>,
     },
     Table {
-        /// `None` where the section's title says it all.
+        /// `None` where the section's title is enough.
         caption: Option<String>,
         columns: Vec<Column>,
     },
     Matrix(Matrix),
     Timeline(Timeline),
-    /// Plots, in the formats that have room for them; elsewhere tables have their numbers.
+    /// Plots, drawn on the page only. Elsewhere tables show the same numbers.
     Charts {
-        /// What their signs mean.
         legend: &'static str,
-        /// How they are laid out.
         class: &'static str,
         charts: Vec<Chart>,
     },
@@ -69,7 +64,7 @@ pub enum Block {
         title: Option<String>,
         text: String,
     },
-    /// What is read by who opens it.
+    /// Collapsed until the reader opens it.
     Folded(Section),
 }
 
@@ -101,7 +96,7 @@ impl Section {
         self
     }
 
-    /// The section, if there is anything in it.
+    /// The section, or `None` without blocks.
     pub fn filled(self) -> Option<Section> {
         (!self.blocks.is_empty()).then_some(self)
     }
@@ -112,6 +107,14 @@ impl Section {
             "" => self.title.clone(),
             note => format!("{}, {note}", self.title),
         }
+    }
+}
+
+impl Document {
+    fn titles(&self, is_of: fn(&Block) -> bool) -> String {
+        let sections = self.sections.iter().filter(|section| section.blocks.iter().any(is_of));
+        let titles: Vec<&str> = sections.map(|section| section.title.as_str()).collect();
+        titles.join(", ")
     }
 }
 
@@ -160,13 +163,13 @@ impl From<Section> for Block {
     }
 }
 
-/// Rows from which the middle of a table is left out where there is no room to scroll.
+/// Longest table that is shown whole where the reader cannot scroll.
 const MOST_ROWS: usize = 48;
 
-/// Rows that are kept of its beginning and of its end.
+/// Rows kept at the start and at the end of a longer table.
 const KEPT_ROWS: usize = 16;
 
-/// A table short enough to be read, and how many of its rows are not in it.
+/// The table without its middle, and the number of hidden rows.
 fn shortened(columns: &[Column]) -> (Vec<Column>, usize) {
     let rows = columns.first().map_or(0, |first| first.cells().len());
     match rows {
@@ -178,7 +181,6 @@ fn shortened(columns: &[Column]) -> (Vec<Column>, usize) {
     }
 }
 
-/// That so many rows are not shown.
 fn rows_left_out(rows: usize) -> Option<String> {
     let rows = (rows > 0).then(|| crate::units::counted(rows as u64, "row"))?;
     Some(format!(

@@ -1,4 +1,4 @@
-//! Plays a scenario through a client: what to open, where to ask, what to type, and when the server is at rest.
+//! Plays a scenario through a client: which documents to open, where to ask, what to type, and when the server is idle.
 
 mod accounted;
 pub mod ask;
@@ -41,47 +41,46 @@ pub use stage::{Cpu, Frame, Given, Stage};
 pub struct Job {
     pub scenario: Scenario,
     pub choice: ServerChoice,
-    /// How its allocator gives memory back; `None` where that is not known.
+    /// How the allocator releases memory; `None` if unknown.
     pub decay: Option<KnownDecay>,
-    /// The program in which that was found: what a launcher starts, and nothing where that is not known.
+    /// The program that contains the allocator: what a launcher starts. Empty if unknown.
     pub native: PathBuf,
     pub launch: Launch,
-    /// What is preloaded into it to give memory back; `None` for nothing.
+    /// The library preloaded to release memory; `None` if none is.
     pub library: Option<Library>,
-    /// What is said where one would be needed and there is none.
+    /// The message for a scenario that needs a library when there is none.
     pub no_library: String,
     pub root: PathBuf,
-    /// The files that may be opened.
     pub selection: workspace::Selection,
     /// Name of the client capability profile.
     pub capabilities: String,
-    /// Seed of everything that is picked.
+    /// Seed of every random choice.
     pub seed: u64,
-    /// Whether steps that the server does not offer are left out instead of ending the run.
+    /// Whether to skip steps that the server does not support instead of ending the run.
     pub allow_unsupported: bool,
-    /// Whether to end as soon as it is known what the server offers.
+    /// Whether to end as soon as the server's capabilities are known.
     pub probe: bool,
-    /// Where the pipe is to be made to which the tracer of a traced run writes.
+    /// Path of the pipe to create for the tracer of a traced run.
     pub trace: Option<PathBuf>,
 }
 
-/// Why the play stops before its end.
+/// Why playing stops before the end of the scenario.
 #[derive(Debug)]
 pub enum Stop {
-    /// The run has ended, and how is known.
+    /// The run has ended, for a known reason.
     Ended(Ending),
-    /// The server is gone or does not talk any more; what it left tells how.
+    /// The connection is gone; the process and its stderr tell why.
     Gone,
-    /// lsp-soak could not do its own part: start the program, read a file, write one.
+    /// lsp-soak itself failed: it could not start the program, read a file or write one.
     Failed {
-        /// What, for people: `start `ty``, `read `a.py``.
+        /// The failed action, for messages: `start `ty``, `read `a.py``.
         what: String,
         error: io::Error,
     },
 }
 
 impl Stop {
-    /// lsp-soak could not do this; to be used with `map_err`.
+    /// Makes the error for an action of lsp-soak that failed; use with `map_err`.
     pub fn failed(what: impl Into<String>) -> impl FnOnce(io::Error) -> Stop {
         let what = what.into();
         move |error| Stop::Failed { what, error }

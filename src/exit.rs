@@ -1,13 +1,13 @@
-//! The codes that lsp-soak exits with.
+//! The exit codes of lsp-soak.
 
 pub mod child;
 
-/// What a run comes to, as a number for scripts.
+/// The result of a run, as a number for scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// The scenario was played to its end and the server left cleanly.
+    /// The scenario was played to its end and the server exited cleanly.
     Passed,
-    /// A gate failed: more of something than is tolerated.
+    /// A gate failed: a figure increased more than tolerated.
     GateFailed,
     /// A gate could not be decided.
     Inconclusive,
@@ -31,7 +31,7 @@ impl Exit {
         }
     }
 
-    /// Which of two outcomes of one invocation decides: 130 > 2 > 4 > 1 > 3 > 0.
+    /// The exit code of two outcomes in one invocation: 130 > 2 > 4 > 1 > 3 > 0.
     pub fn worse(self, other: Exit) -> Exit {
         let rank = |exit| match exit {
             Exit::Passed => 0,

@@ -1,4 +1,4 @@
-//! Formats of their own: tables of samples, traces and pictures, each a function of records and nothing else.
+//! Exports: tables of samples, traces and pictures, each a pure function of records.
 
 #![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 

@@ -1,9 +1,9 @@
-//! What runs are compared, gated and tuned by: one figure of one part of a run, and how to find it in a summary.
+//! The measures of comparisons, gates and sweeps: a figure of a part of a run, and its value in a summary.
 
 #![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod gated;
 pub mod rules;
-pub mod what;
 
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ use crate::summary::decay::{self, WindowKind};
 use crate::summary::{PhaseSummary, ResidentMetric, Summary};
 use crate::units::is_in_ticks;
 
+pub use gated::{At, GatedFigure, GatedFigureError};
 pub use rules::{Leak, Limit, Rule, Rules, WorkLimits};
-pub use what::{At, What, WhatError};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Measure {
@@ -24,16 +24,16 @@ pub struct Measure {
     pub figure: Figure,
 }
 
-/// A measure as it is written.
+/// A measure in JSON.
 #[derive(Serialize, JsonSchema)]
 pub struct Named {
-    /// What part of the run.
+    /// Part of the run.
     place: Part,
-    /// The phase or the method; `null` of the whole run.
+    /// The phase or the method; `null` for the whole run.
     name: Option<String>,
-    /// Which figure.
+    /// Kind of figure.
     figure: Figure,
-    /// What it counts.
+    /// Unit of the figure.
     unit: Unit,
 }
 
@@ -41,13 +41,13 @@ pub struct Named {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Part {
-    /// A phase; the last round of one that is repeated.
+    /// A phase; of a repeated phase the last round.
     Phase,
     /// The run as a whole.
     Run,
     /// All requests of a method.
     Method,
-    /// The last window of a kind in which the server was left alone.
+    /// The last idle window of a kind.
     Window,
 }
 
@@ -71,21 +71,21 @@ impl From<&Measure> for Named {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
-    /// A phase; the last round of one that is repeated.
+    /// A phase; of a repeated phase the last round.
     Phase {
-        /// Place in the scenario, from 0.
+        /// From 0.
         number: u32,
         name: String,
     },
-    /// The last window of the kind, but for that of a control.
+    /// The last window of the kind, excluding control windows.
     Window(WindowKind),
     Run,
     Method(String),
 }
 
 impl Place {
-    /// The phase whose checkpoint is the result of a run. Records of before a scenario could say so have the last one that
-    /// does more than force memory out or ask the server for a report, which takes memory to make.
+    /// The phase whose checkpoint is the result of a run. In older records: the last phase with more than a forced
+    /// release or a memory report, since a report takes memory itself.
     pub fn result(summary: &Summary) -> Option<Place> {
         let scenario = &summary.header.scenario;
         let only_looks = |number: usize| {
@@ -106,7 +106,7 @@ impl Place {
         })
     }
 
-    /// The name of a row, in a table of one figure.
+    /// The name of a table row.
     pub fn name(&self) -> &str {
         match self {
             Place::Phase { name, .. } => name,
@@ -116,7 +116,7 @@ impl Place {
         }
     }
 
-    /// What follows the name of a figure in a sentence: ` after decay`.
+    /// The text after a figure's name in a sentence: ` after decay`.
     pub fn suffix(&self) -> String {
         match self {
             Place::Phase { name, .. } => format!(" after {name}"),
@@ -127,15 +127,15 @@ impl Place {
     }
 }
 
-/// A figure. Less of it is better, but for what was returned.
+/// A figure of a run. Lower is better, except for released memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {
     /// Private memory at the checkpoint, in bytes, in the private metric of the run.
     Private,
-    /// Peak of resident memory, in bytes; of a tree the sampled maximum, which is a lower bound.
+    /// Peak of resident memory, in bytes; for a tree the sampled maximum, which is a lower bound.
     Peak,
-    /// Resident memory at the checkpoint, in bytes; of a tree the proportional size.
+    /// Resident memory at the checkpoint, in bytes; for a tree the proportional size.
     Resident,
     /// Processor time of the tree, in nanoseconds.
     Cpu,
@@ -145,9 +145,9 @@ pub enum Figure {
     P50,
     /// 95th percentile of the latency, in nanoseconds.
     P95,
-    /// Returned by the checkpoint of what had been taken: a part of one.
+    /// Share of the growth so far that is released by the checkpoint.
     Returned,
-    /// Until nine tenths of the private memory that fell in a window had come back, in nanoseconds.
+    /// Time until nine tenths of the memory released in a window were released, in nanoseconds.
     T90,
 }
 
@@ -158,27 +158,25 @@ pub enum Unit {
     /// Nanoseconds.
     #[serde(rename = "nanoseconds")]
     Nanos,
-    /// Nanoseconds of processor time, which is counted in ticks.
+    /// Nanoseconds of processor time, which may be counted in ticks.
     #[serde(rename = "nanoseconds")]
     #[schemars(skip)]
     CpuNanos,
     Count,
-    /// A part of one.
+    /// A fraction between 0 and 1.
     Share,
 }
 
-/// What there is to know of a figure.
+/// Constants of a figure.
 struct Facts {
-    /// Its name in reports, in JSON and in gate files.
+    /// Name in reports, JSON and gate files.
     name: &'static str,
-    /// Its name in sentences.
     words: &'static str,
-    /// The title of its table.
     caption: &'static str,
     unit: Unit,
-    /// The least noise that is believed of it.
+    /// Lowest noise that is assumed.
     noise: NoiseFloor,
-    /// As a share of a value, what is no difference that anybody would change a setting for.
+    /// Share of a value that is too small a difference to change a setting for.
     slack: f64,
 }
 
@@ -209,7 +207,7 @@ const fn time(name: &'static str, words: &'static str, caption: &'static str) ->
 }
 
 impl Figure {
-    /// What servers are compared and gated by, in the order of tables.
+    /// Figures of comparisons and gates, in the order of tables.
     pub const COMPARED: [Figure; 7] = [
         Figure::Private,
         Figure::Peak,
@@ -220,7 +218,7 @@ impl Figure {
         Figure::P95,
     ];
 
-    /// Figures of a phase, in the order of tables.
+    /// Figures of phases, in the order of tables.
     pub const OF_PHASES: [Figure; 5] = [
         Figure::Private,
         Figure::Peak,
@@ -233,7 +231,7 @@ impl Figure {
 
     pub const OF_METHODS: [Figure; 2] = [Figure::P50, Figure::P95];
 
-    /// What the cells of a sweep are told by, in the order of tables.
+    /// Figures of sweeps, in the order of tables.
     pub const SWEPT: [Figure; 8] = [
         Figure::Private,
         Figure::Peak,
@@ -245,11 +243,10 @@ impl Figure {
         Figure::Faults,
     ];
 
-    /// A row for each figure.
     const fn facts(self) -> Facts {
         match self {
             Figure::Private => memory("private", "private memory", "Private memory at checkpoints, MiB"),
-            Figure::Peak => memory("peak", "peak resident memory", "Resident peak within phases, MiB"),
+            Figure::Peak => memory("peak", "resident peak", "Resident peak within phases, MiB"),
             Figure::Resident => memory("resident", "resident memory", "Resident memory at checkpoints, MiB"),
             Figure::Cpu => Facts {
                 unit: Unit::CpuNanos,
@@ -284,7 +281,7 @@ impl Figure {
         self.facts().caption
     }
 
-    /// What the rows of its table are.
+    /// The head of the first column in its table.
     pub fn rows(self) -> &'static str {
         match self {
             Figure::P50 | Figure::P95 => "method",
@@ -305,13 +302,12 @@ impl Figure {
         self.facts().slack
     }
 
-    /// Read at the checkpoint, so that it is of after its phase and not of within it.
+    /// Whether the figure is read at a checkpoint: its sentence says "after" a phase, not "in".
     pub fn is_of_checkpoints(self) -> bool {
         matches!(self, Figure::Private | Figure::Resident)
     }
 
-    /// The least noise that is believed of these values: processor time that was counted in nanoseconds in all of them has
-    /// no ticks.
+    /// The lowest noise for these values. Processor time counted in nanoseconds has no tick noise.
     pub fn noise_of(self, values: impl IntoIterator<Item = f64>) -> NoiseFloor {
         let in_ticks = |value: f64| is_in_ticks(Duration::from_nanos(value as u64));
         match self == Figure::Cpu && !values.into_iter().any(in_ticks) {
@@ -322,7 +318,7 @@ impl Figure {
 }
 
 impl Measure {
-    /// Everything that a run can be compared by, in the order in which it was played.
+    /// All measures of a run, in the order of its parts.
     pub fn all(summary: &Summary) -> Vec<Measure> {
         let mut all: Vec<Measure> = Vec::new();
         for phase in &summary.phases {
@@ -350,7 +346,7 @@ impl Measure {
         all
     }
 
-    /// The figure in a run; `None` where the run does not have it.
+    /// The measure's value; `None` where the run does not have it.
     pub fn value(&self, summary: &Summary) -> Option<f64> {
         match &self.place {
             Place::Phase { number, .. } => {
@@ -384,7 +380,7 @@ impl Measure {
 }
 
 fn in_phase(figure: Figure, phase: &PhaseSummary, resident: ResidentMetric) -> Option<f64> {
-    // A phase that was not played to its checkpoint has no figures that could be compared.
+    // A phase without a checkpoint is not comparable.
     let taken = phase.checkpoint.as_ref()?;
     let value = match figure {
         Figure::Private => phase.private,
@@ -406,7 +402,7 @@ fn in_phase(figure: Figure, phase: &PhaseSummary, resident: ResidentMetric) -> O
     value.map(|value| value as f64)
 }
 
-/// The sum; `None` where there is nothing to add or a part is not known.
+/// The sum; `None` without parts or with an unknown part.
 fn sum(parts: impl Iterator<Item = Option<u64>>) -> Option<f64> {
     let parts: Option<Vec<u64>> = parts.collect();
     let parts = parts.filter(|parts| !parts.is_empty())?;

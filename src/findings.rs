@@ -1,4 +1,4 @@
-//! What a person should know about a run, each as a sentence that says what to do next.
+//! Findings about a run: each is a sentence with its advice.
 
 #![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -30,42 +30,38 @@ pub use advice::{beforehand, strains};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// Worth knowing.
     Note,
-    /// Some figures are less sure.
+    /// Some figures are less precise.
     Warning,
-    /// The run failed.
     Failure,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
-    /// How much it matters.
     pub severity: Severity,
-    /// The sentence.
     pub text: String,
-    /// Lines that belong to it, such as the end of stderr.
+    /// Additional lines, such as the end of stderr.
     pub details: Vec<String>,
 }
 
-/// Different messages of the server that are shown.
+/// Different server messages shown.
 const MESSAGES: usize = 3;
 
-/// Lines of a message that are shown after its first.
+/// Lines shown of a message after its first.
 const LINES: usize = 8;
 
-/// Everything worth saying, least important first: the reason of a failure is the last thing on the screen.
+/// All findings, least severe first: the reason of a failure comes last on the screen.
 pub fn findings(summary: &Summary) -> Vec<Finding> {
     let mut list = Vec::new();
     recorded(summary, &mut list);
     sampling::doubts(summary, &mut list);
-    settings::unseen(summary, &mut list);
+    settings::unconfirmed(summary, &mut list);
     list.extend(
         doubts(summary)
             .into_iter()
             .map(|doubt| finding(Severity::Warning, doubt.text)),
     );
-    list.extend(nothing::asked(summary));
+    list.extend(nothing::fruitless_steps(summary));
     readiness(summary, &mut list);
     ending::shutdown(summary, &mut list);
     list.extend(ending::ending(summary));
@@ -81,17 +77,17 @@ fn finding(severity: Severity, text: impl Into<String>) -> Finding {
     }
 }
 
-/// What was already a warning when it was recorded, what the server told people, and what it wrote in the wrong place.
+/// Recorded warnings, the server's messages, and output in the wrong place.
 fn recorded(summary: &Summary, list: &mut Vec<Finding>) {
     messages(summary, list);
-    // What it says is of figures that a run which was held up does not have.
+    // This advice is about figures that a held-up run does not have.
     if held_up(&summary.header).is_none() {
         let advice = advice(&summary.header.host, waited(summary));
         list.extend(advice.into_iter().map(|text| finding(Severity::Warning, text)));
     }
-    // Those two are told from the events themselves, all of a kind together.
-    let told = [WarningKind::Unsettled, WarningKind::Readiness];
-    for warning in summary.warnings.iter().filter(|warning| !told.contains(&warning.kind)) {
+    // [`readiness`] and `sampling` report these two from the events themselves.
+    let own = [WarningKind::Unsettled, WarningKind::Readiness];
+    for warning in summary.warnings.iter().filter(|warning| !own.contains(&warning.kind)) {
         list.push(finding(
             Severity::Warning,
             format!("{}{}", warning.text, repeated(warning)),
@@ -113,21 +109,21 @@ fn recorded(summary: &Summary, list: &mut Vec<Finding>) {
             list.push(finding(Severity::Warning, text));
         }
     }
-    list.extend(summary.close.as_ref().and_then(loud));
+    list.extend(summary.close.as_ref().and_then(long_stderr));
     list.extend(left_out::findings(summary));
     list.extend(huge_pages(summary));
     list.extend(wine(summary));
-    list.extend(installs(summary));
+    list.extend(package_install(summary));
 }
 
-/// That private memory is not what it is on Windows.
+/// Under Wine, private memory has another meaning than on Windows.
 fn wine(summary: &Summary) -> Option<Finding> {
     let system = summary.header.host.distribution.as_deref()?;
     let text = "under Wine, private means touched memory, not commit: do not compare it with Windows";
     system.contains(" under Wine ").then(|| finding(Severity::Note, text))
 }
 
-/// That a process may have huge pages although they were to be disabled.
+/// A process may have huge pages although the run disables them.
 fn huge_pages(summary: &Summary) -> Option<Finding> {
     let asked = summary.header.settings.huge_pages? == HugePages::Never;
     let system = summary.header.host.memory.huge_pages.as_deref() != Some("never");
@@ -137,17 +133,17 @@ fn huge_pages(summary: &Summary) -> Option<Finding> {
     Some(finding(Severity::Warning, text))
 }
 
-/// Programs that fetch packages: what they take and leave differs from run to run.
+/// Programs that install packages, which takes different time and memory in each run.
 const INSTALLERS: [&str; 9] = ["corepack", "curl", "npm", "npx", "pip", "pip3", "pnpm", "uv", "wget"];
 
-/// That the server had packages installed, which costs a first run more than later ones.
-fn installs(summary: &Summary) -> Option<Finding> {
+/// The server installed packages, which makes a first run more expensive.
+fn package_install(summary: &Summary) -> Option<Finding> {
     let is_one = |text: &str| {
         let name = text.rsplit(['/', '\\']).next().unwrap_or_default();
         let stem = name.split(['.', ' ']).next().unwrap_or_default();
         INSTALLERS.contains(&stem.trim_end_matches("-cli"))
     };
-    // A script is the second word, after its interpreter; some set a title of their own.
+    // A script is the second word, after its interpreter. Some programs set their own title.
     let installer = summary.programs.iter().find(|program| {
         let command = program.command.iter().take(2);
         is_one(&program.name) || command.into_iter().any(|word| is_one(word))
@@ -166,11 +162,10 @@ fn installs(summary: &Summary) -> Option<Finding> {
     Some(finding(Severity::Warning, text))
 }
 
-/// From so much on stderr on it is spoken of: writing it costs the server time, and whoever keeps it disk.
+/// Bytes on stderr that are worth a note: writing them takes the server's time.
 const LOUD: u64 = 8 << 20;
 
-/// What a server wrote to stderr, where that is much.
-fn loud(close: &Close) -> Option<Finding> {
+fn long_stderr(close: &Close) -> Option<Finding> {
     const SHOWN: usize = 100;
     if close.stderr < LOUD {
         return None;
@@ -185,7 +180,7 @@ fn loud(close: &Close) -> Option<Finding> {
     Some(finding(Severity::Note, text))
 }
 
-/// How often it was warned so. The sentence for a breach of the protocol is that for the first of its kind.
+/// The number of repeats. The text of a protocol warning describes the first of its kind.
 fn repeated(warning: &WarningSummary) -> String {
     match warning.kind {
         WarningKind::Protocol if warning.count > 1 => format!(" ({} like this)", units::count(warning.count)),
@@ -193,7 +188,6 @@ fn repeated(warning: &WarningSummary) -> String {
     }
 }
 
-/// How often something was said, when more than once.
 fn times(count: u64) -> String {
     if count > 1 {
         format!(" ({} times)", units::count(count))
@@ -202,7 +196,7 @@ fn times(count: u64) -> String {
     }
 }
 
-/// The first few different messages of the server, and how many more there are.
+/// The first few different messages of the server, and the number of the rest.
 fn messages(summary: &Summary, list: &mut Vec<Finding>) {
     for message in summary.messages.iter().take(MESSAGES) {
         let level = if message.level == 1 { "an error" } else { "a warning" };
@@ -256,7 +250,6 @@ fn readiness(summary: &Summary, list: &mut Vec<Finding>) {
     }
 }
 
-/// The rule of readiness in words.
 pub fn ready_rule(rule: ReadyRule) -> &'static str {
     match rule {
         ReadyRule::Handshake => "handshake",
@@ -287,12 +280,12 @@ mod tests {
                 huge_pages: seen,
                 ..ProgramSummary::default()
             });
-            let told = |finding: &Finding| {
+            let is_reported = |finding: &Finding| {
                 finding
                     .text
                     .contains("`--thp never` was not seen to take effect: server")
             };
-            findings(&summary).iter().any(told)
+            findings(&summary).iter().any(is_reported)
         };
         assert!(with(Some(HugePages::Never), "always", Some(true)));
         for (asked, system, seen) in [
@@ -308,7 +301,7 @@ mod tests {
 
     #[test]
     fn a_package_manager_that_the_server_runs_is_told() {
-        let told = |name: &str, command: &[&str]| {
+        let warning = |name: &str, command: &[&str]| {
             let mut summary = of(&Session::new("server"));
             summary.programs.push(ProgramSummary {
                 name: name.to_owned(),
@@ -319,7 +312,7 @@ mod tests {
             let mut list = findings(&summary).into_iter().map(|finding| finding.text);
             list.find(|text| text.contains("installs packages"))
         };
-        let npm = told(
+        let npm = warning(
             "node",
             &["node", "/usr/lib/npm/bin/npm-cli.js", "install", "types-registry"],
         )
@@ -328,13 +321,13 @@ mod tests {
             npm.contains("ran `node /usr/lib/npm/bin/npm-cli.js install types-registry` (most 300.0 MiB)"),
             "{npm}"
         );
-        assert!(told("npm install typ", &["npm install types-registry"]).is_some());
+        assert!(warning("npm install typ", &["npm install types-registry"]).is_some());
         for (name, command) in [
             ("node", &["node", "server.js"][..]),
             ("pipewire", &["pipewire"]),
             ("cargo", &["cargo", "check"]),
         ] {
-            assert_eq!(told(name, command), None);
+            assert_eq!(warning(name, command), None);
         }
     }
 
@@ -363,16 +356,16 @@ mod tests {
             });
             session.warn(WarningKind::Scenario, &format!("warning {number}"));
         }
-        let told = |session: &Session, words: &str| {
+        let note = |session: &Session, words: &str| {
             let list = findings(&of(session));
             let list = list.into_iter().find(|finding| finding.text.contains(words));
             list.map(|finding| finding.text).unwrap_or_default()
         };
         assert_eq!(
-            told(&session, "more errors"),
+            note(&session, "more errors"),
             "997 more errors or warnings from the server: see the record"
         );
-        assert_eq!(told(&session, "more warnings"), "800 more warnings: see the record");
+        assert_eq!(note(&session, "more warnings"), "800 more warnings: see the record");
         let unwritten = Unwritten {
             warnings: 99_000,
             requests: [("a/b".to_owned(), 7)].into(),
@@ -383,10 +376,10 @@ mod tests {
             ..Close::default()
         }));
         assert_eq!(
-            told(&session, "more errors"),
+            note(&session, "more errors"),
             "99,997 more errors or warnings from the server: 99,000 of them were only counted, not recorded"
         );
-        assert!(told(&session, "7 requests were only").ends_with("were only counted, not recorded"));
+        assert!(note(&session, "7 requests were only").ends_with("were only counted, not recorded"));
         assert_eq!(of(&session).server_requests["a/b"].count, 7);
     }
 
@@ -426,7 +419,7 @@ mod tests {
     #[test]
     fn a_flood_on_stderr_is_told_with_its_last_line() {
         let mut summary = of(&Session::new("server"));
-        for (stderr, told) in [(LOUD - 1, false), (100 << 20, true)] {
+        for (stderr, is_noted) in [(LOUD - 1, false), (100 << 20, true)] {
             summary.close = Some(Close {
                 stderr,
                 stderr_tail: "first\nlast\n\n".to_owned(),
@@ -434,7 +427,7 @@ mod tests {
             });
             let list = findings(&summary);
             let note = list.iter().find(|one| one.text.contains("to stderr"));
-            assert_eq!(note.is_some(), told);
+            assert_eq!(note.is_some(), is_noted);
             if let Some(note) = note {
                 assert!(
                     note.text.contains("wrote 100.0 MiB to stderr, last `last`"),
@@ -456,7 +449,7 @@ mod tests {
         }));
         session.put(Event::Ended(Ending::Completed));
         let list = findings(&of(&session));
-        let told: Vec<&str> = list.iter().map(|one| one.text.as_str()).collect();
-        assert_eq!(told, ["a request was answered twice (20 like this)"]);
+        let texts: Vec<&str> = list.iter().map(|one| one.text.as_str()).collect();
+        assert_eq!(texts, ["a request was answered twice (20 like this)"]);
     }
 }

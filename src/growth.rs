@@ -1,4 +1,4 @@
-//! Whether memory grows from round to round of what a scenario repeats: the values that leak rules are applied to.
+//! Growth of memory from round to round of a repeated phase or scenario: the values that leak rules judge.
 
 #![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -16,40 +16,39 @@ use crate::summary::{PhaseSummary, Summary};
 
 use super::stats::{RunGrowth, WARM_UP_CYCLES, run_growth};
 
-/// The name of rounds of the whole scenario.
 pub const WHOLE: &str = "whole rounds";
 
-/// Something that a scenario repeats, with one checkpoint for each round.
+/// A repeated part of a scenario, with one checkpoint per round.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Repeated {
-    /// The phase, or `whole rounds` of the scenario.
+    /// Name of the phase, or `whole rounds` for the scenario.
     pub name: String,
-    /// Place in the scenario of the phase whose checkpoints these are, from 0.
+    /// Place of the checkpoints' phase in the scenario, from 0.
     pub phase: u32,
-    /// Private memory at the end of each round, in the metric of the run.
+    /// Private memory at the end of each round, in the run's private metric.
     #[serde(rename = "rounds")]
     pub values: Vec<Option<u64>>,
-    /// What is sent in a round that counts; `None` where that is not known.
+    /// Messages per counted round; `None` if unknown.
     #[serde(flatten, serialize_with = "shown::<MessageCounts, _, _>")]
     #[schemars(with = "MessageCounts")]
     pub sent: Option<Sent>,
 }
 
-/// What one round sends on average. The light traffic of idle windows is not in it.
+/// Average messages per round, without light traffic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sent {
-    /// So many requests, and perhaps notifications with them.
+    /// Requests, and any notifications with them.
     Requests(f64),
     Notifications(f64),
-    /// Nothing: a control, which grows only if the server grows by itself.
+    /// No messages: a control, which grows only if the server grows by itself.
     Nothing,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct MessageCounts {
-    /// Requests in a round, on average; `null` if that is not known or there are none.
+    /// Average requests per round; `null` if unknown or zero.
     requests: Option<f64>,
-    /// Notifications in a round without requests; `null` if that is not known or there are none.
+    /// Average notifications per round without requests; `null` if unknown or zero.
     notifications: Option<f64>,
 }
 
@@ -68,7 +67,6 @@ impl From<&Option<Sent>> for MessageCounts {
 }
 
 impl Sent {
-    /// What a slope per round is per message.
     pub fn per_message(self, slope: f64) -> Option<f64> {
         match self {
             Sent::Requests(count) | Sent::Notifications(count) => Some(slope / count),
@@ -76,7 +74,6 @@ impl Sent {
         }
     }
 
-    /// What is counted, in the singular.
     pub fn name(self) -> &'static str {
         match self {
             Sent::Requests(_) => "request",
@@ -86,14 +83,14 @@ impl Sent {
     }
 }
 
-/// What one round sends in all these runs; `None` where it is not known, or not the same in all.
+/// Messages per round in all these runs; `None` if unknown or different.
 pub fn sent_by<'r>(mut runs: impl Iterator<Item = &'r Repeated>) -> Option<Sent> {
     let first = runs.next()?.sent?;
     runs.all(|run| run.sent == Some(first)).then_some(first)
 }
 
 impl Repeated {
-    /// How one run grows, against the default limit. No verdict: that takes several runs.
+    /// Growth of one run against the default limit. A verdict needs several runs.
     pub fn growth(&self) -> Option<RunGrowth> {
         run_growth(&self.series(), &LeakLimit::default())
     }
@@ -106,8 +103,8 @@ impl Repeated {
     }
 }
 
-/// Everything that is repeated, in the order of the scenario: each phase whose rounds follow one another, and the rounds
-/// of the whole scenario, whose value is that of their last phase.
+/// All repeated parts in scenario order: phases with consecutive rounds, and the rounds of the whole scenario with
+/// the value of their last phase.
 pub fn repeated(summary: &Summary) -> Vec<Repeated> {
     let stretches = || summary.phases.chunk_by(|a, b| number(a) == number(b));
     let mut times: BTreeMap<u32, usize> = BTreeMap::new();
@@ -119,17 +116,17 @@ pub fn repeated(summary: &Summary) -> Vec<Repeated> {
     for stretch in stretches() {
         if stretch.len() > 1 && !is_again(&stretch[0]) {
             let rounds: Vec<&[PhaseSummary]> = stretch.chunks(1).collect();
-            all.push(of_rounds(&stretch[0].phase.name, &rounds));
+            all.push(repeated_rounds(&stretch[0].phase.name, &rounds));
         }
     }
     let begin = summary.phases.iter().position(is_again);
     let last = summary.phases.iter().filter(|phase| is_again(phase)).map(number).max();
     if let Some((begin, last)) = begin.zip(last) {
         let rounds = summary.phases[begin..].chunk_by(|a, b| number(a) <= number(b));
-        // A round that was cut short has not come to its end.
+        // Incomplete rounds do not count.
         let whole = |round: &&[PhaseSummary]| round.last().is_some_and(|phase| number(phase) == last);
         let rounds: Vec<&[PhaseSummary]> = rounds.filter(whole).collect();
-        all.push(of_rounds(WHOLE, &rounds));
+        all.push(repeated_rounds(WHOLE, &rounds));
     }
     all
 }
@@ -138,7 +135,7 @@ fn number(phase: &PhaseSummary) -> u32 {
     phase.phase.phase
 }
 
-fn of_rounds(name: &str, rounds: &[&[PhaseSummary]]) -> Repeated {
+fn repeated_rounds(name: &str, rounds: &[&[PhaseSummary]]) -> Repeated {
     let ends = || rounds.iter().filter_map(|round| round.last());
     Repeated {
         name: name.to_owned(),
@@ -150,7 +147,8 @@ fn of_rounds(name: &str, rounds: &[&[PhaseSummary]]) -> Repeated {
     }
 }
 
-/// What these rounds send on average; `None` without any, and where a step did not end or the server does not offer it.
+/// Average messages of these rounds; `None` without rounds, and where a step did not end or the server does not offer
+/// it.
 fn sent(rounds: &[&[PhaseSummary]]) -> Option<Sent> {
     let (mut requests, mut notifications) = (0_u64, 0_u64);
     for step in rounds.iter().copied().flatten().flat_map(|phase| &phase.steps) {

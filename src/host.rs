@@ -1,4 +1,4 @@
-//! What must be known of the machine to trust and to compare figures. What cannot be read is `None`.
+//! Facts about the machine that figures depend on. Unreadable facts are `None`.
 
 mod ask;
 mod program;
@@ -30,26 +30,25 @@ pub use program::{file_sha256, is_privileged, version_of};
 pub use revision::revision;
 pub use script::{first_line, interpreter, named_interpreter};
 
-/// The machine and its state now.
+/// The machine and its current state.
 ///
-/// Only what is asked for is refreshed: a full refresh walks every process of the machine.
+/// Refreshes only the needed facts: a full refresh reads every process.
 pub fn fingerprint() -> Host {
     complete(portable())
 }
 
-/// How long something has waited for memory, processors and disks since the machine was started; `None` where the system
-/// does not count it.
+/// Total time that tasks waited for memory, processors and disks since boot; `None` if the system does not count it.
 pub fn pressure() -> Option<Pressure> {
     platform_pressure()
 }
 
-/// Elsewhere a thread cannot pass on which processors it is kept to.
+/// Other systems cannot restrict child processes through a thread.
 #[cfg(not(target_os = "linux"))]
 pub fn keep_to(_cpus: &[usize]) -> std::io::Result<()> {
     no_affinity()
 }
 
-/// None to be kept to is no wish.
+/// An empty list restricts nothing.
 #[cfg(not(target_os = "linux"))]
 pub fn may_keep_to(cpus: &[usize]) -> std::io::Result<()> {
     if cpus.is_empty() { Ok(()) } else { no_affinity() }
@@ -61,13 +60,13 @@ fn no_affinity() -> std::io::Result<()> {
     Err(std::io::Error::new(std::io::ErrorKind::Unsupported, reason))
 }
 
-/// Limits huge pages of everything that is started from here on.
+/// Limits huge pages of all programs started from here on.
 #[cfg(target_os = "linux")]
 pub fn limit_huge_pages(mode: HugePages) -> std::io::Result<()> {
     huge_pages::limit(mode, linux::huge_pages_mode().as_deref())
 }
 
-/// Elsewhere a program asks for huge pages, or has none.
+/// Other systems have no such limit.
 #[cfg(not(target_os = "linux"))]
 pub fn limit_huge_pages(_mode: HugePages) -> std::io::Result<()> {
     let reason = "this system has none that come without being asked for";
@@ -84,7 +83,7 @@ fn complete(host: Host) -> Host {
     host
 }
 
-/// What sysinfo knows on every system.
+/// The facts that sysinfo reads on every system.
 fn portable() -> Host {
     let mut system = System::new().ok();
     if let Some(system) = &mut system {
@@ -115,7 +114,7 @@ fn portable() -> Host {
     }
 }
 
-/// The target triple, put together from its parts: cargo tells it to build scripts only.
+/// The target triple, built from its parts: cargo passes it only to build scripts.
 fn target() -> String {
     let environment = if cfg!(target_env = "musl") {
         "musl"

@@ -1,4 +1,4 @@
-//! What memory is looked at through: the allocator as the server ships it, or told to give back at once.
+//! The lens of a measurement: the allocator as shipped, or set to release at once.
 
 #![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -7,22 +7,21 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How the allocator of a server is set while it is measured.
+/// Allocator settings of the server during a measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lens {
-    /// Told to give back at once, so that what stays is close to what is in use: did live memory grow?
+    /// The allocator releases at once, so memory is close to the live memory: did live memory grow?
     Purged,
-    /// Left as it is: what people feel, with the noise of what the allocator keeps.
+    /// The server's own settings: memory as users see it, including what the allocator keeps.
     #[default]
     AsShipped,
 }
 
 impl Lens {
-    /// Both, the one that is read first before the other.
+    /// In the order of reports.
     pub const ALL: [Lens; 2] = [Lens::Purged, Lens::AsShipped];
 
-    /// Its name on the command line, in gate files and in reports.
     pub fn name(self) -> &'static str {
         match self {
             Lens::AsShipped => "as-shipped",

@@ -1,4 +1,5 @@
-//! Scenario and servers to an ordered, seeded list of runs, and what one run will do. Pure: nothing is read or spawned.
+//! Turns scenario and servers into an ordered, seeded list of runs, and outlines one run. Pure: reads and spawns
+//! nothing.
 
 #![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 

@@ -1,4 +1,4 @@
-//! What a person sees on stderr while runs go on: one calm block on a terminal, plain lines elsewhere.
+//! Progress on stderr: a status block on a terminal, plain lines elsewhere.
 
 mod lines;
 mod pace;
@@ -22,16 +22,16 @@ use pace::Pace;
 use screen::Screen;
 use state::State;
 
-/// The latest figures of the tree of a server: its private memory now, and the highest so far.
+/// Reads private memory of the server's tree: current, and highest so far.
 pub type Pulse = Arc<dyn Fn() -> (Option<u64>, Option<u64>) + Send + Sync>;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Talk {
     Quiet,
-    /// How far it is, and warnings.
+    /// Progress and warnings.
     #[default]
     Usual,
-    /// Every phase and step, every command, and the end of every server's stderr.
+    /// Also every phase, step and command, and the end of every server's stderr.
     Verbose,
 }
 
@@ -42,7 +42,7 @@ pub struct Look {
 }
 
 impl Look {
-    /// Between a phase and its step.
+    /// Separates a phase from its step.
     fn arrow(self) -> char {
         if self.ascii { '>' } else { '›' }
     }
@@ -52,25 +52,23 @@ impl Look {
 pub struct Course {
     pub scenario: String,
     pub outline: Outline,
-    /// The servers of the runs in their order, by their place on the command line.
+    /// Server of each run, in order, by its place on the command line.
     pub runs: Vec<usize>,
-    /// The time that was given for all of them.
     pub budget: Option<Duration>,
 }
 
-/// Which of the runs one is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Its place among those that are played here, from 1.
+    /// Position among the runs of this machine, from 1.
     pub number: usize,
-    /// What it is called, such as `run 5 of 12`; empty where there is only one.
+    /// Name such as `run 5 of 12`; empty for a single run.
     pub name: String,
-    /// The server, by its place on the command line.
+    /// Place of the server on the command line.
     pub server: usize,
     pub label: String,
 }
 
-/// Shows events as they happen. Clones show the same; every call only takes a note.
+/// Shows events as they happen. Clones share the display; no call blocks.
 #[derive(Clone)]
 pub struct Progress(Arc<Inner>);
 
@@ -81,29 +79,29 @@ struct Inner {
     screen: Mutex<Option<Screen>>,
 }
 
-/// What is shown for as long as this lives.
+/// The display lasts as long as this value.
 pub struct Shown(Progress);
 
-/// The block is gone for as long as this lives.
+/// The block is hidden as long as this value lives.
 pub struct Hidden<'p>(&'p Progress);
 
-/// Where lines go, so that they do not run through the block.
+/// The current display, which [`say`] writes through.
 static CURRENT: Mutex<Option<Weak<Inner>>> = Mutex::new(None);
 
-/// Says something beside the report, above the block where there is one. Where stderr takes nothing, nobody can be told.
+/// Prints a line to stderr, above the block if there is one. Ignores write errors.
 pub fn say(text: &str) {
     let current = lock(&CURRENT).as_ref().and_then(Weak::upgrade);
     match current.as_ref().map(|inner| lock(&inner.screen)).as_deref() {
-        Some(Some(screen)) => screen.say(shown(text)),
+        Some(Some(screen)) => screen.say(formatted(text)),
         Some(None) | None => {
-            let _ = writeln!(anstream::stderr(), "{}", shown(text));
+            let _ = writeln!(anstream::stderr(), "{}", formatted(text));
         }
     }
 }
 
-/// The text as stderr takes it: without codes where colours are not wanted, and in lines of a terminal's width, which would
-/// break them inside words. What is kept in a file stays whole.
-fn shown(text: &str) -> String {
+/// Text for stderr: without colour codes where unwanted, and folded to a terminal's width. Text for a file stays
+/// unfolded.
+fn formatted(text: &str) -> String {
     let text = match wants_color() {
         true => clean_styled(text),
         false => clean_lines(text),
@@ -114,12 +112,12 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// The columns of stderr, where it is a terminal.
+/// Columns of stderr; `None` unless it is a terminal.
 pub fn room() -> Option<usize> {
     std::io::stderr().is_terminal().then(columns)
 }
 
-/// As wide as COLUMNS says, or the terminal.
+/// `COLUMNS`, or else the terminal's width.
 pub fn columns() -> usize {
     let typed = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     typed.unwrap_or_else(screen::columns)
@@ -168,12 +166,12 @@ impl Progress {
         self.state().begin(place.clone());
     }
 
-    /// The run has ended; one that was played to its end tells how long such runs take.
+    /// A run has ended. The time of a complete run (`whole`) improves the estimate.
     pub fn end(&self, whole: bool) {
         self.state().end(whole, self.now());
     }
 
-    /// A run was played before the campaign was gone on with.
+    /// A run from before a resume.
     pub fn played(&self, server: usize, took: Duration) {
         let mut state = self.state();
         state.before += took;
@@ -185,8 +183,7 @@ impl Progress {
         self.say(lines);
     }
 
-    /// What about the machine makes the figures of the run that begins less sure. It is told when it was not so of the run
-    /// before: of most campaigns once.
+    /// Warns about the machine at the start of a run. Conditions that the previous run also had are not repeated.
     pub fn strained(&self, now: &[(Strain, String)]) {
         let lines = lock(&self.0.lines).strained(now);
         self.say(lines);
@@ -204,20 +201,20 @@ impl Progress {
         self.say(lines);
     }
 
-    /// There are figures of the server's tree: its latest ones are shown from here on.
+    /// Shows memory from now on.
     pub fn follow(&self, pulse: Pulse) {
         self.state().follow(pulse);
     }
 
-    /// A person wants the run to end, and the server is shut down first: says how not to wait for that.
+    /// The user interrupts the run and the server shuts down first: tells how to skip the wait.
     pub fn closing(&self) {
         const WORDS: &str = "shutting the server down; ctrl-c again kills it";
-        self.state().says(WORDS);
+        self.state().show_text(WORDS);
         let lines = lock(&self.0.lines).closing(WORDS);
         self.say(lines);
     }
 
-    /// Takes the block away while something else writes to stderr.
+    /// Hides the block while another program writes to stderr.
     pub fn hide(&self) -> Hidden<'_> {
         if let Some(screen) = lock(&self.0.screen).as_ref() {
             screen.pause();
@@ -239,7 +236,7 @@ impl Progress {
 
     fn say(&self, lines: Vec<String>) {
         if let Some(screen) = lock(&self.0.screen).as_ref() {
-            lines.into_iter().for_each(|line| screen.say(shown(&line)));
+            lines.into_iter().for_each(|line| screen.say(formatted(&line)));
         }
     }
 }
@@ -252,7 +249,7 @@ impl Shown {
 
 impl Drop for Shown {
     fn drop(&mut self) {
-        // Taken out first: who says something meanwhile writes it itself.
+        // Taken out first, so that a concurrent `say` writes to stderr itself.
         let screen = lock(&self.0.0.screen).take();
         drop(screen);
     }

@@ -1,10 +1,8 @@
 //! The journal of one run: an append-only file of JSON lines, a header and then timed events.
 //!
-//! These types are the waist of the whole program: driver and sampler write them, every report is a pure
-//! function of them. Sizes are bytes, times are nanoseconds since the server was first spawned.
-//!
-//! Everything is tolerated that a later minor version may add: unknown members are passed over, entries of an
-//! unknown kind, like lines that are damaged, are counted and left out.
+//! Driver and sampler write these types; every report is a pure function of them. Sizes are bytes, times are
+//! nanoseconds since the first spawn of the server. Readers ignore unknown members, and count and skip unknown or
+//! damaged entries.
 
 mod allocator;
 mod calibration;
@@ -63,8 +61,7 @@ pub use release::{Holder, Listening, Release, ReleasedBy, Releaser, SelfReport, 
 pub(crate) use shown::shown;
 pub use write::{Journal, JournalEnd, Storage, WriteError};
 
-/// The method of a request that lsp-soak sends of its own accord. No server has it: every one answers that it is unknown,
-/// and only once what came before is done.
+/// The method of lsp-soak's own request. No server knows it, so the error comes after the answers to all earlier messages.
 pub const BARRIER: &str = "lspSoak/barrier";
 
 /// Nanoseconds since the first spawn of the server.

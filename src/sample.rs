@@ -1,10 +1,9 @@
-//! Reads the memory of a process tree at fixed times and hands what changed to a sink; knows nothing of LSP.
+//! Reads the memory of a process tree at fixed times and sends changes to a sink; independent of LSP.
 //!
-//! A [`Sampler`] is one operating system thread. At every deadline `t0 + n × interval` it looks for new processes
-//! of the tree ([`tree`]), reads the cheap counters of each ([`source::Source::read`]) and writes a sample where
-//! any differs from the last one written. Between deadlines it serves the driver: checkpoints, peaks, a new root.
-//! What a system offers is in one file per system with the same names; reading `/proc` and making sense of its
-//! text are apart ([`procfs`]).
+//! A [`Sampler`] is one thread. At every deadline `t0 + n × interval` it looks for new processes of the tree
+//! ([`tree`]), reads the cheap counters of each ([`source::Source::read`]) and writes changed samples. Between
+//! deadlines it executes the driver's commands: checkpoints, peaks, a new root. Each system has one file with the same
+//! names; parsing of `/proc` is separate ([`procfs`]).
 
 mod duty;
 mod holder;
@@ -58,26 +57,25 @@ use crate::record::{Event, Journal, Nanos};
 #[derive(Clone, Debug)]
 pub struct Options {
     pub interval: Duration,
-    /// Whether high-water marks may be reset; if not, nothing of the server is ever written to.
+    /// Whether high-water marks may be reset; if not, nothing is written to the server's `/proc` files.
     pub peak_reset: bool,
-    /// The share of time that exact reads may take in quiet windows.
+    /// Share of time that exact reads may take in quiet windows.
     pub rollup_duty: f64,
-    /// How long a process may go without a sample when nothing changes.
+    /// Longest time without a sample of a process when nothing changes.
     pub heartbeat: Duration,
-    /// The [`moment`] from which on new children of lsp-soak outside of its own process group are orphans of the tree
-    /// that it adopted as a subreaper: one before the server was started, which may be gone before it is ever looked
-    /// at. `None` if lsp-soak has other such children.
+    /// The [`moment`] after which new children of lsp-soak outside its process group are orphans of the tree, adopted
+    /// as a subreaper. It is before the server's start, because the server may end before the first look. `None` if
+    /// lsp-soak has other such children.
     pub orphans_since: Option<u64>,
-    /// Processes that belong to lsp-soak, although they look like orphans of the tree.
+    /// Processes of lsp-soak that look like orphans of the tree.
     pub apart: Apart,
-    /// Libraries that every process is looked at for, with links resolved: those that were preloaded.
+    /// Preloaded libraries to look for in every process, with links resolved.
     pub libraries: Vec<PathBuf>,
-    /// Variables with their values that the environment of every process is looked at for: those that the server's
-    /// allocator was given.
+    /// Allocator variables, with values, to look for in the environment of every process.
     pub variables: Vec<(String, String)>,
 }
 
-/// Process ids that are shared with the sampler, which may come to know of them at any time.
+/// Process ids shared with the sampler; more may be added at any time.
 #[derive(Clone, Debug, Default)]
 pub struct Apart(Arc<Mutex<BTreeSet<u32>>>);
 
@@ -86,7 +84,6 @@ impl Apart {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(pid);
     }
 
-    /// Whether it is one of them.
     pub fn has(&self, pid: u32) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&pid)
     }
@@ -107,9 +104,8 @@ impl Default for Options {
     }
 }
 
-/// Where samples go. It must not block for long: the next deadline waits for it.
+/// Receives samples. It must not block for long, because the next deadline waits.
 pub trait Sink: Send {
-    /// Takes one event of that moment.
     fn put(&mut self, at: Nanos, event: Event);
 }
 

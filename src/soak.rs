@@ -67,7 +67,7 @@ pub async fn soak(
     let stop = tokio::select! {
         biased;
         () = interrupt.pressed(1) => Some(Stop::Ended(Ending::Interrupted)),
-        // There is nowhere to write an ending to. The journal tells the reason when it is finished.
+        // The ending cannot be written. Closing the journal reports the reason.
         () = live.unwritable() => Some(Stop::Failed {
             what: "write the record".to_owned(),
             error: io::ErrorKind::StorageFull.into(),
@@ -111,7 +111,7 @@ pub async fn soak(
     Err(SoakError::Failed { what, error })
 }
 
-/// Waits until nobody waits for the server any more, and says how to get there.
+/// Waits for the second ctrl-c; after the first one the terminal says what another one does.
 async fn pressed_twice(interrupt: &Interrupt, live: &Live) {
     interrupt.pressed(1).await;
     live.closing();

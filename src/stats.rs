@@ -1,7 +1,7 @@
-//! What may be said of a difference: intervals, the decision rule, and what so many runs can see.
+//! Statistics of differences: intervals, the decision rule, and power.
 //!
-//! The unit is one run, a fresh server process; samples within a run are never pooled. Everything is a function
-//! of plain values, in bytes or in any other positive unit, and each formula names where it comes from.
+//! The unit is one run, a fresh server process; samples within a run are never pooled. All functions take plain
+//! positive values, in bytes or another unit, and each formula names its source.
 
 #![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 

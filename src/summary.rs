@@ -74,7 +74,7 @@ pub struct ServerRequests {
 pub struct Summary {
     /// The record's first line: server, host, scenario, settings.
     pub header: Header,
-    /// What the server said of itself.
+    /// The server's own name and version.
     pub initialized: Option<Initialized>,
     /// One for each server that was waited for: the first and every restart.
     pub readiness: Vec<Readiness>,
@@ -94,7 +94,7 @@ pub struct Summary {
     pub private_metric: PrivateMetric,
     /// Which of the two resident quantities they use.
     pub resident_metric: ResidentMetric,
-    /// The phases in the order in which they were played, every round of a repeat by itself.
+    /// The phases in order, each round of a repeat separately.
     pub phases: Vec<PhaseSummary>,
     /// The resident peak of the run: the highest of its phases.
     pub peak: Option<Peak>,
@@ -109,16 +109,16 @@ pub struct Summary {
     pub methods: Vec<MethodSummary>,
     /// Requests of the server by method.
     pub server_requests: BTreeMap<String, ServerRequests>,
-    /// Windows in which the server was left alone, and what came back in each.
+    /// Idle windows, and the release in each.
     pub windows: Vec<Window>,
     /// Processes in which the preloaded library listens.
     pub listening: Vec<Listening>,
     pub released: Vec<Released>,
-    /// Checkpoints of the purged lens whose memory does not count: freed memory is in it.
+    /// Checkpoints of the purged lens that do not count, since their figures include freed memory.
     pub unpurged: Vec<UnpurgedCheckpoint>,
     /// Settings that were not in force in the process that led the tree's memory.
     pub unset: Vec<Unset>,
-    /// The process with the most memory, where what was preloaded served a part of it only.
+    /// The process with the most memory, if the preloaded library served only a part of it.
     pub partly: Option<Partly>,
     /// What the server said of its own memory.
     pub reported: Vec<Reported>,
@@ -148,7 +148,7 @@ pub struct Summary {
     pub damaged: LeftOut,
 }
 
-/// A process that had not mapped what was preloaded.
+/// A process without the preloaded library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unloaded {
     pub program: String,
@@ -182,7 +182,7 @@ pub struct PhaseSummary {
     pub started: Nanos,
     /// When its steps were done and settling began.
     pub driven: Option<Nanos>,
-    /// When its checkpoint was taken, or where the record or the run ended in it.
+    /// When its checkpoint was taken, or the record or the run ended.
     pub ended: Nanos,
     /// The settled values; `None` when it was not reached.
     pub checkpoint: Option<CheckpointSummary>,
@@ -197,7 +197,7 @@ pub struct PhaseSummary {
     pub peak: Option<Peak>,
     /// Highest sampled private memory within the phase, a lower bound of its peak.
     pub private_peak: Option<u64>,
-    /// What had come back by its end.
+    /// The release by its end.
     #[serde(flatten)]
     pub returned: Returned,
     /// Minor page faults of the tree.
@@ -215,11 +215,11 @@ pub struct PhaseSummary {
 pub struct CheckpointSummary {
     /// When.
     pub at: Nanos,
-    /// Whether the server came to rest in time.
+    /// Whether the server settled in time.
     pub settled: bool,
     /// How long that took.
     pub waited: Nanos,
-    /// What was still moving; empty when settled.
+    /// Figures that were still changing; empty when settled.
     pub unsettled: String,
     /// Private memory from exact counters: Σ `Pss_Anon + SwapPss − LazyFree`. A forked page counts once.
     pub private_exact: Option<u64>,
@@ -228,13 +228,13 @@ pub struct CheckpointSummary {
     /// The median over the rounds of Σ `VmRSS`: exact for one process, and for several an upper bound that counts a
     /// shared page once for each of them.
     pub resident: Option<u64>,
-    /// Σ `Pss`: what is resident, every shared page counted once among those that share it.
+    /// Σ `Pss`: resident memory, with each shared page divided among the processes that share it.
     pub proportional: Option<u64>,
     /// The median over the rounds of Σ `VmSize`.
     pub virtual_size: Option<u64>,
     /// Anonymous huge pages.
     pub huge_pages: Option<u64>,
-    /// Given back lazily; the kernel has not taken it yet.
+    /// Lazily freed: the kernel has not reclaimed it yet.
     pub lazy_free: Option<u64>,
     /// Swapped out; a shared page counted once where exact counters are there.
     pub swap: Option<u64>,
@@ -279,7 +279,6 @@ pub struct Peak {
     pub unseen: bool,
 }
 
-/// A peak as it is written.
 #[derive(Serialize, JsonSchema)]
 struct KnownPeak {
     /// At least this.
@@ -321,11 +320,11 @@ impl Peak {
     }
 }
 
-/// `(peak − retained) / (peak − base)`, each within one metric: `base` is the lowest checkpoint of the run until here,
-/// `peak` the highest, `retained` the checkpoint here.
+/// `(peak − retained) / (peak − base)`, each within one metric: `base` is the lowest checkpoint so far, `peak` the
+/// highest, `retained` this one.
 ///
-/// `None` where one of the three is not known, at the first checkpoint, and where less than 1 MiB was ever taken:
-/// a share of next to nothing says nothing. Sampled sums in which pages may count twice are not known.
+/// `None` if one of the three is unknown, at the first checkpoint, and below 1 MiB of growth, where a share says
+/// nothing. Sampled sums that may count pages twice are unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Returned {
     /// Of resident memory, by `VmHWM` and `VmRSS`. Only for a tree that never had more than one process, since a
@@ -349,13 +348,14 @@ pub struct StepSummary {
     pub took: Option<Nanos>,
     /// Requests that expect a result; `None` when it did not end.
     pub requests: Option<u64>,
-    /// Requests whose result had something in it.
+    /// Requests with a non-empty result.
     pub hits: Option<u64>,
     /// Notifications sent.
     pub notifications: Option<u64>,
     /// Skipped, because the server does not offer it and the scenario allows that.
     pub skipped: bool,
-    /// What it found none of and so asked nothing; `None` where it asked, or the record does not say.
+    /// The kind of place that it did not find, so that it asked nothing; `None` if it asked, or the record does not
+    /// say.
     #[serde(skip)]
     pub looked_for: Option<String>,
 }
@@ -371,7 +371,7 @@ pub struct ProgramSummary {
     pub count: u64,
     /// How many of them went away before the server was shut down.
     pub ended: u64,
-    /// When the first came into view.
+    /// When the first was seen.
     pub first_seen: Nanos,
     /// Most resident memory that one of them had, by its high-water mark where it has one.
     pub peak: Option<u64>,
@@ -452,7 +452,7 @@ pub struct SamplingSummary {
     pub samples: u64,
     /// Exact readings in the record, those of checkpoints aside.
     pub rollups: u64,
-    /// Deadlines that a sample was taken for, each of the whole tree.
+    /// Deadlines at which the whole tree was sampled.
     pub ticks: u64,
     /// By how much those samples were late, all together.
     #[serde(skip)]
@@ -461,7 +461,7 @@ pub struct SamplingSummary {
     pub missed: u64,
     /// The latest that a sample was.
     pub latest: Nanos,
-    /// Processes that came and went between two looks, at least.
+    /// Least number of processes that began and ended between two samples.
     pub unseen: u64,
     /// What could not be read or reset: of how many processes, and the system's words for the first.
     #[serde(serialize_with = "processes")]

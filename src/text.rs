@@ -1,4 +1,4 @@
-//! Styled text of a known width: the few styles that reports use, wrapping, cutting, filling up.
+//! Styled text of known width: the styles of reports, wrapping, cutting, padding.
 
 use std::io;
 
@@ -12,16 +12,16 @@ pub mod table;
 pub use form::Form;
 pub use sentence::{Sentence, Weight};
 
-/// A blank at which lines do not break; an ordinary one takes its place in the end.
+/// Marks a blank where lines must not break. The output has an ordinary blank in its place.
 const NO_BREAK: &str = "\u{a0}";
 
-/// Rows that one line of somebody else's text may take, so that a line of megabytes does not hide what is above it.
+/// Most rows of one line of foreign text, so that a line of megabytes does not hide the rest.
 const ROWS: usize = 12;
 
-/// By how much the later of these rows are farther in.
+/// Additional indent of the second and later rows.
 const HANG: usize = 4;
 
-/// How text is set apart. Nothing is told by colour alone.
+/// The emphasis of a text. Colour is never the only sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Tone {
@@ -33,7 +33,6 @@ pub enum Tone {
     Bad,
 }
 
-/// Whether to write colour codes at all.
 #[derive(Clone, Copy, Debug)]
 pub struct Paint(pub bool);
 
@@ -55,28 +54,28 @@ impl Paint {
     }
 }
 
-/// Columns that a text without styles takes up.
+/// Columns of a text without styles.
 pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The text without what would steer a terminal or show it in another order than it is in: escape codes go, whatever
-/// else [`is_hidden`] becomes a blank.
+/// Removes what controls a terminal or reorders text: escape codes go, other characters that [`is_hidden`] become
+/// blanks.
 pub fn clean(text: &str) -> String {
     clean_lines(text).replace('\n', " ")
 }
 
-/// The same of a text of several lines, which stay: the last step of every format that has no codes.
+/// As [`clean`], but keeps line breaks: the last step of every format without styles.
 pub fn clean_lines(text: &str) -> String {
     let text = anstream::adapter::strip_str(text).to_string();
     text.replace("\r\n", "\n").replace(|c| c != '\n' && is_hidden(c), " ")
 }
 
-/// The same of a text with styles, which stay too: the last step before a terminal.
+/// As [`clean_lines`], but keeps styles: the last step before a terminal.
 pub fn clean_styled(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (place, part) in text.split('\u{1b}').enumerate() {
-        // A style is `ESC [ numbers m`, and no other code is ours.
+        // lsp-soak writes only `ESC [ numbers m`.
         let style = part.strip_prefix('[').filter(|_| place > 0).and_then(|rest| {
             let end = rest.find(|c: char| !c.is_ascii_digit() && c != ';')?;
             rest[end..].starts_with('m').then_some(end + 2)
@@ -92,8 +91,8 @@ pub fn clean_styled(text: &str) -> String {
     out
 }
 
-/// Whether a character steers a terminal, ends a line for some reader, takes no room, or changes the order in which text is
-/// shown.
+/// Whether a character controls a terminal, breaks a line in some programs, has no width, or changes the direction of
+/// text.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{180e}' | '\u{2028}' | '\u{2029}' | '\u{feff}')
@@ -101,7 +100,7 @@ pub fn is_hidden(c: char) -> bool {
         || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The text in at most `columns`, cut with an ellipsis.
+/// Cuts the text to `columns`, with an ellipsis.
 pub fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -122,34 +121,51 @@ pub fn cut(text: &str, columns: usize) -> String {
     kept
 }
 
-/// The same of a text that may have styles.
-fn seen(text: &str) -> usize {
+/// Columns of a text that may have styles.
+fn styled_width(text: &str) -> usize {
     width(&anstream::adapter::strip_str(text).to_string())
 }
 
-/// Lines of at most `columns`, broken between words; a word that is too long stays whole, since it is most often a
-/// path or a command to be copied.
+/// Lines of at most `columns`, broken between words. A longer word stays whole: it is usually a path or a command to
+/// copy.
 pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let words = text.split(' ').flat_map(|word| {
-        // What is too long to be kept together is not.
-        let apart = if seen(word) > columns { NO_BREAK } else { " " };
+        // Text too long for one line loses its no-break blanks.
+        let apart = if styled_width(word) > columns { NO_BREAK } else { " " };
         word.split(apart).filter(|word| !word.is_empty())
     });
-    for word in words {
+    for word in with_units(words) {
         match lines.last_mut() {
-            Some(line) if seen(line) + 1 + seen(word) <= columns => {
+            Some(line) if styled_width(line) + 1 + styled_width(&word) <= columns => {
                 line.push(' ');
-                line.push_str(word);
+                line.push_str(&word);
             }
-            _ => lines.push(word.to_owned()),
+            _ => lines.push(word),
         }
     }
     lines
 }
 
-/// The text with lines of at most `columns`: a longer one goes on in the next, a little farther in, or where the words of a
-/// message begin. Lines with a gutter, which show a file and mark a place in it, stay as they are.
+/// Joins each number with its unit.
+fn with_units<'t>(words: impl Iterator<Item = &'t str>) -> Vec<String> {
+    const UNITS: [&str; 11] = ["%", "B", "KiB", "MiB", "GiB", "TiB", "ns", "µs", "ms", "s", "min"];
+    let mut list: Vec<String> = Vec::new();
+    for word in words {
+        let unit = word.trim_end_matches([',', ';', ':', ')', '.']);
+        match list.last_mut() {
+            Some(number) if UNITS.contains(&unit) && number.ends_with(|c: char| c.is_ascii_digit()) => {
+                number.push(' ');
+                number.push_str(word);
+            }
+            _ => list.push(word.to_owned()),
+        }
+    }
+    list
+}
+
+/// Folds long lines to `columns`. A continued line is indented, or aligned with the text of a message. Lines with a
+/// gutter mark a place in a file and stay unchanged.
 pub fn fold(text: &str, columns: usize) -> String {
     let mut out = String::new();
     for line in text.split_inclusive('\n') {
@@ -168,7 +184,7 @@ pub fn fold(text: &str, columns: usize) -> String {
         let indent = plain.len() - words.len();
         let message = words.starts_with("= ").then(|| line.split_once(": ")).flatten();
         let (first, text, hang) = match message {
-            Some((level, text)) => (format!("{level}: "), text, seen(level) + 2),
+            Some((level, text)) => (format!("{level}: "), text, styled_width(level) + 2),
             None => (" ".repeat(indent), line, indent + 2),
         };
         let rows = wrap(text, columns.saturating_sub(hang)).join(&format!("\n{:hang$}", ""));
@@ -177,7 +193,7 @@ pub fn fold(text: &str, columns: usize) -> String {
     out
 }
 
-/// Keeps the words of a short text together: no line breaks inside it.
+/// Prevents line breaks inside a short text.
 pub(super) fn together(text: &str) -> String {
     if width(text) > 30 {
         text.to_owned()
@@ -186,12 +202,12 @@ pub(super) fn together(text: &str) -> String {
     }
 }
 
-/// Appends a paragraph whose first line begins with `first` and whose others are indented as far.
+/// Appends a paragraph: `first` starts it, and the other lines are indented by its width.
 pub(super) fn paragraph(out: &mut String, paint: Paint, tone: Tone, first: &str, text: &str, columns: usize) {
     item(out, paint, tone, first, width(first), text, columns);
 }
 
-/// The same with the other lines indented by `hang`, which is at least as much as the first.
+/// As [`paragraph`], with the other lines indented by `hang`, at least the width of `first`.
 pub(super) fn item(out: &mut String, paint: Paint, tone: Tone, first: &str, hang: usize, text: &str, columns: usize) {
     let lines = wrap(&clean(text), columns.saturating_sub(hang)).into_iter();
     for (number, line) in lines.enumerate() {
@@ -203,8 +219,8 @@ pub(super) fn item(out: &mut String, paint: Paint, tone: Tone, first: &str, hang
     }
 }
 
-/// Appends a line of somebody else's text, such as one of stderr, as far as it goes into [`ROWS`]: what does not fit into
-/// one row goes on in the next, farther in. Blanks at its beginning stay, for they tell what belongs to what.
+/// Appends a line of foreign text, for example of stderr, in at most [`ROWS`] rows. Continued rows are indented
+/// further. Leading blanks stay, since they show structure.
 pub(super) fn hanging(out: &mut String, paint: Paint, tone: Tone, indent: usize, text: &str, columns: usize) {
     let text = clean(text);
     let words = text.trim_start();
@@ -222,13 +238,13 @@ pub(super) fn hanging(out: &mut String, paint: Paint, tone: Tone, indent: usize,
     }
 }
 
-/// Appends a line, without the blanks at its end.
+/// Appends a line without trailing blanks.
 pub(super) fn line_of(out: &mut String, line: impl AsRef<str>) {
     out.push_str(line.as_ref().trim_end());
     out.push('\n');
 }
 
-/// A word as a shell and an environment file take it.
+/// Quotes a word for a shell and for environment files, if necessary.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
@@ -237,7 +253,7 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// The one of `known` that `word` was probably meant to be.
+/// The most similar of the `known` words, if one is similar enough.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let close = 1 + word.chars().count() / 4;
     known
@@ -248,7 +264,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// The same words for the commonest reasons on every system.
+/// Uniform words for the most frequent errors on every system.
 pub fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "there is no such file".to_owned(),
@@ -276,6 +292,10 @@ mod tests {
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
         assert_eq!(wrap("a /very/long/path b", 6), ["a", "/very/long/path", "b"]);
         assert!(wrap("", 10).is_empty());
+        assert_eq!(
+            wrap("it has 1.5 MiB, −3 to +2 % more", 9),
+            ["it has", "1.5 MiB,", "−3 to", "+2 % more"]
+        );
     }
 
     #[test]

@@ -1,8 +1,7 @@
-//! Which memory calls a server makes: strace around it, and what it says, counted by phase.
+//! Counts a server's memory calls by phase, with strace.
 //!
-//! A traced server is held up at each of these calls, so what is traced is a run of its own whose memory and latencies
-//! nobody uses. The tracer is told to be a process apart (`-DDD`): the server keeps its place as our child, with its own
-//! process id, group and pipes.
+//! The tracer delays the server at each of these calls, so a traced run's memory and latencies are not used. `-DDD`
+//! makes the tracer a separate process: the server stays lsp-soak's child, with its own process id, group and pipes.
 
 mod line;
 mod tally;
@@ -21,24 +20,23 @@ use crate::record::{Clock, PhaseRef, SystemCalls};
 use line::{Line, Lines};
 use tally::Tally;
 
-/// How long the tracer may take to begin.
+/// How long the tracer may take to start.
 const BEGIN: Duration = Duration::from_secs(5);
 
-/// How long what it still has to say is waited for, once all that it traced is gone.
+/// How long to wait for the tracer's remaining output after all traced processes ended.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// A tracer that is listened to.
 #[derive(Debug)]
 pub struct Trace {
     tally: Arc<Mutex<Tally>>,
     clock: Clock,
-    /// Keeps the pipe from ending while there is no tracer yet, or none between two servers.
+    /// Keeps the pipe open while there is no tracer, as between two servers.
     holder: Mutex<Option<File>>,
     ended: Mutex<mpsc::Receiver<()>>,
 }
 
 impl Trace {
-    /// Makes a named pipe at `path`, which must not exist, and reads what tracers write there.
+    /// Creates a named pipe at `path`, which must not exist, and counts what tracers write to it.
     pub fn listen(path: &Path, clock: Clock) -> io::Result<Trace> {
         let (reader, holder) = pipe(path)?;
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
@@ -48,7 +46,7 @@ impl Trace {
         let shared = Arc::clone(&tally);
         thread::Builder::new().name("trace".to_owned()).spawn(move || {
             count(BufReader::with_capacity(1 << 18, reader), &shared);
-            // Nobody waits where the run was cut short.
+            // The receiver is gone if the run was interrupted.
             let _ = sender.send(());
         })?;
         Ok(Trace {
@@ -59,15 +57,15 @@ impl Trace {
         })
     }
 
-    /// From now on calls belong to `phase`.
+    /// Counts later calls for `phase`.
     pub fn begin(&self, phase: Option<PhaseRef>) {
-        // The clock is read under the lock: what is counted before that was called before.
+        // The lock is held while the clock is read: calls counted before are earlier.
         let mut tally = lock(&self.tally);
         let now = self.clock.now();
         tally.begin(now, phase);
     }
 
-    /// The calls so far by phase, when the tracer has said all; and what of it is missing, for people.
+    /// Waits for the end of the tracer's output. Returns the calls by phase, and what is missing, for people.
     pub fn finish(&self) -> (Vec<SystemCalls>, Option<String>) {
         lock(&self.holder).take();
         let whole = lock(&self.ended).recv_timeout(LAST_WORDS).is_ok();
@@ -80,7 +78,7 @@ impl Trace {
                 crate::units::counted(lines, "line")
             )),
         };
-        (tally.told(), missing)
+        (tally.counts(), missing)
     }
 }
 
@@ -102,7 +100,7 @@ fn count(mut reader: impl BufRead, tally: &Mutex<Tally>) {
     }
 }
 
-/// The process that traces `pid`, as soon as there is one; `None` if `pid` has ended before.
+/// The process that traces `pid`, once it does; `None` if `pid` has ended.
 pub fn tracer_of(pid: u32) -> io::Result<Option<u32>> {
     let deadline = Instant::now() + BEGIN;
     loop {
@@ -124,11 +122,11 @@ pub fn tracer_of(pid: u32) -> io::Result<Option<u32>> {
 fn pipe(path: &Path) -> io::Result<(File, File)> {
     use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_setfl, mknodat};
     mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
-    // Without a writer it opens at once only like this, and then it is to wait for what is written.
+    // Only a non-blocking open succeeds without a writer. Reads are then made blocking.
     let reader = rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
     let holder = rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
     fcntl_setfl(&reader, OFlags::empty())?;
-    // Over the user's limit it stays as it is.
+    // Fails above the user's limit; the default size works too.
     let _ = rustix::pipe::fcntl_setpipe_size(&reader, 1 << 20);
     Ok((reader.into(), holder.into()))
 }

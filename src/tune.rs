@@ -1,7 +1,7 @@
-//! A sweep: every setting of a server beside the server as it is. Which are still worth a run, which are the front, and
-//! which one to ship.
+//! A sweep: every setting of a server beside its default. It decides which settings to run further, the front, and the
+//! one to ship.
 //!
-//! All of it is a function of records: which cells were stopped is decided again from the runs that there were by then.
+//! All of it is a function of records: eliminations are recomputed from the runs so far.
 
 #![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -108,12 +108,12 @@ pub struct Server {
     pub allocator: Option<AllocatorFacts>,
 }
 
-/// One cell and what was seen of it.
+/// One cell and its results.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CellResult {
     /// Its label.
     pub label: String,
-    /// What it sets.
+    /// Its settings.
     pub sets: CellFacts,
     /// Names of the records that count.
     pub runs: Vec<String>,
@@ -144,7 +144,7 @@ pub struct CellResult {
     pub huge_pages: Option<HugePages>,
     /// Where the private memory of one more run will probably lie, in bytes; `None` where it had not settled.
     pub promise: Option<(f64, f64)>,
-    /// Why it is not what is recommended; `None` of what is, and of the default where nothing is.
+    /// Why the cell is not recommended; `None` for the recommended cell, and for the default if none is.
     #[serde(skip)]
     pub why_not: Option<WhyNot>,
 }
@@ -200,7 +200,7 @@ impl CellResult {
         self.left.iter().any(|left| left.why == compare::Why::Failed)
     }
 
-    /// What is known of one of its figures, of all runs.
+    /// The values of a figure in all runs that have it.
     pub(super) fn known(&self, figure: Figure) -> Vec<f64> {
         self.figure(figure).values.iter().flatten().copied().collect()
     }
@@ -226,18 +226,18 @@ impl CellResult {
         self.unseen.iter().filter(|knob| is_refused(knob))
     }
 
-    /// The settings of which nothing shows whether they are in force: their allocator tells nobody.
+    /// Settings that cannot be verified, because their allocator reports none.
     pub fn untold(&self) -> impl Iterator<Item = &KnobFacts> {
         self.unseen.iter().filter(|knob| !is_refused(knob))
     }
 
-    /// Whether it is what it says: it did the work of the default, and none of its settings was seen not to be in force.
-    /// Only such a cell is on the front, and only by such a one another is stopped.
+    /// Whether the cell did the default's work and no setting was seen to be ineffective. Only then is it on the front
+    /// or eliminates others.
     pub fn is_honest(&self) -> bool {
         !self.did_less() && self.refused().next().is_none()
     }
 
-    /// Whether it may be recommended at all: it is what it says, and was run to the end.
+    /// Whether the cell may be recommended: it is honest and was run to the end.
     pub fn is_usable(&self) -> bool {
         self.stopped.is_none() && !self.runs.is_empty() && self.is_honest()
     }
@@ -260,7 +260,7 @@ pub enum NoSweep {
         "the records belong to several sweeps (scenario, project, program or settings differ): {0}; name one of them"
     )]
     Several(String),
-    /// What is said of a setting is of one machine, and of one server but for the setting.
+    /// A sweep is of one machine and one server; only the setting differs.
     #[error("the runs differ in {0}, which alone changes memory: choose runs that agree in it, or run the sweep again")]
     Apart(String),
 }
@@ -335,13 +335,12 @@ pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
 fn sets(runs: &[&Played]) -> CellFacts {
     let first = runs.first().and_then(|run| run.summary.header.plan.cell.clone());
     CellFacts {
-        // Told once, of all of them.
         sweep: None,
         ..first.unwrap_or_default()
     }
 }
 
-/// What is not the same in all runs and decides nothing, or else that the runs cannot be compared.
+/// Differences that decide nothing, or an error if the runs cannot be compared.
 pub fn alike(runs: &[Played]) -> Result<Vec<Difference>, NoSweep> {
     let mut cells: BTreeMap<&str, Vec<&Header>> = BTreeMap::new();
     for run in runs.iter().filter(|run| counts(&run.summary)) {
@@ -350,7 +349,7 @@ pub fn alike(runs: &[Played]) -> Result<Vec<Difference>, NoSweep> {
     }
     let all = || cells.values().flatten().copied();
     let mut differing = differences(all());
-    // Processors that a cell sets are what is compared; then each cell keeps to its own.
+    // Cells that set processors are compared by them; then each cell keeps its own.
     let is_affinity = |one: &Difference| one.what == "affinity";
     let of_cells = all().any(|header| header.plan.cell.as_ref().is_some_and(|cell| cell.cpus.is_some()));
     differing.retain(|one| !of_cells || !is_affinity(one));

@@ -1,6 +1,6 @@
-//! Quantities as people write them and as reports print them: sizes, durations, shares, counts.
+//! Sizes, durations, shares and counts: parsing and formatting.
 //!
-//! Every number that a person reads is formatted here, so that units and precision agree everywhere.
+//! Reports format all numbers here, so units and precision agree.
 
 #![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use exact::exact_bytes;
 pub use time::{TICK, cpu_time, cpu_time_like, duration, duration_like, is_in_ticks};
 
-/// The median of values in any order; of a middle pair what lies `between` them. `None` of nothing.
+/// The median of unsorted values; `between` combines a middle pair. `None` without values.
 pub fn median_by<T: Copy>(mut values: Vec<T>, order: fn(&T, &T) -> Ordering, between: fn(T, T) -> T) -> Option<T> {
     values.sort_unstable_by(order);
     let half = values.len() / 2;
@@ -28,7 +28,7 @@ pub fn median_by<T: Copy>(mut values: Vec<T>, order: fn(&T, &T) -> Ordering, bet
     }
 }
 
-/// The median of values that are there and are numbers.
+/// The median of at least one value.
 pub fn middle(values: Vec<f64>) -> f64 {
     median_by(values, f64::total_cmp, f64::midpoint).expect("there are values")
 }
@@ -39,44 +39,38 @@ pub fn middle(values: Vec<f64>) -> f64 {
 #[schemars(extend("pattern" = r"^\s*[0-9]+(\.[0-9]*)?\s*(B|KiB|K|k|MiB|M|GiB|G|kB|KB|MB|GB)?\s*$", "examples" = ["64 KiB", "200 MiB"]))]
 pub struct Size(pub u64);
 
-/// A length of time, written `"50ms"`, `"30s"`, `"1.5 min"`, `"8h"`.
+/// A duration, written `"50ms"`, `"30s"`, `"1.5 min"`, `"8h"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(extend("pattern" = r"^\s*(0|[0-9]+(\.[0-9]*)?\s*(ns|us|µs|ms|s|sec|m|min|h|d))\s*$", "examples" = ["50ms", "30s", "8h"]))]
 pub struct Span(pub Duration);
 
 impl Span {
-    /// A length of whole seconds.
     pub const fn from_secs(seconds: u64) -> Span {
         Span(Duration::from_secs(seconds))
     }
 
-    /// A length of whole milliseconds.
     pub const fn from_millis(millis: u64) -> Span {
         Span(Duration::from_millis(millis))
     }
 }
 
-/// A part of one whole, written `"5%"`; `0.05` within.
+/// A share, written `"5%"` and stored as `0.05`.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(extend("pattern" = r"^\s*[0-9]+(\.[0-9]*)?\s*%\s*$", "examples" = ["5%", "0.5%"]))]
 pub struct Share(pub f64);
 
-/// A quantity that could not be read; the message says what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
     #[error("`{0}` is not a size: write a number and a unit, such as \"64 KiB\", \"200 MiB\" or \"1 GiB\"")]
     Size(String),
     #[error("`{0}` is not a duration: write a number and a unit, such as \"50ms\", \"30s\", \"5min\" or \"8h\"")]
     Span(String),
-    /// Not a share.
     #[error("`{0}` is not a share: write a number and a per cent sign, such as \"5%\" or \"0.5%\"")]
     Share(String),
-    /// More bytes than can be counted.
     #[error("`{0}` is too large a size: write less than \"17179869184 GiB\"")]
     Large(String),
-    /// More time than can be counted.
     #[error("`{0}` is too long a duration: write at most \"213503d\", which are 584 years")]
     Long(String),
     #[error("`{0}` is negative: a duration is zero or more, such as \"30s\"")]
@@ -156,8 +150,7 @@ fn split(text: &str) -> Option<(&str, &str)> {
         .then(|| (number, unit.trim_start()))
 }
 
-/// An exact product for whole numbers, the nearest whole one for fractions; `None` of what is no number, and within that
-/// of a product past `u64`.
+/// The product, rounded for fractions. `None` if `number` is no number; `Some(None)` beyond `u64`.
 fn scaled(number: &str, factor: u64) -> Option<Option<u64>> {
     if let Ok(whole) = number.parse::<u64>() {
         return Some(whole.checked_mul(factor));
@@ -184,7 +177,7 @@ impl fmt::Display for Share {
     }
 }
 
-/// The string form that serde's `try_from`/`into` need, from the `FromStr` and `Display` above.
+/// The conversions for serde's `try_from` and `into`, through `FromStr` and `Display`.
 macro_rules! string_form {
     ($($unit:ty),*) => {$(
         impl TryFrom<String> for $unit {
@@ -204,7 +197,7 @@ macro_rules! string_form {
 }
 string_form!(Size, Span, Share);
 
-/// What stands for a number that is not known.
+/// Stands for an unknown number.
 pub const UNKNOWN: &str = "n/a";
 
 /// `1536` → `1.5 KiB`; one decimal from KiB up.
@@ -218,7 +211,7 @@ pub fn bytes(value: u64) -> String {
     format!("{value} B")
 }
 
-/// A size in MiB with one decimal and no unit, for table columns that carry the unit in their head.
+/// A size in MiB with one decimal and without unit, for columns with the unit in their head.
 pub fn mib(value: u64) -> String {
     format!("{:.1}", value as f64 / (1u64 << 20) as f64)
 }
@@ -233,7 +226,7 @@ pub fn signed_mib(value: i64) -> String {
     }
 }
 
-/// A difference in KiB with its sign, for slopes that have parts of a byte: `+64.0`, `−1,280`, `0.0`.
+/// A difference in KiB with its sign, for slopes: `+64.0`, `−1,280`, `0.0`.
 pub fn signed_kib(value: f64) -> String {
     let size = value.abs() / 1024.0;
     let text = match size {
@@ -247,7 +240,7 @@ pub fn signed_kib(value: f64) -> String {
     }
 }
 
-/// A share of one as a percentage: `0.123` → `12 %`, and what is less than nothing `−3 %`.
+/// A share as a percentage: `0.123` → `12 %`, `-0.03` → `−3 %`.
 pub fn percent(share: f64) -> String {
     let text = format!("{:.0}", share.abs() * 100.0);
     let sign = if share < 0.0 && text != "0" { "−" } else { "" };

@@ -1,15 +1,15 @@
-//! When an allocator gives back what the server has freed, by the options that are in force.
+//! When an allocator returns freed memory, by the options in force.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::record::{AllocatorDecay, AllocatorFamily, Delay, nanos};
 
-/// jemalloc's own `dirty_decay_ms`; its muzzy time is nothing.
+/// jemalloc's default `dirty_decay_ms`; its muzzy time is 0.
 const JEMALLOC_DIRTY: f64 = 10_000.0;
 
-/// `None` where it is not known: for what collects garbage by a clock of its own, and where an option cannot be read.
-/// `options` are those in force, as far as the allocator prints them; what it does not print is as it is by default.
+/// `None` if unknown: for garbage collectors with a clock of their own, and for an unreadable option. `options` are
+/// those that the allocator prints; the others have their defaults.
 pub fn decay(family: AllocatorFamily, options: &BTreeMap<String, String>) -> Option<AllocatorDecay> {
     let option = |name: &str| options.get(name).map(String::as_str);
     let untimed = AllocatorDecay {
@@ -41,8 +41,9 @@ pub fn decay(family: AllocatorFamily, options: &BTreeMap<String, String>) -> Opt
     }
 }
 
-/// What is dirty becomes muzzy (`MADV_FREE`) and then clean. A muzzy time of nothing leaves the second stage out; one below
-/// nothing leaves all to the kernel, which takes it when it is short: that is given back, though resident until then.
+/// Dirty pages become muzzy (`MADV_FREE`) and then clean. A muzzy time of 0 skips the second stage; a negative one
+/// leaves the pages to the kernel, which reclaims them when memory is short: they are released, though resident until
+/// then.
 fn jemalloc<'o>(option: &dyn Fn(&str) -> Option<&'o str>) -> Option<AllocatorDecay> {
     let time = |name, otherwise: f64| option(name).map_or(Some(otherwise), |value| value.parse::<f64>().ok());
     let (dirty, muzzy) = (time("dirty_decay_ms", JEMALLOC_DIRTY)?, time("muzzy_decay_ms", 0.0)?);
@@ -63,7 +64,7 @@ fn mimalloc<'o>(option: &dyn Fn(&str) -> Option<&'o str>) -> Option<Delay> {
     }
 }
 
-/// A time in milliseconds as an allocator is told it: below nothing is for ever.
+/// A time in milliseconds; negative is for ever.
 fn after(milliseconds: f64) -> Delay {
     if milliseconds < 0.0 {
         return Delay::Never;

@@ -1,4 +1,4 @@
-//! Looks at a program from all sides: what it says when it is asked, what its bytes hold, what it is linked with.
+//! Examines a program: its answer to the probe, its bytes, and its libraries.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::record::jemalloc;
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence};
 use crate::units;
 
-/// What is known of a program's allocator, and the files that settings are checked with.
+/// The facts about a program's allocator, and the files that settings are checked with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Detection {
     pub facts: AllocatorFacts,
@@ -56,7 +56,7 @@ pub fn detect(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &
     detection
 }
 
-/// Why a program runs nothing, such as a proxy of a toolchain that lacks it; the program itself is not started.
+/// Why a program runs nothing, such as a toolchain's proxy without the toolchain; the program itself is not started.
 pub fn missing(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &dyn Fn() -> bool) -> Option<String> {
     follow(subject, find, stop).missing
 }
@@ -81,7 +81,7 @@ fn tune(detection: &mut Detection, subject: &Subject, stop: &dyn Fn() -> bool) {
     }
 }
 
-/// Finds the allocator in a file that cannot be started, such as a native module.
+/// Detects the allocator in a file that cannot be started, such as a native module.
 pub fn of_file(path: &Path, stop: &dyn Fn() -> bool) -> Detection {
     let mut look = Inspection::default();
     let saw = format!("`{}` is not a program, so lsp-soak did not run it", path.display());
@@ -99,7 +99,7 @@ pub fn of_file(path: &Path, stop: &dyn Fn() -> bool) -> Detection {
     look.unasked(file)
 }
 
-/// Finds the allocator of a process that lives: its program is `exe` and it has mapped `libraries`. It is asked nothing.
+/// Detects the allocator of a live process with the program `exe` and the mapped `libraries`, without a probe.
 pub fn of_process(exe: &Path, libraries: &[PathBuf], stop: &dyn Fn() -> bool) -> Detection {
     let subject = Subject::default();
     let mut look = Inspection::default();
@@ -166,7 +166,7 @@ impl Inspection {
         }
     }
 
-    /// Looks at the program that was found in the end and at all that it brings. Returns the program.
+    /// Examines the final program and all that it loads. Returns the program.
     fn files(
         &mut self,
         subject: &Subject,
@@ -266,7 +266,8 @@ impl Inspection {
         self.is_python(file);
     }
 
-    /// Since 3.13 CPython holds a mimalloc that it does not use unless it is told to or has no lock; then it speaks.
+    /// Since 3.13 CPython contains a mimalloc that it uses only on request or without a lock; then it answers the
+    /// probe.
     fn is_python(&mut self, file: &Path) {
         if self.signs.marks.contains(&Mark::Python) {
             self.signs.marks.remove(&Mark::Family(AllocatorFamily::Mimalloc));
@@ -305,7 +306,7 @@ impl Inspection {
             ..Signs::default()
         };
         let candidates = families(&signs);
-        // A library with the marks of several, such as a compiler's, says nothing.
+        // A library with signs of several allocators, such as a compiler's, is no evidence.
         let Some(family) = candidates.first().filter(|_| candidates.len() == 1) else {
             return;
         };
@@ -384,7 +385,7 @@ impl Inspection {
             [] => "none of the functions that allocate".to_owned(),
             calls => calls.join(", "),
         };
-        self.saw("libraries", format!("linked with {family}{shown}, calls {calls}"));
+        self.saw("libraries", format!("linked with {family}{shown}, imports {calls}"));
         self.signs.libc = Some((family, version));
     }
 
@@ -412,7 +413,7 @@ impl Inspection {
         *version = version_text.unwrap_or_default();
     }
 
-    /// The same of what nobody asked, with what its file says of the allocator in it.
+    /// The same without a probe, with the signs in its file.
     fn unasked(self, file: PathBuf) -> Detection {
         let marks = self.signs.marks.clone();
         let mut detection = self.detection(file);

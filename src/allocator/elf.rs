@@ -14,13 +14,13 @@ pub struct Linking {
     /// The loader that it names; none of a static program and of a library.
     pub loader: Option<PathBuf>,
     pub needed: Vec<String>,
-    /// What it is called by those that name it.
+    /// Its name for other files.
     pub own_name: Option<String>,
     /// Where it looks for them first.
     pub run_path: Vec<String>,
     /// Functions of the C library's allocator that it calls.
     pub calls: BTreeSet<&'static str>,
-    /// Whether a library that it names allocates for it, as in a Rust program that shares its standard library.
+    /// Whether a needed library allocates for it, as in a Rust program with a shared standard library.
     pub allocates_elsewhere: bool,
     /// Whether it calls an `operator new` of C++ that is not its own.
     pub creates: bool,
@@ -61,10 +61,10 @@ impl fmt::Display for Machine {
 /// in itself.
 const RUST_ALLOCATES: &[u8] = b"__rust_alloc";
 
-/// Functions whose import says who allocates.
+/// Functions whose import shows who allocates.
 const CALLS: [&str; 3] = ["malloc", "calloc", "realloc"];
 
-/// Where loaders look when nobody says otherwise.
+/// The loaders' default directories.
 const USUAL: [&str; 8] = [
     "/lib/x86_64-linux-gnu",
     "/usr/lib/x86_64-linux-gnu",
@@ -154,7 +154,7 @@ pub fn is_shared(path: &Path) -> Option<bool> {
     Some(kind == elf::ET_DYN.0 && linking(path).is_some_and(|linking| linking.loader.is_none()))
 }
 
-/// What the first bytes of an ELF file say: what it is for, and which kind of file it is.
+/// The first bytes of an ELF file: machine, and kind of file.
 fn header(path: &Path) -> Option<(Machine, u16)> {
     let cache = ReadCache::new(File::open(path).ok()?);
     match FileKind::parse(&cache).ok()? {
@@ -284,7 +284,7 @@ mod tests {
         ] {
             assert!(!is_allocation_of_rust(other.as_bytes()), "{other}");
         }
-        // What is linked whole, as this test is, brings its own.
+        // A statically linked program, as this test is, contains its own.
         assert!(!linking(&std::env::current_exe().unwrap()).unwrap().allocates_elsewhere);
     }
 

@@ -1,4 +1,4 @@
-//! From what the user starts to the program that allocates: scripts lead to interpreters, launchers to what they launch.
+//! From the started program to the one that allocates: scripts lead to interpreters, launchers to their programs.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -106,7 +106,7 @@ fn launched(script: &Path, interpreter: &str, find: &dyn Fn(&str) -> Option<Path
             false if word.contains(['/', '$', '=']) => None,
             false => find(word),
         });
-        // An interpreter runs what is named after it.
+        // An interpreter runs the program that is named after it.
         let run = words
             .iter()
             .skip(1)
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn a_proxy_of_rustup_is_asked_in_the_environment_of_the_server() {
         let directory = tempfile::tempdir().unwrap();
-        // No script, or it would be followed to its shell: it prints what it is given, and then the variable.
+        // No script, which would be followed to its shell: it prints its arguments, and then the variable.
         let rustup = directory.path().join("rustup");
         fs::copy("/usr/bin/printenv", &rustup).unwrap();
         let proxy = directory.path().join("RUSTUP_HOME");

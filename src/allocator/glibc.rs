@@ -22,7 +22,7 @@ pub fn version(text: &str) -> Option<String> {
     line.starts_with("ld.so").then(|| version.to_owned())
 }
 
-/// `1.2.3` of what musl's loader prints when it is called by itself.
+/// `1.2.3` from the output of musl's loader.
 pub fn musl_version(text: &str) -> Option<String> {
     let mut lines = text.lines();
     lines.next().filter(|line| line.starts_with("musl libc"))?;

@@ -1,6 +1,6 @@
-//! Whether the settings that a server is given are those that its allocator reads, and takes as they are.
+//! Whether the allocator reads the server's settings and accepts them.
 //!
-//! Each is checked before anything is run: by the allocator's own account where it gives one, by its rules otherwise.
+//! Each is checked before any run: by the allocator's own output if it has one, by its rules otherwise.
 
 mod glibc;
 mod go;
@@ -20,13 +20,13 @@ use crate::text::nearest;
 use super::detect::Detection;
 use super::probe::Subject;
 
-/// A setting that would do nothing, or not what it says.
+/// A setting without effect, or with another effect than intended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KnobError {
     #[error("`{variable}` does nothing: {uses}; {cure}")]
     NotRead {
         variable: String,
-        /// What is used instead, as a sentence.
+        /// The value that is used instead, as a sentence.
         uses: String,
         cure: String,
     },
@@ -37,7 +37,7 @@ pub enum KnobError {
          \"jemalloc\" }}`, or remove the variable"
     )]
     Unknown(String),
-    /// The allocator has no such option.
+    /// The allocator has no option of this name.
     #[error("{uses} has no option `{option}`, set in `{variable}`: {cure}")]
     Option {
         variable: String,
@@ -50,18 +50,18 @@ pub enum KnobError {
     Value { written: String, why: String, cure: String },
 }
 
-/// What came of settings that are all right.
+/// The result for valid settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     /// Each setting, as it was asked for and as it was seen.
     pub knobs: Vec<KnobFacts>,
     /// Every option of the allocator under these settings, where it prints them.
     pub options: Option<BTreeMap<String, String>>,
-    /// The variables whose settings jemalloc confirms when it is told to, which it can since 5.3.
+    /// Variables whose settings jemalloc confirms on request, since 5.3.
     pub confirmed: BTreeSet<String>,
 }
 
-/// Settings, with what they are checked on.
+/// Settings, and the program to check them on.
 struct Question<'q> {
     env: &'q BTreeMap<String, String>,
     subject: &'q Subject,
@@ -75,7 +75,7 @@ const DENO: &str = "DENO_V8_FLAGS";
 /// Where CPython takes its objects from.
 const PYTHON: &str = "PYTHONMALLOC";
 
-/// What was found in a program, under the variables that it is given: CPython may be told to take its objects from elsewhere.
+/// The findings in a program under its variables: CPython can be set to take its objects from another allocator.
 pub fn under(env: &BTreeMap<String, String>, mut facts: AllocatorFacts) -> AllocatorFacts {
     let Some(value) = env.get(PYTHON).filter(|_| facts.family == AllocatorFamily::Pymalloc) else {
         return facts;
@@ -95,7 +95,7 @@ pub fn under(env: &BTreeMap<String, String>, mut facts: AllocatorFacts) -> Alloc
     facts
 }
 
-/// Who reads a variable; `None` of one that is no setting of an allocator.
+/// The reader of a variable; `None` if it is no allocator setting.
 pub fn reader(variable: &str) -> Option<AllocatorFamily> {
     let starts = |start: &str| variable.starts_with(start);
     match variable {
@@ -117,7 +117,7 @@ pub fn reader(variable: &str) -> Option<AllocatorFamily> {
     }
 }
 
-/// Whether a program reads a variable, as far as its allocator tells; what is no setting of an allocator is not judged.
+/// Whether a program reads a variable, as far as known; other variables than allocator settings are not judged.
 pub fn is_read(variable: &str, detection: &Detection) -> bool {
     let is_known = detection.facts.family != AllocatorFamily::Unknown;
     reader(variable).is_none_or(|family| !is_known || fits(variable, family, detection, None).is_ok())
@@ -128,8 +128,8 @@ pub fn concerns(variable: &str) -> bool {
     reader(variable).is_some() || spelling::meant(variable).is_some()
 }
 
-/// Checks every setting of an allocator among the variables that a server is given. `declared` is the allocator that its
-/// profile names, which is believed. What only a guess speaks against is not refused, and not seen either.
+/// Checks every allocator setting among a server's variables. `declared` is the allocator of its profile, which is
+/// trusted. A setting that only a guess contradicts is neither refused nor confirmed.
 pub fn check(
     env: &BTreeMap<String, String>,
     subject: &Subject,
@@ -274,7 +274,7 @@ fn fits(
     })
 }
 
-/// What a user can say who knows that the server starts another program; nothing where an allocator itself answered.
+/// The cure for a user who knows that the server starts another program; empty if an allocator itself answered.
 fn unless(facts: &AllocatorFacts, family: AllocatorFamily) -> String {
     let answered = facts.family.is_replacement() && facts.confidence == Some(Confidence::Certain);
     match answered {

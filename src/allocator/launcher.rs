@@ -1,5 +1,5 @@
-//! The native program that a script's package holds, where the script is there only to start it: npm packages whose
-//! platform packages hold an executable, and Python wheels with one.
+//! The native program in a script's package, if the script only starts it: npm packages with platform packages, and
+//! Python wheels with an executable.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -139,7 +139,7 @@ pub fn of_python(script: &Path, sites: &[PathBuf]) -> Option<Starts> {
     chosen(natives, &[name].into(), None)
 }
 
-/// The list of what was installed with `script`: the `RECORD` of its wheel.
+/// The list of files installed with `script`: the `RECORD` of its wheel.
 fn record(site: &Path, script: &Path, name: &str) -> Option<String> {
     let wheels = entries(site).into_iter();
     let wheels = wheels.filter(|path| path.extension().is_some_and(|end| end == "dist-info"));
@@ -244,7 +244,7 @@ pub(super) fn below(
     }
 }
 
-/// What is in a directory, in the order of the names; nothing if it cannot be read.
+/// The entries of a directory by name; empty if it cannot be read.
 pub(super) fn entries(directory: &Path) -> Vec<PathBuf> {
     let read = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = read.map(|entry| entry.path()).collect();

@@ -1,4 +1,4 @@
-//! What mimalloc says of itself on stderr with `MIMALLOC_VERBOSE=1`: its version, and every option with its value.
+//! Reads mimalloc's stderr under `MIMALLOC_VERBOSE=1`: its version, and every option with its value.
 
 use std::collections::BTreeMap;
 

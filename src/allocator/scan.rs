@@ -25,7 +25,7 @@ pub enum Mark {
     Family(AllocatorFamily),
     /// jemalloc with the prefix of Rust's packages.
     RustJemalloc,
-    /// A variable that other jemallocs read, as a text by itself.
+    /// A variable that other jemallocs read, as a separate text.
     Variable(&'static str),
     Go,
     Node,
@@ -65,7 +65,7 @@ const MARKS: [(&[u8], Mark); 20] = [
     (b"No error information\0", Mark::Musl),
 ];
 
-/// A program with more marks than these knows of allocators, as this one does, and says nothing of its own.
+/// A program with more signs than these knows of allocators, as this one does, so its signs are no evidence.
 const MOST_MARKS: usize = 10;
 
 /// The longest text, less one byte: so much of a chunk may belong to a text that ends in the next.
@@ -78,7 +78,7 @@ static SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
         .expect("the texts are few and short")
 });
 
-/// What was found in a file.
+/// The findings in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scan {
     pub marks: BTreeSet<Mark>,
@@ -94,7 +94,7 @@ pub fn file(path: &Path) -> io::Result<Scan> {
         marks.retain(|mark| *mark == Mark::Rust);
         go = None;
     }
-    // Neither C library exists in another format: elsewhere their texts belong to a program that knows of them.
+    // Neither C library exists in another format: there, its texts belong to a program that knows of it.
     if !is_elf(&mut file)? {
         marks.retain(|mark| !matches!(mark, Mark::Glibc | Mark::Musl));
     }
@@ -115,7 +115,7 @@ fn is_elf(file: &mut File) -> io::Result<bool> {
     Ok(magic == object::elf::ELFMAG)
 }
 
-/// The marks of what is read, and where Go's first is.
+/// The signs in the text, and the place of Go's first one.
 fn marks(source: &mut impl Read) -> io::Result<(BTreeSet<Mark>, Option<u64>)> {
     let (mut matched, mut go) = (BTreeSet::new(), None);
     windows(source, OVERLAP, |window| {
@@ -192,7 +192,7 @@ struct Window<'w> {
     is_last: bool,
 }
 
-/// Shows what is read in windows, each of which begins with the last `overlap` bytes of the one before, until told to stop.
+/// Passes the text in windows, each beginning with the last `overlap` bytes of the previous one, until `show` stops.
 fn windows(
     source: &mut impl Read,
     overlap: usize,

@@ -13,7 +13,7 @@ pub fn version(path: &Path, family: AllocatorFamily) -> Option<String> {
     match family {
         // What `tc_version` returns; Google's tcmalloc has none.
         AllocatorFamily::Tcmalloc => behind(path, "gperftools "),
-        // What it prints with `TBB_VERSION=1`.
+        // Its output under `TBB_VERSION=1`.
         AllocatorFamily::Tbbmalloc => behind(path, "TBBmalloc: VERSION\t\t"),
         AllocatorFamily::Mimalloc => of_name(path),
         _ => None,

@@ -1,4 +1,4 @@
-//! From what was seen of a program to which allocator it has, and how sure that is (pure).
+//! From the evidence to the allocator and its certainty (pure).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ pub enum Place {
     Library,
     /// In a library that is preloaded.
     Preloaded,
-    /// In a library that the program needs, whose `malloc` is that of what is preloaded.
+    /// In a needed library, whose `malloc` is replaced by a preload's.
     Covered,
 }
 
@@ -23,19 +23,19 @@ pub enum Place {
 pub struct Signs {
     /// Whether the program ran for its version and ended.
     pub asked: bool,
-    pub jemalloc: Vec<jemalloc::Said>,
+    pub jemalloc: Vec<jemalloc::Output>,
     pub mimalloc: Option<mimalloc::Said>,
-    /// The versions that files state of the allocators whose marks they have.
+    /// The versions that files state for the allocators with signs in them.
     pub versions: BTreeMap<AllocatorFamily, String>,
     pub marks: BTreeSet<Mark>,
-    /// The allocators whose marks are in what it is linked with or brings.
+    /// Allocators with signs in the linked or loaded libraries.
     pub brought: BTreeSet<(Place, AllocatorFamily)>,
     pub go: Option<String>,
     /// The version of Node.js, where it is that.
     pub node: Option<String>,
     /// The version of V8 in another program, as that program says it.
     pub v8: Option<String>,
-    /// The variable that such a program passes on to V8.
+    /// The variable that this program passes on to V8.
     pub flags: Option<&'static str>,
     /// The version of CPython, where its own allocator is in the program: empty where it does not say it.
     pub python: Option<String>,
@@ -49,7 +49,7 @@ pub struct Signs {
     pub calls: BTreeSet<&'static str>,
     /// Whether the program is a shell, which is only there to start something else.
     pub shell: bool,
-    /// Whether it is an interpreter whose script starts a program that is not known, which then allocates.
+    /// Whether it is an interpreter whose script starts an unknown program, which then allocates.
     pub elsewhere: bool,
     /// Whether it is an interpreter whose script may do so.
     pub doubtful: bool,
@@ -102,7 +102,7 @@ fn holds(signs: &Signs, family: AllocatorFamily) -> bool {
     rust || signs.marks.contains(&Mark::Family(family))
 }
 
-/// An allocator that said what it is, in one of these places. Of two the program's own.
+/// An allocator that answered the probe, in one of these places. Of two, the program's own.
 fn spoken(signs: &Signs, from: Place, to: Place) -> Option<AllocatorFacts> {
     let is = |family| {
         let place = place(signs, family);
@@ -127,9 +127,9 @@ fn spoken(signs: &Signs, from: Place, to: Place) -> Option<AllocatorFacts> {
 }
 
 /// The jemalloc that serves the program: the one with Rust's prefix, where that is in it.
-fn one_jemalloc(signs: &Signs) -> Option<&jemalloc::Said> {
+fn one_jemalloc(signs: &Signs) -> Option<&jemalloc::Output> {
     let rust = signs.marks.contains(&Mark::RustJemalloc);
-    let with = |said: &&jemalloc::Said| said.variable.as_deref() == Some("_RJEM_MALLOC_CONF");
+    let with = |said: &&jemalloc::Output| said.variable.as_deref() == Some("_RJEM_MALLOC_CONF");
     let own = signs.jemalloc.iter().find(with).filter(|_| rust);
     own.or(signs.jemalloc.first())
 }
@@ -158,7 +158,7 @@ pub fn unasked(facts: &mut AllocatorFacts, marks: &BTreeSet<Mark>) {
     }
 }
 
-fn of_jemalloc(said: &jemalloc::Said) -> AllocatorFacts {
+fn of_jemalloc(said: &jemalloc::Output) -> AllocatorFacts {
     AllocatorFacts {
         family: AllocatorFamily::Jemalloc,
         version: said.version.clone(),
@@ -171,13 +171,13 @@ fn of_jemalloc(said: &jemalloc::Said) -> AllocatorFacts {
     }
 }
 
-/// An allocator whose marks are in the program or in what it brings, and that does not speak or was not asked.
+/// An allocator with signs in the program or its libraries that did not answer or was not probed.
 fn embedded(signs: &Signs) -> Option<AllocatorFacts> {
     let own = families(signs);
     let brought = signs.brought.iter().filter(|(place, _)| *place == Place::Library);
     let brought: BTreeSet<AllocatorFamily> = brought.map(|(_, family)| *family).collect();
     let all = if own.is_empty() { brought } else { own };
-    // A program that holds the marks of several is one that knows of allocators, like this one.
+    // A program with signs of several allocators knows of allocators, like this one.
     let family = *all.first().filter(|_| all.len() == 1)?;
     let speaks = matches!(family, AllocatorFamily::Jemalloc | AllocatorFamily::Mimalloc);
     let silent = speaks && signs.asked;
@@ -189,7 +189,7 @@ fn embedded(signs: &Signs) -> Option<AllocatorFacts> {
     })
 }
 
-/// The allocators whose marks are in the program itself.
+/// Allocators with signs in the program itself.
 pub fn families(signs: &Signs) -> BTreeSet<AllocatorFamily> {
     let own = signs.marks.iter().filter_map(|mark| match mark {
         Mark::Family(family) => Some(*family),
@@ -218,7 +218,7 @@ fn machine(signs: &Signs, beside: Option<String>) -> Option<AllocatorFacts> {
     } else {
         return None;
     };
-    // What is preloaded serves what the machine does not.
+    // The preload serves the rest of the process.
     let preloaded = signs.brought.iter().find(|(place, _)| *place == Place::Preloaded);
     let beside = preloaded.map(|(_, family)| family.to_string()).or(beside);
     Some(AllocatorFacts {
@@ -226,7 +226,7 @@ fn machine(signs: &Signs, beside: Option<String>) -> Option<AllocatorFacts> {
         version,
         beside,
         variable: signs.flags.filter(|_| family == AllocatorFamily::V8).map(str::to_owned),
-        // A program may know of V8 and Python and use neither for much: their marks are all that there is.
+        // A program may contain V8 and Python and use neither much: signs are the only evidence.
         confidence: Some(match family {
             AllocatorFamily::Pymalloc => Confidence::Likely,
             AllocatorFamily::V8 if signs.node.is_none() => Confidence::Likely,
@@ -249,7 +249,7 @@ fn preloaded(signs: &Signs) -> Option<AllocatorFacts> {
     })
 }
 
-/// The C library's, where nothing speaks for another one.
+/// The C library's allocator, if nothing shows another.
 fn libc(signs: &Signs) -> Option<AllocatorFacts> {
     let (family, version) = signs.libc.clone()?;
     if signs.elsewhere || families(signs).len() > 1 {
@@ -278,11 +278,11 @@ mod tests {
     use super::*;
     use AllocatorFamily as Family;
 
-    fn said(variable: &str) -> jemalloc::Said {
-        jemalloc::Said {
+    fn said(variable: &str) -> jemalloc::Output {
+        jemalloc::Output {
             variable: Some(variable.to_owned()),
             version: Some("5.3.0".to_owned()),
-            ..jemalloc::Said::default()
+            ..jemalloc::Output::default()
         }
     }
 
@@ -396,7 +396,7 @@ mod tests {
         assert_eq!(verdict(&signs).confidence, Some(Confidence::Certain));
         signs.doubtful = true;
         assert_eq!(verdict(&signs).confidence, Some(Confidence::Guess));
-        // A preloaded allocator speaks from the shell.
+        // A preloaded allocator answers from the shell.
         let mut shell = glibc(&[], &["malloc", "calloc"]);
         shell.jemalloc = vec![said("MALLOC_CONF")];
         shell.brought = [(Place::Preloaded, Family::Jemalloc)].into();

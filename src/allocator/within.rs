@@ -1,4 +1,4 @@
-//! What manages memory inside a program, told from its file alone: nothing is run, and no library is looked at.
+//! What manages memory inside a program, by its file alone: no process, no libraries.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ use super::scan::{self, Mark, Scan};
 use super::verdict::{Signs, families};
 use crate::record::AllocatorFamily;
 
-/// An allocator or a runtime within a program, whose memory the C library's allocator does not hold. `None` where its
-/// file has no mark of one, or of several, as a program has that only knows of allocators.
+/// An allocator or runtime within a program, whose memory is outside of the C library's allocator. `None` without
+/// signs, or with signs of several, as in a program that only knows of allocators.
 pub fn within(program: &Path) -> Option<AllocatorFamily> {
     told(scan::file(program).ok()?)
 }
@@ -48,7 +48,7 @@ mod tests {
             (vec![Mark::Go], None, None),
             (vec![Mark::Node], None, Some(AllocatorFamily::V8)),
             (vec![Mark::V8, Mark::Rust], None, Some(AllocatorFamily::V8)),
-            // What is large comes from the C library, and arenas that are empty go back at once.
+            // Large blocks come from the C library, and empty arenas are returned at once.
             (vec![Mark::Python], None, None),
         ] {
             let scan = Scan {

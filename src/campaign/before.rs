@@ -1,4 +1,4 @@
-//! What was played before, where a campaign is gone on with.
+//! Earlier runs of a resumed campaign.
 
 use std::fs;
 use std::path::Path;
@@ -13,13 +13,12 @@ use crate::resolve::ServerChoice;
 
 use super::{files, played};
 
-/// Of a value so many characters are shown, which tells hashes apart.
+/// Characters shown of a changed value: enough to distinguish hashes.
 const SHOWN: usize = 60;
 
-/// What was played before, where a campaign is gone on with.
 #[derive(Debug, Default)]
 pub struct Before {
-    /// What it was, in the order of the runs.
+    /// In the order of the runs.
     pub headers: Vec<Header>,
     pub took: Duration,
 }
@@ -30,15 +29,15 @@ impl Before {
         self.took += Duration::from_nanos(played.summary.duration);
     }
 
-    /// The first run of this server.
-    pub fn of(&self, choice: &ServerChoice) -> Option<&Header> {
+    /// The first header of this server and lens.
+    pub fn first(&self, choice: &ServerChoice) -> Option<&Header> {
         self.headers
             .iter()
             .find(|header| header.server.label == choice.label && header.server.lens.name == choice.lens.lens)
     }
 }
 
-/// Refuses to go on with runs of what is another server or another project by now.
+/// Fails if the server or the project changed since the first run.
 pub fn unchanged(before: &Header, now: &Header, choice: &ServerChoice) -> anyhow::Result<()> {
     let show = |value: String| -> String { value.chars().take(SHOWN).collect() };
     let changed: Vec<String> = changes(before, now)
@@ -55,10 +54,10 @@ pub fn unchanged(before: &Header, now: &Header, choice: &ServerChoice) -> anyhow
     Ok(())
 }
 
-/// A run that was played before, if it was played to an end of its own.
+/// An existing complete run.
 ///
-/// A record that was cut off is put aside, where no report reads it. One of another scenario cannot be gone on with.
-pub fn kept(path: &Path, scenario: &Loaded, cell: Option<&CellFacts>) -> anyhow::Result<Option<Played>> {
+/// An interrupted record is renamed, so that no report reads it. A record of another scenario or sweep is an error.
+pub fn recorded(path: &Path, scenario: &Loaded, cell: Option<&CellFacts>) -> anyhow::Result<Option<Played>> {
     if !path.exists() {
         return Ok(None);
     }
@@ -90,7 +89,7 @@ pub fn kept(path: &Path, scenario: &Loaded, cell: Option<&CellFacts>) -> anyhow:
     Ok(Some(played))
 }
 
-/// Renames a record that was cut off, beside those of the same run that were cut off before.
+/// Renames an interrupted record to the first free `cut-off` name.
 fn put_aside(path: &Path) -> std::io::Result<()> {
     let mut names = files::numbered("cut-off").map(|extension| path.with_extension(extension));
     names

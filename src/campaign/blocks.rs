@@ -1,4 +1,4 @@
-//! Every run of one scenario, in the order of the plan: each record is on disk before the next run begins.
+//! Plays all runs of one scenario in the order of the plan. Each record is on disk before the next run begins.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,35 +24,34 @@ use super::before::{self, Before};
 use super::single::Outcome;
 use super::{calibrations, forecast, header};
 
-/// Runs of each server when nobody says how many and there is something to compare.
+/// Default runs of each server in a comparison.
 const USUAL: u32 = 5;
 
-/// More runs than a time budget is ever used for.
+/// Upper bound of the runs that a time budget plans.
 const MOST: u32 = 1_000;
 
 pub struct Campaign<'c> {
     pub scenario: &'c Loaded,
-    /// The servers, once for each lens.
+    /// Each server once per lens.
     pub choices: &'c [ServerChoice],
     pub out: &'c Path,
     pub repeating: &'c Repeating,
     pub measuring: Measuring,
     pub talk: Talk,
-    /// Whether these runs are enough, where their number is not fixed.
+    /// Whether these runs are enough, for `--runs auto`.
     pub enough: &'c dyn Fn(&[Played]) -> bool,
-    /// Whether these runs make the answer impossible, so that no more are worth their time, however many were asked for.
-    /// Asked after each block, so that every side has a run and records say what the session did.
+    /// Whether these runs already rule out an answer, so that more would be a waste of time. Asked after each block,
+    /// when every side has a run.
     pub hopeless: &'c dyn Fn(&[Played]) -> bool,
-    /// What a sweep has besides; `None` of all others.
     pub sweep: Option<Sweeping<'c>>,
 }
 
-/// What is different about the campaign of a sweep: cells are left out on the way, and one that fails is no reason to end.
+/// A sweep's campaign: it eliminates cells, and the failure of a cell does not end it.
 #[derive(Clone, Copy)]
 pub struct Sweeping<'c> {
-    /// The labels that are not run any more, each with why, by the runs so far.
+    /// Eliminated labels, each with the reason, from the runs so far.
     pub stopped: &'c dyn Fn(&[Played]) -> BTreeMap<String, String>,
-    /// What is said once it is known how long one run takes.
+    /// Sentences about the price of the sweep, given the time of one run.
     pub price: &'c dyn Fn(Duration) -> Vec<String>,
 }
 
@@ -63,21 +62,20 @@ struct One<'o> {
 }
 
 pub struct Outcomes {
-    /// The runs that have a record, in their order.
+    /// Runs with a record, in their order.
     pub runs: Vec<Played>,
-    /// The worst that a run came to.
     pub exit: Exit,
-    /// Why the rest could not be played: a failure of our own.
+    /// The error that prevented the remaining runs.
     pub failed: Option<anyhow::Error>,
 }
 
 impl Campaign<'_> {
-    /// The runs that are planned here, if nothing ends the campaign before.
+    /// The runs that this machine plays, unless the campaign ends early.
     pub fn plan(&self) -> Vec<plan::Run> {
-        of_runs(self.repeating, self.choices, self.scenario.scenario.seed())
+        planned_runs(self.repeating, self.choices, self.scenario.scenario.seed())
     }
 
-    /// Plays the plan to its end, until enough is known, the time is up, or somebody interrupts.
+    /// Plays the plan until it ends, the answer is known, the time is up, or the user interrupts.
     pub async fn play(&self, interrupt: &Interrupt) -> anyhow::Result<Outcomes> {
         let mut outcomes = Outcomes {
             runs: Vec::new(),
@@ -91,7 +89,7 @@ impl Campaign<'_> {
         let mut stopped = BTreeMap::new();
         for block in plan.chunk_by(|a, b| a.block == b.block) {
             let auto = self.repeating.runs == Some(Runs::Auto);
-            let block = self.left(block, &outcomes.runs, &mut stopped);
+            let block = self.remaining(block, &outcomes.runs, &mut stopped);
             if block.is_empty() || !clock.has_time(block.len()) || (auto && (self.enough)(&outcomes.runs)) {
                 break;
             }
@@ -108,7 +106,7 @@ impl Campaign<'_> {
                 }
             }
             if block[0].warm_up && outcomes.exit != Exit::Passed {
-                // What fails when it is warming up would fail every time.
+                // A failure in the warm-up run would repeat in every run.
                 return Ok(outcomes);
             }
             if (self.hopeless)(&outcomes.runs) {
@@ -126,9 +124,14 @@ impl Campaign<'_> {
         Ok(outcomes)
     }
 
-    /// Those runs of a block that are made: of a sweep those of cells that are still worth it. Its warm-up is of the
-    /// default alone, since what is warmed up is the machine's.
-    fn left(&self, block: &[plan::Run], runs: &[Played], stopped: &mut BTreeMap<String, String>) -> Vec<plan::Run> {
+    /// The runs of a block without those of eliminated cells. A sweep warms up with the default cell alone, since the
+    /// warm-up is for the machine.
+    fn remaining(
+        &self,
+        block: &[plan::Run],
+        runs: &[Played],
+        stopped: &mut BTreeMap<String, String>,
+    ) -> Vec<plan::Run> {
         let Some(sweep) = &self.sweep else {
             return block.to_vec();
         };
@@ -144,17 +147,21 @@ impl Campaign<'_> {
         *stopped = now;
         let all = self.choices.iter().map(|choice| &choice.label);
         let labels: Vec<&String> = all.collect();
-        let left: Vec<plan::Run> = block
+        let remaining: Vec<plan::Run> = block
             .iter()
             .filter(|run| !stopped.contains_key(labels[run.server]))
             .copied()
             .collect();
-        // Without the default, or without any other, there is nothing to find out.
-        let default = left.iter().any(|run| run.server == 0);
-        if default && left.len() > 1 { left } else { Vec::new() }
+        // A sweep needs the default cell and at least one other.
+        let default = remaining.iter().any(|run| run.server == 0);
+        if default && remaining.len() > 1 {
+            remaining
+        } else {
+            Vec::new()
+        }
     }
 
-    /// What is planned, to show how far it is.
+    /// The course of these runs, for the progress display.
     pub(super) fn course(&self, runs: Vec<usize>) -> Course {
         let Loaded { scenario, project, .. } = self.scenario;
         Course {
@@ -165,7 +172,7 @@ impl Campaign<'_> {
         }
     }
 
-    /// Which of the runs one is, where there are several. The plan of what ends by itself only bounds their number.
+    /// The name of a run among several. A plan that may end early only bounds their number, so it shows no total.
     fn place(&self, plan: &[plan::Run], planned: plan::Run) -> Place {
         let bounded =
             self.repeating.time_budget.is_some() || self.repeating.runs == Some(Runs::Auto) || self.sweep.is_some();
@@ -182,7 +189,7 @@ impl Campaign<'_> {
         }
     }
 
-    /// Plays one run, unless its record is there already.
+    /// Plays one run, unless its record exists.
     async fn run(
         &self,
         one: &One<'_>,
@@ -199,7 +206,7 @@ impl Campaign<'_> {
         let path = self
             .out
             .join(format!("run-{:03}-{}.jsonl", planned.number, name(choice)));
-        if let Some(played) = before::kept(&path, self.scenario, choice.cell.as_ref())? {
+        if let Some(played) = before::recorded(&path, self.scenario, choice.cell.as_ref())? {
             let exit = summary::exit(&played.summary);
             before.add(&played);
             progress.played(planned.server, Duration::from_nanos(played.summary.duration));
@@ -212,7 +219,7 @@ impl Campaign<'_> {
         match outcome? {
             Outcome::Played => {}
             Outcome::Failed(error) => {
-                // Where there is not even a record, the error says all there is to say.
+                // Without a record the error is the whole message.
                 outcomes.runs.extend(super::played(&path));
                 outcomes.failed = Some(error);
                 return Ok(Exit::OwnFailure);
@@ -231,14 +238,13 @@ impl Campaign<'_> {
         Ok(exit)
     }
 
-    /// After how many runs it is asked whether they are enough.
+    /// The interim analyses of `--runs auto`; empty otherwise.
     fn looks(&self) -> Vec<u32> {
         let auto = self.repeating.runs == Some(Runs::Auto);
         let looks = self.repeating.looks.0.runs().iter().filter(|_| auto);
         looks.map(|runs| *runs as u32).collect()
     }
 
-    /// A run of the plan as it is asked for.
     fn prepared(&self, one: &One<'_>, before: &Before) -> header::Run {
         let choice = &self.choices[one.planned.server];
         header::Run {
@@ -253,7 +259,7 @@ impl Campaign<'_> {
                 looks: self.looks(),
                 cell: choice.cell.clone(),
             },
-            before: before.of(choice).cloned(),
+            before: before.first(choice).cloned(),
             measuring: self.measuring,
             tracer: None,
             probe: false,
@@ -262,17 +268,17 @@ impl Campaign<'_> {
     }
 }
 
-/// Whether `auto` has its answer: of every server it is shown, or ruled out, that it needs more than the baseline.
+/// Whether `--runs auto` has its answer: every server's regression is shown or ruled out.
 pub fn decided(runs: &[Played], repeating: &Repeating) -> bool {
     let scenarios = by_target(runs.to_vec(), repeating.baseline.as_deref());
     let targets = || scenarios.values().flatten();
-    // Nothing is decided where nothing was compared yet, or nothing ever will be.
+    // Nothing is decided before the first comparison, or without one.
     targets().any(|target| target.comparison.sides.len() > 1)
         && targets().all(|target| {
             let comparison = &target.comparison;
             let calibrated = |side: usize| {
                 let label = &comparison.sides[side].label;
-                calibrations::of_runs(runs.iter().filter(|run| run.summary.header.server.label == *label))
+                calibrations::for_runs(runs.iter().filter(|run| run.summary.header.server.label == *label))
             };
             let baseline = calibrated(0);
             let lens = target.lens.name;
@@ -293,9 +299,9 @@ pub fn decided(runs: &[Played], repeating: &Repeating) -> bool {
         })
 }
 
-/// The runs that are asked for of these servers. The time that is given for them ends a plan of its own.
-pub fn of_runs(repeating: &Repeating, choices: &[ServerChoice], seed: u64) -> Vec<plan::Run> {
-    // One server under two lenses is not compared with itself.
+/// The planned runs of these servers. A time budget may end them early.
+pub fn planned_runs(repeating: &Repeating, choices: &[ServerChoice], seed: u64) -> Vec<plan::Run> {
+    // The lenses of one server are not compared with each other.
     let lens = |choice: &&ServerChoice| choice.lens.lens == choices[0].lens.lens;
     let many = repeating.repeats(choices.iter().filter(lens).count());
     let blocks = match (repeating.runs, repeating.time_budget) {
@@ -305,6 +311,10 @@ pub fn of_runs(repeating: &Repeating, choices: &[ServerChoice], seed: u64) -> Ve
         (None, None) if many => USUAL,
         (None, None) => 1,
     };
+    if blocks == 1 && !many && repeating.partition.is_none() {
+        // A later `compare` takes its baseline from the first record, so the first server stays first.
+        return plan::once(choices.len());
+    }
     let blocks = Blocks {
         servers: choices.len(),
         blocks,
@@ -314,7 +324,7 @@ pub fn of_runs(repeating: &Repeating, choices: &[ServerChoice], seed: u64) -> Ve
     blocks.share(repeating.partition.unwrap_or(Partition::WHOLE))
 }
 
-/// What the files of a server are called; the usual lens needs no word.
+/// The name of a server's files. The usual lens adds nothing.
 pub(super) fn name(choice: &ServerChoice) -> String {
     match choice.lens.lens {
         Lens::AsShipped => choice.label.clone(),
@@ -322,7 +332,6 @@ pub(super) fn name(choice: &ServerChoice) -> String {
     }
 }
 
-/// What is said of a run that was interrupted before it began.
 pub fn called_off(place: &str) -> String {
     match place {
         "" => "interrupted before the server started; nothing was recorded".to_owned(),
@@ -330,14 +339,14 @@ pub fn called_off(place: &str) -> String {
     }
 }
 
-/// Whether another block fits into the time that was given.
+/// Tells whether another block fits into the time budget.
 struct Clock {
     began: Instant,
     budget: Option<Duration>,
     lap: Instant,
-    /// What a run took in the slowest block.
+    /// Time per run in the slowest block.
     longest: Duration,
-    /// Time that was used before the runs were gone on with.
+    /// Time of the runs from before a resume.
     before: Duration,
 }
 
@@ -352,7 +361,7 @@ impl Clock {
         }
     }
 
-    /// A block of `runs` has ended. `before` is how long all runs took so far that were played before: they take no time now.
+    /// Ends a block of `runs`. `before` is the total time of the existing runs so far, which take no time now.
     fn lap(&mut self, before: Duration, runs: usize) {
         let block = self.lap.elapsed() + before.saturating_sub(self.before);
         self.longest = self.longest.max(block / count(runs));
@@ -364,10 +373,10 @@ impl Clock {
         self.began.elapsed() + self.before
     }
 
-    /// How many blocks of so many runs still fit, each as slow as the slowest; `None` without a budget.
+    /// How many blocks of `runs` fit at the slowest speed; `None` without a budget.
     fn fitting(&self, runs: usize) -> Option<u32> {
-        let left = self.budget?.saturating_sub(self.used());
-        Some(Blocks::fitting(left, self.longest * count(runs), false))
+        let remaining = self.budget?.saturating_sub(self.used());
+        Some(Blocks::fitting(remaining, self.longest * count(runs), false))
     }
 
     fn has_time(&self, runs: usize) -> bool {
@@ -376,7 +385,7 @@ impl Clock {
     }
 }
 
-/// A number of runs to multiply a time by; there is no block without one.
+/// The number of runs as a factor, at least 1.
 fn count(runs: usize) -> u32 {
     u32::try_from(runs).unwrap_or(u32::MAX).max(1)
 }
@@ -390,7 +399,7 @@ mod tests {
         let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
         let mut clock = Clock::start(Some(minutes(10)));
         clock.lap(minutes(2), 2);
-        // Eight minutes are left, less what this test takes, and a block takes two.
+        // Eight minutes remain, minus the time of this test; a block takes two.
         assert_eq!(clock.fitting(2), Some(3));
         clock.lap(minutes(4), 2);
         assert_eq!(clock.fitting(2), Some(2));

@@ -1,4 +1,4 @@
-//! Builds a server whose profile says how, and finds the program that came out.
+//! Builds a server with its profile's command and finds the program.
 
 use std::collections::VecDeque;
 use std::env;
@@ -19,11 +19,11 @@ use crate::resolve::shim::is_checkout;
 use crate::resolve::{LIBRARY, Shim};
 use crate::units::Span;
 
-/// Lines of a hidden build that are told when it fails.
-const TOLD: usize = 20;
+/// Last lines of a hidden build that an error shows.
+const SHOWN_LINES: usize = 20;
 
-/// Runs a profile's `build` command; its progress goes to stderr as it is. The command prints cargo's JSON messages,
-/// and the last `executable` in them is the program. Dropping the future kills the command with its helpers.
+/// Runs a profile's `build` command, with its stderr shown. The program is the last `executable` in the command's
+/// cargo JSON messages. Dropping the future kills the command and its helpers.
 pub async fn build(label: &str, command: &[String], time: Option<Span>, quiet: bool) -> anyhow::Result<PathBuf> {
     let [program, args @ ..] = command else {
         bail!("the profile of `{label}` has an empty `build` command")
@@ -61,7 +61,7 @@ pub async fn build(label: &str, command: &[String], time: Option<Span>, quiet: b
     }
 }
 
-/// The last program that cargo's messages name.
+/// The last program in cargo's messages.
 async fn executable(stdout: impl AsyncRead + Unpin) -> std::io::Result<Option<PathBuf>> {
     let mut lines = BufReader::new(stdout).lines();
     let mut executable = None;
@@ -72,7 +72,7 @@ async fn executable(stdout: impl AsyncRead + Unpin) -> std::io::Result<Option<Pa
     Ok(executable)
 }
 
-/// The program that a message of cargo names, or the library that programs are to load.
+/// The program, or the `cdylib`, that a cargo message names.
 fn artifact(message: &Value) -> Option<PathBuf> {
     let library = || {
         let kinds = message["target"]["kind"].as_array()?;
@@ -82,25 +82,24 @@ fn artifact(message: &Value) -> Option<PathBuf> {
     message["executable"].as_str().or_else(library).map(PathBuf::from)
 }
 
-/// The last lines of a build that nobody watches, each after a line break.
+/// The last lines of a hidden build, each after a line break.
 async fn tail(stderr: Option<impl AsyncRead + Unpin>) -> String {
     let Some(stderr) = stderr else {
         return String::new();
     };
     let mut reader = BufReader::new(stderr);
     let (mut kept, mut line) = (VecDeque::new(), Vec::new());
-    // A failure to read ends what there is to tell, like the end.
+    // A read error ends the text like the end of the stream.
     while reader.read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
         kept.push_back(format!("\n{}", String::from_utf8_lossy(&line).trim_end()));
         line.clear();
-        if kept.len() > TOLD {
+        if kept.len() > SHOWN_LINES {
             kept.pop_front();
         }
     }
     kept.into_iter().collect()
 }
 
-/// What to do about a build that failed.
 fn cure(command: &[String]) -> &'static str {
     let here = env::current_dir().unwrap_or_default();
     let of_ours = command.iter().any(|word| word.starts_with("fixture-"));
@@ -111,7 +110,7 @@ fn cure(command: &[String]) -> &'static str {
     }
 }
 
-/// The library that gives memory back; builds it if need be.
+/// The preloaded release library, built if necessary.
 pub async fn library(shim: &Shim, quiet: bool) -> anyhow::Result<PathBuf> {
     let manifest = match shim {
         Shim::File(file) => return Ok(file.clone()),
@@ -121,7 +120,7 @@ pub async fn library(shim: &Shim, quiet: bool) -> anyhow::Result<PathBuf> {
         "cargo", "build", "--profile", "preloaded", "--locked", "--manifest-path", &manifest, "--message-format=json",
     ];
     let file = build(LIBRARY, &command.map(str::to_owned), None, quiet).await?;
-    // As the system says where it is mapped.
+    // The canonical path, as in the process's mappings.
     fs::canonicalize(&file).with_context(|| format!("cannot find `{}`, which was just built", file.display()))
 }
 
@@ -135,7 +134,7 @@ mod tests {
     async fn the_last_lines_are_kept() {
         let text: String = (0..100).map(|n| format!("line {n}\r\n")).collect();
         let kept = tail(Some(text.as_bytes())).await;
-        assert_eq!(kept.lines().skip(1).count(), TOLD);
+        assert_eq!(kept.lines().skip(1).count(), SHOWN_LINES);
         assert!(kept.starts_with("\nline 80\n") && kept.ends_with("\nline 99"), "{kept}");
     }
 
@@ -157,14 +156,14 @@ mod tests {
         let script = format!("sleep 1000 & echo $! > {}; wait", file.display());
         let command = ["sh", "-c", &script].map(str::to_owned);
         let helper = || fs::read_to_string(&file).ok()?.trim().parse::<u32>().ok();
-        let told = async {
+        let announced = async {
             while helper().is_none() {
                 tokio::time::sleep(std::time::Duration::from_millis(5)).await;
             }
         };
         tokio::select! {
             built = build("label", &command, None, true) => panic!("{built:?}"),
-            () = told => {}
+            () = announced => {}
         }
         let stat = PathBuf::from(format!("/proc/{}/stat", helper().expect("it was told")));
         let lives = || fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z"));

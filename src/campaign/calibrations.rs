@@ -1,4 +1,4 @@
-//! Calibrations on disk: kept in `calibrations/` beside `reports/`, and found again where nothing that matters differs.
+//! Calibrations on disk: written to `calibrations/` and matched by circumstances.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,18 +13,16 @@ use crate::record::{CALIBRATION_FORMAT, Calibration, Header};
 
 use super::files;
 
-/// Where they are, from the directory in which lsp-soak is called.
+/// Relative to the working directory.
 const DIRECTORY: &str = "calibrations";
 
-/// What there is for a server.
 pub enum Found {
     Fits(PathBuf, Calibration),
-    /// Only one of the same scenario and server, made when these circumstances were others.
+    /// A calibration of the same scenario and server, with these circumstances changed.
     Differs(PathBuf, Vec<&'static str>),
     Nothing,
 }
 
-/// Writes one; nothing is ever overwritten.
 pub fn store(calibration: &Calibration) -> anyhow::Result<PathBuf> {
     fs::create_dir_all(DIRECTORY).with_context(|| format!("cannot create `{DIRECTORY}`, call lsp-soak elsewhere"))?;
     let stamp: String = calibration.made.chars().filter(char::is_ascii_alphanumeric).collect();
@@ -38,8 +36,8 @@ pub fn store(calibration: &Calibration) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-/// The newest that holds for what this header says, whatever the server was called when it was made; otherwise the newest
-/// of the same scenario and of a server of the same name or program.
+/// The newest calibration that matches this header, whatever its server's name. Otherwise the newest of the same
+/// scenario and of the same server name or program.
 pub fn find(header: &Header) -> Found {
     let mut stored: Vec<(PathBuf, Calibration)> = stored()
         .filter(|(_, one)| one.scenario == header.scenario.name && one.lens == header.server.lens.name)
@@ -61,9 +59,8 @@ pub fn find(header: &Header) -> Found {
     }
 }
 
-/// What a server is known to vary by, for each lens: one calibration of each machine that these runs were made on, or
-/// none where any machine has none.
-pub fn of_runs<'r>(runs: impl Iterator<Item = &'r Played>) -> Vec<Calibration> {
+/// The calibrations for these runs, one per lens and machine; none for a lens with an uncalibrated machine.
+pub fn for_runs<'r>(runs: impl Iterator<Item = &'r Played>) -> Vec<Calibration> {
     let mut machines: BTreeMap<(Lens, String), &Header> = BTreeMap::new();
     for run in runs.filter(|run| counts(&run.summary)) {
         let header = &run.summary.header;
@@ -82,17 +79,17 @@ pub fn of_runs<'r>(runs: impl Iterator<Item = &'r Played>) -> Vec<Calibration> {
     each.collect()
 }
 
-/// The same of each side of a gate.
-pub fn of_sides(sides: &Sides) -> Calibrations {
+/// The calibrations for each side of a gate.
+pub fn for_sides(sides: &Sides) -> Calibrations {
     let all = [(Role::Baseline, &sides.baseline), (Role::Candidate, &sides.candidate)];
     let anchor = sides.anchor.as_ref().map(|anchor| (Role::Anchor, anchor));
     let all = all.into_iter().chain(anchor);
     Calibrations {
-        of_sides: all.map(|(role, runs)| (role, of_runs(runs.iter()))).collect(),
+        of_sides: all.map(|(role, runs)| (role, for_runs(runs.iter()))).collect(),
     }
 }
 
-/// Those that can be read by this lsp-soak.
+/// The calibrations in a format that this lsp-soak reads.
 fn stored() -> impl Iterator<Item = (PathBuf, Calibration)> {
     let entries = fs::read_dir(DIRECTORY).into_iter().flatten().flatten();
     entries.filter_map(|entry| {

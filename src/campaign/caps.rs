@@ -1,4 +1,4 @@
-//! Idle windows that will be over before it can be told whether memory has settled, known before anything is started.
+//! Finds idle windows that are too short to settle, before any server starts.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use crate::units;
 
 use crate::resolve::detector;
 
-/// What is said of each such window of a server whose program is there, once for each phase.
+/// A sentence for each such window, once per phase; empty for a server that is still to be built.
 pub fn too_short(choice: &ServerChoice, scenario: &Loaded) -> Vec<String> {
     let Program::File(program) = &choice.program else {
         return Vec::new();
     };
-    // Settings that are wrong were told before.
+    // Wrong settings have already been reported.
     let Ok(checked) = detector::knobs(choice, program, &|| false) else {
         return Vec::new();
     };
@@ -38,7 +38,7 @@ pub fn too_short(choice: &ServerChoice, scenario: &Loaded) -> Vec<String> {
     sentences
 }
 
-/// That a window cannot be long enough, and what would be.
+/// Why the window is too short, or unexpectedly long, and what to write instead.
 fn sentence(idle: &Idle, decay: Option<AllocatorDecay>) -> Option<String> {
     let IdleEnd::Settled { .. } = idle.end() else {
         return None;
@@ -62,7 +62,7 @@ fn sentence(idle: &Idle, decay: Option<AllocatorDecay>) -> Option<String> {
             units::duration(longest)
         ),
     };
-    // A time that was written into the scenario is no surprise.
+    // A long window that the scenario asks for needs no message.
     if rule.most >= floor && floor > USUAL && idle.at_most.is_none() {
         return Some(format!(
             "a {} window takes at least {}, because the allocator keeps freed memory as long: write `for` to end it \
@@ -81,7 +81,7 @@ fn sentence(idle: &Idle, decay: Option<AllocatorDecay>) -> Option<String> {
     })
 }
 
-/// A time as it is written into a scenario, rounded up to a whole second.
+/// A duration in scenario syntax, rounded up to a whole second.
 fn typed(time: Duration) -> String {
     format!("{}s", time.as_millis().div_ceil(1_000))
 }
@@ -109,19 +109,19 @@ mod tests {
 
     #[test]
     fn a_cap_below_what_settling_takes_is_told_with_one_that_is_long_enough() {
-        let said = |idle: &Idle, decay| sentence(idle, decay).unwrap_or_default();
+        let text = |idle: &Idle, decay| sentence(idle, decay).unwrap_or_default();
         assert_eq!(
-            said(&window(Some(10)), decay(false, 10)),
+            text(&window(Some(10)), decay(false, 10)),
             "a silent window of at most 10.0 s is too short: memory needs at least 12.0 s to settle with its \
              allocator; write `at-most = \"12s\"` or more"
         );
-        assert!(said(&window(Some(5)), None).contains("needs at least 8.00 s to settle because its allocator"));
+        assert!(text(&window(Some(5)), None).contains("needs at least 8.00 s to settle because its allocator"));
         assert!(
-            said(&window(None), decay(true, 3_000))
+            text(&window(None), decay(true, 3_000))
                 .ends_with("write `for = \"6001s\"`, since no window that settles lasts longer than 1 h 00 min")
         );
         assert!(
-            said(&window(None), decay(true, 100))
+            text(&window(None), decay(true, 100))
                 .starts_with("a silent window takes at least 3 min 21 s, because the allocator")
         );
         for (idle, decay) in [

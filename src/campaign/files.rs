@@ -1,4 +1,4 @@
-//! Files, each written whole or not at all.
+//! Writes files atomically.
 
 use std::fs;
 use std::io::{self, Write};
@@ -7,44 +7,44 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use tempfile::NamedTempFile;
 
-/// Writes a file, or leaves what is there as it was, also on a full disk. `cure` says what to do then.
+/// Writes a file, or leaves it unchanged on any error. `cure` is the advice in the error.
 pub fn write(path: &Path, text: &str, cure: &str) -> anyhow::Result<()> {
     replace(path, text).with_context(|| format!("cannot write `{}`, which is left as it was; {cure}", path.display()))
 }
 
 fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = beside(path)?;
+    let mut file = temporary(path)?;
     file.write_all(text.as_bytes())?;
     keep(file, path)
 }
 
-/// A link stays one.
+/// Follows a link, so that writing keeps it.
 fn real(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// A file in the directory of `path`, which is removed unless it is kept.
-pub fn beside(path: &Path) -> io::Result<NamedTempFile> {
+/// A temporary file in the directory of `path`, removed unless [`keep`] renames it.
+pub fn temporary(path: &Path) -> io::Result<NamedTempFile> {
     let path = real(path);
     let directory = path.parent().filter(|directory| *directory != Path::new(""));
-    let mut beside = tempfile::Builder::new();
-    beside.prefix(".lsp-soak-");
+    let mut temporary = tempfile::Builder::new();
+    temporary.prefix(".lsp-soak-");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // Without those that the umask takes away, as of every new file.
-        beside.permissions(fs::Permissions::from_mode(0o666));
+        // The umask applies, as to every new file.
+        temporary.permissions(fs::Permissions::from_mode(0o666));
     }
-    beside.tempfile_in(directory.unwrap_or(Path::new(".")))
+    temporary.tempfile_in(directory.unwrap_or(Path::new(".")))
 }
 
-/// Gives a file its name, now that all of it is on the disk.
+/// Syncs a temporary file and renames it to `path`.
 pub fn keep(file: NamedTempFile, path: &Path) -> io::Result<()> {
     file.as_file().sync_all()?;
     file.persist(real(path)).map(drop).map_err(|kept| kept.error)
 }
 
-/// `name`, `name-2`, `name-3` and so on without end.
+/// `name`, `name-2`, `name-3` and so on.
 pub fn numbered(name: &str) -> impl Iterator<Item = String> {
     let more = (2_u64..).map(move |number| format!("{name}-{number}"));
     std::iter::once(name.to_owned()).chain(more)

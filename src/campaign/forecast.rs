@@ -1,4 +1,4 @@
-//! What the runs to come can and cannot see, said after the warm-up, before the first that counts.
+//! The detectable difference of the planned runs, reported after the warm-up run.
 
 use crate::campaign::Campaign;
 use crate::compare::Played;
@@ -11,7 +11,7 @@ use crate::units;
 
 use super::calibrations::{self, Found};
 
-/// The sentences, one for each lens; nothing where the number of runs was fixed by whoever called.
+/// One sentence per lens, and one about the time budget; empty for a fixed number of runs.
 pub fn sentences(campaign: &Campaign<'_>, runs: &[Played], fitting: Option<u32>) -> Vec<String> {
     let repeating = campaign.repeating;
     let looks = &repeating.looks.0;
@@ -27,7 +27,11 @@ pub fn sentences(campaign: &Campaign<'_>, runs: &[Played], fitting: Option<u32>)
         (None, Some(fitting)) => (vec![fitting as usize], looks.alpha()),
         (Some(Runs::Fixed(_)) | None, None) => return Vec::new(),
     };
-    let mut sentences: Vec<String> = fitting.zip(repeating.time_budget).map(fits).into_iter().collect();
+    let mut sentences: Vec<String> = fitting
+        .zip(repeating.time_budget)
+        .map(budget_sentence)
+        .into_iter()
+        .collect();
     for choice in campaign.choices {
         let is_baseline = repeating.baseline.as_deref().unwrap_or(&campaign.choices[0].label) == choice.label;
         let played = runs.iter().map(|run| &run.summary.header);
@@ -59,7 +63,7 @@ pub fn sentences(campaign: &Campaign<'_>, runs: &[Played], fitting: Option<u32>)
     sentences
 }
 
-fn fits((fitting, budget): (u32, crate::units::Span)) -> String {
+fn budget_sentence((fitting, budget): (u32, crate::units::Span)) -> String {
     let runs = match fitting {
         0 => "no run that counts fits".to_owned(),
         fitting => format!("about {} of each server fit", units::counted(u64::from(fitting), "run")),
@@ -67,7 +71,7 @@ fn fits((fitting, budget): (u32, crate::units::Span)) -> String {
     format!("{runs} into {} after the warm-up", units::duration(budget.0))
 }
 
-/// What calibrates this server as it was typed, through the lens that it is looked at through.
+/// The command that calibrates this server through its lens.
 fn command(campaign: &Campaign<'_>, choice: &ServerChoice) -> String {
     let server = quoted(&choice.typed);
     let lens = match choice.lens.lens {

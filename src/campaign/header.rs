@@ -1,4 +1,4 @@
-//! The first line of a record: what is known of a run before its server is started.
+//! Writes the header of a record before the server starts.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -20,18 +20,17 @@ use crate::trace::Tracer;
 
 use crate::resolve::{detector, preload, shim};
 
-/// One run, as it is asked for.
 #[derive(Clone)]
 pub struct Run {
     pub loaded: Loaded,
     pub choice: ServerChoice,
     pub plan: PlanFacts,
-    /// What was run before under the same label, where runs are gone on with.
+    /// Header of the server's first run in a resumed campaign.
     pub before: Option<Header>,
     pub measuring: Measuring,
-    /// What traces its system calls, in a run for that.
+    /// Tracer of a run that counts system calls.
     pub tracer: Option<Tracer>,
-    /// Only start the server and see what it offers.
+    /// Whether the run only starts the server, to see its capabilities.
     pub probe: bool,
     pub progress: Progress,
 }
@@ -43,13 +42,13 @@ const DECIDING: [&str; 19] = [
     "VIRTUAL_ENV", "XDG_CACHE_HOME", "XDG_CONFIG_HOME",
 ];
 
-/// Everything that must be known to trust and to compare the record. What takes long is left out when it is to `stop`.
+/// Builds the header. `stop` skips the slow parts.
 pub fn header(
     run: &Run,
     job: &Job,
     tree: Option<TreeFacts>,
     scrubbed: Vec<String>,
-    found: &Detection,
+    detection: &Detection,
     checked: Checked,
     stop: &dyn Fn() -> bool,
 ) -> Header {
@@ -58,15 +57,15 @@ pub fn header(
     Header {
         format: record::FORMAT,
         tool: env!("CARGO_PKG_VERSION").to_owned(),
-        // Not known before the server is started.
+        // Set at the first spawn.
         started: String::new(),
         plan: run.plan.clone(),
-        host: kept_to(host::fingerprint(), &choice.cpus),
+        host: restricted(host::fingerprint(), &choice.cpus),
         server: ServerFacts {
             scrubbed,
             lens: detector::lens(&run.choice, &checked),
-            allocator: Some(detector::facts(&run.choice, found, &checked)),
-            preload: preload::facts(&run.choice, found, stop),
+            allocator: Some(detector::facts(&run.choice, detection, &checked)),
+            preload: preload::facts(&run.choice, detection, stop),
             knobs: checked.knobs,
             shim: job.library.as_ref().map(shim::facts),
             ..server(run, &job.launch, stop)
@@ -86,8 +85,8 @@ pub fn header(
     }
 }
 
-/// The machine with the processors that the server may use, where those are fewer than ours.
-fn kept_to(mut host: record::Host, cpus: &[usize]) -> record::Host {
+/// The machine, with the server's processors if they are restricted.
+fn restricted(mut host: record::Host, cpus: &[usize]) -> record::Host {
     if !cpus.is_empty() {
         host.affinity = Some(processors::ranges(cpus));
     }
@@ -124,7 +123,7 @@ pub fn settings(measuring: &Measuring, choice: &ServerChoice, capabilities: Stri
 
 fn server(run: &Run, launch: &Launch, stop: &dyn Fn() -> bool) -> ServerFacts {
     let choice = &run.choice;
-    let which = which(seen(launch, "PATH"));
+    let which = which(value(launch, "PATH"));
     ServerFacts {
         label: choice.label.clone(),
         profile: choice.profile_name.clone(),
@@ -139,26 +138,26 @@ fn server(run: &Run, launch: &Launch, stop: &dyn Fn() -> bool) -> ServerFacts {
     }
 }
 
-/// The variables that were set for the server. Of those that are set twice the last holds.
+/// The variables set for the server. Of two equal names the last counts.
 fn set(launch: &Launch) -> BTreeMap<String, String> {
     let set = launch.env.iter();
     let set = set.filter_map(|(name, value)| Some((lossy(name.clone()), lossy(value.clone()?))));
     set.collect()
 }
 
-/// The variables that it has from us and that decide what it finds.
+/// The inherited variables that decide what the server finds.
 fn inherited(launch: &Launch) -> BTreeMap<String, String> {
     let ours = DECIDING.into_iter().filter(|name| change(launch, name).is_none());
     ours.filter_map(|name| Some((name.to_owned(), lossy(env::var_os(name)?))))
         .collect()
 }
 
-/// What a variable holds for the server.
-fn seen(launch: &Launch, name: &str) -> Option<OsString> {
+/// The server's value of a variable.
+fn value(launch: &Launch, name: &str) -> Option<OsString> {
     change(launch, name).cloned().unwrap_or_else(|| env::var_os(name))
 }
 
-/// What a launch makes of a variable; `None` if it leaves it as it is.
+/// The launch's change of a variable; `None` if it keeps the inherited value.
 fn change<'l>(launch: &'l Launch, name: &str) -> Option<&'l Option<OsString>> {
     let changes = launch.env.iter().rev();
     changes.into_iter().find(|(one, _)| one == name).map(|(_, value)| value)
@@ -202,8 +201,8 @@ mod tests {
         assert_eq!(inherited(&launch(&[])).get("PATH"), Some(&lossy(path.clone())));
         assert_eq!(inherited(&launch(&[("PATH", None)])).get("PATH"), None);
         assert_eq!(inherited(&launch(&[("PATH", Some("/x"))])).get("PATH"), None);
-        assert_eq!(seen(&launch(&[]), "PATH"), Some(path));
-        assert_eq!(seen(&launch(&[("PATH", None)]), "PATH"), None);
-        assert_eq!(seen(&launch(&[("PATH", Some("/x"))]), "PATH"), Some("/x".into()));
+        assert_eq!(value(&launch(&[]), "PATH"), Some(path));
+        assert_eq!(value(&launch(&[("PATH", None)]), "PATH"), None);
+        assert_eq!(value(&launch(&[("PATH", Some("/x"))]), "PATH"), Some("/x".into()));
     }
 }

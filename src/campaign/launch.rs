@@ -1,4 +1,4 @@
-//! How a server is started in a run.
+//! Builds the command that starts a server.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,8 +10,8 @@ use crate::allocator::preload::VARIABLE;
 use crate::lsp::process::Launch;
 use crate::resolve::{ServerChoice, listed};
 
-/// Where tools of the user's home are found by a server that has another home: each by its own variable, as far as it is
-/// there and the user has not set it.
+/// Variables that locate tools in the user's home, for a server with another `HOME`. Only existing directories count,
+/// and variables that the user has not set.
 fn tools() -> Vec<(OsString, Option<OsString>)> {
     const TOOLS: [(&str, &str); 9] = [
         ("ASDF_DATA_DIR", ".asdf"),
@@ -35,13 +35,13 @@ fn tools() -> Vec<(OsString, Option<OsString>)> {
         .collect()
 }
 
-/// An argument with the directories of the run in the place of their names.
+/// Replaces `${workspace}` and `${cache}` in an argument.
 fn placed(text: &str, root: &Path, caches: &Path) -> String {
     text.replace("${workspace}", &root.to_string_lossy())
         .replace("${cache}", &caches.to_string_lossy())
 }
 
-/// How `program` is started in `root`, and which variables of our surroundings it does not get to see.
+/// The command that starts `program` in `root`, and the inherited variables that it removes.
 pub fn launch(
     choice: &ServerChoice,
     program: PathBuf,

@@ -1,4 +1,4 @@
-//! Records, read from the disk or from stdin.
+//! Reads records from files or stdin.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -11,7 +11,7 @@ use crate::record::{self, Reader};
 use crate::summary;
 use crate::summary::Summary;
 
-/// What names stdin instead of a file.
+/// The path that means stdin.
 pub const STDIN: &str = "-";
 
 pub fn summary(path: &Path) -> anyhow::Result<Summary> {
@@ -19,7 +19,7 @@ pub fn summary(path: &Path) -> anyhow::Result<Summary> {
     summary::read(open(path)?).with_context(about)
 }
 
-/// Reads one record, to be compared with others under the name of its file.
+/// Reads a record for a comparison, under its file name.
 pub fn played(path: &Path) -> anyhow::Result<Played> {
     Ok(Played {
         record: path.display().to_string(),
@@ -27,7 +27,7 @@ pub fn played(path: &Path) -> anyhow::Result<Played> {
     })
 }
 
-/// Opens a record, once: what comes through a pipe can be read no second time.
+/// Opens a record. A pipe can be read only once.
 pub fn open(path: &Path) -> anyhow::Result<Reader<Box<dyn BufRead>>> {
     let source: Box<dyn BufRead> = if path == Path::new(STDIN) {
         Box::new(BufReader::new(io::stdin()))

@@ -1,15 +1,15 @@
-//! A place for files that a command needs for itself: claimed by a lock, removed at the end.
+//! Directories for a command's own temporary files: claimed by a lock, removed at the end.
 
 use std::path::Path;
 
 use crate::drive::workspace::{WorkspaceError, default_scratch, scratch};
 
-/// A claimed place. It lies among those of workspaces, where the next run removes what a killed one left.
+/// A claimed directory. It lies beside the workspaces, so the next run removes it if this one is killed.
 #[derive(Debug)]
 pub struct Scratch(scratch::Scratch);
 
 impl Scratch {
-    /// Claims the first free place for files of this kind.
+    /// Claims the first free directory of this kind.
     pub fn claim(kind: &str) -> Result<Scratch, WorkspaceError> {
         let home = scratch::home(&default_scratch())?;
         scratch::Scratch::claim(&home, kind).map(Scratch)
@@ -22,7 +22,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed is in nobody's way but the disk's, and the next run tries again.
+        // A failed removal only costs disk space; the next run tries again.
         let _ = self.0.clear();
     }
 }

@@ -1,4 +1,4 @@
-//! One run of one server through one scenario, prepared, played and recorded.
+//! One run of one server through one scenario: prepared, played and recorded.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,38 +23,37 @@ use super::launch::launch;
 use super::scratch::Scratch;
 use super::{before, build};
 
-/// How long a preparation that was called off may take to remove what it made, such as most of a large copy. The next run
-/// removes the rest.
+/// How long a cancelled preparation may take to remove its files, such as a large copy. The next run removes the
+/// rest.
 const TIDYING: Duration = Duration::from_secs(10);
 
-/// How long the same may take when the run was to end at once.
+/// The same after a second interrupt.
 const HURRIED: Duration = Duration::from_secs(1);
 
 pub enum Outcome {
-    /// It was played, and its record is whole.
+    /// The run was played, and its record is complete.
     Played,
-    /// Something of our own failed; what was seen until then is in the record.
+    /// lsp-soak failed; the record ends early.
     Failed(anyhow::Error),
-    /// It was interrupted before the server was started. There is no record.
+    /// The run was interrupted before the server started. It has no record.
     CalledOff,
 }
 
-/// The workspace and the place for the server's caches.
 struct PreparedWorkspace {
     workspace: Workspace,
     caches: PathBuf,
-    /// Holds the caches of a workspace that has no place of its own.
+    /// Holds the caches of a workspace that is used in place.
     _scratch: Option<Scratch>,
-    /// Where the preloaded library says what it does.
+    /// Where the preloaded library writes its reports.
     reports: Option<Scratch>,
 }
 
 struct Prepared {
-    ground: PreparedWorkspace,
+    prepared_workspace: PreparedWorkspace,
     job: Job,
     documents: OpenDocuments,
     header: Header,
-    /// Holds the pipe of a tracer.
+    /// Holds the tracer's pipe.
     scratch: Option<Scratch>,
 }
 
@@ -66,7 +65,7 @@ impl Run {
         let prepared = tokio::select! {
             biased;
             prepared = run.prepare(interrupt) => prepared?,
-            () = given_up(interrupt) => {
+            () = cancelled(interrupt) => {
                 crate::host::hang_up();
                 None
             }
@@ -75,7 +74,7 @@ impl Run {
             return Ok(Outcome::CalledOff);
         };
         let Prepared {
-            ground,
+            prepared_workspace,
             job,
             documents,
             header,
@@ -91,7 +90,7 @@ impl Run {
             variables: detector::given(&job.launch.env, &header.server),
             ..sample::Options::default()
         };
-        // Of a traced run no memory and no time is used.
+        // A traced run's memory and times are not used.
         if run.tracer.is_none() {
             run.progress.strained(&findings::beforehand(&header.host));
         }
@@ -100,11 +99,11 @@ impl Run {
         drop(scratch);
         let closed = tokio::select! {
             biased;
-            closed = aside(move || Ok(ground.workspace.close()?)) => closed,
+            closed = blocking(move || Ok(prepared_workspace.workspace.close()?)) => closed,
             () = hurried(interrupt) => Ok(()),
         };
         if let Err(error) = closed {
-            // What its server left there, or still writes there, is no failure of the run.
+            // Files that the server leaves, or still writes, are not an error of the run.
             run.progress.on(&Event::Warning(Warning {
                 kind: WarningKind::Host,
                 text: format!("the copy of the workspace is left to the next run to remove: {error}"),
@@ -116,11 +115,11 @@ impl Run {
         })
     }
 
-    /// Everything that comes before the server. It takes seconds to minutes, so it leaves this thread free to see that
-    /// it is called off, which gives `None`.
+    /// Prepares the run before the server starts; `None` if interrupted. Takes seconds to minutes, so it runs on
+    /// other threads.
     async fn prepare(self: &Arc<Run>, interrupt: &Interrupt) -> anyhow::Result<Option<Prepared>> {
         let (run, pressed) = (Arc::clone(self), interrupt.clone());
-        let Some(ground) = aside(move || run.ground(&pressed)).await? else {
+        let Some(prepared_workspace) = blocking(move || run.prepared_workspace(&pressed)).await? else {
             return Ok(None);
         };
         let program = match &self.choice.program {
@@ -129,7 +128,7 @@ impl Run {
                 let _hidden = self.progress.hide();
                 tokio::select! {
                     biased;
-                    () = interrupt.pressed(1) => return discard(ground).await,
+                    () = interrupt.pressed(1) => return discard(prepared_workspace).await,
                     built = build::build(&self.choice.label, command, self.choice.profile.build_time, self.progress.is_silent()) => built?,
                 }
             }
@@ -140,20 +139,20 @@ impl Run {
                 let _hidden = self.progress.hide();
                 tokio::select! {
                     biased;
-                    () = interrupt.pressed(1) => return discard(ground).await,
+                    () = interrupt.pressed(1) => return discard(prepared_workspace).await,
                     file = build::library(shim, self.progress.is_silent()) => Some(file?),
                 }
             }
         };
         if interrupt.is_pressed(1) {
-            return discard(ground).await;
+            return discard(prepared_workspace).await;
         }
         let (run, interrupt) = (Arc::clone(self), interrupt.clone());
-        aside(move || run.resolve(ground, program, library, &interrupt)).await
+        blocking(move || run.resolve(prepared_workspace, program, library, &interrupt)).await
     }
 
-    /// Makes the workspace, unless it is interrupted. Caches go beside it, where they are removed with it.
-    fn ground(&self, interrupt: &Interrupt) -> anyhow::Result<Option<PreparedWorkspace>> {
+    /// Creates the workspace, and the caches beside it, which are removed with it; `None` if interrupted.
+    fn prepared_workspace(&self, interrupt: &Interrupt) -> anyhow::Result<Option<PreparedWorkspace>> {
         let project = &self.loaded.project;
         let stop = || interrupt.is_pressed(1);
         let workspace = match Workspace::open(&project.root, project.isolation, &workspace::default_scratch(), &stop) {
@@ -178,47 +177,47 @@ impl Run {
         }))
     }
 
-    /// Looks into the workspace and at the program.
+    /// Inspects the workspace and the program; `None` if interrupted.
     fn resolve(
         &self,
-        mut ground: PreparedWorkspace,
+        mut prepared_workspace: PreparedWorkspace,
         program: PathBuf,
         library: Option<PathBuf>,
         interrupt: &Interrupt,
     ) -> anyhow::Result<Option<Prepared>> {
         let Run { loaded, choice, .. } = self;
-        ground.reports = library.is_some().then(|| Scratch::claim("shim")).transpose()?;
-        let root = ground.workspace.root();
+        prepared_workspace.reports = library.is_some().then(|| Scratch::claim("shim")).transpose()?;
+        let root = prepared_workspace.workspace.root();
         let stop = || interrupt.is_pressed(1);
-        // Before the server is asked for its version there: it may leave files.
+        // Before the server is asked for its version, because that may create files.
         let (selection, tree) = (selection(loaded, root, &stop), tree::facts(root, &stop));
         if interrupt.is_pressed(1) {
             return Ok(None);
         }
         let selection = selection?;
         let checked = self.checked(&program, &stop)?;
-        let (mut launch, scrubbed) = launch(choice, program, root, &ground.caches)?;
-        let found = detector::detection_in(root, &launch.env, choice, &launch.program, &stop);
+        let (mut launch, scrubbed) = launch(choice, program, root, &prepared_workspace.caches)?;
+        let detection = detector::detection_in(root, &launch.env, choice, &launch.program, &stop);
         detector::confirm(&mut launch.env, &checked);
         let scratch = self.tracer.as_ref().map(|_| Scratch::claim("trace")).transpose()?;
         let trace = scratch.as_ref().map(|scratch| scratch.path().join("calls"));
         if let (Some(tracer), Some(pipe)) = (&self.tracer, &trace) {
             launch.before = tracer.words(pipe);
         }
-        let reports = ground.reports.as_ref().map(Scratch::path);
+        let reports = prepared_workspace.reports.as_ref().map(Scratch::path);
         let library = library.zip(reports).map(|(path, reports)| shim::library(path, reports));
         let mut job = Job {
             scenario: loaded.scenario.clone(),
             choice: choice.clone(),
-            decay: detector::decay(choice, &found.facts, &checked),
-            native: if found.is_launcher {
+            decay: detector::decay(choice, &detection.facts, &checked),
+            native: if detection.is_launcher {
                 PathBuf::new()
             } else {
-                found.file.clone()
+                detection.file.clone()
             },
             launch,
             library,
-            no_library: shim::missing(&loaded.scenario, &found),
+            no_library: shim::missing(&loaded.scenario, &detection),
             root: root.to_owned(),
             selection,
             capabilities: capabilities(loaded, choice),
@@ -231,25 +230,25 @@ impl Run {
             return Ok(None);
         }
         let documents = OpenDocuments::new(&job, &stop);
-        let header = header::header(self, &job, tree, scrubbed, &found, checked, &stop);
-        // Not before: what the library is told differs from run to run, and is nothing that the server is told.
+        let header = header::header(self, &job, tree, scrubbed, &detection, checked, &stop);
+        // After the header: the library's settings differ in every run and are not the server's.
         if let Some(library) = &job.library {
             shim::preload(&mut job.launch.env, library)?;
         }
-        // Nor this, which sets no memory: runs with and without it are runs of one server.
-        preload::ask(&mut job.launch.env, choice, &found, &stop);
+        // Also after the header: this does not change memory, so runs with and without it are comparable.
+        preload::ask(&mut job.launch.env, choice, &detection, &stop);
         let prepared = Prepared {
-            ground,
+            prepared_workspace,
             job,
             documents,
             header,
             scratch,
         };
-        // One that is not wanted any more is removed here, not on the thread that listens.
+        // A preparation that is no longer needed is removed on this thread, which does not listen for interrupts.
         Ok(Some(prepared).filter(|_| !interrupt.is_pressed(1)))
     }
 
-    /// The settings of the allocator, and what is preloaded as one of them, as far as the program is seen to take them.
+    /// The allocator settings and the preload, each with the value in force.
     fn checked(&self, program: &Path, stop: &dyn Fn() -> bool) -> anyhow::Result<Checked> {
         let choice = &self.choice;
         let label = |words: String| anyhow!("`{}`: {words}", choice.label);
@@ -266,7 +265,7 @@ impl Run {
     }
 }
 
-/// The files of the project that are opened.
+/// The project files that the session may open.
 fn selection(loaded: &Loaded, root: &Path, stop: &dyn Fn() -> bool) -> anyhow::Result<Selection> {
     let workspace = loaded.scenario.workspace.as_ref();
     let exclude = workspace.map_or(&[][..], |workspace| &workspace.exclude);
@@ -283,17 +282,17 @@ fn selection(loaded: &Loaded, root: &Path, stop: &dyn Fn() -> bool) -> anyhow::R
     )?)
 }
 
-/// The editor that is imitated: the scenario's choice, the server profile's, or the default.
+/// The editor to imitate: the scenario's choice, the profile's, or the default.
 pub fn capabilities(loaded: &Loaded, choice: &ServerChoice) -> String {
-    let given = loaded
+    let chosen = loaded
         .scenario
         .capabilities
         .clone()
         .or_else(|| choice.profile.capabilities.clone());
-    given.unwrap_or_else(|| "default".to_owned())
+    chosen.unwrap_or_else(|| "default".to_owned())
 }
 
-/// A program as it is started, to be typed again.
+/// The command line of the server, for the user to repeat.
 fn words(launch: &Launch) -> String {
     let set = launch.env.iter().filter_map(|(name, value)| {
         let value = value.as_ref()?;
@@ -305,23 +304,22 @@ fn words(launch: &Launch) -> String {
     format!("{} in {}", words.join(" "), launch.cwd.display())
 }
 
-/// Removes what was made for a run that was called off.
-async fn discard(ground: PreparedWorkspace) -> anyhow::Result<Option<Prepared>> {
-    aside(move || {
-        drop(ground);
+async fn discard(prepared_workspace: PreparedWorkspace) -> anyhow::Result<Option<Prepared>> {
+    blocking(move || {
+        drop(prepared_workspace);
         Ok(None)
     })
     .await
 }
 
-/// Does slow work on a thread of its own.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> anyhow::Result<T> + Send + 'static) -> anyhow::Result<T> {
+/// Runs blocking work on another thread.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> anyhow::Result<T> + Send + 'static) -> anyhow::Result<T> {
     let done = tokio::task::spawn_blocking(work).await;
     done.context("the run could not be prepared")?
 }
 
-/// Waits until nobody waits for a preparation any more: a while after the first interrupt, at once after the second.
-async fn given_up(interrupt: &Interrupt) {
+/// Waits for the end of patience with a preparation: some time after the first interrupt, at once after the second.
+async fn cancelled(interrupt: &Interrupt) {
     interrupt.pressed(1).await;
     tokio::select! {
         () = interrupt.pressed(2) => {}
@@ -329,7 +327,7 @@ async fn given_up(interrupt: &Interrupt) {
     }
 }
 
-/// Waits until a person has asked twice to stop, and a moment more: the next run removes what is left.
+/// Waits for the second interrupt and a moment more. The next run removes the rest.
 async fn hurried(interrupt: &Interrupt) {
     interrupt.pressed(2).await;
     tokio::time::sleep(HURRIED).await;

@@ -15,12 +15,12 @@ use super::{before, header, played};
 
 pub fn tracer() -> anyhow::Result<Result<Tracer, Untraceable>> {
     let scratch = Scratch::claim("tracer")?;
-    Ok(Tracer::tried(which(None).program("strace"), scratch.path()))
+    Ok(Tracer::probe(which(None).program("strace"), scratch.path()))
 }
 
 impl Campaign<'_> {
-    /// Plays the scenario once more with every server, traced, unless the campaign was ended before. How that goes has
-    /// no say in what the campaign comes to: what a tracer slows down may be late, and is not seen otherwise.
+    /// Plays the scenario once more with every server, traced, unless the campaign has failed. A traced server is
+    /// slow, so a failure here does not change the campaign's result.
     pub async fn trace(&self, tracer: &Tracer, interrupt: &Interrupt, outcomes: &mut Outcomes) -> anyhow::Result<()> {
         let shown = Progress::show(self.course((0..self.choices.len()).collect()), self.talk);
         for ((server, choice), number) in self.choices.iter().enumerate().zip(self.plan().len() as u32 + 1..) {
@@ -28,7 +28,7 @@ impl Campaign<'_> {
                 return Ok(());
             }
             let path = self.out.join(format!("traced-{}.jsonl", name(choice)));
-            if let Some(played) = before::kept(&path, self.scenario, None)? {
+            if let Some(played) = before::recorded(&path, self.scenario, None)? {
                 outcomes.runs.push(played);
                 continue;
             }

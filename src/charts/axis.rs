@@ -1,18 +1,14 @@
-//! Axes: where values lie, and which round ones have a tick.
+//! Axes: positions of values, and round tick values.
 
 use super::tenth;
 
-/// From values to places of a drawing.
+/// Maps values to positions in a drawing.
 pub struct Axis {
     pub low: f64,
     pub high: f64,
-    /// Whether powers are as far from each other as their logarithms.
     pub is_log: bool,
-    /// Values that are written at the axis.
     pub ticks: Vec<(f64, String)>,
-    /// Whether they have lines across the drawing.
     pub has_grid: bool,
-    /// What it is of; nothing where the title says that.
     pub name: &'static str,
 }
 
@@ -28,7 +24,7 @@ impl Axis {
         }
     }
 
-    /// A little wider than the values, and no narrower than `least`, so that noise does not look like a difference.
+    /// An axis around the values, at least `least` wide, so that noise does not look like a difference.
     pub fn around(values: impl Iterator<Item = f64> + Clone, least: impl Fn(f64) -> f64) -> Axis {
         let Some((low, high)) = ends(values) else {
             return Axis::new(0.0, 1.0);
@@ -37,7 +33,7 @@ impl Axis {
         Axis::new((low - more).max(0.0), high + more.max(f64::MIN_POSITIVE))
     }
 
-    /// The axis with a text at each end and no line.
+    /// The axis with a text at each end and no grid.
     pub fn with_ends(self, text: impl Fn(f64) -> String) -> Axis {
         let ticks = [self.low, self.high].map(|end| (end, text(end))).to_vec();
         Axis { ticks, ..self }
@@ -51,7 +47,7 @@ impl Axis {
         }
     }
 
-    /// Where a value is between the places of the lowest and of the highest; what is beyond them is at their places.
+    /// The position of a value between `low` and `high`; values outside the axis are clamped.
     pub fn between(&self, value: f64, low: f64, high: f64) -> f64 {
         let value = value.clamp(self.low, self.high);
         let share = match self.is_log {
@@ -62,14 +58,14 @@ impl Axis {
     }
 }
 
-/// The lowest and the highest of at least one value.
+/// Lowest and highest value; `None` without values.
 pub fn ends(values: impl Iterator<Item = f64> + Clone) -> Option<(f64, f64)> {
     let low = values.clone().reduce(f64::min)?;
     Some((low, values.reduce(f64::max)?))
 }
 
-/// A round distance between sizes from 0 and how many of them, at most 5: halves of a MiB down to an eighth for a small
-/// server, otherwise 1, 2 or 5 times a power of ten MiB.
+/// A round step from 0 and the number of steps, at most 5. Steps are 1, 2 or 5 times a power of ten MiB, or an eighth
+/// to a half of a MiB.
 pub fn sizes(most: u64) -> (u64, u64) {
     let small = [1 << 17, 1 << 18, 1 << 19];
     let large = (0..12).flat_map(|power| [1, 2, 5].map(|digit| (digit * 10u64.pow(power)) << 20));
@@ -86,7 +82,7 @@ pub fn mebibytes(value: u64) -> String {
     }
 }
 
-/// Multiples of 1, 2 or 5 in a power of ten of the unit, at most six, from the first to the second value.
+/// Multiples of 1, 2 or 5 times a power of ten units between two values, at most six.
 pub fn round(low: f64, high: f64, unit: f64) -> Vec<f64> {
     const MOST: f64 = 5.0;
     let powers = (-3..15).flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10_f64.powi(power) * unit));
@@ -97,7 +93,7 @@ pub fn round(low: f64, high: f64, unit: f64) -> Vec<f64> {
     (first..=last).map(|tick| tick as f64 * step).collect()
 }
 
-/// Powers of ten inside, at most five; where there are less than two, their halves and fifths too.
+/// Powers of ten between two values, at most five; with fewer than two, also 2 and 5 times a power of ten.
 pub fn powers(low: f64, high: f64) -> Vec<f64> {
     let inside = |digits: &[f64]| -> Vec<f64> {
         let round = (3..14).flat_map(|power| digits.iter().map(move |digit| digit * 10_f64.powi(power)));
@@ -113,13 +109,13 @@ pub fn powers(low: f64, high: f64) -> Vec<f64> {
     ticks.into_iter().step_by(every).collect()
 }
 
-/// Distances of ticks on an axis of time, in seconds.
+/// Steps of a time axis, in seconds.
 const STEPS: [f64; 20] = [
     0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1_800.0, 3_600.0, 7_200.0,
-    14_400.0, 21_600.0, 43_200.0,
+    10_800.0, 21_600.0, 43_200.0,
 ];
 
-/// At most this many of them beside 0.
+/// Most ticks besides 0.
 const TICKS: f64 = 9.0;
 
 /// Ticks from 0 to `until` seconds, each with its text.
@@ -202,7 +198,7 @@ mod tests {
         assert_eq!(texts(2.3), ["0.0 s", "0.5 s", "1.0 s", "1.5 s", "2.0 s"]);
         assert_eq!(texts(34.0), ["0 s", "5 s", "10 s", "15 s", "20 s", "25 s", "30 s"]);
         assert_eq!(texts(130.0)[1], "0:15");
-        assert_eq!(texts(86_400.0)[1], "4:00:00");
+        assert_eq!(texts(86_400.0)[1], "3:00:00");
         for until in [0.01, 1.0, 59.0, 61.0, 4_000.0, 1e6, 1e9] {
             assert!(times(until).len() <= 10, "{until}");
         }

@@ -1,25 +1,24 @@
-//! A chart as SVG in a figure of the page. Its colours and strokes are the style's, by class; every text is escaped by `maud`.
+//! A chart as an SVG figure of the page. CSS classes give colours and strokes; `maud` escapes every text.
 
 use maud::{Markup, html};
 
 use crate::text::{clean, cut, width};
 
 use super::axis::Axis;
-use super::labels::{Area, Label, beside};
+use super::labels::{Area, Label, place, room};
 use super::{Chart, Mark, Series, Shape, Up, tenth};
 
-/// The width of a drawing of rows, in units of its own; the page scales it.
+/// Width of a drawing with rows; the page scales it.
 const WIDTH: f64 = 360.0;
 
-/// Room for labels beside their rows, and above them where they are too long for that.
+/// Room for labels beside their rows, or above them if they are long.
 const BESIDE: f64 = 112.0;
 const ABOVE: f64 = 14.0;
 
-/// Most letters of a label that have room beside its row, and above it.
+/// Most characters of a label beside its row, and above it.
 const LETTERS: usize = 16;
 const LONGEST: usize = 56;
 
-/// Where the drawing is in its picture.
 struct Frame {
     width: f64,
     height: f64,
@@ -27,7 +26,7 @@ struct Frame {
     right: f64,
     top: f64,
     bottom: f64,
-    /// How much higher each row is for its label.
+    /// Additional height of each row for its label.
     above: f64,
 }
 
@@ -44,7 +43,7 @@ impl Frame {
                 above: 0.0,
             },
             Up::Rows(row) => {
-                // None is cut that has room in some way, for labels that begin alike would become one.
+                // One long label moves all labels above their rows: a cut could make two labels equal.
                 let is_long = chart.series.iter().any(|one| width(&one.label) > LETTERS);
                 let (left, above) = if is_long { (12.0, ABOVE) } else { (BESIDE, 0.0) };
                 let height = 26.0 + (row + above) * chart.series.len() as f64;
@@ -69,7 +68,7 @@ impl Frame {
         axis.between(value, self.bottom, self.top)
     }
 
-    /// Where a point of the series in this row is.
+    /// The position of a point in this row's series.
     fn at(&self, chart: &Chart, row: usize, (across, up): (f64, f64)) -> (f64, f64) {
         let down = match &chart.up {
             Up::Axis(axis, _) => self.up(axis, up),
@@ -83,7 +82,6 @@ impl Frame {
     }
 }
 
-/// The chart with its title.
 pub fn figure(chart: &Chart) -> Markup {
     let frame = Frame::new(chart);
     let words: Vec<&str> = chart.series.iter().map(|one| one.words.as_str()).collect();
@@ -113,12 +111,11 @@ pub fn figure(chart: &Chart) -> Markup {
     }
 }
 
-/// A server's line as it is drawn.
 fn key(class: &str) -> Markup {
     html! { svg viewBox="0 0 32 12" aria-hidden="true" { g class=(class) { path.stroke d="M0 6H32" {} } } }
 }
 
-/// The horizontal axis. A text at an end of it stays inside of the picture.
+/// The horizontal axis. Texts at its ends stay inside the picture.
 fn scale(frame: &Frame, axis: &Axis) -> Markup {
     let anchor = |x: f64| match x {
         _ if axis.has_grid => "tick mid",
@@ -150,7 +147,6 @@ fn heights(frame: &Frame, axis: &Axis) -> Markup {
     }
 }
 
-/// The label of a row: beside it or above it.
 fn label(chart: &Chart, frame: &Frame, row: usize) -> Markup {
     let Up::Rows(height) = chart.up else {
         return html! {};
@@ -194,7 +190,7 @@ fn drawn(mark: &Mark, chart: &Chart, frame: &Frame, row: usize, names: &mut impl
     }
 }
 
-/// An arrow where an end of a stroke is beyond an axis.
+/// An arrow where an end of a stroke is outside an axis.
 fn beyond(chart: &Chart, frame: &Frame, end: (f64, f64), (x, y): (f64, f64)) -> Option<String> {
     let Up::Axis(up, _) = &chart.up else { return None };
     let arrow = match end {
@@ -207,17 +203,17 @@ fn beyond(chart: &Chart, frame: &Frame, end: (f64, f64), (x, y): (f64, f64)) -> 
     Some(arrow)
 }
 
-/// A name. One that had to go far from its point says by a line whose it is.
+/// A name, with a line to its point if it is far away.
 fn named(x: f64, y: f64, name: &Label) -> Markup {
-    let middle = name.left + 3.5 * name.text.len() as f64;
+    let end = name.left + if name.left > x { -2.0 } else { room(&name.text, 11.0) };
     let is_far = (name.down - 4.0 - y).abs() > 12.0;
     html! {
-        @if is_far { line.leader x1=(x) y1=(y) x2=(tenth(middle)) y2=(tenth(name.down - 4.0)) {} }
+        @if is_far { line.leader x1=(x) y1=(y) x2=(tenth(end)) y2=(tenth(name.down - 4.0)) {} }
         text.name x=(tenth(name.left)) y=(tenth(name.down)) { (name.text) }
     }
 }
 
-/// Where the names stand, clear of dots and of each other, in the order of the marks.
+/// Positions of the names, without overlaps, in the order of the marks.
 fn names(chart: &Chart, frame: &Frame) -> Vec<Label> {
     let marks = || {
         let series = chart.series.iter().enumerate();
@@ -227,15 +223,15 @@ fn names(chart: &Chart, frame: &Frame) -> Vec<Label> {
         let (x, y) = frame.at(chart, row, point);
         (x - frame.left, y)
     };
-    let texts = marks().filter_map(|(row, mark)| match mark {
-        Mark::Name(point, text) => {
+    let named = marks().filter_map(|(row, mark)| match mark {
+        Mark::Name(point, texts) => {
             let (x, y) = inside(row, *point);
-            Some((x, y + 5.0, text.clone()))
+            Some((x, y + 5.0, texts))
         }
         _ => None,
     });
-    let texts: Vec<(f64, f64, String)> = texts.collect();
-    if texts.is_empty() {
+    let named: Vec<(f64, f64, &[String; 2])> = named.collect();
+    if named.is_empty() {
         return Vec::new();
     }
     let dots = marks().filter_map(|(row, mark)| match mark {
@@ -250,9 +246,35 @@ fn names(chart: &Chart, frame: &Frame) -> Vec<Label> {
         }
         _ => None,
     });
-    let mut names = beside(&texts, &dots.collect::<Vec<Area>>(), frame.width - frame.left);
+    let dots: Vec<Area> = dots.collect();
+    let placed = |is_long: &[bool]| {
+        let texts = named.iter().zip(is_long);
+        let texts: Vec<(f64, f64, String)> = texts
+            .map(|((x, y, texts), long)| (*x, *y, texts[usize::from(!long)].clone()))
+            .collect();
+        place(&texts, &dots, (frame.width - frame.left, frame.bottom))
+    };
+    // The first series matter most, so their names are the first to get the long form.
+    let mut is_long = vec![false; named.len()];
+    for place in 0..named.len() {
+        let before = crowded(&placed(&is_long), &dots);
+        is_long[place] = true;
+        is_long[place] = crowded(&placed(&is_long), &dots) <= before;
+    }
+    let mut names = placed(&is_long);
     names.iter_mut().for_each(|name| name.left += frame.left);
     names
+}
+
+/// The number of names that overlap a dot or another name.
+fn crowded(names: &[Label], dots: &[Area]) -> usize {
+    let areas: Vec<Area> = names.iter().map(Label::area).collect();
+    let is_over = |place: usize| {
+        dots.iter()
+            .chain(&areas[..place])
+            .any(|other| other.is_over(&areas[place]))
+    };
+    (0..areas.len()).filter(|place| is_over(*place)).count()
 }
 
 fn path(points: impl Iterator<Item = (f64, f64)>) -> String {

@@ -1,16 +1,15 @@
-//! Where texts stand in a chart, so that none is over a mark or over another.
+//! Places texts in a chart without overlaps.
 
 use crate::text::width;
 
-/// Height of a letter, which is that of its box.
 const LETTER: f64 = 11.0;
 
-/// About how wide a text of this size is: no font is at hand to ask.
+/// Approximate width of a text: the font is unknown.
 pub fn room(text: &str, size: f64) -> f64 {
     width(text) as f64 * size * 0.58
 }
 
-/// What takes room: from left to right and from top to bottom.
+/// A rectangle; `top` is smaller than `bottom`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Area {
     pub left: f64,
@@ -20,12 +19,12 @@ pub struct Area {
 }
 
 impl Area {
-    fn is_over(&self, other: &Area) -> bool {
+    pub fn is_over(&self, other: &Area) -> bool {
         self.left < other.right && other.left < self.right && self.top < other.bottom && other.top < self.bottom
     }
 }
 
-/// A text and where its left end stands.
+/// A text at its left end and base line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Label {
     pub left: f64,
@@ -34,14 +33,14 @@ pub struct Label {
 }
 
 impl Label {
-    /// Whether they are read as one column.
+    /// Whether the two labels look like one column.
     fn is_near(&self, other: &Label) -> bool {
         const BETWEEN: f64 = 24.0;
         let (one, other) = (self.area(), other.area());
         one.left < other.right + BETWEEN && other.left < one.right + BETWEEN
     }
 
-    fn area(&self) -> Area {
+    pub fn area(&self) -> Area {
         Area {
             left: self.left - 2.0,
             right: self.left + room(&self.text, 12.0) + 2.0,
@@ -51,26 +50,30 @@ impl Label {
     }
 }
 
-/// Each text beside the point that it is of, within the `whole` width: on the right or the left, else a line or more away; clear of
-/// all `marks` where that can be, of other texts in any case that has room, and of neighbours the upper point's the upper.
-/// In the order of the points.
-pub fn beside(points: &[(f64, f64, String)], marks: &[Area], whole: f64) -> Vec<Label> {
+/// Vertical shifts to try, in this order.
+const SHIFTS: [f64; 17] = [
+    0.0, -14.0, 14.0, -28.0, 28.0, 42.0, 56.0, -42.0, -56.0, 70.0, -70.0, 84.0, -84.0, 98.0, -98.0, 112.0, -112.0,
+];
+
+/// Places each text near its point, within the width `whole` and the height `deep`; right or left of the point, or
+/// some lines away. Texts avoid `marks` if possible, and each other if there is room. Neighbours keep the vertical
+/// order of their points. Returns the order of the points.
+pub fn place(points: &[(f64, f64, String)], marks: &[Area], (whole, deep): (f64, f64)) -> Vec<Label> {
     let mut downwards: Vec<usize> = (0..points.len()).collect();
     downwards.sort_by(|a, b| points[*a].1.total_cmp(&points[*b].1));
     let mut placed: Vec<(usize, Label)> = Vec::new();
     for point in downwards {
         let (x, y, text) = &points[point];
         let wide = room(text, 12.0);
-        let places = [0.0, -14.0, 14.0, -28.0, 28.0, 42.0, 56.0, -42.0, -56.0, 70.0, -70.0]
-            .into_iter()
-            .flat_map(|shift| {
-                [x + 9.0, x - 9.0 - wide].map(|left| Label {
-                    left,
-                    down: y - 1.0 + shift,
-                    text: text.clone(),
-                })
-            });
-        let inside = |label: &Label| label.left >= 0.0 && label.left + wide <= whole && label.down >= LETTER;
+        let places = SHIFTS.into_iter().flat_map(|shift| {
+            [x + 9.0, x - 9.0 - wide].map(|left| Label {
+                left,
+                down: y - 1.0 + shift,
+                text: text.clone(),
+            })
+        });
+        let inside =
+            |label: &Label| label.left >= 0.0 && label.left + wide <= whole && (LETTER..=deep).contains(&label.down);
         let places: Vec<Label> = places.filter(inside).collect();
         let others = || placed.iter().map(|(_, other)| other);
         let apart = |label: &&Label| !others().any(|other| other.area().is_over(&label.area()));
@@ -78,31 +81,36 @@ pub fn beside(points: &[(f64, f64, String)], marks: &[Area], whole: f64) -> Vec<
         let clear = |label: &&Label| !marks.iter().any(|mark| mark.is_over(&label.area()));
         let in_order = |label: &&Label| apart(label) && below(label);
         let best = places.iter().find(|label| in_order(label) && clear(label));
+        let best = best.or_else(|| places.iter().find(|label| apart(label) && clear(label)));
         let best = best.or_else(|| places.iter().find(in_order));
         let best = best.or_else(|| places.iter().find(apart)).or(places.first());
-        placed.extend(best.map(|label| (point, label.clone())));
+        let anywhere = || Label {
+            left: (x + 9.0).min(whole - wide),
+            down: *y,
+            text: text.clone(),
+        };
+        placed.push((point, best.cloned().unwrap_or_else(anywhere)));
     }
     placed.sort_by_key(|(point, _)| *point);
     placed.into_iter().map(|(_, label)| label).collect()
 }
 
-/// Names of stretches from left to right, in two rows, and those that have room in neither.
+/// Names of stretches from left to right, in two rows.
 #[derive(Debug, Default, PartialEq)]
 pub struct Names {
-    /// Those that fit over their stretch.
+    /// Names that fit their stretch.
     pub lower: Vec<Label>,
-    /// Those that are longer than theirs, above, each with the left end of its stretch.
+    /// Longer names, each with the left end of its stretch.
     pub upper: Vec<(f64, Label)>,
     pub left_out: Vec<String>,
 }
 
-/// Base lines of the two rows of names.
 const ROWS: (f64, f64) = (-6.0, -22.0);
 
-/// The names of these stretches, each with its left and right end, within the `whole` width. None is cut.
+/// Names of these stretches (left end, right end, name) within the width `whole`. No name is cut.
 pub fn names(stretches: &[(f64, f64, String)], whole: f64) -> Names {
     let mut names = Names::default();
-    let mut taken = 0.0;
+    let mut occupied = 0.0;
     for (left, right, name) in stretches {
         let wide = room(name, 12.0);
         let label = |left: f64, down: f64| Label {
@@ -113,9 +121,9 @@ pub fn names(stretches: &[(f64, f64, String)], whole: f64) -> Names {
         let moved = (left + 5.0).min(whole - wide);
         if wide + 8.0 <= right - left {
             names.lower.push(label(left + 5.0, ROWS.0));
-        } else if moved >= taken {
+        } else if moved >= occupied {
             names.upper.push((*left, label(moved, ROWS.1)));
-            taken = moved + wide + 10.0;
+            occupied = moved + wide + 10.0;
         } else {
             names.left_out.push(name.clone());
         }
@@ -138,7 +146,7 @@ mod tests {
         };
         let marks = points.map(mark);
         let texts = points.map(|(x, y)| (x, y, "330.6".to_owned()));
-        let placed = beside(&texts, &marks, 870.0);
+        let placed = place(&texts, &marks, (870.0, 300.0));
         assert_eq!(placed.len(), 4);
         for (place, one) in placed.iter().enumerate() {
             assert!(!marks.iter().any(|mark| mark.is_over(&one.area())), "{one:?}");
@@ -155,7 +163,7 @@ mod tests {
 
     #[test]
     fn labels_of_close_peaks_stand_in_the_order_of_their_values() {
-        // As the peaks of three allocators stood in one report, the first server's in the middle.
+        // Peaks of three allocators in one report, with the first server's in the middle.
         let peaks = [(528.0, 112.4, "330.6"), (528.0, 122.9, "311.9"), (528.2, 75.1, "396.3")];
         let mark = |(x, y, _): (f64, f64, &str)| Area {
             left: x - 5.0,
@@ -163,10 +171,10 @@ mod tests {
             top: y - 9.0,
             bottom: y + 12.0,
         };
-        let placed = beside(
+        let placed = place(
             &peaks.map(|(x, y, text)| (x, y, text.to_owned())),
             &peaks.map(mark),
-            870.0,
+            (870.0, 300.0),
         );
         let down = |text: &str| placed.iter().find(|label| label.text == text).unwrap().down;
         assert!(

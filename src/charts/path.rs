@@ -1,6 +1,6 @@
-//! A line as a path: short, because there are many of them.
+//! Lines as short SVG paths: a page has many of them.
 
-/// The path through these points, in their order. Where one is not known it is broken.
+/// The path through these points; `None` breaks it.
 pub fn path(points: impl Iterator<Item = Option<(i64, i64)>>) -> String {
     let mut pen = Pen::default();
     for point in points {
@@ -13,12 +13,12 @@ pub fn path(points: impl Iterator<Item = Option<(i64, i64)>>) -> String {
     pen.path
 }
 
-/// Draws in steps from where it is, and along what is level in one.
+/// Draws relative steps, and a level stretch as one step.
 #[derive(Default)]
 struct Pen {
     path: String,
     end: Option<(i64, i64)>,
-    /// How far the level reaches that it ends on.
+    /// End of the current level stretch.
     level: i64,
 }
 

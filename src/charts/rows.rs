@@ -1,4 +1,4 @@
-//! Charts in rows of characters: memory over a run, the curve of a window, and runs as marks on a line.
+//! Charts of characters: memory over a run, the curve of a window, and runs as marks on a line.
 
 use std::time::Duration;
 
@@ -10,32 +10,29 @@ use super::axis::{mebibytes, sizes};
 
 const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Most lines of names of phases.
 const LINES: usize = 3;
 
 /// Columns of the axis: a value, a blank and the line.
 const AXIS: usize = 8;
 
-/// The highest private and resident memory within a stretch of time.
+/// Highest private and resident memory in a stretch of time.
 type Highest = Option<(u64, u64)>;
 
-/// The memory of one run, with its phases beneath.
 pub struct Memory {
-    /// Of each bucket; the first begins at 0. `None` where nothing is known.
+    /// Length of a bucket; the first begins at 0. A bucket is `None` if unknown.
     pub width: Nanos,
     pub buckets: Vec<Highest>,
     pub until: Nanos,
-    /// When each phase begins, and its name.
     pub phases: Vec<(Nanos, String)>,
-    /// What resident memory is called.
+    /// Name of resident memory in the legend.
     pub resident: &'static str,
 }
 
 impl Memory {
-    /// Private memory as a body of blocks and resident memory, above it, as dots; and what the signs mean.
+    /// Rows and legend: private memory as blocks, resident memory as dots above.
     ///
-    /// Every column shows the highest value in its stretch of time, so no spike is lost. `None` if nothing was sampled
-    /// or there is no room.
+    /// Each column shows the highest value in its stretch of time, so no spike is lost. `None` without samples or
+    /// without room.
     pub fn draw(&self, columns: usize) -> Option<(Vec<String>, String)> {
         let columns = columns.checked_sub(AXIS).filter(|columns| *columns >= 16)? as u64;
         let column = self.until.div_ceil(columns).max(1);
@@ -77,7 +74,7 @@ impl Memory {
         Some((rows, legend))
     }
 
-    /// The highest within `from..to`, of at least one bucket.
+    /// The highest value within `from..to`, from at least one bucket.
     fn between(&self, from: Nanos, to: Nanos) -> Highest {
         let first = usize::try_from(from / self.width).ok()?;
         let end = usize::try_from(to.div_ceil(self.width)).ok()?.max(first + 1);
@@ -86,20 +83,25 @@ impl Memory {
     }
 }
 
-/// One character: `row` counts from the bottom, each `height` bytes high.
+/// One character; `row` counts from the bottom and is `height` bytes high. Row `n` is centred on `n` times `height`,
+/// so a value near a labelled line is drawn on that line. The lowest row also shows smaller values.
 fn cell(value: Highest, row: u64, height: u64) -> char {
     let Some((private, resident)) = value else { return ' ' };
-    let within = private.saturating_sub(row * height).min(height);
-    let top = resident.saturating_sub(1) / height;
+    let above = |value: u64| match value {
+        0 => 0,
+        some => some.saturating_sub(height / 2).max(1),
+    };
+    let within = above(private).saturating_sub(row * height).min(height);
+    let top = above(resident).saturating_sub(1) / height;
     match (within * 8).div_ceil(height) {
         0 if top == row => '·',
-        // At most 8, since what is within a row is at most its height.
+        // At most 8, since a value within a row is at most its height.
         eighths => BLOCKS[eighths.min(8) as usize],
     }
 }
 
-/// Where phases begin, and their names in the first line that has room. A phase that begins in a column already taken
-/// is not marked. A name that would leave the chart on the right ends where that ends.
+/// The line of phase starts, and phase names in the first line with room. Phases that share a column get one mark. A
+/// name near the right end moves left.
 fn below(phases: &[(Nanos, String)], column: Nanos, columns: usize) -> (String, Vec<String>) {
     let mut ticks = vec!['─'; columns];
     let mut lines: Vec<String> = Vec::new();
@@ -125,7 +127,7 @@ fn below(phases: &[(Nanos, String)], column: Nanos, columns: usize) -> (String, 
     (ticks.into_iter().collect(), lines)
 }
 
-/// What curves that stand together are drawn against.
+/// The common scale of several curves.
 #[derive(Clone, Copy)]
 pub struct Curves {
     low: u64,
@@ -134,7 +136,7 @@ pub struct Curves {
 }
 
 impl Curves {
-    /// One for all of these, each with how long it took. What moves less than a MiB is drawn flat.
+    /// The scale for these curves with their durations. A curve that varies by less than a MiB looks flat.
     pub fn new<'c>(curves: impl Iterator<Item = (Nanos, &'c [u64])> + Clone) -> Curves {
         let values = || curves.clone().flat_map(|(_, values)| values.iter().copied());
         let low = values().min().unwrap_or(0);
@@ -145,8 +147,8 @@ impl Curves {
         }
     }
 
-    /// A curve in at most `columns`, as many as its time is of the longest; each shows the highest value of its stretch, so
-    /// that no spike is lost. Empty where it is not known.
+    /// A curve; its share of `columns` is its share of the longest duration. Each column shows the highest value of
+    /// its stretch. Empty without values.
     pub fn draw(&self, (took, values): (Nanos, &[u64]), columns: usize) -> String {
         if values.is_empty() {
             return String::new();
@@ -163,8 +165,8 @@ impl Curves {
     }
 }
 
-/// Runs per place on a line of `columns` between `low` and `high`, so that groups and outliers are seen and not averaged
-/// away: `·` is one run, a digit several, `+` ten or more.
+/// The number of runs at each place between `low` and `high`, so groups and outliers stay visible: `·` is one run, a
+/// digit several, `+` ten or more.
 pub fn strip(values: impl Iterator<Item = f64>, low: f64, high: f64, columns: usize) -> String {
     let mut counts = vec![0_u32; columns];
     let span = high - low;
@@ -190,12 +192,39 @@ mod tests {
 
     #[test]
     fn a_cell_is_filled_by_eighths_and_topped_by_a_dot() {
-        assert_eq!(cell(Some((80, 200)), 0, 80), '█');
-        assert_eq!(cell(Some((40, 200)), 0, 80), '▄');
+        assert_eq!(cell(Some((120, 200)), 0, 80), '█');
+        assert_eq!(cell(Some((80, 200)), 0, 80), '▄');
         assert_eq!(cell(Some((1, 200)), 0, 80), '▁');
-        assert_eq!(cell(Some((80, 200)), 1, 80), ' ');
-        assert_eq!(cell(Some((80, 200)), 2, 80), '·');
+        assert_eq!(cell(Some((80, 200)), 1, 80), '·');
+        assert_eq!(cell(Some((80, 200)), 2, 80), ' ');
         assert_eq!(cell(None, 0, 80), ' ');
+    }
+
+    #[test]
+    fn a_value_is_drawn_on_the_line_that_is_nearest_to_it() {
+        let top = |mib: f64| {
+            let bytes = (mib * f64::from(1 << 20)) as u64;
+            let memory = Memory {
+                width: 1,
+                // The axis ends at 10 MiB in each case, with two rows per 2 MiB.
+                buckets: [vec![Some((bytes, bytes)); 4], vec![Some((0, 10 << 20)); 12]].concat(),
+                until: 16,
+                phases: Vec::new(),
+                resident: "resident",
+            };
+            let (rows, _) = memory.draw(24).unwrap();
+            let highest = rows
+                .iter()
+                .position(|row| row.chars().nth(8).is_some_and(|cell| cell != ' '));
+            let row = &rows[highest.unwrap()];
+            row[..6].trim().parse::<f64>().ok()
+        };
+        assert_eq!(
+            [9.6, 10.0, 7.7, 8.4].map(top),
+            [Some(10.0), Some(10.0), Some(8.0), Some(8.0)]
+        );
+        // 9.2 is nearer to the unlabelled line of 9 than to the line of 10.
+        assert_eq!([9.2, 8.6].map(top), [None, None]);
     }
 
     #[test]

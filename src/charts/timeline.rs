@@ -1,4 +1,4 @@
-//! Memory over time: every run of every server on one grid, as the script of the page draws it.
+//! Memory over time: every run of every server on one grid, as the page's script reads it.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,14 @@ use serde::Serialize;
 
 use super::rows::Memory;
 
-/// A timeline: every run of every server on one grid of time.
 #[derive(Serialize)]
 pub struct Timeline {
-    /// Seconds from one place of the grid to the next.
+    /// Seconds between places of the grid.
     pub width: f64,
-    /// Whether private memory at checkpoints is of exact counters: the line, which is of cheap ones, is an upper bound of it.
+    /// Whether checkpoints have exact private memory. The line, from cheap counters, is then an upper bound.
     pub exact: bool,
     pub servers: Vec<Server>,
-    /// The only run, which a terminal has room for.
+    /// The data of a single run, which a terminal can draw.
     #[serde(skip)]
     pub only: Option<Memory>,
 }
@@ -23,30 +22,29 @@ pub struct Timeline {
 #[derive(Serialize)]
 pub struct Server {
     pub label: String,
-    /// Its place in tables, which is its colour; one without runs has no lines.
+    /// Place in tables; it determines the colour. A server without runs has no lines.
     pub place: usize,
-    /// Whether it is one of many that are drawn near grey.
+    /// Whether it is drawn near grey, as one of many.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub rest: bool,
     pub runs: Vec<Run>,
-    /// The run whose length is the median one: phases, windows and requests are shown as they were in it.
+    /// The run of median length, whose phases, windows and requests are shown.
     pub typical: Typical,
 }
 
 #[derive(Serialize)]
 pub struct Run {
     pub name: String,
-    /// When its phases began, and when the last of them and the run itself ended: by these the script lays the phases of
-    /// all runs under each other.
+    /// Starts of its phases, the end of the last one, and the end of the run. The script aligns phases by these.
     pub bounds: Vec<f64>,
     pub lines: Quantities,
 }
 
-/// By the name of the quantity.
+/// By name of the quantity.
 pub type Quantities = BTreeMap<&'static str, Coded>;
 
-/// A line as differences, which are short: the first value from place to place, over places that are not known, and what
-/// the second is above it; left out where it never differs.
+/// A line as differences, which are short. `first` is the difference from the last known place; `then` is the second
+/// value minus the first, empty if always 0.
 #[derive(Serialize)]
 pub struct Coded {
     pub first: Vec<Option<i64>>,
@@ -59,18 +57,18 @@ pub struct Typical {
     pub run: String,
     pub phases: Vec<Phase>,
     pub windows: Vec<Window>,
-    /// Places of the grid with requests that ended in it, and how many.
+    /// Places with the number of requests that ended there.
     pub requests: Vec<(usize, u64)>,
 }
 
-/// Times in seconds, as in the typical run; sizes in KiB, the medians of all runs, as tables have them.
+/// Times are seconds of the typical run; sizes are KiB, medians of all runs as in tables.
 #[derive(Serialize)]
 pub struct Phase {
     pub name: String,
     pub from: f64,
     pub to: f64,
     pub checkpoint: Option<f64>,
-    /// Whether it was in all runs.
+    /// Whether the checkpoint settled in all runs.
     pub settled: bool,
     pub private: Option<u64>,
     pub resident: Option<u64>,
@@ -85,8 +83,8 @@ pub struct Window {
 }
 
 impl Timeline {
-    /// An element that holds the numbers. Without a script, they are in the tables. JSON inside of HTML can only be ended by
-    /// `<`, so that is written in another way.
+    /// The element with the numbers. Without a script the tables show them. `<` is escaped, because only `<` could
+    /// end JSON in HTML.
     pub fn embed(&self) -> Markup {
         let json = serde_json::to_string(self).expect("all keys are strings and all numbers are finite");
         let json = json.replace('<', "\\u003c");

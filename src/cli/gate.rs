@@ -1,4 +1,4 @@
-//! `lsp-soak gate`: what it decides between, and what it holds the candidate to.
+//! The options of `lsp-soak gate`.
 
 use std::path::PathBuf;
 
@@ -35,7 +35,6 @@ pub struct Gate {
     /// Resume an interrupted run; no other option is needed
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
     pub resume: Option<PathBuf>,
-    /// What the candidate is held to.
     #[command(flatten)]
     pub holding: Holding,
     /// Counted runs of each server, or `auto` to stop once decided
@@ -50,13 +49,10 @@ pub struct Gate {
     /// Measure memory as shipped, purged, or both [default: both where possible]
     #[arg(long, value_enum, value_name = "LENS", help_heading = "Measuring", long_help = LENS)]
     pub lens: Option<Lenses>,
-    /// What every server is told.
     #[command(flatten)]
     pub extra: ServerExtras,
-    /// What of the scenario is set aside.
     #[command(flatten)]
     pub scenario_options: ScenarioOptions,
-    /// How it is measured.
     #[command(flatten)]
     pub measuring: Measuring,
     /// Restrict everything that is started to these processors, such as 0-3,6 (Linux)
@@ -68,10 +64,8 @@ pub struct Gate {
     /// Format to print
     #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_VERDICTS), default_value = "terminal", help_heading = "Output")]
     pub format: Format,
-    /// Where else it goes.
     #[command(flatten)]
     pub exports: Exports,
-    /// How much is said.
     #[command(flatten)]
     pub voice: Voice,
 }

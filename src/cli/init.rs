@@ -1,4 +1,4 @@
-//! `lsp-soak init`: where, and of which language.
+//! The options of `lsp-soak init`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What shells, editors and readers of manuals are given: completions, man pages, schemas.
+//! The options of `lsp-soak completions`, `man` and `schema`.
 
 use std::path::PathBuf;
 

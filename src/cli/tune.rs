@@ -1,4 +1,4 @@
-//! `lsp-soak tune`: which settings are tried on a server, and how the best of them is told.
+//! The options of `lsp-soak tune`.
 
 use std::path::PathBuf;
 
@@ -27,7 +27,6 @@ pub struct Tune {
         help_heading = "Servers"
     )]
     pub server: Option<String>,
-    /// What every cell is told.
     #[command(flatten)]
     pub extra: ServerExtras,
     /// TOML file with settings to try
@@ -45,7 +44,6 @@ pub struct Tune {
     /// List what would be tried and how long it takes, and start nothing
     #[arg(long, help_heading = "Settings")]
     pub list: bool,
-    /// How the best is chosen.
     #[command(flatten)]
     pub choosing: Choosing,
     /// After how many runs settings are eliminated; the last is the total [default: 1,3,5,8]
@@ -54,10 +52,8 @@ pub struct Tune {
     /// Play no more runs than fit into this time
     #[arg(long, value_name = "TIME", help_heading = "Runs")]
     pub time_budget: Option<Span>,
-    /// What of the scenario is set aside.
     #[command(flatten)]
     pub scenario_options: ScenarioOptions,
-    /// How it is measured.
     #[command(flatten)]
     pub measuring: Measuring,
     /// Restrict everything that is started to these processors, such as 0-3,6 (Linux)
@@ -76,10 +72,8 @@ pub struct Tune {
     /// Resume an interrupted run; no other option is needed
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
     pub resume: Option<PathBuf>,
-    /// What is printed.
     #[command(flatten)]
     pub telling: Telling,
-    /// How much is said.
     #[command(flatten)]
     pub voice: Voice,
 }
@@ -106,7 +100,6 @@ pub struct Telling {
     /// Format to print
     #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_SWEEPS), default_value = "terminal")]
     pub format: Format,
-    /// Where else it goes.
     #[command(flatten)]
     pub exports: Exports,
     /// Print only the lines to paste, in these forms

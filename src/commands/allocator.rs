@@ -56,7 +56,7 @@ fn of_program(options: &cli::AllocatorOptions, program: &str) -> anyhow::Result<
     let wrong = |words: String| Mistakes(format!("error: {words}"));
     preload::find(&mut choice).map_err(wrong)?;
     let program = built(&choice)?;
-    // Nothing can be told of the settings of what is not there, nor of what is preloaded into it.
+    // A missing program has no settings and no preloads to check.
     if !(choice.env.is_empty() && choice.libraries.is_empty())
         && let Some(missing) = detector::missing(&choice, &program, &|| false)
     {
@@ -82,7 +82,7 @@ fn built(choice: &ServerChoice) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// What is known of a process that lives, from what it runs and has mapped.
+/// Detection on a live process, from its program and mappings.
 fn live(pid: u32) -> anyhow::Result<Detection> {
     let cannot = || format!("cannot look at process {pid}; name one of your own that lives, on Linux");
     let exe = fs::read_link(format!("/proc/{pid}/exe")).with_context(cannot)?;

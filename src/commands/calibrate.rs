@@ -59,7 +59,7 @@ pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8
     if let Some(error) = outcomes.failed {
         return Err(error);
     }
-    // What was not played to its end says less than it was asked for.
+    // Interrupted runs give no calibration.
     if outcomes.exit == Exit::Passed {
         for calibration in calibrated(outcomes.runs, &options.repeating.looks.0) {
             let document = calibration::document(&calibration, &options.repeating.looks.0);

@@ -33,7 +33,7 @@ pub fn run(options: &cli::Check, interrupt: &Interrupt) -> anyhow::Result<u8> {
     })?;
     let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
     for scenario in &scenarios {
-        let runs = campaign::of_runs(&options.repeating, &choices, scenario.scenario.seed());
+        let runs = campaign::planned_runs(&options.repeating, &choices, scenario.scenario.seed());
         let until = until(&options.repeating);
         print(&plan::describe(scenario, &runs, &labels, &until, formats::columns()))?;
         for doubt in choices.iter().flat_map(|choice| caps::too_short(choice, scenario)) {
@@ -43,7 +43,7 @@ pub fn run(options: &cli::Check, interrupt: &Interrupt) -> anyhow::Result<u8> {
     if choices.is_empty() {
         return Ok(Exit::Passed.code());
     }
-    // The records of probes say nothing about memory; nobody misses them.
+    // Records of probes have no memory figures, so they are not kept.
     let records = Scratch::claim("check")?;
     super::block_on(async {
         interrupt.heed();
@@ -124,7 +124,7 @@ fn tell(text: &str) -> anyhow::Result<()> {
     print(&fold(text, formats::columns()))
 }
 
-/// What is said of a server that can play the scenario, with the optional steps that it leaves out.
+/// The sentence for a server that can play the scenario, with the optional steps that it skips.
 fn offered(scenario: &Loaded, choice: &ServerChoice, left_out: &[String]) -> String {
     let (label, name) = (&choice.label, &scenario.scenario.name);
     if left_out.is_empty() {
@@ -141,7 +141,7 @@ fn offered(scenario: &Loaded, choice: &ServerChoice, left_out: &[String]) -> Str
     )
 }
 
-/// The optional steps that the server does not offer, each with what it lacks for it.
+/// Optional steps that the server does not offer, each with the missing capability.
 fn left_out(summary: &Summary, scenario: &Loaded, choice: &ServerChoice) -> Vec<String> {
     let phases = summary.phases.iter();
     let skipped = phases.flat_map(|played| {

@@ -22,11 +22,11 @@ enum Sink {
     Stdout,
     /// A pipe or a device.
     Device(PathBuf, File),
-    /// A file, and what is written of it so far.
+    /// A file, and its temporary copy so far.
     File(PathBuf, Option<NamedTempFile>),
 }
 
-/// Standard output, then every file that was named. A file that cannot be written is refused before anything is measured.
+/// Standard output, then every named file. An unwritable file is refused before any measurement.
 pub fn targets(format: Format, exports: &Exports, csv: Option<&Path>) -> anyhow::Result<Vec<Target>> {
     let mut targets = vec![Target {
         format,
@@ -65,7 +65,7 @@ impl Target {
                 .write(true)
                 .open(path)
                 .map(|file| Sink::Device(own(), file)),
-            false => files::beside(path).map(|_| Sink::File(own(), None)),
+            false => files::temporary(path).map(|_| Sink::File(own(), None)),
         };
         let sink = sink.map_err(|error| {
             let why = match error.kind() {
@@ -88,7 +88,7 @@ impl Target {
         }
     }
 
-    /// What is said where nothing more can be written.
+    /// The message when no more can be written.
     pub fn failure(&self) -> String {
         match &self.sink {
             Sink::Stdout => UNPRINTED.to_owned(),
@@ -105,7 +105,7 @@ impl Target {
         match &mut self.sink {
             Sink::Stdout | Sink::Device(..) => Ok(()),
             Sink::File(path, file) => {
-                let file = file.take().map_or_else(|| files::beside(path), Ok);
+                let file = file.take().map_or_else(|| files::temporary(path), Ok);
                 file.and_then(|file| files::keep(file, path)).context(failure)
             }
         }
@@ -118,7 +118,7 @@ impl Write for Target {
             Sink::Stdout => io::stdout().write(bytes),
             Sink::Device(_, file) => file.write(bytes),
             Sink::File(_, Some(file)) => file.write(bytes),
-            Sink::File(path, file) => file.insert(files::beside(path)?).write(bytes),
+            Sink::File(path, file) => file.insert(files::temporary(path)?).write(bytes),
         }
     }
 

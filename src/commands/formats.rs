@@ -22,18 +22,18 @@ const FILES: [(&str, Format); 3] = [
     ("summary.json", Format::Json),
 ];
 
-/// What a result has to be printed, made when a format asks for it.
+/// A result's forms, each made when a format asks for it.
 pub struct Printable<'p> {
     pub document: &'p dyn Fn() -> Document,
     pub json: &'p dyn Fn() -> serde_json::Result<String>,
     /// Its timeline.
     pub picture: Option<&'p dyn Fn() -> String>,
     pub suites: Option<&'p dyn Fn() -> Vec<Suite>>,
-    /// What is followed over many commits.
+    /// Benchmarks to follow over commits.
     pub followed: Option<&'p dyn Fn() -> Scenarios>,
 }
 
-/// The result in this format; empty where it has no such, which no command offers then.
+/// The result in this format; empty if it has none, which no command offers.
 pub fn render(result: &Printable<'_>, format: Format, details: bool) -> serde_json::Result<String> {
     let followed = || result.followed.map(|followed| followed()).unwrap_or_default();
     Ok(match format {
@@ -73,7 +73,7 @@ pub fn is_of_all(format: Format) -> bool {
     matches!(format, Format::Html | Format::Svg | Format::Markdown | Format::Junit)
 }
 
-/// These runs in such a format: one by itself, or several side by side; empty where there is none.
+/// One run, or several side by side, in this format; empty if there is none.
 pub fn together(runs: &[Played], baseline: Option<&str>, format: Format) -> serde_json::Result<String> {
     match without_directories(runs).as_slice() {
         [] => Ok(String::new()),
@@ -101,8 +101,8 @@ fn without_directories(runs: &[Played]) -> Vec<Played> {
     runs
 }
 
-/// Writes what the records say beside them, in place of what lies there of a campaign that was resumed: it is a function
-/// of the records, so nothing is lost. The path of the page, or nothing where there is nothing to show.
+/// Writes the reports beside the records, over those of an interrupted campaign: they are functions of the records.
+/// Returns the page's path; `None` without a result.
 pub fn save(out: &Path, runs: &[Played], baseline: Option<&str>) -> anyhow::Result<Option<String>> {
     if runs.is_empty() {
         return Ok(None);
@@ -120,7 +120,7 @@ fn file_name(record: &str) -> String {
     name.map_or_else(|| record.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// Columns of what is printed: as wide as the terminal.
+/// The width of the output: the terminal's.
 pub fn columns() -> usize {
     let known = std::env::var_os("COLUMNS").is_some() || io::stdout().is_terminal();
     if known { progress::columns() } else { WIDTH }

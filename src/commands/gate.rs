@@ -45,7 +45,7 @@ pub fn run(options: &cli::Gate, interrupt: &Interrupt) -> anyhow::Result<u8> {
     }
 }
 
-/// Drives every side here, then decides; in a directory that is gone on with, what was not played before.
+/// Drives every side, then decides. A resumed directory plays only the missing runs.
 fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) -> anyhow::Result<u8> {
     prepare::confine(options.cpus.as_ref(), options.measuring.thp)?;
     one_preload(options)?;
@@ -123,7 +123,7 @@ fn hopeless(sides: &Sides, options: &cli::Gate) -> bool {
 
 /// The verdict, by what calibrations say of these servers.
 fn judged(sides: &Sides, rules: &Rules, looks: &Schedule) -> Judgement {
-    judge_calibrated(sides, rules, looks, &calibrations::of_sides(sides))
+    judge_calibrated(sides, rules, looks, &calibrations::for_sides(sides))
 }
 
 /// Plays the runs, says where their records are, and how the worst of them ended.

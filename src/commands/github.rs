@@ -8,7 +8,7 @@ use crate::compare::report::{self, Suite};
 use crate::compare::{Played, by_target};
 use crate::document::markdown;
 
-/// Tells the workflow of a comparison, where there is one. What cannot be told there is no failure of the runs.
+/// Reports a comparison to the workflow, if there is one. A failure to report is no failure of the runs.
 pub fn tell(runs: &[Played], baseline: Option<&str>) {
     if env::var_os("GITHUB_ACTIONS").is_none() || runs.is_empty() {
         return;
@@ -18,9 +18,8 @@ pub fn tell(runs: &[Played], baseline: Option<&str>) {
     tell_of(&markdown::render(&document), &report::suites(&scenarios));
 }
 
-/// Appends the Markdown to the summary of the step, and annotates the run with what is wrong in the suites; once for each
-/// step, also where it prints the same comparison in several formats. The runner reads annotations from stderr too, where
-/// they do no harm to what is printed for programs.
+/// Appends the Markdown to the step's summary, and annotates the run with failures of the suites; once per step, even
+/// if it prints several formats. The runner reads annotations from stderr too, where they do not disturb stdout.
 pub fn tell_of(markdown: &str, suites: &[Suite]) {
     if env::var_os("GITHUB_ACTIONS").is_none() {
         return;

@@ -90,10 +90,10 @@ fn chosen(project: &Path, asked: Option<&str>, catalogue: &Catalogue) -> anyhow:
                 project.display()
             )
         })?;
-        // Whoever names one knows of the others.
+        // An explicit choice needs no hint to the other languages.
         return Ok((languages.swap_remove(own), Vec::new()));
     }
-    // Of a language without a server there is nothing to begin with, unless it is asked for.
+    // A language without a server is offered only on request.
     let served = |id: &str| {
         catalogue
             .iter()
@@ -133,7 +133,7 @@ fn servers<'c>(catalogue: &'c Catalogue, language: &str) -> Vec<Server<'c>> {
     servers
 }
 
-/// What was found and written, and what to type next.
+/// What was detected and written, and the next command.
 fn told(language: &Language, others: &[Language], servers: &[Server<'_>], scenario: &Path, own: &Path) -> String {
     let (linters, servers): (Vec<&Server<'_>>, Vec<&Server<'_>>) = servers.iter().partition(|server| server.lints());
     let here = servers.iter().filter(|server| server.program.is_some());

@@ -1,4 +1,4 @@
-//! What was asked for, kept beside the records, so that a campaign that was cut off can go on.
+//! The command line, stored beside the records, so that an interrupted campaign can resume.
 
 use std::ffi::OsString;
 use std::fs;

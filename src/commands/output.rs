@@ -1,4 +1,4 @@
-//! What is written: the directories of records, all made before the first run and none used twice, and files, each whole or
+//! Output: record directories, all created before the first run and none used twice, and files, each written whole or
 //! not at all.
 
 use std::collections::HashSet;
@@ -43,7 +43,7 @@ impl Directory {
                 let (title, cure) = in_use(&path);
                 bail!("{title}: {cure}");
             }
-            // Where nothing can be written, who writes the first file says so.
+            // Where writing is impossible, the first writer reports it.
             Err(_) => None,
         };
         Ok(Directory { path, lock, made })
@@ -62,7 +62,7 @@ impl Drop for Directory {
     fn drop(&mut self) {
         self.lock = None;
         if self.made && !is_taken(&self.path) {
-            // What is left is in nobody's way.
+            // A leftover disturbs nothing.
             let _ = fs::remove_file(self.path.join(invocation::FILE));
             let _ = fs::remove_file(self.path.join(LOCK));
             let _ = fs::remove_dir(&self.path);
@@ -126,7 +126,7 @@ fn in_use(path: &Path) -> (String, String) {
     )
 }
 
-/// Whether something is there that is not an empty directory. What is left of a campaign without a record is nothing.
+/// Whether the path is anything but an empty directory. Leftovers of a campaign without a record do not count.
 fn is_taken(path: &Path) -> bool {
     let is_ours = |name: &std::ffi::OsStr| name == LOCK || name == invocation::FILE;
     match fs::read_dir(path) {

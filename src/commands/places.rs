@@ -1,4 +1,4 @@
-//! Whether a scenario has anywhere to ask in the files of its project, found before anything is started.
+//! Checks before any start whether a scenario finds places to ask at in the project's files.
 
 use std::fs;
 
@@ -56,7 +56,7 @@ struct Search {
 }
 
 impl Search {
-    /// Whether no file has such a place, as far as that can be known.
+    /// Whether no file has this kind of place, as far as can be known.
     fn has_none(&mut self, loaded: &Loaded, place: Place) -> bool {
         if let Some((_, none)) = self.known.iter().find(|(known, _)| *known == place) {
             return *none;

@@ -1,4 +1,5 @@
-//! From what was typed to runs that can begin: scenarios read, servers found, every mistake told first and at once.
+//! From the command line to runs that can begin: reads scenarios, finds servers, and reports every mistake first and
+//! at once.
 
 mod value;
 
@@ -37,7 +38,7 @@ pub struct Typed<'c> {
 }
 
 impl<'c> Typed<'c> {
-    /// That of runs whose records go to `out`.
+    /// For runs whose records go to `out`.
     pub fn of(run: &'c cli::Run, out: Option<&'c Path>) -> Typed<'c> {
         Typed {
             scenarios: &run.scenarios,
@@ -50,12 +51,12 @@ impl<'c> Typed<'c> {
     }
 }
 
-/// What it means, or every mistake in all of it; each server once for each lens. Nothing has been started by then.
+/// The scenarios and servers, each server once per lens, or every mistake in them. Nothing was started yet.
 pub fn understood(typed: &Typed<'_>) -> anyhow::Result<(Vec<Loaded>, Vec<ServerChoice>)> {
     understood_with(typed, Report::default())
 }
 
-/// The same, told together with mistakes that were found in other things that were typed.
+/// The same, together with mistakes from other options.
 pub fn understood_with(typed: &Typed<'_>, mut mistakes: Report) -> anyhow::Result<(Vec<Loaded>, Vec<ServerChoice>)> {
     let scenarios = scenarios(typed, &mut mistakes);
     let first = typed.scenarios.first().map(PathBuf::as_path);
@@ -267,7 +268,7 @@ fn through(typed: &Typed<'_>, mut choices: Vec<ServerChoice>, mistakes: &mut Rep
     all
 }
 
-/// That an allocator gives back only while it is used, where the scenario never uses it so.
+/// Warns that an allocator purges only on activity, if the scenario has no light traffic.
 pub fn quiet_purge(choices: &[ServerChoice], scenario: &Loaded) -> Option<String> {
     let label = &choices
         .iter()
@@ -294,7 +295,7 @@ fn variable(text: &str, mistakes: &mut Report) -> Option<(String, String)> {
     }
 }
 
-/// What was understood together with the tracer, if one is wanted; one that cannot trace is one more mistake.
+/// The result with the tracer, if one is wanted; a tracer that cannot trace is one more mistake.
 pub fn able<T>(
     tracer: Option<anyhow::Result<Result<Tracer, Untraceable>>>,
     understood: anyhow::Result<T>,

@@ -1,4 +1,4 @@
-//! `lsp-soak report` and `lsp-soak compare`: what records say, each by itself or side by side.
+//! `lsp-soak report` and `lsp-soak compare`: records, one by one or side by side.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ pub fn run(options: &cli::Report) -> anyhow::Result<u8> {
     };
     let worst = render(&options.records, shape)?.1;
     if side_by_side && options.records.format == Format::Terminal {
-        super::say("each run by itself: `lsp-soak report --each`, or name one record");
+        super::say("to see each run by itself: `lsp-soak report --each`, or name one record");
     }
     Ok(worst.code())
 }
@@ -38,8 +38,8 @@ pub fn compare(options: &cli::Records) -> anyhow::Result<u8> {
     Ok(Exit::Passed.code())
 }
 
-/// Shows the records; the runs that were compared, and the worst that a run came to. A record that cannot be read is
-/// told after the others.
+/// Prints the records; returns the compared runs and the worst exit code. An unreadable record is reported after the
+/// others.
 fn render(options: &cli::Records, shape: impl Fn(Format) -> Shape) -> anyhow::Result<(Vec<Played>, Exit)> {
     let baseline = options.baseline.as_deref();
     let targets = exports::targets(options.format, &options.exports, options.export_csv.as_deref())?;
@@ -70,8 +70,7 @@ fn render(options: &cli::Records, shape: impl Fn(Format) -> Shape) -> anyhow::Re
     Err(last)
 }
 
-/// Refuses to pool runs whose figures are not of one thing: those of one label that were given different settings of
-/// memory. Each operating system has a table of its own.
+/// Refuses to pool runs of one label with different memory settings. Each operating system has its own table.
 fn comparable(runs: &[Played]) -> anyhow::Result<()> {
     let scenarios = by_target(runs.to_vec(), None);
     let differences = scenarios

@@ -20,8 +20,8 @@ impl Invocation {
         Ok(directories)
     }
 
-    /// The options of the campaign whose records are in `out`, as if they had been typed again where they were typed;
-    /// `of` takes them out of the command that they must be of.
+    /// The options of the campaign in `out`, as if typed again in the same directory; `of` takes them out of the
+    /// expected command.
     pub fn resume<T>(out: &Path, of: impl FnOnce(Command) -> Option<T>) -> anyhow::Result<Resumed<T>> {
         let out = fs::canonicalize(out)
             .with_context(|| format!("cannot resume: there is no directory `{}`", out.display()))?;
@@ -43,7 +43,7 @@ impl Invocation {
                 invocation.directory.display()
             )
         })?;
-        let parsed = cli::again(words).with_context(|| {
+        let parsed = cli::parse_extended(words).with_context(|| {
             format!(
                 "`{}` holds the command line of another lsp-soak version",
                 path.display()
@@ -64,7 +64,7 @@ impl Invocation {
     }
 }
 
-/// The command line of the records, with what was typed beside `--resume`: that changes nothing but the output.
+/// The stored command line with the options beside `--resume`, which change only the output.
 fn with_output(before: &[OsString], now: Vec<OsString>) -> Vec<OsString> {
     let command = cli::subcommand(before).map(OsString::from);
     let mut typed = now

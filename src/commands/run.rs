@@ -32,7 +32,7 @@ pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let (tracer, (scenarios, choices)) = prepare::able(tracer, understood)?;
     let labels = choices.iter().map(|choice| choice.label.as_str());
     known(labels, options.repeating.baseline.as_deref())?;
-    // What is printed depends on what was asked for, not on how far it came.
+    // The form of the output depends on the options, not on how far the run came.
     let several = options.repeating.repeats(choices.len());
     let list = scenarios.len() > 1 || several || tracer.is_some();
     let compared = choices.len() > 1;
@@ -67,7 +67,7 @@ pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
     })
 }
 
-/// What was asked for when the records in `out` were begun, of the scenario that they are of.
+/// The options of the campaign in `out`, with its scenario.
 fn resume(out: &Path) -> anyhow::Result<(cli::Run, Directory)> {
     let run = |command| {
         if let Command::Run(options) = command {

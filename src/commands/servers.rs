@@ -24,7 +24,7 @@ pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
                 continue;
             }
             None => {
-                others.push((name, profile.install.as_deref().unwrap_or("not installed")));
+                others.push((name, profile.install.as_deref().unwrap_or("see its project's site")));
                 continue;
             }
         };
@@ -46,7 +46,9 @@ pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
     }
     match (others.len(), options.all) {
         (0, _) => {}
-        (count, false) => text.push_str(&format!("{count} more known: --all\n")),
+        (count, false) => text.push_str(&format!(
+            "{count} more are known and not installed: lsp-soak servers --all\n"
+        )),
         (count, true) => {
             text.push_str(&format!("\n{count} more known, and how to install each:\n"));
             let wide = others.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
@@ -59,7 +61,7 @@ pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// As wide as the terminal; what is read by another program keeps all of its columns.
+/// The terminal's width; a pipe gets all columns.
 fn width() -> usize {
     match io::stdout().is_terminal() || std::env::var_os("COLUMNS").is_some() {
         true => formats::columns(),

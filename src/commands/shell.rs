@@ -26,8 +26,8 @@ pub fn completions(options: &cli::Completions) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// The script with files offered beside the names of servers: where there are names, clap_complete has zsh and fish
-/// offer nothing else, though a server may be a path; bash looks for files by itself where no name fits.
+/// The script, extended to offer files beside the names of servers. For a fixed list of names clap_complete's zsh and
+/// fish offer nothing else, though a server may be a path; bash falls back to files.
 fn or_path(shell: Shell, script: &str, names: &[String]) -> String {
     match (shell, names.first()) {
         (Shell::Zsh, _) => {

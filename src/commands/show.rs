@@ -85,9 +85,9 @@ fn below(directory: &Path, paths: &mut Vec<PathBuf>) -> anyhow::Result<()> {
 /// What several records come to in a format that can show them one by one or side by side.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// A record by itself.
+    /// One record alone.
     One,
-    /// Each by itself, in a list however few they are.
+    /// Each record alone, always as a list.
     List,
     /// A comparison.
     Compared,
@@ -98,7 +98,7 @@ pub struct Outputs {
     outputs: Vec<Output>,
     baseline: Option<String>,
     details: bool,
-    /// What is shown together in the end.
+    /// Runs for the common report.
     runs: Vec<Played>,
     /// How many of them the terminal has been shown.
     shown: usize,
@@ -236,7 +236,7 @@ impl Output {
                 if self.printed == 0 {
                     csv::head(&mut self.target).context(failure)?;
                 }
-                Some(Stream::Samples(csv::Samples::of(name, header)))
+                Some(Stream::Samples(csv::Samples::new(name, header)))
             }
             Format::Perfetto => {
                 let record = path.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -260,7 +260,7 @@ impl Output {
         written.with_context(|| self.target.get_ref().failure())
     }
 
-    /// The end of a record: what is shown of it by itself.
+    /// At the end of a record: its own report.
     fn end(&mut self, path: &Path, summary: &Summary, details: bool) -> anyhow::Result<()> {
         let failure = self.target.get_ref().failure();
         match (self.stream.take(), self.format) {
@@ -312,7 +312,7 @@ impl Output {
     }
 }
 
-/// Says on stderr what a person should know of a record whose format has no place for it.
+/// Warns on stderr if the format has no place for a record's problems.
 fn warn(path: &Path, summary: &Summary) {
     let name = path.display();
     if let Some(why) = summary::held_up(&summary.header) {

@@ -1,4 +1,4 @@
-//! `lsp-soak tune`: tries settings of a server, each beside the server as it is, and says which one to ship.
+//! `lsp-soak tune`: tries settings of a server beside its default, and recommends one.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -51,7 +51,7 @@ pub fn run(options: &cli::Tune, interrupt: &Interrupt) -> anyhow::Result<u8> {
     }
 }
 
-/// Drives every cell here, then chooses; in a directory that is gone on with, what was not played before.
+/// Drives every cell, then chooses. A resumed directory plays only the missing runs.
 fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) -> anyhow::Result<u8> {
     prepare::confine(options.cpus.as_ref(), options.measuring.thp)?;
     let talk = crate::commands::talk(options.voice);
@@ -112,8 +112,8 @@ fn targets(options: &cli::Tune) -> anyhow::Result<Vec<Target>> {
     exports::targets(options.telling.format, &options.telling.exports, None)
 }
 
-/// Tells what the records say, whoever made them and when: a sweep that is gone on with says the same as its records, also
-/// where other things are installed by then.
+/// Prints the sweep of these records. A resumed sweep prints the same as its records, even if other programs are
+/// installed by then.
 fn told(options: &cli::Tune, runs: &[Played], targets: Vec<Target>, beside: Option<&Path>) -> anyhow::Result<u8> {
     let planned = planned(runs);
     let notes = planned.map_or(&[][..], |planned| &planned.notes);
@@ -142,11 +142,11 @@ struct Understood {
     scenarios: Vec<Loaded>,
     /// The server with nothing changed, then every setting of it.
     choices: Vec<ServerChoice>,
-    /// What is to be said of them.
+    /// Notes on the cells.
     notes: Vec<String>,
 }
 
-/// What was typed, or every mistake in it. Nothing was started by then.
+/// The sweep of the command line, or every mistake in it. Nothing was started yet.
 fn understood(options: &cli::Tune, out: Option<&Path>) -> anyhow::Result<Understood> {
     let (grids, mut mistakes) = cells::grids(&options.grid);
     asked::of_one_server(&options.extra, &mut mistakes);
@@ -218,7 +218,7 @@ fn list(choices: &[ServerChoice], price: &Price, notes: &[String]) -> anyhow::Re
     Ok(Exit::Passed.code())
 }
 
-/// What is asked for, or else what records were made with, or else what is usual. Rungs are never asked for of records.
+/// The options' rules, else those of the records, else the defaults. With records, rungs are never an option.
 fn rules(options: &cli::Tune, planned: Option<&SweepFacts>) -> Rules {
     let typed = options.rungs.as_ref().map(|rungs| rungs.0.clone());
     let rungs = typed.or_else(|| planned.map(|planned| planned.rungs.clone()));

@@ -1,4 +1,4 @@
-//! What runs of one server against itself say of later comparisons: the noise of each figure, and what it lets be seen.
+//! Calibrations: the noise of each figure between runs of one server, and the smallest change that it lets a gate see.
 
 use crate::band::{NoiseFloor, tolerance};
 use crate::compare::{Comparison, Row, primary};
@@ -46,8 +46,8 @@ fn of_row(row: &Row, side: usize, decisive: &[String]) -> Option<Noise> {
     })
 }
 
-/// What is known of a figure's noise in these runs where not both sides are calibrated. Purging leaves no groups that
-/// matter in what is left after the last idle window. Peaks, and memory right after work, were in use or kept by then.
+/// The noise of a figure if not both sides are calibrated. Purging removes groups from memory after the last idle
+/// window. Peaks, and memory right after work, can still form groups.
 pub fn uncalibrated<'r>(measure: &Measure, lens: Lens, runs: impl IntoIterator<Item = &'r Summary>) -> Known {
     let is_quiet = |run: &Summary| {
         let last = run.header.scenario.phases.len().checked_sub(1);
@@ -108,7 +108,7 @@ pub struct Calibrated<'n> {
     pub noise: &'n Noise,
     pub lens: Lens,
     pub decisive: usize,
-    /// Whether the other side is calibrated too; what is assumed of it is assumed of both.
+    /// Whether the other side is calibrated too; otherwise the assumption holds for both.
     pub both: bool,
 }
 
@@ -164,7 +164,7 @@ impl<'n> Calibrated<'n> {
         }
     }
 
-    /// What is ruled out for it to pass: the share, or the floor where that is more.
+    /// The growth to rule out for a pass: the share, or the floor if that is more.
     fn ruled_out(&self) -> f64 {
         tolerance(self.lens).fail().max(self.floor())
     }
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(peak([&quiet, &loud]), (80.0, Known::Calibrated));
         assert_eq!(peak([&quiet, &[]]), (50.0, Known::Assumed));
         assert_eq!(peak([&[], &loud]), (80.0, Known::Assumed));
-        // What as-shipped calibrations say is not of the purged lens, whose peaks are no quieter.
+        // As-shipped calibrations do not hold for the purged lens, whose peaks vary as much.
         assert_eq!(of(Figure::Peak, Lens::Purged, [&loud, &loud]), (50.0, Known::Assumed));
         assert_eq!(
             of(Figure::Cpu, Lens::AsShipped, [&quiet, &quiet]),

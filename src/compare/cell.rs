@@ -13,7 +13,7 @@ pub type Values = Vec<(String, Option<f64>)>;
 /// The cell of these values, compared with those of the baseline where it is not the baseline itself.
 pub fn cell(values: &Values, baseline: Option<&Values>, floor: NoiseFloor) -> Cell {
     let known: Vec<f64> = values.iter().filter_map(|(_, value)| *value).collect();
-    // Machines are apart without anything being wrong, so groups are looked for where there is one.
+    // Machines differ by nature, so groups are searched on one machine only.
     let arm = Arm::new(&known).ok().filter(|_| by_machine(values).len() < 2);
     Cell {
         values: values.iter().map(|(_, value)| *value).collect(),
@@ -24,7 +24,7 @@ pub fn cell(values: &Values, baseline: Option<&Values>, floor: NoiseFloor) -> Ce
     }
 }
 
-/// The median of what is known, with the interval of every comparison; `None` of nothing.
+/// The median of the known values with its interval; `None` without any.
 pub(super) fn median(known: impl Iterator<Item = f64>) -> Option<MedianInterval> {
     median_interval(&known.collect::<Vec<f64>>(), CONFIDENCE)
 }

@@ -1,6 +1,6 @@
-//! What makes records comparable: every circumstance of a run, and what it means where runs differ in it.
+//! What makes records comparable: every circumstance of a run, and the consequence of a difference.
 //!
-//! This is the only such list. `compare`, `gate`, `calibrate`, `tune` and `--resume` go by it, and docs/gate.md prints it.
+//! This is the only list. `compare`, `gate`, `calibrate`, `tune` and `--resume` use it, and docs/gate.md prints it.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,12 +17,11 @@ use crate::units;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
     Noted,
-    /// Memory can differ for it alone, and it is the host's: a gate decides only if it is told to, by
-    /// `--allow-different-hosts`.
+    /// A property of the host that can change memory: a gate decides only with `--allow-different-hosts`.
     Host,
     /// It is another measurement: no gate decides and no sweep chooses.
     Measurement,
-    /// Values are of another quantity, or of another server: they are not set side by side at all.
+    /// The values measure another quantity or another server: they are never compared.
     Quantity,
 }
 
@@ -53,10 +52,10 @@ impl Difference {
 /// The value of a circumstance in one run.
 type Fact = fn(&Header) -> String;
 
-/// What is looked at of a run.
+/// The value in a run.
 struct Circumstance {
     name: &'static str,
-    /// What it means where it differs.
+    /// The consequence of a difference.
     weight: Weight,
     /// How far values may be apart and be noted only.
     near: Near,
@@ -220,7 +219,7 @@ const OF_SERVER: [Circumstance; 9] = [
 /// Of them, those that a lens changes.
 const OF_ENVIRONMENT: [&str; 2] = ["memory settings", "environment"];
 
-/// Of the sides of a gate, which are meant to be versions of one server: what was typed for one of them only.
+/// Options of one side of a gate only; sides are meant to be versions of one server.
 const OF_SIDES: [Circumstance; 3] = [
     of("memory settings", Weight::Noted, memory_settings),
     of("environment", Weight::Noted, environment),
@@ -257,7 +256,7 @@ pub fn differences<'h>(headers: impl Iterator<Item = &'h Header> + Clone) -> Vec
         .collect()
 }
 
-/// Everything of a server that is not the same in all its runs; `name` says whose runs they are.
+/// Circumstances of one server that differ between its runs; `name` is the server's.
 pub fn differences_of<'h>(name: &str, headers: impl Iterator<Item = &'h Header> + Clone) -> Vec<Difference> {
     let mut differences: Vec<Difference> = Vec::new();
     for one in &OF_SERVER {
@@ -280,7 +279,7 @@ fn by_lens<'h>(one: &Circumstance, headers: impl Iterator<Item = &'h Header> + C
     Lens::ALL.map(|lens| through(lens).collect()).into()
 }
 
-/// What was typed for some sides of a gate and not for others. A side that has it in some of its runs is told by itself.
+/// Options of some sides of a gate and not of others. A side that differs within itself is reported alone.
 pub fn differences_between(sides: &[(&str, Vec<&Header>)]) -> Vec<Difference> {
     let mut differences: Vec<Difference> = Vec::new();
     for one in &OF_SIDES {
@@ -306,13 +305,13 @@ pub fn differences_between(sides: &[(&str, Vec<&Header>)]) -> Vec<Difference> {
     differences
 }
 
-/// What must be the same for a calibration to hold, by name: all that decides anything.
+/// The names of all circumstances that a calibration depends on.
 pub fn circumstances(header: &Header) -> BTreeMap<String, String> {
     let all = deciding().map(|one| (one.name.to_owned(), (one.fact)(header)));
     all.collect()
 }
 
-/// The names of those in which a calibration, whose circumstances were written down, is of another kind than this run.
+/// The names of the circumstances in which this run differs from a calibration's.
 pub fn unlike(then: &BTreeMap<String, String>, now: &Header) -> Vec<&'static str> {
     let differ = |one: &&Circumstance| {
         let then = then.get(one.name);
@@ -321,7 +320,7 @@ pub fn unlike(then: &BTreeMap<String, String>, now: &Header) -> Vec<&'static str
     deciding().filter(differ).map(|one| one.name).collect()
 }
 
-/// What is another server, or another measurement, by now: its name, what it was and what it is. Hosts may differ.
+/// Differences that mean another server or another measurement: name, old and new value. Hosts may differ.
 pub fn changes(then: &Header, now: &Header) -> Vec<(&'static str, String, String)> {
     let own = OF_RUNS
         .iter()
@@ -344,7 +343,7 @@ fn memory_settings(header: &Header) -> String {
     let preload = header.server.preload.as_ref();
     let set = header.server.env.iter().filter(|(name, _)| sets_memory(name));
     listed(set.map(|(name, value)| match preload {
-        // Where a library lies differs from host to host; which one it is is looked at by itself.
+        // A library's path differs between hosts; its content is compared separately.
         Some(preload) => format!("{name}={}", value.replace(&preload.path, &preload.name)),
         None => format!("{name}={value}"),
     }))

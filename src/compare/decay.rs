@@ -1,4 +1,4 @@
-//! What came back while servers were left alone, over all runs of each.
+//! Idle windows, over all runs of each server.
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -18,7 +18,7 @@ use super::played::Played;
 pub struct Decay {
     /// Its phase.
     pub phase: String,
-    /// What gave the servers the occasion.
+    /// The kind of window.
     pub kind: WindowKind,
     /// Whether it is the control of light traffic.
     pub control: bool,
@@ -38,26 +38,27 @@ pub struct Decayed {
     pub before: Cell,
     /// The lowest, in bytes.
     pub floor: Cell,
-    /// So many seconds after its beginning, in bytes: at each of [`AFTER`], of the runs in which it was not over by then.
+    /// Private memory this many seconds after the start, in bytes, at each of [`AFTER`]; only runs whose window lasted
+    /// so long.
     pub at: [Cell; AFTER.len()],
-    /// Until half of what fell to the floor had come back, in nanoseconds.
+    /// Time until half of the fall to the floor, in nanoseconds.
     pub t50: Cell,
-    /// Until nine tenths of what fell had come back, in nanoseconds.
+    /// Time until nine tenths of the fall, in nanoseconds.
     pub t90: Cell,
     /// Until it had settled, in nanoseconds.
     pub settle_time: Cell,
-    /// What was above the floor, times how long, in byte seconds.
+    /// Memory above the floor times its duration, in byte seconds.
     #[serde(rename = "held_above_floor")]
     pub held: Cell,
-    /// The half-life, of the runs whose curve has one, in nanoseconds.
+    /// The half-life, of runs whose curve has one, in nanoseconds.
     pub half_life: Cell,
-    /// Returned by then of all that the run had taken: a part of one.
+    /// Share of the growth so far that was released by the floor, 0 to 1.
     pub returned: Cell,
-    /// Of the private memory at its end what was lazily freed, in bytes.
+    /// Lazily freed part of the private memory at the end, in bytes.
     pub lazily_freed: Cell,
-    /// Returned in it, of the same; less than nothing where more was taken.
+    /// Share of the growth so far that this window released; negative if memory grew.
     pub share: Cell,
-    /// The window of the run whose floor is the middle one.
+    /// The window of the run with the median floor.
     #[serde(skip)]
     pub shown: Option<Window>,
 }
@@ -66,7 +67,7 @@ fn by_name<S: Serializer>(ends: &[(WindowEnd, u64)], serializer: S) -> Result<S:
     serializer.collect_map(ends.iter().map(|(end, count)| (end, count)))
 }
 
-/// What tells a window from others in a scenario.
+/// The identity of a window in a scenario.
 type Key = (u32, u32, WindowKind, bool);
 
 fn key(window: &Window) -> Key {
@@ -164,7 +165,7 @@ fn side(windows: &[Vec<Found>], place: usize, compared: bool) -> Decayed {
     }
 }
 
-/// The window whose floor is nearest to the middle.
+/// The window whose floor is nearest to the median.
 fn middle(windows: &[Found], median: Option<f64>) -> Option<Window> {
     let median = median?;
     let far = |window: &Window| {
@@ -177,13 +178,13 @@ fn middle(windows: &[Found], median: Option<f64>) -> Option<Window> {
     known.min_by(|a, b| far(a).total_cmp(&far(b))).cloned()
 }
 
-/// What light traffic costs by itself, in bytes a minute over the runs with a control window; `None` without any.
+/// The cost of light traffic alone, in bytes a minute over the runs with a control window; `None` without any.
 pub(super) fn traffic(runs: &[&Summary]) -> Option<MedianInterval> {
     let costs = runs.iter().filter_map(|run| decay::traffic(&run.windows));
     median(costs.map(|cost| cost.per_minute()))
 }
 
-/// What the windows of one kind gave back, over the runs of a server that had such windows.
+/// Memory released in windows of one kind, over the runs of a server with such windows.
 #[derive(Clone, Debug)]
 pub struct Given {
     /// Of each run, in the order of the runs.
@@ -193,15 +194,15 @@ pub struct Given {
 }
 
 impl Given {
-    /// Whether all runs say the same: memory came back, more was taken, or neither, and whether some was left to the kernel.
-    /// Where they do not, a median says of some runs what did not happen in them.
+    /// Whether all runs agree: released, grown or neither, and whether pages were left to the kernel. If they differ,
+    /// a median would state for some runs what did not happen in them.
     pub fn is_unanimous(&self) -> bool {
         let says = |one: &Gave| (one.much, one.took, one.much_lazily, one.for_a_while > 0.0);
         self.runs.windows(2).all(|pair| says(&pair[0]) == says(&pair[1]))
     }
 }
 
-/// What came back by kind of window.
+/// Releases by kind of window.
 pub(super) fn gave(runs: &[&Summary]) -> Vec<Given> {
     let all: Vec<Vec<Gave>> = runs.iter().map(|run| decay::gave(&run.windows)).collect();
     let mut kinds: Vec<WindowKind> = Vec::new();

@@ -203,7 +203,7 @@ fn measures(runs: &[&Played]) -> Vec<Measure> {
     all.filter(|measure| seen.insert(measure.clone())).collect()
 }
 
-/// The allocators that were told to purge, each once.
+/// The purged allocators, each once.
 fn purged(arm: &[&Played]) -> Vec<String> {
     let lenses = arm.iter().map(|run| &run.summary.header.server.lens);
     let purged = lenses.filter(|lens| lens.name == Lens::Purged);

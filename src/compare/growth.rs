@@ -9,7 +9,7 @@ use crate::lens::Lens;
 use crate::stats::{LEAK_ALPHA, LEAST_CYCLES, LeakVerdict, judge_leak};
 use crate::summary::Summary;
 
-/// What is said of one thing that the scenario repeats.
+/// The growth over one repeated activity.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Grown {
     /// The phase's name, or that of whole rounds.

@@ -4,12 +4,12 @@ use crate::band::Tolerance;
 use crate::summary::{PhaseSummary, Summary};
 use crate::units::middle;
 
-/// From which share of the difference on it is worth a word: with huge pages two servers of equal live memory differed
-/// by a quarter of what they hold.
+/// The least share of the difference that is reported: with huge pages, two servers of equal live memory differed by a
+/// quarter.
 const SHARE: f64 = 0.2;
 
-/// Less of a difference in private memory is none that anything is concluded from: what never matters to a gate, and the
-/// size of a single huge page, by which equal runs differ.
+/// Smaller differences in private memory lead to no conclusion: a gate tolerates them, and equal runs differ by one
+/// huge page.
 const LEAST: f64 = Tolerance::PURGED.floor();
 
 /// The difference of a side from the baseline at the end, in medians over the runs.

@@ -5,8 +5,8 @@ use crate::units;
 
 use super::{Difference, Played, Weight, counts};
 
-/// Gives all runs that count the exact private memory where any has it, and the proportional size where any is a tree. A
-/// checkpoint without is a hole. What differs is told where there are such runs.
+/// Chooses one metric for all counted runs: exact private memory if any has it, and proportional size if any is a
+/// tree. A checkpoint without it is a gap. Mixed runs are reported.
 pub fn one_metric<'r>(runs: impl Iterator<Item = &'r mut Played>) -> Vec<Difference> {
     let mut runs: Vec<&mut Played> = runs.filter(|run| counts(&run.summary)).collect();
     one_resident(&mut runs).into_iter().chain(one_private(runs)).collect()

@@ -14,8 +14,8 @@ pub struct Played {
 }
 
 impl Played {
-    /// What tells the machine of this run from others: its hardware and system, and its part of the plan. Machines of one
-    /// type differ by patches of the kernel and by megabytes, and are one.
+    /// The identity of the run's machine: hardware, system, and part of the plan. Machines of one type may differ by
+    /// kernel patches and by megabytes.
     pub fn machine(&self) -> String {
         let host = &self.summary.header.host;
         let unknown = || units::UNKNOWN.to_owned();
@@ -63,9 +63,8 @@ pub fn once(runs: Vec<Played>) -> (Vec<Played>, Vec<Copied>) {
 }
 
 impl Played {
-    /// Whether both records are of one run, perhaps cut at different places. What was known before the run began tells
-    /// it from all others: the millisecond, the memory that was free, the places that were made for it. Its label may
-    /// have been changed since.
+    /// Whether both records are of one run, perhaps truncated at different places. Facts from before the run identify
+    /// it: the millisecond, the free memory, its directories. Its label may have changed since.
     pub fn is_copy_of(&self, other: &Played) -> bool {
         let facts = |header: &Header| ServerFacts {
             label: String::new(),

@@ -1,4 +1,4 @@
-//! What decides between two servers, named before anything is measured.
+//! The endpoints that decide between two servers, fixed before any measurement.
 
 use crate::band::{NoiseFloor, tolerance};
 use crate::figures::{Figure, Measure, Place};
@@ -7,7 +7,8 @@ use crate::stats::{Endpoint, Known, Seen};
 
 use super::{Comparison, Row};
 
-/// The endpoints of a side against the baseline, held to what suits the lens: private memory at the result, and the peak of the run. `known` says what is known of their noise.
+/// A side's endpoints against the baseline, with the lens's limits: private memory at the result, and the peak of the
+/// run. `known` is the noise of each.
 pub fn primary(
     comparison: &Comparison,
     side: usize,

@@ -1,4 +1,4 @@
-//! Memory given back by force, and what servers said of their own memory, over all runs of each.
+//! Forced releases and self-reports, over all runs of each server.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub struct Forced {
     pub phase: String,
     /// Place of its step in the phase, from 0; `None` where it is part of the phase's checkpoint, as the lens asks for.
     pub step: Option<u32>,
-    /// What was used; empty where nothing was done.
+    /// The means that were used; empty if none was.
     pub by: Vec<String>,
     /// Why something was not used or could do nothing, each once.
     pub missing: Vec<String>,
@@ -27,7 +27,7 @@ pub struct Forced {
     pub before: Option<MedianInterval>,
     /// After it.
     pub after: Option<MedianInterval>,
-    /// What came back; less than nothing where more was taken.
+    /// Bytes released; negative if memory grew.
     pub gave: Option<MedianInterval>,
 }
 
@@ -38,13 +38,13 @@ pub struct Accounted {
     pub phase: String,
     /// Place of its step in the phase, from 0.
     pub step: u32,
-    /// What it was asked; `None` where nothing is known to ask.
+    /// The question to the server; `None` if none is known.
     pub asked: Option<String>,
     /// Why there is no answer, each once.
     pub missing: Vec<String>,
     /// By its own words; `None` where no answer has a total.
     pub accounted: Option<MedianInterval>,
-    /// What it had.
+    /// The memory that was measured at that time.
     pub of: Option<MedianInterval>,
     /// Whether that is resident memory, and not private.
     pub resident: bool,
@@ -52,15 +52,15 @@ pub struct Accounted {
     pub ratio: Option<MedianInterval>,
 }
 
-/// Place of the phase in the scenario and of the step in the phase; `None` of what is part of its checkpoint.
+/// Place of the phase in the scenario and of the step in the phase; `None` for a release before the checkpoint.
 type Step = (u32, Option<u32>);
 
-/// The steps that gave memory back, one by one; of a phase that repeats the last round.
+/// Release steps, one by one; for a repeated phase the last round.
 pub(super) fn forced(runs: &[&Summary]) -> Vec<Forced> {
     forced_where(runs, |one| one.step.is_some())
 }
 
-/// The same of what was given back before checkpoints, phase by phase.
+/// Releases before checkpoints, phase by phase.
 pub(super) fn forced_before_checkpoints(runs: &[&Summary]) -> Vec<Forced> {
     forced_where(runs, |one| one.step.is_none())
 }
@@ -156,7 +156,7 @@ pub(crate) mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// A run in which the server gave `gave` MiB back by force and accounted for `accounted` of 400 MiB.
+    /// A run in which the server released `gave` MiB by force and accounted for `accounted` of 400 MiB.
     pub(crate) fn run(gave: u64, accounted: Option<u64>) -> Summary {
         with(
             crate::summary::read(golden::open("completed")).unwrap(),

@@ -34,7 +34,7 @@ use super::pictures::{Latencies, decays, latencies, timeline};
 pub fn document<'s>(summary: &'s Summary, record: &'s str) -> Document {
     let header = &summary.header;
     let mut sections: Vec<Option<Section>> = Vec::new();
-    // What a tracer holds up has no memory and no latency worth a look.
+    // A tracer slows a run, so its memory and latency are left out.
     let traced = Traced::of(summary);
     match &traced {
         Some(traced) => sections.push(Some(called(&header.server.label, traced))),
@@ -135,14 +135,14 @@ fn timeline<'s>(summary: &'s Summary, record: &'s str) -> Option<Section> {
     Some(section.noted(note).with(Block::Timeline(lines)))
 }
 
-/// What came back while the server was left alone.
+/// Idle windows.
 fn came_back(summary: &Summary) -> Option<Section> {
     let table = windows::columns(summary)?;
     let shown = windows::shown(&summary.windows);
     let remarks = shown.iter().filter_map(|window| decay::remark(window));
     let legend = decay::legend(&table);
     Some(
-        Section::new("decay", "What came back", Weight::Evidence)
+        Section::new("decay", "Released memory", Weight::Evidence)
             .noted(windows::SUBJECT)
             .with(decays::one_run(summary, &shown))
             .with(table)
@@ -151,7 +151,7 @@ fn came_back(summary: &Summary) -> Option<Section> {
     )
 }
 
-/// What came back by force, and what the server accounts for.
+/// Forced releases and self-reports.
 fn released(summary: &Summary) -> Option<Section> {
     let tables = [
         (given::RELEASES, given::releases(summary)),
@@ -165,7 +165,7 @@ fn released(summary: &Summary) -> Option<Section> {
         .filled()
 }
 
-/// What is repeated often enough to say something of its growth.
+/// Activities with enough repetitions to judge growth.
 fn growing(summary: &Summary) -> Vec<growth::Line> {
     let repeated = repeated(summary);
     match repeated.iter().all(|one| one.values.len() < LEAST_CYCLES) {
@@ -269,13 +269,13 @@ fn facts(summary: &Summary) -> Section {
         .with(fingerprint(&summary.header.server.label, &summary.header))
 }
 
-/// Everything by which a run can be told from another.
+/// The fingerprint of a run.
 pub(crate) fn fingerprint(title: &str, header: &Header) -> Section {
     let facts = fingerprint::facts(header);
     Section::new("", format!("Fingerprint of {title}"), Weight::Definition).with(Block::facts("Fingerprint", facts))
 }
 
-/// The same of another run, without what is as in the first.
+/// The fingerprint of another run, without what equals the first.
 pub(crate) fn fingerprint_beside(title: &str, header: &Header, first: (&str, &Header)) -> Section {
     let known = fingerprint::facts(first.1);
     let facts = fingerprint::facts(header)
@@ -285,7 +285,7 @@ pub(crate) fn fingerprint_beside(title: &str, header: &Header, first: (&str, &He
     Section::new("", title, Weight::Definition).with(Block::facts("Fingerprint", facts))
 }
 
-/// The commands that make such a report again.
+/// The commands that reproduce the report.
 pub(crate) fn reproduced(headers: &[&Header]) -> Section {
     let commands = reproduce::commands(headers);
     let none = "the records do not say which command made them";
@@ -358,7 +358,7 @@ pub fn one_line(summary: &Summary) -> String {
     )
 }
 
-/// What a run is called, as its record is and the line that it begins with; the usual lens needs no word.
+/// A run's name, as in its record's file; the usual lens is left out.
 fn name(summary: &Summary) -> String {
     let server = &summary.header.server;
     match server.lens.name {

@@ -17,10 +17,10 @@ use super::played::Played;
 pub struct Target {
     /// Its triple.
     pub triple: String,
-    /// What memory was looked at through: every allocator that was told to purge, and what holds of all runs.
+    /// The lens: every purged allocator, and what holds for all runs.
     #[serde(skip)]
     pub lens: LensFacts,
-    /// What tells its machines from each other.
+    /// The distinguishing names of its machines.
     pub machines: Vec<String>,
     /// The servers that were run on it.
     #[serde(skip)]
@@ -28,7 +28,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// What tells it from the others: the triple, and the lens unless it is the usual one.
+    /// The distinguishing name: the triple, and the lens unless it is the usual one.
     pub fn name(&self) -> String {
         match self.lens.name {
             Lens::AsShipped => self.triple.clone(),
@@ -37,7 +37,7 @@ impl Target {
     }
 }
 
-/// What came of each scenario, by its name: one comparison for each target.
+/// The comparisons of each scenario by name, one for each target.
 pub type Scenarios = BTreeMap<String, Vec<Target>>;
 
 /// The runs of each scenario on each target through each lens, compared; scenarios and targets in the order of their names.
@@ -77,7 +77,7 @@ fn lens(runs: &[Played]) -> LensFacts {
     LensFacts {
         allocator: (!allocators.is_empty()).then(|| allocators.join(" and ")),
         approximate: lenses().any(|lens| lens.approximate),
-        // What is not so comes before what is not known, and both before what is.
+        // False comes before unknown, and both before true.
         verified: verified
             .min_by_key(|verified| verified.map_or(1, |is| if is { 2 } else { 0 }))
             .flatten(),

@@ -14,7 +14,7 @@ mod work;
 
 const MIB: u64 = 1 << 20;
 
-/// A run of the usual path whose private memory is `percent` of the golden record's.
+/// A run with private memory at `percent` of the golden record's.
 pub fn run(label: &str, number: u32, percent: u64) -> Played {
     let mut summary = summary::read(golden::open("completed")).unwrap();
     summary.header.server.label = label.to_owned();

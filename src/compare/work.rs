@@ -16,7 +16,7 @@ pub struct Inequality {
     #[serde(flatten, serialize_with = "shown::<TaskNames, _, _>")]
     #[schemars(with = "TaskNames")]
     pub task: Task,
-    /// What was counted.
+    /// The counted quantity.
     pub count: Count,
     /// Median over the runs of the baseline; `None` when it never did this.
     pub baseline: Option<f64>,
@@ -31,7 +31,7 @@ pub(super) fn is_less(baseline: Option<f64>, candidate: Option<f64>) -> bool {
     baseline.is_some_and(|baseline| candidate.is_none_or(|candidate| candidate < baseline))
 }
 
-/// A task as it is written: a step of a phase, or a method.
+/// The text of a task: a step of a phase, or a method.
 #[derive(Serialize, JsonSchema)]
 struct TaskNames {
     /// The phase; `null` of a method.
@@ -65,13 +65,13 @@ pub enum Task {
     Method(String),
 }
 
-/// What is counted of a piece of work.
+/// The counts of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Count {
     /// Requests, per round of the phase.
     Requests,
-    /// Requests whose result had something in it, per round of the phase.
+    /// Requests with a non-empty result, per round of the phase.
     Hits,
     /// Elements of the result, per answered request.
     Items,

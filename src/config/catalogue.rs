@@ -1,4 +1,4 @@
-//! The server profiles there are: built-in ones, and those of `servers.toml` over them.
+//! The server profiles: built-in ones, and those of `servers.toml` over them.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::text::nearest;
 
 const BUILT_IN: &str = include_str!("profiles.toml");
 
-/// Profiles by name, and where they came from.
+/// Profiles by name, and their origins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Catalogue {
     profiles: BTreeMap<String, Profile>,
@@ -27,8 +27,8 @@ impl Catalogue {
         }
     }
 
-    /// Puts the profiles of a `servers.toml` over these, as far as they can be read, and tells every mistake in it. One
-    /// that inherits, or has the name of a built-in profile, keeps what it does not say itself.
+    /// Adds the readable profiles of a `servers.toml` and reports every mistake in it. A profile that inherits, or has
+    /// the name of a built-in one, keeps the values that it does not set.
     pub fn over(mut self, path: &str, text: &str) -> (Catalogue, Report) {
         let mut report = Report::default();
         let document = match Document::parse(text) {
@@ -60,12 +60,12 @@ impl Catalogue {
         (self, report)
     }
 
-    /// The same, when profiles there are could not be read: a name that is not known may be one of theirs.
+    /// The same after some profiles were unreadable: an unknown name may be one of them.
     pub fn unsure(self) -> Catalogue {
         Catalogue { unsure: true, ..self }
     }
 
-    /// Whether profiles there are could not be read.
+    /// Whether some profiles were unreadable.
     pub fn is_unsure(&self) -> bool {
         self.unsure
     }
@@ -127,13 +127,13 @@ impl Catalogue {
         self.profiles.keys().map(String::as_str)
     }
 
-    /// Where the profiles came from, the ones that win first.
+    /// Origins of the profiles, highest priority first.
     pub fn origins(&self) -> &[String] {
         &self.origins
     }
 
-    /// The profile whose name or program is the longest beginning of `stem` that ends at `-`, `.` or `_`:
-    /// `ty-jemalloc` is a `ty`.
+    /// The profile whose name or program is the longest prefix of `stem` that ends at `-`, `.` or `_`: `ty-jemalloc` is
+    /// a `ty`.
     pub fn by_program(&self, stem: &str) -> Option<&str> {
         let begins = |program: &str| match stem.strip_prefix(program) {
             Some("") => true,
@@ -143,7 +143,7 @@ impl Catalogue {
         self.iter()
             .flat_map(|(name, profile)| profile.programs(name).chain([name]).map(move |program| (program, name)))
             .filter(|(program, _)| begins(program))
-            // Among equals the profile that has the program's very name.
+            // Among equals, the profile named like the program.
             .max_by_key(|(program, name)| (program.len(), program == name))
             .map(|(_, name)| name)
     }
@@ -157,8 +157,8 @@ fn table<'t>(root: &'t toml::Table, name: &str) -> Option<&'t toml::Table> {
     root.get("server")?.get(name)?.as_table()
 }
 
-/// A profile with all that it inherits, from its own file or from the built-in ones. `seen` are those on the way to it:
-/// a circle, which is told as a mistake, is cut.
+/// A profile merged with everything it inherits, from its own file or the built-in ones. `seen` holds the profiles on
+/// the way: a cycle is cut, and reported elsewhere.
 fn whole(name: &str, own: &toml::Table, base: &toml::Table, seen: &mut Vec<String>) -> toml::Table {
     let Some(over) = table(own, name) else {
         return table(base, name).cloned().unwrap_or_default();
@@ -172,7 +172,7 @@ fn whole(name: &str, own: &toml::Table, base: &toml::Table, seen: &mut Vec<Strin
         false => whole(parent, own, base, seen),
     };
     let mut merged = merge(&under, over);
-    // It is the same program by another name, which is that of its profile where no other is said.
+    // The program defaults to the name of the inherited profile.
     let named = merged.get("programs").and_then(toml::Value::as_array);
     if named.is_none_or(Vec::is_empty) {
         merged.insert("programs".to_owned(), vec![parent.to_owned()].into());
@@ -180,10 +180,10 @@ fn whole(name: &str, own: &toml::Table, base: &toml::Table, seen: &mut Vec<Strin
     merged
 }
 
-/// The profile that a chain of inheritance ends with.
+/// The last profile of a chain of inheritance.
 fn root<'t>(name: &'t str, own: &'t toml::Table) -> &'t str {
     let mut root = name;
-    // A chain that is longer than the file is a circle.
+    // A chain longer than the file is a cycle.
     for _ in 0..=own
         .get("server")
         .and_then(toml::Value::as_table)
@@ -198,8 +198,7 @@ fn root<'t>(name: &'t str, own: &'t toml::Table) -> &'t str {
     root
 }
 
-/// Whether a chain of inheritance comes back to where it began. To start from the built-in profile of the same name is
-/// none.
+/// Whether a chain of inheritance is a cycle. Inheriting from the built-in profile of the same name is none.
 fn in_circle(name: &str, servers: &Servers) -> bool {
     let parent = |name: &str| servers.server.get(name)?.inherits.as_deref();
     let mut at = parent(name).filter(|parent| *parent != name);
@@ -213,7 +212,7 @@ fn in_circle(name: &str, servers: &Servers) -> bool {
     false
 }
 
-/// `over` on top of `under`, tables within tables too, but not those that have exactly one key.
+/// Merges `over` into `under`, nested tables included, but not tables with exactly one key.
 fn merge(under: &toml::Table, over: &toml::Table) -> toml::Table {
     let mut merged = under.clone();
     for (key, value) in over {
@@ -330,7 +329,7 @@ mod tests {
             (plainer.programs.as_slice(), plainer.args.as_slice()),
             (&["plain".to_owned()][..], &["--stdio".to_owned()][..])
         );
-        // What no built-in profile knows has a home of its own, unless it says otherwise.
+        // A profile without a built-in one gets its own home by default.
         assert_eq!(lean.cache_env, catalogue.get("gopls").unwrap().cache_env);
         assert!(
             plainer.cache_env.contains_key("HOME") && catalogue.get("plain").unwrap().cache_env.contains_key("HOME")

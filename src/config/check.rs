@@ -1,4 +1,4 @@
-//! Mistakes in a scenario that its types cannot rule out, found in one file at a time.
+//! Mistakes in a scenario that its types allow, one file at a time.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use super::step::{Idle, IdleMode, Step, template};
 use super::wording::instead;
 use crate::config::names_files;
 
-/// The mistakes of one scenario file. `isolation` is that of the workspace it is played on.
+/// The mistakes of one scenario file. `isolation` is that of its workspace.
 pub fn scenario(scenario: &Scenario, document: &Document<'_>, isolation: Isolation) -> Vec<Fault> {
     let mut check = Check {
         document,
@@ -32,7 +32,7 @@ pub fn scenario(scenario: &Scenario, document: &Document<'_>, isolation: Isolati
     check.faults
 }
 
-/// The format's version, which decides whether the rest can be understood at all.
+/// Checks the format's version, which decides whether the rest can be read.
 pub fn format(version: i64, span: Range<usize>) -> Option<Fault> {
     (version > i64::from(FORMAT)).then(|| {
         Fault::new(
@@ -43,7 +43,7 @@ pub fn format(version: i64, span: Range<usize>) -> Option<Fault> {
     })
 }
 
-/// That a scenario with everything it includes has no result, or none by the name that it gives.
+/// Reports that a scenario with its includes has no result, or none of the given name.
 pub fn result(scenario: &Scenario, document: &Document<'_>) -> Option<Fault> {
     if scenario.phases.is_empty() || scenario.result().is_some() {
         return None;
@@ -102,7 +102,7 @@ impl Check<'_, '_> {
         );
     }
 
-    /// Rest is judged over the whole quiet period: it must fit into the time that there is.
+    /// The quiet period must fit into the time limit.
     fn settle(&mut self, path: &[Segment<'_>], own: Settle, limits: SettleLimits) {
         if limits.quiet <= limits.at_most {
             return;
@@ -149,7 +149,7 @@ impl Check<'_, '_> {
     }
 
     fn starts(&mut self, scenario: &Scenario) {
-        // Where a part could not be read, the start may have been there.
+        // An unreadable part may have contained the start.
         let mut unsure = self.unread_steps(scenario);
         let mut started = !scenario.include.is_empty();
         for (phase_index, phase) in scenario.phases.iter().enumerate() {
@@ -175,7 +175,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// Whether `steps` of some phase could not be read at all.
+    /// Whether `steps` of some phase were unreadable.
     fn unread_steps(&self, scenario: &Scenario) -> bool {
         scenario.phases.iter().enumerate().any(|(index, phase)| {
             let path = ["phase".into(), index.into()];
@@ -183,12 +183,12 @@ impl Check<'_, '_> {
         })
     }
 
-    /// Whether the step is what the user wrote, not what stands in for a step that could not be read.
+    /// Whether the user wrote the step, rather than it replaces an unreadable one.
     fn as_written(&self, path: &[Segment<'_>], step: &Step) -> bool {
         self.document.has(path, step.name())
     }
 
-    /// Finds steps that would have nothing to work on. What included phases leave open is not known here.
+    /// Finds steps without open documents. Documents opened by included phases are unknown here.
     fn open_documents(&mut self, scenario: &Scenario) {
         let mut open = !scenario.include.is_empty() || self.unread_steps(scenario);
         for (phase_index, phase) in scenario.phases.iter().enumerate() {

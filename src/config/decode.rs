@@ -1,7 +1,7 @@
-//! TOML text to a value with every mistake of spelling and type at once.
+//! Decodes TOML text into a value and reports every mistake of spelling and type.
 //!
-//! serde stops at the first mistake. Here the key or value that it stopped at is taken out of the document and the rest
-//! is tried again, so that independent mistakes are all found, each with serde's exact place.
+//! serde stops at the first mistake. Here the key or value at that place is removed and the rest is tried again. So all
+//! independent mistakes are found, each with serde's exact place.
 
 use std::ops::Range;
 
@@ -13,13 +13,13 @@ use super::problem::Fault;
 use super::problem::{MEND, MOST, more};
 use super::wording;
 
-/// A document as parsed, for finding the place of what turned out to be wrong later.
+/// A parsed document, for the places of mistakes found later.
 #[derive(Clone, Debug)]
 pub struct Document<'t> {
     root: Spanned<DeTable<'t>>,
 }
 
-/// A step on the way to a value.
+/// A step of a path to a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Segment<'p> {
     Key(&'p str),
@@ -39,7 +39,7 @@ impl From<usize> for Segment<'_> {
 }
 
 impl<'t> Document<'t> {
-    /// Parses the text, or says what is wrong with its syntax.
+    /// Parses the text, or reports its syntax errors.
     pub fn parse(text: &'t str) -> Result<Document<'t>, Vec<Fault>> {
         let (root, errors) = DeTable::parse_recoverable(text);
         if errors.is_empty() {
@@ -56,7 +56,7 @@ impl<'t> Document<'t> {
         Err(faults)
     }
 
-    /// The place of the value at `path`, or of the nearest thing around it that exists.
+    /// The place of the value at `path`, or of the nearest existing parent.
     pub fn span(&self, path: &[Segment<'_>]) -> Range<usize> {
         let longest = (1..=path.len()).rev().find_map(|length| self.get(&path[..length]));
         longest.map_or(0..0, Spanned::span)
@@ -67,7 +67,7 @@ impl<'t> Document<'t> {
         self.member(path, key).is_some()
     }
 
-    /// Whether the table at `path` has this key with nothing in it.
+    /// Whether the table at `path` has this key with an empty array.
     pub fn is_empty_array(&self, path: &[Segment<'_>], key: &str) -> bool {
         let array = self.member(path, key).and_then(|value| value.get_ref().as_array());
         array.is_some_and(|array| array.is_empty())
@@ -88,7 +88,7 @@ impl<'t> Document<'t> {
         })
     }
 
-    /// The whole number at a key of the document, before anything else is read.
+    /// The integer at a top-level key, before anything else is read.
     pub fn integer(&self, key: &str) -> Option<i64> {
         self.get(&[Segment::Key(key)])?
             .get_ref()
@@ -98,7 +98,7 @@ impl<'t> Document<'t> {
             .ok()
     }
 
-    /// Reads a value, with every mistake found on the way; what is wrong is left out of the value.
+    /// Reads a value and reports every mistake; wrong parts are removed from the value.
     pub fn read<T: DeserializeOwned>(&self) -> (Option<T>, Vec<Fault>) {
         let mut root = DeValue::Table(self.root.get_ref().clone());
         let mut faults = Vec::new();
@@ -112,7 +112,7 @@ impl<'t> Document<'t> {
                 Err(error) => error,
             };
             let span = error.span().unwrap_or(0..0);
-            // Every round takes something out, so this ends; a stand-in that is wrong itself must not loop for ever.
+            // Every round removes something, so this ends; a replacement that is itself wrong must not loop forever.
             let hopeless = span.is_empty();
             let mut path = Vec::new();
             let mode = match error.message().starts_with("unknown variant") {
@@ -133,24 +133,24 @@ impl<'t> Document<'t> {
     }
 }
 
-/// What to take out when a key is wrong.
+/// What to remove when a key is wrong.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Entry,
-    /// The table around it: an externally tagged value whose tag is not known.
+    /// The enclosing table: an externally tagged value with an unknown tag.
     Whole,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cut {
-    /// The place is not in here.
+    /// The place is not in this value.
     NotFound,
     Done,
-    /// The value itself must be taken out by whatever holds it.
+    /// The parent must remove this value.
     Me,
 }
 
-/// Takes what is at `span` out of `value`; `path` becomes the keys that led there.
+/// Removes the value at `span` from `value`; `path` becomes its keys.
 fn cut(value: &mut DeValue<'_>, span: &Range<usize>, mode: Mode, path: &mut Vec<String>) -> Cut {
     match value {
         DeValue::Table(table) => cut_table(table, span, mode, path),
@@ -210,14 +210,14 @@ fn cut_table(table: &mut DeTable<'_>, span: &Range<usize>, mode: Mode, path: &mu
         return Cut::NotFound;
     };
     table.remove(name.as_str());
-    // A table whose only value is gone may have been a tag with its options: without the tag it would be wrong again.
+    // A table without its only value may have been a tag with options: without the tag it would be wrong again.
     match was_value && table.is_empty() {
         true => Cut::Me,
         false => Cut::Done,
     }
 }
 
-/// Whether the span is that of a key further in: tables that dotted keys made have the place of their key.
+/// Whether the span is that of a nested key: tables made by dotted keys have the place of their key.
 fn holds_tag(value: &DeValue<'_>, span: &Range<usize>) -> bool {
     match value {
         DeValue::Table(table) => table.iter().any(|(key, _)| key.span() == *span),
@@ -225,8 +225,8 @@ fn holds_tag(value: &DeValue<'_>, span: &Range<usize>) -> bool {
     }
 }
 
-/// Takes a broken element out. Phases, steps and what else is counted are put off with something harmless, so that the others keep their
-/// numbers.
+/// Removes a broken element. Phases, steps and other numbered elements are replaced by a harmless one, so that the
+/// others keep their numbers.
 fn replace(array: &mut toml::de::DeArray<'_>, index: usize, path: &[String]) {
     let harmless = match path.last().map(String::as_str) {
         Some("steps") => "{ pause = {} }",

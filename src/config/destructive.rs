@@ -1,16 +1,16 @@
-//! Reports that free what they count: nothing may be measured after one.
+//! Self-reports that free the memory they count: nothing may be measured afterwards.
 
 use super::check::Check;
 use super::scenario::{Repeat, Scenario};
 use super::step::Step;
 
-/// Requests that are known to be such.
+/// Requests known to do this.
 const REQUESTS: [&str; 1] = ["rust-analyzer/memoryUsage"];
 
 const CURE: &str = "make it the last step of the last phase, and let that phase come once";
 
 impl Check<'_, '_> {
-    /// Finds reports that free what they count before the end. Phases of this file come after those that it includes.
+    /// Finds such self-reports before the end. Phases of this file come after those that it includes.
     pub(super) fn destructive(&mut self, scenario: &Scenario) {
         let once = |repeat: Option<Repeat>| matches!(repeat, None | Some(Repeat::Times(0 | 1)));
         let phases = scenario.phases.len();
@@ -18,7 +18,7 @@ impl Check<'_, '_> {
             for (step_index, step) in phase.steps.iter().enumerate() {
                 let Some(name) = destructive(step) else { continue };
                 let last = phase_index + 1 == phases && step_index + 1 == phase.steps.len();
-                // The first phase is not part of the scenario's rounds.
+                // The first phase is not repeated with the scenario.
                 let rounds = once(phase.repeat) && (once(scenario.repeat) || phases == 1);
                 if last && rounds {
                     continue;
@@ -36,7 +36,7 @@ impl Check<'_, '_> {
     }
 }
 
-/// What of a step frees what it counts.
+/// The method of a step that frees the memory it counts.
 fn destructive(step: &Step) -> Option<&str> {
     match step {
         Step::SelfReport(options) if options.destructive => Some("self-report"),

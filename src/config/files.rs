@@ -1,4 +1,4 @@
-//! Finds the files that a scenario may open, and knows which directories hold no work of the project's people.
+//! Finds the files that a scenario may open, and excludes directories without the project's own code.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,30 +11,30 @@ use ignore::WalkBuilder;
 use super::glob::Glob;
 use crate::units::Size;
 
-/// Directories of other people's code: servers need them, but nobody edits there. A pattern that names one enters it.
+/// Directories of third-party code: servers need them, but nobody edits there. A pattern that names one enters it.
 const FOREIGN: &[&str] = &[
     "bower_components", "node_modules", "site-packages", "venv", "virtualenv",
 ];
 
-/// What no server needs: histories, and caches that would make the second run start warmer than the first.
+/// Directories that no server needs: histories, and caches that would make the second run start warmer.
 const LEFT_OUT: &[&str] = &[
     ".cache", ".git", ".hg", ".jj", ".mypy_cache", ".nox", ".pytest_cache", ".ruff_cache", ".svn", ".tox",
     ".zig-cache", "__pycache__", "zig-cache", "zig-out",
 ];
 
-/// Files over this are not opened unless the user says otherwise: editors do not treat them like others either.
+/// Larger files are not opened by default: editors treat them differently too.
 pub const LARGEST: Size = Size(4 << 20);
 
-/// What was found under a root.
+/// The result of a search under a root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// The files that match, relative to the root, sorted.
+    /// The matching files, relative to the root, sorted.
     pub files: Vec<PathBuf>,
-    /// How many others there are of each kind.
+    /// The number of other files, by kind.
     others: BTreeMap<String, u64>,
 }
 
-/// The files under `root` that match `pattern` and none of `exclude`. Symbolic links are not followed, so that nothing
+/// The files under `root` that match `pattern` and none of `exclude`. Does not follow symbolic links, so that nothing
 /// outside is touched.
 pub fn find(root: &Path, pattern: &Glob, exclude: &[Glob]) -> io::Result<Found> {
     let top = root.to_owned();
@@ -69,8 +69,7 @@ pub fn find(root: &Path, pattern: &Glob, exclude: &[Glob]) -> io::Result<Found> 
     Ok(listing)
 }
 
-/// The directories under `root` that are not looked into though files in them would match, relative to it; first the one
-/// with the most of these.
+/// The excluded directories under `root` that contain matching files, relative to it; the one with most matches first.
 pub fn passed_over(root: &Path, pattern: &Glob, exclude: &[Glob]) -> Vec<PathBuf> {
     let named: Vec<String> = pattern.as_str().split('/').map(str::to_owned).collect();
     let matches = |file: &Path| {
@@ -120,7 +119,7 @@ impl Found {
     }
 }
 
-/// Whether an entry is left out of a copy.
+/// Whether a copy excludes an entry.
 pub fn is_left_out(path: &Path, is_dir: bool) -> bool {
     let Some(name) = path.file_name() else { return false };
     if LEFT_OUT.iter().any(|left_out| name == *left_out) {
@@ -130,14 +129,14 @@ pub fn is_left_out(path: &Path, is_dir: bool) -> bool {
         && path.join("invocation.json").exists()
         && path.parent().is_some_and(|parent| parent.ends_with("reports"))
     {
-        // Our own records, which grow from run to run.
+        // lsp-soak's own records, which grow from run to run.
         return true;
     }
-    // The tag that cargo and others put into caches; uv puts it into virtual environments, too, which servers need.
+    // The tag that cargo and others put into caches. uv puts it into virtual environments too, which servers need.
     is_dir && path.join("CACHEDIR.TAG").exists() && !path.join("pyvenv.cfg").exists()
 }
 
-/// Whether files are looked for in a directory.
+/// Whether a directory is searched for files.
 fn enters(dir: &Path, named: &[String]) -> bool {
     let Some(name) = dir.file_name().and_then(|name| name.to_str()) else {
         return true;

@@ -1,9 +1,9 @@
-//! A gate file and the options of a gate: thresholds as written, to rules that name only what there is.
+//! Turns a gate file and gate options into rules that name only existing things.
 
 use std::ops::Range;
 
 use crate::band::{LEAST_ROUNDS, LeakLimit, MOST_ENDPOINTS, Tolerance, tolerance};
-use crate::figures::{At, Figure, Leak, Rule, Rules, Unit, What, WhatError, WorkLimits};
+use crate::figures::{At, Figure, GatedFigure, GatedFigureError, Leak, Rule, Rules, Unit, WorkLimits};
 use crate::lens::Lens;
 use crate::text::nearest;
 use crate::units::{Share, Size};
@@ -23,33 +23,33 @@ mod file;
 #[cfg(test)]
 mod tests;
 
-/// What there is to name, and what the command line says.
+/// The names that a rule may use, and the options of the command line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GateContext {
     pub phases: Vec<String>,
-    /// The methods that its steps ask for; others are sent besides, so that one that is not here may be there.
+    /// The methods that the steps request; other methods may be sent too.
     pub methods: Vec<String>,
-    /// Whether no other method was sent, so that any other is a mistake.
+    /// Whether no other method is sent, so that any other is a mistake.
     pub all_methods: bool,
-    /// What of it is repeated often enough to say whether memory grows.
+    /// Phases repeated often enough to detect growth.
     pub repeated: Vec<String>,
-    /// The lenses that the runs are looked at through.
+    /// The lenses of the runs.
     pub lenses: Vec<Lens>,
-    /// What share is tolerated where nothing else is said.
+    /// Default share that is tolerated.
     pub tol: Option<Share>,
-    /// What share must be ruled out where nothing else is said.
+    /// Default share that must be ruled out.
     pub fail: Option<Share>,
-    /// How much memory never matters where nothing else is said.
+    /// Default size below which a difference never matters.
     pub floor: Option<Size>,
-    /// Budgets besides those of the file.
+    /// Budgets in addition to the file's.
     pub budgets: Vec<String>,
 }
 
-/// A mistake: what is wrong, and the cure.
+/// A mistake: its description, and the cure.
 type Wrong = (String, String);
 
 impl GateContext {
-    /// The rules of a gate file, its path and text, and of the command line; or every mistake in both.
+    /// The rules of a gate file (path and text) and of the command line; or every mistake in both.
     pub fn rules(&self, file: Option<(&str, &str)>) -> Result<Rules, Report> {
         let mut report = Report::default();
         let mut rules = Rules {
@@ -73,7 +73,7 @@ impl GateContext {
         let silent = rules.budgets.is_empty() && rules.leak.is_none();
         match (rules.primaries.is_empty(), rules.advisory.is_empty()) {
             (true, true) => self.usual(&mut rules, &mut report),
-            // Whoever says of every endpoint that it only advises does not want another to decide.
+            // If every endpoint is only advisory, no other may decide by default.
             (true, false) if silent && report.is_empty() => report.add_loose(
                 "every endpoint is advisory, so nothing decides",
                 "leave `advisory` out of one, or add a budget or `[leak]`",
@@ -83,7 +83,7 @@ impl GateContext {
         report.unless_empty(Some(rules))
     }
 
-    /// The purged lens shows small changes in few runs, so it decides wherever it is there.
+    /// The purged lens shows small changes in few runs, so it decides if present.
     fn deciding(&self) -> Lens {
         match self.lenses.contains(&Lens::Purged) {
             true => Lens::Purged,
@@ -91,18 +91,24 @@ impl GateContext {
         }
     }
 
-    /// What decides when nobody says: private memory at the end, and the peak where only the as-shipped lens is there.
+    /// The default endpoints: private memory at the end, and the peak if only the as-shipped lens is present.
     fn usual(&self, rules: &mut Rules, report: &mut Report) {
         let mut add = |figure: Figure, at: At, lens: Lens, decides: bool| {
-            let what = What {
+            let what = GatedFigure {
                 figure,
                 at,
                 lens: Some(lens),
             };
             let rule = self.tolerance(&what, &EndpointEntry::default());
             match rule {
-                Ok(tolerance) if decides => rules.primaries.push(Rule { what, tolerance }),
-                Ok(tolerance) => rules.advisory.push(Rule { what, tolerance }),
+                Ok(tolerance) if decides => rules.primaries.push(Rule {
+                    subject: what,
+                    tolerance,
+                }),
+                Ok(tolerance) => rules.advisory.push(Rule {
+                    subject: what,
+                    tolerance,
+                }),
                 Err((title, cure)) if report.is_empty() => report.add_loose(title, cure),
                 Err(_) => {}
             }
@@ -188,7 +194,10 @@ impl GateContext {
             faults.push(fault(span("lens"), wrong));
         }
         match self.tolerance(&what, entry) {
-            Ok(tolerance) if faults.len() == before => Some(Rule { what, tolerance }),
+            Ok(tolerance) if faults.len() == before => Some(Rule {
+                subject: what,
+                tolerance,
+            }),
             Ok(_) => None,
             Err(wrong) => {
                 let key = if entry.fail.is_some() || entry.floor.is_none() {
@@ -202,7 +211,7 @@ impl GateContext {
         }
     }
 
-    /// A phase must be one of the scenario's.
+    /// Checks that a phase exists in the scenario.
     fn phase(&self, at: &At) -> Result<(), Wrong> {
         let At::Phase(name) = at else {
             return Ok(());
@@ -214,7 +223,7 @@ impl GateContext {
         }
     }
 
-    /// A method must be one of those that were sent, or at least no slip of the pen for one that is asked for.
+    /// Checks that a method was sent, or at least is no misspelling of a requested one.
     fn method(&self, at: &At) -> Result<(), Wrong> {
         let At::Method(name) = at else {
             return Ok(());
@@ -231,7 +240,7 @@ impl GateContext {
         Err((format!("the scenario asks for no `{name}`"), cure))
     }
 
-    /// A lens must be one that is looked through.
+    /// Checks that a lens is used.
     fn lens(&self, lens: Option<Lens>) -> Result<(), Wrong> {
         match lens {
             Some(lens) if !self.lenses.contains(&lens) => Err((
@@ -242,8 +251,8 @@ impl GateContext {
         }
     }
 
-    /// What may differ: as the entry says, then the command line, then what suits the lens.
-    fn tolerance(&self, what: &What, entry: &EndpointEntry) -> Result<Tolerance, Wrong> {
+    /// The tolerance: from the entry, then the command line, then the default of the lens.
+    fn tolerance(&self, what: &GatedFigure, entry: &EndpointEntry) -> Result<Tolerance, Wrong> {
         let usual = tolerance(what.lens.unwrap_or(self.deciding()));
         let unit = what.figure.unit();
         let floor = match (&entry.floor, self.floor, unit) {
@@ -254,7 +263,7 @@ impl GateContext {
         };
         let tol = entry.tol.or(self.tol).map(|share| share.0);
         let fail = entry.fail.or(self.fail).map(|share| share.0);
-        // Whoever tolerates more than is usual need not say that less cannot be ruled out.
+        // A larger tolerance than the default also raises the default of the share to rule out.
         let least = tol.unwrap_or(0.0);
         Tolerance::new(
             tol.unwrap_or(usual.tol().min(fail.unwrap_or(usual.tol()))),
@@ -302,7 +311,7 @@ fn metrics() -> String {
     Figure::COMPARED.map(Figure::name).join(", ")
 }
 
-fn measured(entry: &EndpointEntry, span: &dyn Fn(&'static str) -> Range<usize>) -> Result<What, Fault> {
+fn measured(entry: &EndpointEntry, span: &dyn Fn(&'static str) -> Range<usize>) -> Result<GatedFigure, Fault> {
     let all = || format!("there are {}", metrics());
     let Some(metric) = &entry.metric else {
         return Err(Fault::new(span("metric"), "an endpoint without a metric", all()));
@@ -312,11 +321,11 @@ fn measured(entry: &EndpointEntry, span: &dyn Fn(&'static str) -> Range<usize>) 
         let fault = Fault::new(span("metric"), format!("unknown metric `{metric}`"), all());
         return Err(fault.label(near.map_or_else(String::new, |near| format!("did you mean `{near}`?"))));
     };
-    What::usual(figure, entry.phase.clone(), entry.method.clone()).map_err(|error| {
+    GatedFigure::usual(figure, entry.phase.clone(), entry.method.clone()).map_err(|error| {
         let (key, cure) = match error {
-            WhatError::Method(_) => ("metric", "leave `method` out"),
-            WhatError::Both(_) => ("phase", "leave `phase` out"),
-            WhatError::NoMethod(_) | WhatError::Metric(_) | WhatError::Rest(..) => (
+            GatedFigureError::Method(_) => ("metric", "leave `method` out"),
+            GatedFigureError::Both(_) => ("phase", "leave `phase` out"),
+            GatedFigureError::NoMethod(_) | GatedFigureError::Metric(_) | GatedFigureError::Rest(..) => (
                 "metric",
                 "add `method = \"textDocument/completion\"`, or whichever is meant",
             ),

@@ -1,4 +1,4 @@
-//! File patterns: checked when they are read, matched against paths relative to the workspace.
+//! File patterns: validated when read, matched against paths relative to the workspace.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub struct Glob {
     matcher: GlobMatcher,
 }
 
-/// A pattern that cannot be one.
+/// An invalid pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a file pattern: {problem}")]
 pub struct GlobError {
@@ -75,7 +75,7 @@ impl TryFrom<String> for Glob {
     }
 }
 
-/// Language ids whose files are known without a pattern.
+/// Language ids with a default pattern.
 const LANGUAGES: &[(&str, &str)] = &[
     ("python", "**/*.py"),
     ("rust", "**/*.rs"),
@@ -125,12 +125,12 @@ const LANGUAGES: &[(&str, &str)] = &[
     ("latex", "**/*.tex"),
 ];
 
-/// Every language id whose files are known without a pattern.
+/// Every language id with a default pattern.
 pub fn languages() -> impl Iterator<Item = &'static str> {
     LANGUAGES.iter().map(|(language, _)| *language)
 }
 
-/// The pattern of the files of a language; `None` for a language id that is not known.
+/// The pattern of a language's files; `None` for an unknown language id.
 pub fn of_language(language: &str) -> Option<Glob> {
     let (_, pattern) = LANGUAGES.iter().find(|(known, _)| *known == language)?;
     Some(pattern.parse().expect("every pattern of the table is parsed in a test"))

@@ -1,12 +1,12 @@
-//! Puts included scenarios in place: one list of phases with one start and unique names.
+//! Merges included scenarios into one list of phases with one start and unique names.
 
 use std::collections::BTreeMap;
 
 use super::scenario::{Phase, Scenario, Settle};
 use super::step::Step;
 
-/// `own` with the phases of `included` before its own. The first start is kept, others are left out; a phase name that
-/// occurs more than once gets its scenario's name in front.
+/// Puts the phases of `included` before those of `own`. Keeps only the first start. A duplicate phase name gets its
+/// scenario's name as a prefix.
 pub fn flatten(mut own: Scenario, included: Vec<Scenario>) -> Scenario {
     if included.is_empty() {
         return own;
@@ -75,7 +75,7 @@ fn renamed(phases: Vec<(String, Phase)>) -> Vec<Phase> {
             }
             let times = given.entry(phase.name.clone()).or_default();
             *times += 1;
-            // The same file included twice.
+            // The same file is included twice.
             if *times > 1 {
                 phase.name = format!("{} {times}", phase.name);
             }

@@ -1,4 +1,4 @@
-//! The formats that people write, and files of another one where a scenario is asked for.
+//! The file formats that users write; detects another format where a scenario is expected.
 
 use strum::IntoStaticStr;
 
@@ -14,23 +14,23 @@ pub enum Kind {
 impl Kind {
     pub const ALL: [Kind; 4] = [Kind::Scenario, Kind::Servers, Kind::Gate, Kind::Grid];
 
-    /// Its name, which is that of the schema's file too.
+    /// Its name, and the name of its schema file.
     pub fn name(self) -> &'static str {
         self.into()
     }
 }
 
-/// Keys at the top of files of one format that no other has.
+/// Top-level keys that occur in only one format.
 const KEYS: [(Kind, &[&str]); 3] = [
     (Kind::Servers, &["server"]),
     (Kind::Gate, &["endpoint", "budgets", "leak", "work"]),
     (Kind::Grid, &["axis", "cell"]),
 ];
 
-/// Keys that make it a scenario, whatever else stands there by mistake.
+/// Keys that identify a scenario, whatever else the file contains.
 const OWN: [&str; 3] = ["phase", "workspace", "include"];
 
-/// What the file at `path` is, and which command reads and checks it; `None` of a scenario, and of what nobody can tell.
+/// The format of the file at `path`, and the command that reads it; `None` for a scenario or an unknown format.
 pub fn no_scenario(path: &str, text: &str) -> Option<(String, String)> {
     let table: toml::Table = text.parse().ok()?;
     if OWN.iter().any(|key| table.contains_key(*key)) {

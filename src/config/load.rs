@@ -17,25 +17,24 @@ use crate::text::nearest;
 
 /// Longest file that is read, in bytes: a scenario of a hundred phases has some thousands.
 const LONGEST_FILE: u64 = 1 << 20;
-/// Most files that one scenario includes, each counted as often as it is included.
+/// Most files that one scenario includes; a file included twice counts twice.
 const MOST_INCLUDED: usize = 256;
-/// Deepest chain of files that include one another.
+/// Deepest nesting of includes.
 const DEEPEST_INCLUDED: usize = 32;
 
-/// A scenario ready to be played.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loaded {
-    /// The scenario with its includes in place and overrides applied.
+    /// The scenario with its includes merged and overrides applied.
     pub scenario: Scenario,
     pub path: PathBuf,
-    /// Its text, and each included file's after it.
+    /// Its text, followed by the text of each included file.
     pub text: String,
     /// SHA-256 over that text, in hexadecimal.
     pub sha256: String,
     pub project: Project,
 }
 
-/// Reads the scenario at `path`, or every mistake in it and in what it includes.
+/// Reads the scenario at `path`, or reports every mistake in it and in its includes.
 pub fn load_scenario(path: &Path, overrides: &Overrides) -> Result<Loaded, Report> {
     let mut report = Report::default();
     let text = match read_text(path, "name a scenario file, such as scenarios/completions.toml") {
@@ -52,7 +51,7 @@ pub fn load_scenario(path: &Path, overrides: &Overrides) -> Result<Loaded, Repor
     }
     let (loaded, found) = load(path, &text, overrides, Isolation::default());
     match loaded {
-        // Whether steps may write is known only once it is known where: an included file may say so.
+        // Steps that write can be checked only when the isolation is known: an included file may set it.
         Some(Loaded { project, .. }) if project.isolation == Isolation::InPlace => {
             let (loaded, found) = load(path, &text, overrides, Isolation::InPlace);
             found.unless_empty(loaded)
@@ -61,7 +60,7 @@ pub fn load_scenario(path: &Path, overrides: &Overrides) -> Result<Loaded, Repor
     }
 }
 
-/// The scenario beside a path that names no file, where that was probably meant.
+/// The existing scenario that a missing path probably means.
 fn beside(path: &Path) -> Option<String> {
     if path.exists() {
         return None;
@@ -81,7 +80,7 @@ fn beside(path: &Path) -> Option<String> {
     Some(path.with_file_name(near).display().to_string())
 }
 
-/// Reads the text of a scenario; `isolation` is what its steps are checked against.
+/// Reads the text of a scenario; its steps are checked against `isolation`.
 fn load(path: &Path, text: &str, overrides: &Overrides, isolation: Isolation) -> (Option<Loaded>, Report) {
     let mut loader = Loader {
         overrides,
@@ -114,10 +113,10 @@ fn load(path: &Path, text: &str, overrides: &Overrides, isolation: Isolation) ->
 
 struct Loader<'o> {
     overrides: &'o Overrides,
-    /// How the workspace is kept safe, as far as that is known.
+    /// The isolation of the workspace, as far as known.
     isolation: Isolation,
     texts: String,
-    /// Files that were included so far.
+    /// Files included so far.
     included: usize,
     /// Files being read, outermost first, to find cycles.
     stack: Vec<PathBuf>,
@@ -125,11 +124,11 @@ struct Loader<'o> {
     project: Option<Project>,
 }
 
-/// What the files say of the workspace, of which the first that says anything counts.
+/// The workspace in the files; the first one set counts.
 #[derive(Default)]
 struct Written {
     workspace: Option<Workspace>,
-    /// Something before it could not be read, so it may say otherwise.
+    /// An earlier part was unreadable, so it may set another workspace.
     unclear: bool,
 }
 
@@ -142,14 +141,14 @@ impl Written {
     }
 }
 
-/// The part of a scenario that `--workspace` needs, which can be read where others cannot.
+/// The part of a scenario that `--workspace` needs; readable even if other parts are not.
 #[derive(Deserialize)]
 struct OnlyWorkspace {
     workspace: Option<Workspace>,
 }
 
 impl Loader<'_> {
-    /// Reads one file and what it includes. `settled` says that an outer file or the command line names the workspace.
+    /// Reads one file and its includes. `settled`: an outer file or the command line sets the workspace.
     fn file(&mut self, path: &Path, text: &str, settled: bool) -> (Option<Scenario>, Report) {
         let shown = path.display().to_string();
         let mut report = Report::default();
@@ -212,7 +211,7 @@ impl Loader<'_> {
         for (index, name) in scenario.include.iter().enumerate() {
             let span = document.span(&["include".into(), index.into()]);
             if let Some(fault) = self.too_much(&span) {
-                // Told once: what includes this file goes on to its own next include.
+                // Reported once: the including file continues with its next include.
                 faults.extend(fault);
                 self.written.add(None, true);
                 break;
@@ -248,7 +247,7 @@ impl Loader<'_> {
         (parts, report)
     }
 
-    /// Whether no more files are included, and the mistake where that is new.
+    /// Whether the limit of includes is reached, with the mistake if it is new.
     fn too_much(&mut self, span: &Range<usize>) -> Option<Option<Fault>> {
         let title = match self.included {
             MOST_INCLUDED => {
@@ -293,12 +292,11 @@ impl Loader<'_> {
         }
     }
 
-    /// The project that `--workspace` names, whatever else is wrong. What follows only from files that could not be
-    /// read is not told.
+    /// The project of `--workspace`, regardless of other mistakes. Does not report consequences of unreadable files.
     fn overridden_project(&mut self, root: &Path, report: &mut Report) {
         let mut workspace = self.written.workspace.take().unwrap_or_default();
         if self.written.unclear {
-            // Any name does: the pattern of the command line is looked for whatever the language is.
+            // Any language works: the pattern of the command line does not depend on it.
             workspace.language.get_or_insert_default();
         }
         match project::resolve(root, &workspace, self.overrides) {
@@ -312,7 +310,7 @@ impl Loader<'_> {
     }
 }
 
-/// Those of `later` that do not stem from a place that could not be read anyway.
+/// The mistakes of `later` that do not follow from an unreadable place.
 pub(super) fn independent(later: Vec<Fault>, earlier: &[Fault]) -> Vec<Fault> {
     let overlaps = |fault: &Fault, other: &Fault| {
         !fault.span.is_empty() && fault.span.start <= other.span.start && other.span.end <= fault.span.end
@@ -333,7 +331,7 @@ fn cycle(span: Range<usize>, chain: &[PathBuf], last: &Path) -> Fault {
     Fault::new(span, title, "leave one of these includes out")
 }
 
-/// The text of a file; or why it cannot be read, and what to do, which is `cure` unless the file is there and no text.
+/// The text of a file; or why it is unreadable, and what to do. `cure` applies unless the file exists and is not text.
 pub fn read_text(path: &Path, cure: &'static str) -> Result<String, (String, &'static str)> {
     let bytes = read_file(path).map_err(|error| (crate::text::reason(&error), cure))?;
     String::from_utf8(bytes).map_err(|error| {
@@ -343,14 +341,14 @@ pub fn read_text(path: &Path, cure: &'static str) -> Result<String, (String, &'s
     })
 }
 
-/// A link is followed, for it is the user's own; what has no end is not read.
+/// Follows links, because the user made them; refuses endless files.
 fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let meta = fs::metadata(path)?;
     if meta.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     if !meta.is_file() {
-        return Err(regular::other());
+        return Err(regular::not_regular());
     }
     regular::read(&fs::canonicalize(path)?, LONGEST_FILE)
 }

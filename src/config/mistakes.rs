@@ -1,11 +1,11 @@
-//! Every kind of mistake in a scenario, as the person who made it sees it.
+//! Tests every kind of mistake in a scenario, as the user sees it.
 
 use std::fs;
 use std::path::MAIN_SEPARATOR;
 
 use super::{Overrides, load_scenario};
 
-/// Compares with the checked-in text; the expression would only repeat it.
+/// Compares with the checked-in text, without repeating the expression.
 macro_rules! shown {
     ($text:expr $(,)?) => {
         insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!($text) })
@@ -35,13 +35,13 @@ fn mistakes(files: &[(&str, &str)], overrides: &Overrides) -> String {
 const HEAD: &str = "format = 1\nname = \"bad\"\n[workspace]\npath = \"shop\"\nlanguage = \"python\"\n";
 const START: &str = "[[phase]]\nname = \"start\"\nsteps = [{ start = {} }, { open = {} }]\n";
 
-/// The reports on scenarios with a good head and start, each under the name of its mistake.
+/// Reports on scenarios with a valid head and start, each under the name of its mistake.
 fn after_start(cases: &[(&str, &str)]) -> String {
     let files = cases.iter().map(|(name, text)| (*name, format!("{HEAD}{START}{text}")));
     sections(files)
 }
 
-/// The reports on whole scenarios, each under the name of its mistake.
+/// Reports on whole scenarios, each under the name of its mistake.
 fn whole(cases: &[(&str, &str)]) -> String {
     sections(cases.iter().map(|(name, text)| (*name, (*text).to_owned())))
 }

@@ -1,6 +1,6 @@
-//! What can be the name of a file on every system.
+//! Names that are valid file names on every system.
 
-/// Whether files and directories can be called this on every system.
+/// Whether a label is a valid file name on every system.
 pub fn names_files(label: &str) -> bool {
     let safe = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let reserved = ["con", "prn", "aux", "nul"].contains(&label.to_ascii_lowercase().as_str());

@@ -39,7 +39,7 @@ or in a preloaded jemalloc, tcmalloc or TBB. It adds a sleeping thread to each p
 preloads it where an allocator has no setting to purge. It is looked for at PATH, in LSP_SOAK_PURGE_SHIM and beside \
 lsp-soak, and is otherwise built from lsp-soak's sources (Linux)";
 
-/// Which servers, and what they are told.
+/// The servers, and their options.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Servers")]
 pub struct ServerOptions {
@@ -52,12 +52,12 @@ pub struct ServerOptions {
         hide_possible_values = true
     )]
     pub servers: Vec<String>,
-    /// What every server is told.
+    /// Options of every server.
     #[command(flatten)]
     pub extra: ServerExtras,
 }
 
-/// What every server is told beside its profile.
+/// Options of every server besides its profile.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Servers")]
 pub struct ServerExtras {
@@ -188,7 +188,7 @@ pub struct Measuring {
     pub allow_unsupported: bool,
 }
 
-/// How much is said, and how.
+/// The amount and form of messages.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Output {
@@ -201,12 +201,12 @@ pub struct Output {
     /// Also write every sample to a CSV file; `-` is standard output
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub export_csv: Option<PathBuf>,
-    /// How much is said meanwhile.
+    /// The amount of messages.
     #[command(flatten)]
     pub voice: Voice,
 }
 
-/// Files that a result is written to beside what is printed; `-` is standard output.
+/// Files for a result besides the printed one; `-` is standard output.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Exports {
@@ -221,7 +221,7 @@ pub struct Exports {
     pub export_html: Option<PathBuf>,
 }
 
-/// How much is said while runs go on.
+/// The amount of messages while runs go on.
 #[derive(Clone, Copy, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Voice {

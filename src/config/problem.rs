@@ -1,4 +1,4 @@
-//! Mistakes in what the user wrote, all of them at once, each with its place and a cure.
+//! A report of all mistakes in user input, each with its place and a cure.
 
 use crate::units;
 use std::error::Error;
@@ -7,12 +7,12 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
-/// Mistakes of one file that are reported; nobody reads more at once, and each costs a look at the whole file.
+/// Most mistakes reported per file; each costs a scan of the file.
 pub(super) const MOST: usize = 100;
 
 pub(super) const MEND: &str = "correct those above first";
 
-/// Stands for mistakes that are only counted, the first of them at `span`.
+/// A summary of further mistakes, of which only the count is reported; the first is at `span`.
 pub(super) fn more(span: Range<usize>, count: usize) -> Fault {
     let mistakes = units::counted(count as u64, "more mistake");
     Fault::new(span, format!("{mistakes} from here on"), MEND)
@@ -20,10 +20,10 @@ pub(super) fn more(span: Range<usize>, count: usize) -> Fault {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Where, in bytes.
+    /// In bytes.
     pub span: Range<usize>,
     pub title: String,
-    /// A word at the caret; may be empty.
+    /// Text at the caret; may be empty.
     pub label: String,
     pub cure: String,
 }
@@ -38,7 +38,7 @@ impl Fault {
         }
     }
 
-    /// The same with a word at the caret.
+    /// Sets the text at the caret.
     pub fn label(mut self, label: impl Into<String>) -> Fault {
         self.label = label.into();
         self
@@ -55,15 +55,15 @@ struct Source {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     sources: Vec<Source>,
-    /// Mistakes that are not in a text: what is wrong, and the cure.
+    /// Mistakes outside texts: description and cure.
     loose: Vec<(String, String)>,
 }
 
 impl Report {
-    /// Adds the mistakes of one text, in the order of their places; of very many the first, and how many more there are.
+    /// Adds the mistakes of one text, sorted by place; above the limit, only the count.
     pub fn add(&mut self, path: &str, text: &str, mut faults: Vec<Fault>) {
         faults.sort_by_key(|fault| (fault.span.start, fault.span.end));
-        // One more stands for those that were not looked for.
+        // The summary counts as one mistake.
         if let Some(next) = faults.get(MOST + 1) {
             let rest = more(next.span.clone(), faults.len() - MOST - 1);
             faults.truncate(MOST + 1);
@@ -78,7 +78,7 @@ impl Report {
         }
     }
 
-    /// Adds a mistake that is not in a text, once however often it is made. The cure is empty where the title holds it.
+    /// Adds a mistake outside texts, without duplicates. The cure is empty if the title contains it.
     pub fn add_loose(&mut self, title: impl Into<String>, cure: impl Into<String>) {
         let mistake = (title.into(), cure.into());
         if !self.loose.contains(&mistake) {
@@ -86,7 +86,7 @@ impl Report {
         }
     }
 
-    /// Takes over the mistakes of another report.
+    /// Adds the mistakes of another report.
     pub fn merge(&mut self, other: Report) {
         self.sources.extend(other.sources);
         for (title, cure) in other.loose {
@@ -102,7 +102,7 @@ impl Report {
         self.len() == 0
     }
 
-    /// `value` when there are no mistakes.
+    /// `value` if there are no mistakes.
     pub fn unless_empty<T>(self, value: Option<T>) -> Result<T, Report> {
         match value {
             Some(value) if self.is_empty() => Ok(value),
@@ -110,8 +110,7 @@ impl Report {
         }
     }
 
-    /// The report for a terminal that shows colours: lines of files are cut around their mistake where it has so few
-    /// `columns`.
+    /// The report for a colour terminal; lines are cut around their mistake if `columns` requires it.
     pub fn styled(&self, columns: Option<usize>) -> String {
         let renderer = Renderer::styled();
         self.render(&columns.map_or(renderer.clone(), |columns| renderer.term_width(columns)))
@@ -144,7 +143,7 @@ impl Report {
     }
 }
 
-/// The whole lines that a place is in, and the number of the first: a snippet goes over all of its text.
+/// The whole lines around a place, and the number of the first: a snippet would include all of its text.
 fn lines_around(text: &str, span: &Range<usize>) -> (Range<usize>, usize) {
     let start = text[..span.start].rfind('\n').map_or(0, |end| end + 1);
     let end = text[span.end..]

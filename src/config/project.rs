@@ -1,4 +1,4 @@
-//! The project that a scenario opens: its directory, language and files.
+//! The project that a scenario opens: directory, language and files.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use super::scenario::{Isolation, Workspace};
 use crate::text::nearest;
 use crate::units::Size;
 
-/// What the command line says instead of the scenario.
+/// Command-line values that replace the scenario's.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overrides {
     /// The project to open, relative to the current directory.
@@ -19,11 +19,11 @@ pub struct Overrides {
     pub language: Option<String>,
     /// Pattern of the files to open.
     pub files: Option<String>,
-    /// Size over which files are not opened.
+    /// Larger files are not opened.
     pub largest_file: Option<Size>,
-    /// How the original is kept safe.
+    /// How the original is protected.
     pub isolation: Option<Isolation>,
-    /// Seed of everything that is picked at random.
+    /// Seed of every random choice.
     pub seed: Option<u64>,
 }
 
@@ -33,11 +33,11 @@ pub struct Project {
     pub language: String,
     /// The pattern that selected the files.
     pub pattern: String,
-    /// Selected files, relative to the directory, sorted; none that is too large.
+    /// Selected files, relative to the directory, sorted, without too large ones.
     pub files: Vec<PathBuf>,
-    /// Size over which files are not opened.
+    /// Larger files are not opened.
     pub largest_file: Size,
-    /// How the original is kept safe.
+    /// How the original is protected.
     pub isolation: Isolation,
 }
 
@@ -47,13 +47,13 @@ pub enum Missing {
     Path,
     Directory(PathBuf),
     Language,
-    /// The language is not known and there is no pattern.
+    /// The language is unknown and there is no pattern.
     Pattern(String),
-    /// The pattern on the command line is none.
+    /// The pattern on the command line is invalid.
     BadPattern(GlobError),
-    /// Nothing matches, except in directories that are not looked into.
+    /// Nothing matches except in excluded directories.
     Files(String, PathBuf, Vec<PathBuf>),
-    /// So many match, and all are larger than this.
+    /// This many files match, but all are larger than this size.
     Small(usize, Size),
     /// The directory could not be read.
     Unreadable(PathBuf, io::Error),
@@ -95,8 +95,8 @@ pub fn resolve(root: &Path, workspace: &Workspace, overrides: &Overrides) -> Res
     })
 }
 
-/// The pattern of the command line; else, for another language than the scenario's, that language's; else the
-/// scenario's; else its language's.
+/// The pattern, in order of priority: the command line's; that of the command line's language; the scenario's; that of
+/// the scenario's language.
 fn pattern(language: &str, workspace: &Workspace, overrides: &Overrides) -> Result<Glob, Missing> {
     if let Some(text) = &overrides.files {
         return text.parse().map_err(Missing::BadPattern);
@@ -106,8 +106,8 @@ fn pattern(language: &str, workspace: &Workspace, overrides: &Overrides) -> Resu
         .ok_or_else(|| Missing::Pattern(language.to_owned()))
 }
 
-/// The path without the `\\?\` that Windows puts in front of a canonical one, which servers do not recognise as the
-/// `C:\…` that a URI names. A share of the network keeps it: without it there would be no path left.
+/// Removes the `\\?\` prefix that Windows adds to canonical paths: servers do not equate it with the `C:\…` of a URI.
+/// Network shares keep it, because they would be invalid without it.
 pub fn plain_path(path: PathBuf) -> PathBuf {
     match path.to_str().and_then(|text| text.strip_prefix(r"\\?\")) {
         Some(rest) if !rest.starts_with("UNC") => PathBuf::from(rest),
@@ -116,7 +116,7 @@ pub fn plain_path(path: PathBuf) -> PathBuf {
 }
 
 impl Missing {
-    /// The key of `[workspace]` that is to blame.
+    /// The key of `[workspace]` with the mistake.
     pub fn key(&self) -> &'static str {
         match self {
             Missing::Path | Missing::Directory(_) | Missing::Unreadable(..) => "path",
@@ -125,7 +125,7 @@ impl Missing {
         }
     }
 
-    /// Whether the command line is to blame.
+    /// Whether the mistake is on the command line.
     pub fn overridden(&self, overrides: &Overrides) -> bool {
         match self {
             Missing::Path | Missing::Directory(_) | Missing::Unreadable(..) => overrides.workspace.is_some(),
@@ -135,7 +135,7 @@ impl Missing {
         }
     }
 
-    /// What is wrong, and the cure.
+    /// The description and the cure.
     pub fn words(&self) -> (String, String) {
         match self {
             Missing::Path => (
@@ -179,7 +179,7 @@ impl Missing {
     }
 }
 
-/// What to do where all files that match lie in directories which are not looked into.
+/// The cure if all matching files are in excluded directories.
 fn unlooked(pattern: &str, passed_over: &[PathBuf]) -> Option<String> {
     let first = passed_over.first()?.display();
     let more = match passed_over.len() - 1 {

@@ -1,4 +1,4 @@
-//! The scenario as written: what is played, on which workspace, and how the end of each phase is judged.
+//! The scenario file: the session, its workspace, and how each phase ends.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -31,16 +31,16 @@ pub struct Scenario {
     /// The project to open; with `include`, the first included one when not given.
     #[serde(default)]
     pub workspace: Option<Workspace>,
-    /// Scenario files whose phases are played before the phases of this one, relative to this file.
+    /// Scenario files whose phases come before those of this one, relative to this file.
     #[serde(default)]
     pub include: Vec<String>,
     /// Repeats everything after the first `start` phase.
     #[serde(default)]
     pub repeat: Option<Repeat>,
-    /// The phase whose checkpoint is the result; the last one that is not `diagnostic` when not given.
+    /// The phase whose checkpoint is the result; by default the last one that is not `diagnostic`.
     #[serde(default)]
     pub result: Option<String>,
-    /// When the server counts as ready; what is not given comes from the server's profile.
+    /// When the server counts as ready; by default as in its profile.
     #[serde(default)]
     pub readiness: Readiness,
     /// How a phase settles before its checkpoint, unless the phase says otherwise.
@@ -107,13 +107,13 @@ pub struct Phase {
     /// Names the row of the report; unique in the scenario.
     #[serde(default)]
     pub name: String,
-    /// What is done, in order.
+    /// The steps, in order.
     #[serde(default)]
     pub steps: Vec<Step>,
     /// Plays the steps more than once; each round ends in a checkpoint of its own.
     #[serde(default)]
     pub repeat: Option<Repeat>,
-    /// How the phase settles; what is not given comes from the scenario.
+    /// How the phase settles; by default as in the scenario.
     #[serde(default)]
     pub settle: Settle,
     /// Only looks at the server, so its checkpoint is not the result of the scenario.
@@ -158,7 +158,7 @@ pub struct ReadinessLimits {
 }
 
 impl Readiness {
-    /// Fills what is not given here from `under`, then from the defaults.
+    /// Completes the options from `under`, then from the defaults.
     pub fn over(self, under: Readiness) -> ReadinessLimits {
         ReadinessLimits {
             start_grace: self.start_grace.or(under.start_grace).unwrap_or(Span::from_secs(3)),
@@ -173,13 +173,13 @@ impl Readiness {
     }
 }
 
-/// How a phase comes to rest before its checkpoint, as far as it is given.
+/// How a phase settles before its checkpoint; unset options are completed elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Settle {
     /// How long nothing may be in flight and the processors must be idle; at least 150 ms.
     pub quiet: Option<Span>,
-    /// How long to wait for that; then the checkpoint is taken anyway, and marked.
+    /// The longest wait; then the checkpoint is taken anyway, and marked.
     pub at_most: Option<Span>,
     /// Processor use of the tree, as a share of one processor, that still counts as idle.
     pub cpu: Option<Share>,
@@ -195,7 +195,7 @@ pub struct SettleLimits {
 }
 
 impl Settle {
-    /// Fills what is not given here from `under`, then from the defaults.
+    /// Completes the options from `under`, then from the defaults.
     pub fn over(self, under: Settle) -> SettleLimits {
         SettleLimits {
             quiet: self
@@ -220,7 +220,7 @@ impl Scenario {
         self.deadline.unwrap_or(Span::from_secs(60))
     }
 
-    /// The phase whose checkpoint is the result: headlines, gates and sweeps are about it.
+    /// The phase whose checkpoint is the result for headlines, gates and sweeps.
     pub fn result(&self) -> Option<&Phase> {
         match &self.result {
             Some(name) => self.phases.iter().find(|phase| phase.name == *name),

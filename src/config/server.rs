@@ -1,4 +1,4 @@
-//! What is known of a language server: how to run it, when it is ready, what it asks and what it gets wrong.
+//! Profiles of language servers: how to run them, when they are ready, their requests, and their quirks.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub struct Servers {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Profile {
-    /// A command that installs the program, told where it is not there.
+    /// A command that installs the program, shown if it is missing.
     pub install: Option<String>,
     /// Name of the profile that this one starts from, a built-in one or another of the same file.
     pub inherits: Option<String>,
@@ -34,11 +34,12 @@ pub struct Profile {
     pub args: Vec<String>,
     /// Environment variables to set.
     pub env: BTreeMap<String, String>,
-    /// Environment variables to take away, besides those that tune allocators and loaders. `X_*` is all that begin so.
+    /// Environment variables to remove, besides those that tune allocators and loaders. `X_*` matches every name that
+    /// begins so.
     pub scrub: Vec<String>,
-    /// Environment variables that name cache directories, each with a name for its directory under a scratch one, so
-    /// that runs do not feed on each other. Where neither the profile nor a built-in one under it says any, `HOME` and
-    /// the four of XDG; `{}` for none.
+    /// Environment variables that name cache directories, each with the name of its directory under a temporary one,
+    /// so that runs share no cache. By default `HOME` and the four of XDG, unless the inherited profile has some; `{}`
+    /// for none.
     pub cache_env: BTreeMap<String, String>,
     /// A program beside it that prints the version, where it does not print one itself.
     pub version_program: Option<String>,
@@ -76,15 +77,15 @@ pub struct Profile {
     pub build_time: Option<Span>,
     /// The allocator, where the profile decides it.
     pub allocator: Option<Allocator>,
-    /// How it is asked what memory it accounts for.
+    /// The request for a self-report of memory.
     pub self_report: Option<SelfReport>,
 }
 
-/// How a server is asked what memory it accounts for.
+/// The request for a self-report of memory.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SelfReport {
-    /// What is sent.
+    /// The message.
     pub ask: Question,
     /// How the total is found in the answer.
     #[serde(default)]
@@ -92,12 +93,12 @@ pub struct SelfReport {
     /// Whether it collects its garbage first, so that this is also its forced release.
     #[serde(default)]
     pub releases: bool,
-    /// Whether it frees what it counts, so that nothing can be measured after it.
+    /// Whether it frees the memory that it counts, so that no measurement can follow.
     #[serde(default)]
     pub destructive: bool,
 }
 
-/// What a server is asked.
+/// The kinds of message.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Question {
@@ -171,7 +172,7 @@ pub struct NotificationSignal {
     pub contains: BTreeMap<String, String>,
 }
 
-/// A progress that means something. What is not given matches all.
+/// A progress to match. Unset keys match all.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ProgressSignal {
@@ -232,8 +233,8 @@ impl ProgressSignal {
     }
 }
 
-/// Where a server that no profile knows finds its home and its caches: in directories of the run, so that what it writes
-/// there costs every run the same and the user nothing.
+/// Home and cache variables of a server without a profile: directories of the run. So every run has equal costs, and
+/// the user's own directories stay unchanged.
 const OWN_HOME: [(&str, &str); 5] = [
     ("HOME", "home"),
     ("XDG_CACHE_HOME", "home/.cache"),
@@ -242,7 +243,7 @@ const OWN_HOME: [(&str, &str); 5] = [
     ("XDG_STATE_HOME", "home/.local/state"),
 ];
 
-/// `cache-env` of a server whose profile says nothing of it.
+/// Default `cache-env` of a profile.
 pub fn own_home() -> BTreeMap<String, String> {
     OWN_HOME
         .map(|(name, directory)| (name.to_owned(), directory.to_owned()))
@@ -250,7 +251,7 @@ pub fn own_home() -> BTreeMap<String, String> {
 }
 
 impl Profile {
-    /// Whether the variable is taken away from the server's environment, unless it was set for this run.
+    /// Whether the variable is removed from the server's environment, unless set for this run.
     pub fn scrubs(&self, variable: &str) -> bool {
         let mut own = self.scrub.iter().map(String::as_str);
         let is_own = |pattern: &str| match pattern.strip_suffix('*') {
@@ -267,7 +268,7 @@ impl Profile {
         }
     }
 
-    /// Names under which the program is looked for.
+    /// Names to look for the program under.
     pub fn programs<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let own = self.programs.is_empty().then_some(name);
         self.programs.iter().map(String::as_str).chain(own)

@@ -1,4 +1,4 @@
-//! The steps that a phase is made of, and what each needs of the server and of the workspace.
+//! The steps of a phase, and what each needs from the server and the workspace.
 
 mod actions;
 mod idle;
@@ -17,8 +17,7 @@ pub use release::{PurgeMethod, Release, SelfReport};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Declares the steps: what each is called, whether it works on open documents, and the method that the server must offer
-/// where it asks it for something.
+/// Declares the steps: name, whether it works on open documents, and the method that the server must support.
 macro_rules! steps {
     ($(
         $(#[$doc:meta])*
@@ -40,7 +39,7 @@ macro_rules! steps {
                 }
             }
 
-            /// How many requests it sends, where every file has enough places.
+            /// Number of requests, if every file has enough places.
             pub fn requests(&self, open: Reach<'_>) -> u64 {
                 match self {
                     $(Step::$step(_options) => steps!(@requests _options open $($method)?),)*
@@ -129,7 +128,7 @@ steps! {
     Notification(Notification) = "notification",
     /// Changes files on disk.
     Touch(Touch) = "touch",
-    /// Waits for memory to come back.
+    /// Waits for memory to be released.
     Idle(Idle) = "idle",
     /// Gives memory back by force.
     Release(Release) = "release",
@@ -142,7 +141,7 @@ steps! {
 }
 
 impl Step {
-    /// The method that the server must offer for this step; `None` when it needs none, or none that is announced.
+    /// The method that the server must support for this step; `None` if it needs none, or one that is never announced.
     pub fn method(&self) -> Option<&str> {
         match self {
             Step::Diagnostics(options) if options.workspace => Some("workspace/diagnostic"),
@@ -151,12 +150,12 @@ impl Step {
         }
     }
 
-    /// What is said about the step's requests; `None` when it sends none.
+    /// The options of the step's requests; `None` if it sends none.
     pub fn ask(&self) -> Option<Ask> {
         self.row().asks.map(|(_, ask)| ask)
     }
 
-    /// The methods that the step may send besides, for what comes of the first.
+    /// Other methods that the step may send after the first.
     pub fn follows(&self) -> &'static [&'static str] {
         match self {
             Step::TypeAndComplete(_) | Step::Completion(_) => &["completionItem/resolve"],
@@ -166,7 +165,7 @@ impl Step {
         }
     }
 
-    /// The method that the scenario itself names, of a `request` or `notification`.
+    /// The method in a `request` or `notification` step.
     pub fn raw(&self) -> Option<&str> {
         match self {
             Step::Request(options) => Some(&options.method),
@@ -175,7 +174,7 @@ impl Step {
         }
     }
 
-    /// Whether it tells the server of something new, which it has to work on though nothing is asked.
+    /// Whether it causes work for the server without a request.
     pub fn changes(&self) -> bool {
         matches!(
             self,
@@ -188,7 +187,7 @@ impl Step {
         )
     }
 
-    /// Whether files of the workspace are written, which an in-place workspace forbids.
+    /// Whether it writes files of the workspace, which an in-place workspace forbids.
     pub fn writes(&self) -> bool {
         matches!(self, Step::Save(_) | Step::Touch(_))
     }

@@ -1,4 +1,4 @@
-//! The settings that a sweep tries: a grid file or presets, to cells that are each a server with something changed.
+//! Turns a grid file or presets into cells: a server with changed settings.
 
 mod cell;
 mod file;
@@ -10,17 +10,17 @@ pub use file::GridFile;
 pub use preset::Preset;
 pub use read::read_grid;
 
-/// More cells than this are a slip: with one run of each a week would not be enough.
+/// Most cells: more are a mistake, because one run of each would take over a week.
 const MOST_CELLS: usize = 200;
 
-/// The cells of several grids and presets together, each once, the first of those that are the same.
+/// The cells of several grids and presets; of equal cells only the first.
 pub fn joined(all: impl IntoIterator<Item = Cell>) -> Vec<Cell> {
     let mut cells: Vec<Cell> = Vec::new();
     for cell in all {
         if cells.iter().any(|known| known.sets_as(&cell)) {
             continue;
         }
-        // The server with nothing changed has its name in every sweep.
+        // The unchanged server has its own name in every sweep.
         let taken = |label: &str| {
             let same = |known: &str| known.eq_ignore_ascii_case(label);
             same(DEFAULT) || cells.iter().any(|known| same(&known.label))

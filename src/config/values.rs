@@ -1,4 +1,4 @@
-//! Values that can be typed, and what is wrong with those that cannot.
+//! Parsers of option values, with their error messages.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -14,16 +14,16 @@ use crate::processors;
 use crate::record::Schedule;
 use crate::units::{Size, Span, UnitError};
 
-/// How many runs of each server count.
+/// Number of counted runs per server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runs {
-    /// So many.
+    /// A fixed number.
     Fixed(u32),
-    /// As many as it takes.
+    /// As many as needed.
     Auto,
 }
 
-/// After how many runs it is looked whether everything is decided.
+/// After how many runs an interim analysis is made.
 #[derive(Clone, Debug)]
 pub struct LookPlan(pub Schedule);
 
@@ -34,7 +34,7 @@ pub struct Partition {
     of: u32,
 }
 
-/// A part that there is not.
+/// A part outside the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no part {part} of {of}: the first part is 1")]
 pub struct PartitionError {
@@ -45,7 +45,7 @@ pub struct PartitionError {
 impl Partition {
     pub const WHOLE: Partition = Partition { part: 1, of: 1 };
 
-    /// Part `part`, from 1, of `of`.
+    /// Part `part` (from 1) of `of`.
     pub fn new(part: u32, of: u32) -> Result<Partition, PartitionError> {
         if part == 0 || part > of {
             return Err(PartitionError { part, of });
@@ -53,7 +53,7 @@ impl Partition {
         Ok(Partition { part, of })
     }
 
-    /// The measured blocks of this part, of `blocks`: neighbours, and no part has two more than another.
+    /// The measured blocks of this part, of `blocks`: contiguous, and no two parts differ by more than one.
     pub fn blocks(self, blocks: u32) -> std::ops::RangeInclusive<u32> {
         let before = |part: u32| (u64::from(blocks) * u64::from(part) / u64::from(self.of)) as u32;
         before(self.part - 1) + 1..=before(self.part)
@@ -66,11 +66,11 @@ impl fmt::Display for Partition {
     }
 }
 
-/// Numbers of processors, each once, in rising order.
+/// Processor numbers, unique and sorted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuList(pub Vec<usize>);
 
-/// Reads a server as it was typed, which may be any text. Shells complete the names of built-in profiles.
+/// Reads a server from any text. Shells complete the names of built-in profiles.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerText;
 
@@ -93,7 +93,7 @@ impl TypedValueParser for ServerText {
     }
 }
 
-/// The names of the profiles that come along; those of the fixtures are for tests.
+/// The names of built-in profiles, without the fixtures for tests.
 pub fn server_names() -> &'static [String] {
     static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
         let profiles = Catalogue::built_in();
@@ -115,10 +115,10 @@ impl FromStr for Runs {
     }
 }
 
-/// Lenses, as they are asked for.
+/// Lenses, as options name them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Lenses {
-    /// The allocator as it is
+    /// The allocator unchanged
     #[default]
     AsShipped,
     /// After the allocator released its free memory
@@ -128,7 +128,6 @@ pub enum Lenses {
 }
 
 impl Lenses {
-    /// Which they are.
     pub fn list(self) -> &'static [Lens] {
         match self {
             Lenses::AsShipped => &[Lens::AsShipped],
@@ -138,10 +137,10 @@ impl Lenses {
     }
 }
 
-/// The chance that a comparison of two equal servers calls them different, over all looks together.
+/// The probability that a comparison of two equal servers reports a difference, over all interim analyses together.
 const ALPHA: f64 = 0.05;
 
-/// Numbers of runs, such as `3,5,8,12`.
+/// Numbers of runs, for example `3,5,8,12`.
 pub fn looks(text: &str) -> Result<LookPlan, String> {
     let runs: Result<Vec<usize>, _> = text.split(',').map(|runs| runs.trim().parse()).collect();
     let runs = runs.map_err(|_| "write numbers of runs, such as 3,5,8,12")?;
@@ -150,11 +149,11 @@ pub fn looks(text: &str) -> Result<LookPlan, String> {
         .map_err(|error| error.to_string())
 }
 
-/// After how many runs of each cell it is looked which are worth more.
+/// After how many runs of each cell the sweep eliminates cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RungPlan(pub Vec<u32>);
 
-/// Rising numbers of runs, such as `1,3,5,8`.
+/// Increasing numbers of runs, for example `1,3,5,8`.
 pub fn rungs(text: &str) -> Result<RungPlan, String> {
     let runs: Result<Vec<u32>, _> = text.split(',').map(|runs| runs.trim().parse()).collect();
     let rises = |runs: &Vec<u32>| runs.first() > Some(&0) && runs.is_sorted_by(|one, next| one < next);
@@ -163,14 +162,14 @@ pub fn rungs(text: &str) -> Result<RungPlan, String> {
         .ok_or_else(|| "write rising numbers of runs, such as 1,3,5,8".to_owned())
 }
 
-/// Numbers and ranges of processors, such as `0-3,6`.
+/// Processor numbers and ranges, for example `0-3,6`.
 pub fn cpus(text: &str) -> Result<CpuList, String> {
     processors::list(text)
         .map(CpuList)
         .ok_or_else(|| processors::CURE.to_owned())
 }
 
-/// A part of the plan, such as `2/4`.
+/// A part of the plan, for example `2/4`.
 pub fn partition(text: &str) -> Result<Partition, String> {
     let numbers = text
         .split_once('/')
@@ -179,7 +178,7 @@ pub fn partition(text: &str) -> Result<Partition, String> {
     Partition::new(part, of).map_err(|error| error.to_string())
 }
 
-/// A time between samples that the sampler can keep.
+/// A sampling interval within the sampler's limits.
 pub fn interval(text: &str) -> Result<Span, String> {
     let span: Span = text.parse().map_err(|error: UnitError| error.to_string())?;
     match span.0.as_millis() {
@@ -188,7 +187,7 @@ pub fn interval(text: &str) -> Result<Span, String> {
     }
 }
 
-/// A size with its unit: a forgotten one would be a limit of some bytes.
+/// A size with its unit: without one it would be in bytes.
 pub fn size(text: &str) -> Result<Size, String> {
     if text.parse().is_ok_and(|number: f64| number > 0.0) {
         return Err(format!(

@@ -1,4 +1,4 @@
-//! The parsers' messages in words that say what to do.
+//! Translates the parsers' messages into advice.
 
 use std::ops::Range;
 
@@ -101,7 +101,7 @@ fn wrong_type(span: Range<usize>, inside: &str, rest: &str) -> Fault {
         };
         return Fault::new(span, title, cure);
     }
-    // More than the widest type that a scenario has.
+    // The number exceeds the widest type of a scenario.
     if let Some(number) = actual.strip_suffix(" as i128").or(actual.strip_suffix(" as u128")) {
         let number = number.trim_start_matches("integer ");
         let cure = "write a smaller whole number, such as 20";
@@ -151,7 +151,7 @@ fn one_key(span: Range<usize>, inside: &str, several: bool) -> Fault {
     }
 }
 
-/// serde's name of a type as people say it.
+/// The plain name of a serde type.
 fn kind(expected: &str) -> &str {
     match expected {
         "i64" | "u32" | "u64" | "u8" => "a whole number",
@@ -162,7 +162,7 @@ fn kind(expected: &str) -> &str {
         other => other,
     }
 }
-/// What to write instead of a name that is none of these.
+/// Suggests a replacement for an unknown name.
 pub(super) fn instead(name: &str, names: &[&str]) -> String {
     match nearest(name, names.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),

@@ -1,8 +1,8 @@
-//! Signs of reports for terminals that know ASCII only. They take as much room, so that everything still lines up.
+//! ASCII replacements of equal width for the signs of reports.
 
-/// The text with the report's own signs in ASCII. Names and paths that the user chose stay as they are.
+/// Replaces the report's own signs. Names and paths of the user stay unchanged.
 pub fn ascii(text: &str) -> String {
-    // With the blank that follows it a bound has room for both of its signs.
+    // A bound's two ASCII characters take the place of the sign and the blank after it.
     let text = text.replace("≥ ", ">=").replace("≤ ", "<=");
     text.chars().map(sign).collect()
 }

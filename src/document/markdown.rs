@@ -1,14 +1,13 @@
-//! A document to be pasted into a pull request: the answer first, everything else folded.
+//! Renders a document for a pull request: the answer first, everything else folded.
 
 use crate::text::table::{Column, Table};
 use crate::text::{Tone, clean, clean_lines, cut, is_hidden, line_of};
 
 use super::{Block, Document, Matrix, MatrixCell, Section, Sentence, Weight, rows_left_out, shortened};
 
-/// Columns of a line of somebody else's text.
+/// Longest line of quoted server output, in columns.
 const WIDEST: usize = 400;
 
-/// The whole document.
 pub fn render(document: &Document) -> String {
     let mut out = String::new();
     let title = prose(&clean(&document.title));
@@ -23,15 +22,24 @@ pub fn render(document: &Document) -> String {
         line_of(&mut out, format!("\n#### {}", escape(&section.title)));
         blocks(&mut out, section);
     }
-    others.into_iter().for_each(|section| folded(&mut out, section));
-    line_of(
-        &mut out,
-        format!("\n<sub>{} Made by lsp-soak.</sub>", escape(&document.origin)),
-    );
+    let has_text = |section: &&Section| !section.blocks.iter().all(is_chart);
+    others
+        .into_iter()
+        .filter(has_text)
+        .for_each(|section| folded(&mut out, section));
+    let charts = match document.titles(is_chart) {
+        none if none.is_empty() => none,
+        titles => format!("<br>Charts with `--format html`: {}.", escape(&titles)),
+    };
+    let origin = escape(&document.origin);
+    line_of(&mut out, format!("\n<sub>{origin} Made by lsp-soak.{charts}</sub>"));
     clean_lines(&out)
 }
 
-/// A part that is read by who opens it.
+fn is_chart(block: &Block) -> bool {
+    matches!(block, Block::Timeline(_) | Block::Charts { .. })
+}
+
 fn folded(out: &mut String, section: &Section) {
     line_of(
         out,
@@ -41,7 +49,7 @@ fn folded(out: &mut String, section: &Section) {
     out.push_str("\n</details>\n");
 }
 
-/// Its blocks, and what their words mean in small print beneath them.
+/// The blocks of a section, then its definitions in small print.
 fn blocks(out: &mut String, section: &Section) {
     let mut small: Vec<String> = Vec::new();
     if section.weight == Weight::Answer {
@@ -74,7 +82,7 @@ fn blocks(out: &mut String, section: &Section) {
                 out.push('\n');
                 table(out, &columns_of(matrix));
             }
-            Block::Timeline(_) | Block::Charts { .. } => small.push("drawn on the page: `--format html`".to_owned()),
+            Block::Timeline(_) | Block::Charts { .. } => {}
             Block::Code { language, title, text } => {
                 if let Some(title) = title {
                     line_of(out, format!("\n{}:", escape(title)));
@@ -115,7 +123,7 @@ fn sentences<'s>(out: &mut String, sentences: impl Iterator<Item = &'s Sentence>
     }
 }
 
-/// A column for each server; of a cell its median, interval and difference.
+/// One column per server, each cell with median, interval and difference.
 fn columns_of(matrix: &Matrix) -> Vec<Column> {
     let table = Table::new(&matrix.rows).text(matrix.first.clone(), 0, |row| &row.place);
     let heads = matrix.heads.iter().enumerate();
@@ -144,7 +152,7 @@ fn text_of(cell: &MatrixCell) -> String {
     text
 }
 
-/// All columns, the first and others of words to the left.
+/// A table with text columns aligned left.
 fn table(out: &mut String, columns: &[Column]) {
     let row = |out: &mut String, cells: Vec<String>| line_of(out, format!("| {} |", cells.join(" | ")));
     row(out, columns.iter().map(|column| escape(&column.name())).collect());
@@ -156,7 +164,7 @@ fn table(out: &mut String, columns: &[Column]) {
     for number in 0..columns.first().map_or(0, |first| first.cells().len()) {
         let cells = columns.iter().map(|column| {
             let text = escape(column.cells()[number].whole().trim());
-            // A column without a name says how a row came out.
+            // A column without a name holds the result of its row.
             match column.name().is_empty() && !text.is_empty() {
                 true => format!("**{text}**"),
                 false => text,
@@ -166,13 +174,13 @@ fn table(out: &mut String, columns: &[Column]) {
     }
 }
 
-/// What a block of code begins and ends with: longer than whatever is in it.
+/// A code fence longer than any run of backticks in the text.
 fn fence(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     "`".repeat(3.max(longest + 1))
 }
 
-/// Lines as they are, between fences that none of them can end.
+/// A code block that its text cannot close.
 fn fenced(out: &mut String, language: &str, text: &str) {
     let fence = fence(text);
     line_of(out, format!("{fence}{language}"));
@@ -180,10 +188,10 @@ fn fenced(out: &mut String, language: &str, text: &str) {
     line_of(out, format!("\n{fence}"));
 }
 
-/// A sentence in which backticks set names apart, as they do everywhere in messages.
+/// A sentence with backticks as code.
 fn prose(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
-    // An odd number of them sets nothing apart.
+    // An odd number of backticks marks no code.
     if parts.len().is_multiple_of(2) {
         return escape(text);
     }
@@ -195,7 +203,6 @@ fn prose(text: &str) -> String {
     parts.collect()
 }
 
-/// The text without what Markdown and HTML would read as theirs.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

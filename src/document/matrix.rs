@@ -1,24 +1,23 @@
-//! A figure of several servers in several places: what a comparison, a gate and a sweep consist of.
+//! A figure by place and server, for comparisons, gates and sweeps.
 
 use std::cmp::Ordering;
 
 use crate::text::Tone;
 
-/// What stands where nothing is known.
+/// Stands for an unknown value.
 pub const HOLE: &str = "–";
 
-/// Signs of the least and of the most of a place.
+/// Signs of a row's lowest and highest value.
 pub const LEAST: &str = "▾";
 pub const MOST: &str = "▴";
 
-/// A row for each place, a column for each server, of which the first is the baseline.
+/// A row per place and a column per server; the first is the baseline.
 pub struct Matrix {
     pub caption: String,
-    /// What the rows are: `after`.
+    /// Head of the first column: `after`.
     pub first: String,
-    /// The servers.
     pub heads: Vec<String>,
-    /// How many of them have a colour; the rest are near grey.
+    /// Number of servers with a colour; the rest are near grey.
     pub colored: usize,
     pub rows: Vec<MatrixRow>,
 }
@@ -28,31 +27,30 @@ pub struct MatrixRow {
     pub cells: Vec<MatrixCell>,
 }
 
-/// A median with its interval, and how it differs from the baseline.
+/// A median with its interval and its difference from the baseline.
 #[derive(Clone, Debug, Default)]
 pub struct MatrixCell {
     pub median: String,
     pub interval: String,
-    /// The sign of the least or the most of a row.
+    /// [`LEAST`] or [`MOST`], if it is one of them.
     pub end: Option<&'static str>,
-    /// `None` of the baseline, and where it is not known.
+    /// `None` for the baseline, and where it is unknown.
     pub difference: Option<Difference>,
-    /// The figure in each run.
+    /// One value per run.
     pub values: Vec<Option<f64>>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// Whether it is shown to be more or less; `None` where it is neither.
+    /// Whether it is shown to be higher or lower; `None` if neither.
     pub direction: Option<Ordering>,
     /// `+2.3 to +3.4 %`.
     pub range: String,
-    /// How far machines are apart.
+    /// Range of the difference across machines.
     pub by_machine: Option<String>,
 }
 
 impl Difference {
-    /// More is told apart from less, and both from what is not shown.
     pub fn tone(&self) -> Tone {
         match self.direction {
             Some(Ordering::Greater) => Tone::Warning,

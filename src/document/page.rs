@@ -1,7 +1,7 @@
-//! A document as one HTML file: nothing is loaded from anywhere, and the file itself forbids it.
+//! Renders a document as one HTML file. It loads nothing, and its own policy forbids that.
 //!
-//! Every text that came from a server, a path, a label or a scenario reaches the page through `maud`, which escapes it,
-//! or as numbers of a picture; there is no third way.
+//! Foreign text (from a server, a path, a label or a scenario) reaches the page only escaped by `maud`, or as numbers
+//! in a picture.
 
 mod shell;
 
@@ -16,14 +16,28 @@ use super::{Block, Difference, Document, Matrix, MatrixCell, Section, Sentence, 
 
 pub use shell::PALETTE;
 
-/// Colours, and as many dashes, that tell servers apart.
+/// Colours, and dashes, that distinguish servers.
 const COLORS: usize = 7;
 
-/// Servers that have room side by side; of more each has a row.
+/// Servers that fit side by side; more servers get a row each.
 const BESIDE: usize = 6;
 
-/// The whole page.
 pub fn render(document: &Document) -> String {
+    let is_answer = |sentence: &&Sentence| sentence.weight == Weight::Answer;
+    let answers = || {
+        document
+            .headline
+            .iter()
+            .chain(document.verdict.iter().filter(is_answer))
+    };
+    let others = document.verdict.iter().filter(|sentence| !is_answer(sentence));
+    let others: Vec<Block> = others.cloned().map(Block::Sentence).collect();
+    // The order: answers, other observations, then their evidence.
+    let answering = document
+        .sections
+        .iter()
+        .take_while(|section| section.weight == Weight::Answer);
+    let (first, then) = document.sections.split_at(answering.count());
     let body = html! {
         header {
             div.bar {
@@ -34,24 +48,26 @@ pub fn render(document: &Document) -> String {
             p.quiet { (clean(&document.origin)) }
         }
         main {
-            @if document.headline.is_some() || !document.verdict.is_empty() { div.verdict {
-                @for (place, sentence) in document.headline.iter().chain(&document.verdict).enumerate() { (said(place, sentence)) }
+            @if answers().next().is_some() { div.verdict {
+                @for (place, sentence) in answers().enumerate() { (verdict_sentence(place, sentence)) }
             } }
-            @for section in &document.sections { (drawn(section)) }
+            @for section in first { (drawn(section)) }
+            @if !others.is_empty() { section { (list(&others)) } }
+            @for section in then { (drawn(section)) }
         }
     };
     shell::document(&document.title, &body)
 }
 
-/// A sentence of the verdict, the first of which is the largest.
-fn said(place: usize, sentence: &Sentence) -> Markup {
+/// A sentence of the verdict; the first is the largest.
+fn verdict_sentence(place: usize, sentence: &Sentence) -> Markup {
     let size = if place == 0 { "say ending" } else { "more" };
     html! {
         p class={ (size) " " (tone(sentence.tone)) } { (marked(sentence)) (details(sentence)) }
     }
 }
 
-/// A section under a heading, which is named after its place in the page.
+/// A section under its heading. `anchor` is its id.
 fn drawn(section: &Section) -> Markup {
     let id = &section.anchor;
     html! {
@@ -68,12 +84,12 @@ fn drawn(section: &Section) -> Markup {
 fn blocks(section: &Section) -> Markup {
     let is_drawn = |block: &Block| matches!(block, Block::Timeline(_) | Block::Charts { .. });
     let has_pictures = section.blocks.iter().any(is_drawn);
-    // Sentences that follow each other are one list.
+    // Adjacent sentences form one list.
     let runs = section.blocks.chunk_by(|a, b| is_listed(a) && is_listed(b));
     html! {
         @for run in runs {
             @if is_listed(&run[0]) { (list(run)) } @else {
-                @for block in run { (one(section, block, has_pictures)) }
+                @for block in run { (self::block(section, block, has_pictures)) }
             }
         }
     }
@@ -93,7 +109,7 @@ fn list(sentences: &[Block]) -> Markup {
     }
 }
 
-fn one(section: &Section, block: &Block, has_pictures: bool) -> Markup {
+fn block(section: &Section, block: &Block, has_pictures: bool) -> Markup {
     match block {
         Block::Sentence(sentence) => html! { p.quiet { (prose(&sentence.text)) } },
         Block::Facts { caption, facts } => facts_of(caption, facts),
@@ -112,14 +128,14 @@ fn one(section: &Section, block: &Block, has_pictures: bool) -> Markup {
             div class=(class) { @for chart in charts { (figure(chart)) } }
         },
         Block::Code { title, text, .. } => html! {
-            @if let Some(title) = title { p { (clean(title)) ":" } }
+            @if let Some(title) = title { p { (prose(title)) ":" } }
             div.copyable { pre tabindex="0" { code { (clean_lines(text.trim_end_matches('\n'))) } } }
         },
         Block::Folded(section) => html! { details { summary { (clean(&section.caption())) } (blocks(section)) } },
     }
 }
 
-/// What stands before a sentence that matters, and the sentence.
+/// A sentence after its mark.
 fn marked(sentence: &Sentence) -> Markup {
     let mut letters = sentence.mark.chars();
     let mark = letters
@@ -136,11 +152,11 @@ fn details(sentence: &Sentence) -> Markup {
     }
 }
 
-/// A sentence in which backticks set names apart, as they do everywhere in messages.
+/// A sentence with backticks as code.
 pub fn prose(text: &str) -> Markup {
     let text = clean(text);
     let parts: Vec<&str> = text.split('`').collect();
-    // An odd number of them sets nothing apart.
+    // An odd number of backticks marks no code.
     let even = parts.len() % 2 == 1;
     html! {
         @if even {
@@ -151,16 +167,15 @@ pub fn prose(text: &str) -> Markup {
     }
 }
 
-/// How a tone is called in the style.
 fn tone(tone: Tone) -> &'static str {
     tone.into()
 }
 
-/// A table that a reader can take along: the script adds buttons that copy it.
-fn taken_along(caption: &str, table: &Markup) -> Markup {
+/// A table that the script gives copy buttons.
+fn copyable(caption: &str, table: &Markup) -> Markup {
     html! {
         div.copyable {
-            // What scrolls must be reachable by keys.
+            // A scrolling region must be reachable by keyboard.
             div.scroll tabindex="0" role="region" aria-label=(clean(caption)) { (table) }
         }
     }
@@ -169,8 +184,10 @@ fn taken_along(caption: &str, table: &Markup) -> Markup {
 fn table(caption: &str, columns: &[&Column]) -> Markup {
     let rows = columns.first().map_or(0, |first| first.cells().len());
     let side = |column: &Column| if column.head().2 { "text" } else { "number" };
+    // Columns that fit into 1280 pixels in small letters only.
+    const DENSE: usize = 12;
     let table = html! {
-        table {
+        table class=[(columns.len() >= DENSE).then_some("dense")] {
             caption { (clean(caption)) }
             thead { tr { @for column in columns { th scope="col" class=(side(column)) { (column.name()) } } } }
             tbody {
@@ -185,7 +202,7 @@ fn table(caption: &str, columns: &[&Column]) -> Markup {
             }
         }
     };
-    taken_along(caption, &table)
+    copyable(caption, &table)
 }
 
 fn facts_of(caption: &str, facts: &[(String, String)]) -> Markup {
@@ -198,24 +215,40 @@ fn facts_of(caption: &str, facts: &[(String, String)]) -> Markup {
             } } }
         }
     };
-    taken_along(caption, &table)
+    copyable(caption, &table)
 }
 
-/// A value with its interval, which goes to the next line as a whole or not at all.
+/// A value and its bracketed part; each breaks to the next line as a whole.
 fn unbroken(text: &str) -> Markup {
-    const INTERVAL: usize = 32;
-    match text.split_once(" (") {
-        Some((value, interval)) if width(interval) <= INTERVAL => html! { (value) " " span.whole { "(" (interval) } },
-        _ => html! { (text) },
+    const LONGEST: usize = 32;
+    let mut parts = text.split(" (");
+    let first = parts.next().unwrap_or_default();
+    let parts: Vec<&str> = parts.collect();
+    let is_long = parts.iter().chain([&first]).any(|part| width(part) > LONGEST);
+    if is_long || !text.contains(' ') {
+        return html! { (text) };
     }
+    // A short part stays whole even on a narrow screen.
+    const SHORT: usize = 9;
+    let class = |part: &str| if width(part) < SHORT { "whole short" } else { "whole" };
+    html! { span class=(class(first)) { (first) } @for part in parts { " " span class=(class(part)) { "(" (part) } } }
 }
 
-/// A row for each place and a column for each server, or, where these are many, the other way round.
+/// A row per place and a column per server, or the other way round for many servers.
 fn crossed(matrix: &Matrix) -> Markup {
     let servers = || 0..matrix.heads.len();
+    let keys = Keys::of_first(matrix.colored);
+    let name = |server: usize| {
+        clean(&matrix.heads[server])
+            + if server == 0 && matrix.heads.len() > 1 {
+                " (baseline)"
+            } else {
+                ""
+            }
+    };
     let is_turned = matrix.heads.len() > BESIDE.max(matrix.rows.len());
     let table = html! {
-        table.figures {
+        table class=(if is_turned { "figures" } else { "figures beside" }) {
             caption { (clean(&matrix.caption)) }
             @if is_turned {
                 thead { tr {
@@ -233,15 +266,17 @@ fn crossed(matrix: &Matrix) -> Markup {
                 } }
                 tbody { @for row in &matrix.rows { tr {
                     th scope="row" class="text" { (clean(&row.place)) }
-                    @for (server, cell) in row.cells.iter().enumerate() { td class="number" { (value(cell, server)) } }
+                    // On a phone the servers are listed below each other, each with its name.
+                    @for (server, cell) in row.cells.iter().enumerate() {
+                        td class={ "number " (keys.class(server)) } data-head=(name(server)) { (value(cell, server)) }
+                    }
                 } } }
             }
         }
     };
-    taken_along(&matrix.caption, &table)
+    copyable(&matrix.caption, &table)
 }
 
-/// A server's name in its colour.
 fn head(matrix: &Matrix, server: usize) -> Markup {
     let keys = Keys::of_first(matrix.colored);
     html! {
@@ -254,8 +289,8 @@ fn head(matrix: &Matrix, server: usize) -> Markup {
 fn value(cell: &MatrixCell, server: usize) -> Markup {
     html! {
         strong { (cell.median) }
-        @if !cell.interval.is_empty() { " " span.quiet { "(" (cell.interval) ")" } }
-        // In words: the arrows of differences would be taken for the signs of the terminal.
+        @if !cell.interval.is_empty() { " " span.quiet.whole { "(" (cell.interval) ")" } }
+        // In words, because arrows here mean differences.
         @match cell.end {
             Some(LEAST) => { " " span.mark.good { "least" } }
             Some(_) => { " " span.mark.warning { "most" } }
@@ -265,7 +300,7 @@ fn value(cell: &MatrixCell, server: usize) -> Markup {
     }
 }
 
-/// The difference with an arrow where there is one, so that it is not told by colour alone.
+/// The difference with an arrow, so that colour is not its only sign.
 fn ratio(difference: &Difference) -> Markup {
     use std::cmp::Ordering;
     let (class, mark) = match difference.direction {
@@ -282,7 +317,7 @@ fn ratio(difference: &Difference) -> Markup {
     }
 }
 
-/// Which servers of a page are drawn strongly: the first ones, where there are too many to tell all apart at a glance.
+/// Which servers of a page have strong colours: the first few of many.
 #[derive(Clone, Copy, Debug)]
 pub struct Keys {
     strong: usize,
@@ -291,7 +326,7 @@ pub struct Keys {
 impl Keys {
     pub const ALIKE: Keys = Keys { strong: usize::MAX };
 
-    /// The first so many, each in a colour of its own, and the rest near grey.
+    /// The first `strong` servers have their own colours, the rest are near grey.
     pub fn of_first(strong: usize) -> Keys {
         match strong {
             usize::MAX => Keys::ALIKE,
@@ -301,7 +336,6 @@ impl Keys {
         }
     }
 
-    /// How many are drawn strongly.
     pub fn colored(self) -> usize {
         self.strong
     }
@@ -310,15 +344,13 @@ impl Keys {
         place >= self.strong
     }
 
-    /// The classes of the server at a place.
     pub fn class(self, place: usize) -> String {
         let rest = if self.is_rest(place) { " rest" } else { "" };
         class(place) + rest
     }
 }
 
-/// The classes that give a server its colour and its dash. Where colours begin anew each has the next dash, so that of 49
-/// servers no two are drawn alike.
+/// The classes for colour and dash. After all colours the dash moves on, so 49 servers look different.
 pub fn class(place: usize) -> String {
     match place / COLORS {
         0 => format!("s{place}"),

@@ -1,9 +1,9 @@
-//! A document as a person reads it in a terminal: the answer, and what it rests on where that is asked for.
+//! Renders a document for a terminal: the answer, and the evidence with `--details`.
 
 use crate::charts::axis::ends;
 use crate::charts::rows::strip;
 use crate::text::table::{self, Cell, Column, Table, WIDEST};
-use crate::text::{Paint, Tone, clean_styled, cut, hanging, item, line_of, paragraph, width};
+use crate::text::{Paint, Tone, clean_styled, hanging, item, line_of, paragraph, width};
 use crate::units;
 
 use super::ascii::ascii;
@@ -12,31 +12,28 @@ use super::{Block, Document, Matrix, MatrixCell, Section, Sentence, Weight, rows
 
 const NARROWEST: usize = 40;
 
-/// How the anchors of sections of warnings end.
+/// Suffix of the anchors of warning sections.
 const WARNINGS: &str = "warnings";
 
-/// A warning of this many lines is shown without being asked for.
+/// Lines of a warning that is short enough to show without `--details`.
 const SHORT_LINES: usize = 2;
 
-/// Where a report has what had no room.
+/// Where to find hidden columns.
 const JSON: &str = "`--format json`";
 
 /// Most and fewest columns of a strip of runs.
 const STRIP: (usize, usize) = (24, 8);
 
-/// How a report is to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// Columns of the terminal; kept within 40 and 160.
+    /// Columns of the terminal, limited to 40–160.
     pub columns: usize,
-    /// Whether to write colour codes. Printing through `anstream` takes them away where they are not wanted.
+    /// Whether to write colour codes. `anstream` removes them where they are not wanted.
     pub color: bool,
-    /// Whether what the answer rests on is printed too.
     pub details: bool,
     pub ascii: bool,
 }
 
-/// The whole document.
 pub fn render(document: &Document, look: Look) -> String {
     let mut page = Page {
         out: String::new(),
@@ -44,11 +41,10 @@ pub fn render(document: &Document, look: Look) -> String {
         columns: look.columns.clamp(NARROWEST, WIDEST),
         details: look.details,
         hidden: Vec::new(),
-        unsaid: 0,
+        hidden_sentences: 0,
     };
     let shows = |weight: Weight| look.details || weight == Weight::Answer;
     match &document.headline {
-        // What decides comes first.
         Some(headline) => {
             page.sentence("", headline);
             page.paragraph(Tone::Quiet, "  ", &document.title);
@@ -58,21 +54,39 @@ pub fn render(document: &Document, look: Look) -> String {
     for sentence in document.verdict.iter().filter(|sentence| shows(sentence.weight)) {
         page.sentence("  ", sentence);
     }
-    for section in document.sections.iter().filter(|section| shows(section.weight)) {
+    for section in sections(document).filter(|section| shows(section.weight)) {
         if look.details || !section.anchor.ends_with(WARNINGS) {
-            page.out.push('\n');
+            page.gap();
         }
         page.section(section);
     }
     page.hint(document);
+    let charts = document.titles(needs_a_page);
+    if look.details && !charts.is_empty() {
+        page.gap();
+        page.paragraph(Tone::Quiet, "  ", &format!("charts with `--format html`: {charts}"));
+    }
     look.finish(&page.out)
 }
 
 impl Look {
-    /// What is printed of a whole report.
     pub fn finish(self, report: &str) -> String {
         let report = clean_styled(report);
         if self.ascii { ascii(&report) } else { report }
+    }
+}
+
+fn sections(document: &Document) -> impl Iterator<Item = &Section> {
+    document
+        .sections
+        .iter()
+        .filter(|section| !section.blocks.iter().all(needs_a_page))
+}
+
+fn needs_a_page(block: &Block) -> bool {
+    match block {
+        Block::Timeline(timeline) => timeline.only.is_none(),
+        block => matches!(block, Block::Charts { .. }),
     }
 }
 
@@ -81,9 +95,9 @@ struct Page {
     paint: Paint,
     columns: usize,
     details: bool,
-    /// Columns of tables that only the details have, and sentences.
+    /// Columns and sentences that only `--details` shows.
     hidden: Vec<String>,
-    unsaid: usize,
+    hidden_sentences: usize,
 }
 
 impl Page {
@@ -96,13 +110,25 @@ impl Page {
             self.paragraph(Tone::Strong, "", title);
             return self.out.push('\n');
         }
-        let note = cut(note, self.columns.saturating_sub(width(title) + 2));
-        let (title, note) = (
+        let beside = width(title) + 2 + width(note) <= self.columns;
+        let (strong, quiet) = (
             self.paint.paint(Tone::Strong, title),
-            self.paint.paint(Tone::Quiet, &note),
+            self.paint.paint(Tone::Quiet, note),
         );
-        line_of(&mut self.out, format!("{title}  {note}"));
+        if beside {
+            line_of(&mut self.out, format!("{strong}  {quiet}"));
+        } else {
+            line_of(&mut self.out, strong);
+            self.paragraph(Tone::Quiet, "  ", note);
+        }
         if self.details {
+            self.out.push('\n');
+        }
+    }
+
+    /// Ends the text with one empty line.
+    fn gap(&mut self) {
+        if !self.out.ends_with("\n\n") {
             self.out.push('\n');
         }
     }
@@ -111,14 +137,14 @@ impl Page {
         self.details || weight == Weight::Answer
     }
 
-    /// What the details have besides.
+    /// The line about what `--details` adds.
     fn hint(&mut self, document: &Document) {
         let sentences = document.verdict.iter().filter(|sentence| !self.shows(sentence.weight));
-        let sentences = match sentences.count() + self.unsaid {
+        let sentences = match sentences.count() + self.hidden_sentences {
             0 => None,
             more => Some(units::counted(more as u64, "sentence")),
         };
-        let hidden = document.sections.iter().filter(|section| !self.shows(section.weight));
+        let hidden = sections(document).filter(|section| !self.shows(section.weight));
         let hidden: Vec<String> = hidden.map(|section| section.title.clone()).collect();
         let columns = match self.hidden.len() {
             0 => None,
@@ -139,7 +165,7 @@ impl Page {
         section.blocks.iter().for_each(|block| self.block(block));
     }
 
-    /// Failures, the first warning if it is short, and how many more there are.
+    /// Failures, the first warning if it is short, and the number of the rest.
     fn few(&mut self, section: &Section) {
         let sentences = section.blocks.iter().filter_map(|block| match block {
             Block::Sentence(sentence) => Some(sentence),
@@ -158,26 +184,26 @@ impl Page {
             .for_each(|sentence| self.sentence("  ", sentence));
         if more > 0 {
             let which = if short.is_some() { "more " } else { "" };
-            let what = if rest.iter().any(|one| one.mark == "warning") {
+            let noun = if rest.iter().any(|one| one.mark == "warning") {
                 "warning"
             } else {
                 "note"
             };
             let plural = if more == 1 { "" } else { "s" };
-            self.paragraph(Tone::Warning, "  ", &format!("{more} {which}{what}{plural}: --details"));
+            self.paragraph(Tone::Warning, "  ", &format!("{more} {which}{noun}{plural}: --details"));
         }
     }
 
     fn block(&mut self, block: &Block) {
         match block {
             Block::Sentence(sentence) if !self.shows(sentence.weight) => {
-                self.unsaid += usize::from(sentence.weight == Weight::Evidence);
+                self.hidden_sentences += usize::from(sentence.weight == Weight::Evidence);
             }
             Block::Sentence(sentence) => self.sentence("  ", sentence),
             Block::Facts { facts, .. } => self.facts(facts),
             Block::Table { caption, columns } => {
                 if let Some(caption) = caption {
-                    self.out.push('\n');
+                    self.gap();
                     self.paragraph(Tone::Quiet, "  ", caption);
                 }
                 self.table(columns);
@@ -199,13 +225,13 @@ impl Page {
                     self.paragraph(Tone::Quiet, "  ", title);
                     self.out.push('\n');
                 }
-                // To be copied: without anything before it that would have to be taken away.
+                // Without an indent, so that it can be copied.
                 self.out.push_str(text);
                 self.out.push('\n');
             }
             Block::Folded(_) if !self.details => {}
             Block::Folded(section) => {
-                self.out.push('\n');
+                self.gap();
                 self.section(section);
             }
         }
@@ -256,7 +282,7 @@ impl Page {
     }
 }
 
-/// What the details have besides, in one line: what has no room there is counted.
+/// What `--details` adds, in one line; names without room are counted.
 fn besides(more: &[String], columns: usize) -> String {
     let line = |named: usize| {
         let names = more[..named].join(", ");
@@ -269,12 +295,24 @@ fn besides(more: &[String], columns: usize) -> String {
     line(fits.unwrap_or(1))
 }
 
-/// A row for each server and place; the strips of one place share their scale.
+/// A row per server and place. The strips of one place share their scale.
 fn rows_of(matrix: &Matrix, columns: usize) -> Vec<Column> {
     let lines: Vec<(usize, usize)> = (0..matrix.rows.len())
         .flat_map(|row| (0..matrix.heads.len()).map(move |server| (row, server)))
         .collect();
     let at = |(row, server): &(usize, usize)| &matrix.rows[*row].cells[*server];
+    let intervals = || {
+        lines
+            .iter()
+            .map(|line| &at(line).interval)
+            .filter(|text| !text.is_empty())
+    };
+    // A star says that there are too few runs for 95 %.
+    let interval = if intervals().count() > 0 && intervals().all(|text| text.ends_with('*')) {
+        "full range"
+    } else {
+        "95 % CI"
+    };
     let mut table = Table::new(&lines)
         .text("", 0, |(row, server)| match server {
             0 => (Tone::Strong, matrix.rows[*row].place.as_str()),
@@ -283,7 +321,7 @@ fn rows_of(matrix: &Matrix, columns: usize) -> Vec<Column> {
         .text("server", 0, |(_, server)| &matrix.heads[*server])
         .number("median", 0, |line| &at(line).median)
         .text("", 0, |line| end(at(line)))
-        .text("95 % CI", 2, |line| (Tone::Quiet, &at(line).interval))
+        .text(interval, 2, |line| (Tone::Quiet, &at(line).interval))
         .text("vs baseline", 1, |line| difference(line.1, at(line)))
         .text("on each machine", 4, |line| {
             let difference = at(line).difference.as_ref();
@@ -316,12 +354,12 @@ fn difference(server: usize, cell: &MatrixCell) -> Cell {
     Cell::toned(difference.tone(), difference.range.clone())
 }
 
-/// What the other columns leave, or would leave if the widest that may go went.
+/// Columns free for the strips, possibly after hiding wider columns.
 fn strip_columns(table: &[Column], columns: usize) -> usize {
     const GAP: usize = 2;
-    let left = columns.saturating_sub(table::width_of(table) + GAP);
-    if left >= STRIP.1 {
-        return left.min(STRIP.0);
+    let free = columns.saturating_sub(table::width_of(table) + GAP);
+    if free >= STRIP.1 {
+        return free.min(STRIP.0);
     }
     let kept: usize = columns.saturating_sub(table::width_without(table, 3) + GAP);
     kept.clamp(STRIP.1, STRIP.0)

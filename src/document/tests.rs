@@ -1,19 +1,19 @@
-//! Every block of a document is in every format, and each format is seen once as it is.
+//! Every format shows every block of a document.
 
 use crate::text::Tone;
 use crate::text::table::Cell;
 
 use super::*;
 
-/// What a document holds, as far as every format has to show it.
+/// The texts of a document that every format must show.
 #[derive(Default)]
-struct Told {
+struct Texts {
     texts: Vec<String>,
-    /// Of tables: a narrow terminal names the columns that it leaves out.
+    /// Cells of tables: a narrow terminal hides some and names their columns.
     cells: Vec<String>,
 }
 
-impl Told {
+impl Texts {
     fn section(&mut self, section: &Section) {
         self.texts.push(section.title.clone());
         section.blocks.iter().for_each(|block| self.block(block));
@@ -29,7 +29,7 @@ impl Told {
             Block::Table { columns, .. } => {
                 let (short, _) = shortened(columns);
                 for column in short.iter().filter(|column| !column.is_sketch()) {
-                    // A terminal has one above the other.
+                    // A terminal stacks the group name above the column name.
                     let (of, head, _) = column.head();
                     self.texts.extend([of.to_owned(), head.to_owned()]);
                     self.cells.extend(column.cells().iter().map(Cell::whole));
@@ -41,7 +41,7 @@ impl Told {
                 let cells = matrix.rows.iter().flat_map(|row| &row.cells);
                 self.texts.extend(cells.map(|cell| cell.median.clone()));
             }
-            // Some formats have no pictures, and their numbers are in tables.
+            // Not every format has pictures, and tables have their numbers.
             Block::Timeline(_) | Block::Charts { .. } => {}
             Block::Code { text, .. } => self.texts.push(text.clone()),
             Block::Folded(section) => self.section(section),
@@ -54,7 +54,7 @@ impl Told {
     }
 }
 
-/// Nothing but letters, digits and signs that no format writes in another way.
+/// Only the letters, digits and signs that all formats write alike.
 fn bare(text: &str) -> String {
     let text = text
         .replace("&lt;", "<")
@@ -72,13 +72,13 @@ fn without_tags(page: &str) -> String {
     parts.collect()
 }
 
-/// Fails where a format lacks something.
+/// Fails if a format lacks a text.
 pub fn is_whole(document: &Document) {
-    let mut told = Told::default();
-    told.texts.push(document.title.clone());
+    let mut texts = Texts::default();
+    texts.texts.push(document.title.clone());
     let verdict = document.headline.iter().chain(&document.verdict);
-    verdict.for_each(|sentence| told.sentence(sentence));
-    document.sections.iter().for_each(|section| told.section(section));
+    verdict.for_each(|sentence| texts.sentence(sentence));
+    document.sections.iter().for_each(|section| texts.section(section));
     let look = Look {
         columns: 160,
         color: false,
@@ -91,8 +91,8 @@ pub fn is_whole(document: &Document) {
         ("page", bare(&without_tags(&page::render(document)))),
     ];
     for (format, shown) in &formats {
-        let cells = told.cells.iter().filter(|_| *format != "terminal");
-        for text in told.texts.iter().chain(cells) {
+        let cells = texts.cells.iter().filter(|_| *format != "terminal");
+        for text in texts.texts.iter().chain(cells) {
             assert!(
                 shown.contains(&bare(&crate::text::clean_lines(text))),
                 "{format} of {} lacks {text:?}",
@@ -131,7 +131,7 @@ fn sample() -> Document {
     let columns = vec![
         Column::text("phase", 0, cells(["start", "goto|x", "decay"])),
         Column::text("curve", 1, cells(["▁▂", "▂▃", "▃▄"])).sketched(),
-        Column::number("peak", 2, cells(["1.0", "20.0", "n/a"])).of("resident"),
+        Column::number("peak", 2, cells(["1.0", "20.0", "n/a"])).group("resident"),
     ];
     let warning = Sentence {
         details: vec!["panicked at `x`".to_owned()],

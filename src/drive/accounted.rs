@@ -1,4 +1,4 @@
-//! How much memory a server accounts for, by its own words. Pure: an answer as it was sent comes in.
+//! The memory that a server itself reports. Pure: takes the raw answer.
 
 use serde::Deserialize;
 
@@ -7,7 +7,7 @@ use crate::config::Total;
 /// A million bytes, which Salsa's report calls a megabyte.
 const MEGABYTE: f64 = 1e6;
 
-/// The total of an answer, in bytes; `None` where it has none.
+/// The total in bytes; `None` if the answer has none.
 pub fn total(of: Total, answer: &str) -> Option<u64> {
     match of {
         Total::None => None,
@@ -19,7 +19,7 @@ pub fn total(of: Total, answer: &str) -> Option<u64> {
     }
 }
 
-/// A node of clangd's tree; what is in it is in its total.
+/// A node of clangd's tree; its total includes its children.
 #[derive(Deserialize)]
 struct Tree {
     #[serde(rename = "_total")]
@@ -32,7 +32,7 @@ struct Heap {
     alloc: u64,
 }
 
-/// The sum over the lines of a text in which something is found; `None` if nothing is in any.
+/// Sums the values found in the lines of a text; `None` if no line has one.
 fn lines(answer: &str, find: fn(&str) -> Option<u64>) -> Option<u64> {
     let text: String = serde_json::from_str(answer).ok()?;
     text.lines().filter_map(find).reduce(u64::saturating_add)
@@ -48,7 +48,7 @@ fn salsa(line: &str) -> Option<u64> {
     bytes(number, MEGABYTE)
 }
 
-/// `    20mb ParseQuery`, with whole numbers of units of 1,024. What remains once all queries were freed is in no query.
+/// `    20mb ParseQuery`, in whole units of 1,024. Excludes memory that remains after all queries were freed.
 fn query(line: &str) -> Option<u64> {
     let (size, name) = line.trim().split_once(' ')?;
     if name.trim() == "Remaining" {

@@ -1,4 +1,4 @@
-//! Sends the requests of one step, writes each down, and counts what came back.
+//! Sends the requests of one step, records each, and counts the answers.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -14,16 +14,15 @@ use crate::record::{Ending, Event, Outcome, Request};
 use super::document::Document;
 use super::{Stage, Stop};
 
-/// Longest error text of a server that is kept.
+/// Longest error text of a server that is kept, in bytes.
 const MESSAGE: usize = 500;
 
-/// Bytes that a server must take within a deadline while others wait to be sent: what a pipe holds.
+/// Bytes that a server must read within a deadline while others wait: the capacity of a pipe.
 const PACE: u64 = 64 * 1024;
 
-/// Different errors of a step that are counted separately.
+/// Most distinct error texts counted separately per step.
 const TEXTS: usize = 64;
 
-/// Sends requests on behalf of one step.
 pub struct Asker<'a, S> {
     client: &'a Client,
     stage: &'a S,
@@ -39,7 +38,7 @@ pub struct Asker<'a, S> {
 #[derive(Clone, Debug, Default)]
 pub struct Errors {
     pub count: u64,
-    /// Each different one with its count, the first few of them.
+    /// Counts of the first few distinct texts.
     texts: BTreeMap<String, u64>,
 }
 
@@ -58,11 +57,11 @@ impl Errors {
     }
 }
 
-/// A result, as far as it was kept.
+/// A result; `None` if it was not kept.
 pub type Body = Option<Box<RawValue>>;
 
 impl<'a, S: Stage> Asker<'a, S> {
-    /// Begins a step; `deadline` is for each request.
+    /// Begins a step; `deadline` applies to each request.
     pub fn new(client: &'a Client, stage: &'a S, deadline: Duration) -> Asker<'a, S> {
         let zero = || Cell::new(0);
         Asker {
@@ -77,7 +76,7 @@ impl<'a, S: Stage> Asker<'a, S> {
         }
     }
 
-    /// Sends a request that counts towards the step and waits for its end; the body is dropped.
+    /// Sends a request that counts towards the step and waits for its end; drops the body.
     pub async fn ask(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), Stop> {
         self.send(method, params, Ask::within(self.deadline), true)
             .await
@@ -90,7 +89,7 @@ impl<'a, S: Stage> Asker<'a, S> {
             .await
     }
 
-    /// Sends a request that belongs to another, such as a resolve: written down, but neither a hit nor a miss of the step.
+    /// Sends a request that belongs to another, for example a resolve. It is recorded, but is neither a hit nor a miss.
     pub async fn follow(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<Body, Stop> {
         self.send(method, params, Ask::within(self.deadline).keeping(), false)
             .await
@@ -103,14 +102,14 @@ impl<'a, S: Stage> Asker<'a, S> {
             .map(drop)
     }
 
-    /// Sends a notification as soon as there is room for it.
+    /// Sends a notification as soon as the queue has room.
     pub async fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), Stop> {
         self.taken(method, self.client.room()).await?;
         self.notify_now(method, params);
         Ok(())
     }
 
-    /// Sends a short notification whatever waits already.
+    /// Sends a short notification without waiting for room.
     pub fn notify_now(&self, method: &str, params: &(impl Serialize + ?Sized)) {
         self.client.notify(method, params);
         self.notifications.set(self.notifications.get() + 1);
@@ -121,13 +120,13 @@ impl<'a, S: Stage> Asker<'a, S> {
         self.notify("textDocument/didOpen", &document.opened()).await
     }
 
-    /// Waits until the server has taken everything.
+    /// Waits until the server has read everything.
     pub async fn flushed(&self) -> Result<(), Stop> {
         self.taken("", self.client.flushed()).await
     }
 
-    /// Waits for a server to take what waits for it. A slow one is waited for, and one that takes next to nothing within the
-    /// deadline is not.
+    /// Waits for a server to read its queue. A slow server is tolerated; one that reads almost nothing within the
+    /// deadline ends the session.
     async fn taken(&self, method: &str, wait: impl Future<Output = ()>) -> Result<(), Stop> {
         let mut wait = pin!(wait);
         loop {
@@ -147,12 +146,11 @@ impl<'a, S: Stage> Asker<'a, S> {
         (self.requests.get(), self.hits.get(), self.notifications.get())
     }
 
-    /// Errors in answers to requests that count.
     pub fn errors(&self) -> Errors {
         self.errors.borrow().clone()
     }
 
-    /// Long polls that were still open when they were no longer needed: neither a hit nor a miss.
+    /// Long polls still open when no longer needed: neither hits nor misses.
     pub fn parked(&self) -> u64 {
         self.parked.get()
     }
@@ -193,7 +191,7 @@ impl<'a, S: Stage> Asker<'a, S> {
     }
 }
 
-/// How a session ends whose server was too slow, with so many bytes that it has not taken.
+/// The ending of a session whose server read too slowly, with the number of unread bytes.
 fn late(method: &str, after: Duration, unsent: u64) -> Stop {
     Stop::Ended(Ending::TimedOut {
         method: method.to_owned(),
@@ -203,18 +201,18 @@ fn late(method: &str, after: Duration, unsent: u64) -> Stop {
     })
 }
 
-/// A request without an answer yet. Should the session end first, because the server hangs or a person interrupts, it is
-/// written down as lost, or as still open if it may be kept open. A lost one was asked like any other and counts.
+/// An unanswered request. If the session ends first (the server hangs, or the user interrupts), it is recorded as lost,
+/// or as still open if it may stay open. A lost request counts.
 struct Open<'a, S: Stage> {
     stage: &'a S,
     method: &'a str,
     parks: bool,
-    /// Where it counts, if it does.
+    /// The counter it adds to; `None` if it does not count.
     requests: Option<&'a Cell<u64>>,
 }
 
 impl<S: Stage> Open<'_, S> {
-    /// The request came to an end of its own.
+    /// The request ended normally.
     fn end(self) {
         std::mem::forget(self);
     }
@@ -230,7 +228,7 @@ impl<S: Stage> Drop for Open<'_, S> {
     }
 }
 
-/// The record of a request and the part of its answer that was kept.
+/// The record of a request and the kept part of its answer.
 fn written(method: &str, reply: Reply) -> (Request, Body) {
     let bare = |outcome| Request {
         method: method.to_owned(),

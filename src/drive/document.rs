@@ -1,4 +1,4 @@
-//! An open document as an editor holds it: text, version, and the changes that keep the server's copy equal.
+//! An open document as an editor has it: text, version, and the changes that keep the server's copy equal.
 
 #[cfg(test)]
 mod tests;
@@ -15,7 +15,6 @@ use crate::lsp::position::{self, Encoding, LineIndex};
 use super::workspace::SourceFile;
 use super::{target, uri};
 
-/// A document, its version, and how to get back to where it was.
 #[derive(Clone, Debug)]
 pub struct Document {
     uri: Url,
@@ -25,15 +24,15 @@ pub struct Document {
     lines: LineIndex,
     encoding: Encoding,
     sync: Sync,
-    /// What undoes each edit so far, oldest first.
+    /// Inverse edits, oldest first.
     undo: Vec<Edit>,
 }
 
-/// A moment to come back to with [`Document::undo_to`].
+/// A state to restore with [`Document::undo_to`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark(usize);
 
-/// What `textDocument/didOpen` carries. The text is the document's own: one of many megabytes is not copied to be sent.
+/// Parameters of `textDocument/didOpen`. Borrows the text, so that many megabytes are not copied.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Opened<'a> {
@@ -49,11 +48,11 @@ pub struct Item<'a> {
     pub text: &'a str,
 }
 
-/// A change that was made; [`Document::change`] says it to the server.
+/// An applied edit; [`Document::change`] turns it into a notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     version: i32,
-    /// What was changed in turn; `None` where the server takes nothing but the whole text.
+    /// The incremental changes in order; `None` if the server takes only full text.
     parts: Option<Vec<TextDocumentContentChangeEvent>>,
 }
 
@@ -82,7 +81,6 @@ struct Whole<'a> {
     text: &'a str,
 }
 
-/// A replacement of some bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Edit {
     range: Range<usize>,
@@ -90,7 +88,7 @@ struct Edit {
 }
 
 impl Document {
-    /// Reads a file: UTF-8, its byte order mark dropped, its line ends kept.
+    /// Reads a UTF-8 file. Drops the byte order mark and keeps line ends.
     pub fn open(file: &SourceFile, sync: Sync, encoding: Encoding) -> io::Result<Document> {
         let text = target::read(file)?;
         let uri = Url::parse(&uri::from_path(&file.path))
@@ -124,7 +122,7 @@ impl Document {
         &self.text
     }
 
-    /// Its version now; every change adds one.
+    /// The current version; every change adds one.
     pub fn version(&self) -> i32 {
         self.version
     }
@@ -139,7 +137,7 @@ impl Document {
         Opened { text_document }
     }
 
-    /// What `textDocument/didChange` carries for the last change, as the whole text where that is wanted.
+    /// Parameters of `textDocument/didChange` for the last change; the full text if `whole`.
     pub fn change<'a>(&'a self, change: &'a Change, whole: bool) -> Changed<'a> {
         let content_changes = match &change.parts {
             Some(parts) if !whole => Contents::Parts(parts),
@@ -154,12 +152,11 @@ impl Document {
         }
     }
 
-    /// What most requests name it by.
     pub fn identifier(&self) -> TextDocumentIdentifier {
         TextDocumentIdentifier::new(self.uri.clone())
     }
 
-    /// The position of an offset, in the agreed encoding. One inside a character or a CR LF counts as before it.
+    /// The position of an offset, in the agreed encoding. An offset inside a character or a CR LF rounds down.
     pub fn position(&self, offset: usize) -> Position {
         let offset = self.text.floor_char_boundary(offset);
         let offset = if self.splits_line_end(offset) {
@@ -173,12 +170,11 @@ impl Document {
         Position::new(u32::try_from(line).unwrap_or(u32::MAX), column)
     }
 
-    /// What a request at a position carries.
+    /// Parameters of a request at a position.
     pub fn at(&self, offset: usize) -> TextDocumentPositionParams {
         TextDocumentPositionParams::new(self.identifier(), self.position(offset))
     }
 
-    /// The line end that this document uses.
     pub fn line_end(&self) -> &'static str {
         line_end(&self.text)
     }
@@ -217,9 +213,9 @@ impl Document {
         }
     }
 
-    /// Changes the text and tells how, for incremental synchronisation.
+    /// Changes the text and returns the change for incremental synchronisation.
     fn apply(&mut self, edit: &Edit) -> TextDocumentContentChangeEvent {
-        // No position lies between CR and LF: a change that begins or ends there takes the whole line end along.
+        // No position lies between CR and LF: a change that begins or ends there covers the whole line end.
         let before = self.splits_line_end(edit.range.start);
         let after = self.splits_line_end(edit.range.end);
         let sent = [
@@ -258,7 +254,7 @@ impl Document {
     }
 }
 
-/// The line end that a text uses, by its first one.
+/// The first line end of a text.
 pub fn line_end(text: &str) -> &'static str {
     match memchr::memchr2(b'\r', b'\n', text.as_bytes()) {
         Some(at) if text[at..].starts_with("\r\n") => "\r\n",
@@ -267,7 +263,7 @@ pub fn line_end(text: &str) -> &'static str {
     }
 }
 
-/// The edits, newest first, with the removal of what was typed character by character as one.
+/// The edits, newest first; the removal of typed characters is merged into one edit.
 fn merged(undone: Vec<Edit>) -> Vec<Edit> {
     let mut merged: Vec<Edit> = Vec::new();
     for edit in undone.into_iter().rev() {

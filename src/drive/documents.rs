@@ -1,4 +1,4 @@
-//! The documents that the imagined user has open, and the files still to be opened.
+//! The open documents, and the files still to be opened.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -15,27 +15,26 @@ use super::workspace::SourceFile;
 use super::{Job, Stage, Stop};
 use crate::random::Random;
 
-/// Files that are looked into when the order of opening is made; the rest follow unseen. Bounds the work before a run
-/// on a workspace of a hundred thousand files.
+/// Most files scanned to decide the order of opening; the rest follow unscanned. Bounds the work before a run on a
+/// workspace of a hundred thousand files.
 const LOOKED_INTO: usize = 200;
 
-/// Names that a file should have to be worth opening early.
+/// Fewest names in a file that is opened early.
 const NAMES: usize = 20;
 
-/// What is open, and in which order files are opened.
+/// The open documents and the order in which files are opened.
 pub struct OpenDocuments {
     files: Vec<SourceFile>,
     order: Vec<usize>,
     next: usize,
     open: Vec<OpenDocument>,
-    /// Files that are no text in UTF-8, or that somebody changed so that they cannot be used.
+    /// Files that are not UTF-8, or that changed so that they are unusable.
     lost: HashSet<usize>,
     seed: u64,
-    /// Counts every text that is typed, so that no two are equal.
+    /// Number of the next typed text, so that no two are equal.
     serial: u64,
 }
 
-/// An open document and the file it came from.
 pub struct OpenDocument {
     file: usize,
     /// The document as the server has it.
@@ -43,7 +42,7 @@ pub struct OpenDocument {
 }
 
 impl OpenDocuments {
-    /// Nothing is open. The order depends on the files and the seed alone, unless it is to `stop` and nobody wants it.
+    /// Starts with no open document. The order depends only on files and seed, unless `stop` interrupts the scan.
     pub fn new(job: &Job, stop: &dyn Fn() -> bool) -> OpenDocuments {
         let files = job.selection.files.clone();
         let seed = job.seed;
@@ -66,13 +65,13 @@ impl OpenDocuments {
         }
     }
 
-    /// Those of the first `wanted` files of the order that are not open yet.
+    /// The files among the first `wanted` of the order that are not open.
     pub fn first(&self, wanted: usize) -> Vec<usize> {
         let readable = self.order.iter().copied().filter(|file| !self.lost.contains(file));
         readable.take(wanted).filter(|file| !self.is_open(*file)).collect()
     }
 
-    /// The next `wanted` files that are not open, from where the last opening ended, around and around.
+    /// The next `wanted` files that are not open, from the end of the last opening, cyclically.
     pub fn next(&mut self, wanted: usize) -> Vec<usize> {
         let mut chosen = Vec::new();
         for _ in 0..self.order.len() {
@@ -92,7 +91,7 @@ impl OpenDocuments {
         self.open.iter().any(|paper| paper.file == file)
     }
 
-    /// Opens a file. One that cannot be read is not chosen again.
+    /// Opens a file. An unreadable file is not chosen again.
     pub async fn open(&mut self, file: usize, sync: Sync, encoding: Encoding) -> io::Result<&Document> {
         let source = self.files[file].clone();
         match aside(move || Document::open(&source, sync, encoding)).await {
@@ -107,12 +106,12 @@ impl OpenDocuments {
         }
     }
 
-    /// A file that cannot be used any more: it is not chosen again. Whether that is news.
+    /// Marks a file as unusable, so that it is not chosen again. True the first time.
     pub fn lose(&mut self, file: usize) -> bool {
         self.lost.insert(file)
     }
 
-    /// The path of a file in the workspace.
+    /// The path of a file, relative to the workspace.
     pub fn name(&self, file: usize) -> &str {
         &self.files[file].relative
     }
@@ -123,7 +122,7 @@ impl OpenDocuments {
         self.open.drain(..count).map(|paper| paper.document).collect()
     }
 
-    /// How many of the open documents a step uses.
+    /// The number of open documents that a step uses.
     pub fn reach(&self, files: Option<usize>) -> usize {
         files.unwrap_or(self.open.len()).min(self.open.len())
     }
@@ -132,17 +131,15 @@ impl OpenDocuments {
         &self.open[index].document
     }
 
-    /// An open document, to be edited.
     pub fn document_mut(&mut self, index: usize) -> &mut Document {
         &mut self.open[index].document
     }
 
-    /// The file of an open document.
     pub fn file(&self, index: usize) -> usize {
         self.open[index].file
     }
 
-    /// Bytes up to which a file is read: it may have grown since it was listed.
+    /// Most bytes read from a file: it may have grown since it was listed.
     pub fn most(&self, file: usize) -> u64 {
         self.files[file].most()
     }
@@ -157,29 +154,29 @@ impl OpenDocuments {
             .iter()
             .map(|paper| self.files[paper.file].clone())
             .collect();
-        // As the server has them, whatever has become of their files.
+        // The text as the server has it, even if the file has changed.
         let text = |index: usize| Ok(Cow::Borrowed(self.open[index].document.text()));
         target::pick(&open, text, open.len(), per_file, self.seed, place).targets
     }
 
-    /// The seed of everything that is picked.
+    /// Seed of every random choice.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// Every file of the selection that can be used, in the order of opening.
+    /// Every usable file of the selection, in the order of opening.
     pub fn all(&self) -> impl Iterator<Item = usize> {
         self.order.iter().copied().filter(|file| !self.lost.contains(file))
     }
 
-    /// Reserves `count` serial numbers and gives the first.
+    /// Reserves `count` serial numbers and returns the first.
     pub fn serials(&mut self, count: usize) -> u64 {
         let first = self.serial;
         self.serial += count as u64;
         first
     }
 
-    /// Opens everything again on a new server, or forgets it.
+    /// After a server restart: opens every document again, or forgets them.
     pub async fn restarted<S: Stage>(&mut self, asker: &Asker<'_, S>, reopen: bool) -> Result<(), Stop> {
         if !reopen {
             self.open.clear();
@@ -191,7 +188,7 @@ impl OpenDocuments {
     }
 }
 
-/// Does what may wait for a disk on a thread of its own: whoever interrupts is heard meanwhile.
+/// Runs blocking file access on its own thread, so that an interrupt is handled meanwhile.
 pub async fn aside<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
     tokio::task::spawn_blocking(work)
         .await
@@ -199,7 +196,7 @@ pub async fn aside<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Sen
         .flatten()
 }
 
-/// Every file once: those with enough names first, then those with some, then the rest.
+/// Every file once: files with enough names, then files with some, then the rest.
 fn order(picked: &[Target], rest: &[usize], seed: u64) -> Vec<usize> {
     let mut names: BTreeMap<usize, usize> = BTreeMap::new();
     let mut seen: Vec<usize> = Vec::new();
@@ -217,8 +214,8 @@ fn order(picked: &[Target], rest: &[usize], seed: u64) -> Vec<usize> {
     shares.iter_mut().flat_map(std::mem::take).collect()
 }
 
-/// Brings files that are sorted by path into an order whose every beginning is spread over all of them: a session that
-/// opens twenty of a thousand files is not to see the first directories only. Bit reversal of the places does that.
+/// Reorders files sorted by path, so that every prefix is spread over all directories: a session that opens twenty of a
+/// thousand files must not see only the first directories. Uses bit reversal of the indices.
 fn spread(mut files: Vec<usize>, random: &mut Random) -> Vec<usize> {
     if files.len() < 2 {
         return files;

@@ -1,12 +1,12 @@
-//! Names that a server may well not resolve: in Python, what comes from packages that are not part of the project and
-//! may not be installed, and the names of keyword arguments.
+//! Names that a server may not resolve: in Python, names from packages outside the project, which may not be installed,
+//! and keyword arguments.
 
 use std::collections::HashSet;
 
 use super::language::{Family, Identifier, Language};
 use super::workspace::SourceFile;
 
-/// The offsets of doubtful names among `names`. `local` are the modules that surely exist; see [`modules`].
+/// The offsets of doubtful names among `names`. `local` holds the modules that exist; see [`modules`].
 pub(super) fn doubtful(
     text: &str,
     language: &Language,
@@ -37,7 +37,7 @@ pub(super) fn doubtful(
     doubted
 }
 
-/// The modules that files of a project may be: their directories and stems.
+/// The module names that files of a project may have: their directories and stems.
 pub(super) fn modules(files: &[SourceFile]) -> HashSet<String> {
     let parts = files.iter().flat_map(|file| file.relative.split('/'));
     parts
@@ -45,14 +45,14 @@ pub(super) fn modules(files: &[SourceFile]) -> HashSet<String> {
         .collect()
 }
 
-/// Whether a name is that of a keyword argument (or of a parameter with a default).
+/// Whether a name is a keyword argument or a parameter with a default.
 fn is_argument(text: &str, name: &Identifier) -> bool {
     let after = text[name.range.end..].trim_start();
     let before = text[..name.range.start].trim_end();
     !name.member && after.starts_with('=') && !after.starts_with("==") && before.ends_with(['(', ','])
 }
 
-/// What a text imports from packages that are neither local nor part of Python.
+/// The names that a text imports from packages that are neither local nor in Python's standard library.
 #[derive(Default)]
 struct Foreign<'t> {
     names: HashSet<&'t str>,
@@ -105,7 +105,7 @@ fn bound(import: &str) -> &str {
     import.rsplit(" as ").next().unwrap_or(import).trim()
 }
 
-/// Modules of Python that every server knows.
+/// Modules of Python's standard library that every server resolves.
 #[rustfmt::skip]
 const STANDARD: &[&str] = &[
     "__future__", "abc", "argparse", "ast", "asyncio", "base64", "builtins", "collections", "concurrent", "contextlib",

@@ -1,4 +1,4 @@
-//! Notices that a server is gone or wedged, while something else is waited for.
+//! Detects that a server is gone or hangs, while something else is awaited.
 
 use std::time::{Duration, Instant};
 
@@ -9,20 +9,19 @@ use super::{Cpu, Stage, Stop};
 
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Share of one processor below which a server that says nothing is not thinking either.
+/// Share of one processor below which a server without output counts as idle.
 const IDLE: f64 = 0.01;
 
-/// How long nothing may move before the server counts as wedged: half of a request's deadline, so that a wedge is
-/// told from slowness before the deadline ends both, and at most half a minute.
+/// How long nothing may move before the server counts as hung: half of a request's deadline, at most 30 s. So a hang is
+/// detected before the deadline of a slow request.
 pub fn patience(deadline: Duration) -> Duration {
     (deadline / 2).min(Duration::from_secs(30))
 }
 
-/// Waits for a fault: `gone` says that the process or the connection has ended. Never ends while there is none.
+/// Waits for a fault; never ends without one. `gone` reports that the process or the connection has ended.
 ///
-/// A server is wedged when something is due (an answer, or the reading of what was written to it), nothing has moved in
-/// either direction for the whole `patience`, and its processors were idle meanwhile. A request that may be kept
-/// open is not due.
+/// A server hangs if something is due (an answer, or reading its input), nothing moved in either direction for the
+/// whole `patience`, and its processors were idle meanwhile. A request that may stay open is not due.
 pub async fn watch(client: &Client, gone: impl Fn() -> bool, stage: &impl Stage, patience: Duration) -> Stop {
     let mut still: Option<(Instant, Option<Cpu>)> = None;
     let mut moved = 0;
@@ -32,7 +31,7 @@ pub async fn watch(client: &Client, gone: impl Fn() -> bool, stage: &impl Stage,
             return Stop::Gone;
         }
         let traffic = client.traffic();
-        // A pipe takes what a server that hangs does not read.
+        // The pipe accepts bytes that a hung server never reads.
         let now_moved = traffic.sent.saturating_sub(traffic.unread) + traffic.received;
         let unsent = traffic.unsent + traffic.unread;
         let due = unsent > 0 || traffic.oldest.is_some();
@@ -61,7 +60,7 @@ pub async fn watch(client: &Client, gone: impl Fn() -> bool, stage: &impl Stage,
     }
 }
 
-/// Share of one processor between two readings; an unknown one counts as busy, because a wedge must be certain.
+/// Share of one processor between two readings; an unknown one counts as busy, because a hang must be certain.
 fn share(before: Option<Cpu>, after: Option<Cpu>) -> f64 {
     match (before, after) {
         (Some(before), Some(after)) if after.at > before.at => {

@@ -1,22 +1,21 @@
-//! What a server says of its own accord: the first of each kind are written down, the rest is counted, so that no server
-//! makes a record grow without bound.
+//! Bounds the messages that a server sends unasked: the first of each kind are recorded, the rest only counted.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::record::{Event, Unwritten};
 
-/// Bytes of the record that each kind may take: a warning of four hundred bytes every ten seconds for a day.
+/// Most bytes of the record per kind: a 400-byte warning every ten seconds for a day.
 const MOST: usize = 4 << 20;
 
-/// Bytes that one kind takes in the record.
+/// Bytes of one kind in the record.
 #[derive(Clone, Copy, Debug, Default)]
 struct Written(usize);
 
 impl Written {
-    /// Whether one more is written down. From the first that is not, none is.
+    /// Whether to record one more event. After the first refusal, all are refused.
     fn admits(&mut self, event: &Event) -> bool {
         if self.0 <= MOST {
-            // An event that has no JSON ends the record anyway.
+            // An event that cannot be serialised ends the record anyway.
             self.0 += serde_json::to_vec(event).map_or(0, |line| line.len());
         }
         self.0 <= MOST
@@ -32,12 +31,12 @@ struct State {
     unwritten: Unwritten,
 }
 
-/// How much one server has said.
+/// The messages of one server so far.
 #[derive(Debug, Default)]
 pub struct Flood(Mutex<State>);
 
 impl Flood {
-    /// Whether an event is to be written down; it is counted where it is not.
+    /// Whether to record an event; counts it if not.
     pub fn admits(&self, event: &Event) -> bool {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let State {
@@ -67,7 +66,7 @@ impl Flood {
     }
 }
 
-/// Counts one that is not written down.
+/// Counts an event that is not recorded.
 fn one_more(count: &mut u64) -> bool {
     *count += 1;
     false

@@ -1,5 +1,5 @@
-//! What the tool must know of a language to find places in its text: words, comments, strings, members; keys and values of
-//! data; tags and attributes of markup. One lexer reads them all, by the tables here and in `patterns`.
+//! Facts for finding places in a text: words, comments, strings, members; keys and values of data; tags and attributes
+//! of markup. One lexer reads all languages, by the tables here and in `patterns`.
 
 // Tables of words and patterns read better in rows than one to a line.
 #[rustfmt::skip]
@@ -21,43 +21,42 @@ use lexer::Scanner;
 pub use lexer::{Kind, Token, tokens};
 pub use sites::{Call, Identifier, Member, Sites, sites};
 
-/// The lexical facts of one language.
 #[derive(Debug)]
 pub struct Language {
-    /// Its LSP language ids; the first is the one it is known by.
+    /// LSP language ids; the first is the canonical one.
     pub ids: &'static [&'static str],
     pub(super) family: Family,
-    /// What its tokens look like; none where there is nothing to ask about.
+    /// Token patterns; empty where there is nothing to ask about.
     patterns: &'static [&'static str],
-    /// The language of what is in a tag behind its name.
+    /// The language of the attributes in a tag.
     attributes: &'static str,
     keywords: &'static [&'static str],
-    /// Whether keywords may be written in capitals too; the tables have them in small letters.
+    /// Whether keywords ignore case; the tables have them in lower case.
     caseless: bool,
-    /// Keywords that the name of a new thing follows.
+    /// Keywords followed by the name of a definition.
     definers: &'static [&'static str],
-    /// Keywords that have members like a name does: `self`, `this`.
+    /// Keywords that have members, as names do: `self`, `this`.
     receivers: &'static [&'static str],
-    /// What stands between a thing and its member, longest first.
+    /// Operators between an object and its member, longest first.
     pub(super) member_operators: &'static [&'static str],
-    /// Whether only names after a `$` lead somewhere.
+    /// Whether only names after a `$` resolve to a definition.
     sigil: bool,
-    /// Whether completions are there for the first word of a line, which is an instruction, and for no other.
+    /// Whether only the first word of a line, an instruction, has completions.
     instructions: bool,
-    /// What its places are called where names are asked for.
+    /// The word for a place in messages that would say "names".
     pub places: &'static str,
-    /// What stands around a new name in a statement that gives it a value, and what ends that statement.
+    /// Text before and after the new name in an assignment, and the end of the statement.
     pub(super) declaration: (&'static str, &'static str),
     pub(super) terminator: &'static str,
 }
 
-/// Languages whose statements are written alike.
+/// Languages with the same statement syntax.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
     Python,
     Rust,
     Go,
-    /// With C++.
+    /// Includes C++.
     C,
     /// JavaScript and TypeScript; `markup` where JSX may occur.
     Script {
@@ -73,7 +72,7 @@ const SCRIPT_DEFINERS: &[&str] = &[
     "class", "const", "enum", "function", "interface", "let", "module", "namespace", "type", "var",
 ];
 
-/// Every language with a table of its own; the last one stands for all others.
+/// Every language with its own table; the last stands for all others.
 pub(super) static LANGUAGES: &[Language] = &[
     Language {
         family: Family::Python,
@@ -253,7 +252,7 @@ const fn script(ids: &'static [&'static str], markup: bool) -> Language {
     }
 }
 
-/// A language that reaches into nothing.
+/// A language without member access.
 const fn plain(ids: &'static [&'static str], patterns: &'static [&'static str]) -> Language {
     Language {
         patterns,
@@ -262,7 +261,7 @@ const fn plain(ids: &'static [&'static str], patterns: &'static [&'static str]) 
     }
 }
 
-/// A language that is no programming language.
+/// A data, markup or text format.
 const fn other(ids: &'static [&'static str], patterns: &'static [&'static str], places: &'static str) -> Language {
     Language {
         family: Family::Text,
@@ -273,7 +272,7 @@ const fn other(ids: &'static [&'static str], patterns: &'static [&'static str], 
 }
 
 impl Language {
-    /// The facts for a language id; an unknown one is read as something like C.
+    /// The facts for a language id; an unknown one is read like C.
     pub fn from_id(id: &str) -> &'static Language {
         let (fallback, known) = LANGUAGES.split_last().expect("the table has rows");
         known
@@ -288,22 +287,22 @@ impl Language {
         SCANNERS[row.expect("languages are rows of the table")].get_or_init(|| Scanner::new(self))
     }
 
-    /// Whether completions are asked for at the end of any name, for there are no members to reach into.
+    /// Whether completions are requested at the end of any name, because the language has no members.
     pub fn completes_names(&self) -> bool {
         self.member_operators.is_empty() && !self.patterns.is_empty()
     }
 
-    /// Whether a word, standing alone, is not a name.
+    /// Whether a word on its own is a keyword.
     pub fn is_keyword(&self, word: &str) -> bool {
         self.keywords.binary_search(&&*self.folded(word)).is_ok()
     }
 
-    /// Whether the name of a new thing follows a keyword.
+    /// Whether the name of a definition follows a keyword.
     pub(super) fn is_definer(&self, keyword: &str) -> bool {
         self.definers.contains(&&*self.folded(keyword))
     }
 
-    /// A word as the tables have it.
+    /// A word in the case that the tables use.
     fn folded<'w>(&self, word: &'w str) -> Cow<'w, str> {
         match self.caseless {
             true => Cow::Owned(word.to_ascii_lowercase()),
@@ -312,7 +311,7 @@ impl Language {
     }
 }
 
-/// The language id that an editor gives a file of a workspace in `language`: dialects go by their extension.
+/// The language id that an editor assigns to a file of a workspace in `language`; dialects depend on the extension.
 pub fn id_of(path: &Path, language: &str) -> String {
     let extension = path
         .extension()

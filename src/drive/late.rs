@@ -1,4 +1,4 @@
-//! Waits for what servers do only when a document is open: some load the project then, some register what they offer.
+//! Waits for work that servers start only when a document is open: loading the project, registering capabilities.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use super::quiet::{Rules, Watch};
 use super::session::Session;
 use super::{Stage, Stop, fault};
 
-/// Waits until `done`, or until the server has been at rest for as long as one that gets ready is given to begin.
+/// Waits until `done`, or until the server has been idle for the whole start grace.
 pub async fn wait<S: Stage>(
     session: &Session,
     stage: &S,

@@ -1,4 +1,4 @@
-//! Plays a scenario: phase after phase, step after step, each phase ending in a settled checkpoint.
+//! Plays a scenario: every step of every phase. Each phase ends in a settled checkpoint.
 
 use std::time::{Duration, Instant};
 
@@ -18,25 +18,25 @@ use super::{Frame, Job, Stage, Stop, barrier, fault, late, shutdown, steps};
 pub struct Player<'a, S: Stage> {
     job: &'a Job,
     stage: &'a S,
-    /// The server that is running, if any.
+    /// The running server, if any.
     pub session: Option<Session>,
     documents: OpenDocuments,
     /// How often each phase has begun.
     cycles: Vec<u32>,
     tally: Tally,
     restarts: u32,
-    /// Whether the server was given time to register more, and if documents were open then.
+    /// Whether the server had time to register more, and whether documents were open then.
     awaited: Option<bool>,
-    /// Whether it was given time to load the project.
+    /// Whether the server had time to load the project.
     loaded: bool,
-    /// How many restarts there had been when a failure of the server was last told.
+    /// The number of restarts when a server failure was last reported.
     failed: Option<u32>,
-    /// Where the play is, for people: the phase and the step under way.
+    /// The current phase and step, for messages.
     pub during: String,
 }
 
 impl<'a, S: Stage> Player<'a, S> {
-    /// A player before the curtain rises: nothing is spawned yet and `documents` is empty.
+    /// A player before the start: no server runs and `documents` is empty.
     pub fn new(job: &'a Job, stage: &'a S, documents: OpenDocuments) -> Player<'a, S> {
         Player {
             job,
@@ -53,12 +53,12 @@ impl<'a, S: Stage> Player<'a, S> {
         }
     }
 
-    /// Whether a server was ever there.
+    /// Whether a server ever ran.
     pub fn began(&self) -> bool {
         self.session.is_some() || self.restarts > 0
     }
 
-    /// Plays the scenario to its end, or to whatever ends it.
+    /// Plays the scenario until its end or a fault.
     pub async fn play(&mut self) -> Result<(), Stop> {
         self.tell_too_large();
         if self.job.probe {
@@ -82,7 +82,7 @@ impl<'a, S: Stage> Player<'a, S> {
         }
     }
 
-    /// Starts the server and opens one document, since some register what they offer only then, and judges every step.
+    /// Starts the server, opens one document (some register capabilities only then) and checks every step.
     async fn probe(&mut self, deadline: Option<Duration>) -> Result<(), Stop> {
         self.start(deadline).await?;
         let phases = &self.job.scenario.phases;
@@ -90,7 +90,7 @@ impl<'a, S: Stage> Player<'a, S> {
         if let (Some(session), false) = (&self.session, steps.iter().all(|step| self.offers(step))) {
             if let Some(file) = self.documents.first(1).first() {
                 let asker = Asker::new(&session.client, self.stage, self.job.scenario.deadline().0);
-                // Without a document the server is judged by what it has said until now.
+                // Without a document, the capabilities known so far decide.
                 if let Ok(document) = self.documents.open(*file, session.sync(), session.encoding()).await {
                     asker.open(document).await?;
                 }
@@ -107,7 +107,7 @@ impl<'a, S: Stage> Player<'a, S> {
         nothing.map_or(Ok(()), |ending| Err(Stop::Ended(ending)))
     }
 
-    /// Says how many files are left out for their size.
+    /// Reports how many files are excluded for their size.
     fn tell_too_large(&self) {
         let Selection {
             files,
@@ -159,7 +159,7 @@ impl<'a, S: Stage> Player<'a, S> {
         let mut frame = self.settle(phase, place.clone()).await?;
         let patience = self.job.scenario.deadline().0;
         if self.job.choice.lens.forced {
-            // What came back until now came back without force.
+            // Memory released before this sample was released without force.
             self.stage.sample().await;
             self.stage.tell(Event::ReleaseBegan(place.clone()));
         }
@@ -177,7 +177,7 @@ impl<'a, S: Stage> Player<'a, S> {
         Ok(())
     }
 
-    /// Warns once of a server that says, after it was ready, that it cannot go on: some then answer all with nothing.
+    /// Warns once of a server that reports a failure after it was ready: some then give only empty answers.
     fn tell_failure(&mut self, phase: &str) {
         if self.failed == Some(self.restarts) {
             return;
@@ -193,7 +193,7 @@ impl<'a, S: Stage> Player<'a, S> {
         }));
     }
 
-    /// Plays one step, whatever happens to the server meanwhile, and writes down how it went.
+    /// Plays one step, also through a server fault, and records its result.
     async fn step(&mut self, phase: &PhaseRef, number: u32, step: &Step) -> Result<(), Stop> {
         let name = step.name();
         self.during = format!("phase `{}`, step `{name}`", phase.name);
@@ -217,7 +217,7 @@ impl<'a, S: Stage> Player<'a, S> {
         result
     }
 
-    /// A step begins: what will be written down at its end, as far as nothing was done.
+    /// Begins a step: the record for its end, with zero counts.
     fn begin(&self, phase: &PhaseRef, number: u32, step: &Step) -> StepEnd {
         self.stage.tell(Event::StepStarted(StepStart {
             phase: phase.clone(),
@@ -241,7 +241,7 @@ impl<'a, S: Stage> Player<'a, S> {
         }
     }
 
-    /// Writes down every step that would be left out, for whoever only wants to know that.
+    /// Records every step that would be skipped, for a probe.
     fn tell_skipped(&self) {
         for (index, phase) in self.job.scenario.phases.iter().enumerate() {
             let place = PhaseRef {
@@ -261,7 +261,7 @@ impl<'a, S: Stage> Player<'a, S> {
         }
     }
 
-    /// Does what the step says; the result is how many long polls were still open at its end, and what came as an error.
+    /// Executes a step. Returns how many long polls were open at its end, and the errors.
     async fn act(&mut self, step: &Step, end: &mut StepEnd) -> Result<(u64, Errors), Stop> {
         let session = self.session.as_ref().ok_or(Stop::Gone)?;
         let own_deadline = step.ask().and_then(|ask| ask.deadline);
@@ -291,7 +291,7 @@ impl<'a, S: Stage> Player<'a, S> {
         result.map(|()| (asker.parked(), asker.errors()))
     }
 
-    /// Whether nothing is played after a step, as far as that is known before it.
+    /// Whether no later step is played, as far as is known beforehand.
     fn is_last(&self, step: &StepEnd) -> bool {
         let scenario = &self.job.scenario;
         let once = |repeat: Option<Repeat>| matches!(repeat, None | Some(Repeat::Times(0 | 1)));
@@ -312,7 +312,7 @@ impl<'a, S: Stage> Player<'a, S> {
     }
 
     async fn restart(&mut self, reopen: bool, deadline: Option<Duration>) -> Result<(), Stop> {
-        // The session stays where it is meanwhile: whoever interrupts this brings it down himself.
+        // The session stays in place: an interrupt handler shuts it down.
         if let Some(session) = &self.session {
             shutdown::close(session, self.stage, std::future::pending()).await;
         }
@@ -333,7 +333,7 @@ impl<'a, S: Stage> Player<'a, S> {
         self.refuse(Self::is_ruled_out)
     }
 
-    /// Ends the run with every step that is `missing` and has to be played.
+    /// Ends the run if required steps are `missing`, and lists them.
     fn refuse(&self, missing: impl Fn(&Self, &Step) -> bool) -> Result<(), Stop> {
         let phases = &self.job.scenario.phases;
         let all = phases
@@ -355,7 +355,7 @@ impl<'a, S: Stage> Player<'a, S> {
         }
     }
 
-    /// Whether the server does not offer what a step needs, and nothing that it registers later will change that.
+    /// Whether the server does not support a step and cannot register support later.
     fn is_ruled_out(&self, step: &Step) -> bool {
         let method = step.method().unwrap_or_default();
         let known = self.job.choice.profile.unsupported.contains_key(method);
@@ -363,8 +363,8 @@ impl<'a, S: Stage> Player<'a, S> {
         !self.offers(step) && (known || !lsp::may_register(&client, method))
     }
 
-    /// Gives the server time to register what a step needs, once without and once with open documents; a step that has to
-    /// be played and is still not offered ends the run.
+    /// Gives the server time to register what a step needs, once without and once with open documents. Ends the run if
+    /// a required step is still unsupported.
     async fn await_offer(&mut self, step: &Step) -> Result<(), Stop> {
         if self.offers(step) || (self.is_ruled_out(step) && self.may_skip(step)) {
             return Ok(());
@@ -384,7 +384,7 @@ impl<'a, S: Stage> Player<'a, S> {
         }
     }
 
-    /// Waits after the first `open` until the server has loaded the project, if it does that only then.
+    /// After the first `open`, waits until the server has loaded the project, for servers that load it only then.
     async fn await_project(&mut self, step: &Step) -> Result<(), Stop> {
         let opened =
             matches!(step, Step::Open(_)) || (matches!(step, Step::Restart(_)) && self.documents.reach(None) > 0);
@@ -415,7 +415,7 @@ impl<'a, S: Stage> Player<'a, S> {
         self.may_skip(step) && !self.offers(step)
     }
 
-    /// Waits until the server has read everything and is at rest, or for as long as the phase allows.
+    /// Waits until the server has read everything and is idle, or until the phase's deadline.
     async fn settle(&self, phase: &Phase, place: PhaseRef) -> Result<Frame, Stop> {
         let limits = self.job.scenario.settle(phase);
         let session = self.session.as_ref().ok_or(Stop::Gone)?;
@@ -426,7 +426,7 @@ impl<'a, S: Stage> Player<'a, S> {
         };
         let (begun, deadline) = (Instant::now(), self.job.scenario.deadline().0);
         let waiting = async {
-            // A server that only gets notifications may hang and look as if it were at rest.
+            // A hung server that only receives notifications looks idle.
             if !barrier::pass(&session.client, deadline).await {
                 return Some(format!("the last barrier request is not answered (`{BARRIER}`)"));
             }
@@ -455,7 +455,7 @@ impl<'a, S: Stage> Player<'a, S> {
     }
 }
 
-/// What a step of a phase needs that a server does not offer, and why where its profile knows.
+/// What a server lacks for a step of a phase, and the reason if its profile has one.
 pub fn lacks(profile: &Profile, step: &Step, phase: &str) -> String {
     let (name, method) = (step.name(), step.method().unwrap_or_default());
     match profile.unsupported.get(method) {
@@ -464,7 +464,7 @@ pub fn lacks(profile: &Profile, step: &Step, phase: &str) -> String {
     }
 }
 
-/// Counts the rounds of a `repeat`; one round when there is none.
+/// Counts the rounds of a `repeat`; one round without it.
 struct Rounds {
     repeat: Repeat,
     done: u64,

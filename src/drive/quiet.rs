@@ -1,4 +1,4 @@
-//! Watches whether a server is at rest: nothing in flight, no progress, no message, next to no processor time.
+//! Checks whether a server is idle: no request, progress or message, and almost no processor time.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -8,32 +8,32 @@ use crate::record::ReadyRule;
 
 use super::{Cpu, Stage};
 
-/// How often the watch looks. Well below any period that a person would set, well above the cost of a look.
+/// Interval of the checks: well below any useful period, well above the cost of a check.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// When a server counts as quiet.
+/// When a server counts as idle.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// For this long nothing may have happened.
+    /// How long nothing may happen.
     pub period: Duration,
     /// Share of one processor that the tree may use over the period.
     pub cpu: f64,
 }
 
-/// A rolling look at one server.
+/// Watches one server over a rolling period.
 pub struct Watch<'a, S> {
     client: &'a Client,
     stage: &'a S,
     rules: Rules,
-    /// Processor time of the tree at past moments, the oldest at least one period ago once there is enough.
+    /// Past readings of the tree's processor time. The oldest is at least one period old once enough exist.
     cpu: VecDeque<Cpu>,
-    /// Last moment at which a request or a begun progress was open.
+    /// Last time that a request or a begun progress was open.
     busy: Instant,
-    /// Last moment at which a begun progress was.
+    /// Last time that a begun progress was open.
     worked: Option<Instant>,
 }
 
-/// What is not at rest: the rule that is broken and the sentence for it.
+/// Why a server is not idle: the violated rule and its sentence.
 pub type Unrest = (ReadyRule, String);
 
 impl<'a, S: Stage> Watch<'a, S> {
@@ -49,13 +49,13 @@ impl<'a, S: Stage> Watch<'a, S> {
         }
     }
 
-    /// Waits a moment and looks again; `None` when all has been quiet for the period.
+    /// Waits one interval and checks again; `None` if the server was idle for the whole period.
     pub async fn look(&mut self) -> Option<Unrest> {
         tokio::time::sleep(LOOK).await;
         self.judge(Instant::now()).await
     }
 
-    /// What is not at rest at this moment.
+    /// Why the server is not idle now; `None` if it is.
     pub async fn judge(&mut self, now: Instant) -> Option<Unrest> {
         let cpu = self.cpu_share().await;
         self.open(now)
@@ -63,7 +63,7 @@ impl<'a, S: Stage> Watch<'a, S> {
             .or_else(|| self.processors(cpu))
     }
 
-    /// The same, whatever the server has to say meanwhile.
+    /// The same, but ignores messages of the server.
     pub async fn judge_work(&mut self, now: Instant) -> Option<Unrest> {
         let cpu = self.cpu_share().await;
         self.open(now).or_else(|| self.processors(cpu))
@@ -81,7 +81,7 @@ impl<'a, S: Stage> Watch<'a, S> {
         work.map(|work| (ReadyRule::Progress, format!("progress `{work}` has not ended")))
     }
 
-    /// A progress or a request that is open.
+    /// An open progress or request.
     fn open(&mut self, now: Instant) -> Option<Unrest> {
         if let Some(progress) = self.progress() {
             self.busy = now;
@@ -93,14 +93,14 @@ impl<'a, S: Stage> Watch<'a, S> {
         Some((ReadyRule::Quiet, format!("`{}` is not answered", open.method)))
     }
 
-    /// That something was open or came within the period.
+    /// A request or message within the period.
     fn messages(&self, now: Instant) -> Option<Unrest> {
         let last = self.client.traffic().last_unprompted;
         let last = last.map_or(self.busy, |news| news.max(self.busy));
         if now.duration_since(last) >= self.rules.period {
             return None;
         }
-        // The message that ends the progress comes between two looks.
+        // The message that ends a progress arrives between two checks.
         Some(match self.worked.is_some_and(|worked| last <= worked + 2 * LOOK) {
             true => (ReadyRule::Progress, "the last progress ended a moment ago".to_owned()),
             false => (ReadyRule::Quiet, "the server is still sending messages".to_owned()),
@@ -109,7 +109,7 @@ impl<'a, S: Stage> Watch<'a, S> {
 
     fn processors(&self, cpu: Option<f64>) -> Option<Unrest> {
         match cpu {
-            // Not yet known is not yet quiet, and no sign of work either.
+            // An unknown share is neither idle nor a sign of work.
             None => Some((
                 ReadyRule::Quiet,
                 "CPU time is not known for a whole period yet".to_owned(),
@@ -122,7 +122,7 @@ impl<'a, S: Stage> Watch<'a, S> {
         }
     }
 
-    /// Share of one processor over the last period; `None` before a whole period was seen.
+    /// Share of one processor over the last period; `None` before one whole period.
     async fn cpu_share(&mut self) -> Option<f64> {
         let period = self.rules.period.as_nanos() as u64;
         let reading = self.stage.cpu().await?;

@@ -1,8 +1,8 @@
-//! Waits until a server is ready: its own signal, progress from its *begin* on, silence, idle processors, then a
-//! barrier request, with a grace for work to begin and an end to all patience.
+//! Waits until a server is ready: its own signal, no begun progress, no messages, idle processors, then a barrier
+//! request. Has a grace for work to begin, and a deadline.
 //!
-//! The three limits follow the only generic algorithm found in use: a server's progress tokens run dry for a second
-//! between two of its start-up tasks, so readiness is "nothing outstanding for a while", not "nothing outstanding".
+//! A server may have no open progress token for a second between two start-up tasks. So ready means "nothing
+//! outstanding for a while", not "nothing outstanding".
 
 use std::time::{Duration, Instant};
 
@@ -14,13 +14,13 @@ use super::quiet::{Rules, Unrest, Watch};
 use super::signal::Signals;
 use super::{Stage, barrier};
 
-/// How many start graces of complete rest stand in for a signal that does not come.
+/// An idle time of this many start graces replaces a missing signal.
 const SIGNAL: u32 = 5;
 
-/// A barrier that is answered within this time did not have to wait for anything.
+/// A barrier answered within this time did not wait for other work.
 const AT_ONCE: Duration = Duration::from_millis(200);
 
-/// Waits and says how it went; `spawned` is when the server was started.
+/// Waits and returns the result; `spawned` is when the server was started.
 pub async fn wait(
     client: &Client,
     stage: &impl Stage,
@@ -68,16 +68,16 @@ struct Wait<'a> {
     signals: &'a Signals,
     spawned: Instant,
     begun: Instant,
-    /// Since when nothing but the signal has been missing.
+    /// Since when only the signal is missing.
     rest: Option<Instant>,
     /// Whether any start-up work was seen.
     worked: bool,
-    /// The rule that was the last not to hold.
+    /// The last rule that was violated.
     last: ReadyRule,
 }
 
 impl Wait<'_> {
-    /// The first rule that does not hold yet, the server's own signal before what can be seen from outside.
+    /// The first violated rule; the server's own signal comes before rules observed from outside.
     fn missing(&mut self, unrest: Option<Unrest>) -> Option<Unrest> {
         self.rest = if unrest.is_none() {
             self.rest.or_else(|| Some(Instant::now()))
@@ -86,8 +86,8 @@ impl Wait<'_> {
         };
         self.worked |= matches!(unrest, Some((ReadyRule::Progress | ReadyRule::Cpu, _))) || self.has_worked();
         let grace = self.limits.start_grace.0;
-        // On a trivial project some servers never give their signal: silence long enough will do instead,
-        // unless the server said that it is busy.
+        // On a trivial project some servers never send their signal. A long idle time replaces it, unless the server
+        // reported that it is busy.
         let patient = self.signals.busy() || self.rest.is_none_or(|since| since.elapsed() < grace * SIGNAL);
         let signal = self.signals.waiting(self.client).filter(|_| patient);
         let pending = signal.map(|signal| (ReadyRule::Signal, signal)).or(unrest);
@@ -100,7 +100,7 @@ impl Wait<'_> {
         pending
     }
 
-    /// Asks what only a server that is done with everything before it answers.
+    /// Sends a request that a server answers only after all earlier work.
     async fn barrier(&self) -> Readiness {
         let asked = Instant::now();
         let left = self
@@ -116,7 +116,7 @@ impl Wait<'_> {
                 } else {
                     ReadyOutcome::NoWork
                 };
-                // An answer that comes at once was not what held things up.
+                // An immediate answer did not cause the delay.
                 let rule = if asked.elapsed() > AT_ONCE {
                     ReadyRule::Barrier
                 } else {
@@ -124,7 +124,7 @@ impl Wait<'_> {
                 };
                 self.verdict(outcome, rule, String::new())
             }
-            // Whoever watches for faults sees the same and says more.
+            // The fault watcher reports this in more detail.
             Reply::Lost => std::future::pending().await,
             Reply::TimedOut | Reply::Parked => {
                 let missing = "the barrier request was not answered".to_owned();
@@ -133,13 +133,13 @@ impl Wait<'_> {
         }
     }
 
-    /// Whether the server did something to get ready.
+    /// Whether the server did any start-up work.
     fn active(&self) -> bool {
         self.worked || self.signals.positive(self.client)
     }
 
-    /// Whether any work was begun, or ended that was announced otherwise. A token that is only created is no work: some
-    /// servers never begin what they create one for.
+    /// Whether any work began, or ended after another kind of announcement. A created token alone is no work: some
+    /// servers never begin it.
     fn has_worked(&self) -> bool {
         self.client
             .with_progress(|progress| progress.started + progress.finished > 0)

@@ -1,4 +1,4 @@
-//! One running server and the connection to it, from spawn to shutdown.
+//! One running server and its connection, from spawn to shutdown.
 
 use std::collections::HashSet;
 use std::future::Future;
@@ -24,12 +24,12 @@ use super::signal::Signals;
 use super::violations::Violations;
 use super::{Job, Stage, Stop, fault, readiness, uri};
 
-/// Longest message of a server that is kept.
+/// Longest message of a server that is kept, in bytes.
 const MESSAGE: usize = 2000;
 
 pub struct Session {
     pub client: Client,
-    /// What the server offers, as it said in its answer to `initialize`.
+    /// The capabilities in the answer to `initialize`.
     pub offered: Arc<ServerCapabilities>,
     server: Server,
     signals: Arc<Signals>,
@@ -37,7 +37,7 @@ pub struct Session {
     flood: Arc<Flood>,
     spawned: Instant,
     listener: AbortHandle,
-    /// Whether silence that follows means a fault that will not go away, so that the shutdown may be short.
+    /// Whether missing answers mean a permanent fault, so that the shutdown may be short.
     hopeless: bool,
 }
 
@@ -48,7 +48,7 @@ impl Drop for Session {
 }
 
 impl Session {
-    /// Starts the server; nothing has been said to it yet.
+    /// Starts the server; sends nothing yet.
     pub fn spawn<S: Stage>(job: &Job, stage: &S, restarts: u32) -> Result<Session, Stop> {
         let mut server = Server::spawn(&job.launch).map_err(|error| unstarted(job, restarts, error))?;
         let spawned = Instant::now();
@@ -91,7 +91,7 @@ impl Session {
         })
     }
 
-    /// `initialize`, `initialized`, settings, and the wait until the server is ready.
+    /// Sends `initialize`, `initialized` and settings, then waits until the server is ready.
     pub async fn handshake<S: Stage>(&mut self, job: &Job, stage: &S, deadline: Option<Duration>) -> Result<(), Stop> {
         let limits = job.scenario.readiness.over(job.choice.profile.ready.limits);
         let limits = crate::config::ReadinessLimits {
@@ -140,17 +140,17 @@ impl Session {
         }
     }
 
-    /// What the server said about not being able to work on the workspace, at any time until now.
+    /// A failure that the server reported for the workspace, at any time so far.
     pub fn failure(&self) -> Option<String> {
         self.signals.failure(&self.client)
     }
 
-    /// Whether the server supports `method`, now that its dynamic registrations are known.
+    /// Whether the server supports `method`, including its current dynamic registrations.
     pub fn offers(&self, method: &str) -> bool {
         self.client.offers(method)
     }
 
-    /// How documents are kept in step.
+    /// How documents are synchronised.
     pub fn sync(&self) -> Sync {
         self.client.sync()
     }
@@ -159,18 +159,18 @@ impl Session {
         self.client.encoding()
     }
 
-    /// Whether the process has ended or the connection is over.
+    /// Whether the process or the connection has ended.
     pub fn gone(&self) -> bool {
         self.server.exit().is_some() || self.client.closed().is_some()
     }
 
-    /// Waits until the server is gone, or wedged for `patience`.
+    /// Waits until the server is gone, or hangs for `patience`.
     pub async fn fault(&self, stage: &impl Stage, patience: Duration) -> Stop {
         fault::watch(&self.client, || self.gone(), stage, patience).await
     }
 
-    /// How a server that is gone went: by its process, or by its connection if that was given up first. A server
-    /// that is no longer listened to soon dies of that, and its death says nothing.
+    /// The ending of a server that is gone: from its process, or from its connection if that ended first. A server
+    /// whose connection was closed soon exits, and its exit then tells nothing.
     pub async fn ending_after_exit(&self, during: String) -> Ending {
         let broken = self.client.closed().filter(CloseReason::is_ours);
         let exit = match broken {
@@ -190,12 +190,12 @@ impl Session {
         }
     }
 
-    /// From now on the server is not expected to answer.
+    /// Marks the server as hopeless: no answer is expected from now on.
     pub fn give_up(&mut self) {
         self.hopeless = true;
     }
 
-    /// Brings the server down by the ladder; awaits `before_exit` while it is still whole.
+    /// Shuts the server down in escalating stages; awaits `before_exit` while it still runs.
     pub async fn shut_down(&self, before_exit: impl Future<Output = ()>) -> Shutdown {
         let second = Duration::from_secs(1);
         let deadlines = match self.hopeless {
@@ -215,9 +215,9 @@ impl Session {
         written(lsp::kill_now(&self.client, &self.server, Duration::from_secs(2)).await)
     }
 
-    /// Totals of the connection. Waits a moment for the end of stderr, which a surviving child may hold open.
+    /// Totals of the connection. Waits briefly for the end of stderr, which a surviving child may hold open.
     pub async fn totals(&self) -> Close {
-        // Timing out is fine: the tail is then what has come so far.
+        // On a timeout the tail is what was read so far.
         let _ = tokio::time::timeout(Duration::from_secs(1), self.server.stderr_ended()).await;
         let totals = self.client.totals();
         Close {
@@ -238,7 +238,7 @@ impl Session {
     }
 }
 
-/// A program that was not started. One that was started before cannot be any more for what its server did since.
+/// The error for a program that did not start. After a restart the server's own changes may be the cause.
 fn unstarted(job: &Job, restarts: u32, error: io::Error) -> Stop {
     let program = &job.launch.program;
     if restarts > 0 {
@@ -247,7 +247,7 @@ fn unstarted(job: &Job, restarts: u32, error: io::Error) -> Stop {
             program.display()
         ));
     }
-    // The system says of a program without an interpreter that it is not there itself.
+    // For a missing interpreter, the system reports the script itself as not found.
     let why = Some(error.kind())
         .filter(|kind| *kind == io::ErrorKind::NotFound)
         .and_then(|_| resolve::unrunnable(program));
@@ -275,7 +275,6 @@ fn folder(job: &Job) -> Option<WorkspaceFolder> {
     Some(WorkspaceFolder { uri, name })
 }
 
-/// Sends `initialize` and reads its answer.
 async fn initialize(client: &Client, job: &Job, deadline: Duration) -> Result<(ServerCapabilities, Duration), Stop> {
     let profile = &job.choice.profile;
     let params = json!({
@@ -339,7 +338,7 @@ fn refused(reason: String) -> Stop {
     Stop::Ended(Ending::Refused { reason })
 }
 
-/// Hears what the server says on its own account, until the connection ends.
+/// Handles the server's own messages until the connection ends.
 async fn listen<S: Stage>(
     mut incoming: mpsc::Receiver<Incoming>,
     (signals, violations, flood): (Arc<Signals>, Arc<Violations>, Arc<Flood>),
@@ -378,7 +377,7 @@ async fn listen<S: Stage>(
     }
 }
 
-/// The method of a server's request. Readers of a record count by it: beyond so many names all others are one.
+/// The method of a server's request. Bounds the names in a record: above the limit, all new ones become one.
 fn known(asked: &mut HashSet<String>, method: String) -> String {
     const MOST: usize = 1024;
     if asked.len() < MOST {
@@ -390,7 +389,7 @@ fn known(asked: &mut HashSet<String>, method: String) -> String {
     }
 }
 
-/// What the server wrote for people, if it is a warning or worse.
+/// A message of the server to the user, if it is a warning or worse.
 fn message(method: &str, params: Option<&Value>) -> Option<Event> {
     if !matches!(method, "window/logMessage" | "window/showMessage") {
         return None;

@@ -1,4 +1,4 @@
-//! When memory has settled in an idle window, by what is known of the allocator. Pure: values and times come in.
+//! Decides when memory has settled in an idle window, from facts of the allocator. Pure: takes values and times.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,40 +7,41 @@ use crate::band;
 use crate::config::step::Idle;
 use crate::record::{AllocatorDecay, Delay, WindowEnd};
 
-/// So long may be waited for any allocator, and as long as a slower one needs.
+/// A cap that is always allowed; a slower allocator may have a longer one.
 pub const USUAL: Duration = Duration::from_secs(120);
 
-/// The longest that is waited for an allocator, however slow it was told to be.
+/// Longest cap, however slow the allocator is configured.
 const LONGEST: Duration = Duration::from_secs(3_600);
 
-/// How long memory may move after what the last step of an allocator takes.
+/// How long memory may move after an allocator's last purge step.
 const SLACK: Duration = Duration::from_secs(5);
 
-/// The cap where nothing is known.
+/// The cap for an unknown allocator.
 const UNKNOWN: Duration = Duration::from_secs(60);
 
-/// How long to look.
+/// How long to watch.
 ///
-/// An allocator that gives back over the time D takes up to 2·D for its last step, with flat stretches in between: with
-/// D = 10 s the last one came after 18.2–19.5 s, 12 s after the one before (measured with jemalloc 5.3.0 under ty). So
-/// the look is not over before 2·D + 1 s, and memory must have kept still for 1.25·D, between 3 and 15 s.
+/// An allocator with decay time D takes up to 2·D for its last step, with flat stretches in between. With D = 10 s the
+/// last step came after 18.2–19.5 s, 12 s after the one before (jemalloc 5.3.0 under ty). So a window lasts at least
+/// 2·D + 1 s, and memory must be steady for 1.25·D, between 3 and 15 s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
     pub least: Duration,
-    /// For so long memory must keep still.
+    /// How long memory must be steady.
     pub steady: Duration,
     pub most: Duration,
-    /// The allocator gives nothing back in such a window: when this is over and nothing has come back, it is held.
+    /// Set if the allocator releases nothing in this window: after this time without a release, the window ends as
+    /// held.
     pub dwell: Option<Duration>,
 }
 
 impl Rule {
-    /// No window ends before as anything but out of time.
+    /// Earliest end of a window, except by its time limit.
     pub fn floor(&self) -> Duration {
         self.dwell.unwrap_or_default().max(self.least).max(self.steady)
     }
 
-    /// The rule of a window; `silent` says whether nothing is sent in it.
+    /// The rule of a window; `silent` means that no traffic is sent in it.
     pub fn of(decay: Option<AllocatorDecay>, silent: bool, options: &Idle) -> Rule {
         let steady = Idle::STEADY.0;
         let asked = options.at_most.map(|span| span.0);
@@ -66,7 +67,7 @@ impl Rule {
             .mul_f64(1.25)
             .clamp(Duration::from_secs(3), Duration::from_secs(15));
         let least = delay.saturating_mul(2).saturating_add(Duration::from_secs(1));
-        // Without a thread of its own the allocator's clock goes on only when it is called.
+        // Without a background thread, the allocator's clock advances only on calls.
         let steady = if decay.idle { still } else { still.max(steady) };
         let most = delay
             .saturating_mul(4)
@@ -82,17 +83,17 @@ impl Rule {
     }
 }
 
-/// Looks at memory again and again until the rule says that it has settled, or that it will not.
+/// Checks memory repeatedly until it has settled, or will not.
 #[derive(Debug)]
 pub struct Settling {
     rule: Rule,
     first: Option<u64>,
-    /// The values of the last while, with the time since the window began.
+    /// Recent values, with the time since the start of the window.
     values: VecDeque<(Duration, u64)>,
 }
 
 impl Settling {
-    /// Of a window that begins with so much private memory; `None` if it is not known.
+    /// For a window that starts with `first` bytes of private memory; `None` if unknown.
     pub fn new(rule: Rule, first: Option<u64>) -> Settling {
         Settling {
             rule,
@@ -101,8 +102,8 @@ impl Settling {
         }
     }
 
-    /// Takes a value of private memory, `None` if it is not known, and whether the server rests, at a time since the
-    /// window began. The answer says that the window is over and why.
+    /// Takes private memory (`None` if unknown), whether the server is idle, and the time since the start of the
+    /// window. Returns the reason if the window is over.
     pub fn look(&mut self, at: Duration, private: Option<u64>, rests: bool) -> Option<WindowEnd> {
         let Rule { least, most, dwell, .. } = self.rule;
         let steady = private.is_some_and(|private| self.steady(at, private));
@@ -111,7 +112,7 @@ impl Settling {
         if steady && rests && (held || at >= waits) {
             return Some(if held { WindowEnd::Held } else { WindowEnd::Settled });
         }
-        // Of memory that nobody sees it is not known whether it moves.
+        // Unknown memory may be moving.
         let stood = rests && private.is_some() && !self.moves();
         (at >= most).then_some(if stood {
             WindowEnd::TooShort
@@ -120,32 +121,32 @@ impl Settling {
         })
     }
 
-    /// How long the window has to be at least for it to be told that memory, which kept still so far, has settled.
+    /// Shortest window after which steady memory counts as settled.
     pub fn needed(&self) -> Duration {
         let first = self.values.front().map_or(Duration::ZERO, |(first, _)| *first);
         self.rule.floor().max(first + self.rule.steady)
     }
 
-    /// Whether values were seen for as long as memory has to keep still.
+    /// Whether values cover the whole time that memory must be steady.
     pub fn is_whole(&self, at: Duration) -> bool {
         self.values
             .front()
             .is_some_and(|(first, _)| at.saturating_sub(*first) >= self.rule.steady)
     }
 
-    /// Whether memory moved in the last while.
+    /// Whether memory moved recently.
     pub fn moves(&self) -> bool {
         self.spread()
             .is_some_and(|(least, most)| most - least > band::around(most))
     }
 
-    /// The least and the most of the last while.
+    /// Lowest and highest recent value.
     fn spread(&self) -> Option<(u64, u64)> {
         let values = || self.values.iter().map(|(_, value)| *value);
         values().min().zip(values().max())
     }
 
-    /// Whether all values of the last while lie within the band.
+    /// Whether all recent values lie within the band.
     fn steady(&mut self, at: Duration, private: u64) -> bool {
         self.first.get_or_insert(private);
         self.values.push_back((at, private));
@@ -159,7 +160,7 @@ impl Settling {
         self.is_whole(at) && !self.moves()
     }
 
-    /// Whether less is there now than when the window began.
+    /// Whether memory is below its value at the start of the window.
     fn came_back(&self) -> bool {
         let last = self.values.back().map(|(_, value)| *value);
         let (Some(first), Some(last)) = (self.first, last) else {
@@ -188,7 +189,7 @@ mod tests {
         Rule::of(decay, true, &Idle::default())
     }
 
-    /// When and why a window over this curve ends; the server rests.
+    /// When and why a window over this curve ends; the server is idle.
     fn ends(rule: Rule, curve: impl Fn(f64) -> u64) -> (f64, WindowEnd) {
         let mut settling = Settling::new(rule, None);
         for tenth in 0.. {
@@ -202,7 +203,7 @@ mod tests {
 
     #[test]
     fn the_flat_stretches_of_a_slow_allocator_are_waited_through() {
-        // ty with jemalloc's thread and 10 s: a last step after 19.5 s, 12 s after the one before.
+        // ty with jemalloc's background thread and 10 s decay: last step after 19.5 s, 12 s after the one before.
         let curve = |at: f64| match at {
             ..3.5 => 213,
             ..7.3 => 203,

@@ -1,4 +1,4 @@
-//! The end of a server: brought down, what it left behind cleared away, and all of it written down.
+//! The end of a server: shuts it down, ends surviving processes, and records both.
 
 use std::future::Future;
 use std::pin::pin;
@@ -10,10 +10,10 @@ use crate::units;
 use super::Stage;
 use super::session::Session;
 
-/// How long processes of the tree may take to follow their server.
+/// How long processes of the tree may take to exit after their server.
 const FOLLOW: Duration = Duration::from_secs(2);
 
-/// Brings the server down, with everything that it started, and writes down how; at once when `at_once` ends first.
+/// Shuts the server and its processes down and records how; at once when `at_once` ends first.
 pub async fn close(session: &Session, stage: &impl Stage, at_once: impl Future<Output = ()>) {
     let mut at_once = pin!(at_once);
     let (mut shutdown, advice) = tokio::select! {
@@ -24,11 +24,11 @@ pub async fn close(session: &Session, stage: &impl Stage, at_once: impl Future<O
         }
         () = &mut at_once => (session.kill().await, None),
     };
-    // Whoever does not wait has not seen what the server would have done.
+    // After an interrupt, the server's own behaviour is unknown: no advice.
     let is_waiting = advice.is_some();
     let patience = async {
         if is_waiting {
-            // Both are an end of patience.
+            // Whichever ends first.
             let _ = tokio::time::timeout(FOLLOW, at_once).await;
         }
     };
@@ -56,7 +56,7 @@ pub async fn close(session: &Session, stage: &impl Stage, at_once: impl Future<O
     stage.tell(Event::Closed(totals));
 }
 
-/// The sentence for a server that says more than can be written down.
+/// The sentence for a server that sends more than can be recorded.
 fn dropped(count: u64) -> String {
     let messages = match count {
         1 => "1 message of the server".to_owned(),
@@ -68,7 +68,7 @@ fn dropped(count: u64) -> String {
     )
 }
 
-/// The sentence for a server that writes to its stdout what belongs elsewhere.
+/// The sentence for a server that writes other data to stdout.
 fn noise(totals: &Close) -> String {
     const SHOWN: usize = 60;
     let mut lines = totals.noise_sample.lines().map(str::trim);
@@ -81,8 +81,7 @@ fn noise(totals: &Close) -> String {
     )
 }
 
-/// The sentence for a server that had to be forced, or did not do as it was asked. How one died is told by those who
-/// read the record.
+/// The sentence for a server that was forced to exit, or disobeyed. Crashes are explained by the readers of the record.
 fn advice(shutdown: &Shutdown) -> Option<String> {
     use ShutdownStage::{AlreadyGone, Exit, Killed, StdinClosed, Terminated};
     let deaf = match &shutdown.reply {

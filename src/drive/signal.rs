@@ -1,4 +1,4 @@
-//! The server's own words about being ready or unable: the signals that its profile names.
+//! The signals in a server's profile that report it ready or failed.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::config::{Failure, NotificationSignal, Profile, ProgressSignal, Signal};
 use crate::lsp::{Client, Ended, Progress};
 
-/// Listens for the signals of one profile.
+/// Watches for the signals of one profile.
 #[derive(Debug)]
 pub struct Signals {
     signal: Option<Signal>,
@@ -17,7 +17,7 @@ pub struct Signals {
 
 #[derive(Debug, Default)]
 struct Heard {
-    /// The last word of a notification signal: ready, or not any more.
+    /// The last notification signal: ready, or no longer ready.
     ready: Option<bool>,
     failure: Option<String>,
 }
@@ -48,7 +48,7 @@ impl Signals {
         }
     }
 
-    /// Whether the server said that it is ready.
+    /// Whether the server has reported that it is ready.
     pub fn positive(&self, client: &Client) -> bool {
         match &self.signal {
             None => false,
@@ -59,7 +59,7 @@ impl Signals {
         }
     }
 
-    /// What is still waited for, for people; `None` when the profile names no signal or it was given.
+    /// The missing signal, for messages; `None` if the profile names no signal or it arrived.
     pub fn waiting(&self, client: &Client) -> Option<String> {
         let signal = self.signal.as_ref()?;
         if self.positive(client) {
@@ -74,12 +74,12 @@ impl Signals {
         })
     }
 
-    /// Whether a notification said that the server is busy, so that one saying the opposite must follow.
+    /// Whether a notification reported the server as busy, so that a ready one must follow.
     pub fn busy(&self) -> bool {
         self.heard().ready == Some(false)
     }
 
-    /// What the server said about not being able to load the workspace.
+    /// The server's report that it cannot load the workspace.
     pub fn failure(&self, client: &Client) -> Option<String> {
         let heard = self.heard().failure.clone();
         heard.or_else(|| {
@@ -99,8 +99,8 @@ fn ended(signal: &ProgressSignal, end: &Ended) -> bool {
     signal.matches(Some(&end.title), &end.token.to_string(), Some(&end.message))
 }
 
-/// The words of the work that is meant, under way or ended. Some servers begin work to say that they failed, and never
-/// end it; what a signal says of an end is not known before that end.
+/// The text of the matching progress, open or ended. Some servers begin a progress to report a failure, and never end
+/// it. A signal about an end counts only after that end.
 fn worked(signal: &ProgressSignal, progress: &Progress) -> Option<String> {
     let under_way = progress.begun().filter(|_| signal.end.is_none());
     let mut begun = under_way.map(|work| (&work.token, &work.title, &work.message));
@@ -124,7 +124,7 @@ fn told(signal: &NotificationSignal, method: &str, params: Option<&Value>) -> Op
     signal.matches(method, params).then(words)
 }
 
-/// The text of a message that the server writes for people.
+/// The text of a message for the user.
 fn message(method: &str, params: Option<&Value>) -> Option<String> {
     let written = matches!(method, "window/logMessage" | "window/showMessage");
     let text = params?.get("message")?.as_str()?;

@@ -1,4 +1,4 @@
-//! What a person types in an editor: a new statement that reaches into something that is there, key by key.
+//! Text to type as in an editor, key by key: a new statement that uses an existing name.
 
 mod spots;
 #[cfg(test)]
@@ -11,26 +11,26 @@ use super::language::Language;
 use super::target::looked_at;
 use spots::{Spot, spots};
 
-/// Something to type at one place.
+/// Text to type at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {
     pub offset: usize,
-    /// The keys, each a character, or a line end with the indentation that an editor adds to it.
+    /// The keys: each a character, or a line end with the indentation that an editor adds.
     pub keys: Vec<Key>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     pub text: String,
-    /// Whether an editor asks for completions after it.
+    /// Whether an editor requests completions after this key.
     pub ask: Option<Ask>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
-    /// The server named this character as one that triggers them.
+    /// This character is one of the server's trigger characters.
     Trigger(char),
-    /// The person did, because the server named no such character.
+    /// The user requested it, because the server has no matching trigger character.
     Invoked,
 }
 
@@ -39,17 +39,16 @@ impl Snippet {
         self.keys.iter().map(|key| key.text.as_str()).collect()
     }
 
-    /// How many times completions are asked for.
+    /// Number of completion requests.
     pub fn asks(&self) -> usize {
         self.keys.iter().filter(|key| key.ask.is_some()).count()
     }
 }
 
-/// Composes `count` snippets for a text as it is now; each is to be undone before the next. They are spread over the
-/// text, and no two with different `serial`s are equal: `serial` counts on by one for each. A text that uses no name
-/// gives none.
+/// Composes `count` snippets for the current text; undo each before the next. They are spread over the text. Different
+/// `serial`s give different snippets; each snippet uses one. A text without names gives none.
 ///
-/// `triggers` are the trigger characters that the server named for completion.
+/// `triggers` are the server's trigger characters for completion.
 pub fn compose(text: &str, language: &str, triggers: &[String], count: usize, seed: u64, serial: u64) -> Vec<Snippet> {
     let language = Language::from_id(language);
     let mut places = spots(looked_at(text), language);
@@ -69,13 +68,13 @@ pub fn compose(text: &str, language: &str, triggers: &[String], count: usize, se
         .collect()
 }
 
-/// A name that nobody wrote before, so that no cache of the server knows it.
+/// A new name, so that no cache of the server contains it.
 fn unique(serial: u64, seed: u64) -> String {
     let tail = Random::for_use(seed, "names").bits() & 0xffff;
     format!("soak_{serial}_{tail:04x}")
 }
 
-/// Spells out the keys for a spot.
+/// The keys for a spot.
 fn type_at(spot: &Spot, text: &str, language: &Language, triggers: &[String], name: &str, line_end: &str) -> Snippet {
     let mut keys = Vec::new();
     let receiver = &text[spot.receiver.clone()];
@@ -98,7 +97,7 @@ fn type_at(spot: &Spot, text: &str, language: &Language, triggers: &[String], na
         last.ask = Some(typed.filter(triggers).map_or(Ask::Invoked, Ask::Trigger));
     }
     if language.completes_names() {
-        // What was begun becomes a word that is nowhere else.
+        // The started word becomes a unique one.
         push(&mut keys, &format!("_{name}{}", spot.close));
     } else if spot.line.is_some() {
         push(&mut keys, &text[spot.member.clone()]);

@@ -1,4 +1,4 @@
-//! What each step does.
+//! Executes each kind of step.
 
 mod documents;
 mod idle;
@@ -23,25 +23,25 @@ use super::session::Session;
 use super::target::Place;
 use super::{Job, Stage, Stop};
 
-/// Everything a step works with, except what is open.
+/// The context of a step, except the open documents.
 pub struct Scene<'a, S: Stage> {
     pub session: &'a Session,
     pub stage: &'a S,
     pub asker: &'a Asker<'a, S>,
     pub job: &'a Job,
     pub place: WindowStart,
-    /// Whether nothing is played after this step.
+    /// Whether no step follows.
     pub last: bool,
 }
 
 impl<S: Stage> Scene<'_, S> {
-    /// How long something may take for which a step gives so long, or the scenario.
+    /// The deadline of a step, or else of the scenario.
     fn deadline(&self, given: Option<Span>) -> Duration {
         given.unwrap_or_else(|| self.job.scenario.deadline()).0
     }
 
-    /// Begins a window: what the tree has now is its first value. A server that has not read what was sent before still
-    /// works on that, and what it then takes or frees is none of the window's.
+    /// Begins a window with a sample. Waits until the server has read all earlier messages, because the window must not
+    /// include their work.
     async fn window(&self) -> Instant {
         self.stage.sample().await;
         let begun = Instant::now();
@@ -50,7 +50,7 @@ impl<S: Stage> Scene<'_, S> {
     }
 }
 
-/// Plays one step. What it adds to `end` beyond its counts is how an idle window went, and what was said of memory.
+/// Plays one step. Besides the counts, sets `end` for idle windows and for memory that the server reports.
 pub async fn act<S: Stage>(
     scene: &Scene<'_, S>,
     documents: &mut OpenDocuments,
@@ -58,7 +58,7 @@ pub async fn act<S: Stage>(
     end: &mut StepEnd,
 ) -> Result<(), Stop> {
     match step {
-        // The player does these: they change which server there is.
+        // The player executes these: they replace the server.
         Step::Start(_) | Step::Restart(_) => Ok(()),
         Step::Open(options) => documents::open(scene, documents, options).await,
         Step::Close(options) => {
@@ -111,7 +111,7 @@ pub async fn act<S: Stage>(
     }
 }
 
-/// The kind of place in a document that a step asks at; `None` when it needs none, or finds its own.
+/// The kind of place that a step needs; `None` if it needs none, or picks its own.
 pub fn place(step: &Step) -> Option<Place> {
     match step {
         Step::Hover(_) | Step::DocumentHighlight(_) | Step::CodeAction(_) => Some(Place::Name),
@@ -131,7 +131,7 @@ pub fn place(step: &Step) -> Option<Place> {
     }
 }
 
-/// What a step that asked nothing found none of, for people: `names in 20 open python files`.
+/// What a step without requests looked for: `names in 20 open python files`.
 pub fn looked_for(step: &Step, documents: &OpenDocuments) -> String {
     let open = documents.reach(None);
     if open == 0 {
@@ -147,24 +147,24 @@ pub fn looked_for(step: &Step, documents: &OpenDocuments) -> String {
     format!("{what} in {files}")
 }
 
-/// A count of files that a step uses.
+/// The number of files that a step uses.
 fn files(count: Option<Count>) -> Option<usize> {
     count.map(|count| count.get() as usize)
 }
 
-/// How many requests a step keeps open at once.
+/// Most requests that a step has open at once.
 fn lanes(ask: Ask) -> usize {
     ask.concurrency.get() as usize
 }
 
-/// Keeps a cadence: as many ticks as asked for, never closer together than `every`.
+/// Keeps a cadence: ticks at least `every` apart.
 struct Cadence(Option<tokio::time::Interval>);
 
 impl Cadence {
     fn new(every: Duration) -> Cadence {
         Cadence((!every.is_zero()).then(|| {
             let mut interval = tokio::time::interval(every);
-            // A person who was held up goes on typing at the same pace; the lost keys are not typed at once.
+            // A delayed user continues at the same pace; missed keys are not typed at once.
             interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
             interval
         }))
@@ -173,7 +173,7 @@ impl Cadence {
     async fn tick(&mut self) {
         match &mut self.0 {
             Some(interval) => drop(interval.tick().await),
-            // Lets the reader run; without it a long step would starve it.
+            // Yields to the reader, which a long step would otherwise starve.
             None => tokio::task::yield_now().await,
         }
     }

@@ -8,25 +8,25 @@ use crate::record::{EmptyStep, Ending, StepEnd};
 
 use super::ask::Errors;
 
-/// Counts over all steps of a run that ask something.
+/// Counts over all steps of a run with requests.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// Requests that were sent, long polls that stayed open among them.
+    /// Requests sent, including long polls that stayed open.
     asked: u64,
-    /// Whether a step gave the server something to do without asking: typed, edited, saved.
+    /// Whether a step gave the server work without a request: typed, edited, saved.
     changed: bool,
-    /// Phases in which something was found.
+    /// Phases with at least one hit.
     found: BTreeSet<u32>,
-    /// Steps that asked, and got errors or nothing.
+    /// Steps whose requests returned only errors or nothing.
     empty: Vec<EmptyStep>,
-    /// Steps that asked nothing, their phase, and whether they had to.
+    /// Steps without requests: their phase, and whether requests were required.
     silent: Vec<(u32, bool, EmptyStep)>,
-    /// Steps that the server does not offer.
+    /// Steps that the server does not support.
     skipped: Vec<EmptyStep>,
 }
 
 impl Tally {
-    /// A step was played to its end, or left out; `parked` long polls were still open then.
+    /// Counts a step that was played to its end or skipped; `parked` long polls were still open.
     pub fn add(&mut self, step: &Step, end: &StepEnd, parked: u64, errors: Errors) {
         self.changed |= step.changes() && end.notifications > 0;
         let Some(ask) = step.ask() else { return };
@@ -48,13 +48,13 @@ impl Tally {
             self.found.insert(end.phase.phase);
         }
         let expects = ask.expect == Expect::Something;
-        // What need not be offered need not have a place either.
+        // An optional step needs no place either.
         let must_ask = expects && !ask.optional;
-        // A long poll that stays open says nothing either way.
+        // A long poll that stays open tells nothing.
         if parked > 0 {
             return;
         }
-        // Nothing may be all that there is; an error never is.
+        // Nothing may be the correct answer; an error never is.
         let refused = end.requests > 0 && empty.errors == end.requests;
         if end.requests == 0 {
             once(&mut self.silent, (end.phase.phase, must_ask, empty));
@@ -63,8 +63,8 @@ impl Tally {
         }
     }
 
-    /// How the run ends for what its steps got; `None` for well. A step without a place to ask at fails no phase in
-    /// which other steps found something, but a run that asked nothing and changed nothing has measured nothing.
+    /// The ending that follows from the results; `None` if the run is good. A step without a place fails no phase in
+    /// which other steps had hits. A run without requests or changes has measured nothing.
     pub fn verdict(self) -> Option<Ending> {
         let nothing = self.asked == 0 && !self.changed;
         let mut steps = self.empty;
@@ -80,7 +80,7 @@ impl Tally {
         (!steps.is_empty()).then_some(Ending::Empty { steps })
     }
 
-    /// How a run of phases ends whose every question is left out; `None` where there is none.
+    /// The ending of phases whose requests are all skipped; `None` if there are none.
     pub fn unsupported<'p>(phases: impl Iterator<Item = &'p Phase>) -> Option<Ending> {
         let steps = phases.flat_map(|phase| phase.steps.iter().map(move |step| (phase, step)));
         let asking = steps.filter(|(_, step)| step.ask().is_some());
@@ -99,7 +99,7 @@ impl Tally {
     }
 }
 
-/// Adds what is not there yet: the rounds of a phase repeat themselves.
+/// Adds a value unless it is present: the rounds of a phase repeat.
 fn once<T: PartialEq>(all: &mut Vec<T>, one: T) {
     if !all.contains(&one) {
         all.push(one);

@@ -1,4 +1,4 @@
-//! Picks the places where a scenario asks: the same for the same seed and workspace, on every system.
+//! Picks the places of requests: the same for the same seed and workspace, on every system.
 
 #[cfg(test)]
 mod tests;
@@ -16,22 +16,22 @@ use super::doubt::{doubtful, modules};
 use super::language::{Language, Sites, sites};
 use super::workspace::SourceFile;
 
-/// What kind of place is wanted.
+/// The kind of place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The first character of a name: hover, highlights, code actions.
     Name,
-    /// The same, of a name that leads somewhere, where the language has others too: definition, references, rename …
+    /// The first character of a name that resolves to a definition: definition, references, rename …
     Use,
-    /// Just past the name of a member: completion, as a person asks for it at the end of a word. (Some servers give
-    /// nothing at the start of a word that is there.)
+    /// After the name of a member: completion, as at the end of a typed word. (Some servers return nothing at the start
+    /// of an existing word.)
     Member,
-    /// Just past the `(` of a call: signature help.
+    /// After the `(` of a call: signature help.
     Call,
 }
 
 impl Place {
-    /// Several of it in a text of this language, for people.
+    /// The plural for messages, in a text of this language.
     pub fn words(self, language: &str) -> &'static str {
         let language = Language::from_id(language);
         match self {
@@ -44,11 +44,11 @@ impl Place {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Which of the files given to [`pick`].
+    /// Index into the files passed to [`pick`].
     pub file: usize,
-    /// Offset in the file's text as [`read`] returns it.
+    /// Offset in the text that [`read`] returns.
     pub offset: usize,
-    /// Its line, from 0.
+    /// Line number, from 0.
     pub line: u32,
     /// The name there, or before the `.` or `(`.
     pub name: String,
@@ -56,38 +56,38 @@ pub struct Target {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Picked {
-    /// File by file, each file's in the order of its text.
+    /// By file, and within each by offset.
     pub targets: Vec<Target>,
-    /// Files that would have been taken but are not fit for it.
+    /// Chosen files that turned out unfit.
     pub skipped: Vec<Skipped>,
-    /// How many targets fewer than wanted there are, because the files have no more places.
+    /// How many fewer targets than wanted exist.
     pub missing: usize,
 }
 
-/// A file that another one was taken for.
+/// A file that was replaced by another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
-    /// Which of the files given to [`pick`].
+    /// Index into the files passed to [`pick`].
     pub file: usize,
-    /// Why, for people: `has 2 of 20 places`, `is not UTF-8`.
+    /// The reason, for messages: `has 2 of 20 places`, `is not UTF-8`.
     pub reason: String,
 }
 
-/// Files above this are looked at last, and no further than this: they are generated, an editor would not treat them like
-/// others either, and all their names would take seconds and many times the memory of the text.
+/// Larger files, in bytes, are read last and only up to this size. They are generated, editors treat them differently,
+/// and all their names would take seconds and many times the memory of the text.
 const LARGE: usize = 1 << 20;
 
-/// Bytes for each place that a file must have to be looked at early; names and what is around them take more.
+/// Bytes that a file needs per place to be read early; a name and its context take more.
 const LEAST: u64 = 8;
 
-/// Directories whose files the project's own build often leaves out.
+/// Directories that a project's own build often excludes.
 #[rustfmt::skip]
 const SELDOM_BUILT: &[&str] = &[
     "bench", "benches", "contrib", "doc", "docs", "example", "examples", "fixtures", "fuzz", "test", "testdata",
     "tests", "third_party", "vendor",
 ];
 
-/// Endings of the names of Go files that are built for one system or processor alone.
+/// Suffixes of Go files that are built for only one system or processor.
 #[rustfmt::skip]
 const GO_SYSTEMS: &[&str] = &[
     "386", "aix", "amd64", "android", "arm", "arm64", "darwin", "dragonfly", "freebsd", "illumos", "ios", "js",
@@ -95,9 +95,8 @@ const GO_SYSTEMS: &[&str] = &[
     "riscv64", "s390x", "solaris", "wasip1", "wasm", "windows",
 ];
 
-/// Picks `per_file` places in each of `wanted` files, spread over the directories and sizes of the files and over the
-/// length of each `text`, such as that of an open document. Names that were not asked for yet go first, and names in use
-/// go before names being defined.
+/// Picks `per_file` places in each of `wanted` files, spread over directories, sizes and the length of each `text`, for
+/// example of an open document. New names come first, and uses come before definitions.
 pub fn pick<'t>(
     files: &[SourceFile],
     text: impl Fn(usize) -> io::Result<Cow<'t, str>>,
@@ -112,9 +111,9 @@ pub fn pick<'t>(
     let mut picked = Picked::default();
     let mut asked = HashSet::new();
     let mut chosen: Vec<Vec<Target>> = Vec::new();
-    // Files with some places but not enough: used after all when there is nothing better.
+    // Files with too few places: used only when there is nothing better.
     let mut poor: Vec<(usize, bool, Vec<Target>)> = Vec::new();
-    // In a huge workspace of tiny files, reading them all to find the richest is not worth it.
+    // In a huge workspace of tiny files, reading all to find the richest is not worth it.
     let most_reads = wanted.saturating_mul(4).saturating_add(64);
     for &file in order.iter().take(most_reads) {
         if chosen.len() == wanted {
@@ -136,7 +135,7 @@ pub fn pick<'t>(
         let sites = sites(text, language);
         let doubtful = doubtful(text, language, &sites.identifiers, &local);
         let candidates = candidates(&sites, place, &doubtful);
-        // Doubtful places do not make a file fit, but they fill up the ones that have to do.
+        // Doubtful places do not make a file fit, but they fill up unfit files that must be used.
         let found = candidates.iter().filter(|candidate| candidate.doubt < DOUBTFUL).count();
         let places = spread(text, &candidates, per_file, &mut asked, &mut random);
         let targets = places.into_iter().map(|place| place.target(text, file)).collect();
@@ -167,10 +166,10 @@ pub fn pick<'t>(
     picked
 }
 
-/// Files that are looked into before it is left open whether any has a place.
+/// Most files read before the answer is "unknown".
 const MOST_LOOKED_AT: usize = 500;
 
-/// Whether any of the files has such a place; `None` where they are too many to be looked into.
+/// Whether any file has a place of this kind; `None` if there are too many files to read.
 pub fn anywhere(files: &[SourceFile], place: Place) -> Option<bool> {
     let found = files.iter().take(MOST_LOOKED_AT).any(|file| {
         let language = Language::from_id(&file.language);
@@ -181,14 +180,14 @@ pub fn anywhere(files: &[SourceFile], place: Place) -> Option<bool> {
     (found || files.len() <= MOST_LOOKED_AT).then_some(found)
 }
 
-/// Picks `wanted` files, spread over directories and sizes, without looking into them.
+/// Picks `wanted` files, spread over directories and sizes, without reading them.
 pub fn pick_files(files: &[SourceFile], wanted: usize, seed: u64) -> Vec<usize> {
     let mut order = order(files, wanted, 1, seed);
     order.truncate(wanted);
     order
 }
 
-/// Words to search the workspace for: whole names of things, the first three letters of others, single letters.
+/// Search terms for workspace symbols: whole names, the first three letters of others, single letters.
 pub fn words(files: &[SourceFile], wanted: usize, seed: u64) -> Vec<String> {
     let mut random = Random::for_use(seed, "words");
     let mut names: Vec<String> = Vec::new();
@@ -218,8 +217,8 @@ pub fn words(files: &[SourceFile], wanted: usize, seed: u64) -> Vec<String> {
     words
 }
 
-/// The text of a file as editors have it: UTF-8, without a byte order mark. One with a zero byte is no text, and one that
-/// has become large since it was listed is not read.
+/// The text of a file as editors have it: UTF-8, without a byte order mark. A zero byte makes it no text; a file that
+/// grew large since it was listed is not read.
 pub fn read(file: &SourceFile) -> io::Result<String> {
     let not = |what| io::Error::new(io::ErrorKind::InvalidData, what);
     let bytes = regular::read(&file.path, file.most())?;
@@ -232,7 +231,7 @@ pub fn read(file: &SourceFile) -> io::Result<String> {
     Ok(text)
 }
 
-/// What of a text is looked at for places: whole lines, where it has lines.
+/// The part of a text that is searched for places; it ends at a line end if it has one.
 pub fn looked_at(text: &str) -> &str {
     if text.len() <= LARGE {
         return text;
@@ -241,8 +240,8 @@ pub fn looked_at(text: &str) -> &str {
     head.rfind('\n').map_or(head, |at| &head[..=at])
 }
 
-/// All files, the best choice first: the first `wanted` come from `wanted` stretches of the sorted paths, each at
-/// another rank of size; the others stand in when one of these turns out unfit. Those under `least` bytes go last.
+/// All files, best first. The first `wanted` come from equal stretches of the sorted paths, each at another rank of
+/// size; the rest replace unfit files. Files under `least` bytes come last.
 fn order(files: &[SourceFile], wanted: usize, least: u64, seed: u64) -> Vec<usize> {
     let mut random = Random::for_use(seed, "files");
     let (mut usable, mut late): (Vec<usize>, Vec<usize>) =
@@ -269,8 +268,8 @@ fn order(files: &[SourceFile], wanted: usize, least: u64, seed: u64) -> Vec<usiz
     first
 }
 
-/// Whether a file is taken only when there are not enough others: a generated giant, one that is often not built, or
-/// a C header, which servers read without knowing who includes it.
+/// Whether a file is used only if there are too few others: a generated giant, one that is often not built, or a C
+/// header, which servers read without knowing who includes it.
 fn is_late(file: &SourceFile) -> bool {
     let directories = file
         .relative
@@ -292,7 +291,7 @@ fn is_late(file: &SourceFile) -> bool {
             .any(|directory| SELDOM_BUILT.contains(&directory))
 }
 
-/// Whether a text says that it is built only under some condition, which may not hold here.
+/// Whether a text is built only under a condition, which may be false here.
 fn is_conditional(text: &str, language: &str) -> bool {
     let mut head = text.lines().take(40).take_while(|line| !line.starts_with("package "));
     match language {
@@ -302,10 +301,10 @@ fn is_conditional(text: &str, language: &str) -> bool {
     }
 }
 
-/// What a doubtful place is worth: less than asking for the same name twice, which costs 2.
+/// The penalty of a doubtful place: worse than asking for the same name twice, which costs 2.
 const DOUBTFUL: u8 = 3;
 
-/// A place that may be picked, and how unlikely it is to get an answer.
+/// A possible place, and how unlikely it is to get an answer.
 struct Candidate {
     offset: usize,
     line: u32,
@@ -337,7 +336,7 @@ fn candidates(sites: &Sites, place: Place, doubtful: &HashSet<usize>) -> Vec<Can
     };
     match place {
         Place::Name | Place::Use => {
-            // What a format gives its meaning to can be hovered over, and leads nowhere: asked at only for want of others.
+            // Words that the format defines have a hover but no definition: used only if nothing else exists.
             let leads = place == Place::Use && sites.identifiers.iter().any(|name| name.leads);
             let found = sites.identifiers.iter().filter(|name| name.leads || !leads);
             found

@@ -1,8 +1,7 @@
-//! File URIs as editors write them, and back.
+//! Converts paths to file URIs as editors write them, and back.
 
 use std::path::{Path, PathBuf};
 
-/// The `file://` URI of an absolute path.
 pub fn from_path(path: &Path) -> String {
     let bytes = path.as_os_str().as_encoded_bytes();
     if cfg!(windows) {
@@ -12,7 +11,7 @@ pub fn from_path(path: &Path) -> String {
     }
 }
 
-/// The path that a `file://` URI names; `None` for other schemes and for what no path can be.
+/// The path of a `file://` URI; `None` for other schemes and for invalid paths.
 pub fn to_path(uri: &str) -> Option<PathBuf> {
     let bytes = if cfg!(windows) { to_windows(uri) } else { to_unix(uri) }?;
     #[cfg(unix)]
@@ -76,7 +75,7 @@ fn to_windows(uri: &str) -> Option<Vec<u8>> {
     )
 }
 
-/// Appends `path`, with everything but unreserved characters and `/` escaped.
+/// Appends `path`; escapes everything but unreserved characters and `/`.
 fn encode(path: &[u8], uri: &mut String) {
     for &byte in path {
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
@@ -87,7 +86,7 @@ fn encode(path: &[u8], uri: &mut String) {
     }
 }
 
-/// Resolves escapes; `None` when one is cut short or no hexadecimal number, or hides a zero byte.
+/// Decodes escapes; `None` if one is truncated, is not hexadecimal, or is a zero byte.
 fn decode(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,4 +1,4 @@
-//! How often a server broke the protocol, by kind: a server that never stops must not fill the record.
+//! Counts protocol violations by kind, so that a server that repeats one cannot fill the record.
 
 use std::collections::{BTreeMap, HashMap};
 use std::mem::{Discriminant, discriminant};
@@ -6,17 +6,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::lsp::Violation;
 
-/// A kind of violation. Of an unfit id also why it is unfit: few reasons, each with a sentence of its own.
+/// A kind of violation. For an unfit id it includes the reason: there are few.
 type Kind = (Discriminant<Violation>, &'static str, bool);
 
-/// The sentence for the first of each kind, and how many there were.
+/// The sentence for the first violation of each kind, and the count.
 type Kinds = HashMap<Kind, (String, u64)>;
 
 #[derive(Debug, Default)]
 pub struct Violations(Mutex<Kinds>);
 
 impl Violations {
-    /// Takes note; the sentence, if it is the first of its kind.
+    /// Counts a violation. Returns its sentence if it is the first of its kind.
     pub fn hear(&self, violation: &Violation) -> Option<String> {
         let mut kinds = self.kinds();
         let (text, count) = kinds
@@ -26,7 +26,7 @@ impl Violations {
         (*count == 1).then(|| text.clone())
     }
 
-    /// How many there were, by the sentence for the first of each kind.
+    /// The counts, by the sentence for the first of each kind.
     pub fn counts(&self) -> BTreeMap<String, u64> {
         self.kinds().values().cloned().collect()
     }

@@ -1,4 +1,4 @@
-//! The workspace that a server is given: the original, or a stand-in that may be written to and is gone afterwards.
+//! The workspace that a server opens: the original, or a writable stand-in that is removed afterwards.
 
 mod copy;
 pub mod lock;
@@ -18,7 +18,7 @@ use crate::config::{Isolation, plain_path};
 
 use scratch::Scratch;
 
-/// A workspace ready to be served; what was made for it is removed by [`Workspace::close`] or when it is dropped.
+/// A workspace ready for a server. [`Workspace::close`] or dropping it removes the stand-in.
 #[derive(Debug)]
 pub struct Workspace {
     root: PathBuf,
@@ -28,11 +28,11 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Prepares `source` under `scratch` (see [`default_scratch`]). Copying takes as long as the project is large, so it is
-    /// asked before each file whether to `stop`.
+    /// Prepares `source` under `scratch` (see [`default_scratch`]). Copying a large project takes long: `stop` is
+    /// checked before each file.
     ///
-    /// The stand-in always has the same path for the same source, unless another lsp-soak is using it at this moment:
-    /// then one of the same length. What earlier runs left behind because they were killed is removed first.
+    /// The stand-in always has the same path for the same source. If another lsp-soak uses that path, the new one has
+    /// the same length. Leftovers of killed runs are removed first.
     pub fn open(
         source: &Path,
         isolation: Isolation,
@@ -53,7 +53,7 @@ impl Workspace {
         }
         let scratch = Scratch::of(scratch, &source)?;
         let (root, layers) = (scratch.root(), scratch.overlay());
-        // From here on a failure removes what was made, because the workspace is dropped.
+        // From here on, dropping the workspace removes it after a failure.
         let workspace = Workspace {
             root,
             source,
@@ -69,7 +69,7 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// Where the server finds it: an absolute path without symbolic links.
+    /// The root for the server: an absolute path without symbolic links.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -90,54 +90,53 @@ impl Workspace {
 impl Drop for Workspace {
     fn drop(&mut self) {
         if let Some(scratch) = self.scratch.take() {
-            // Nobody is left to tell; the next run cleans up what could not be removed.
+            // Errors cannot be reported here; the next run removes leftovers.
             let _ = scratch.clear();
         }
     }
 }
 
-/// Whether the blocks of `file` can be shared with a stand-in under `scratch`.
+/// Whether `file` can share its blocks with a stand-in under `scratch`.
 pub fn can_share(file: &Path, scratch: &Path) -> Result<(), WorkspaceError> {
     let place = Scratch::claim(&scratch::home(scratch)?, "share")?;
     let shared = copy::reflink(file, &place.path().join("file"));
     shared.and(place.clear())
 }
 
-/// Where stand-ins live unless the user says otherwise: the system's directory for temporary files.
+/// Default place of stand-ins: the system's directory for temporary files.
 pub fn default_scratch() -> PathBuf {
     std::env::temp_dir()
 }
 
-/// Why a workspace could not be prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
-    /// There is nothing at the path.
+    /// The path does not exist.
     #[error("workspace `{}` does not exist: check `path` in the scenario, or name another with --workspace", .0.display())]
     Missing(PathBuf),
     #[error("workspace `{}` is not a directory: name the directory that holds the project", .0.display())]
     NotADirectory(PathBuf),
     #[error("cannot {what} `{}`: {error}; {cure}", path.display())]
     Io {
-        /// What was tried: `read`, `create`, `copy` …
+        /// The failed action: `read`, `create`, `copy` …
         what: &'static str,
         path: PathBuf,
         #[source]
         error: io::Error,
         cure: &'static str,
     },
-    /// It was to stop. What had been made is removed.
+    /// The user interrupted. The stand-in is removed.
     #[error("the workspace was not completely copied or read")]
     Stopped,
-    /// The scratch directory lies in the workspace, so that a copy would contain itself.
+    /// The scratch directory lies in the workspace: a copy would contain itself.
     #[error("the scratch directory `{}` lies inside the workspace `{}`: set TMPDIR to a directory outside of it", scratch.display(), workspace.display())]
     Nested { scratch: PathBuf, workspace: PathBuf },
-    /// Where stand-ins go is a link, a file, or somebody else's.
+    /// The place for stand-ins is a link, a file, or owned by another user.
     #[error("`{}` is not a directory of this user: remove it, or set TMPDIR to a directory of your own", .0.display())]
     NotOurs(PathBuf),
     /// Every place for a stand-in of this workspace is in use.
     #[error("{0} runs of lsp-soak use all scratch directories under `{dir}`: wait until one ends, or set TMPDIR", dir = .1.display())]
     Busy(usize, PathBuf),
-    /// Blocks cannot be shared.
+    /// The file system cannot share blocks.
     #[error("cannot share the blocks of `{}` with the scratch directory: {reason}; use `isolation = \"copy\"` or `--isolation copy`", path.display())]
     Reflink { path: PathBuf, reason: String },
     #[error("cannot mount an overlay over `{}`: {reason}; use `isolation = \"copy\"` or `--isolation copy`", path.display())]
@@ -151,7 +150,7 @@ pub enum WorkspaceError {
 }
 
 impl WorkspaceError {
-    /// A refusal by the system, with a cure that fits its kind.
+    /// An error of the system, with advice for its kind.
     fn io(what: &'static str, path: &Path, error: io::Error) -> WorkspaceError {
         let cure = match error.kind() {
             io::ErrorKind::PermissionDenied if what == "copy" || what == "read" => {

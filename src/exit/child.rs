@@ -1,4 +1,4 @@
-//! Programs that are started: in sessions of their own, tied to this process, and their orphans.
+//! Started programs: in their own sessions, tied to this process, and their orphans.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -13,7 +13,7 @@ mod platform;
 pub use platform::tie;
 pub use platform::{adopt_orphans, kill_group};
 
-/// Longest that is killed what comes anew.
+/// Longest time for killing new orphans.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// The children whose end is awaited: nobody else may reap or kill them.
@@ -28,7 +28,7 @@ fn awaited() -> MutexGuard<'static, BTreeSet<u32>> {
 pub struct Awaited(Option<u32>);
 
 impl Awaited {
-    /// Its id; 0 where it ended before it was known.
+    /// Its process id; 0 if it ended before the id was known.
     pub fn process(&self) -> u32 {
         self.0.unwrap_or_default()
     }
@@ -42,9 +42,9 @@ impl Drop for Awaited {
     }
 }
 
-/// Starts a program whose end is awaited.
+/// Starts a program that is then awaited.
 pub fn start<C>(spawn: impl FnOnce() -> io::Result<C>, id: impl FnOnce(&C) -> Option<u32>) -> io::Result<(C, Awaited)> {
-    // Held over the start, or a reaper could take a child that ends before it is known.
+    // Locked during the start, or a reaper could take a child that ends before its id is known.
     let mut awaited = awaited();
     let child = spawn()?;
     let pid = id(&child);
@@ -52,20 +52,19 @@ pub fn start<C>(spawn: impl FnOnce() -> io::Result<C>, id: impl FnOnce(&C) -> Op
     Ok((child, Awaited(pid)))
 }
 
-/// Processes that were handed to us because their parents went first; ended ones included. It is read at one stroke, so that no
-/// process forks its way past it. Children that were started otherwise are left out: they are in our own process group, which
-/// nobody joins from another session.
+/// Adopted processes whose parents ended, including ended ones. Read at once, so that no process can escape by forking.
+/// Excludes other children: they are in lsp-soak's process group, which no other session can join.
 pub fn orphans() -> Vec<u32> {
     platform::orphans(&awaited())
 }
 
-/// Reaps those of the orphans that have ended.
+/// Reaps the ended orphans.
 pub fn reap_orphans() {
     let awaited = awaited();
     platform::orphans(&awaited).into_iter().for_each(platform::reap);
 }
 
-/// Kills the orphans that were not there `before`, until two looks in a row find none.
+/// Kills orphans that are not in `before`, until two consecutive looks find none.
 pub fn clear_orphans(before: &[u32]) {
     let begun = Instant::now();
     let mut empty = 0;
@@ -78,7 +77,7 @@ pub fn clear_orphans(before: &[u32]) {
             platform::reap(*pid);
         }
         drop(awaited);
-        // What was reaped has handed its own children on to us by then.
+        // A reaped process has handed over its own children by then.
         empty = if new.is_empty() { empty + 1 } else { 0 };
         std::thread::yield_now();
     }
@@ -90,7 +89,7 @@ mod tests {
 
     use super::*;
 
-    /// Processes of our own group are none of a server, and are not killed as such.
+    /// Processes of lsp-soak's own group belong to no server, and are not killed as such.
     #[test]
     fn what_a_program_starts_cannot_join_our_group() {
         let mut command = Command::new("sh");

@@ -1,4 +1,4 @@
-//! The samples of a record as comma-separated values (RFC 4180), one line for each process at each time.
+//! The samples of a record as comma-separated values (RFC 4180): one line per process and time.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -7,16 +7,15 @@ use crate::record::{Counters, Entry, Event, Header, Nanos, PhaseRef, Process, Ro
 use crate::summary::{at_rest, counted, held_up};
 use crate::text::clean;
 
-/// Columns before those of the counters, and after them. An empty cell is a value that is not known.
+/// Columns before and after those of the counters. An empty cell is an unknown value.
 const FIRST: [&str; 9] = [
     "record", "server", "seconds", "kind", "phase", "cycle", "process", "pid", "name",
 ];
 const LAST: [&str; 2] = ["forked", "cpu_ns"];
 
-/// What is counted, by its name in tables and traces.
+/// A counter with its name in tables and traces.
 pub type Counted<T> = (&'static str, fn(&T) -> Option<u64>);
 
-/// The counters of a process.
 pub const COUNTERS: [Counted<Counters>; 13] = [
     ("resident_bytes", |now| now.resident),
     ("private_bytes", |now| now.private),
@@ -33,7 +32,6 @@ pub const COUNTERS: [Counted<Counters>; 13] = [
     ("threads", |now| now.threads),
 ];
 
-/// The exact counters of a process.
 pub const EXACT: [Counted<Rollup>; 6] = [
     ("exact_private_bytes", Rollup::private),
     ("proportional_bytes", |now| Some(now.proportional)),
@@ -43,29 +41,26 @@ pub const EXACT: [Counted<Rollup>; 6] = [
     ("swap_proportional_bytes", |now| Some(now.swap_proportional)),
 ];
 
-/// The names of the columns.
 pub fn columns() -> Vec<&'static str> {
     let (cheap, exact) = (COUNTERS.map(|(name, _)| name), EXACT.map(|(name, _)| name));
     [&FIRST[..], &cheap, &LAST, &exact].concat()
 }
 
-/// Writes the names of the columns.
 pub fn head(out: &mut impl Write) -> io::Result<()> {
     let names: Vec<String> = columns().into_iter().map(str::to_owned).collect();
     end_line(out, &names)
 }
 
-/// What must be remembered of a record to write its samples: no more with the length of the record.
+/// The state needed to write a record's samples; it does not grow with the record.
 pub struct Samples {
     record: String,
     server: String,
-    /// Whether a tracer held the server up, so that its memory is none.
+    /// Whether a tracer held up the server, so that its memory does not count.
     held_up: bool,
     processes: HashMap<u32, Process>,
     phase: Option<PhaseRef>,
 }
 
-/// What is known of one process at one time.
 struct Row<'r> {
     kind: &'static str,
     phase: Option<&'r PhaseRef>,
@@ -75,8 +70,7 @@ struct Row<'r> {
 }
 
 impl Samples {
-    /// Nothing is known of the record but how it is called and its header.
-    pub fn of(record: impl Into<String>, header: &Header) -> Samples {
+    pub fn new(record: impl Into<String>, header: &Header) -> Samples {
         Samples {
             record: record.into(),
             server: header.server.label.clone(),
@@ -88,9 +82,10 @@ impl Samples {
 
     /// Writes the samples of one entry.
     ///
-    /// `kind` is `sample` for the curve, `exact` for what walks the page tables, `checkpoint` for the end of a phase, and
-    /// `mark` for the reading just before the high-water marks were reset. The curve holds only what changed, and a
-    /// heartbeat. Of a run that was traced, sizes and times are empty.
+    /// `kind` is `sample` for the curve, `exact` for a walk of the page tables, `checkpoint` for the end of a phase,
+    /// and
+    /// `mark` for the reading before a reset of the high-water marks. The curve has only changes and heartbeats. A
+    /// traced run has no sizes and times.
     pub fn write(&mut self, entry: &Entry, out: &mut impl Write) -> io::Result<()> {
         let row = |kind, phase, sample: &Sample| Row {
             kind,
@@ -174,7 +169,7 @@ fn end_line(out: &mut impl Write, cells: &[String]) -> io::Result<()> {
     out.write_all(b"\r\n")
 }
 
-/// In quotes where the format needs them, quotes inside doubled.
+/// Quotes a cell where the format requires it.
 fn quoted(cell: &str) -> String {
     if cell.contains([',', '"']) {
         format!("\"{}\"", cell.replace('"', "\"\""))
@@ -191,9 +186,9 @@ mod tests {
     use crate::record::golden::{self, Session};
     use crate::record::{Reader, TracerFacts};
 
-    fn of<R: BufRead>(reader: Reader<R>) -> String {
+    fn csv<R: BufRead>(reader: Reader<R>) -> String {
         let mut out = Vec::new();
-        let mut samples = Samples::of("a/b,c.jsonl", reader.header());
+        let mut samples = Samples::new("a/b,c.jsonl", reader.header());
         head(&mut out).unwrap();
         reader.for_each(|entry| samples.write(&entry.unwrap(), &mut out).unwrap());
         String::from_utf8(out).unwrap().replace("\"a/b,c.jsonl\"", "REC")
@@ -201,7 +196,7 @@ mod tests {
 
     #[test]
     fn every_sample_is_one_line_of_all_columns() {
-        let text = of(golden::open("completed"));
+        let text = csv(golden::open("completed"));
         let lines: Vec<&str> = text.split_terminator("\r\n").collect();
         assert!(lines.iter().all(|line| line.split(',').count() == columns().len()));
         assert_eq!(
@@ -231,7 +226,7 @@ mod tests {
             }
         });
         let bytes = session.bytes();
-        let text = of(Reader::new(&bytes[..]).unwrap());
+        let text = csv(Reader::new(&bytes[..]).unwrap());
         let line = text.lines().nth(1).unwrap();
         assert_eq!(
             line,
@@ -244,7 +239,7 @@ mod tests {
         let mut session = golden::completed();
         session.header.plan.traced = Some(TracerFacts::default());
         let bytes = session.bytes();
-        let text = of(Reader::new(&bytes[..]).unwrap());
+        let text = csv(Reader::new(&bytes[..]).unwrap());
         let sizes = 9..17;
         let columns = columns();
         let place = |name: &str| columns.iter().position(|column| *column == name).unwrap();
@@ -269,9 +264,9 @@ mod tests {
 
     #[test]
     fn a_checkpoint_says_what_the_report_says_of_a_single_process() {
-        let text = of(golden::open("completed"));
+        let text = csv(golden::open("completed"));
         let summary = crate::summary::read(golden::open("completed")).unwrap();
-        let taken = summary.phases[0].checkpoint.as_ref().unwrap();
+        let checkpoint = summary.phases[0].checkpoint.as_ref().unwrap();
         let line = text.lines().find(|line| line.contains(",checkpoint,")).unwrap();
         let cells: Vec<&str> = line.split(',').collect();
         let cell = |name| {
@@ -280,16 +275,16 @@ mod tests {
                 .ok()
         };
         assert_eq!(cells[1], "ty");
-        assert_eq!(cell("resident_bytes"), taken.resident);
-        assert_eq!(cell("exact_private_bytes"), taken.private_exact);
-        assert_eq!(cell("proportional_bytes"), taken.proportional);
-        assert_eq!(cell("huge_pages_bytes"), taken.huge_pages);
-        assert!(taken.proportional.is_some());
+        assert_eq!(cell("resident_bytes"), checkpoint.resident);
+        assert_eq!(cell("exact_private_bytes"), checkpoint.private_exact);
+        assert_eq!(cell("proportional_bytes"), checkpoint.proportional);
+        assert_eq!(cell("huge_pages_bytes"), checkpoint.huge_pages);
+        assert!(checkpoint.proportional.is_some());
     }
 
     #[test]
     fn a_truncated_record_gives_the_samples_until_there() {
-        assert!(of(golden::open("truncated")).lines().count() > 50);
+        assert!(csv(golden::open("truncated")).lines().count() > 50);
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! The timeline as one picture, for a README or a pull request: nothing is loaded, nothing moves, and it is light or dark as
-//! its reader is.
+//! The timeline as a standalone picture, for a README or a pull request: static, without external files, light or
+//! dark by the reader's preference.
 //!
-//! As in HTML, every text of others reaches it through `maud`, which escapes it.
+//! As in HTML, foreign text enters only escaped by `maud`.
 
 mod panel;
+mod plain;
 
 #[cfg(test)]
 mod tests;
@@ -24,17 +25,17 @@ use crate::gate::{Judgement, Sides};
 use crate::summary::{Summary, held_up, measured};
 use crate::text::{clean, clean_lines, wrap};
 
-/// The picture in units of its own, which are pixels where nobody scales it.
+/// Width of the picture; a unit is a pixel at full size.
 const WIDTH: f64 = 960.0;
 
-/// Columns of text that have room beside each other.
+/// Text columns that fit the width.
 const COLUMNS: usize = 140;
 
 const SENTENCES: usize = 3;
 
 const STYLE: &str = include_str!("svg/timeline.css");
 
-/// The timeline of one run. `record` is the name of its record.
+/// The timeline of one run. `record` is its name.
 pub fn run(summary: &Summary, record: &str) -> String {
     let header = &summary.header;
     let sentences = match held_up(header) {
@@ -53,12 +54,11 @@ pub fn run(summary: &Summary, record: &str) -> String {
     )
 }
 
-/// Servers side by side, a chart for each scenario on each target.
+/// One chart per scenario and target, with the servers side by side.
 pub fn comparison(scenarios: &Scenarios, runs: &[Played]) -> String {
     picture(&title(scenarios), &panels(scenarios, runs))
 }
 
-/// The sides of a gate under its verdict.
 pub fn gate(judgement: &Judgement, sides: &Sides) -> String {
     let runs = told_apart(sides);
     picture(
@@ -84,7 +84,7 @@ fn panels<'p>(scenarios: &'p Scenarios, runs: &'p [Played]) -> Vec<Panel<'p>> {
     all.iter().map(panel).collect()
 }
 
-/// The first sentence of each server, on which a choice hangs; of a server alone what it keeps.
+/// The first sentence about each server; for a single server what it retains.
 fn conclusions(comparison: &Comparison) -> Vec<String> {
     let others = 1..comparison.sides.len();
     let sentences = others.filter_map(|place| words::verdict(comparison, place));
@@ -109,7 +109,7 @@ fn picture(title: &str, panels: &[Panel]) -> String {
     let sentences: Vec<String> = panels.iter().flat_map(Panel::sentences).collect();
     let height = top + 24.0;
     let body = html! {
-        svg xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (WIDTH) " " (height) } width=(WIDTH) height=(height) role="img" aria-labelledby="title desc" {
+        svg xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (WIDTH) " " (height) } width=(WIDTH) height=(height) font-family=(plain::TEXT.0) font-size=(plain::TEXT.1) fill=(plain::color("--text")) role="img" aria-labelledby="title desc" {
             title id="title" { (title) }
             desc id="desc" { (clean(&format!("Private memory over time. {}", sentences.join(". ")))) }
             style { (PreEscaped(PALETTE)) (PreEscaped(STYLE)) }
@@ -121,5 +121,5 @@ fn picture(title: &str, panels: &[Panel]) -> String {
             text.tick.end x=(WIDTH - 20.0) y=(height - 10.0) { "lsp-soak " (env!("CARGO_PKG_VERSION")) }
         }
     };
-    format!("{}\n", clean_lines(&body.into_string()))
+    format!("{}\n", clean_lines(&plain::painted(&body.into_string())))
 }

@@ -1,4 +1,4 @@
-//! Damaged records: whatever numbers stand in them, the analysis and every renderer come to an end.
+//! Damaged records: analysis and every renderer finish, whatever the numbers.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::text::is_hidden;
 
 use super::{csv, svg};
 
-/// The largest numbers of every width that a field may have.
+/// The largest number of every integer width.
 const LARGEST: [u64; 5] = [
     u64::MAX,
     i64::MAX.cast_unsigned(),
@@ -26,7 +26,7 @@ const LARGEST: [u64; 5] = [
     u8::MAX as u64,
 ];
 
-/// A tree with something of everything, few samples, and each line as a value.
+/// A process tree with every kind of event and few samples, each line as a value.
 fn lines() -> Vec<Value> {
     let mut session: Session = golden::tree();
     let mut samples = 0;
@@ -52,23 +52,23 @@ fn lines() -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The names of all fields that hold whole numbers.
-fn names(value: &Value, found: &mut BTreeSet<String>) {
+/// Collects the names of all integer fields.
+fn names(value: &Value, list: &mut BTreeSet<String>) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
                 if value.is_u64() {
-                    found.insert(name.clone());
+                    list.insert(name.clone());
                 }
-                names(value, found);
+                names(value, list);
             }
         }
-        Value::Array(values) => values.iter().for_each(|value| names(value, found)),
+        Value::Array(values) => values.iter().for_each(|value| names(value, list)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
-/// Puts a number into each field that is to change.
+/// Replaces the numbers that `which` selects.
 fn change(value: &mut Value, which: &mut impl FnMut(&str) -> Option<u64>) {
     match value {
         Value::Object(fields) => {
@@ -84,7 +84,7 @@ fn change(value: &mut Value, which: &mut impl FnMut(&str) -> Option<u64>) {
     }
 }
 
-/// The record with each line changed as far as its types allow, read and rendered in every way.
+/// Changes each line as far as its types allow, then reads and renders the record in every format.
 fn survives(lines: &[Value], mut which: impl FnMut(&str, u64) -> Option<u64>) {
     let mut bytes = Vec::new();
     for (number, line) in lines.iter().enumerate() {
@@ -112,7 +112,7 @@ fn survives(lines: &[Value], mut which: impl FnMut(&str, u64) -> Option<u64>) {
     assert!(!json::render(&summary).unwrap().is_empty());
     assert!(!markdown::render(&run::document(&summary, "record")).is_empty());
     let mut out = Vec::new();
-    let mut samples = csv::Samples::of("record", &summary.header);
+    let mut samples = csv::Samples::new("record", &summary.header);
     for entry in Reader::new(&bytes[..]).unwrap() {
         samples.write(&entry.unwrap(), &mut out).unwrap();
     }
@@ -169,14 +169,14 @@ fn the_head_says_the_allocator_and_how_sure_that_is() {
     assert!(text.contains("allocator n/a"), "{text}");
 }
 
-/// Every number below a field whose name is one of these, however deep.
-fn numbers<'v>(value: &'v Value, named: &[&str], below: bool, found: &mut Vec<&'v Value>) {
+/// Collects every number below a field with one of these names.
+fn numbers<'v>(value: &'v Value, named: &[&str], below: bool, list: &mut Vec<&'v Value>) {
     match value {
         Value::Object(fields) => fields
             .iter()
-            .for_each(|(name, value)| numbers(value, named, below || named.contains(&name.as_str()), found)),
-        Value::Array(values) => values.iter().for_each(|value| numbers(value, named, below, found)),
-        Value::Number(_) if below => found.push(value),
+            .for_each(|(name, value)| numbers(value, named, below || named.contains(&name.as_str()), list)),
+        Value::Array(values) => values.iter().for_each(|value| numbers(value, named, below, list)),
+        Value::Number(_) if below => list.push(value),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
@@ -190,13 +190,13 @@ fn no_format_shows_memory_or_latency_of_a_traced_run() {
         "huge_pages", "lazy_free", "swap", "peak", "shutdown_peak", "increment", "returned_private", "cpu", "p50",
         "p95", "max", "before", "after", "curve", "readiness", "lazily_freed",
     ];
-    let mut found = Vec::new();
+    let mut list = Vec::new();
     for part in [
         "phases", "programs", "methods", "idles", "decay", "growth", "readiness", "peak", "private_peak",
     ] {
-        numbers(&report[part], &named, named.contains(&part), &mut found);
+        numbers(&report[part], &named, named.contains(&part), &mut list);
     }
-    assert_eq!(found, Vec::<&Value>::new());
+    assert_eq!(list, Vec::<&Value>::new());
     assert!(
         report["unmeasured"]
             .as_str()
@@ -226,7 +226,7 @@ fn a_run_has_one_name_from_its_beginning_to_its_end() {
     assert!(one_line(&traced).starts_with(&format!("{label}-purged (traced): ")));
 }
 
-/// Appends what no report may show to every text of others in a record.
+/// Appends forbidden characters to every foreign text of a record.
 fn soil(value: &mut Value) {
     const TEXTS: [&str; 9] = [
         "label", "name", "text", "program", "path", "stderr_tail", "message", "missing", "error",
@@ -238,7 +238,7 @@ fn soil(value: &mut Value) {
                     Value::String(text) if TEXTS.contains(&name.as_str()) => {
                         text.push_str("\u{1b}]0;t\u{7}\u{1b}[2J\u{202e}\u{2066}\u{200b}\u{85}x");
                     }
-                    // Its name is one of two.
+                    // The lens is an enum of two names.
                     _ if name == "lens" => {}
                     value => soil(value),
                 }
@@ -249,7 +249,7 @@ fn soil(value: &mut Value) {
     }
 }
 
-/// A record whose every text is soiled.
+/// A record with forbidden characters in every text.
 fn hostile() -> String {
     let clean = String::from_utf8(golden::completed().bytes()).unwrap();
     let lines = clean.lines().map(|line| {
@@ -295,7 +295,7 @@ fn no_format_passes_on_what_steers_a_terminal_or_hides() {
     let compared = report::document(&scenarios, &runs);
     let mut sheet = Vec::new();
     let reader = Reader::new(text.as_bytes()).unwrap();
-    let mut samples = csv::Samples::of(record, reader.header());
+    let mut samples = csv::Samples::new(record, reader.header());
     for entry in reader {
         samples.write(&entry.unwrap(), &mut sheet).unwrap();
     }

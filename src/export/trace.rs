@@ -1,7 +1,6 @@
-//! Records as a trace that Perfetto and Chrome open: counters of every process, and what was done to them as slices.
+//! Records as a trace for Perfetto and Chrome: counters of every process, and the session as slices.
 //!
-//! The format is Chrome's JSON, one event for each line, so that it can be written while a record is read: nothing is
-//! remembered but what is under way.
+//! The format is Chrome's JSON with one event per line, so a trace can be written while its record is read.
 
 mod line;
 
@@ -17,60 +16,58 @@ use serde_json::json;
 use crate::record::{Entry, Event, Header, Nanos, PhaseRef, Process, Request, Rollup, Sample, StepEnd, StepStart};
 use crate::summary::{PhaseSummary, Summary, counted, held_up, measured};
 
-use crate::export::trace::line::{Held, Line, Track};
+use crate::export::trace::line::{Line, Track, Values};
 
-/// The first number for what is no process: beyond every process id that Linux gives.
+/// The first number for anything but a process: beyond the process ids of Linux.
 const FREE: u32 = 1 << 22;
 
-/// One trace of as many records as are written into it, each from time 0.
+/// A trace of any number of records, each from time 0.
 #[derive(Default)]
 pub struct Trace {
-    begun: bool,
-    taken: HashSet<u32>,
+    started_file: bool,
+    used: HashSet<u32>,
 }
 
-/// One record while it is written.
 pub struct Run {
-    /// The process that phases, steps and requests belong to, for they are of the session.
+    /// The invented process of phases, steps and requests, which belong to the session.
     session: u32,
-    /// What the names of its processes begin with, where there may be other records beside it.
+    /// Prefix of process names when the trace has several records.
     label: String,
-    /// Whether a tracer held the server up, so that its memory and latencies are none.
+    /// Whether a tracer held up the server, so that its memory and latencies do not count.
     held_up: bool,
     processes: HashMap<u32, Shown>,
     step: Option<(Nanos, StepStart)>,
-    /// When the last request of each lane ended: those that were under way at once have one each.
+    /// End of the last request in each lane. Simultaneous requests need a lane each.
     lanes: Vec<Nanos>,
     phase: Option<PhaseRef>,
-    /// The highest sum of private memory of each phase so far, and when it was seen.
+    /// Highest sum of private memory in each phase, and its time.
     highest: HashMap<PhaseRef, (Nanos, u64)>,
 }
 
-/// A process with the values that its counters have.
 struct Shown {
     pid: u32,
-    held: Held,
+    values: Values,
 }
 
 impl Trace {
-    /// A number that no process has yet; its own where that is so.
+    /// The wished number if it is free, or else the next free one.
     fn number(&mut self, wish: u32) -> u32 {
         let mut free = std::iter::once(wish).chain(FREE..);
-        let own = free.find(|number| self.taken.insert(*number));
+        let own = free.find(|number| self.used.insert(*number));
         own.unwrap_or(wish)
     }
 
     fn put(&mut self, out: &mut impl Write, line: &Line<'_, impl Serialize>) -> io::Result<()> {
-        let before: &[u8] = match self.begun {
+        let before: &[u8] = match self.started_file {
             false => b"{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n",
             true => b",\n",
         };
-        self.begun = true;
+        self.started_file = true;
         out.write_all(before)?;
         serde_json::to_writer(out, line).map_err(io::Error::from)
     }
 
-    /// Begins a record. `several` says that there may be others, so that its processes are called after its server too.
+    /// Begins a record. With `several`, process names include the server's label.
     pub fn run(&mut self, header: &Header, record: &str, several: bool, out: &mut impl Write) -> io::Result<Run> {
         let session = self.number(FREE);
         let label = match several {
@@ -97,7 +94,7 @@ impl Trace {
     }
 
     pub fn finish(self, out: &mut impl Write) -> io::Result<()> {
-        let rest: &[u8] = match self.begun {
+        let rest: &[u8] = match self.started_file {
             false => b"{\"traceEvents\":[]}\n",
             true => b"\n]}\n",
         };
@@ -106,7 +103,7 @@ impl Trace {
 }
 
 impl Run {
-    /// Writes what an entry says at once: counters, requests and steps.
+    /// Writes what an entry contains: counters, requests and steps.
     pub fn write(&mut self, trace: &mut Trace, entry: &Entry, out: &mut impl Write) -> io::Result<()> {
         let at = entry.at;
         match &entry.event {
@@ -153,8 +150,8 @@ impl Run {
             false => format!(" (pid {})", process.pid),
         };
         let name = format!("{}{}{other}", self.label, process.name);
-        let held = Held::default();
-        self.processes.entry(process.process).or_insert(Shown { pid, held });
+        let values = Values::default();
+        self.processes.entry(process.process).or_insert(Shown { pid, values });
         trace.put(out, &Line::name("process_name", pid, None, &name))
     }
 
@@ -166,13 +163,13 @@ impl Run {
             true => counted(sample.counters),
             false => sample.counters,
         };
-        if let Some(changed) = shown.held.sample(&counters) {
+        if let Some(changed) = shown.values.sample(&counters) {
             trace.put(out, &Line::counters(shown.pid, at, changed))?;
         }
         if self.held_up {
             return Ok(());
         }
-        let private = self.processes.values().filter_map(|shown| shown.held.private);
+        let private = self.processes.values().filter_map(|shown| shown.values.private);
         let sum = private.fold(0, u64::saturating_add);
         if let Some(phase) = &self.phase {
             match self.highest.get_mut(phase) {
@@ -188,7 +185,7 @@ impl Run {
         let Some(shown) = self.processes.get_mut(&rollup.process).filter(|_| !self.held_up) else {
             return Ok(());
         };
-        match shown.held.rollup(rollup) {
+        match shown.values.rollup(rollup) {
             Some(changed) => trace.put(out, &Line::counters(shown.pid, at, changed)),
             None => Ok(()),
         }
@@ -208,7 +205,7 @@ impl Run {
         )
     }
 
-    /// A request is known when it ends. One that was never answered has no length.
+    /// Writes a request at its end. A request without an answer has length 0.
     fn request(&mut self, trace: &mut Trace, at: Nanos, request: &Request, out: &mut impl Write) -> io::Result<()> {
         let started = at.saturating_sub(request.latency.unwrap_or(0));
         let free = self.lanes.iter().position(|end| *end <= started);
@@ -233,7 +230,7 @@ impl Run {
         )
     }
 
-    /// Writes what is known in the end: phases, settling, windows, checkpoints and peaks.
+    /// Writes what the summary adds: phases, settling, windows, checkpoints and peaks.
     pub fn finish(mut self, trace: &mut Trace, summary: &Summary, out: &mut impl Write) -> io::Result<()> {
         if let Some((started, step)) = self.step.take() {
             let facts = json!({ "phase": step.phase.name, "round": step.phase.cycle, "method": step.method, "unfinished": true });
@@ -260,39 +257,38 @@ impl Run {
     }
 
     fn phase(&self, trace: &mut Trace, phase: &PhaseSummary, out: &mut impl Write) -> io::Result<()> {
-        let of = &phase.phase;
-        let taken = phase.checkpoint.as_ref();
+        let round = &phase.phase;
+        let checkpoint = phase.checkpoint.as_ref();
         let facts = json!({
-            "round": of.cycle, "private_bytes": phase.private, "increment_bytes": phase.increment,
-            "settled": taken.map(|taken| taken.settled), "cpu_ns": phase.cpu,
+            "round": round.cycle, "private_bytes": phase.private, "increment_bytes": phase.increment,
+            "settled": checkpoint.map(|checkpoint| checkpoint.settled), "cpu_ns": phase.cpu,
             "minor_faults": phase.minor_faults, "major_faults": phase.major_faults,
         });
         let span = (phase.started, phase.ended);
         trace.put(
             out,
-            &Line::slice(&of.name, "phase", self.session, Track::Phases, span, facts),
+            &Line::slice(&round.name, "phase", self.session, Track::Phases, span, facts),
         )?;
-        if let Some((driven, taken)) = phase.driven.zip(taken) {
-            let facts =
-                json!({ "phase": of.name, "round": of.cycle, "settled": taken.settled, "unsettled": taken.unsettled });
-            let span = (driven, taken.at);
+        if let Some((driven, checkpoint)) = phase.driven.zip(checkpoint) {
+            let facts = json!({ "phase": round.name, "round": round.cycle, "settled": checkpoint.settled, "unsettled": checkpoint.unsettled });
+            let span = (driven, checkpoint.at);
             trace.put(
                 out,
                 &Line::slice("settle", "settle", self.session, Track::Steps, span, facts),
             )?;
         }
-        if let Some(taken) = taken {
+        if let Some(checkpoint) = checkpoint {
             let facts = json!({
-                "phase": of.name, "round": of.cycle, "private_bytes": phase.private, "resident_bytes": taken.resident,
-                "proportional_bytes": taken.proportional, "huge_pages_bytes": taken.huge_pages, "settled": taken.settled,
+                "phase": round.name, "round": round.cycle, "private_bytes": phase.private, "resident_bytes": checkpoint.resident,
+                "proportional_bytes": checkpoint.proportional, "huge_pages_bytes": checkpoint.huge_pages, "settled": checkpoint.settled,
             });
-            trace.put(out, &Line::instant("checkpoint", self.session, taken.at, facts))?;
+            trace.put(out, &Line::instant("checkpoint", self.session, checkpoint.at, facts))?;
         }
-        let Some((at, _)) = self.highest.get(of) else {
+        let Some((at, _)) = self.highest.get(round) else {
             return Ok(());
         };
         let facts = json!({
-            "phase": of.name, "round": of.cycle, "private_bytes": phase.private_peak,
+            "phase": round.name, "round": round.cycle, "private_bytes": phase.private_peak,
             "resident_at_least_bytes": phase.peak.map(|peak| peak.lower), "resident_at_most_bytes": phase.peak.and_then(|peak| peak.upper),
         });
         trace.put(out, &Line::instant("peak", self.session, *at, facts))

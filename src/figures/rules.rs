@@ -1,4 +1,4 @@
-//! What a gate holds a candidate to, checked before anything runs.
+//! The rules of a gate, checked before any run.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,63 +8,63 @@ use crate::record::shown;
 use crate::band::{LeakLimit, Tolerance};
 use crate::lens::Lens;
 
-use super::what::{Named, What};
+use super::gated::{GatedFigure, Named};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
-    /// The lens that decides where a rule names none.
+    /// Lens of the rules that name none.
     pub lens: Lens,
-    /// What decides: at most three.
+    /// Rules that decide: at most three.
     pub primaries: Vec<Rule>,
-    /// What is judged and told, and decides nothing.
+    /// Rules that are reported but do not decide.
     pub advisory: Vec<Rule>,
     pub budgets: Vec<Limit>,
-    /// What growth from round to round is tolerated, where that is looked at.
+    /// Limit of the growth per round, if leaks are checked.
     pub leak: Option<Leak>,
-    /// How far the work of the sides may be apart.
+    /// Tolerated differences in work.
     pub work: WorkLimits,
 }
 
-/// How much more of something is tolerated.
+/// A tolerated growth of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Rule {
     #[serde(flatten, serialize_with = "shown::<Named, _, _>")]
     #[schemars(with = "Named")]
-    pub what: What,
+    pub subject: GatedFigure,
     #[serde(flatten)]
     pub tolerance: Tolerance,
 }
 
-/// How much of something there may be.
+/// An absolute limit of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Limit {
     #[serde(flatten, serialize_with = "shown::<Named, _, _>")]
     #[schemars(with = "Named")]
-    pub what: What,
-    /// In its unit: bytes, nanoseconds or a number.
+    pub subject: GatedFigure,
+    /// Bytes, nanoseconds or a number.
     pub limit: f64,
 }
 
-/// What growth from round to round is tolerated.
+/// Tolerated growth per round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Leak {
-    /// Of this phase alone; of everything that is repeated when `None`.
+    /// The phase to check; `null` checks everything that repeats.
     pub phase: Option<String>,
     pub limit: LeakLimit,
 }
 
-/// How far two sides may be apart before their work counts as unequal, as a share of the baseline's.
+/// Tolerated differences in work between two sides, as shares of the baseline's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WorkLimits {
     pub requests: f64,
-    /// Requests of a step whose result had something in it.
+    /// Requests with a non-empty result, per step.
     pub hits: f64,
-    /// Elements and bytes of the results of a method, per answer.
+    /// Elements and bytes of a method's results, per answer.
     pub size: f64,
 }
 
 impl Default for WorkLimits {
-    /// A timeout or a retry more is no other work, and answers that carry a path or a time vary by bytes.
+    /// One more timeout or retry is no different work. Answers with a path or a time vary by some bytes.
     fn default() -> WorkLimits {
         WorkLimits {
             requests: 0.01,

@@ -1,42 +1,42 @@
-//! What about a machine makes figures less sure, as sentences for people.
+//! Conditions of the machine that make figures less precise, as sentences.
 
 use crate::record::{Host, Strain};
 use crate::summary::Summary;
 use crate::units;
 
-/// From here on resident counters are batched per processor.
+/// Since this kernel, resident counters are batched per processor.
 const BATCHED_SINCE: (u64, u64) = (6, 2);
 
-/// From here on they are summed up exactly when read ("mm: fix the inaccurate memory statistics issue for users").
+/// Since this kernel, reads sum them up exactly ("mm: fix the inaccurate memory statistics issue for users").
 const EXACT_SINCE: (u64, u64) = (6, 16);
 
-/// The long-term release that got the same change later, and in which patch level.
+/// The long-term release and patch level with the same change.
 const EXACT_STABLE: (u64, u64, u64) = (6, 12, 38);
 
-/// An error that is not worth a warning.
+/// Largest error that needs no warning.
 const NEGLIGIBLE: u64 = 1 << 20;
 
-/// Share of the time waited for memory from which the kernel was taking memory away from somebody.
+/// Share of time spent waiting for memory above which the kernel was reclaiming memory.
 const PRESSURE: f64 = 0.01;
 
-/// What is known of a machine before a run and may pass, a sentence for each strain.
+/// Temporary conditions known before the run, a sentence each.
 pub fn beforehand(host: &Host) -> Vec<(Strain, String)> {
     let short = host.memory_pressure.map(|percent| percent / 100.0);
     let short = short.and_then(|waited| shortage("in the ten seconds before the run", waited));
-    let strains = [(Strain::Short, short), (Strain::Busy, bustle(host))];
+    let strains = [(Strain::Short, short), (Strain::Busy, overload(host))];
     strains
         .into_iter()
         .filter_map(|(strain, text)| text.map(|text| (strain, text)))
         .collect()
 }
 
-/// Each strain that a run was under, and how much of it there was.
+/// The conditions of a run, each with its amount.
 pub fn strains(summary: &Summary) -> impl Iterator<Item = (Strain, f64)> + use<> {
     let host = &summary.header.host;
     let before = host.memory_pressure.map(|percent| percent / 100.0);
     let short = [before, waited(summary)].into_iter().flatten().reduce(f64::max);
     let strains = [
-        (Strain::Counters, worth_a_word(host).map(|error| error as f64)),
+        (Strain::Counters, notable_error(host).map(|error| error as f64)),
         (Strain::Short, short.filter(|waited| *waited >= PRESSURE)),
         (Strain::Busy, busy(host).map(|(load, cpus)| load / cpus as f64)),
     ];
@@ -45,27 +45,27 @@ pub fn strains(summary: &Summary) -> impl Iterator<Item = (Strain, f64)> + use<>
         .filter_map(|(strain, worst)| worst.map(|worst| (strain, worst)))
 }
 
-/// The share of the run in which something on the machine waited for memory.
+/// The share of the run in which a process waited for memory.
 pub fn waited(summary: &Summary) -> Option<f64> {
     let waited = summary.pressure.as_ref()?.memory_some?;
     (summary.duration > 0).then(|| waited as f64 / summary.duration as f64)
 }
 
-/// The load and the processors, where these are too few for it.
+/// The load and the number of processors, if the load is higher.
 fn busy(host: &Host) -> Option<(f64, u64)> {
     let busy = host.load.zip(host.cpus);
     busy.filter(|(load, cpus)| *load > *cpus as f64)
 }
 
-/// The error of resident counters, where it is worth a warning.
-fn worth_a_word(host: &Host) -> Option<u64> {
+/// The error of resident counters, if it needs a warning.
+fn notable_error(host: &Host) -> Option<u64> {
     resident_error(host).filter(|error| *error >= NEGLIGIBLE)
 }
 
-/// Everything worth a warning; `waited` is the share of the run in which something waited for memory.
+/// All warnings; `waited` is the share of the run in which a process waited for memory.
 pub fn advice(host: &Host, waited: Option<f64>) -> Vec<String> {
     let mut advice = Vec::new();
-    if let Some(error) = worth_a_word(host) {
+    if let Some(error) = notable_error(host) {
         advice.push(format!(
             "kernel {} counts resident memory per processor, so the curve and high-water marks may be off by up to \
              {}: compare checkpoints, which are exact, or use kernel 6.12.38, 6.16 or later",
@@ -86,7 +86,6 @@ pub fn advice(host: &Host, waited: Option<f64>) -> Vec<String> {
     advice
 }
 
-/// That memory was short, where something waited for it for so much of the time.
 fn shortage(when: &str, waited: f64) -> Option<String> {
     (waited >= PRESSURE).then(|| {
         format!(
@@ -97,17 +96,16 @@ fn shortage(when: &str, waited: f64) -> Option<String> {
     })
 }
 
-/// That more is to run than there are processors.
-fn bustle(host: &Host) -> Option<String> {
+fn overload(host: &Host) -> Option<String> {
     let (load, cpus) = busy(host)?;
     Some(format!(
-        "the machine is busy (load {load:.1} on {}), which lengthens latencies and settling times: wait until it is \
-         idle",
+        "the machine was busy (load {load:.1} on {}), which lengthens latencies and settling times: repeat when it \
+         is idle",
         units::counted(cpus, "processor")
     ))
 }
 
-/// How far a resident counter can be off, if this kernel's counters are inexact: each processor holds back up to
+/// The largest error of a resident counter on an inexact kernel: each processor holds back up to
 /// `max(32, 2 × processors)` pages.
 fn resident_error(host: &Host) -> Option<u64> {
     if host.os != "linux" {
@@ -203,8 +201,8 @@ mod tests {
         let mut summary = crate::summary::read(golden::open("completed")).unwrap();
         summary.header.host.memory_pressure = Some(12.0);
         let advise = |summary: &Summary| {
-            let found = crate::findings::findings(summary);
-            found.iter().any(|one| one.text.starts_with("memory was short"))
+            let list = crate::findings::findings(summary);
+            list.iter().any(|one| one.text.starts_with("memory was short"))
         };
         assert!(advise(&summary));
         assert!(!advise(&traced(summary, 7)));

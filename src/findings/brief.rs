@@ -1,4 +1,4 @@
-//! How a run ended in a few words, for heads of reports and for sentences about something else.
+//! A short description of a run's end, for report heads and other sentences.
 
 use std::time::Duration;
 
@@ -10,21 +10,21 @@ use crate::units;
 use super::super::summary::Summary;
 use super::ending::status;
 
-/// What a server's complaint is known by among the lines of its stderr.
+/// Words that mark an error among the lines of stderr.
 const COMPLAINTS: [&str; 7] = [
     "error", "panicked", "unexpected", "unknown", "unrecognized", "invalid", "fatal",
 ];
 
-/// The most characters of a line of stderr that are told.
+/// Characters shown of a stderr line.
 const LINE: usize = 120;
 
-/// How a run ended, in a word or a few.
+/// The run's end in a few words.
 pub fn outcome(summary: &Summary) -> &'static str {
     match &summary.ending {
         None => "cut short",
         Some(Ending::Completed) => match exit(summary) {
             Exit::Passed | Exit::GateFailed | Exit::Inconclusive => "completed",
-            Exit::OwnFailure | Exit::ServerFailed | Exit::Interrupted if left_behind(summary) => {
+            Exit::OwnFailure | Exit::ServerFailed | Exit::Interrupted if has_survivors(summary) => {
                 "completed, but processes outlived the server"
             }
             Exit::OwnFailure | Exit::ServerFailed | Exit::Interrupted => {
@@ -51,7 +51,7 @@ pub fn outcome(summary: &Summary) -> &'static str {
     }
 }
 
-/// The same with what is known of why, and the line of stderr that complains:
+/// The same with the known cause and the error from stderr:
 /// ``crashed during the start, exit code 2: `error: unexpected argument '--nosuch' found` ``.
 pub fn brief(summary: &Summary) -> String {
     let mut text = outcome(summary).to_owned();
@@ -62,7 +62,6 @@ pub fn brief(summary: &Summary) -> String {
     text
 }
 
-/// What there is to say of an ending beyond its name.
 fn circumstances(summary: &Summary) -> String {
     let time = |nanos: Nanos| units::duration(Duration::from_nanos(nanos));
     match &summary.ending {
@@ -94,14 +93,14 @@ fn circumstances(summary: &Summary) -> String {
     }
 }
 
-/// How a process ended, without what may be behind it.
+/// The status of a process without its likely cause.
 fn short_status(code: Option<i32>, signal: Option<i32>) -> String {
     let whole = status(code, signal);
     let short = whole.split_once(" (").map_or(whole.as_str(), |(short, _)| short);
     short.to_owned()
 }
 
-/// The first line of the end of stderr that sounds like a complaint, or else the last one.
+/// The first error line at the end of stderr, or else the last line.
 fn complaint(summary: &Summary) -> Option<String> {
     let lines = last_words(summary.close.as_ref()?);
     let complains = |line: &&String| {
@@ -112,7 +111,6 @@ fn complaint(summary: &Summary) -> Option<String> {
     Some(short(line))
 }
 
-/// As much of a line as is told.
 fn short(line: &str) -> String {
     let line = line.trim();
     match line.char_indices().nth(LINE) {
@@ -121,8 +119,8 @@ fn short(line: &str) -> String {
     }
 }
 
-/// Whether processes outlived the server, or one before it.
-fn left_behind(summary: &Summary) -> bool {
+/// Whether processes outlived the server, or an earlier server of the run.
+fn has_survivors(summary: &Summary) -> bool {
     let earlier = summary.earlier.iter().map(|departure| &departure.shutdown);
     earlier
         .chain(&summary.shutdown)
@@ -136,7 +134,7 @@ mod tests {
     use crate::record::golden::Session;
     use crate::summary::tests::of;
 
-    fn said(ending: Ending, stderr: &str) -> String {
+    fn text_of(ending: Ending, stderr: &str) -> String {
         let mut session = Session::new("server");
         session.shut_down(ShutdownStage::AlreadyGone, Vec::new(), ending, stderr);
         brief(&of(&session))
@@ -153,12 +151,15 @@ mod tests {
         let clap =
             "error: unexpected argument '--nosuch' found\n\nUsage: ty server\n\nFor more information, try '--help'.";
         assert_eq!(
-            said(crashed(Some(2), None), clap),
+            text_of(crashed(Some(2), None), clap),
             "crashed during the start, exit code 2: `error: unexpected argument '--nosuch' found`"
         );
-        assert_eq!(said(crashed(None, Some(9)), ""), "crashed during the start, signal 9");
         assert_eq!(
-            said(crashed(Some(0), None), "loading\nusage: server --stdio"),
+            text_of(crashed(None, Some(9)), ""),
+            "crashed during the start, signal 9"
+        );
+        assert_eq!(
+            text_of(crashed(Some(0), None), "loading\nusage: server --stdio"),
             "the server ended by itself during the start, exit code 0: `usage: server --stdio`"
         );
         let slow = Ending::TimedOut {
@@ -167,11 +168,11 @@ mod tests {
             unsent: 0,
             during: String::new(),
         };
-        assert!(said(slow, "").starts_with("timed out, `textDocument/hover` not answered within 30.0 s"));
+        assert!(text_of(slow, "").starts_with("timed out, `textDocument/hover` not answered within 30.0 s"));
         let refused = Ending::Refused {
             reason: "no workspace".to_owned(),
         };
-        assert!(said(refused, "").starts_with("refused to start, no workspace"));
+        assert!(text_of(refused, "").starts_with("refused to start, no workspace"));
     }
 
     #[test]
@@ -181,7 +182,7 @@ mod tests {
             signal: None,
             during: "goto".to_owned(),
         };
-        let text = said(crashed, &"é".repeat(500));
+        let text = text_of(crashed, &"é".repeat(500));
         assert!(text.ends_with("é…`"), "{text}");
         assert!(text.chars().count() < 180, "{text}");
     }

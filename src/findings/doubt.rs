@@ -1,13 +1,13 @@
-//! What keeps a run from being what it was to be, so that it is told wherever the run is compared.
+//! Doubts about a run, which every comparison of the run repeats.
 
 use crate::summary::Summary;
 
 use super::{release, settings};
 
-/// That something which a run was to have was not seen in it.
+/// Something that the run should have had but did not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// Of what kind: runs of one server share it where their sentences differ in process ids and sizes only.
+    /// Groups doubts whose sentences differ only in process ids and sizes.
     pub kind: String,
     pub text: String,
 }
@@ -19,11 +19,11 @@ impl Doubt {
     }
 }
 
-/// Everything that a comparison of this run has to repeat, but for settings that were not seen in force.
+/// All doubts of a run, except allocator settings that were not in force.
 pub fn doubts(summary: &Summary) -> Vec<Doubt> {
     let mut doubts = settings::helpers(summary);
-    doubts.extend(settings::partly(summary));
-    doubts.extend(release::silent(summary));
-    doubts.extend(release::unreached(summary));
+    doubts.extend(settings::partly_served(summary));
+    doubts.extend(release::library_not_loaded(summary));
+    doubts.extend(release::not_purged(summary));
     doubts
 }

@@ -1,4 +1,4 @@
-//! How a run ended and how the server left, where there is something to say about it.
+//! Findings about the end of a run and the shutdown of the server.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use crate::units;
 use super::super::summary::Summary;
 use super::{Finding, Severity, finding, times};
 
-/// By how much a shutdown must have exceeded every phase to be spoken of.
+/// How far memory during shutdown must exceed every phase to be worth a note, in bytes.
 const MORE: u64 = 1 << 20;
 
-/// How servers went, and what they left behind. How they answered is among the recorded warnings already.
-pub(super) fn shutdown(summary: &Summary, found: &mut Vec<Finding>) {
+/// How the servers ended and which processes outlived them. Recorded warnings already cover their replies.
+pub(super) fn shutdown(summary: &Summary, list: &mut Vec<Finding>) {
     let most = summary.peak.map(|peak| peak.upper.unwrap_or(peak.lower));
     let over = |(last, most): &(u64, u64)| *last >= most.saturating_add(MORE);
     if let Some((last, most)) = summary.shutdown_peak.zip(most).filter(over) {
@@ -23,7 +23,7 @@ pub(super) fn shutdown(summary: &Summary, found: &mut Vec<Finding>) {
             units::bytes(last),
             units::bytes(most)
         );
-        found.push(finding(Severity::Note, text));
+        list.push(finding(Severity::Note, text));
     }
     let departures = departures(summary);
     // Every restart of a server may end the same way.
@@ -31,22 +31,22 @@ pub(super) fn shutdown(summary: &Summary, found: &mut Vec<Finding>) {
     for one in departures.iter().filter_map(death) {
         by_text.entry(one.text.clone()).or_insert((one, 0)).1 += 1;
     }
-    found.extend(by_text.into_values().map(|(mut one, count)| {
+    list.extend(by_text.into_values().map(|(mut one, count)| {
         one.text.push_str(&times(count));
         one
     }));
-    let left: Vec<&Survivor> = departures.iter().flat_map(|one| &one.shutdown.survivors).collect();
-    if !left.is_empty() {
-        let was = if left.len() == 1 { "was" } else { "were" };
-        // Of more than that there are no names, and so no count.
-        let least = if left.len() >= MOST_NAMED { "at least " } else { "" };
-        let processes = format!("{least}{}", units::counted(left.len() as u64, "process"));
-        found.push(Finding {
+    let survivors: Vec<&Survivor> = departures.iter().flat_map(|one| &one.shutdown.survivors).collect();
+    if !survivors.is_empty() {
+        let was = if survivors.len() == 1 { "was" } else { "were" };
+        // The record names no more survivors, so their number is unknown.
+        let least = if survivors.len() >= MOST_NAMED { "at least " } else { "" };
+        let processes = format!("{least}{}", units::counted(survivors.len() as u64, "process"));
+        list.push(Finding {
             severity: Severity::Failure,
             text: format!(
                 "{processes} outlived the server and {was} killed: this memory leaks after every editor session"
             ),
-            details: left
+            details: survivors
                 .iter()
                 .map(|one| format!("{} (process {})", one.name, one.pid))
                 .collect(),
@@ -54,7 +54,6 @@ pub(super) fn shutdown(summary: &Summary, found: &mut Vec<Finding>) {
     }
 }
 
-/// What is to be said of how a server went, where it should not have.
 fn death(departure: &Departure) -> Option<Finding> {
     let Shutdown {
         reply,
@@ -105,7 +104,6 @@ const CUT_OFF: &str = "the record ends before the run did: lsp-soak was killed, 
 const UNSUPPORTED: &str = "the server does not support what the scenario needs: mark these steps `optional = true`, or \
                            use `--allow-unsupported`";
 
-/// Why the run did not go to its end.
 pub(super) fn ending(summary: &Summary) -> Option<Finding> {
     let time = |nanos: u64| units::duration(Duration::from_nanos(nanos));
     let text = match &summary.ending {
@@ -159,7 +157,7 @@ pub(super) fn ending(summary: &Summary) -> Option<Finding> {
                 ..finding(Severity::Failure, UNSUPPORTED)
             });
         }
-        Some(Ending::Empty { steps }) => return Some(empty(steps, asked_elsewhere(summary))),
+        Some(Ending::Empty { steps }) => return Some(empty(steps, sent_requests(summary))),
     };
     Some(Finding {
         severity: Severity::Failure,
@@ -168,7 +166,7 @@ pub(super) fn ending(summary: &Summary) -> Option<Finding> {
     })
 }
 
-/// Where something happened, behind how long it took; older records do not say.
+/// The place of an event, after its duration; empty in older records.
 fn place(during: &str) -> String {
     match during {
         "" => String::new(),
@@ -187,7 +185,6 @@ fn timed_out(method: &str, after: &str, unsent: u64) -> String {
     format!("{what}: give the step a longer `deadline`, or look for an endless loop in the server")
 }
 
-/// How the server left when somebody interrupted the run.
 fn interrupted(stage: Option<ShutdownStage>) -> &'static str {
     use ShutdownStage::{AlreadyGone, Exit, Killed, StdinClosed, Terminated};
     match stage {
@@ -198,13 +195,13 @@ fn interrupted(stage: Option<ShutdownStage>) -> &'static str {
     }
 }
 
-/// Whether some step of the run sent a request.
-fn asked_elsewhere(summary: &Summary) -> bool {
+/// Whether a step of the run sent a request.
+fn sent_requests(summary: &Summary) -> bool {
     let mut steps = summary.phases.iter().flat_map(|phase| &phase.steps);
     steps.any(|step| step.requests.is_some_and(|requests| requests > 0))
 }
 
-/// The failure of these steps; `elsewhere` of a run in which others asked something.
+/// The failure of these steps; `elsewhere` if other steps sent requests.
 fn empty(steps: &[EmptyStep], elsewhere: bool) -> Finding {
     let asked: Vec<&EmptyStep> = steps.iter().filter(|step| step.requests > 0).collect();
     let text = if asked.is_empty() && steps.iter().all(|step| step.lacks.is_some()) {
@@ -252,7 +249,7 @@ fn empty_step(step: &EmptyStep) -> String {
     }
 }
 
-/// Notifications of the protocol that servers send, none of which wants an answer.
+/// Notifications of the protocol that servers send and that need no answer.
 const KNOWN: [&str; 8] = [
     "$/cancelRequest",
     "$/logTrace",
@@ -264,8 +261,8 @@ const KNOWN: [&str; 8] = [
     "workspace/diagnostic/refresh",
 ];
 
-/// What a server that stands still may be waiting for, and what to do: it may have asked by a notification of its own,
-/// which only a client that was made for it answers.
+/// What a hanging server may wait for, with advice. A custom notification may expect an answer that only its own
+/// client gives.
 fn waits_for(summary: &Summary) -> String {
     const SHOWN: usize = 3;
     let all = summary.close.iter().flat_map(|close| &close.notifications);
@@ -309,7 +306,7 @@ fn wedged(method: &str, after: &str, unsent: u64, waits: &str) -> String {
     )
 }
 
-/// How a process ended, in words.
+/// The exit status of a process, in words.
 pub(super) fn status(code: Option<i32>, signal: Option<i32>) -> String {
     let known = |signal| match signal {
         4 => " (SIGILL: illegal instruction)",
@@ -414,9 +411,9 @@ mod tests {
                 unseen: false,
             });
             summary.shutdown_peak = Some((8 << 20) + more);
-            let mut found = Vec::new();
-            shutdown(&summary, &mut found);
-            assert_eq!(!found.is_empty(), by_text, "{found:?}");
+            let mut list = Vec::new();
+            shutdown(&summary, &mut list);
+            assert_eq!(!list.is_empty(), by_text, "{list:?}");
         }
     }
 
@@ -480,7 +477,7 @@ mod tests {
         let last = super::ending(&summary).unwrap();
         assert!(last.text.starts_with("the server supports nothing"), "{}", last.text);
         assert_eq!(exit(&summary), Exit::ServerFailed);
-        // One that asked and got errors is still the server's.
+        // Error answers are the server's failure, so they take precedence.
         let refused = EmptyStep {
             requests: 5,
             errors: 5,

@@ -1,4 +1,4 @@
-//! Lines of a record that are in no figure, and processes that are in no sample.
+//! Skipped lines of a record, and processes without a sample.
 
 use crate::record::LeftOut;
 use crate::units;
@@ -6,19 +6,18 @@ use crate::units;
 use crate::findings::{Finding, Severity};
 use crate::summary::Summary;
 
-/// What a person should know of them.
 pub(super) fn findings(summary: &Summary) -> impl Iterator<Item = Finding> {
-    let unknown = told(&summary.unknown, |lines| {
+    let unknown = sentence(&summary.unknown, |lines| {
         format!(
             "entries of unknown kinds were skipped ({lines}): read this record with lsp-soak {}, which wrote it, or \
              later",
             summary.header.tool
         )
     });
-    let damaged = told(&summary.damaged, |lines| {
+    let damaged = sentence(&summary.damaged, |lines| {
         format!("the record is damaged ({lines} skipped): nearby figures may be wrong, restore the file or run again")
     });
-    // A tracer has helpers of its own, which came and went in just this way.
+    // A tracer has short-lived helper processes of its own.
     let missed = summary.sampling.unseen > 0 && summary.header.plan.traced.is_none();
     let unseen = missed.then(|| {
         format!(
@@ -35,7 +34,7 @@ pub(super) fn findings(summary: &Summary) -> impl Iterator<Item = Finding> {
     })
 }
 
-fn told(left_out: &LeftOut, text: impl Fn(String) -> String) -> Option<String> {
+fn sentence(left_out: &LeftOut, text: impl Fn(String) -> String) -> Option<String> {
     (left_out.count > 0).then(|| text(lines(left_out)))
 }
 
@@ -67,9 +66,9 @@ mod tests {
         }
         let summary = of(&session);
         assert_eq!(summary.sampling.unseen, 5);
-        let told = findings::findings(&summary).into_iter();
-        let told = told.filter(|one| one.text.contains("at least 5 processes lived too briefly"));
-        assert_eq!(told.count(), 1);
+        let texts = findings::findings(&summary).into_iter();
+        let texts = texts.filter(|one| one.text.contains("at least 5 processes lived too briefly"));
+        assert_eq!(texts.count(), 1);
         let warnings = summary.warnings.iter();
         let warnings: Vec<(&str, u64)> = warnings.map(|one| (one.text.as_str(), one.count)).collect();
         assert_eq!(warnings, [("1 bytes were skipped", 1), ("3 bytes were skipped", 2)]);
@@ -88,7 +87,7 @@ mod tests {
         lines[9] = "{\"at\":1,\"event\":{\"eclipse\":{}}}".to_owned();
         let bytes = lines.join("\n").into_bytes();
         let summary = read(Reader::new(&bytes[..]).unwrap()).unwrap();
-        let told: Vec<String> = findings::findings(&summary)
+        let texts: Vec<String> = findings::findings(&summary)
             .into_iter()
             .map(|finding| finding.text)
             .collect();
@@ -96,7 +95,7 @@ mod tests {
             "(lines 20, 30, 31, 32, 33 and 2 more skipped)",
             "unknown kinds were skipped (line 10)",
         ] {
-            assert!(told.iter().any(|text| text.contains(words)), "{words}: {told:?}");
+            assert!(texts.iter().any(|text| text.contains(words)), "{words}: {texts:?}");
         }
         assert_eq!(summary.ending, Some(Ending::Completed));
     }

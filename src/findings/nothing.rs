@@ -1,5 +1,5 @@
-//! Steps and runs that were to ask something and asked nothing, or found next to nothing: a scenario that allows that is
-//! not failed by it, but no figure of the phase says much of them.
+//! Steps and runs with no requests or almost no results. The scenario may allow that, but the phase's figures mean
+//! little.
 
 use crate::record::Ending;
 use crate::units;
@@ -7,42 +7,41 @@ use crate::units;
 use super::super::summary::{StepSummary, Summary};
 use super::{Finding, Severity, finding};
 
-/// Steps that need not ask anything. Every other asks wherever it finds a place for it. Diagnostics a server may publish
-/// unasked.
+/// Steps that may send no request. A server may publish diagnostics unasked.
 const SILENT: [&str; 15] = [
     "start", "open", "close", "save", "edit", "type", "diagnostics", "execute-command", "notification", "touch",
     "idle", "release", "self-report", "pause", "restart",
 ];
 
-/// Steps that ask at places where most servers find something, so that few hits mean that they were not understood.
+/// Steps whose targets most servers know: few results mean that the server did not understand the files.
 const FINDING: [&str; 8] = [
     "completion", "definition", "document-highlight", "document-symbol", "hover", "references", "semantic-tokens",
     "signature-help",
 ];
 
-/// With fewer requests than this, few hits are chance.
+/// Fewer requests than this may have few results by chance.
 const ENOUGH: u64 = 20;
 
-/// A step of a phase, all its rounds together.
+/// A step of a phase, summed over all rounds.
 struct Rounds<'s> {
     place: (u32, u32),
     phase: &'s str,
     step: &'s StepSummary,
     requests: u64,
     hits: u64,
-    /// Whether it did its work in any of them.
+    /// Whether the step did its work in any round.
     did: bool,
 }
 
-/// A sentence for the steps of each phase that asked nothing in any of its rounds, or found next to nothing.
-pub fn asked(summary: &Summary) -> Vec<Finding> {
-    let is_told = |phase: &str, step: &str| match &summary.ending {
+/// One sentence per step of a phase that sent no request in any round, or had almost no results.
+pub fn fruitless_steps(summary: &Summary) -> Vec<Finding> {
+    let is_reported = |phase: &str, step: &str| match &summary.ending {
         Some(Ending::Empty { steps }) => steps.iter().any(|empty| empty.phase == phase && empty.step == step),
         _ => false,
     };
     let fruitless = fruitless(summary);
     let steps = steps(summary).into_iter();
-    let texts = steps.filter(|rounds| !is_told(rounds.phase, &rounds.step.name)).filter_map(|rounds| {
+    let texts = steps.filter(|rounds| !is_reported(rounds.phase, &rounds.step.name)).filter_map(|rounds| {
         let (step, phase) = (&rounds.step.name, rounds.phase);
         let few = fruitless.is_none()
             && FINDING.contains(&step.as_str())
@@ -75,7 +74,7 @@ pub fn asked(summary: &Summary) -> Vec<Finding> {
     texts.chain(all).map(|text| finding(Severity::Warning, text)).collect()
 }
 
-/// The requests of a run of which none found anything. What a scenario sends by its own words may well have no result.
+/// The number of requests of a run without any result. The scenario's own requests do not count: they may have none.
 fn fruitless(summary: &Summary) -> Option<u64> {
     const OWN: [&str; 2] = ["execute-command", "request"];
     if !matches!(summary.ending, Some(Ending::Completed)) {
@@ -90,8 +89,8 @@ fn fruitless(summary: &Summary) -> Option<u64> {
     (requests > 0 && hits == 0).then_some(requests)
 }
 
-/// The steps that ask something, each once. Not those that did not end or that the server does not offer, which are told
-/// otherwise.
+/// The steps with requests, each once. Excludes steps that did not end or that the server does not offer; other
+/// findings report those.
 fn steps(summary: &Summary) -> Vec<Rounds<'_>> {
     let mut all: Vec<Rounds<'_>> = Vec::new();
     for phase in &summary.phases {
@@ -102,7 +101,7 @@ fn steps(summary: &Summary) -> Vec<Rounds<'_>> {
             if SILENT.contains(&step.name.as_str()) {
                 continue;
             }
-            // What was typed and brought nothing to complete did its work.
+            // Typing is work even without a completion.
             let did = requests > 0 || step.notifications != Some(0);
             let (place, hits) = ((phase.phase.phase, step.step), step.hits.unwrap_or(0));
             match all.iter_mut().find(|known| known.place == place) {
@@ -134,7 +133,7 @@ mod tests {
     #[test]
     fn a_step_that_asked_nothing_in_any_round_is_told_once() {
         let mut summary = of(&golden::completed());
-        assert!(asked(&summary).is_empty());
+        assert!(fruitless_steps(&summary).is_empty());
         let again = summary.phases.len();
         let phase = summary
             .phases
@@ -153,14 +152,14 @@ mod tests {
                 step.notifications = Some(0);
                 summary.phases.push(round);
             }
-            let is_told = asked(&summary).into_iter().map(|finding| finding.text);
-            is_told.collect::<Vec<String>>()
+            let is_reported = fruitless_steps(&summary).into_iter().map(|finding| finding.text);
+            is_reported.collect::<Vec<String>>()
         };
-        let is_told = set([Some(0), Some(0)], false);
-        assert_eq!(is_told.len(), 1, "{is_told:?}");
+        let is_reported = set([Some(0), Some(0)], false);
+        assert_eq!(is_reported.len(), 1, "{is_reported:?}");
         assert!(
-            is_told[0].starts_with("`completion` of ask asked nothing"),
-            "{is_told:?}"
+            is_reported[0].starts_with("`completion` of ask asked nothing"),
+            "{is_reported:?}"
         );
         assert!(set([Some(0), Some(2)], false).is_empty());
         assert!(set([None, None], false).is_empty());
@@ -170,23 +169,23 @@ mod tests {
     #[test]
     fn a_run_of_which_no_request_found_anything_is_told_once() {
         let mut summary = of(&golden::completed());
-        let mut is_told = |name: &str, hits: u64| {
+        let mut is_reported = |name: &str, hits: u64| {
             for step in summary.phases.iter_mut().flat_map(|phase| &mut phase.steps) {
                 (step.name, step.requests, step.hits) = (name.to_owned(), Some(60), Some(hits));
             }
-            let is_told = asked(&summary).into_iter().map(|finding| finding.text);
-            is_told.collect::<Vec<String>>()
+            let is_reported = fruitless_steps(&summary).into_iter().map(|finding| finding.text);
+            is_reported.collect::<Vec<String>>()
         };
         for name in ["code-action", "formatting", "diagnostics", "hover"] {
-            let is_told = is_told(name, 0);
-            assert_eq!(is_told.len(), 1, "{is_told:?}");
+            let is_reported = is_reported(name, 0);
+            assert_eq!(is_reported.len(), 1, "{is_reported:?}");
             assert!(
-                is_told[0].starts_with("none of the ") && is_told[0].contains(" requests has a result"),
-                "{is_told:?}"
+                is_reported[0].starts_with("none of the ") && is_reported[0].contains(" requests has a result"),
+                "{is_reported:?}"
             );
         }
-        assert!(is_told("code-action", 1).is_empty());
-        assert!(is_told("request", 0).is_empty());
+        assert!(is_reported("code-action", 1).is_empty());
+        assert!(is_reported("request", 0).is_empty());
     }
 
     #[test]
@@ -201,17 +200,17 @@ mod tests {
         (phase.phase.phase, phase.phase.name) = (90, "goto".to_owned());
         phase.steps.truncate(1);
         summary.phases.push(phase);
-        let mut is_told = |name: &str, requests: u64, hits: u64| {
+        let mut is_reported = |name: &str, requests: u64, hits: u64| {
             let step = &mut summary.phases.last_mut().unwrap().steps[0];
             (step.name, step.requests, step.hits) = (name.to_owned(), Some(requests), Some(hits));
-            asked(&summary).pop().map(|finding| finding.text)
+            fruitless_steps(&summary).pop().map(|finding| finding.text)
         };
-        let few = is_told("definition", 400, 2).unwrap();
+        let few = is_reported("definition", 400, 2).unwrap();
         assert!(few.contains("in only 2 of 400 requests"), "{few}");
-        assert!(is_told("completion", 173, 15).is_some());
-        assert_eq!(is_told("definition", 400, 61), None);
-        assert_eq!(is_told("definition", 8, 0), None);
-        // A clean file has nothing to act on.
-        assert_eq!(is_told("code-action", 400, 2), None);
+        assert!(is_reported("completion", 173, 15).is_some());
+        assert_eq!(is_reported("definition", 400, 61), None);
+        assert_eq!(is_reported("definition", 8, 0), None);
+        // A file without problems has no code actions.
+        assert_eq!(is_reported("code-action", 400, 2), None);
     }
 }

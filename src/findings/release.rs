@@ -1,12 +1,12 @@
-//! Memory that was to be given back by force, and was not.
+//! Forced releases that did not happen.
 
 use crate::summary::{PurgeFailure, Summary, UnpurgedCheckpoint, UnpurgedProcess};
 use crate::units;
 
 use super::Doubt;
 
-/// That nothing was heard of the preloaded library.
-pub(super) fn silent(summary: &Summary) -> Option<Doubt> {
+/// A doubt if no process loaded the preloaded library.
+pub(super) fn library_not_loaded(summary: &Summary) -> Option<Doubt> {
     let shim = summary.header.server.shim.as_ref()?;
     let looked = summary.phases.iter().any(|phase| phase.checkpoint.is_some());
     (looked && summary.listening.is_empty()).then(|| {
@@ -18,8 +18,8 @@ pub(super) fn silent(summary: &Summary) -> Option<Doubt> {
     })
 }
 
-/// Why memory that was to be given back by force before checkpoints does not count there; `None` where all of it does.
-pub(super) fn unreached(summary: &Summary) -> Option<Doubt> {
+/// Why checkpoints do not count as purged; `None` where all memory was purged.
+pub(super) fn not_purged(summary: &Summary) -> Option<Doubt> {
     let held = |one: &&UnpurgedCheckpoint| one.processes.iter().filter_map(|process| process.private).sum::<u64>();
     let most = summary.unpurged.iter().max_by_key(held)?;
     let more = match summary.unpurged.len() {
@@ -28,8 +28,12 @@ pub(super) fn unreached(summary: &Summary) -> Option<Doubt> {
     };
     let (largest, rest) = most.processes.split_first()?;
     let mut why = vec![process(largest, rest.len(), most.tree)];
-    // What was said of those that are not named here.
-    why.extend(most.told.iter().filter(|told| !told.starts_with("process ")).cloned());
+    why.extend(
+        most.told
+            .iter()
+            .filter(|reason| !reason.starts_with("process "))
+            .cloned(),
+    );
     let text = format!(
         "freed memory may still be resident after `{}`{more}, so that checkpoint is {} through the purged lens: {}",
         most.phase.name,
@@ -39,7 +43,7 @@ pub(super) fn unreached(summary: &Summary) -> Option<Doubt> {
     Some(Doubt::new("untrimmed", text))
 }
 
-/// `process 4711 (`ty`, 84.0 of 85.2 MiB) did not answer, nor did 1 other process`.
+/// ``process 4711 (`ty`, 84.0 of 85.2 MiB) did not answer the request to purge, and 1 other process did not purge either``.
 fn process(largest: &UnpurgedProcess, others: usize, tree: Option<u64>) -> String {
     let held = units::or_unknown(largest.private, units::mib);
     let size = format!("{held} of {} MiB", units::or_unknown(tree, units::mib));
@@ -69,9 +73,9 @@ mod tests {
     use crate::record::{AllocatorFamily, Listening, PhaseRef, ShimFacts};
     use crate::summary::tests::of;
 
-    fn told(summary: &Summary) -> Vec<String> {
-        let told = super::super::doubts(summary);
-        told.into_iter().map(|doubt| doubt.text).collect()
+    fn texts(summary: &Summary) -> Vec<String> {
+        let doubts = super::super::doubts(summary);
+        doubts.into_iter().map(|doubt| doubt.text).collect()
     }
 
     #[test]
@@ -80,21 +84,21 @@ mod tests {
         session.phase("start");
         session.settle(true);
         let mut summary = of(&session);
-        assert_eq!(told(&summary), Vec::<String>::new());
+        assert_eq!(texts(&summary), Vec::<String>::new());
         summary.header.server.shim = Some(ShimFacts {
             path: "/lib/libpurge_shim.so".to_owned(),
             ..ShimFacts::default()
         });
-        assert!(told(&summary)[0].starts_with("`/lib/libpurge_shim.so` was to be preloaded, but no process"));
+        assert!(texts(&summary)[0].starts_with("`/lib/libpurge_shim.so` was to be preloaded, but no process"));
         summary.listening.push(Listening {
             pid: 7,
             malloc: None,
             within: None,
         });
-        assert_eq!(told(&summary), Vec::<String>::new());
+        assert_eq!(texts(&summary), Vec::<String>::new());
         summary.phases.clear();
         summary.listening.clear();
-        assert_eq!(told(&summary), Vec::<String>::new(), "there was no time to see it");
+        assert_eq!(texts(&summary), Vec::<String>::new(), "there was no time to see it");
     }
 
     #[test]
@@ -119,11 +123,11 @@ mod tests {
             ],
         };
         let mut summary = of(&Session::new("server"));
-        assert_eq!(told(&summary), Vec::<String>::new());
+        assert_eq!(texts(&summary), Vec::<String>::new());
         let silent = vec![one("server", PurgeFailure::Silent), one("helper", PurgeFailure::Silent)];
         summary.unpurged = vec![unpurged("start", silent), unpurged("work", Vec::new())];
         assert_eq!(
-            told(&summary),
+            texts(&summary),
             [
                 "freed memory may still be resident after `start` and 1 other phase, so that checkpoint is n/a through the purged \
                  lens: process \
@@ -141,7 +145,7 @@ mod tests {
             ),
         ] {
             summary.unpurged = vec![unpurged("start", vec![one("server", why)])];
-            assert!(told(&summary)[0].contains(words), "{:?}", told(&summary));
+            assert!(texts(&summary)[0].contains(words), "{:?}", texts(&summary));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What makes figures less sure: samples that are missing, late or failed, memory swapped out, no rest.
+//! Findings about samples that are missing, late or failed, swapped memory, and unsettled checkpoints.
 
 use std::time::Duration;
 
@@ -7,11 +7,10 @@ use crate::units;
 use super::super::summary::Summary;
 use super::{Finding, Severity, finding};
 
-/// A share of missed deadlines from which the curve is called thin.
+/// Share of missed deadlines that is worth a warning.
 const THIN: f64 = 0.01;
 
-/// What makes the samples of a run, or some of them, less sure.
-pub(super) fn doubts(summary: &Summary, found: &mut Vec<Finding>) {
+pub(super) fn doubts(summary: &Summary, list: &mut Vec<Finding>) {
     let sampling = &summary.sampling;
     let ticks = summary.duration / summary.header.settings.interval.max(1);
     if ticks > 0 && sampling.missed as f64 > THIN * ticks as f64 {
@@ -22,10 +21,10 @@ pub(super) fn doubts(summary: &Summary, found: &mut Vec<Finding>) {
             units::count(ticks),
             units::duration(Duration::from_nanos(sampling.latest)),
         );
-        found.push(finding(Severity::Warning, text));
+        list.push(finding(Severity::Warning, text));
     }
     for (what, (processes, error)) in &sampling.failures {
-        found.push(finding(Severity::Warning, failed(what, *processes, error)));
+        list.push(finding(Severity::Warning, failed(what, *processes, error)));
     }
     let swapped = summary
         .phases
@@ -39,36 +38,36 @@ pub(super) fn doubts(summary: &Summary, found: &mut Vec<Finding>) {
              private memory",
             units::bytes(swapped)
         );
-        found.push(finding(Severity::Warning, text));
+        list.push(finding(Severity::Warning, text));
     }
     let unsettled: Vec<String> = summary
         .phases
         .iter()
         .filter_map(|phase| {
-            let taken = phase.checkpoint.as_ref().filter(|taken| !taken.settled)?;
-            Some(format!("`{}` ({})", phase.phase.name, taken.unsettled))
+            let checkpoint = phase.checkpoint.as_ref().filter(|checkpoint| !checkpoint.settled)?;
+            Some(format!("`{}` ({})", phase.phase.name, checkpoint.unsettled))
         })
         .collect();
     if !unsettled.is_empty() {
         let names = shorten(&unsettled);
         let text = format!("the server was still busy at the checkpoint of {names}: give its `settle` more time");
-        found.push(finding(Severity::Warning, text));
+        list.push(finding(Severity::Warning, text));
     }
 }
 
-/// The sentence for something that could not be read, or reset, of some processes.
+/// The sentence about a counter that could not be read or reset.
 fn failed(what: &str, processes: u64, error: &str) -> String {
-    let of = match processes {
+    let subject = match processes {
         1 => "1 process".to_owned(),
         processes => format!("{} processes", units::count(processes)),
     };
     let cure = "run as the user that owns the server";
     match what {
         "clear_refs" | "footprint interval" => format!(
-            "the high-water mark of {of} could not be reset (`{what}`: {error}), so peaks may belong to an earlier \
+            "the high-water mark of {subject} could not be reset (`{what}`: {error}), so peaks may belong to an earlier \
              phase: {cure}, or use `--no-peak-reset`"
         ),
-        _ => format!("`{what}` of {of} could not always be read ({error}); sums without it are n/a: {cure}"),
+        _ => format!("`{what}` of {subject} could not always be read ({error}); sums without it are n/a: {cure}"),
     }
 }
 

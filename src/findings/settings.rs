@@ -1,4 +1,4 @@
-//! Settings of the allocator that were asked for: whether they were in force, before the run and in it.
+//! Findings about requested allocator settings and preloads that were not in force.
 
 use crate::record::KnobFacts;
 use crate::summary::{Partly, Summary};
@@ -7,18 +7,18 @@ use crate::units;
 use super::{Doubt, Finding, Severity, finding};
 
 /// Settings that were not seen in force before the run, or in the process with the memory.
-pub(super) fn unseen(summary: &Summary, found: &mut Vec<Finding>) {
+pub(super) fn unconfirmed(summary: &Summary, list: &mut Vec<Finding>) {
     let knobs = summary.header.server.knobs.iter();
     let unseen = knobs.filter(|knob| knob.taken != Some(true));
-    found.extend(unseen.map(|knob| finding(Severity::Warning, setting(knob))));
+    list.extend(unseen.map(|knob| finding(Severity::Warning, setting(knob))));
 }
 
-/// Processes that were started without what was preloaded, but for the one with the memory, of which the setting tells.
+/// Processes without the preloaded libraries. The process with most memory is in its setting's finding instead.
 pub(super) fn helpers(summary: &Summary) -> Vec<Doubt> {
-    let told_by_setting = |program: &str| summary.unset.iter().any(|one| one.library && one.program == program);
+    let has_setting_finding = |program: &str| summary.unset.iter().any(|one| one.library && one.program == program);
     let mut doubts_so_far: Vec<Doubt> = Vec::new();
     for unloaded in &summary.unloaded {
-        if told_by_setting(&unloaded.program) {
+        if has_setting_finding(&unloaded.program) {
             continue;
         }
         let text = format!(
@@ -34,8 +34,7 @@ pub(super) fn helpers(summary: &Summary) -> Vec<Doubt> {
     doubts_so_far
 }
 
-/// That what was preloaded served a part of the memory only.
-pub(super) fn partly(summary: &Summary) -> Option<Doubt> {
+pub(super) fn partly_served(summary: &Summary) -> Option<Doubt> {
     let Partly { program, held, private } = summary.partly.as_ref()?;
     let (held, private) = (units::mib(*held), units::mib(*private));
     Some(Doubt::new(
@@ -47,7 +46,8 @@ pub(super) fn partly(summary: &Summary) -> Option<Doubt> {
     ))
 }
 
-/// A setting and how it was seen: `GOGC=50, asked for but not seen in force (its syntax was checked)`.
+/// A setting with the value in force: `GOGC=50 was set; whether it is in force is not known, only its syntax was
+/// checked`.
 pub fn setting(knob: &KnobFacts) -> String {
     let written = knob.written();
     let seen = knob.seen.as_deref();
@@ -81,13 +81,13 @@ mod tests {
     use crate::summary::tests::of;
 
     fn all(summary: &Summary) -> Vec<String> {
-        let mut found = Vec::new();
-        unseen(summary, &mut found);
+        let mut list = Vec::new();
+        unconfirmed(summary, &mut list);
         let doubts = super::super::doubts(summary).into_iter().map(|doubt| doubt.text);
-        found.into_iter().map(|finding| finding.text).chain(doubts).collect()
+        list.into_iter().map(|finding| finding.text).chain(doubts).collect()
     }
 
-    fn told(knob: KnobFacts, stderr: &str) -> Vec<String> {
+    fn warnings(knob: KnobFacts, stderr: &str) -> Vec<String> {
         let mut session = Session::new("server");
         session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Completed, stderr);
         let mut summary = of(&session);
@@ -105,7 +105,7 @@ mod tests {
         summary.unloaded = vec![missing("server"), missing("helper"), missing("helper")];
         let helper = "`helper` was started without /lib/je.so: it uses its own allocator";
         assert_eq!(all(&summary), [helper.replace("helper", "server").as_str(), helper]);
-        // Its setting has said so.
+        // The finding about its setting already covers it.
         summary.unset = vec![Unset {
             variable: "LD_PRELOAD".to_owned(),
             value: None,
@@ -123,14 +123,14 @@ mod tests {
         let mut other = knob(Some(false));
         other.effective = Some("10000".to_owned());
         let words = "_RJEM_MALLOC_CONF=dirty_decay_ms:0 was set, but 10000 is in force according to its statistics";
-        assert_eq!(told(other, ""), [words]);
+        assert_eq!(warnings(other, ""), [words]);
         let unseen = KnobFacts {
             variable: "TCMALLOC_RELEASE_RATE".to_owned(),
             requested: "5".to_owned(),
             ..KnobFacts::default()
         };
         assert_eq!(
-            told(unseen, ""),
+            warnings(unseen, ""),
             ["TCMALLOC_RELEASE_RATE=5 was set; whether it is in force is not known"]
         );
     }

@@ -1,4 +1,4 @@
-//! What is judged of the candidate in itself: budgets and growth.
+//! Judges the candidate alone: budgets and growth.
 
 use crate::compare::Played;
 use crate::figures::rules::{Limit, Rules};
@@ -62,7 +62,7 @@ impl Alone {
         let budgets = self.budgets.iter();
         let budgets = budgets
             .filter(|kept| kept.basis.look.is_none() || kept.verdict.interval.is_err())
-            .map(|kept| (kept.limit.what.to_string(), kept.basis.runs));
+            .map(|kept| (kept.limit.subject.to_string(), kept.basis.runs));
         let unseen = |leak: &Leaking| leak.basis.look.is_none() || leak.verdict.late.is_none();
         let growth = self.leaks.iter();
         let growth = growth
@@ -80,13 +80,13 @@ fn keep(
     looks: &Schedule,
     calibrations: &Calibrations,
 ) -> (Kept, First) {
-    let lens = limit.what.lens.unwrap_or(rules.lens);
+    let lens = limit.subject.lens.unwrap_or(rules.lens);
     let runs = through(candidate, Some(lens));
     let own = calibrations.of(Role::Candidate);
-    let (noise, known) = known(&limit.what, &runs, lens, [own, own]);
-    let values = seen(&limit.what, &runs, &Machines::of(&runs, &runs));
+    let (noise, known) = known(&limit.subject, &runs, lens, [own, own]);
+    let values = seen(&limit.subject, &runs, &Machines::of(&runs, &runs));
     let budget = Budget {
-        name: limit.what.to_string(),
+        name: limit.subject.to_string(),
         limit: limit.limit,
         noise,
         known,

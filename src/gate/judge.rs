@@ -87,7 +87,7 @@ fn missing(against: &[Against], alone: &Alone, first: usize) -> Vec<Missing> {
     let endpoints = against.iter().flat_map(|against| &against.primaries);
     let endpoints = endpoints
         .filter(|judged| judged.basis.look.is_none() || judged.verdict.evidence.is_err())
-        .map(|judged| (judged.rule.what.to_string(), judged.basis.runs));
+        .map(|judged| (judged.rule.subject.to_string(), judged.basis.runs));
     let all = endpoints.chain(alone.missing());
     let mut missing: Vec<Missing> = all.map(|(rule, runs)| Missing { rule, runs, first }).collect();
     missing.dedup();
@@ -167,7 +167,7 @@ fn versus(
 /// between those that do.
 fn first_of(judged: &Judged, rules: &Rules) -> First {
     First {
-        lens: judged.rule.what.lens.unwrap_or(rules.lens),
+        lens: judged.rule.subject.lens.unwrap_or(rules.lens),
         runs: judged
             .basis
             .look
@@ -187,17 +187,17 @@ fn endpoint(
     machines: &Machines,
     calibrations: [&[Calibration]; 2],
 ) -> Endpoint {
-    let lens = rule.what.lens.unwrap_or(rules.lens);
+    let lens = rule.subject.lens.unwrap_or(rules.lens);
     let [baseline, candidate] = [baseline, candidate].map(|runs| through(runs, Some(lens)));
-    let values = |runs: &[&Played]| seen(&rule.what, runs, machines);
+    let values = |runs: &[&Played]| seen(&rule.subject, runs, machines);
     let (noise, known) = known(
-        &rule.what,
+        &rule.subject,
         &[baseline.as_slice(), &candidate].concat(),
         lens,
         calibrations,
     );
     Endpoint {
-        name: rule.what.to_string(),
+        name: rule.subject.to_string(),
         tolerance: rule.tolerance,
         noise,
         known,

@@ -16,7 +16,7 @@ use super::leaking::{Basis, Leaking};
 pub struct Sides {
     pub baseline: Vec<Played>,
     pub candidate: Vec<Played>,
-    /// What is compared with besides, so that small steps do not add up unseen.
+    /// A third side, so that small steps do not add up unseen.
     pub anchor: Option<Vec<Played>>,
 }
 
@@ -64,7 +64,7 @@ pub struct Party {
     pub profile: Option<String>,
     /// Its version, as the first run says.
     pub version: Option<String>,
-    /// What was preloaded into it, as the first run says.
+    /// The preloaded library of the first run.
     pub preload: Option<PreloadFacts>,
     /// Runs that count, over all lenses.
     pub runs: usize,
@@ -138,7 +138,7 @@ pub struct Against {
     /// The rules that decide.
     #[serde(rename = "rules")]
     pub primaries: Vec<Judged>,
-    /// What does not, each by itself.
+    /// Advisory results.
     #[serde(rename = "advice")]
     pub advisory: Vec<Judged>,
     /// Work that was not done alike.
@@ -205,7 +205,7 @@ impl Judgement {
             .filter(|(_, work)| work.less)
     }
 
-    /// Whether there is nothing to decide, because a server failed or did less.
+    /// Whether nothing is decided, because a server failed or did less work.
     pub fn is_refused(&self) -> bool {
         !self.broken.is_empty() || self.less_work().next().is_some()
     }
@@ -215,7 +215,7 @@ impl Judgement {
         self.is_refused() || self.settled
     }
 
-    /// What it comes to, as a number for scripts.
+    /// The exit code.
     pub fn exit(&self) -> Exit {
         match self.answer {
             _ if self.is_refused() => Exit::ServerFailed,

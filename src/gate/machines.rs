@@ -3,7 +3,7 @@
 use crate::compare::Played;
 
 pub(super) struct Machines {
-    /// What tells each from the others.
+    /// Distinguishing names.
     names: Vec<String>,
     apart: bool,
 }
@@ -26,9 +26,8 @@ impl Machines {
         }
     }
 
-    /// Whether each side has one machine, and not the same. Then the sides can only be compared as if it were one, which
-    /// is done when somebody wants it in spite of what differs. Where either has several, some are compared with others
-    /// that are not even named, and nothing could be said of what the difference is.
+    /// Whether each side ran on one machine, and not the same one. These sides are compared as if on one machine, if
+    /// the user allows that. Several machines per side give no such comparison.
     pub fn are_apart(&self) -> bool {
         self.apart
     }
@@ -54,7 +53,7 @@ mod tests {
     use crate::record::Schedule;
     use crate::stats::{Answer, Side, Unusable};
 
-    /// Runs on a machine that makes everything so many per cent of the golden record's.
+    /// Runs on a machine with every figure at this percentage of the golden record.
     fn on(machine: &str, label: &str, percent: u64, count: u32) -> Vec<Played> {
         let on = |number: u32| {
             let mut run = tests::run(label, number, percent);
@@ -74,7 +73,7 @@ mod tests {
 
     fn judged(baseline: &[Vec<Played>], candidate: &[Vec<Played>]) -> Against {
         let rule = |what: &str| Rule {
-            what: what.parse().unwrap(),
+            subject: what.parse().unwrap(),
             tolerance: Tolerance::new(0.01, 0.05, 0.0).unwrap(),
         };
         let rules = Rules {

@@ -1,5 +1,4 @@
-//! What is looked at of the sides before any figure is: who failed, under which circumstances, and whether the runs that
-//! decide did the same work.
+//! Checks of the sides before any figure: failures, circumstances, and the same work.
 
 use crate::band::NoiseFloor;
 use crate::compare::calibration::{believed, uncalibrated};
@@ -7,7 +6,7 @@ use crate::compare::{
     Difference, Inequality, Played, counts, differences, differences_between, differences_of, inequalities,
 };
 use crate::exit::Exit;
-use crate::figures::{What, WorkLimits};
+use crate::figures::{GatedFigure, WorkLimits};
 use crate::lens::Lens;
 use crate::record::{Calibration, Header};
 use crate::stats::{Known, Seen};
@@ -132,7 +131,7 @@ pub(super) fn work(
     unequal
 }
 
-pub(super) fn seen(what: &What, runs: &[&Played], machines: &Machines) -> Vec<Seen> {
+pub(super) fn seen(what: &GatedFigure, runs: &[&Played], machines: &Machines) -> Vec<Seen> {
     let seen = |run: &&Played| Seen {
         machine: machines.place(run),
         value: what.value(&run.summary),
@@ -140,9 +139,9 @@ pub(super) fn seen(what: &What, runs: &[&Played], machines: &Machines) -> Vec<Se
     runs.iter().map(seen).collect()
 }
 
-/// What is known of the noise of a figure in these runs; what no run has is not known.
+/// The known noise of a figure in these runs; `None` if no run has it.
 pub(super) fn known(
-    what: &What,
+    what: &GatedFigure,
     runs: &[&Played],
     lens: Lens,
     calibrations: [&[Calibration]; 2],

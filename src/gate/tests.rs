@@ -1,7 +1,7 @@
 use crate::band::{LeakLimit, Tolerance};
 use crate::compare::{self, Played};
 use crate::exit::Exit;
-use crate::figures::{Figure, Leak, Limit, Rule, Rules, What, WorkLimits};
+use crate::figures::{Figure, GatedFigure, Leak, Limit, Rule, Rules, WorkLimits};
 use crate::lens::Lens;
 use crate::record::{Ending, Schedule};
 use crate::stats::Answer;
@@ -12,7 +12,7 @@ use super::*;
 mod judge;
 mod limits;
 
-/// A run through this lens whose private memory is `percent` of the golden record's.
+/// A run through this lens with private memory at `percent` of the golden record's.
 fn run(label: &str, number: u32, lens: Lens, percent: u64) -> Played {
     let mut run = compare::tests::run(label, number, percent);
     run.summary.header.server.lens.name = lens;
@@ -37,7 +37,7 @@ fn rules() -> Rules {
     Rules {
         lens: Lens::Purged,
         primaries: vec![Rule {
-            what: "private".parse().unwrap(),
+            subject: "private".parse().unwrap(),
             tolerance: Tolerance::new(0.01, 0.05, 0.0).unwrap(),
         }],
         advisory: Vec::new(),
@@ -85,7 +85,7 @@ fn only_runs_of_the_lens_that_a_rule_names_are_looked_at() {
     assert_eq!(answer(&sides).exit(), Exit::Passed);
     let mut rules = rules();
     rules.advisory = vec![Rule {
-        what: "as-shipped private".parse().unwrap(),
+        subject: "as-shipped private".parse().unwrap(),
         tolerance: Tolerance::AS_SHIPPED,
     }];
     let judgement = judge(&sides, &rules, &Schedule::default());
@@ -156,7 +156,7 @@ fn a_run_that_a_side_failed_is_refused() {
 fn a_budget_holds_whatever_the_baseline_needs() {
     let mut rules = rules();
     let budget = |limit: f64| Limit {
-        what: "peak".parse().unwrap(),
+        subject: "peak".parse().unwrap(),
         limit,
     };
     let same = sides(&[100; 5], &[100; 5], None);
@@ -185,7 +185,7 @@ fn growth_that_cannot_be_seen_does_not_pass() {
 fn a_figure_that_was_never_measured_is_no_data() {
     let mut rules = rules();
     rules.budgets = vec![Limit {
-        what: "p95 of nobody/asked".parse().unwrap(),
+        subject: "p95 of nobody/asked".parse().unwrap(),
         limit: 1e9,
     }];
     let judgement = judge(&sides(&[100; 3], &[100; 3], None), &rules, &Schedule::default());
@@ -202,11 +202,14 @@ fn where_no_run_can_bring_what_is_missing_no_more_are_worth_playing() {
         let judgement = judge(&sides, rules, &Schedule::default());
         (judgement.is_final(), judgement.exit())
     };
-    let what: What = "p95 of nobody/asked".parse().unwrap();
+    let what: GatedFigure = "p95 of nobody/asked".parse().unwrap();
     let mut endpoint = rules();
-    endpoint.primaries[0].what = what.clone();
+    endpoint.primaries[0].subject = what.clone();
     let mut budget = rules();
-    budget.budgets = vec![Limit { what, limit: 1e9 }];
+    budget.budgets = vec![Limit {
+        subject: what,
+        limit: 1e9,
+    }];
     // The golden record repeats nothing.
     let mut growth = rules();
     growth.leak = Some(Leak {
@@ -219,7 +222,7 @@ fn where_no_run_can_bring_what_is_missing_no_more_are_worth_playing() {
     }
     // What else decides is to have its answer all the same.
     let open = Rule {
-        what: "peak".parse().unwrap(),
+        subject: "peak".parse().unwrap(),
         tolerance: Tolerance::new(0.01, 0.05, 0.0).unwrap(),
     };
     endpoint.primaries.push(open);
@@ -235,7 +238,7 @@ fn before_the_first_look_there_is_no_verdict_for_any_rule() {
     let mut budget = rules();
     budget.primaries.clear();
     budget.budgets = vec![Limit {
-        what: "private".parse().unwrap(),
+        subject: "private".parse().unwrap(),
         limit: 1e12,
     }];
     for rules in [&rules(), &budget] {
@@ -253,7 +256,7 @@ fn where_every_endpoint_advises_budgets_decide_alone() {
     let mut rules = rules();
     rules.advisory = std::mem::take(&mut rules.primaries);
     rules.budgets = vec![Limit {
-        what: "private".parse().unwrap(),
+        subject: "private".parse().unwrap(),
         limit: 1e12,
     }];
     let judgement = judge(&sides(&[100; 3], &[110; 3], None), &rules, &Schedule::default());
@@ -278,7 +281,7 @@ fn a_figure_is_named_in_words() {
         ("peak", "peak"),
         ("p95 of textDocument/hover", "p95 of textDocument/hover"),
     ] {
-        assert_eq!(text.parse::<What>().unwrap().to_string(), shown);
+        assert_eq!(text.parse::<GatedFigure>().unwrap().to_string(), shown);
     }
     for text in [
         "",
@@ -288,7 +291,7 @@ fn a_figure_is_named_in_words() {
         "private decay",
         "private after",
     ] {
-        assert!(text.parse::<What>().is_err(), "{text}");
+        assert!(text.parse::<GatedFigure>().is_err(), "{text}");
     }
-    assert_eq!("cpu".parse::<What>().unwrap().figure, Figure::Cpu);
+    assert_eq!("cpu".parse::<GatedFigure>().unwrap().figure, Figure::Cpu);
 }

@@ -3,7 +3,7 @@ use crate::summary::{self, StepSummary};
 
 use super::*;
 
-/// A run of these phases, by number, round after round, each with its private memory and what its step sent.
+/// A run of these rounds: phase number, private memory, requests and notifications of its step.
 fn run(rounds: &[(u32, u64, u64, u64)]) -> Summary {
     let mut summary = summary::read(golden::open("completed")).unwrap();
     let model = summary.phases[1].clone();

@@ -1,4 +1,4 @@
-//! Asks a program something and gives up in time: no process of it is left behind.
+//! Runs a program with a time limit, and leaves none of its processes behind.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -10,17 +10,16 @@ use std::time::{Duration, Instant};
 use crate::exit::child;
 use crate::exit::child::Awaited;
 
-/// More than any version text, less than a program that prints without end.
+/// Most bytes of output: more than any version text, less than endless output.
 const MOST: u64 = 64 << 10;
 
-/// How long the pipes of a program that was killed are waited for: they are closed by then, unless a helper fled.
+/// How long to wait for the pipes of a killed program: they are closed by then, unless a helper escaped.
 const LEFT: Duration = Duration::from_millis(500);
 
-/// The programs that run for us, each by its process with the orphans that were there before; `None` once none may be
-/// started any more.
+/// The running programs by process id, each with the earlier orphans; `None` once no more may start.
 static RUNNING: Mutex<Option<BTreeMap<u32, Vec<u32>>>> = Mutex::new(Some(BTreeMap::new()));
 
-/// A program in a session of its own. It is killed with its helpers when this is dropped, at the latest.
+/// A program in its own session. Dropping it kills it with its helpers.
 #[derive(Debug)]
 pub struct Tied {
     process: u32,
@@ -37,7 +36,7 @@ impl Drop for Tied {
 }
 
 impl Tied {
-    /// Ends it also where it fled from its group.
+    /// Kills it, even if it left its group.
     fn clear(self) {
         let before = running().as_mut().and_then(|running| running.remove(&self.process));
         drop(self);
@@ -45,7 +44,7 @@ impl Tied {
     }
 }
 
-/// Starts a program that is tied to us, and that `hang_up` ends.
+/// Starts a program that is tied to lsp-soak and that `hang_up` ends.
 pub fn start<C>(spawn: impl FnOnce() -> io::Result<C>, id: impl FnOnce(&C) -> Option<u32>) -> io::Result<(C, Tied)> {
     let mut running = running();
     let running = running.as_mut().ok_or(io::ErrorKind::Interrupted)?;
@@ -63,40 +62,40 @@ pub fn start<C>(spawn: impl FnOnce() -> io::Result<C>, id: impl FnOnce(&C) -> Op
     ))
 }
 
-/// What a program printed, as far as it is kept.
+/// The output of a program, up to the limit.
 pub struct Said {
     pub stdout: String,
     pub stderr: String,
 }
 
 pub struct Heard {
-    /// How it ended; `None` when it had to be killed.
+    /// How it ended; `None` if it was killed.
     pub ended: Option<ExitStatus>,
     pub said: Said,
 }
 
-/// What a program prints that ends well within `patience` and before it is to `stop`. It gets nothing on its stdin.
+/// The output of a program that succeeds within `patience` and before `stop`. Its stdin is empty.
 pub fn ask(command: &mut Command, patience: Duration, stop: &dyn Fn() -> bool) -> Option<Said> {
     let heard = listen(command, patience, stop).ok()?;
     heard.ended.filter(ExitStatus::success).map(|_| heard.said)
 }
 
-/// What a program prints and how it ends, within `patience` and before it is to `stop`. It gets nothing on its stdin, and
-/// is killed with its helpers when the time is up. An error means that it could not be started.
+/// The output and end of a program, within `patience` and before `stop`. Its stdin is empty. At the limit it is killed
+/// with its helpers. An error means that it could not be started.
 pub fn listen(command: &mut Command, patience: Duration, stop: &dyn Fn() -> bool) -> io::Result<Heard> {
     let deadline = Instant::now() + patience;
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    // Whoever is killed while asking leaves nobody behind.
+    // If lsp-soak is killed meanwhile, the program ends too.
     #[cfg(unix)]
     child::tie(command);
     let (mut child, tied) = start(|| command.spawn(), |child| Some(child.id()))?;
     let stdout = child.stdout.take().map(drain);
     let stderr = child.stderr.take().map(drain);
     let ended = wait(&mut child, deadline, stop);
-    // Before the pipes are read to their ends, because a helper that is left would hold them open.
+    // Before the pipes are read to their ends, because a surviving helper would keep them open.
     child::kill_group(child.id());
     let _ = child.kill();
     let _ = child.wait();
@@ -115,7 +114,7 @@ pub fn listen(command: &mut Command, patience: Duration, stop: &dyn Fn() -> bool
     })
 }
 
-/// Kills everything that runs for us, with its helpers, and has nothing more started: for a program that is about to end.
+/// Kills all running programs with their helpers and prevents new ones: for the end of lsp-soak.
 pub fn hang_up() {
     for (process, before) in running().take().into_iter().flatten() {
         child::kill_group(process);
@@ -127,21 +126,21 @@ fn running() -> MutexGuard<'static, Option<BTreeMap<u32, Vec<u32>>>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Reads a pipe on a thread of its own, since a helper process may keep it open for good.
+/// Reads a pipe on its own thread, since a helper may keep it open forever.
 fn drain(mut pipe: impl Read + Send + 'static) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
         let read = pipe.by_ref().take(MOST).read_to_end(&mut bytes);
-        // A program that cannot print on would fail. When it can be read no more, there is nothing left to pass over.
+        // A program with a blocked output would fail. A read error leaves nothing to skip.
         let _ = io::copy(&mut pipe, &mut io::sink());
-        // The receiver is gone when the time was up; then nobody wants the text.
+        // After the time limit the receiver is gone and the text is not needed.
         let _ = read.map(|_| sender.send(String::from_utf8_lossy(&bytes).into_owned()));
     });
     receiver
 }
 
-/// How the program ended, if it did in time.
+/// How the program ended; `None` if not in time.
 fn wait(child: &mut Child, deadline: Instant, stop: &dyn Fn() -> bool) -> Option<ExitStatus> {
     loop {
         match child.try_wait() {

@@ -1,21 +1,21 @@
-//! What control groups allow, of both versions: pure functions of the text that the kernel gives.
+//! Limits of control groups, both versions: pure functions of the kernel's texts.
 
 use std::path::{Path, PathBuf};
 
-/// A control group without a limit says a number near the end of the range, rounded to pages.
+/// A control group without a limit reports a number near the maximum, rounded to pages.
 const NO_LIMIT: u64 = 1 << 60;
 
-/// The strictest limits of a group and of those around it. Unlimited and unknown are `None`.
+/// The strictest limits of a group and its ancestors. Unlimited and unknown are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
     pub memory: Option<u64>,
-    /// Bytes of memory from which on it has to give back.
+    /// Bytes of memory above which the kernel reclaims.
     pub high: Option<u64>,
     pub swap: Option<u64>,
     pub processors: Option<f64>,
 }
 
-/// The limits of the groups that `/proc/self/cgroup` names; `read` gives the text of a file.
+/// The limits of the groups in `/proc/self/cgroup`; `read` returns the text of a file.
 pub fn limits(groups: &str, read: &dyn Fn(&Path) -> Option<String>) -> Limits {
     let least = |file, old: Option<(&str, &str)>| {
         let limits = around(groups, old).into_iter().filter_map(|(group, version)| {
@@ -41,9 +41,9 @@ pub fn limits(groups: &str, read: &dyn Fn(&Path) -> Option<String>) -> Limits {
     }
 }
 
-/// The directories of these groups and of those around them, each with its version. Of version 1 those of one controller.
+/// The directories of these groups and their ancestors, each with its version; for version 1 those of one controller.
 ///
-/// Inside a container the path is often one of the host, and only the topmost directory is there: all are tried.
+/// In a container the path is often the host's, and only the topmost directory exists: all are tried.
 fn around(groups: &str, old: Option<(&str, &str)>) -> Vec<(PathBuf, u8)> {
     let mut limits = Vec::new();
     for line in groups.lines() {
@@ -83,7 +83,7 @@ fn quota(text: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// The limits of groups in a system that has these files below `/sys/fs/cgroup`.
+    /// The limits of groups in a system with these files below `/sys/fs/cgroup`.
     fn of(groups: &str, files: &[(&str, &str)]) -> Limits {
         let read = |path: &Path| {
             let below = path.strip_prefix("/sys/fs/cgroup").ok()?.to_str()?;

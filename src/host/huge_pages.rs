@@ -1,4 +1,4 @@
-//! Huge pages of everything that is started from here on: `PR_SET_THP_DISABLE` is inherited and survives exec (prctl(2)).
+//! Huge pages of all programs started from here on: `PR_SET_THP_DISABLE` is inherited and survives exec (prctl(2)).
 #![expect(
     unsafe_code,
     reason = "no safe wrapper passes the flag that exempts memory for which huge pages were asked"
@@ -37,7 +37,7 @@ pub fn limit(mode: HugePages, system: Option<&str>) -> io::Result<()> {
     }
 }
 
-/// Whether huge pages are disabled for this process, and whether those that are asked for are exempt from that.
+/// Whether huge pages are disabled for this process, and whether advised ones are exempt.
 pub fn state() -> Option<(bool, bool)> {
     // SAFETY: takes no pointer and changes nothing; all arguments but the first must be 0.
     let state = unsafe { libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0) };

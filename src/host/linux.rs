@@ -1,4 +1,4 @@
-//! What Linux says in `/proc` and `/sys`: reading here, parsing in functions that need no Linux.
+//! Facts from Linux's `/proc` and `/sys`: reading here, parsing in functions that need no Linux.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use super::{cgroup, huge_pages};
 use crate::processors;
 use crate::record::{Host, Nanos, Pressure};
 
-/// Adds to what every system says what only this one does.
+/// Adds the facts that only Linux has.
 pub(super) fn complete(mut host: Host) -> Host {
     let release = fs::read_to_string("/etc/os-release").ok();
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -67,7 +67,7 @@ fn line(path: impl AsRef<Path>) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// The system's C library. It is asked through its own tools, since a static build of lsp-soak carries another one.
+/// The system's C library. Asks its own tools, because a static build of lsp-soak contains another one.
 fn libc() -> Option<String> {
     let output = |program: &str, argument: &str| {
         let output = Command::new(program).arg(argument).stdin(Stdio::null()).output().ok()?;
@@ -78,7 +78,7 @@ fn libc() -> Option<String> {
         .or_else(|| musl(&output("ldd", "--version")?))
 }
 
-/// musl's loader tells its version when it is called with nothing to load.
+/// musl's loader prints its version when called without a program.
 fn musl(text: &str) -> Option<String> {
     let version = text.lines().find_map(|line| line.strip_prefix("Version "))?;
     text.starts_with("musl libc")
@@ -109,7 +109,7 @@ fn average(text: &str) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-/// Keeps this thread, and all threads and processes that it will start, to some of the processors that it may use.
+/// Restricts this thread, and all threads and processes that it starts, to some of its processors.
 pub fn keep_to(cpus: &[usize]) -> io::Result<()> {
     may_keep_to(cpus)?;
     let mut set = CpuSet::new();
@@ -117,7 +117,7 @@ pub fn keep_to(cpus: &[usize]) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// Whether these are all processors that may be used.
+/// Whether all of these processors may be used.
 pub fn may_keep_to(cpus: &[usize]) -> io::Result<()> {
     let allowed = sched_getaffinity(None)?;
     let missing = |cpu: &&usize| **cpu >= CpuSet::MAX_CPU || !allowed.is_set(**cpu);
@@ -158,7 +158,7 @@ fn virtual_machine(cpuinfo: &str) -> Option<String> {
     })
 }
 
-/// Makers of machines that are none, by what their firmware says.
+/// Names virtual machines by their firmware.
 fn vendor_of(vendor: &str, product: &str) -> Option<String> {
     let is_virtual = match vendor {
         "QEMU" | "Xen" | "Bochs" | "Parallels" | "OpenStack Foundation" | "Apple Virtualization" => true,

@@ -1,4 +1,4 @@
-//! Facts about the program under test that need no language server protocol: its hash and its version.
+//! Facts about the program under test outside the protocol: its hash and its version.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -40,13 +40,13 @@ pub fn is_privileged(path: &Path) -> bool {
     is_set || has_capabilities(path)
 }
 
-/// Elsewhere there is no such loader.
+/// Other systems have no such loader.
 #[cfg(not(unix))]
 pub fn is_privileged(_: &Path) -> bool {
     false
 }
 
-/// Whether rights are attached to a file. Whoever has all of them gains none.
+/// Whether a file has capabilities that the user lacks.
 #[cfg(target_os = "linux")]
 fn has_capabilities(path: &Path) -> bool {
     let attached = rustix::fs::getxattr(path, "security.capability", &mut [0_u8; 64][..]);
@@ -58,9 +58,9 @@ fn has_capabilities(_: &Path) -> bool {
     false
 }
 
-/// The first line that a program prints for its version arguments; `None` if it fails, prints nothing or takes too
-/// long, and when it is to `stop`. It is started in `directory`, by which version managers choose what runs, with nothing on
-/// its stdin, and no process of it is left behind.
+/// The first line that a program prints for its version arguments; `None` if it fails, prints nothing, takes too long,
+/// or on `stop`. It starts in `directory`, because version managers depend on it. Its stdin is empty, and none of its
+/// processes stays.
 pub fn version_of<S: AsRef<OsStr>>(
     program: &Path,
     args: &[S],
@@ -118,7 +118,7 @@ mod tests {
         assert!(begun.elapsed() < Duration::from_secs(500));
     }
 
-    /// Also one that forked itself out of the group and the session of the program.
+    /// Including one that left the program's group and session.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_daemon_of_a_version_is_killed() {

@@ -1,4 +1,4 @@
-//! Which revision of a project is measured, when git knows it.
+//! The git revision of a project.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,16 +15,16 @@ const ELSEWHERE: [&str; 5] = [
     "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
 ];
 
-/// The commit that the directory is checked out from; `None` outside of a git checkout, without git, and where a commit says
-/// nothing of the directory: it has no file of it, or git was told to ignore it.
+/// The checked-out commit of the directory; `None` outside a git checkout, without git, or if the commit does not cover
+/// the directory: it has no file of it, or git ignores it.
 pub fn revision(directory: &Path, stop: &dyn Fn() -> bool) -> Option<Revision> {
     let commit = git(directory, &["rev-parse", "--verify", "HEAD"], stop)?;
     git(directory, &["rev-parse", "--verify", "HEAD:./"], stop)?;
-    // Also where a file of it was added by force: of the others, which are served as well, git sees no change.
+    // Even if a file was added by force: git reports no changes of the ignored ones, which are served too.
     if git(directory, &["check-ignore", "--quiet", "--no-index", "."], stop).is_some() {
         return None;
     }
-    // What lies elsewhere in the repository is not served. A file that git does not know is served as well.
+    // Only files in this directory are served, including untracked ones.
     let changed = git(directory, &["status", "--porcelain", "--", "."], stop);
     Some(Revision {
         commit: commit.stdout.trim().to_owned(),
@@ -32,7 +32,7 @@ pub fn revision(directory: &Path, stop: &dyn Fn() -> bool) -> Option<Revision> {
     })
 }
 
-/// Nothing of the project is written to: neither its index, nor by a monitor that its configuration names.
+/// Writes nothing to the project: neither its index, nor through a configured monitor.
 fn git(directory: &Path, args: &[&str], stop: &dyn Fn() -> bool) -> Option<Said> {
     let mut command = Command::new("git");
     command.args(["--no-optional-locks", "-c", "core.fsmonitor=false"]);
@@ -95,7 +95,7 @@ mod tests {
             None,
             "nobody says that it differs"
         );
-        // A repository of its own is its own affair, wherever it lies.
+        // A nested repository does not count, wherever it is.
         run(&path("beside"), &["init", "--quiet"]);
         run(&path("beside"), &["add", "."]);
         run(&path("beside"), &["commit", "--quiet", "--message", "own"]);

@@ -1,4 +1,4 @@
-//! The interpreter of a program that is a script, as most servers from npm and PyPI are.
+//! The interpreter of a script: most servers from npm and PyPI are scripts.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -8,11 +8,11 @@ use crate::record::Interpreter;
 
 use super::program::{file_sha256, version_of};
 
-/// The most of a first line that a kernel reads.
+/// Most bytes of a first line that a kernel reads.
 const LONGEST: u64 = 256;
 
-/// What runs the script `program`; `None` when it is no script, or names what is not there. `find` looks a name up on
-/// the search path that the script will see, `directory` is where it will be started.
+/// The interpreter of the script `program`; `None` if it is no script, or the interpreter does not exist. `find` looks
+/// a name up on the script's search path; `directory` is its working directory.
 pub fn interpreter(
     program: &Path,
     find: impl Fn(&str) -> Option<PathBuf>,
@@ -32,13 +32,13 @@ pub fn interpreter(
     })
 }
 
-/// What the script `program` names as its interpreter, a path or a name to be looked up; `None` when it is no script.
+/// The interpreter named in the script `program`, a path or a name to look up; `None` if it is no script.
 pub fn named_interpreter(program: &Path) -> Option<String> {
     let line = first_line(program)?;
     named(std::str::from_utf8(&line).ok()?).map(str::to_owned)
 }
 
-/// As much of the first line as a kernel reads.
+/// The part of the first line that a kernel reads.
 pub fn first_line(program: &Path) -> Option<Vec<u8>> {
     let mut line = Vec::new();
     let mut start = BufReader::new(File::open(program).ok()?).take(LONGEST);

@@ -1,4 +1,4 @@
-//! Windows, or what stands for it: Wine counts memory otherwise, so that a record must name it.
+//! Windows or Wine: Wine counts memory differently, so a record must name it.
 #![expect(unsafe_code, reason = "the Windows API is C")]
 
 use std::ffi::CStr;
@@ -8,7 +8,7 @@ use windows_sys::Win32::System::LibraryLoader::{GetModuleHandleA, GetProcAddress
 
 use crate::record::Host;
 
-/// Names Wine and its version behind the Windows that it says it is.
+/// Adds Wine and its version to the reported Windows version.
 pub(super) fn complete(mut host: Host) -> Host {
     if let Some(version) = wine() {
         let system = host.distribution.as_deref().unwrap_or("Windows");
@@ -17,7 +17,7 @@ pub(super) fn complete(mut host: Host) -> Host {
     host
 }
 
-/// The version of Wine, which only its `ntdll` exports a function for.
+/// The version of Wine; only its `ntdll` exports the function.
 fn wine() -> Option<String> {
     // SAFETY: the names are C strings, and a library that every process has stays loaded.
     let function = unsafe {

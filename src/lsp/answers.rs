@@ -1,4 +1,4 @@
-//! Answers the requests that a server makes of its client: all of them, at once, and never with silence.
+//! Answers every request of the server, at once.
 //!
 //! Servers wait for these answers before they load a workspace, and some stop for good without them.
 
@@ -19,23 +19,23 @@ use crate::lsp::support::implied;
 
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
-/// What is asked for is over a bound: the server hears it as an error, and people as a violation.
+/// A request exceeds a limit: the server receives this error, and a violation is reported.
 pub(super) const REQUEST_FAILED: i64 = -32803;
-/// Longest answer to a server, in bytes. It asks for the same settings as often as it likes in one message.
+/// Longest answer to a server, in bytes. A request may repeat the same settings any number of times.
 const LONGEST_ANSWER: usize = 2 << 20;
 /// Longest id or method of a registration, in bytes.
 const LONGEST_NAME: usize = 512;
-/// Most text of all registrations, in bytes, and most of them; no server of good sense comes near.
+/// Most text of all registrations in bytes, and most registrations; no known server comes near.
 const MOST_REGISTERED: usize = 2 << 20;
 const MOST_REGISTRATIONS: usize = 4096;
 
-/// What the server gets to hear when it asks.
+/// The answers to the server's requests.
 #[derive(Clone, Debug)]
 pub struct Answers {
-    /// The settings, a tree that `workspace/configuration` picks from by dotted path.
+    /// Settings: a tree that `workspace/configuration` reads by dotted path.
     pub settings: Value,
     pub folders: Vec<WorkspaceFolder>,
-    /// Titles to choose when the server asks the user, such as `Import build`; anything else is dismissed.
+    /// Titles to choose when the server asks the user, for example `Import build`; other questions are dismissed.
     pub choose: Vec<String>,
 }
 
@@ -49,11 +49,11 @@ impl Default for Answers {
     }
 }
 
-/// A pattern of files whose changes the server wants to hear of.
+/// A pattern of files whose changes the server watches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watcher {
     pub glob: String,
-    /// The URI that a relative pattern starts from.
+    /// The base URI of a relative pattern.
     pub base: Option<String>,
     /// Bits: 1 created, 2 changed, 4 deleted.
     pub kind: u8,
@@ -64,9 +64,9 @@ pub struct Watcher {
 struct Registration {
     id: String,
     method: String,
-    /// As the server wrote them: a tree takes many times as much.
+    /// Raw JSON: a parsed tree takes many times as much memory.
     options: Option<Box<RawValue>>,
-    /// Methods that follow from the options.
+    /// Methods that the options imply.
     implied: Vec<&'static str>,
 }
 
@@ -95,7 +95,7 @@ struct OneRegistration<'a> {
     options: Option<&'a RawValue>,
 }
 
-/// The misspelt name is the one in the protocol; some libraries send the right word.
+/// The protocol misspells the name; some libraries send the correct spelling.
 #[derive(Deserialize)]
 struct Unregistrations<'a> {
     #[serde(borrow, alias = "unregistrations")]
@@ -130,10 +130,10 @@ struct Titled<'a> {
     title: Cow<'a, str>,
 }
 
-/// What the server gets to hear: a result as text, or an error.
+/// The answer to the server: a result as text, or an error.
 pub(super) type Answer = Result<Box<RawValue>, Refusal>;
 
-/// The answering side of a connection, with what it learns from the questions.
+/// The answering side of a connection, with the state that the requests set.
 #[derive(Debug, Default)]
 pub(super) struct Responder {
     pub(super) answers: Answers,
@@ -153,7 +153,7 @@ pub(super) fn reads_params(method: &str) -> bool {
     )
 }
 
-/// The answer to a request whose parameters could not be read: an error is right where any result would be a guess.
+/// The answer to a request with unreadable parameters: an error, because any result would be a guess.
 pub(super) fn unread(method: &str) -> Refusal {
     Refusal {
         code: REQUEST_FAILED,
@@ -169,7 +169,7 @@ impl Responder {
         }
     }
 
-    /// The answer to one request. Methods that it registered are added to `registered`.
+    /// The answer to one request. Newly registered methods are added to `registered`.
     pub(super) fn answer(&mut self, method: &str, params: Option<&RawValue>, registered: &mut Vec<String>) -> Answer {
         let params = params.map_or("null", RawValue::get);
         match method {
@@ -199,7 +199,7 @@ impl Responder {
         }
     }
 
-    /// The methods registered now, each once, with those that follow from the options.
+    /// The registered methods, each once, including those that the options imply.
     pub(super) fn registered(&self) -> Vec<String> {
         let mut methods: Vec<String> = self.registrations.iter().map(|one| one.method.clone()).collect();
         let implied = self.registrations.iter().flat_map(|one| &one.implied);
@@ -218,7 +218,7 @@ impl Responder {
             .collect()
     }
 
-    /// The file patterns that are watched now.
+    /// The current file watchers.
     pub(super) fn watchers(&self) -> Vec<Watcher> {
         self.registrations
             .iter()
@@ -227,7 +227,7 @@ impl Responder {
             .collect()
     }
 
-    /// One element for each item asked for: servers assert that the lengths agree.
+    /// One element per requested item: servers assert that the lengths agree.
     fn configuration(&self, params: &str) -> Answer {
         let Ok(Configuration { items }) = serde_json::from_str(params) else {
             let message = "`workspace/configuration` came without `items`".to_owned();
@@ -254,8 +254,8 @@ impl Responder {
         Ok(RawValue::from_string(text).expect("a list of JSON is JSON"))
     }
 
-    /// Accepted even though nobody may have offered it: servers register anyway, and give up when refused. What would
-    /// not fit is refused with all that came with it.
+    /// Accepts registrations that the client did not offer: servers register anyway, and give up when refused. A
+    /// request over the limits is refused as a whole.
     fn register(&mut self, params: &str, registered: &mut Vec<String>) -> Answer {
         let all: Option<Registrations<'_>> = serde_json::from_str(params).ok();
         let all = all.map_or_else(Vec::new, |all| all.registrations);
@@ -320,7 +320,7 @@ fn null() -> Answer {
     Ok(RawValue::NULL.to_owned())
 }
 
-/// A small answer of our own.
+/// A small answer of lsp-soak's own.
 fn plain(value: &impl Serialize) -> Answer {
     Ok(to_raw_value(value).expect("it is plain data with string keys"))
 }
@@ -339,7 +339,7 @@ fn is_refresh(method: &str) -> bool {
         .is_some()
 }
 
-/// Walks a dotted path; a key that itself contains dots is found too. An empty path is everything.
+/// Resolves a dotted path; a key that itself contains dots is found too. An empty path is the whole tree.
 fn section_of<'a>(settings: &'a Value, path: &str) -> Option<&'a Value> {
     if path.is_empty() {
         return Some(settings);

@@ -1,17 +1,17 @@
-//! What the client says it can do, by the name of a profile: servers use memory for what is announced.
+//! The client capabilities, by profile name: servers use memory for announced capabilities.
 
 use serde_json::{Value, json};
 
 use super::retry::RETRIED;
 
-/// Names of the profiles, the usual one first.
+/// Names of the profiles, the default first.
 pub const PROFILES: &[&str] = &["default", "vscode", "minimal"];
 
 /// The `capabilities` member of `initialize` for a profile; `None` for an unknown name.
 ///
-/// - `default`: a full modern editor. It offers all position encodings, UTF-8 first because it spares both
-///   sides the conversion; which one the server takes is recorded.
-/// - `vscode`: the same, but with UTF-16 alone, which is all that Visual Studio Code offers.
+/// - `default`: a full modern editor. It offers all position encodings, UTF-8 first because that avoids conversions.
+///   The server's choice is recorded.
+/// - `vscode`: the same with only UTF-16, as Visual Studio Code offers.
 /// - `minimal`: an editor with plain text, no settings, no progress and no dynamic registration.
 pub fn client_capabilities(profile: &str) -> Option<Value> {
     let text = match profile {

@@ -1,4 +1,4 @@
-//! The client's side of a connection: requests with deadlines, notifications, and what the traffic tells.
+//! The client's side of a connection: requests with deadlines, notifications, and traffic figures.
 
 mod cancelled;
 mod outbox;
@@ -32,7 +32,7 @@ use super::progress::Progress;
 use super::scan::Shape;
 use super::support::{self, Save, ServerCapabilities, Sync};
 
-/// Events that may wait for the driver. More are dropped and counted: an unread queue must not eat memory.
+/// Most events that wait for the driver. More are dropped and counted, so that an unread queue cannot grow.
 const MOST_WAITING: usize = 4096;
 
 #[derive(Clone, Debug)]
@@ -41,17 +41,17 @@ pub struct Limits {
     pub max_message: u64,
     /// Longest message that is read whole, in bytes; longer ones are scanned as they arrive and dropped.
     pub keep: usize,
-    /// While more bytes than this wait for the server to read them, requests and notifications wait for room.
+    /// Above this many unread bytes, requests and notifications wait for room.
     pub queue: usize,
-    /// Most bytes of answers to the server that may wait for it; over it the connection counts as broken.
+    /// Most unread bytes of answers to the server; above it the connection counts as broken.
     pub answers: usize,
     /// Longest run of bytes that are not LSP.
     pub noise: u64,
-    /// How often a stale answer is asked for again.
+    /// Most retries of a stale request.
     pub retries: u32,
-    /// Wait before the first such retry; it doubles up to sixteen times this.
+    /// Wait before the first retry; it doubles up to sixteen times this.
     pub backoff: Duration,
-    /// Notifications that do not count as a sign of work.
+    /// Notifications that are no sign of work.
     pub chatter: Vec<String>,
 }
 
@@ -74,16 +74,16 @@ impl Default for Limits {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// The longest wait for its answer, retries included.
+    /// Longest wait for the answer, including retries.
     pub deadline: Duration,
-    /// Whether the body of the answer is wanted.
+    /// Whether to keep the body of the answer.
     pub keep: bool,
-    /// Whether the server may leave it open for as long as nothing changes.
+    /// Whether the server may leave it open while nothing changes.
     pub parks: bool,
 }
 
 impl Ask {
-    /// An answer within `deadline`, its body not wanted.
+    /// A request with an answer within `deadline`, without its body.
     pub fn within(deadline: Duration) -> Ask {
         Ask {
             deadline,
@@ -96,13 +96,13 @@ impl Ask {
         Ask { keep: true, ..self }
     }
 
-    /// The same, as a long poll.
+    /// The same as a long poll.
     pub fn parking(self) -> Ask {
         Ask { parks: true, ..self }
     }
 }
 
-/// How a request ended. Latencies run from handing it to the writer until the last byte of the final answer.
+/// How a request ended. Latency runs from queueing it until the last byte of the final answer.
 #[derive(Debug)]
 pub enum Reply {
     Answer {
@@ -110,51 +110,50 @@ pub enum Reply {
         shape: Shape,
         /// Length of the result in bytes.
         bytes: u64,
-        /// Elements, when it is a list or has an `items` list.
+        /// Elements, if it is a list or has an `items` list.
         items: Option<u64>,
-        /// The result, or why it is not here.
+        /// The result, or why it is missing.
         body: Result<Box<RawValue>, Unread>,
         retries: u32,
     },
     Error {
         latency: Duration,
         code: i64,
-        /// Its message, cut to a bounded length.
+        /// The message, cut to a bounded length.
         message: String,
         retries: u32,
     },
-    /// No answer by the deadline; it was cancelled.
+    /// No answer by the deadline; the request was cancelled.
     TimedOut,
-    /// A long poll that was still open when it was no longer needed; it was cancelled.
+    /// A long poll that was still open when no longer needed; it was cancelled.
     Parked,
-    /// The connection ended first, or the server was already being shut down.
+    /// The connection ended first, or shutdown had begun.
     Lost,
 }
 
-/// What the server did without being asked.
+/// Unprompted messages and events of the server.
 #[derive(Debug)]
 pub enum Incoming {
     Notification {
         method: String,
-        /// Its parameters; `None` when absent, or too long to be kept.
+        /// The parameters; `None` if absent or too long to keep.
         params: Option<Box<RawValue>>,
     },
-    /// It asked something, and was answered.
+    /// A request of the server, already answered.
     Answered {
         method: String,
         /// Whether the answer was an error.
         refused: bool,
     },
     Registered {
-        /// The method that it now supports.
         method: String,
     },
     Closed(CloseReason),
-    /// It broke the protocol in a way that can be lived with.
+    /// A tolerable protocol violation.
     Violation(Violation),
 }
 
-/// A connection to a server. Clones share it; the last one to go ends its tasks.
+/// A connection to a server. Clones share it; dropping the last ends its tasks.
 #[derive(Clone, Debug)]
 pub struct Client {
     shared: Arc<Shared>,
@@ -173,8 +172,8 @@ impl Drop for Tasks {
 }
 
 impl Client {
-    /// Starts to read and to write, each in its own task, so that a server that does not read cannot keep
-    /// its answers from being read. Must be called on a tokio runtime.
+    /// Starts a reading and a writing task, so that a server that does not read cannot block its own answers. Must be
+    /// called on a tokio runtime.
     pub fn connect<R, W>(stdout: R, stdin: W, answers: Answers, limits: Limits) -> (Client, mpsc::Receiver<Incoming>)
     where
         R: AsyncRead + Send + Unpin + 'static,
@@ -194,35 +193,35 @@ impl Client {
         )
     }
 
-    /// Sends a request and waits for its end. Stale answers to read-only methods are asked for again; on the
-    /// deadline, or when the returned future is dropped, the request is cancelled.
+    /// Sends a request and waits for its end. Retries stale answers to read-only methods. Cancels the request at the
+    /// deadline, or if the returned future is dropped.
     pub async fn request(&self, method: &str, params: impl Serialize, ask: Ask) -> Reply {
         let params = message::params(&params);
         request::run(&self.shared, method, params.as_deref(), ask).await
     }
 
-    /// Queues a notification behind everything queued before; never blocks. Who sends many, or long ones, waits for
-    /// [`Client::room`] before each.
+    /// Queues a notification behind all earlier messages; never blocks. Before many or long ones, wait for
+    /// [`Client::room`].
     pub fn notify(&self, method: &str, params: impl Serialize) {
         self.shared.notify(method, &params);
     }
 
-    /// Waits until little waits for the server. The caller bounds the wait, as that of [`Client::flushed`].
+    /// Waits until few bytes are queued. The caller bounds the wait, as with [`Client::flushed`].
     pub async fn room(&self) {
         self.shared.room().await;
     }
 
-    /// Whether a request was answered that had been sent after every notification, so that all of them have been read.
+    /// Whether the server has answered a request sent after every notification, so it has read them all.
     pub fn has_heard_all(&self) -> bool {
         self.shared.state().has_heard_all()
     }
 
-    /// From now on what the server has not read counts, and not only what its pipe has not taken.
+    /// From now on, bytes in the pipe that the server has not read count as unread.
     pub fn gauge(&self, gauge: Option<Gauge>) {
         self.shared.state().outbox.gauge = gauge;
     }
 
-    /// A document is open now: the newest diagnostics of it are kept.
+    /// Marks a document as open: its newest diagnostics are kept.
     pub fn opened_document(&self, uri: &str) {
         self.shared.state().diagnostics.opened(uri);
     }
@@ -241,13 +240,13 @@ impl Client {
         self.shared.state().diagnostics.at(uri, range)
     }
 
-    /// Waits until everything queued so far has been written. The caller bounds the wait: a server that does
-    /// not read makes it endless. Returns at once when writing is over.
+    /// Waits until all queued bytes are written. The caller bounds the wait: it is endless if the server does not read.
+    /// Returns at once if writing has ended.
     pub async fn flushed(&self) {
         self.shared.flushed().await;
     }
 
-    /// The state of the connection now, cheap enough to be read twenty times a second.
+    /// The current state of the connection, cheap enough to read twenty times a second.
     pub fn traffic(&self) -> Traffic {
         self.shared.state().traffic()
     }
@@ -262,12 +261,12 @@ impl Client {
         self.shared.state().responder.progress.clone()
     }
 
-    /// Looks at the server's own work in progress without a copy.
+    /// Reads the server's own work in progress without a copy.
     pub fn with_progress<T>(&self, look: impl FnOnce(&Progress) -> T) -> T {
         look(&self.shared.state().responder.progress)
     }
 
-    /// The methods that are dynamically registered now.
+    /// The dynamically registered methods.
     pub fn registrations(&self) -> Vec<String> {
         self.shared.state().responder.registered()
     }
@@ -277,27 +276,27 @@ impl Client {
         self.shared.state().responder.options(method)
     }
 
-    /// The file patterns whose changes the server wants to hear of.
+    /// The server's file watchers.
     pub fn watchers(&self) -> Vec<Watcher> {
         self.shared.state().responder.watchers()
     }
 
-    /// Notes what the server said in its answer to `initialize`.
+    /// Stores the capabilities in the answer to `initialize`.
     pub fn agree(&self, capabilities: ServerCapabilities) {
         self.shared.state().agreed = Some(Arc::new(capabilities));
     }
 
-    /// What was agreed on; `None` before [`Client::agree`].
+    /// The server's capabilities; `None` before [`Client::agree`].
     pub fn agreed(&self) -> Option<Arc<ServerCapabilities>> {
         self.shared.state().agreed.clone()
     }
 
-    /// The position encoding agreed on; UTF-16 until then.
+    /// The agreed position encoding; UTF-16 until then.
     pub fn encoding(&self) -> Encoding {
         self.agreed().map_or(Encoding::Utf16, |agreed| agreed.encoding())
     }
 
-    /// How documents are kept in step; not at all until that is agreed.
+    /// How documents are synchronised; not at all before [`Client::agree`].
     pub fn sync(&self) -> Sync {
         let agreed = self.agreed().map_or(Sync::None, |agreed| agreed.sync());
         let registered = || self.registration_options("textDocument/didChange");
@@ -307,7 +306,7 @@ impl Client {
         }
     }
 
-    /// Whether the server wants to hear of saves, and how; registered wishes count too.
+    /// Whether and how the server wants save notifications, including dynamic registrations.
     pub fn save(&self) -> Save {
         let agreed = self.agreed().map_or(Save::No, |agreed| agreed.save());
         match agreed {
@@ -316,7 +315,7 @@ impl Client {
         }
     }
 
-    /// Characters that start a completion, registered ones too.
+    /// Trigger characters of completion, including registered ones.
     pub fn completion_triggers(&self) -> Vec<String> {
         let mut triggers = self
             .agreed()
@@ -329,7 +328,7 @@ impl Client {
         triggers
     }
 
-    /// Whether the server supports `method`, now that its dynamic registrations are known.
+    /// Whether the server supports `method`, including its current dynamic registrations.
     pub fn offers(&self, method: &str) -> bool {
         self.agreed()
             .is_some_and(|agreed| super::support::offers(&agreed, &self.registrations(), method))
@@ -340,18 +339,18 @@ impl Client {
         self.shared.cancel_parked();
     }
 
-    /// From now on nothing is sent but `shutdown`, `exit` and answers; servers treat more as an error.
+    /// From now on, sends only `shutdown`, `exit` and answers; servers treat other messages as an error.
     pub(super) fn begin_shutdown(&self) {
         self.shared.cancel_parked();
         self.shared.state().shutting_down = true;
     }
 
-    /// Closes the server's stdin at once; what it did not read is dropped.
+    /// Closes the server's stdin at once; unread bytes in the queue are dropped.
     pub fn close_stdin(&self) {
         self.shared.stop_writing();
     }
 
-    /// Why nothing more can come, once that is so.
+    /// Why the connection ended; `None` while it is open.
     pub fn closed(&self) -> Option<CloseReason> {
         self.shared.state().closed.clone()
     }

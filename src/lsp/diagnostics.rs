@@ -1,5 +1,4 @@
-//! The newest diagnostics of each open document, as the server wrote them: an editor sends them back when it asks for
-//! code actions.
+//! The newest diagnostics of each open document, as raw JSON: an editor sends them with a request for code actions.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,7 +7,7 @@ use lsp_types::Range;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// Most text that is kept over all documents; what comes beyond is as good as none.
+/// Most text kept over all documents, in bytes; more is dropped.
 const MOST: usize = 4 << 20;
 
 #[derive(Debug, Default)]
@@ -24,7 +23,7 @@ struct Published<'a> {
     diagnostics: &'a RawValue,
 }
 
-/// A report without items says that nothing changed.
+/// A report without items means no change.
 #[derive(Deserialize)]
 struct Report<'a> {
     #[serde(borrow)]
@@ -37,7 +36,7 @@ struct Place {
 }
 
 impl Diagnostics {
-    /// A document was opened, or closed: only open ones have a list.
+    /// A document was opened or closed: only open ones have a list.
     pub(super) fn opened(&mut self, uri: &str) {
         self.lists.insert(uri.to_owned(), None);
     }
@@ -46,7 +45,7 @@ impl Diagnostics {
         self.lists.remove(uri);
     }
 
-    /// The server published a list; `None` when that was too long to be read, and nobody knows of which document.
+    /// The server published a list; `None` if it was too long to read, so its document is unknown.
     pub(super) fn published(&mut self, params: Option<&[u8]>) {
         let Some(params) = params else {
             return self.lists.values_mut().for_each(|list| *list = None);
@@ -63,7 +62,7 @@ impl Diagnostics {
         }
     }
 
-    /// Those of a document that overlap or touch the range.
+    /// The diagnostics of a document that overlap or touch the range.
     pub(super) fn at(&self, uri: &str, range: Range) -> Vec<Box<RawValue>> {
         let Some(Some(list)) = self.lists.get(uri) else {
             return Vec::new();

@@ -1,21 +1,21 @@
-//! Finds the messages in a byte stream: header lines, lengths, and what is neither.
+//! Finds messages in a byte stream: header lines, lengths, and noise.
 
 use memchr::{memchr, memchr2_iter};
 
-/// A header line is a few dozen bytes; a longer unfinished line is noise and need not be kept.
+/// Longest line kept, in bytes: header lines have a few dozen bytes; a longer line is noise.
 const LONGEST_LINE: usize = 8 * 1024;
-/// What is kept of an unfinished line of noise: a header may begin in it. Longer than any Content-Length line.
+/// Bytes kept of an unfinished noise line, because a header may begin in it. Longer than any Content-Length line.
 const OVERLAP: usize = 64;
-/// How much of the noise is kept for people.
+/// Bytes of noise kept for messages.
 const SAMPLE: usize = 4 * 1024;
 const LENGTH: &[u8] = b"content-length:";
 const TYPE: &[u8] = b"content-type:";
 
-/// What the bytes given so far lead to.
+/// What follows the bytes read so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Head {
     More,
-    /// A body of so many bytes follows.
+    /// A body of this many bytes follows.
     Body(u64),
     /// The announced body is longer than the limit.
     TooLarge(u64),
@@ -33,12 +33,12 @@ pub(super) struct Noise {
 pub(super) struct Framer {
     max: u64,
     length: Option<u64>,
-    /// What was skipped on the way.
+    /// The skipped bytes.
     pub(super) noise: Noise,
 }
 
 enum Line {
-    /// A Content-Length, after so many bytes of something else.
+    /// A Content-Length, after this many other bytes.
     Length {
         at: usize,
         value: u64,
@@ -57,10 +57,10 @@ impl Framer {
         }
     }
 
-    /// Reads header lines from `bytes`; returns how many bytes are used up, and what they lead to.
+    /// Reads header lines from `bytes`; returns how many bytes were used, and what follows.
     ///
-    /// Log lines and shell-script chatter are skipped and counted. A header is found even behind text that
-    /// lacks a line end. Of two lengths the last one counts: it is the one nearest to the body.
+    /// Skips and counts log lines and shell output. Finds a header even after text without a line end. Of two lengths,
+    /// the last one counts: it is nearest to the body.
     pub(super) fn head(&mut self, bytes: &[u8]) -> (usize, Head) {
         let mut used = 0;
         while let Some(end) = memchr(b'\n', &bytes[used..]) {

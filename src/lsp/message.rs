@@ -1,4 +1,4 @@
-//! Puts messages into bytes, and names them by their id.
+//! Serialises messages, and defines their ids.
 
 use std::fmt;
 use std::io;
@@ -14,12 +14,12 @@ pub enum Id {
     /// A whole number of 64 bits.
     Number(i64),
     Text(String),
-    /// JSON as the server wrote it: another number, such as 2^63 or 1.5, or a string that is no text, such as `"\ud800"`.
+    /// Raw JSON: another number, for example 2^63 or 1.5, or a string that is not valid text, for example `"\ud800"`.
     Literal(String),
 }
 
 impl Id {
-    /// Reads an id out of a JSON value.
+    /// Reads an id from a JSON value.
     pub(super) fn from_value(value: &serde_json::Value) -> Option<Id> {
         match value {
             serde_json::Value::Number(number) => number.as_i64().map(Id::Number),
@@ -84,14 +84,14 @@ struct Failure<'a> {
     error: &'a Refusal,
 }
 
-/// Parameters as text; `None` for null, which the protocol does not know as parameters.
+/// Parameters as text; `None` for null, which the protocol does not allow.
 pub(super) fn params(value: &impl Serialize) -> Option<Box<RawValue>> {
     let text = serde_json::value::to_raw_value(value)
         .expect("parameters are plain data with string keys, and those always have a JSON form");
     (text.get() != "null").then_some(text)
 }
 
-/// Most memory that a tree of a server's JSON may take.
+/// Most memory for a parsed tree of a server's JSON, in bytes.
 const LARGEST_TREE: usize = 16 << 20;
 
 const DEEPEST_TREE: usize = 127;
@@ -107,27 +107,27 @@ pub enum Unread {
     #[error("its result has {size}, and messages over {limit} are not kept", size = units::bytes(*bytes), limit = units::bytes(*limit as u64))]
     TooLong {
         bytes: u64,
-        /// The longest message that is kept, in bytes.
+        /// Longest message that is kept, in bytes.
         limit: usize,
     },
     #[error("byte {at} of its result is not valid UTF-8")]
     Utf8 {
-        /// From the start of the result, from 1.
+        /// Offset from the start of the result, from 1.
         at: usize,
     },
-    /// A tree of it would be large.
+    /// Its parsed tree would be too large.
     #[error("as a tree it would need over {limit}", limit = units::bytes(LARGEST_TREE as u64))]
     Large,
-    /// Lists or objects in one another.
+    /// Too deeply nested.
     #[error("its result is nested over {DEEPEST_TREE} levels deep (byte {at})")]
     Deep {
-        /// From the start of the result, from 1.
+        /// Offset from the start of the result, from 1.
         at: usize,
     },
-    /// A `\ud800` or the like that is no character.
+    /// An unpaired surrogate such as `\ud800`.
     #[error("its result has a lone surrogate, an escape that is no character (before byte {at})")]
     Surrogate {
-        /// From the start of the result, from 1.
+        /// Offset from the start of the result, from 1.
         at: usize,
     },
     #[error("its result is not valid JSON: {0}")]
@@ -154,8 +154,8 @@ pub(super) fn text_of(json: &[u8]) -> Result<Box<RawValue>, Unread> {
     serde_json::from_str(text).map_err(|error| Unread::of(&error, text))
 }
 
-/// Reads JSON that a server wrote into a tree, unless that would be large: of a mebibyte of `{"":0}` the tree has eighty.
-/// What it takes is estimated from the signs in the text, so that little is missed and nothing is built in vain.
+/// Parses a server's JSON, unless the tree would be too large: 1 MiB of `{"":0}` takes 80 MiB. The size is estimated
+/// from the text before parsing.
 pub fn modest(text: &str) -> Result<serde_json::Value, Unread> {
     let weight = |byte: &u8| match byte {
         b'{' => 640,
@@ -215,7 +215,7 @@ fn write(out: impl io::Write, message: &impl Serialize) {
         .expect("a message is plain data with string keys, and writing to memory cannot fail");
 }
 
-/// Whether a value is null, which the protocol does not know as parameters; of any other no more than its start is written.
+/// Whether a value is null, which the protocol does not allow as parameters. Writes only the start of other values.
 pub(super) fn is_null(value: &(impl Serialize + ?Sized)) -> bool {
     struct Start(Vec<u8>);
     impl io::Write for Start {

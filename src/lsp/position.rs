@@ -1,4 +1,4 @@
-//! Positions in text as the protocol counts them: lines, and columns in the agreed encoding.
+//! Positions in text as in the protocol: lines, and columns in the agreed encoding.
 
 use std::ops::Range;
 
@@ -7,14 +7,14 @@ use memchr::memchr2;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
     Utf8,
-    /// UTF-16 code units; what the protocol means when nothing is agreed.
+    /// UTF-16 code units; the protocol's default.
     #[default]
     Utf16,
     Utf32,
 }
 
 impl Encoding {
-    /// The encoding of this name in the protocol.
+    /// The encoding with this name in the protocol.
     pub fn from_name(name: &str) -> Option<Encoding> {
         match name {
             "utf-8" => Some(Encoding::Utf8),
@@ -33,8 +33,7 @@ impl Encoding {
     }
 }
 
-/// The column of a byte offset in a line. Offsets inside a character or behind the end count to the start of
-/// that character or to the end.
+/// The column of a byte offset in a line. Rounds down inside a character; clamps to the end of the line.
 pub fn column(line: &str, byte: usize, encoding: Encoding) -> u32 {
     width(&line[..line.floor_char_boundary(byte)], encoding)
 }
@@ -92,7 +91,7 @@ impl From<Position> for lsp_types::Position {
     }
 }
 
-/// Where the lines of a text begin. LF, CR LF and a lone CR end a line, as the protocol says.
+/// Offsets of the line starts of a text. LF, CR LF and a lone CR end a line, as in the protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineIndex {
     starts: Vec<usize>,
@@ -105,17 +104,17 @@ impl LineIndex {
         LineIndex { starts }
     }
 
-    /// Follows a change of the text: `range` was replaced by `length` bytes, and `text` is what came of it. Only the
-    /// lines around the change are looked at, so that a key in a long file costs next to nothing.
+    /// Updates the index after `range` was replaced by `length` bytes; `text` is the new text. Scans only the lines
+    /// around the change, so that a key in a long file is cheap.
     pub fn replace(&mut self, text: &str, range: Range<usize>, length: usize) {
-        // A CR at the end of the line before may gain or lose its LF.
+        // A CR at the end of the previous line may gain or lose its LF.
         let first = self.line_of(range.start.saturating_sub(1));
         let next = self.line_of(range.end) + 1;
         let moved = |start: usize| start - range.len() + length;
         let mut fresh = Vec::new();
         let end = self.starts.get(next).map_or(text.len(), |start| moved(*start));
         starts_in(text, self.starts[first]..end, &mut fresh);
-        // Where the next line begins is among what was found.
+        // The scan above already includes the start of the next line.
         let kept = self.starts.len().min(next + 1);
         for start in &mut self.starts[kept..] {
             *start = moved(*start);
@@ -123,29 +122,28 @@ impl LineIndex {
         self.starts.splice(first + 1..kept, fresh);
     }
 
-    /// How many lines there are; the one behind the last line end counts, even when it is empty.
+    /// The number of lines; the text after the last line end counts, even if empty.
     pub fn count(&self) -> usize {
         self.starts.len()
     }
 
-    /// The line of a byte offset.
     pub fn line_of(&self, byte: usize) -> usize {
         self.starts.partition_point(|start| *start <= byte) - 1
     }
 
-    /// Where a line begins; the end of the index is the start of its last line.
+    /// The start of a line; clamps to the last line.
     pub fn start(&self, line: usize) -> usize {
         self.starts[line.min(self.starts.len() - 1)]
     }
 
-    /// A line of the text that this index was made from, without its line end.
+    /// A line of the indexed text, without its line end.
     pub fn line<'a>(&self, text: &'a str, line: usize) -> &'a str {
         let start = self.start(line);
         let end = self.starts.get(line + 1).copied().unwrap_or(text.len());
         text[start..end].trim_end_matches(['\n', '\r'])
     }
 
-    /// The position of a byte offset in the text that this index was made from.
+    /// The position of a byte offset in the indexed text.
     pub fn position(&self, text: &str, byte: usize, encoding: Encoding) -> Position {
         let line = self.line_of(byte);
         let column = column(self.line(text, line), byte - self.start(line), encoding);
@@ -155,7 +153,7 @@ impl LineIndex {
         }
     }
 
-    /// The byte offset of a position; a column behind the end of its line is the end of that line.
+    /// The byte offset of a position; a column after the end of its line is clamped to that end.
     pub fn offset(&self, text: &str, position: Position, encoding: Encoding) -> usize {
         let line = position.line as usize;
         if line >= self.count() {
@@ -165,7 +163,7 @@ impl LineIndex {
     }
 }
 
-/// Adds where lines begin whose line end before begins in the range.
+/// Adds the starts of lines whose preceding line end begins in the range.
 fn starts_in(text: &str, range: Range<usize>, starts: &mut Vec<usize>) {
     let bytes = text.as_bytes();
     let mut at = range.start;

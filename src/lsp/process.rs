@@ -1,7 +1,7 @@
-//! The server's process: how it is started, watched, drained and ended.
+//! The server's process: starting, watching, draining and ending it.
 //!
-//! It runs in a process group (on Windows: a job) of its own, so that it can be ended together with its
-//! children, and it dies with lsp-soak even when that is killed.
+//! It runs in its own process group (on Windows: a job), so that it can be ended together with its children. It ends
+//! with lsp-soak even if that is killed.
 
 mod gauge;
 #[cfg_attr(unix, path = "process/unix.rs")]
@@ -32,12 +32,12 @@ use self::tail::Stderr;
 use crate::exit::child;
 use crate::exit::child::Awaited;
 
-/// How often orphans that were left to us are reaped while a server runs.
+/// Interval for reaping adopted orphans while a server runs.
 const REAP_EVERY: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launch {
-    /// Words before the program, of another one that starts it and keeps its process id for it, such as a tracer apart.
+    /// Words before the program: a wrapper such as a tracer, which starts the program under the wrapper's process id.
     pub before: Vec<OsString>,
     /// The program, a path or a name on `PATH`.
     pub program: PathBuf,
@@ -45,7 +45,7 @@ pub struct Launch {
     /// Changes to the inherited environment: a value sets, `None` removes.
     pub env: Vec<(OsString, Option<OsString>)>,
     pub cwd: PathBuf,
-    /// Processors that it is kept to, with all that it starts; none to be kept to. Linux only.
+    /// Processors for the server and its children; empty for no restriction. Linux only.
     pub cpus: Vec<usize>,
 }
 
@@ -56,13 +56,13 @@ pub struct Exit {
     pub signal: Option<i32>,
 }
 
-/// Only Linux tells threads of other processes apart.
+/// Only Linux has signals for threads of other processes.
 #[cfg(not(target_os = "linux"))]
 pub fn signal_thread(_process: u32, _thread: u32, _signal: i32) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// A running server, or one that has run. Dropping it kills what is left of its process group.
+/// A server that runs or has run. Dropping it kills the rest of its process group.
 #[derive(Debug)]
 pub struct Server {
     pub pid: u32,
@@ -76,8 +76,8 @@ pub struct Server {
 impl Server {
     /// Starts a server. Must be called on a tokio runtime.
     ///
-    /// On Linux the server is killed when the *thread* that started it ends, so call this from a thread that
-    /// lives as long as the program: the main thread with a current-thread runtime.
+    /// Linux kills the server when the *thread* that started it ends. So call this from a thread that lives as long as
+    /// the program: the main thread with a current-thread runtime.
     pub fn spawn(launch: &Launch) -> io::Result<Server> {
         let mut words = launch.before.iter();
         let mut command = match words.next() {
@@ -126,23 +126,23 @@ impl Server {
         })
     }
 
-    /// The pipes to talk through; the first caller gets them.
+    /// The pipes to the server; only the first call returns them.
     pub fn take_pipes(&mut self) -> Option<(ChildStdout, ChildStdin)> {
         self.pipes.take()
     }
 
-    /// How the process ended, if it has.
+    /// How the process ended; `None` while it runs.
     pub fn exit(&self) -> Option<Exit> {
         *self.exit.borrow()
     }
 
-    /// Waits for the process to end. May be awaited by several callers, and dropped.
+    /// Waits for the process to end. Several callers may await it, and drop it.
     pub async fn exited(&self) -> Exit {
         let mut exit = self.exit.clone();
         let ended = exit.wait_for(Option::is_some).await.ok().and_then(|exit| *exit);
         match ended {
             Some(exit) => exit,
-            // The watching task ends before the process only when this server is dropped.
+            // The watching task ends before the process only if this server is dropped.
             None => std::future::pending().await,
         }
     }
@@ -152,18 +152,18 @@ impl Server {
         self.stderr.total()
     }
 
-    /// The end of what it wrote there, at most 64 KiB.
+    /// The end of stderr, at most 64 KiB.
     pub fn stderr_tail(&self) -> String {
         self.stderr.tail()
     }
 
-    /// The start of it, at most 8 KiB; empty while the end holds it.
+    /// The start of stderr, at most 8 KiB; empty while the tail still contains it.
     pub fn stderr_head(&self) -> String {
         self.stderr.head()
     }
 
-    /// Waits until stderr is closed by everybody who holds it, so that the tail is complete. A child that
-    /// outlives the server holds it on: bound the wait.
+    /// Waits until every holder has closed stderr, so that the tail is complete. A surviving child keeps it open: bound
+    /// the wait.
     pub async fn stderr_ended(&self) {
         self.stderr.ended().await;
     }
@@ -173,7 +173,7 @@ impl Server {
         self.group.terminate(self.exit().is_some());
     }
 
-    /// Ends the whole process group, and the server should it have left the group.
+    /// Kills the whole process group, and the server if it has left the group.
     pub fn kill_group(&self) {
         self.group.kill(self.exit().is_some());
     }
@@ -182,13 +182,13 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.kill_group();
-        // The task owns the child, and tokio reaps a child that is dropped.
+        // The task owns the child, and tokio reaps a dropped child.
         self.watcher.abort();
     }
 }
 
-/// Waits for the child, and meanwhile reaps orphans. It holds on to the child until it is aborted: what a process had
-/// used can be read on Linux until it is reaped, and the sampler comes to that later.
+/// Waits for the child, and meanwhile reaps orphans. Keeps the child until aborted: on Linux its processor time is
+/// readable until it is reaped, and the sampler reads it later.
 async fn watch_exit(mut child: Child, _own: Awaited, sender: watch::Sender<Option<Exit>>) {
     let mut ticks = time::interval(REAP_EVERY);
     ticks.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
@@ -203,7 +203,7 @@ async fn watch_exit(mut child: Child, _own: Awaited, sender: watch::Sender<Optio
     std::future::pending().await
 }
 
-/// How the child ended, as soon as it has. It is left unreaped where the system can tell so much of it.
+/// How the child ended. Leaves it unreaped where the system supports that.
 async fn ended(child: &mut Child) -> Exit {
     let (code, signal) = match platform::unreaped(child.id()).await {
         Some(end) => end,
@@ -222,5 +222,4 @@ async fn ended(child: &mut Child) -> Exit {
     }
 }
 
-/// Shared by the drain and its owner.
 type Shared<T> = Arc<Mutex<T>>;

@@ -1,4 +1,4 @@
-//! The work that the server says it is doing, by progress token.
+//! The work that the server reports, by progress token.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -9,16 +9,16 @@ use serde_json::value::RawValue;
 
 use super::message::Id;
 
-/// Open tokens that are remembered; a server that never ends them must not grow us.
+/// Most open tokens remembered, for servers that never end them.
 const MOST_OPEN: usize = 1024;
-/// Ended pieces of work that are remembered with their words.
+/// Most ended pieces of work remembered.
 const MOST_ENDED: usize = 64;
 /// Longest title or message that is kept, in bytes.
 const LONGEST: usize = 512;
-/// Longest token that is followed, in bytes: a longer one cannot be cut without meeting another.
+/// Longest token that is tracked, in bytes: a cut token could equal another.
 const LONGEST_TOKEN: usize = 512;
 
-/// What is known of the server's own work.
+/// The server's own work.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
     /// Tokens that were created or begun and have not ended, oldest first.
@@ -27,7 +27,7 @@ pub struct Progress {
     pub created: u64,
     pub started: u64,
     pub finished: u64,
-    /// The last pieces of work that ended, oldest first.
+    /// The last ended pieces of work, oldest first.
     pub ended: VecDeque<Ended>,
     pub changed: Option<Instant>,
 }
@@ -36,11 +36,11 @@ pub struct Progress {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
     pub token: Id,
-    /// Whether it was begun, not only announced.
+    /// Whether it was begun, not only created.
     pub begun: bool,
     pub title: String,
     pub message: String,
-    /// When the token was created, or the work begun without that.
+    /// When the token was created, or begun without being created.
     pub since: Instant,
 }
 
@@ -48,9 +48,9 @@ pub struct Work {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
     pub token: Id,
-    /// Its title; empty if it was never begun.
+    /// Title; empty if never begun.
     pub title: String,
-    /// Its last message, the final one if there was one.
+    /// The last message.
     pub message: String,
 }
 
@@ -63,7 +63,7 @@ struct Params<'a> {
     value: Option<&'a RawValue>,
 }
 
-/// What a report says. Partial results, which have no kind, are not work.
+/// The value of a report. Partial results have no kind and are not work.
 #[derive(Deserialize)]
 struct Report<'a> {
     #[serde(borrow)]
@@ -72,19 +72,19 @@ struct Report<'a> {
     message: Option<Cow<'a, str>>,
 }
 
-/// The token of parameters; `None` where there is none that can be followed.
+/// The token of parameters; `None` if missing or not trackable.
 fn token(params: &Params<'_>) -> Option<Id> {
     let short = params.token.get().len() <= LONGEST_TOKEN;
     Id::from_value(&short.then(|| serde_json::from_str(params.token.get()).ok())??)
 }
 
 impl Progress {
-    /// The work under way, oldest first. A token that was created and never begun is none.
+    /// Begun work, oldest first. A token that was only created is excluded.
     pub fn begun(&self) -> impl Iterator<Item = &Work> {
         self.open.iter().filter(|work| work.begun)
     }
 
-    /// The server created a token; false if it is too long to be followed.
+    /// The server created a token; false if it is too long to track.
     pub(super) fn create(&mut self, params: &str, now: Instant) -> bool {
         let Ok(params) = serde_json::from_str::<Params<'_>>(params) else {
             return true;
@@ -147,7 +147,7 @@ impl Progress {
         }
     }
 
-    /// An end of what was never begun counts as well: some servers end work that they announced otherwise.
+    /// An end without a begin counts too: some servers end work that they announced in another way.
     fn end(&mut self, token: Id, report: &Report<'_>, now: Instant) {
         self.changed = Some(now);
         self.finished += 1;
@@ -171,7 +171,7 @@ impl Progress {
         self.open.iter_mut().find(|work| work.token == *token)
     }
 
-    /// Where there are too many, a token that nothing was begun with goes first.
+    /// Above the limit, drops a token that was never begun first.
     fn push(&mut self, work: Work) {
         if self.open.len() == MOST_OPEN {
             let idle = self.open.iter().position(|work| !work.begun);

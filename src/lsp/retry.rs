@@ -1,14 +1,14 @@
-//! Which requests are sent again when a server says that its answer went stale.
+//! The requests that are retried when their answer is stale.
 
-/// The document changed while the server was working.
+/// The document changed while the server worked.
 pub const CONTENT_MODIFIED: i64 = -32801;
-/// The server gave up on its own; for diagnostics it may say whether to ask again.
+/// The server cancelled; for diagnostics it may say whether to retry.
 pub const SERVER_CANCELLED: i64 = -32802;
-/// Cancelled; some servers send it while they index although nobody asked them to.
+/// Cancelled; some servers send this while indexing although nobody cancelled.
 pub const REQUEST_CANCELLED: i64 = -32800;
 
-/// The methods that only read. Anything that changes text, or that a person would notice to happen twice
-/// (rename, formatting, code actions, commands), is never repeated.
+/// Read-only methods. Methods that change text or that a user would notice twice (rename, formatting, code actions,
+/// commands) are never retried.
 pub const RETRIED: &[&str] = &[
     "callHierarchy/incomingCalls",
     "callHierarchy/outgoingCalls",
@@ -45,7 +45,7 @@ pub const RETRIED: &[&str] = &[
     "workspaceSymbol/resolve",
 ];
 
-/// Whether an error answer means "ask again". `retrigger` is the server's own word in `data.retriggerRequest`.
+/// Whether an error means "retry". `retrigger` is the server's `data.retriggerRequest`.
 pub(super) fn is_stale(method: &str, code: i64, retrigger: Option<bool>) -> bool {
     let transient = match code {
         CONTENT_MODIFIED | REQUEST_CANCELLED => true,

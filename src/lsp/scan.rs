@@ -1,7 +1,7 @@
-//! Reads what matters of one JSON-RPC message as its bytes arrive: ids, method, error, and the shape and
-//! size of the result. It builds no tree and keeps no content, so a result of 200 MiB costs no memory.
+//! Extracts the facts of one JSON-RPC message as its bytes arrive: ids, method, error, and the shape and size of the
+//! result. It builds no tree and keeps no content, so a result of 200 MiB costs no memory.
 //!
-//! It is not a validator: brackets are counted, not matched, inside values that do not matter.
+//! It does not validate: inside values that do not matter, brackets are counted, not matched.
 
 mod facts;
 mod skip;
@@ -14,16 +14,16 @@ use self::facts::{Key, Slot};
 use self::skip::{Reached, Skip};
 pub use facts::{Facts, Fault, Shape};
 
-/// Longest text kept of a key, an id, a method or an error message.
+/// Longest key, id, method or error message kept, in bytes.
 const LONGEST_TEXT: usize = 4 * 1024;
-/// Nesting up to which a payload is searched for content; deeper ones have some.
+/// Nesting up to which a payload is searched for content; a deeper one counts as not empty.
 const DEEPEST: usize = 64;
 
 /// The incremental scanner; one is reused for all messages of a connection.
 #[derive(Debug, Default)]
 pub struct Scanner {
     state: State,
-    /// Offset of the bytes being fed, from the start of the message.
+    /// Offset of the current bytes from the start of the message.
     base: u64,
     stack: Vec<Context>,
     /// Key of the current member of the message.
@@ -45,14 +45,14 @@ pub struct Scanner {
 enum State {
     #[default]
     Value,
-    /// After `[`: a value or the end.
+    /// After `[`: expects a value or the end.
     First,
     Key,
     Colon,
     After,
     Text,
     Scalar,
-    /// After `[` of a list that is counted.
+    /// After `[` of a counted list.
     CountedFirst,
     Skip,
     Done,
@@ -65,12 +65,12 @@ enum Context {
     Result,
     Error,
     ErrorData,
-    /// A list or object inside a payload whose leaves decide.
+    /// A list or object inside a payload whose leaves decide whether it is empty.
     LeafList,
     LeafObject,
 }
 
-/// What the number of elements of a skipped list is for.
+/// Why the elements of a skipped list are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Counted {
     #[default]
@@ -102,7 +102,7 @@ impl Scanner {
         self.facts.reset();
     }
 
-    /// Takes the next bytes of the message.
+    /// Scans the next bytes of the message.
     pub fn feed(&mut self, bytes: &[u8]) {
         let mut at = 0;
         while at < bytes.len() {
@@ -126,7 +126,7 @@ impl Scanner {
         self.base += bytes.len() as u64;
     }
 
-    /// What the message says, once all of it was fed; `None` when it is no complete JSON object.
+    /// The facts, once the whole message was fed; `None` if it is no complete JSON object.
     pub fn facts(&self) -> Option<&Facts> {
         (self.state == State::Done).then_some(&self.facts)
     }
@@ -167,7 +167,7 @@ impl Scanner {
         at
     }
 
-    /// The first byte of a value: decides whether to look inside, to keep it, or to run past it.
+    /// The first byte of a value: decides whether to scan, keep or skip it.
     fn value(&mut self, byte: u8, at: usize) -> usize {
         let Some(context) = self.stack.last().copied() else {
             return if byte == b'{' {
@@ -188,7 +188,7 @@ impl Scanner {
             Context::ErrorData if self.key == Key::Retrigger => self.take(Slot::Retrigger, byte, at),
             Context::ErrorData => self.take(Slot::Nowhere, byte, at),
             Context::LeafList => self.leaf(byte, at),
-            // What is said of a text is a word; a list or an object under such a name is something else.
+            // Descriptive text is one word; a list or an object under that name is something else.
             Context::LeafObject if self.key == Key::Descriptive && !matches!(byte, b'{' | b'[') => {
                 self.take(Slot::Nowhere, byte, at)
             }
@@ -245,7 +245,7 @@ impl Scanner {
         }
     }
 
-    /// A value inside a payload: any number, flag or text that is not empty is content.
+    /// A value inside a payload: any number, flag or non-empty text is content.
     fn leaf(&mut self, byte: u8, at: usize) -> usize {
         let inside = matches!(byte, b'{' | b'[');
         if inside && (self.payload.full || self.stack.len() > DEEPEST) {
@@ -272,7 +272,7 @@ impl Scanner {
         self.go(State::CountedFirst, at + 1)
     }
 
-    /// Takes a whole value into `slot`; lists and objects fit in none and are skipped.
+    /// Takes a whole scalar into `slot`; lists and objects are skipped.
     fn take(&mut self, slot: Slot, byte: u8, at: usize) -> usize {
         match byte {
             b'"' => self.start_text(slot, at),
@@ -376,7 +376,7 @@ impl Scanner {
         self.ended(end)
     }
 
-    /// A value ended just before `end`; notes where, when it is a member of the message.
+    /// A value ended just before `end`; notes the offset if it is a member of the message.
     fn ended(&mut self, end: usize) -> usize {
         if self.stack.len() == 1 {
             let range: Range<u64> = self.started..self.base + end as u64;

@@ -1,4 +1,4 @@
-//! Brings a server down: politely, then less so, each measure with its own deadline.
+//! Shuts a server down in stages, from polite to forced, each with its own deadline.
 
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -9,21 +9,21 @@ use super::client::{Ask, Client, Reply};
 use super::process::{Exit, Server};
 use crate::record::{ShutdownReply, ShutdownStage};
 
-/// How far apart the end of a process and the end of what it writes may be noticed.
+/// Longest delay between noticing the end of a process and the end of its output.
 const TOGETHER: Duration = Duration::from_secs(2);
 
-/// Longest error text of a server that is kept.
+/// Longest error text of a server that is kept, in bytes.
 const MESSAGE: usize = 500;
 
-/// How long each measure is given.
+/// The time limit of each stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadlines {
-    /// For the answer to `shutdown`. Profilers write their files on a graceful exit: give them time.
+    /// For the answer to `shutdown`. Profilers write their files on a graceful exit, which takes time.
     pub answer: Duration,
     /// For the process to end after `exit`.
     pub exit: Duration,
     pub stdin: Duration,
-    /// After SIGTERM to its process group.
+    /// For the process to end after SIGTERM to its process group.
     pub terminate: Duration,
     pub kill: Duration,
 }
@@ -42,23 +42,23 @@ impl Default for Deadlines {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stopped {
-    /// The last measure that was needed.
+    /// The last stage that was needed.
     pub stage: ShutdownStage,
-    /// What came of `shutdown`; `None` if it was not sent.
+    /// The result of `shutdown`; `None` if it was not sent.
     pub reply: Option<ShutdownReply>,
-    /// Whether the server was still there when `exit` was sent; `None` if that was never meant to be.
+    /// Whether the server still ran when `exit` was sent; `None` if `exit` was not intended.
     pub exit_sent: Option<bool>,
-    /// How the process ended; `None` if it survived even a kill, in an uninterruptible wait.
+    /// How the process ended; `None` if it survived a kill, in an uninterruptible wait.
     pub exit: Option<Exit>,
-    /// From the first measure until the process was gone.
+    /// From the first stage until the process ended.
     pub took: Duration,
 }
 
-/// `shutdown`, `exit`, end of stdin, SIGTERM, SIGKILL: each only if the one before did not do.
+/// `shutdown`, `exit`, end of stdin, SIGTERM, SIGKILL: each only if the stage before failed.
 ///
-/// Requests of the server are answered all the while: some abort when a registration fails at this point.
-/// Children that outlive the server are left to the caller, who knows the process tree. `before_exit` is awaited when
-/// `shutdown` was answered or was not in time: the last moment at which the server is whole.
+/// Requests of the server are answered meanwhile: some servers abort if a registration fails now. The caller handles
+/// surviving children, because it knows the process tree. `before_exit` is awaited after `shutdown` was answered or
+/// timed out: the last moment at which the server is complete.
 pub async fn shut_down(
     client: &Client,
     server: &Server,
@@ -92,20 +92,20 @@ pub async fn shut_down(
     stopped
 }
 
-/// Sends `shutdown`. What came of it, and how the process ended if it did not wait for `exit`.
+/// Sends `shutdown`. Returns its result, and how the process ended if it did not wait for `exit`.
 async fn ask(client: &Client, server: &Server, deadlines: &Deadlines) -> (ShutdownReply, Option<Exit>) {
     let request = client.request("shutdown", (), Ask::within(deadlines.answer));
     tokio::pin!(request);
     let (reply, exit) = tokio::select! {
         biased;
         reply = &mut request => {
-            // The output of a server that dies ends a moment before its process.
+            // The output of a dying server ends a moment before its process.
             let dying = matches!(reply, Reply::Lost);
             let patience = TOGETHER.min(deadlines.answer);
             let exit = if dying { time::timeout(patience, server.exited()).await.ok() } else { server.exit() };
             (reply, exit)
         }
-        // Its last words may still be on their way.
+        // Its last output may still arrive.
         exit = server.exited() => (time::timeout(TOGETHER, request).await.unwrap_or(Reply::Lost), Some(exit)),
     };
     let reply = match reply {
@@ -120,7 +120,7 @@ async fn ask(client: &Client, server: &Server, deadlines: &Deadlines) -> (Shutdo
     (reply, exit)
 }
 
-/// The measures from `exit` on. The one that was needed, and how the process ended, if it did.
+/// The stages from `exit` on. Returns the last stage needed, and how the process ended, if it did.
 async fn insist(client: &Client, server: &Server, deadlines: &Deadlines) -> (ShutdownStage, Option<Exit>) {
     let measures: [(ShutdownStage, Duration, &dyn Fn()); 4] = [
         (ShutdownStage::Exit, deadlines.exit, &|| {}),
@@ -139,7 +139,7 @@ async fn insist(client: &Client, server: &Server, deadlines: &Deadlines) -> (Shu
     (ShutdownStage::Killed, server.exit())
 }
 
-/// Kills the server's process group at once and waits for the process to be gone.
+/// Kills the server's process group at once and waits for the process to end.
 pub async fn kill_now(client: &Client, server: &Server, deadline: Duration) -> Stopped {
     let started = Instant::now();
     let stage = if server.exit().is_some() {

@@ -1,4 +1,4 @@
-//! What a server supports: what it said at the start, and what it registered since.
+//! What a server supports: announced at the start, or registered later.
 
 #[cfg(test)]
 mod tests;
@@ -7,9 +7,7 @@ use serde_json::Value;
 
 use crate::lsp::position::Encoding;
 
-/// The capabilities that a server announced, as it wrote them.
-///
-/// They are kept as a JSON tree: servers announce things that typed structures of any one version do not know.
+/// The capabilities that a server announced, as a JSON tree: typed structures of one protocol version miss some.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCapabilities {
     tree: Value,
@@ -17,17 +15,17 @@ pub struct ServerCapabilities {
     pub version: Option<String>,
 }
 
-/// How a server wants documents to be kept in step.
+/// How a server wants documents to be synchronised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sync {
     None,
-    /// The whole text at each change.
+    /// The full text at each change.
     Full,
     Incremental,
 }
 
 impl Sync {
-    /// The first kind that dynamic registrations of `didChange` name.
+    /// The first kind in the dynamic registrations of `didChange`.
     pub(super) fn registered(options: &[Value]) -> Sync {
         match options.iter().find_map(|options| options["syncKind"].as_u64()) {
             Some(1) => Sync::Full,
@@ -46,7 +44,7 @@ impl Sync {
     }
 }
 
-/// Whether a server wants to hear of saves, and how.
+/// Whether and how a server wants save notifications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Save {
     No,
@@ -55,7 +53,7 @@ pub enum Save {
 }
 
 impl Save {
-    /// What dynamic registrations of `didSave` ask for.
+    /// The setting in the dynamic registrations of `didSave`.
     pub(super) fn registered(options: &[Value]) -> Save {
         match options {
             [] => Save::No,
@@ -75,7 +73,7 @@ impl ServerCapabilities {
         }
     }
 
-    /// The position encoding that the server chose. Servers older than the choice say nothing and mean UTF-16.
+    /// The server's position encoding. Older servers do not name one and use UTF-16.
     pub fn encoding(&self) -> Encoding {
         let name = self.tree["positionEncoding"]
             .as_str()
@@ -83,7 +81,7 @@ impl ServerCapabilities {
         name.and_then(Encoding::from_name).unwrap_or_default()
     }
 
-    /// How documents are kept in step: a number, or `change` of an object.
+    /// How documents are synchronised: a number, or `change` of an object.
     pub fn sync(&self) -> Sync {
         let sync = &self.tree["textDocumentSync"];
         match sync.as_u64().or_else(|| sync["change"].as_u64()) {
@@ -93,7 +91,7 @@ impl ServerCapabilities {
         }
     }
 
-    /// Whether opens and closes are wanted. With the number form of the sync kind they are.
+    /// Whether the server wants open and close notifications. The number form of the sync kind implies them.
     pub fn open_close(&self) -> bool {
         let sync = &self.tree["textDocumentSync"];
         sync.as_u64().is_some_and(|kind| kind > 0) || sync["openClose"].as_bool().unwrap_or(false)
@@ -116,8 +114,8 @@ impl ServerCapabilities {
     }
 }
 
-/// Where a method is announced, as a path into the capabilities. The first that begins with a name is what is registered
-/// for all of them.
+/// Where a method is announced, as a path into the capabilities. The first entry with a prefix is the one that
+/// registers all of them.
 const OFFERS: &[(&str, &str)] = &[
     ("textDocument/completion", "completionProvider"),
     ("completionItem/resolve", "completionProvider/resolveProvider"),
@@ -171,7 +169,7 @@ const OFFERS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The methods whose dynamic registration covers those that begin like this, where that is not their own name.
+/// The methods whose dynamic registration covers other methods with a prefix, if it is not the method itself.
 const COVERED: &[(&str, &str)] = &[
     ("callHierarchy/", "textDocument/prepareCallHierarchy"),
     ("typeHierarchy/", "textDocument/prepareTypeHierarchy"),
@@ -182,7 +180,7 @@ fn provider_path(method: &str) -> Option<&'static str> {
     OFFERS.iter().find(|(name, _)| *name == method).map(|(_, path)| *path)
 }
 
-/// The methods that a registration of `method` adds by its options, such as `resolveProvider`.
+/// The methods that the options of a registration of `method` imply, for example `resolveProvider`.
 pub(super) fn implied(method: &str, options: &Value) -> Vec<&'static str> {
     let Some(path) = provider_path(method) else {
         return Vec::new();
@@ -197,10 +195,10 @@ pub(super) fn implied(method: &str, options: &Value) -> Vec<&'static str> {
     rows.map(|(name, _)| *name).collect()
 }
 
-/// Whether the server supports `method`: announced at the start, or registered since.
+/// Whether the server supports `method`: announced at the start, or registered later.
 ///
-/// Notifications about open documents follow the sync kind; every other notification, and methods outside
-/// the protocol, nobody announces, so they count as supported.
+/// Notifications about open documents follow the sync kind. Other notifications, and methods outside the protocol, are
+/// never announced, so they count as supported.
 pub fn offers(server: &ServerCapabilities, registrations: &[String], method: &str) -> bool {
     let registered = |name: &str| registrations.iter().any(|known| known == name);
     if registered(method) {
@@ -218,10 +216,9 @@ pub fn offers(server: &ServerCapabilities, registrations: &[String], method: &st
     present(announced) || covering.is_some_and(|(_, covering)| registered(covering))
 }
 
-/// Whether a server that did not announce `method` may still register it, because the client said that it takes
-/// registrations of it: `client` are the capabilities that it sent.
+/// Whether a server may still register an unannounced `method`, because the client capabilities `client` allow it.
 pub fn may_register(client: &Value, method: &str) -> bool {
-    // What resolves or follows is registered with what it belongs to.
+    // A resolve or follow-up method is registered with its main method.
     let provider = provider_path(method).and_then(|path| path.split('/').next());
     let belongs =
         provider.and_then(|provider| OFFERS.iter().find(|(_, path)| path.split('/').next() == Some(provider)));
@@ -239,7 +236,7 @@ pub fn may_register(client: &Value, method: &str) -> bool {
     client[section][name]["dynamicRegistration"] == Value::Bool(true)
 }
 
-/// `false` and null are a no; `true` and options, even empty ones, are a yes.
+/// `false` and null mean no; `true` and options, even empty ones, mean yes.
 fn present(value: &Value) -> bool {
     !matches!(value, Value::Null | Value::Bool(false))
 }

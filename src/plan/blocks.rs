@@ -1,20 +1,20 @@
-//! Which server runs when: randomised blocks, so that whatever drifts on the machine meets all servers alike.
+//! The order of runs: randomised blocks, so that drift of the machine affects all servers equally.
 
 use std::time::Duration;
 
 use crate::config::values::Partition;
 use crate::random::Random;
 
-/// One server under one scenario, once.
+/// One run of one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Its place in the whole plan, from 1; names its record, on whichever machine it is made.
+    /// Position in the whole plan, from 1; names the record, on whichever machine it is made.
     pub number: u32,
-    /// Which of the servers, from 0.
+    /// Index of the server, from 0.
     pub server: usize,
-    /// Which block: every block has each server once. 0 is the warm-up, the measured ones count from 1.
+    /// The block: every block has each server once. 0 is the warm-up block; measured blocks count from 1.
     pub block: u32,
-    /// Whether it only warms the machine (page cache, disk, clocks) and its figures are discarded.
+    /// Whether it only warms up the machine (page cache, disk, clocks) and is discarded.
     pub warm_up: bool,
 }
 
@@ -31,11 +31,11 @@ pub fn once(servers: usize) -> Vec<Run> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
     pub servers: usize,
-    /// How many measured blocks: runs per server.
+    /// Number of measured blocks: runs per server.
     pub blocks: u32,
     /// Whether a discarded block, in the order of the command line, comes first on every machine.
     pub warm_up: bool,
-    /// What the order is drawn from.
+    /// Seed of the order.
     pub seed: u64,
 }
 
@@ -62,8 +62,8 @@ impl Blocks {
         number(warm_up.chain(measured))
     }
 
-    /// The runs of one machine. Every block stays whole, because machines differ more than servers do: a ratio is only
-    /// worth something within one. The warm-up is everybody's; a part without measured blocks has no runs at all.
+    /// The runs of one machine. Every block stays whole, because machines differ more than servers do: a ratio is valid
+    /// only within one machine. Every part has the warm-up; a part without measured blocks has no runs.
     pub fn share(&self, partition: Partition) -> Vec<Run> {
         let blocks = partition.blocks(self.blocks);
         let mine = |run: &Run| blocks.contains(&run.block) || (run.warm_up && !blocks.is_empty());

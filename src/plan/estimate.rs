@@ -1,4 +1,4 @@
-//! How much a scenario will ask of a server, found by walking through it with a count of open documents.
+//! Estimates the requests and time of a scenario by walking through it with a count of open documents.
 
 use std::iter::Sum;
 use std::ops::{Add, Mul};
@@ -11,12 +11,12 @@ use crate::units::Span;
 /// The keys of the shortest line that is typed when a scenario does not say what to type.
 const SHORT_LINE: u64 = 16;
 
-/// Messages and time. Requests count on every file having enough places; time is what the scenario itself waits.
+/// Messages and time. Requests assume that every file has enough places; time is the scenario's own waiting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
     pub requests: u64,
     pub notifications: u64,
-    /// The least time, without any time that the server takes.
+    /// Minimum time, without the server's own.
     pub least: Duration,
 }
 
@@ -54,11 +54,11 @@ impl Sum for Amount {
 pub struct Outline {
     /// Its phases in order.
     pub phases: Vec<PhaseOutline>,
-    /// How many of the first phases are played once, however often the rest is repeated.
+    /// Number of initial phases that are played once, whatever the repetition.
     pub once: usize,
-    /// How often the rest is repeated.
+    /// Repetition of the other phases.
     pub repeat: Option<Repeat>,
-    /// Everything, rounds included; of a repetition by time one round, and its time.
+    /// Total with all rounds; for a repetition by time, one round and its time.
     pub total: Amount,
 }
 
@@ -68,14 +68,14 @@ pub struct PhaseOutline {
     /// Its steps in order.
     pub steps: Vec<StepOutline>,
     pub repeat: Option<Repeat>,
-    /// The least time to settle, in each round.
+    /// Minimum time to settle, per round.
     pub settle: Duration,
-    /// All rounds; of a repetition by time one round, and its time.
+    /// All rounds; for a repetition by time, one round and its time.
     pub total: Amount,
 }
 
 impl PhaseOutline {
-    /// How often it is repeated, where that is a number.
+    /// Number of rounds, if fixed.
     pub fn times(&self) -> Option<u64> {
         match self.repeat {
             Some(Repeat::Times(times)) => Some(times),
@@ -87,7 +87,7 @@ impl PhaseOutline {
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepOutline {
     pub name: &'static str,
-    /// What else there is to say of it, for people; may be empty.
+    /// Further details for messages; may be empty.
     pub detail: String,
     pub amount: Amount,
 }
@@ -178,7 +178,7 @@ impl Walk {
         total
     }
 
-    /// How many of the open documents a step uses.
+    /// Number of open documents that a step uses.
     fn documents(&self, files: Option<Count>) -> u64 {
         files.map_or(self.open, |files| u64::from(files.get()).min(self.open))
     }
@@ -254,19 +254,19 @@ impl Walk {
     }
 }
 
-/// How an idle step idles, and the longest it may take.
+/// The mode of an idle step, and its longest time.
 fn detail(step: &Step) -> String {
     let Step::Idle(options) = step else {
         return String::new();
     };
     let mode = match options.mode {
         IdleMode::Silent => "silent",
-        IdleMode::Simmer => "simmer",
+        IdleMode::Simmer => "traffic",
     };
     match options.end() {
         IdleEnd::After(_) => mode.to_owned(),
-        IdleEnd::Settled { at_most: None } => format!("{mode}, until settled"),
-        IdleEnd::Settled { at_most: Some(most) } => format!("{mode}, until settled or {most}"),
+        IdleEnd::Settled { at_most: None } => format!("{mode} until settled"),
+        IdleEnd::Settled { at_most: Some(most) } => format!("{mode} until settled or {most}"),
     }
 }
 

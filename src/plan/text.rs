@@ -12,8 +12,8 @@ use crate::units;
 
 const LISTED: usize = 12;
 
-/// What a scenario will do, and the runs on servers of these labels with what ends them early; nothing about runs when
-/// there are none. In at most `columns`.
+/// Outline of a scenario, and its runs on servers with these labels, with the conditions that end them early. Without
+/// runs, only the outline. Uses at most `columns`.
 pub fn describe(loaded: &Loaded, runs: &[Run], labels: &[&str], until: &[String], columns: usize) -> String {
     let outline = outline(&loaded.scenario, loaded.project.files.len() as u64);
     let mut text = fold(&head(loaded, &outline), columns);
@@ -25,7 +25,7 @@ pub fn describe(loaded: &Loaded, runs: &[Run], labels: &[&str], until: &[String]
     text + &fold(&rest, columns)
 }
 
-/// The runs, block by block, and the least time of so many.
+/// The runs by block, and their minimum total time.
 fn schedule(text: &mut String, runs: &[Run], labels: &[&str], until: &[String], least: Duration) {
     let order = |runs: &[Run]| {
         let one = |run: &Run| {
@@ -64,9 +64,9 @@ fn schedule(text: &mut String, runs: &[Run], labels: &[&str], until: &[String], 
 fn head(loaded: &Loaded, outline: &Outline) -> String {
     let project = &loaded.project;
     let requests = match outline.repeat {
-        // As many as come in that time.
+        // The number depends on the time.
         Some(Repeat::For(_)) => String::new(),
-        _ => format!("{}, ", units::counted(outline.total.requests, "request")),
+        _ => format!("up to {}, ", units::counted(outline.total.requests, "request")),
     };
     let least = units::duration(outline.total.least);
     let mut text = format!(
@@ -78,7 +78,7 @@ fn head(loaded: &Loaded, outline: &Outline) -> String {
     }
     let files = units::count(project.files.len() as u64);
     let (root, language, pattern) = (project.root.display(), &project.language, &project.pattern);
-    let _ = writeln!(text, "\nworkspace  {root} ({})", project.isolation);
+    let _ = writeln!(text, "\nworkspace  {root} (isolation: {})", project.isolation);
     let _ = writeln!(text, "files      {files} × {language}, {pattern}");
     let _ = writeln!(text, "seed       {}\n", loaded.scenario.seed());
     text
@@ -166,8 +166,8 @@ fn tail(outline: &Outline) -> String {
     };
     let _ = writeln!(
         text,
-        "\nEach phase ends by settling, at least {settle}. Time that the server needs comes on top.\n\
-         Requests assume that every file has enough places.{}",
+        "\nEach phase ends by settling, {settle} or more, which the total includes. The server's own time comes on top.\n\
+         A small file may have fewer places, and so fewer requests.{}",
         more.unwrap_or_default()
     );
     text
@@ -185,7 +185,7 @@ mod tests {
     use crate::config::{Overrides, load_scenario};
     use crate::plan::{self, Blocks};
 
-    /// Compares with the checked-in text; the expression would only repeat it.
+    /// Compares with the checked-in text, without repeating the expression.
     macro_rules! shown {
         ($text:expr) => {
             insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!($text) })

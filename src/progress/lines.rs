@@ -1,4 +1,4 @@
-//! The lines that stay: warnings, and where there is no block what came of each phase.
+//! Permanent lines: warnings, and without a block the result of each phase.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,21 +10,21 @@ use crate::units;
 
 use super::{Look, Place, Talk};
 
-/// The least time between the lines of two rounds of one phase.
+/// Least time between lines about rounds of a phase.
 const ROUNDS: Duration = Duration::from_secs(10);
 
 pub struct Lines {
     talk: Talk,
-    /// Whether a block shows how far it is.
+    /// Whether a block shows the progress.
     block: bool,
     look: Look,
     label: String,
     requests: u64,
     hits: u64,
-    /// When the last line of a phase was written.
-    told: Option<Duration>,
+    /// Time of the last line about a phase.
+    last_line: Option<Duration>,
     began: Duration,
-    /// What the machine was under when the last run began.
+    /// The machine's conditions at the start of the last run.
     strains: BTreeSet<Strain>,
 }
 
@@ -37,14 +37,14 @@ impl Lines {
             label: String::new(),
             requests: 0,
             hits: 0,
-            told: None,
+            last_line: None,
             began: Duration::ZERO,
             strains: BTreeSet::new(),
         }
     }
 
     pub fn begin(&mut self, place: &Place) -> Vec<String> {
-        (self.label, self.told) = (clean(&place.label), None);
+        (self.label, self.last_line) = (clean(&place.label), None);
         let named = !place.name.is_empty() && self.is_spoken();
         let line = || format!("{}, {} begins", place.name, self.label);
         named.then(line).into_iter().collect()
@@ -90,13 +90,15 @@ impl Lines {
         line.filter(|_| self.talk != Talk::Quiet).into_iter().collect()
     }
 
-    /// A phase has its checkpoint; rounds of it are told now and then.
+    /// A phase has its checkpoint. Rounds are reported only now and then.
     pub fn settled(&mut self, phase: &PhaseRef, private: Option<u64>, now: Duration) -> Vec<String> {
-        let soon = self.told.is_some_and(|told| now.saturating_sub(told) < ROUNDS);
+        let soon = self
+            .last_line
+            .is_some_and(|last_line| now.saturating_sub(last_line) < ROUNDS);
         if !self.is_spoken() || (phase.cycle > 0 && soon && self.talk != Talk::Verbose) {
             return Vec::new();
         }
-        self.told = Some(now);
+        self.last_line = Some(now);
         let round = match phase.cycle {
             0 => String::new(),
             cycle => format!(", round {}", units::count(u64::from(cycle) + 1)),
@@ -114,13 +116,12 @@ impl Lines {
         )]
     }
 
-    /// The server is shut down before its time.
     pub fn closing(&self, words: &str) -> Vec<String> {
         let line = || format!("{}: {words}", self.label);
         self.is_spoken().then(line).into_iter().collect()
     }
 
-    /// Whether lines say what a block would show.
+    /// Whether to write the lines that a block would replace.
     fn is_spoken(&self) -> bool {
         match self.talk {
             Talk::Quiet => false,
@@ -129,20 +130,20 @@ impl Lines {
         }
     }
 
-    /// What a machine is under as a run begins, as far as it was not when the last one began.
+    /// Warnings about conditions that the previous run did not have.
     pub fn strained(&mut self, now: &[(Strain, String)]) -> Vec<String> {
         let fresh = now.iter().filter(|(strain, _)| !self.strains.contains(strain));
-        let lines = fresh.map(|(_, text)| self.of_all(text)).collect();
+        let lines = fresh.map(|(_, text)| self.general_warning(text)).collect();
         self.strains = now.iter().map(|(strain, _)| *strain).collect();
         lines
     }
 
     fn warning(&self, text: &str) -> String {
-        format!("{}: {}", self.label, self.of_all(text))
+        format!("{}: {}", self.label, self.general_warning(text))
     }
 
-    /// A warning that is about no server.
-    fn of_all(&self, text: &str) -> String {
+    /// A warning without a server's label.
+    fn general_warning(&self, text: &str) -> String {
         let warning = Paint(self.look.color).paint(Tone::Warning, "warning");
         format!("{warning}: {}", clean(text))
     }
@@ -243,8 +244,8 @@ mod tests {
         let mut lines = lines(Talk::Usual, false);
         let built = Duration::from_secs(60);
         lines.on(&Event::Spawned { pid: 1, restarts: 0 }, built);
-        let told = lines.settled(&phase(0), Some(64 << 20), built + Duration::from_secs(2));
-        assert_eq!(told, ["ty: goto: 64.0 MiB private, after 2.00 s"]);
+        let last_line = lines.settled(&phase(0), Some(64 << 20), built + Duration::from_secs(2));
+        assert_eq!(last_line, ["ty: goto: 64.0 MiB private, after 2.00 s"]);
     }
 
     #[test]

@@ -1,36 +1,35 @@
-//! How long the runs of a campaign still take: what the plan itself waits, corrected by the runs that were measured.
+//! Estimates the remaining time of a campaign from the plan's pauses and the measured runs.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::plan::{Outline, PhaseOutline};
 
-/// What is planned, and how long it took where it was played.
+/// The plan, and the times of the measured runs.
 #[derive(Clone, Debug, Default)]
 pub struct Pace {
     pub outline: Option<Outline>,
-    /// The servers of the runs in their order, by their place on the command line.
+    /// Server of each run, in order, by its place on the command line.
     pub runs: Vec<usize>,
-    /// The time that was given for all of them.
     pub budget: Option<Duration>,
-    /// Times of runs that were played here, by server.
+    /// Times of complete runs, by server.
     measured: BTreeMap<usize, Vec<Duration>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reached {
-    /// Its place among the runs, from 0.
+    /// Place among the runs, from 0.
     pub run: usize,
     pub elapsed: Duration,
-    /// The phase that is played, and for how long.
+    /// Current phase, and the time spent in it.
     pub phase: Option<(usize, Duration)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remaining {
-    /// At least so long: what the scenario itself waits.
+    /// A lower bound: the scenario's own pauses.
     AtLeast(Duration),
-    /// About so long, as the runs before it.
+    /// An estimate from earlier runs.
     About(Duration),
 }
 
@@ -44,17 +43,16 @@ impl Pace {
         }
     }
 
-    /// A run was played to its end in this time.
     pub fn played(&mut self, server: usize, took: Duration) {
         self.measured.entry(server).or_default().push(took);
     }
 
-    /// What is left, this run included; `None` where nothing is planned.
-    pub fn left(&self, reached: Reached, used: Duration) -> Option<Remaining> {
+    /// The remaining time, including this run; `None` without a plan.
+    pub fn remaining(&self, reached: Reached, used: Duration) -> Option<Remaining> {
         let server = *self.runs.get(reached.run)?;
         let least = self.outline.as_ref()?.total.least;
         let rest = self.rest_of(reached);
-        let this = self
+        let current = self
             .expected(server)
             .map_or(rest, |expected| expected.saturating_sub(reached.elapsed).max(rest));
         let later = &self.runs[reached.run + 1..];
@@ -62,20 +60,20 @@ impl Pace {
             .iter()
             .map(|server| self.expected(*server).unwrap_or(least))
             .sum::<Duration>();
-        let all = this.saturating_add(later);
-        // Of a run that takes longer than others nobody knows how much longer.
+        let all = current.saturating_add(later);
+        // A run that takes longer than the others gives no estimate.
         let is_known = self.expected(server).is_some_and(|expected| expected > reached.elapsed);
         Some(match self.budget.map(|budget| budget.saturating_sub(used)) {
-            // As many runs as fit are made, so that the budget is the time.
-            Some(left) if left > this => Remaining::About(left.min(all)),
-            Some(_) if is_known => Remaining::About(this),
-            Some(_) => Remaining::AtLeast(this),
+            // As many runs as fit are played, so the budget is the estimate.
+            Some(remaining) if remaining > current => Remaining::About(remaining.min(all)),
+            Some(_) if is_known => Remaining::About(current),
+            Some(_) => Remaining::AtLeast(current),
             None if is_known => Remaining::About(all),
             None => Remaining::AtLeast(all),
         })
     }
 
-    /// The median of this server's runs, or of all others' before it had one.
+    /// The median time of this server's runs, or else of all runs.
     fn expected(&self, server: usize) -> Option<Duration> {
         let median = |mut times: Vec<Duration>| {
             times.sort();
@@ -85,7 +83,7 @@ impl Pace {
         median(own).or_else(|| median(self.measured.values().flatten().copied().collect()))
     }
 
-    /// What the scenario still waits in this run.
+    /// The pauses that remain in this run.
     fn rest_of(&self, reached: Reached) -> Duration {
         let Some(outline) = &self.outline else {
             return Duration::ZERO;
@@ -93,13 +91,13 @@ impl Pace {
         let least = |phases: &[PhaseOutline]| phases.iter().map(|phase| phase.total.least).sum::<Duration>();
         match reached.phase {
             None => outline.total.least,
-            // Where all of it is played again and again the place of a phase says little.
+            // When the whole scenario repeats, the current phase means little.
             Some(_) if outline.repeat.is_some() => outline.total.least.saturating_sub(reached.elapsed),
             Some((phase, elapsed)) => {
                 let (before, rest) = outline.phases.split_at(phase.min(outline.phases.len()));
-                let this = rest.first().map_or(Duration::ZERO, |phase| phase.total.least);
+                let current = rest.first().map_or(Duration::ZERO, |phase| phase.total.least);
                 let all = least(before) + least(rest);
-                all.saturating_sub(least(before)).saturating_sub(elapsed.min(this))
+                all.saturating_sub(least(before)).saturating_sub(elapsed.min(current))
             }
         }
     }
@@ -137,42 +135,45 @@ mod tests {
     #[test]
     fn before_anything_was_measured_the_plan_says_the_least() {
         let pace = pace();
-        let left = |reached| pace.left(reached, Duration::ZERO);
-        assert_eq!(left(reached(0, 5, None)), Some(Remaining::AtLeast(seconds(96))));
-        assert_eq!(left(reached(0, 9, Some((0, 4)))), Some(Remaining::AtLeast(seconds(92))));
-        // A phase that takes longer than it must leaves what comes after it.
+        let remaining = |reached| pace.remaining(reached, Duration::ZERO);
+        assert_eq!(remaining(reached(0, 5, None)), Some(Remaining::AtLeast(seconds(96))));
         assert_eq!(
-            left(reached(0, 99, Some((0, 90)))),
+            remaining(reached(0, 9, Some((0, 4)))),
+            Some(Remaining::AtLeast(seconds(92)))
+        );
+        // A phase that overruns does not shorten the next ones.
+        assert_eq!(
+            remaining(reached(0, 99, Some((0, 90)))),
             Some(Remaining::AtLeast(seconds(85)))
         );
         assert_eq!(
-            left(reached(2, 30, Some((1, 1)))),
+            remaining(reached(2, 30, Some((1, 1)))),
             Some(Remaining::AtLeast(seconds(20)))
         );
-        assert_eq!(left(reached(3, 0, None)), None);
+        assert_eq!(remaining(reached(3, 0, None)), None);
     }
 
     #[test]
     fn runs_that_were_measured_correct_it() {
         let mut pace = pace();
         pace.played(0, seconds(50));
-        // The second server is taken for as fast as the first until it was measured.
+        // Before it is measured, the second server counts as fast as the first.
         assert_eq!(
-            pace.left(reached(1, 10, Some((0, 1))), Duration::ZERO),
+            pace.remaining(reached(1, 10, Some((0, 1))), Duration::ZERO),
             Some(Remaining::About(seconds(90)))
         );
         pace.played(1, seconds(80));
         assert_eq!(
-            pace.left(reached(2, 20, Some((1, 1))), Duration::ZERO),
+            pace.remaining(reached(2, 20, Some((1, 1))), Duration::ZERO),
             Some(Remaining::About(seconds(30)))
         );
-        // A run that is late has at least what its scenario still waits.
+        // A late run still has its remaining pauses.
         assert_eq!(
-            pace.left(reached(2, 90, Some((1, 1))), Duration::ZERO),
+            pace.remaining(reached(2, 90, Some((1, 1))), Duration::ZERO),
             Some(Remaining::AtLeast(seconds(20)))
         );
         assert_eq!(
-            pace.left(reached(2, 900, Some((1, 100))), Duration::ZERO),
+            pace.remaining(reached(2, 900, Some((1, 100))), Duration::ZERO),
             Some(Remaining::AtLeast(seconds(0)))
         );
     }
@@ -182,9 +183,9 @@ mod tests {
         let mut pace = pace();
         pace.runs = vec![0; 1_000];
         pace.budget = Some(seconds(600));
-        let left = pace.left(reached(2, 10, Some((0, 1))), seconds(100));
-        assert_eq!(left, Some(Remaining::About(seconds(500))));
-        let last = pace.left(reached(2, 10, Some((1, 1))), seconds(599));
+        let remaining = pace.remaining(reached(2, 10, Some((0, 1))), seconds(100));
+        assert_eq!(remaining, Some(Remaining::About(seconds(500))));
+        let last = pace.remaining(reached(2, 10, Some((1, 1))), seconds(599));
         assert_eq!(
             last,
             Some(Remaining::AtLeast(seconds(20))),
@@ -200,7 +201,7 @@ mod tests {
         outline.total.least = seconds(3600);
         pace.outline = Some(outline);
         pace.runs = vec![0];
-        let left = pace.left(reached(0, 600, Some((1, 5))), Duration::ZERO);
-        assert_eq!(left, Some(Remaining::AtLeast(seconds(3000))));
+        let remaining = pace.remaining(reached(0, 600, Some((1, 5))), Duration::ZERO);
+        assert_eq!(remaining, Some(Remaining::AtLeast(seconds(3000))));
     }
 }

@@ -1,6 +1,6 @@
-//! The thread that draws: a few times in a second, and at once when there is a line to be said.
+//! The drawing thread: draws a few times per second, and promptly when a line is due.
 //!
-//! Nobody else writes to stderr while it lives, so that neither driver nor sampler ever waits for a terminal.
+//! Only this thread writes to stderr, so driver and sampler never wait for a terminal.
 
 use std::io::Write;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -16,10 +16,10 @@ use super::state::State;
 
 const PERIOD: Duration = Duration::from_millis(250);
 
-/// The least time between two pictures, however many lines there are.
+/// Least time between two draws.
 const SHORTEST: Duration = Duration::from_millis(125);
 
-/// What a terminal does not show while it is between these two.
+/// Terminals show nothing between these two codes.
 const BEGIN_UPDATE: &str = "\x1b[?2026h";
 const END_UPDATE: &str = "\x1b[?2026l";
 
@@ -28,31 +28,30 @@ const CLEAR_TO_SCREEN_END: &str = "\x1b[J";
 
 enum Order {
     Line(String),
-    /// The block goes, until it may come again; answered when it is gone.
+    /// Hides the block until `Resume`; answered when it is hidden.
     Pause(Sender<()>),
     Resume,
 }
 
-/// Whether a terminal of this type and width can be drawn over: one that is dumb prints what would move its cursor, and
-/// one of no width has room for nothing.
+/// Whether the terminal can redraw: a dumb one prints cursor codes as text.
 pub fn moves(kind: Option<&str>, columns: usize) -> bool {
     kind != Some("dumb") && columns > 0
 }
 
-/// Columns of the terminal now; the usual ones where it does not say.
+/// Columns of the terminal, or 80 if unknown.
 pub fn columns() -> usize {
     let size = terminal_size_of(std::io::stderr()).or_else(|| terminal_size_of(std::io::stdout()));
     size.map_or(80, |(Width(columns), _)| usize::from(columns))
 }
 
-/// A running thread that draws. Dropping it takes the block away.
+/// The running thread. Dropping it removes the block.
 pub struct Screen {
     orders: Option<Sender<Order>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Screen {
-    /// Starts to draw `state`; where there is no block, only lines are written.
+    /// Starts the thread; without `block` it only writes lines.
     pub fn start(state: Arc<Mutex<State>>, began: Instant, look: Look, block: bool) -> Screen {
         let (orders, received) = mpsc::channel();
         let body = move || {
@@ -66,7 +65,7 @@ impl Screen {
             };
             artist.run(&received);
         };
-        // Without a thread there is nothing to see, and the measurement goes on.
+        // Without a thread there is no display, but the measurement continues.
         let thread = thread::Builder::new().name("progress".to_owned()).spawn(body).ok();
         Screen {
             orders: Some(orders),
@@ -74,16 +73,15 @@ impl Screen {
         }
     }
 
-    /// Says a line above the block.
     pub fn say(&self, text: String) {
         self.order(Order::Line(text));
     }
 
-    /// Takes the block away for something else that writes, until [`Screen::resume`].
+    /// Hides the block for other output, until [`Screen::resume`].
     pub fn pause(&self) {
         let (gone, wait) = mpsc::channel();
         self.order(Order::Pause(gone));
-        // A thread that is over has nothing on the screen.
+        // A thread that has ended shows nothing.
         let _ = wait.recv();
     }
 
@@ -102,7 +100,7 @@ impl Drop for Screen {
     fn drop(&mut self) {
         self.orders = None;
         if let Some(thread) = self.thread.take() {
-            // What a panic of it had to say was printed when it happened.
+            // A panic printed its message when it happened.
             let _ = thread.join();
         }
     }
@@ -154,14 +152,14 @@ impl<W: Write> Artist<W> {
     fn draw(&mut self, lines: &mut Vec<String>) {
         let columns = columns();
         let block = if self.block && !self.paused && columns > 0 {
-            // The last column stays free: a terminal that is full there breaks the line.
+            // The last column stays empty: a full line would wrap.
             let room = columns.saturating_sub(1).max(1);
             self.painter.columns = columns.max(1);
             lock(&self.state).lines(self.began.elapsed(), room, self.look)
         } else {
             Vec::new()
         };
-        // Where stderr takes nothing, nobody can be told, and the run goes on.
+        // A write error must not stop the run.
         let _ = self.painter.paint(lines, block);
         lines.clear();
     }
@@ -171,11 +169,11 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Writes lines above a block that is drawn over itself.
+/// Writes lines above a block that it redraws in place.
 struct Painter<W: Write> {
     out: W,
     columns: usize,
-    /// What it was when the block was drawn.
+    /// The terminal's width when the block was drawn.
     drawn_at: usize,
     shown: Vec<String>,
 }
@@ -190,7 +188,7 @@ impl<W: Write> Painter<W> {
         }
     }
 
-    /// Writes everything at once, so that no half of it is ever seen; nothing where nothing changed.
+    /// Writes everything in one call, so that no partial block is visible; writes nothing without a change.
     fn paint(&mut self, lines: &[String], block: Vec<String>) -> std::io::Result<()> {
         if lines.is_empty() && block == self.shown {
             return Ok(());
@@ -221,7 +219,7 @@ impl<W: Write> Painter<W> {
         self.out.flush()
     }
 
-    /// Moves to the block's first row. A terminal that became narrower has broken the lines anew: they take more rows than they did.
+    /// Moves to the block's first row. A narrower terminal has wrapped its lines into more rows.
     fn to_top(&self) -> String {
         let rows = |line: &String| {
             let plain = anstream::adapter::strip_str(line).to_string();
@@ -238,9 +236,9 @@ impl<W: Write> Painter<W> {
 mod tests {
     use super::*;
 
-    /// A terminal that shows what was painted.
+    /// The terminal's text after a paint.
     fn screen(painter: &mut Painter<Vec<u8>>, terminal: &mut vt100::Parser) -> String {
-        // What a terminal's driver makes of a line's end.
+        // A terminal driver converts line ends like this.
         let bytes: Vec<u8> = std::mem::take(&mut painter.out);
         let text = String::from_utf8(bytes).unwrap().replace('\n', "\r\n");
         terminal.process(text.as_bytes());
@@ -300,7 +298,7 @@ mod tests {
         painter.columns = 20;
         painter.paint(&[], texts(&["0123456789abcde", "two"])).unwrap();
         let mut terminal = vt100::Parser::new(8, 10, 0);
-        // The terminal breaks what is too wide as it would have broken it when it was written.
+        // The terminal wraps what is too wide, as on a resize.
         assert_eq!(screen(&mut painter, &mut terminal), "0123456789abcde\ntwo");
         painter.columns = 10;
         painter.paint(&[], texts(&["one"])).unwrap();

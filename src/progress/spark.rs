@@ -1,20 +1,19 @@
-//! A curve one line high, of a run whose length is not known when it begins.
+//! A one-line curve of a run whose length is unknown at its start.
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The same for terminals that know ASCII only.
 const ASCII: [char; 4] = ['_', '.', '-', '#'];
 
-/// Most values that are kept. When there are more, each two neighbours become one.
+/// Most values kept; beyond that, neighbours are merged in pairs.
 const KEPT: usize = 256;
 
-/// Values over time, the highest of each stretch of it.
+/// The highest value of each stretch of time.
 #[derive(Clone, Debug, Default)]
 pub struct Spark {
     values: Vec<Option<u64>>,
-    /// How many values each of these stands for, less one.
+    /// Number of samples per value, minus one.
     folded: u32,
-    /// Values that the last one stands for so far.
+    /// Samples in the last value so far.
     last: u32,
 }
 
@@ -36,7 +35,7 @@ impl Spark {
         }
     }
 
-    /// The curve in at most `columns`, from 0 up to its highest value.
+    /// The curve in at most `columns`, scaled from 0 to the highest value.
     pub fn draw(&self, columns: usize, ascii: bool) -> String {
         let shown = self.values.len().min(columns);
         let top = self.values.iter().copied().flatten().max().unwrap_or(0).max(1);

@@ -1,4 +1,4 @@
-//! What is known of a campaign while it goes on, and the few lines that a person sees of it.
+//! The state of a running campaign and its status block.
 
 use std::time::Duration;
 
@@ -11,32 +11,31 @@ use super::pace::{Pace, Reached, Remaining};
 use super::spark::Spark;
 use super::{Look, Place, Pulse};
 
-/// Columns of the bar, and of the curve, at most and at least.
+/// Most and fewest columns of the bar and of the curve.
 const BAR: (usize, usize) = (40, 8);
 const CURVE: (usize, usize) = (80, 8);
 
-/// The shortest time that is shown.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Columns of a name that stay where there is no room for all of it.
+/// Shortest cut of a name, in columns.
 const LEAST: usize = 4;
 
-/// A campaign as far as it has come. Times are since it began.
+/// The progress of a campaign. Times count from its start.
 #[derive(Clone, Default)]
 pub struct State {
     pub pace: Pace,
     scenario: String,
     run: Option<Run>,
-    /// Time of runs that were played before the campaign was gone on with.
+    /// Total time of runs from before a resume.
     pub before: Duration,
-    /// Time in which runs were played here, their preparation left out.
+    /// Total time of finished runs, without preparation.
     played: Duration,
 }
 
 #[derive(Clone, Default)]
 struct Run {
     place: Place,
-    /// When its server was started; what comes before, such as a build, is nothing that is played.
+    /// Start of the server; `None` during preparation, for example a build.
     began: Option<Duration>,
     what: String,
     phase: Option<(PhaseRef, Duration)>,
@@ -64,7 +63,7 @@ impl State {
         });
     }
 
-    /// The run has ended; one that was played to its end tells how long such runs take.
+    /// A run has ended. The time of a complete run improves the estimate.
     pub fn end(&mut self, whole: bool, now: Duration) {
         let Some(run) = self.run.take() else { return };
         let took = run.elapsed(now);
@@ -74,20 +73,18 @@ impl State {
         }
     }
 
-    /// There are figures of the server's tree to be shown.
     pub fn follow(&mut self, pulse: Pulse) {
         if let Some(run) = &mut self.run {
             run.pulse = Some(pulse);
         }
     }
 
-    /// Private memory of the run that goes on.
     pub fn private(&self) -> Option<u64> {
         self.run.as_ref()?.pulse.as_ref()?().0
     }
 
-    /// Says what goes on instead of phases.
-    pub fn says(&mut self, what: &str) {
+    /// Shows a text in place of the phase.
+    pub fn show_text(&mut self, what: &str) {
         if let Some(run) = &mut self.run {
             (run.phase, run.step) = (None, None);
             what.clone_into(&mut run.what);
@@ -108,12 +105,12 @@ impl State {
                 "settling".clone_into(&mut run.what);
             }
             Event::Request(_) => run.requests += 1,
-            Event::Shutdown(_) => self.says("shut down"),
+            Event::Shutdown(_) => self.show_text("shut down"),
             _ => {}
         }
     }
 
-    /// One more point of the curve.
+    /// Adds a point to the curve.
     pub fn tick(&mut self) {
         if let Some(run) = &mut self.run {
             let private = run.pulse.as_ref().and_then(|pulse| pulse().0);
@@ -124,7 +121,7 @@ impl State {
         }
     }
 
-    /// The lines as they are now, none wider than `columns`.
+    /// The current lines, at most `columns` wide.
     pub fn lines(&self, now: Duration, columns: usize, look: Look) -> Vec<String> {
         let Some(run) = &self.run else {
             return Vec::new();
@@ -148,31 +145,31 @@ impl State {
                 .map(|(phase, since)| (phase.phase as usize, now.saturating_sub(*since))),
         };
         let used = self.before + self.played + run.elapsed(now);
-        // A budget is of all time.
-        let left = self.pace.left(reached, now + self.before);
-        let left_over = match left {
-            Some(Remaining::AtLeast(left)) if left < SECOND => String::new(),
-            Some(Remaining::AtLeast(left)) => format!("at least {} left", clock(left)),
-            Some(Remaining::About(left)) => format!("about {} left", clock(left.max(SECOND))),
+        // A budget includes runs from before a resume.
+        let remaining = self.pace.remaining(reached, now + self.before);
+        let remaining_text = match remaining {
+            Some(Remaining::AtLeast(remaining)) if remaining < SECOND => String::new(),
+            Some(Remaining::AtLeast(remaining)) => format!("at least {} left", clock(remaining)),
+            Some(Remaining::About(remaining)) => format!("about {} left", clock(remaining.max(SECOND))),
             None => String::new(),
         };
-        // What is left at least is no share of anything.
-        let share = match left {
-            Some(Remaining::About(left)) => {
-                Some(used.as_secs_f64() / (used + left).as_secs_f64().max(f64::MIN_POSITIVE))
+        // A lower bound gives no percentage.
+        let share = match remaining {
+            Some(Remaining::About(remaining)) => {
+                Some(used.as_secs_f64() / (used + remaining).as_secs_f64().max(f64::MIN_POSITIVE))
             }
             Some(Remaining::AtLeast(_)) | None => None,
         };
         let percent = share.map_or_else(String::new, |share| format!("{:>4}", units::percent(share.min(0.99))));
-        let time = [clock(used), left_over.clone()];
+        let time = [clock(used), remaining_text.clone()];
         let time = time.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>();
         let name = cut(&clean(&self.scenario), columns / 3);
         let place = run.place.name.as_str();
-        // What matters least goes first where there is no room: the time that has passed, then the name.
+        // Without room the elapsed time goes first, then the name.
         let ways: [(&str, [&str; 3]); 3] = [
             (&name, [place, &percent, &time.join(", ")]),
-            (&name, [place, &percent, &left_over]),
-            ("", [place, &percent, &left_over]),
+            (&name, [place, &percent, &remaining_text]),
+            ("", [place, &percent, &remaining_text]),
         ];
         let joined = |rest: &[&str]| {
             rest.iter()
@@ -228,7 +225,7 @@ impl State {
                 .map_or_else(String::new, |progress| format!("  {progress}"));
             format!("  {name}{place}{between}{what}{progress}")
         };
-        // Names are known without their ends; how far it is would be wrong without them.
+        // Shorten names before numbers.
         for one in 0..names.len() {
             let over = (width(&put(&names)) + width(&names[1])).saturating_sub(columns);
             let room = width(&names[one])
@@ -242,7 +239,7 @@ impl State {
 }
 
 impl Run {
-    /// For how long it has been played.
+    /// Time since the server started.
     fn elapsed(&self, now: Duration) -> Duration {
         self.began.map_or(Duration::ZERO, |began| now.saturating_sub(began))
     }
@@ -256,7 +253,7 @@ fn memory(run: &Run, columns: usize, look: Look) -> String {
     };
     let (private, highest) = pulse();
     let now = format!("private {:>9}", units::or_unknown(private, units::bytes));
-    // Not a peak: that is resident memory, by the kernel's mark, and known when the phase is over.
+    // Not called a peak: that is the kernel's mark of resident memory, known at the end of a phase.
     let top = format!("highest {}", units::or_unknown(highest, units::bytes));
     let room = columns.saturating_sub(width(&now) + width(&top) + 4).min(CURVE.0);
     let curve = match room {
@@ -268,7 +265,7 @@ fn memory(run: &Run, columns: usize, look: Look) -> String {
     paint.paint(Tone::Quiet, &text)
 }
 
-/// Where in the scenario a phase is, and which of its rounds this is.
+/// The place of a phase in the scenario, and its round.
 fn place_of(phase: &PhaseRef, outline: Option<&Outline>) -> String {
     let Some(outline) = outline else {
         return String::new();
@@ -293,14 +290,14 @@ fn planned<'o>(outline: &'o Outline, step: &StepStart) -> Option<&'o StepOutline
         .filter(|planned| planned.name == step.name)
 }
 
-/// How far a step is: by its requests, else by its time.
+/// The progress of a step: by requests, or else by time.
 fn progress_of(planned: Option<&StepOutline>, requests: u64, elapsed: Duration) -> String {
     let clock = clock(elapsed);
     let (all, least, detail) = planned.map_or((0, Duration::ZERO, ""), |step| {
         (step.amount.requests, step.amount.least, step.detail.as_str())
     });
     match (requests, all) {
-        // The plan counts on every file having enough places, so that there may be fewer, and retries are more.
+        // Files may have fewer targets than planned, and retries add requests, so the plan is only a guide.
         (done, all) if done > 0 && done <= all => format!("{}/{} requests", units::count(done), units::count(all)),
         (done, _) if done > 0 => units::counted(done, "request"),
         (_, _) if !detail.is_empty() => format!("{clock}, {detail}"),
@@ -309,7 +306,7 @@ fn progress_of(planned: Option<&StepOutline>, requests: u64, elapsed: Duration) 
     }
 }
 
-/// A time that does not flicker: whole seconds.
+/// In whole seconds, so that the text does not flicker.
 fn clock(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..60 => format!("{seconds} s"),

@@ -1,4 +1,4 @@
-//! Golden blocks: one moment of a campaign at several widths.
+//! Golden blocks: one state of a campaign at several widths.
 
 use std::time::Duration;
 
@@ -142,7 +142,7 @@ fn what_a_server_is_called_steers_no_terminal() {
     assert!(!block(&state, 100, false).contains('\u{1b}'));
 }
 
-/// The first line of a single run whose server was built for a minute and started then.
+/// The first line of a single run, whose server started after a build of one minute.
 fn only(at: u64) -> String {
     let scenario: Scenario = toml::from_str(SCENARIO).unwrap();
     let pace = Pace::new(outline(&scenario, 30), vec![0], None);

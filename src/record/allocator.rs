@@ -1,4 +1,4 @@
-//! The allocator of a server as it was found, and what it was told.
+//! The detected allocator of a server and its settings.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,31 +7,30 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantArray};
 
-/// The allocator that serves most of a program's memory, and how that is known.
+/// The allocator that serves most of a program's memory, with the evidence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AllocatorFacts {
-    /// Which.
+    /// Kind of allocator.
     pub family: AllocatorFamily,
-    /// Its version; of a virtual machine that of the machine.
+    /// Version of the allocator; of the virtual machine where one manages memory.
     pub version: Option<String>,
-    /// What its functions' names begin with, where that is not the usual: `_rjem_`.
+    /// Prefix of its function names, where it is not the usual one: `_rjem_`.
     pub prefix: Option<String>,
-    /// The environment variable that it reads its options from, where there is one.
+    /// Environment variable that it reads its options from, if any.
     pub variable: Option<String>,
     /// Options that the program was built with or sets itself.
     pub baked: Option<String>,
-    /// Every option with the value in force, as far as the allocator or its loader tells. `(default)` stands behind those
-    /// of glibc that nothing sets.
+    /// Every option with the value in force, as reported by the allocator or its loader. glibc options that nothing
+    /// sets end in `(default)`.
     pub options: BTreeMap<String, String>,
-    /// The C library, where it serves what the allocator of a virtual machine or an interpreter does not: `glibc 2.36`.
+    /// C library that serves allocations outside the heap of a virtual machine or an interpreter: `glibc 2.36`.
     pub beside: Option<String>,
-    /// How sure this is; `None` when it is not known.
+    /// Confidence in the detection; `None` when the allocator is unknown.
     pub confidence: Option<Confidence>,
-    /// What was seen, and where.
+    /// Observations that led to this answer.
     pub evidence: Vec<Evidence>,
 }
 
-/// Kinds of allocators.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[derive(strum::Display, IntoStaticStr, VariantArray)]
@@ -51,73 +50,72 @@ pub enum AllocatorFamily {
     Rpmalloc,
     /// LLVM's Scudo.
     Scudo,
-    /// The GNU C library's.
+    /// The allocator of the GNU C library.
     Glibc,
-    /// musl's.
+    /// The allocator of musl.
     Musl,
-    /// The runtime of Go.
+    /// The Go runtime.
     Go,
-    /// V8, in Node.js and its like.
+    /// V8, in Node.js and similar programs.
     V8,
     /// A Java virtual machine.
     Jvm,
-    /// CPython's own, for objects of up to 512 bytes.
+    /// CPython's own allocator, for objects of up to 512 bytes.
     Pymalloc,
-    /// Not known, or of a kind that a later program knows.
+    /// Not known, or known to a later version of lsp-soak only.
     #[default]
     #[serde(other)]
     Unknown,
 }
 
-/// How sure an answer is.
+/// Confidence in a detected allocator.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, IntoStaticStr,
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Confidence {
-    /// Nothing speaks for another one.
+    /// No evidence for another allocator.
     #[strum(serialize = "a guess")]
     Guess,
-    /// Its marks are in the program.
+    /// The program contains symbols or strings of this allocator.
     Likely,
-    /// It said so itself, or the program cannot have another one.
+    /// The allocator reported itself, or the program cannot have another one.
     Certain,
 }
 
-/// Something that was seen of an allocator.
+/// One observation about an allocator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
-    /// Where: `probe`, `file`, `libraries`, `wrapper`, `process`, `environment`.
+    /// Source: `probe`, `file`, `libraries`, `wrapper`, `process`, `environment`.
     pub source: String,
-    /// What, as a sentence without a full stop.
+    /// Observation, as a sentence without a full stop.
     pub saw: String,
 }
 
-/// A setting that the allocator was given.
+/// One allocator setting of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KnobFacts {
-    /// The environment variable.
+    /// Environment variable.
     pub variable: String,
-    /// The option within it, where it holds several.
+    /// Option within the variable, where it holds several.
     pub option: Option<String>,
-    /// The value that was asked for.
+    /// Requested value.
     pub requested: String,
-    /// The value that was seen in force.
+    /// Value that was in force.
     pub effective: Option<String>,
-    /// How that was seen: the allocator's own account, or the rule that it was checked by.
+    /// How the value in force was read: the allocator's own report, or the rule that checked it.
     pub seen: Option<String>,
-    /// Whether what was seen is what was asked for; `None` where nothing was seen.
+    /// Whether the value in force is the requested one; `None` where no value could be read.
     pub taken: Option<bool>,
 }
 
 impl AllocatorFamily {
-    /// Its name, as in records and profiles.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// Whether it is one that a program has in place of its C library's: built in, linked or preloaded.
+    /// Whether programs use this allocator in place of the C library's: built in, linked or preloaded.
     pub fn is_replacement(self) -> bool {
         match self {
             AllocatorFamily::Jemalloc
@@ -137,12 +135,12 @@ impl AllocatorFamily {
         }
     }
 
-    /// The one that a profile's word means; the system's is the C library's.
+    /// The family that a word in a profile names; on Linux `system` is glibc.
     pub fn named(word: &str) -> AllocatorFamily {
         let word = word.to_ascii_lowercase();
         let mut all = AllocatorFamily::VARIANTS.iter().copied();
         match all.find(|family| word.contains(family.name())) {
-            // "go" is in many a word.
+            // Many words contain "go".
             Some(AllocatorFamily::Go) if word != "go" => AllocatorFamily::Unknown,
             Some(family) => family,
             None if word == "system" && cfg!(target_os = "linux") => AllocatorFamily::Glibc,
@@ -158,7 +156,7 @@ impl Confidence {
 }
 
 impl KnobFacts {
-    /// What was set, as it is written: `MIMALLOC_PURGE_DELAY=0`, `_RJEM_MALLOC_CONF=dirty_decay_ms:0`.
+    /// The setting as a user writes it: `MIMALLOC_PURGE_DELAY=0`, `_RJEM_MALLOC_CONF=dirty_decay_ms:0`.
     pub fn written(&self) -> String {
         match &self.option {
             None => format!("{}={}", self.variable, self.requested),
@@ -175,11 +173,11 @@ impl KnobFacts {
 }
 
 impl fmt::Display for AllocatorFacts {
-    /// `jemalloc 5.3.0`, `go 1.25.1`, `v8 in node 20.20.2`, `pymalloc in python 3.11.7`, `unknown`; a guess with a question
-    /// mark.
+    /// `jemalloc 5.3.0`, `go 1.25.1`, `v8 in node 20.20.2`, `pymalloc in python 3.11.7`, `unknown`. A guess ends in a
+    /// question mark.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let machine = match self.family {
-            // What reads flags of V8 by another name is not Node.js, and its version is V8's own.
+            // A program that reads V8 flags from a variable is not Node.js; its version is V8's own.
             AllocatorFamily::V8 if self.variable.is_none() => " in node",
             AllocatorFamily::Pymalloc => " in python",
             _ => "",
@@ -198,13 +196,13 @@ impl fmt::Display for AllocatorFacts {
 }
 
 impl AllocatorFacts {
-    /// Its version without the commit that it was built from.
+    /// The version without the build's commit.
     pub fn short_version(&self) -> Option<&str> {
         self.version.as_deref().map(short)
     }
 }
 
-/// A version without the commit that it was built from: `5.3.0-1-ge13ca993…` is 5.3.0.
+/// The version without the build's commit: `5.3.0-1-ge13ca993…` is 5.3.0.
 pub(super) fn short(version: &str) -> &str {
     match version.split_once("-g") {
         Some((start, commit)) if commit.len() >= 7 && commit.chars().all(|c| c.is_ascii_hexdigit()) => {

@@ -1,4 +1,4 @@
-//! The memory calls of a traced run: how often each was made, and for how many bytes.
+//! Memory system calls of a traced run: number and bytes of each kind.
 
 use std::collections::BTreeMap;
 
@@ -7,32 +7,32 @@ use serde::{Deserialize, Serialize};
 
 use super::PhaseRef;
 
-/// What traced a run.
+/// The tracer of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TracerFacts {
-    /// Its name: `strace`.
+    /// Name: `strace`.
     pub name: String,
-    /// Its version, as it says it.
+    /// Version that the tracer reports.
     pub version: Option<String>,
 }
 
-/// The calls of the whole tree in one phase, up to the beginning of the next.
+/// Memory calls of the whole tree in one phase, up to the start of the next.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SystemCalls {
-    /// Which; `None` for what came before the first phase, or after the last, when the server was shut down.
+    /// The phase; `None` before the first phase and after the last, when the server is shut down.
     pub phase: Option<PhaseRef>,
-    /// By kind; one that was not called is missing.
+    /// Counts by kind; a kind without calls is missing.
     pub calls: BTreeMap<CallKind, CallCount>,
 }
 
 /// Calls of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallCount {
-    /// How many succeeded.
+    /// Successful calls.
     pub calls: u64,
-    /// For how many bytes: the length that was asked for; of the break how far it moved.
+    /// Requested bytes; for `brk` the distance that the break moved.
     pub bytes: u64,
-    /// How many failed. These are neither in `calls` nor in `bytes`.
+    /// Failed calls, in neither `calls` nor `bytes`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failed: u64,
 }
@@ -51,32 +51,32 @@ impl CallCount {
     }
 }
 
-/// What a call does with memory.
+/// Kinds of memory calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CallKind {
-    /// `madvise` and `process_madvise` that give pages back at once: `MADV_DONTNEED`, also of locked ones.
+    /// `madvise` and `process_madvise` that release pages at once: `MADV_DONTNEED`, `MADV_DONTNEED_LOCKED`.
     MadviseDontneed,
-    /// The same that let the kernel take pages when it wants them: `MADV_FREE`.
+    /// `madvise` that lets the kernel take pages when it needs them: `MADV_FREE`.
     MadviseFree,
-    /// The same that ask for huge pages: `MADV_HUGEPAGE`, `MADV_COLLAPSE`.
+    /// `madvise` that asks for huge pages: `MADV_HUGEPAGE`, `MADV_COLLAPSE`.
     MadviseHugepage,
-    /// The same with any other advice.
+    /// `madvise` with any other advice.
     MadviseOther,
-    /// Memory or a file was mapped.
+    /// `mmap` of memory or of a file.
     Mmap,
-    /// A mapping was removed.
+    /// `munmap`.
     Munmap,
-    /// A mapping was resized or moved; the bytes are those of its new size.
+    /// `mremap`; the bytes are those of the new size.
     Mremap,
-    /// The break was asked for, or raised.
+    /// `brk` that reads or raises the break.
     Brk,
-    /// The break was lowered.
+    /// `brk` that lowers the break.
     BrkLowered,
 }
 
 impl CallKind {
-    /// Every kind, in the order of reports.
+    /// In the order of reports.
     pub const ALL: [CallKind; 9] = [
         CallKind::MadviseDontneed,
         CallKind::MadviseFree,
@@ -89,7 +89,7 @@ impl CallKind {
         CallKind::BrkLowered,
     ];
 
-    /// The call, and what of it, for people.
+    /// The call and its variant, for reports.
     pub fn words(self) -> (&'static str, &'static str) {
         match self {
             CallKind::MadviseDontneed => ("madvise", "DONTNEED"),
@@ -104,7 +104,6 @@ impl CallKind {
         }
     }
 
-    /// Whether it is advice on pages that are mapped.
     pub fn is_advice(self) -> bool {
         self.words().0 == "madvise"
     }

@@ -1,4 +1,4 @@
-//! What tells a setting of a sweep from the server as it is, so that a report can print it again as a line to ship.
+//! One setting of a sweep: what it changes about the server.
 
 use std::collections::BTreeMap;
 
@@ -12,47 +12,47 @@ use super::Nanos;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct CellFacts {
-    /// How many cells the sweep has, the default among them.
+    /// Number of cells in the sweep, including the default.
     pub of: u32,
-    /// Whether this is the default: the server with nothing changed.
+    /// Whether this cell is the default: the unchanged server.
     pub default: bool,
-    /// Environment variables that it sets, each with its whole value.
+    /// Environment variables that the cell sets, each with its whole value.
     pub env: BTreeMap<String, String>,
-    /// Environment variables that the server is given whatever the cell sets, what is preloaded into it among them.
+    /// Environment variables of the server that all cells share, including those for preloaded libraries.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub given: BTreeMap<String, String>,
-    /// Arguments that it adds.
+    /// Arguments that the cell adds.
     pub args: Vec<String>,
-    /// Settings that it puts over the server's, as JSON text.
+    /// Settings that the cell merges over the server's, as JSON text.
     pub settings: Option<String>,
-    /// Initialization options that it puts over the server's, as JSON text.
+    /// Initialization options that the cell merges over the server's, as JSON text.
     pub init_options: Option<String>,
-    /// Processors that it keeps the server to, such as `0-1`.
+    /// Processors that the cell restricts the server to, such as `0-1`.
     pub cpus: Option<String>,
-    /// The allocator that it preloads, as it was asked for.
+    /// Allocator that the cell preloads, as requested.
     pub preload: Option<String>,
-    /// The sweep that it is of; `None` in records of a time when that was not written.
+    /// The sweep; `None` in older records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepFacts>,
 }
 
-/// A sweep as it was planned, so that its records alone say what was decided on the way.
+/// A sweep as planned: its records alone explain its decisions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SweepFacts {
-    /// SHA-256 over every cell with all that its server is given, in hexadecimal: runs of another grid have another.
+    /// SHA-256 over every cell and its server, in hexadecimal: two different grids have different hashes.
     pub cells: String,
-    /// After how many runs of each it was looked which are worth more.
+    /// Runs per cell at each interim analysis that eliminates cells.
     pub rungs: Vec<u32>,
-    /// How much private memory there may be, in bytes.
+    /// Limit of private memory, in bytes.
     pub max_private: Option<u64>,
-    /// How much time there was for it.
+    /// Time budget of the sweep.
     pub time_budget: Option<Nanos>,
-    /// What was not tried and why, a sentence each; with the default only.
+    /// Settings that were not tried and why, a sentence each; in the default cell only.
     pub notes: Vec<String>,
 }
 
-/// Every value of an object with the path to it.
+/// Calls `each` with the dotted path and value of every leaf.
 pub fn leaves(value: &Value, path: &str, each: &mut dyn FnMut(&str, &Value)) {
     match value {
         Value::Object(members) if !members.is_empty() => {

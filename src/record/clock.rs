@@ -1,38 +1,36 @@
-//! The one time base of a run: nanoseconds since the first spawn, for driver and sampler alike.
+//! The time base of a run, shared by driver and sampler.
 
 use std::time::{Duration, Instant};
 
 use super::Nanos;
 
-/// A monotonic clock whose zero is the first spawn of the server. Copies share that zero.
+/// A monotonic clock that is zero at the first spawn of the server. Copies share that zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     origin: Instant,
 }
 
 impl Clock {
-    /// A clock that reads zero now.
     pub fn start() -> Clock {
         Clock { origin: Instant::now() }
     }
 
-    /// Nanoseconds since the start.
     pub fn now(&self) -> Nanos {
         self.at(Instant::now())
     }
 
-    /// When that was; moments before the start are 0.
+    /// Nanoseconds from the start to `instant`; 0 for an earlier instant.
     pub fn at(&self, instant: Instant) -> Nanos {
         nanos(instant.saturating_duration_since(self.origin))
     }
 
-    /// The moment that `at` names: what a thread that keeps absolute deadlines sleeps until.
+    /// The instant that a thread with absolute deadlines sleeps until.
     pub fn instant(&self, at: Nanos) -> Instant {
         self.origin + Duration::from_nanos(at)
     }
 }
 
-/// A length of time in the unit of the record; 584 years is the most it holds.
+/// A duration in the unit of the record, which holds 584 years.
 pub fn nanos(duration: Duration) -> Nanos {
     Nanos::try_from(duration.as_nanos()).unwrap_or(Nanos::MAX)
 }

@@ -1,15 +1,14 @@
-//! Records that lie compressed, as those that are kept or sent do: a tenth of their size.
+//! Compressed records: a tenth of the size.
 
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 
-/// How every file in gzip's format begins, RFC 1952 §2.3.1; no JSON does.
+/// The first bytes of every gzip file, RFC 1952 §2.3.1. No JSON text starts with them.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// What was written, whether it comes compressed or not. What comes is looked at, not what it is called: a pipe has no
-/// name.
+/// Reads a record, compressed or not. The content decides: a pipe has no name.
 pub fn plain(mut source: impl BufRead + 'static) -> io::Result<Box<dyn BufRead>> {
     if source.fill_buf()?.starts_with(&GZIP) {
         let decoder = MultiGzDecoder::new(source);
@@ -18,7 +17,7 @@ pub fn plain(mut source: impl BufRead + 'static) -> io::Result<Box<dyn BufRead>>
     Ok(Box::new(source))
 }
 
-/// Whether a file is called as records are, compressed ones too.
+/// Whether the file name is that of a record, compressed or not.
 pub fn is_record(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.ends_with(".jsonl") || name.ends_with(".jsonl.gz")
@@ -49,7 +48,7 @@ mod tests {
     fn what_is_compressed_is_read_as_what_is_not() {
         assert_eq!(read(b"{}\n".to_vec()).unwrap(), "{}\n");
         assert_eq!(read(compressed("{}\n")).unwrap(), "{}\n");
-        // Files in this format may be appended to each other.
+        // gzip files may be concatenated.
         assert_eq!(read([compressed("a"), compressed("b")].concat()).unwrap(), "ab");
         assert_eq!(read(Vec::new()).unwrap(), "");
     }

@@ -1,55 +1,56 @@
-//! The last part of the journal: how the session ended, how the server went, what is left of the connection.
+//! The end of the journal: the result of the session, the shutdown, totals of the connection.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Nanos;
 
-/// Survivors that are kept by name: a server can make as many as it likes.
+/// Survivors that are kept by name. A server can leave any number.
 pub const MOST_NAMED: usize = 1_000;
 
-/// How the server was brought down.
+/// How the server ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Shutdown {
     /// The last measure that was needed.
     pub stage: ShutdownStage,
-    /// What came of the `shutdown` request; `None` when it was not sent, or this was not kept.
+    /// Reply to the `shutdown` request; `None` when none was sent, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<ShutdownReply>,
-    /// Whether the server was still there when `exit` was sent; `None` when it was not meant to be, or this was not kept.
+    /// Whether the server was still running when `exit` was sent; `None` when `exit` was not planned, and in older
+    /// records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_sent: Option<bool>,
-    /// Exit code, when it exited.
+    /// Exit code, if the server exited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<i32>,
-    /// Signal, when one ended it.
+    /// Signal, if one ended the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// From the shutdown request until the server's own process was gone; `null` in a report of a traced run.
+    /// Time from the shutdown request until the server's own process ended; `null` in a report of a traced run.
     #[serde(default)]
     pub took: Option<Nanos>,
-    /// Processes of the tree that outlived the server; they were killed. The first [`MOST_NAMED`] of them.
+    /// Processes of the tree that outlived the server and were killed: the first [`MOST_NAMED`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub survivors: Vec<Survivor>,
 }
 
-/// The measures of a shutdown, each harder than the one before.
+/// The measures of a shutdown, in rising order of force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ShutdownStage {
-    /// It had ended before lsp-soak asked.
+    /// The server had already ended.
     AlreadyGone,
     /// `shutdown` and `exit` were enough.
     Exit,
-    /// It left when its stdin was closed.
+    /// The server ended when its stdin was closed.
     StdinClosed,
-    /// It left on SIGTERM.
+    /// The server ended on SIGTERM.
     Terminated,
-    /// It had to be killed.
+    /// The server was killed.
     Killed,
 }
 
-/// What came of the `shutdown` request.
+/// Reply to the `shutdown` request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ShutdownReply {
@@ -59,12 +60,12 @@ pub enum ShutdownReply {
     Refused {
         /// JSON-RPC error code.
         code: i64,
-        /// Its message, cut to a bounded length.
+        /// Error message, cut to a bounded length.
         message: String,
     },
-    /// Nothing in time, or its output had ended before.
+    /// No reply in time, or the server's output had already ended.
     Unanswered,
-    /// The server was gone before it answered.
+    /// The server ended before it replied.
     Gone,
 }
 
@@ -94,31 +95,30 @@ pub struct Close {
     /// The end of stderr, cut to a bounded length.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr_tail: String,
-    /// The start of stderr, where the end does not hold it and an allocator confirms its settings there.
+    /// Start of stderr, where the end does not include it and an allocator confirms its settings there.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr_head: String,
-    /// What a preloaded allocator had from the system at most, in bytes, once for each process that said so when it ended;
-    /// `None` where nothing is preloaded, and in records that nobody was asked for. Its account is not in what is kept of
-    /// stderr.
+    /// Peak memory of the preloaded allocator in bytes, one value per process that reported it at its end. `None`
+    /// without a preload or a request for it. The allocator's report is not part of the kept stderr.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Vec<u64>>,
     /// Notifications received, by method.
     pub notifications: std::collections::BTreeMap<String, u64>,
-    /// Messages of the server that came faster than they could be written down, and are not in the record.
+    /// Messages of the server that arrived too fast to be recorded.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub dropped: u64,
-    /// Requests and notifications of the server whose parameters were too long to be looked at.
+    /// Requests and notifications of the server whose parameters were too long to read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unread: u64,
-    /// How often the server broke the protocol, by the warning that told of the first of each kind.
+    /// Violations of the protocol, by the warning about the first of each kind.
     #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     pub violations: std::collections::BTreeMap<String, u64>,
-    /// What the server said of its own accord and is counted only: of each kind the record has the first 4 MiB.
+    /// Messages of the server that are only counted: the record keeps the first 4 MiB of each kind.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unwritten: Unwritten,
 }
 
-/// What is counted only, by kind.
+/// Messages that are only counted, by kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unwritten {
     /// Messages for people at error level.
@@ -130,7 +130,7 @@ pub struct Unwritten {
     /// Requests of the server, by method.
     #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     pub requests: std::collections::BTreeMap<String, u64>,
-    /// How many of these requests were refused, by method.
+    /// Refused requests among these, by method.
     #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     pub refused: std::collections::BTreeMap<String, u64>,
     /// Capabilities that the server registered.
@@ -146,7 +146,7 @@ fn is_zero(value: &u64) -> bool {
     *value == 0
 }
 
-/// How the run ended. Everything but `Completed` is something the server did, or a person.
+/// How the run ended. Every end but `Completed` has a cause in the server or in a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
@@ -154,60 +154,61 @@ pub enum Ending {
     Completed,
     /// The server's process ended in the middle.
     Crashed {
-        /// Exit code, when it exited.
+        /// Exit code, if the server exited.
         code: Option<i32>,
-        /// Signal, when one ended it.
+        /// Signal, if one ended the server.
         signal: Option<i32>,
-        /// What was going on, for people.
+        /// Activity at the time, for people.
         during: String,
     },
-    /// The server closed its output or sent what cannot be read, and went on running.
+    /// The server closed its output or sent unreadable data, but kept running.
     Disconnected {
-        /// What was wrong, for people.
+        /// Cause, for people.
         reason: String,
     },
-    /// A request was not answered in time, or next to nothing of what was sent was taken, though the server was busy or still
-    /// talking.
+    /// A request had no answer in time, or the server read almost nothing of a message, although it was busy or
+    /// sending.
     TimedOut {
-        /// The method of what was waited for.
+        /// Method of the request or message.
         method: String,
-        /// How long it was waited for.
+        /// Time limit that passed.
         after: Nanos,
-        /// Bytes that the server did not take, where that was waited for.
+        /// Bytes that the server did not read, if lsp-soak was writing.
         #[serde(default, skip_serializing_if = "is_zero")]
         unsent: u64,
-        /// What was going on, for people.
+        /// Activity at the time, for people.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         during: String,
     },
-    /// Nothing moved in either direction and the processors were idle.
+    /// No data moved in either direction, and the processors were idle.
     Wedged {
-        /// The method of the oldest open request; empty when a write was stuck.
+        /// Method of the oldest open request; empty when a write was stuck.
         method: String,
-        /// How long nothing had moved.
+        /// Time without any data.
         after: Nanos,
-        /// Bytes that the server did not take.
+        /// Bytes that the server did not read.
         unsent: u64,
-        /// What was going on, for people.
+        /// Activity at the time, for people.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         during: String,
     },
-    /// No file of the workspace can be opened any more: they were there before the server was.
+    /// No file of the workspace can be opened any more, although the files existed before the server started.
     Emptied {
-        /// What was seen last, for people.
+        /// Last error, for people.
         reason: String,
     },
     /// The server refused the handshake or said that it could not load the workspace.
     Refused {
-        /// Its words.
+        /// The server's message.
         reason: String,
     },
-    /// The scenario needs what the server does not offer.
+    /// The scenario needs a method that the server does not offer.
     Unsupported {
-        /// One line for each step and the method it needs.
+        /// One line per step, with the method it needs.
         steps: Vec<String>,
     },
-    /// Steps asked nothing, or got only errors, null and empty results. The scenario was played to its end.
+    /// Some steps sent no request, or received only errors, null and empty results. The scenario was played to its
+    /// end.
     Empty {
         /// Each step once.
         steps: Vec<EmptyStep>,
@@ -216,25 +217,25 @@ pub enum Ending {
     Interrupted,
 }
 
-/// A step that asked nothing, or whose requests found nothing.
+/// A step that sent no request, or whose requests had no result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EmptyStep {
-    /// Its phase.
+    /// Name of the phase.
     pub phase: String,
-    /// Its name.
+    /// Name of the step.
     pub step: String,
-    /// How many requests it sent.
+    /// Requests sent.
     pub requests: u64,
-    /// How many of them were answered with an error.
+    /// Requests answered with an error.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub errors: u64,
-    /// The commonest of these errors, as `code: message`.
+    /// The most frequent error, as `code: message`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What it found none of and so asked nothing, for people: `names in 20 open python files`.
+    /// Target that the step did not find, so that it sent no request, for people: `names in 20 open python files`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub looked_for: Option<String>,
-    /// The method that it was left out for, because the server does not offer it.
+    /// Method that the server does not offer, so that the step was skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lacks: Option<String>,
 }

@@ -1,6 +1,6 @@
-//! Made-up sessions of plausible servers: the golden records in `fixtures/records`, the input of report tests.
+//! Invented sessions of plausible servers: the golden records in `fixtures/records`, the input of report tests.
 //!
-//! After a change here, write the files anew with `UPDATE_RECORDS=1 cargo test golden`.
+//! After a change here, rewrite the files with `UPDATE_RECORDS=1 cargo test golden`.
 
 mod header;
 mod held;
@@ -14,7 +14,7 @@ use super::{
 
 pub(crate) use session::Session;
 
-/// The five phases of the usual path, played to the end.
+/// A complete session of five phases.
 pub(crate) fn completed() -> Session {
     let mut session = Session::new("ty");
     typical(&mut session);
@@ -39,7 +39,7 @@ pub(crate) fn completed() -> Session {
     session
 }
 
-/// A setting of jemalloc that its statistics showed before the run, or were to.
+/// A jemalloc setting; `taken` as in [`KnobFacts`].
 pub(crate) fn knob(taken: Option<bool>) -> KnobFacts {
     KnobFacts {
         variable: "_RJEM_MALLOC_CONF".to_owned(),
@@ -117,7 +117,7 @@ pub(crate) fn crashed() -> Session {
     session
 }
 
-/// A server with helpers, of which one comes and goes and one is left behind.
+/// A server with helper processes: one ends early, one survives the server.
 pub(crate) fn tree() -> Session {
     let mut session = Session::new("typescript-language-server");
     session.spawn(0, "node", None, 30, 42);
@@ -148,15 +148,15 @@ pub(crate) fn tree() -> Session {
         WarningKind::Protocol,
         "the server ignored `exit` and a closed stdin; it ended on SIGTERM",
     );
-    let left = vec![Survivor {
+    let survivors = vec![Survivor {
         pid: 4_002,
         name: "tsserver".to_owned(),
     }];
-    session.shut_down(ShutdownStage::Terminated, left, Ending::Completed, "");
+    session.shut_down(ShutdownStage::Terminated, survivors, Ending::Completed, "");
     session
 }
 
-/// A person pressed ctrl-c in the third phase.
+/// A user pressed ctrl-c in the third phase.
 pub(crate) fn interrupted() -> Session {
     let mut session = Session::new("ty");
     typical(&mut session);
@@ -168,7 +168,7 @@ pub(crate) fn interrupted() -> Session {
     session
 }
 
-/// The record of a run whose lsp-soak was killed while it wrote.
+/// The record of a run whose lsp-soak was killed in the middle of a write.
 fn truncated() -> Vec<u8> {
     let bytes = completed().bytes();
     let cut = bytes.len() * 2 / 3;
@@ -176,7 +176,6 @@ fn truncated() -> Vec<u8> {
     bytes[..end].to_vec()
 }
 
-/// The file of a golden record.
 pub(crate) fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("fixtures/records")

@@ -1,4 +1,4 @@
-//! The first line of a journal: everything that must be known to trust and to compare the rest.
+//! The first line of a journal: what a reader needs to trust and compare the run.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use crate::lens::Lens;
 
 use super::{AllocatorFacts, CellFacts, FORMAT, KnobFacts, Nanos, PreloadFacts, ShimFacts, TracerFacts};
 
-/// The record format's version: a reader reads every minor version of its own major one.
+/// Version of the record format. A reader reads every minor version of its own major version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Version {
-    /// Changes when an old reader would misread.
+    /// Changes when an older reader would misread the record.
     pub major: u32,
-    /// Changes when something was added.
+    /// Changes when the format gains members.
     pub minor: u32,
 }
 
@@ -27,22 +27,22 @@ pub struct Header {
     pub tool: String,
     /// Wall-clock time of the first spawn, to the millisecond, RFC 3339 in UTC.
     pub started: String,
-    /// Its place in the plan.
+    /// Place of the run in the plan.
     pub plan: PlanFacts,
     /// The machine.
     pub host: Host,
     /// The program under test.
     pub server: ServerFacts,
-    /// What was played.
+    /// The scenario.
     pub scenario: ScenarioFacts,
-    /// What it was played on.
+    /// The workspace.
     pub workspace: WorkspaceFacts,
-    /// How it was measured.
+    /// How the run was measured.
     pub settings: Settings,
 }
 
 impl Default for Header {
-    /// Of a run of which nothing is known.
+    /// The header of an unknown run.
     fn default() -> Header {
         Header {
             format: FORMAT,
@@ -61,34 +61,33 @@ impl Default for Header {
 /// The place of a run in the plan of an invocation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanFacts {
-    /// Its number, from 1, in the order of the whole plan, whatever part of it this machine plays.
+    /// Number of the run, from 1, in the whole plan, whichever part this machine plays.
     pub run: u32,
-    /// Its block, from 0: each block has every server once.
+    /// Block of the run, from 0; each block has every server once.
     pub block: u32,
-    /// Whether it only warms caches up, so that no comparison counts it.
+    /// Whether this is a warm-up run, which no comparison counts.
     pub warm_up: bool,
-    /// Which part of the plan this machine plays, as `2/4`.
+    /// Part of the plan that this machine plays, as `2/4`.
     pub partition: Option<String>,
-    /// What traced the system calls of the run. Its memory and latencies are then not used.
+    /// Tracer of the run's system calls. The memory and latencies of a traced run are not used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traced: Option<TracerFacts>,
-    /// After how many runs of each server it was asked whether they show enough, so that the answer decided how many there
-    /// are; empty where their number was fixed.
+    /// Runs per server at each interim analysis; empty when the number of runs was fixed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<u32>,
-    /// Which cell of a sweep it is of; `None` of a run that is of none.
+    /// Cell of the sweep; `None` outside a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<CellFacts>,
 }
 
-/// What about the machine of a run makes its figures less sure.
+/// Conditions of the machine that make figures less precise. Each comes with an amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Strain {
-    /// Its kernel keeps resident counters per processor; how much is the error in bytes.
+    /// The kernel keeps resident counters per processor; the amount is the error in bytes.
     Counters,
-    /// Something waited for memory; how much is the share of the time.
+    /// Processes waited for memory; the amount is a share of the time.
     Short,
-    /// More was to run than it has processors; how much is the load for each of them.
+    /// The machine was overloaded; the amount is the load per processor.
     Busy,
 }
 
@@ -109,30 +108,30 @@ pub struct Host {
     pub cpu: Option<String>,
     /// Logical processors of the machine.
     pub cpus: Option<u64>,
-    /// Processors that this run may use, as a list such as `0-1`.
+    /// Processors that the run may use, as a list such as `0-1`.
     pub affinity: Option<String>,
     /// Frequency governor of the first processor.
     pub governor: Option<String>,
     /// Memory of the machine.
     pub memory: Memory,
-    /// Processors' worth of time that the control group may use.
+    /// Processor quota of the control group, in processors.
     #[serde(serialize_with = "finite")]
     pub cpu_quota: Option<f64>,
     /// Page size in bytes.
     pub page_size: Option<u64>,
-    /// Kind of container, when in one.
+    /// Kind of container, if any.
     pub container: Option<String>,
-    /// Kind of virtual machine, when in one.
+    /// Kind of virtual machine, if any.
     pub virtual_machine: Option<String>,
-    /// Load average over one minute when the run began.
+    /// Load average over one minute at the start of the run.
     #[serde(serialize_with = "finite")]
     pub load: Option<f64>,
-    /// `some` of memory pressure over ten seconds, in percent.
+    /// Memory pressure (`some`) over ten seconds, in percent.
     #[serde(serialize_with = "finite")]
     pub memory_pressure: Option<f64>,
 }
 
-/// Refuses what JSON cannot say: serde_json would write NaN and infinity as `null`, which means unknown.
+/// Refuses NaN and infinity: serde_json writes them as `null`, which means unknown.
 fn finite<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     match value {
         Some(number) if !number.is_finite() => Err(ser::Error::custom(format!("{number} is not a finite number"))),
@@ -140,7 +139,7 @@ fn finite<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S:
     }
 }
 
-/// Memory of the machine and how the kernel hands it out.
+/// Memory of the machine and the kernel's settings for it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Memory {
     /// Installed, in bytes.
@@ -151,24 +150,24 @@ pub struct Memory {
     pub swap: Option<u64>,
     /// Transparent huge pages: `always`, `madvise`, `never`.
     pub huge_pages: Option<String>,
-    /// Their defragmentation mode.
+    /// Defragmentation mode of huge pages.
     pub huge_pages_defrag: Option<String>,
-    /// Whether huge pages are disabled for lsp-soak and what it starts, through `prctl`.
+    /// Whether `prctl` disables huge pages for lsp-soak and its child processes.
     pub huge_pages_disabled: Option<bool>,
-    /// Whether memory for which they were asked is exempt from that.
+    /// Whether memory that asks for huge pages is exempt from `huge_pages_disabled`.
     pub huge_pages_exempt: Option<bool>,
     /// `vm.overcommit_memory`.
     pub overcommit: Option<u64>,
     /// Limit of the control group, in bytes.
     pub cgroup_limit: Option<u64>,
-    /// From where on the control group is slowed down and has to give back, in bytes: `memory.high`.
+    /// Threshold where the kernel throttles and reclaims from the control group, in bytes: `memory.high`.
     pub cgroup_high: Option<u64>,
     /// Swap that the control group may use, in bytes.
     pub cgroup_swap: Option<u64>,
 }
 
 impl Memory {
-    /// Which memory of the server may be in huge pages: the system's mode, and what is left of it.
+    /// The huge page mode that applies to the server: the system's mode, reduced by `prctl`.
     pub fn huge_pages(&self) -> Option<&str> {
         let system = self.huge_pages.as_deref()?;
         match (self.huge_pages_disabled, self.huge_pages_exempt) {
@@ -186,16 +185,15 @@ impl Memory {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum HugePages {
-    /// None.
+    /// No huge pages
     Never,
-    /// What a program, or its allocator, asks for.
+    /// Only where the program or its allocator asks for them
     Madvise,
-    /// All of it.
+    /// Wherever the kernel can
     Always,
 }
 
 impl HugePages {
-    /// Its name on the command line and in reports.
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -206,141 +204,141 @@ impl HugePages {
 pub struct ServerFacts {
     /// Label: names files and rows.
     pub label: String,
-    /// The profile it was run with.
+    /// Profile of the server.
     pub profile: Option<String>,
-    /// The program's path as resolved.
+    /// Resolved path of the program.
     pub program: String,
     /// SHA-256 of the program's file.
     pub sha256: Option<String>,
-    /// What runs the program, when it is a script.
+    /// Interpreter, when the program is a script.
     pub interpreter: Option<Interpreter>,
-    /// What it prints for `--version`.
+    /// Output of `--version`.
     pub version: Option<String>,
-    /// Its arguments.
+    /// Arguments.
     pub args: Vec<String>,
-    /// Environment variables that were set for it, those that keep its caches apart among them.
+    /// Environment variables that lsp-soak sets for the server, including those that isolate its caches.
     pub env: BTreeMap<String, String>,
-    /// Variables of its surroundings that decide what it finds, such as `PATH`, as it sees them.
+    /// Inherited variables that decide which files and programs the server finds, such as `PATH`.
     #[serde(default)]
     pub inherited: BTreeMap<String, String>,
-    /// Variables that its surroundings had and that were taken away.
+    /// Inherited variables that lsp-soak removed.
     pub scrubbed: Vec<String>,
-    /// Its allocator as detected; `None` in records of before there was a detector.
+    /// Detected allocator; `None` in older records.
     pub allocator: Option<AllocatorFacts>,
-    /// The allocator that was preloaded.
+    /// Preloaded allocator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preload: Option<PreloadFacts>,
-    /// The settings that its allocator was given, each as it was seen before the run.
+    /// Allocator settings, each with the value in force before the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub knobs: Vec<KnobFacts>,
-    /// What its memory is looked at through.
+    /// Lens that the memory is measured through.
     #[serde(default)]
     pub lens: LensFacts,
-    /// The library that was preloaded to give memory back on a signal; `None` where none was.
+    /// Preloaded library that releases memory on a signal; `None` without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shim: Option<ShimFacts>,
 }
 
-/// The lens of a run, and what the server was told for it.
+/// The lens of a run and the settings it made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LensFacts {
-    /// Which.
+    /// Name of the lens.
     pub name: Lens,
-    /// The allocator that the settings are for, as the profile names it; `None` where nothing is set.
+    /// Allocator that the settings are for, as the profile names it; `None` without settings.
     pub allocator: Option<String>,
-    /// The variables that the lens set or added to.
+    /// Variables that the lens set or extended.
     pub env: BTreeMap<String, String>,
-    /// Whether the allocator has no setting for this, so that they only come near.
+    /// Whether the settings only approximate the lens, because the allocator has no exact one.
     pub approximate: bool,
-    /// Whether memory was given back by force before each checkpoint, through the preloaded library.
+    /// Whether the preloaded library forced a release before each checkpoint.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forced: bool,
-    /// Whether the server was seen to have taken the settings over; `None` where that cannot be seen.
+    /// Whether the allocator confirmed the settings; `None` where it cannot.
     pub verified: Option<bool>,
 }
 
-/// What runs a script.
+/// The interpreter of a script.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Interpreter {
-    /// Its path.
+    /// Path of the interpreter.
     pub program: String,
     /// SHA-256 of its file.
     pub sha256: Option<String>,
-    /// What it prints for `--version`.
+    /// Output of `--version`.
     pub version: Option<String>,
 }
 
-/// What was played.
+/// The scenario of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScenarioFacts {
-    /// Its name.
+    /// Name of the scenario.
     pub name: String,
-    /// Its file as given.
+    /// Scenario file, as given.
     pub path: String,
-    /// SHA-256 of its text with everything it includes.
+    /// SHA-256 of the text and all includes.
     pub sha256: String,
-    /// Its text.
+    /// Text of the scenario.
     pub text: String,
-    /// Seed of everything that is picked at random.
+    /// Seed of all random choices.
     pub seed: u64,
     /// Phase names in order.
     pub phases: Vec<String>,
-    /// The phase whose checkpoint is the result; `None` in records of before there was a choice.
+    /// Phase whose checkpoint is the result; `None` in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
 }
 
-/// What it was played on.
+/// The workspace of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkspaceFacts {
     /// The original directory.
     pub path: String,
-    /// How it was isolated: `copy`, `reflink`, `overlay`, `in-place`.
+    /// Isolation: `copy`, `reflink`, `overlay`, `in-place`.
     pub isolation: String,
     /// Language id.
     pub language: String,
     /// Files that the scenario's pattern selects.
     pub files: u64,
-    /// Their bytes.
+    /// Bytes of these files.
     pub bytes: u64,
-    /// SHA-256 over their paths and contents.
+    /// SHA-256 over the paths and contents of these files.
     pub sha256: String,
-    /// Everything that the server sees there; `None` if something of it could not be read.
+    /// All files that the server sees; `None` if one could not be read.
     pub tree: Option<TreeFacts>,
-    /// The commit that the original is checked out from, when it is a git checkout.
+    /// Checked-out commit of the original; `None` outside a git checkout.
     pub revision: Option<Revision>,
 }
 
-/// All files of a workspace but those that a copy leaves out: histories and caches.
+/// All files of a workspace except histories and caches, which a copy leaves out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TreeFacts {
-    /// How many.
+    /// Number of files.
     pub files: u64,
-    /// Their bytes.
+    /// Bytes of all files.
     pub bytes: u64,
-    /// SHA-256 over paths, lengths and contents. Of a file over 1 MiB the first and the last 512 KiB count.
+    /// SHA-256 over paths, lengths and contents. Of a file over 1 MiB only the first and last 512 KiB count.
     pub sha256: String,
-    /// Files of which only path and length count, because 1 GiB of contents had been read before them.
+    /// Files that count by path and length only, because 1 GiB of contents was read before them.
     pub unread: u64,
 }
 
 /// A commit of a git repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Revision {
-    /// Its hash.
+    /// Hash of the commit.
     pub commit: String,
-    /// Whether what is served differs from it; `None` when git did not say in time.
+    /// Whether the workspace differs from the commit; `None` when git did not answer in time.
     pub dirty: Option<bool>,
 }
 
-/// How it was measured.
+/// Measurement settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
     /// Sampling interval.
     pub interval: Nanos,
     /// Whether high-water marks are reset at each phase.
     pub peak_reset: bool,
-    /// What huge pages were limited to; `None` leaves them as the system has them.
+    /// Limit on huge pages; `None` leaves the system's mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub huge_pages: Option<HugePages>,
     /// Name of the client capability profile.
@@ -351,7 +349,7 @@ pub struct Settings {
     pub settings: Option<String>,
     /// The lsp-soak command line.
     pub command_line: Vec<String>,
-    /// The directory that it was called in; `None` in records of before that was kept.
+    /// Working directory of lsp-soak; `None` in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
 }

@@ -1,39 +1,40 @@
-//! Idle windows as they were played: what was sent meanwhile, why each ended, and what was known of the allocator.
+//! Idle windows as played: traffic, end, and the allocator's decay.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Nanos;
 
-/// A window in which nothing was asked of the server.
+/// A window without requests to the server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IdleWindow {
-    /// Whether anything was sent at all.
+    /// Kind of window: silent or with light traffic.
     pub kind: IdleKind,
-    /// Whether memory had become steady; `None` for a window of fixed length or one too short to tell.
+    /// Whether memory settled; `None` for a window of fixed length or one too short to tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<bool>,
-    /// How long it was.
+    /// Duration of the window.
     pub took: Nanos,
-    /// Why it ended; `None` in records of a time before that was written down.
+    /// Why the window ended; `None` in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<WindowEnd>,
-    /// What was still moving when the time was up, for people; empty otherwise.
+    /// What was still moving at the time limit, for people; empty otherwise.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub moving: String,
-    /// How long one that was too short would have had to be at least; `None` of all others.
+    /// Shortest sufficient length of a window that was too short; `None` for other windows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needed: Option<Nanos>,
-    /// Messages of the light traffic that were sent.
+    /// Light-traffic messages sent.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub sent: u64,
-    /// Messages of it that were due and were not sent, because the answer to one before was open, or lsp-soak late.
+    /// Light-traffic messages not sent, because an earlier one had no answer yet or lsp-soak was late.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
-    /// Whether it is the control: light traffic on a server that has nothing to give back, for its own cost.
+    /// Whether this is the control window: light traffic on a server with nothing to release, which measures the
+    /// traffic's own cost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub control: bool,
-    /// What was known of how the allocator gives memory back; `None` if nothing.
+    /// How the allocator releases memory; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decay: Option<AllocatorDecay>,
 }
@@ -42,52 +43,52 @@ fn is_zero(value: &u64) -> bool {
     *value == 0
 }
 
-/// What is sent in an idle window.
+/// Traffic of an idle window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IdleKind {
-    /// Nothing.
+    /// No messages.
     Silent,
-    /// Light, harmless traffic.
+    /// Light traffic.
     Simmer,
 }
 
-/// Why an idle window ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowEnd {
-    /// Memory kept still for as long as its allocator may take between two steps.
+    /// Memory was steady for as long as the allocator may wait between two releases.
     Settled,
-    /// Nothing came back, and the allocator is known not to give anything back in such a window.
+    /// No memory was released, and this allocator never releases in such a window.
     Held,
-    /// Memory or the processors were still moving when the time was up.
+    /// Memory or processors were still moving at the time limit.
     TimedOut,
-    /// Nothing moved when the time was up, but that was sooner than it can be told. Records before format 1.6 call it timed out.
+    /// Nothing moved at the time limit, but the window was too short to tell. Records before format 1.6 say timed
+    /// out.
     TooShort,
-    /// Its fixed time was over.
+    /// The fixed length was over.
     Ended,
 }
 
-/// How an allocator gives back what was freed, under the settings that it runs with.
+/// How an allocator releases freed memory under its current settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AllocatorDecay {
-    /// Whether it gives back while the program does nothing, as by a thread of its own, or at once.
+    /// Whether it releases while the program is idle, for example by its own thread, or at once.
     pub idle: bool,
-    /// When it does.
+    /// Delay of the release.
     pub delay: Delay,
-    /// Whether what it gives back is left to the kernel (`MADV_FREE`), and resident until that needs it.
+    /// Whether it leaves released pages to the kernel (`MADV_FREE`). They stay resident until the kernel needs them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lazy: bool,
 }
 
-/// How long an allocator keeps what was freed.
+/// How long an allocator keeps freed memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Delay {
-    /// So long: of jemalloc its dirty and its muzzy time together.
+    /// Nanoseconds; for jemalloc its dirty and muzzy times together.
     After(Nanos),
-    /// For ever, as it was told.
+    /// Forever, by its settings.
     Never,
-    /// By another rule than time.
+    /// Not by time.
     Untimed,
 }

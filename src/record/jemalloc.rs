@@ -1,55 +1,55 @@
-//! What jemalloc says of itself on stderr: `confirm_conf:true` at its start, `stats_print:true` at its end.
+//! jemalloc's report on stderr: `confirm_conf:true` at its start, `stats_print:true` at its end.
 //!
-//! Whatever its prefix, it calls the variable that it reads `MALLOC_CONF`. So each variable is given the same options in
-//! another order, and the value that it repeats tells which one it read.
+//! jemalloc calls its variable `MALLOC_CONF` in this report, whatever its prefix. So each variable gets the same
+//! options in another order, and the repeated value identifies the variable.
 
 use std::collections::BTreeMap;
 
-/// The variables that builds read, and what each is asked with. The last option names the variable.
+/// The variables that builds read, and the options that each gets. The order of the options identifies the variable.
 pub const QUESTIONS: [(&str, &str); 3] = [
     ("_RJEM_MALLOC_CONF", "confirm_conf:true,stats_print:true"),
     ("MALLOC_CONF", "stats_print:true,confirm_conf:true"),
     ("JE_MALLOC_CONF", "confirm_conf:true,stats_print:true,abort_conf:false"),
 ];
 
-/// What begins a list of settings in a run in which jemalloc is told to confirm them.
+/// The option that makes jemalloc confirm its settings.
 pub const CONFIRM: &str = "confirm_conf:true";
 
-/// What one jemalloc in a process printed.
+/// Output of one jemalloc in a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct Output {
     pub variable: Option<String>,
     /// `5.3.0-1-ge13ca993…`.
     pub version: Option<String>,
-    /// Options that were there before those of the environment, joined as in a variable.
+    /// Options set before the environment's, joined as in a variable.
     pub baked: Option<String>,
-    /// Every `opt.*` of its statistics, without that beginning.
+    /// Every `opt.*` of the statistics, without `opt.`.
     pub options: BTreeMap<String, String>,
-    /// Options that it took over, with their values, in the order in which later ones win.
+    /// Options that jemalloc accepted, with their values. The last of two equal options wins.
     pub set: Vec<(String, String)>,
-    /// What it found wrong: the whole sentence, without its beginning.
+    /// Warnings, without `<jemalloc>: `.
     pub complaints: Vec<String>,
 }
 
-/// Everything that jemallocs printed, in the order in which they began. Of several that are there at the same time the
-/// one that began last prints its statistics first.
-pub fn read(stderr: &str) -> Vec<Said> {
-    let mut all: Vec<Said> = Vec::new();
+/// Reads every jemalloc's output, in the order of their start. Of two in one process, the later one prints its
+/// statistics first.
+pub fn read(stderr: &str) -> Vec<Output> {
+    let mut all: Vec<Output> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
     let mut ending = None;
     for line in stderr.lines() {
         if let Some(line) = line.strip_prefix("<jemalloc>: ") {
             if line.starts_with("malloc_conf #1 ") || all.is_empty() {
                 open.push(all.len());
-                all.push(Said::default());
+                all.push(Output::default());
             }
             let statements = all.last_mut();
             statements.into_iter().for_each(|statements| statements.at_start(line));
         } else if line.starts_with("___ Begin jemalloc statistics") {
-            // Before 5.3 nothing is confirmed, and this is all there is.
+            // Versions before 5.3 confirm nothing: these statistics are all they print.
             ending = open.pop().or(Some(all.len()));
             if ending == Some(all.len()) {
-                all.push(Said::default());
+                all.push(Output::default());
             }
         } else if line.starts_with("--- End jemalloc statistics") {
             ending = None;
@@ -60,7 +60,7 @@ pub fn read(stderr: &str) -> Vec<Said> {
     all
 }
 
-impl Said {
+impl Output {
     fn at_start(&mut self, line: &str) {
         if let Some(source) = line.strip_prefix("malloc_conf #") {
             let (number, value) = (&source[..1], quoted(source));
@@ -68,7 +68,7 @@ impl Said {
             let own = match ours {
                 Some((variable, question)) if number == "4" => {
                     self.variable = Some((*variable).to_owned());
-                    // Some programs put options of their own before those of the environment.
+                    // Some programs put their own options before those of the environment.
                     value[..value.len() - question.len()].trim_end_matches(',')
                 }
                 _ if number == "4" => "",
@@ -96,20 +96,19 @@ impl Said {
             .strip_prefix("opt.")
             .and_then(|pair| pair.split_once(": "))
         {
-            // `10000 (arenas.dirty_decay_ms: 10000)`: the first is the option.
+            // `10000 (arenas.dirty_decay_ms: 10000)`: the first number is the option's value.
             let value = value.split(" (").next().unwrap_or(value).trim_matches('"');
             self.options.insert(option.to_owned(), value.to_owned());
         }
     }
 }
 
-/// What is between the first quote after a colon and the last one.
 fn quoted(source: &str) -> &str {
     let value = source.rsplit_once("): \"").map_or("", |(_, value)| value);
     value.strip_suffix('"').unwrap_or(value)
 }
 
-/// The options of a variable's value, in their order: `a:1,b:2`. What is not a pair is left to jemalloc to complain of.
+/// The options of a variable's value, in order: `a:1,b:2`. jemalloc itself reports what is not a pair.
 pub fn pairs(value: &str) -> Vec<(String, String)> {
     let pairs = value.split(',').filter_map(|pair| pair.split_once(':'));
     pairs
@@ -121,7 +120,7 @@ pub fn pairs(value: &str) -> Vec<(String, String)> {
 mod tests {
     use super::*;
 
-    /// ruff 0.17.6, shortened.
+    /// Output of ruff 0.17.6, shortened.
     const RUFF: &str = "\
 <jemalloc>: malloc_conf #1 (string specified via --with-malloc-conf): \"\"
 <jemalloc>: malloc_conf #2 (string pointed to by the global variable malloc_conf): \"\"
@@ -146,7 +145,7 @@ Arenas: 17
 --- End jemalloc statistics ---
 ";
 
-    /// A tool on polars 2.1.0: options are built in, and others put before those of the environment.
+    /// Output of a tool on polars 2.1.0: options are built in, and more are put before those of the environment.
     const POLARS: &str = "\
 <jemalloc>: malloc_conf #1 (string specified via --with-malloc-conf): \"background_thread:true\"
 <jemalloc>: -- Set conf value: background_thread:true
@@ -209,11 +208,11 @@ confirm_conf:true,stats_print:true\"
                 .map(|statements| statements.variable.as_deref())
                 .collect();
             assert_eq!(variables, [Some("MALLOC_CONF"), Some("_RJEM_MALLOC_CONF")]);
-            let found: Vec<Option<&str>> = statements
+            let parsed: Vec<Option<&str>> = statements
                 .iter()
                 .map(|statements| statements.version.as_deref())
                 .collect();
-            assert_eq!(found, versions.map(Some));
+            assert_eq!(parsed, versions.map(Some));
         }
     }
 

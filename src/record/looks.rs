@@ -1,6 +1,6 @@
-//! How often the data are looked at, and what of α each look may spend.
+//! When the interim analyses happen, and the α that each may spend.
 
-/// After how many runs per arm the rule is applied, and the α that all looks share.
+/// Runs per arm at each interim analysis, and the α that all of them share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
     runs: Vec<usize>,
@@ -13,20 +13,13 @@ pub enum ScheduleError {
     None,
     #[error("an interim analysis needs at least 2 runs, not {runs}: one run has no spread")]
     TooFew { runs: usize },
-    /// Each must come after the one before.
     #[error("interim analyses at {earlier} and then {later} runs: name them in rising order, each once")]
-    NotRising {
-        earlier: usize,
-        /// The one that is not more.
-        later: usize,
-    },
-    /// Not a probability that makes sense as an error rate.
+    NotRising { earlier: usize, later: usize },
     #[error("alpha `{alpha}` is not between 0 and 0.5: 0.05 is usual")]
     Alpha { alpha: f64 },
 }
 
 impl Schedule {
-    /// Looks after these numbers of runs per arm, sharing `alpha`.
     pub fn new(runs: Vec<usize>, alpha: f64) -> Result<Schedule, ScheduleError> {
         let first = *runs.first().ok_or(ScheduleError::None)?;
         if first < 2 {
@@ -36,48 +29,45 @@ impl Schedule {
             let (earlier, later) = (pair[0], pair[1]);
             return Err(ScheduleError::NotRising { earlier, later });
         }
-        // Written so that a NaN is refused.
+        // This form also refuses NaN.
         if !(alpha > 0.0 && alpha < 0.5) {
             return Err(ScheduleError::Alpha { alpha });
         }
         Ok(Schedule { runs, alpha })
     }
 
-    /// One look: a number of runs fixed beforehand has all of α.
+    /// One analysis after a fixed number of runs: it spends all of α.
     pub fn once(runs: usize, alpha: f64) -> Result<Schedule, ScheduleError> {
         Schedule::new(vec![runs], alpha)
     }
 
-    /// After how many runs per arm.
     pub fn runs(&self) -> &[usize] {
         &self.runs
     }
 
-    /// After how many the first is.
     pub fn first(&self) -> usize {
         self.runs[0]
     }
 
-    /// What all looks share.
     pub fn alpha(&self) -> f64 {
         self.alpha
     }
 
-    /// What one look spends: α split equally (Bonferroni), so that the chance of a false answer at any of them is at
-    /// most α. Spending functions of O'Brien and Fleming's kind (Biometrics 35, 1979; Lan and DeMets, Biometrika 70,
-    /// 1983) would keep more for the last look; for four looks an equal split costs little and can be explained.
+    /// α split equally (Bonferroni), so the chance of a false answer at any analysis is at most α. Spending functions
+    /// like O'Brien and Fleming's (Biometrics 35, 1979; Lan and DeMets, Biometrika 70, 1983) keep more for the last
+    /// analysis. For four analyses an equal split costs little and is easy to explain.
     pub fn alpha_each(&self) -> f64 {
         self.alpha / self.runs.len() as f64
     }
 
-    /// The first look for which more than `runs` are needed.
+    /// The first analysis with more than `runs` runs.
     pub fn after(&self, runs: usize) -> Option<usize> {
         self.runs.iter().copied().find(|look| *look > runs)
     }
 }
 
 impl Default for Schedule {
-    /// After 3, 5, 8 and 12 runs, at 0.05 together.
+    /// After 3, 5, 8 and 12 runs, with α 0.05 in total.
     fn default() -> Schedule {
         Schedule {
             runs: vec![3, 5, 8, 12],

@@ -5,67 +5,59 @@ use serde::{Deserialize, Serialize};
 
 use super::Nanos;
 
-/// One process of the server's tree came into view.
+/// A process of the server's tree appeared.
 ///
-/// `process` is a number of our own, never given twice in one record, so that a reused process id cannot be mistaken.
-/// The same process is written again, with the same number, when it runs another program than before (an exec).
+/// `process` is unique within a record, unlike a process id, which the system reuses. An exec writes the process
+/// again with the same number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Process {
-    /// Our number for it, from 0, the server's own process first.
+    /// Number of the process in this record, from 0. The server's own process is the first.
     pub process: u32,
-    /// The operating system's process id.
     pub pid: u32,
-    /// Our number for the parent, when the parent is in the tree.
+    /// Number of the parent, when it is in the tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<u32>,
-    /// Start time in the operating system's own unit; with `pid` it is unique on one boot.
+    /// Start time in the operating system's unit; unique on one boot together with `pid`.
     pub started: u64,
-    /// Short name of the program.
     pub name: String,
-    /// The command line as far as it could be read.
+    /// The command line, as far as it is readable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// Whether it may have transparent huge pages at all: Linux `THP_enabled`, since 5.0.
+    /// Whether the process may have transparent huge pages: Linux `THP_enabled`, since 5.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub huge_pages: Option<bool>,
 }
 
-/// One process of the tree went away.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessEnd {
-    /// Our number for it.
     pub process: u32,
-    /// What it had used in the end, where the system still said so: Linux does until somebody has waited for it, which for
-    /// the server's own process is lsp-soak.
+    /// Totals at its end. Linux keeps them until somebody waits for the process; for the server itself that is
+    /// lsp-soak.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<Used>,
 }
 
-/// What a process had used from its beginning to its end. Nothing of its memory is left to be read by then.
+/// Faults and processor time of a process over its whole life. Its memory is no longer readable at its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Used {
-    /// Minor page faults.
     pub minor_faults: u64,
-    /// Major page faults.
     pub major_faults: u64,
-    /// Processor time in user mode, in nanoseconds.
     pub user: Nanos,
-    /// Processor time in the kernel, in nanoseconds.
     pub system: Nanos,
-    /// Both together, where the system counts them finer than in ticks.
+    /// User and kernel time together, where the system counts finer than ticks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<Nanos>,
 }
 
-/// The cheap counters of one process at one moment. What the system does not say is `None`.
+/// The cheap counters of one process at one time. `None`: the system does not have the counter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Counters {
     /// Resident memory: Linux `VmRSS`, macOS resident size, Windows working set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resident: Option<u64>,
-    /// Private memory as far as cheap counters know it: Linux `RssAnon + VmSwap` (an upper bound),
-    /// macOS `phys_footprint`, Windows `PrivateUsage`.
+    /// Private memory by the cheap counters: Linux `RssAnon + VmSwap` (an upper bound), macOS `phys_footprint`,
+    /// Windows `PrivateUsage`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub private: Option<u64>,
     /// Resident pages of files, Linux `RssFile`.
@@ -77,8 +69,8 @@ pub struct Counters {
     /// Swapped out, Linux `VmSwap`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub swap: Option<u64>,
-    /// High-water mark of resident memory since the process began or the last reset: Linux `VmHWM`,
-    /// Windows `PeakWorkingSetSize`.
+    /// High-water mark of resident memory since the process began or the last reset: Linux `VmHWM`, Windows
+    /// `PeakWorkingSetSize`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high_water: Option<u64>,
     /// High-water mark of private memory: macOS interval maximum of the footprint, Windows `PeakPagefileUsage`.
@@ -87,7 +79,7 @@ pub struct Counters {
     /// Size of the address space, Linux `VmSize`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub virtual_size: Option<u64>,
-    /// Minor page faults so far; on Windows all of them, which it does not tell apart.
+    /// Minor page faults so far; on Windows all faults, which it does not split.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minor_faults: Option<u64>,
     /// Major page faults so far.
@@ -99,19 +91,19 @@ pub struct Counters {
     /// Processor time in the kernel so far, in nanoseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system: Option<Nanos>,
-    /// Both together, where the system counts them finer than in ticks. It alone makes no sample differ.
+    /// User and kernel time together, where the system counts finer than ticks. [`Counters::differs`] ignores it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu: Option<Nanos>,
-    /// Threads now; on Windows at the last look at the list of processes.
+    /// Threads now; on Windows as of the last process list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u64>,
-    /// Forked and not (yet) exec'd: its pages may be its parent's. `None` when unknown.
+    /// Whether the process forked without an exec (yet): it may share its parent's pages. `None` when unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forked: Option<bool>,
 }
 
 impl Counters {
-    /// Whether anything differs but processor time below a tick: an idle process uses some of it all the time.
+    /// Whether anything but `cpu` differs: an idle process uses a little of it all the time.
     pub fn differs(&self, other: &Counters) -> bool {
         *self
             != Counters {
@@ -121,21 +113,18 @@ impl Counters {
     }
 }
 
-/// Counters of one process that differ from those of its last sample, or a heartbeat.
+/// A process's counters, written when they change and as a heartbeat.
 ///
-/// Until its next sample, or its end, all counters of a process are what its last sample says.
+/// They hold until the process's next sample or its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sample {
-    /// Our number for the process.
     pub process: u32,
-    /// What was read.
     pub counters: Counters,
 }
 
-/// The exact counters of one process, which cost a walk of its page tables: Linux `smaps_rollup`.
+/// The exact counters of one process, read by a walk of its page tables: Linux `smaps_rollup`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Rollup {
-    /// Our number for the process.
     pub process: u32,
     /// `Rss`.
     pub resident: u64,
@@ -154,7 +143,7 @@ pub struct Rollup {
     pub unique: u64,
     /// `Anonymous`.
     pub anonymous: u64,
-    /// `LazyFree`: given back with `MADV_FREE`, taken by the kernel when it needs it.
+    /// `LazyFree`: released with `MADV_FREE`, taken by the kernel when it needs the pages.
     pub lazy_free: u64,
     /// `AnonHugePages`.
     pub huge_pages: u64,
@@ -162,39 +151,38 @@ pub struct Rollup {
     pub swap: u64,
     /// `SwapPss`.
     pub swap_proportional: u64,
-    /// How long the read took, in nanoseconds.
     pub cost: Nanos,
 }
 
 impl Rollup {
-    /// `Pss_Anon + SwapPss − LazyFree`, at least 0: what only this tree pays for and cannot be had back for nothing.
+    /// `Pss_Anon + SwapPss − LazyFree`, at least 0: memory that only this tree needs and that the kernel cannot
+    /// reclaim at once.
     /// `None` where the kernel does not split `Pss`.
     pub fn private(&self) -> Option<u64> {
-        let held = self.proportional_anonymous?.saturating_add(self.swap_proportional);
-        Some(held.saturating_sub(self.lazy_free))
+        let total = self.proportional_anonymous?.saturating_add(self.swap_proportional);
+        Some(total.saturating_sub(self.lazy_free))
     }
 }
 
-/// How long something on the machine has waited for a resource since it was started, in nanoseconds: the totals of
-/// Linux's pressure stall information. Written when a run begins and when it ends.
+/// Time that processes on the machine have waited for a resource since boot, in nanoseconds: the totals of Linux's
+/// pressure stall information. Written at the start and the end of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pressure {
-    /// Something waited for memory.
+    /// Some processes waited for memory.
     pub memory_some: Option<Nanos>,
-    /// Everything waited for memory.
+    /// All processes waited for memory.
     pub memory_full: Option<Nanos>,
-    /// Something waited for a processor.
+    /// Some processes waited for a processor.
     pub cpu_some: Option<Nanos>,
-    /// Something waited for a disk.
+    /// Some processes waited for a disk.
     pub io_some: Option<Nanos>,
-    /// Everything waited for a disk.
+    /// All processes waited for a disk.
     pub io_full: Option<Nanos>,
 }
 
 impl Pressure {
-    /// What has been added since `earlier`.
     pub fn since(&self, earlier: &Pressure) -> Pressure {
-        let added = |of: fn(&Pressure) -> Option<Nanos>| of(self)?.checked_sub(of(earlier)?);
+        let added = |total: fn(&Pressure) -> Option<Nanos>| total(self)?.checked_sub(total(earlier)?);
         Pressure {
             memory_some: added(|one| one.memory_some),
             memory_full: added(|one| one.memory_full),
@@ -205,40 +193,35 @@ impl Pressure {
     }
 }
 
-/// Processes of the tree that came and went between two looks, told when there are more than before.
+/// Processes that started and ended between two samples. Written when there are more than before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unseen {
-    /// At least so many since the run began.
+    /// Lower bound since the start of the run.
     pub total: u64,
 }
 
-/// Sampling deadlines that passed before the sampler woke up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LateTicks {
-    /// How many whole deadlines were missed.
+    /// Whole deadlines missed.
     pub missed: u64,
-    /// From the first of them to the sample after them, in nanoseconds.
+    /// From the first missed deadline to the next sample.
     pub late: Nanos,
 }
 
-/// How late the samples were since the last such entry: from each one's deadline until the sampler woke up.
+/// Sampling delays since the last entry of this kind: from a sample's deadline until the sampler woke up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Delays {
-    /// How many samples of the whole tree.
+    /// Samples of the whole tree.
     pub samples: u64,
-    /// All their delays, in nanoseconds.
     pub sum: Nanos,
-    /// The longest, in nanoseconds.
     pub most: Nanos,
 }
 
-/// The first time that something of a process could not be read, or its mark not be reset, though it was still there.
+/// First failure to read a counter, or to reset a mark, of a process that still exists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReadFailure {
-    /// Our number for the process.
     pub process: u32,
-    /// What was read: `status`, `stat`, `smaps_rollup`; or written: `clear_refs`.
+    /// The file: `status`, `stat`, `smaps_rollup`; or on a failed reset `clear_refs`.
     pub what: String,
-    /// The operating system's words.
     pub error: String,
 }

@@ -1,4 +1,4 @@
-//! What was preloaded into a server, and where it was seen in the run.
+//! The preloaded allocator of a server, and the processes that map it.
 
 use std::collections::BTreeMap;
 
@@ -7,25 +7,25 @@ use serde::{Deserialize, Serialize};
 
 use super::AllocatorFamily;
 
-/// The allocator that was preloaded into a server.
+/// The preloaded allocator of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct PreloadFacts {
-    /// As it was asked for: `jemalloc`, or a path.
+    /// Name as requested: `jemalloc`, or a path.
     pub name: String,
-    /// Its kind, as far as its name or its marks tell.
+    /// Kind of allocator, by its name or its symbols.
     pub family: AllocatorFamily,
-    /// The library, with links resolved.
+    /// Path of the library, with links resolved.
     pub path: String,
-    /// SHA-256 of its file.
+    /// SHA-256 of the library.
     pub sha256: Option<String>,
-    /// Its version, where it says so itself.
+    /// Version that the library reports, if any.
     pub version: Option<String>,
-    /// Name and version of the package that it came from.
+    /// Name and version of its package.
     pub package: Option<String>,
 }
 
 impl PreloadFacts {
-    /// In few words: `jemalloc 5.3.0-1 preloaded`.
+    /// Short name: `jemalloc 5.3.0-1 preloaded`.
     pub fn words(&self) -> String {
         let name = match self.family {
             AllocatorFamily::Unknown => &self.name,
@@ -35,7 +35,7 @@ impl PreloadFacts {
         format!("{name}{} preloaded", version.unwrap_or_default())
     }
 
-    /// Its version in short, its package's where it does not say its own.
+    /// The library's short version, or its package's.
     pub fn known_version(&self) -> Option<String> {
         let of_package = || Some(self.package.as_deref()?.rsplit_once(' ')?.1);
         let version = self.version.as_deref().or_else(of_package)?;
@@ -43,34 +43,30 @@ impl PreloadFacts {
     }
 }
 
-/// Which of the libraries that were preloaded a process has mapped, looked at once its program runs.
+/// The preloaded libraries that a process has mapped, read once its program runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Libraries {
-    /// Our number for the process.
     pub process: u32,
-    /// Those that it has mapped.
     pub mapped: Vec<String>,
-    /// Those that it has not.
+    /// Preloaded libraries that the process has not mapped.
     pub missing: Vec<String>,
 }
 
-/// How far a process has the variables that its server was given, looked at once its program runs. No other variable is
-/// ever recorded.
+/// Which of the server's variables a process has, read once its program runs. No other variable is ever recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
-    /// Our number for the process.
     pub process: u32,
-    /// Those that it began with as they were given.
+    /// Variables with the server's value.
     pub given: Vec<String>,
-    /// Those that it began with and that had another value, with that value.
+    /// Variables with another value, and that value.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub other: BTreeMap<String, String>,
-    /// Those that it began without.
+    /// Variables that the process does not have.
     pub missing: Vec<String>,
 }
 
 impl Environment {
-    /// Whether this variable was looked for and not found with the value that was given.
+    /// Whether the process started without this variable or with another value.
     pub fn lacks(&self, name: &str) -> bool {
         self.other.contains_key(name) || self.missing.iter().any(|missing| missing == name)
     }

@@ -1,4 +1,4 @@
-//! What `--preload` and profiles name: an allocator to be preloaded into a server that nobody rebuilt.
+//! The allocator that `--preload` and profiles name.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,16 +15,15 @@ use crate::text::nearest;
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub enum Preload {
-    /// Nothing: the server keeps the allocator that it has.
+    /// Nothing: the server keeps its own allocator.
     #[default]
     System,
-    /// One that distributions have, found where they keep it.
+    /// An allocator that distributions package.
     Known(Known),
-    /// This library.
     Path(PathBuf),
 }
 
-/// Allocators that distributions have as a library to be preloaded.
+/// Allocators that distributions package as a library for preloading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Known {
     Jemalloc,
@@ -33,7 +32,6 @@ pub enum Known {
     Tbbmalloc,
 }
 
-/// A word that names nothing to preload.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{word}` cannot be preloaded: {cure}")]
 pub struct PreloadName {
@@ -83,8 +81,7 @@ impl FromStr for Preload {
 const SYSTEM: &str = "system";
 
 impl Preload {
-    /// What a label is given for it: nothing where nothing is preloaded, otherwise `-jemalloc`; of a library its name
-    /// without what all libraries are called.
+    /// Suffix for the server's label: empty for `system`, `-jemalloc`, or a library's name without `lib` and `.so`.
     pub fn suffix(&self) -> String {
         match self {
             Preload::System => String::new(),
@@ -103,23 +100,22 @@ impl Preload {
         }
     }
 
-    /// The kind of allocator that its name promises.
+    /// Family by name; `None` for `system`.
     pub fn family(&self) -> Option<AllocatorFamily> {
         match self {
             Preload::System => None,
             Preload::Known(known) => Some(known.family()),
-            Preload::Path(path) => Some(family_of(path)),
+            Preload::Path(path) => Some(family_by_name(path)),
         }
     }
 }
 
-/// The kind of allocator that the name of a library tells.
-fn family_of(path: &Path) -> AllocatorFamily {
+fn family_by_name(path: &Path) -> AllocatorFamily {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     AllocatorFamily::named(name)
 }
 
-/// `jemalloc` of `libjemalloc.so.2` and `libjemalloc.2.dylib`; `None` of what is not called like a library.
+/// `jemalloc` from `libjemalloc.so.2` and `libjemalloc.2.dylib`; `None` for other names.
 fn library_name(file: &str) -> Option<&str> {
     let stem = match file.split_once(".so") {
         Some((stem, rest)) if rest.is_empty() || rest.starts_with('.') => stem,
@@ -175,13 +171,13 @@ mod tests {
             assert_eq!(suffix(text), ends, "{text}");
             assert_eq!(text.parse::<Preload>().unwrap().to_string(), text);
         }
-        let said = |text: &str| text.parse::<Preload>().unwrap_err().to_string();
+        let message = |text: &str| text.parse::<Preload>().unwrap_err().to_string();
         assert_eq!(
-            said("jemaloc"),
+            message("jemaloc"),
             "`jemaloc` cannot be preloaded: did you mean `jemalloc`?"
         );
-        assert!(said("hoard").ends_with("system, or the path of a library"));
-        assert!(said("").contains("write one of"));
+        assert!(message("hoard").ends_with("system, or the path of a library"));
+        assert!(message("").contains("write one of"));
         assert!(".so".parse::<Preload>().is_err());
     }
 }

@@ -1,7 +1,7 @@
-//! Reads a journal one entry at a time, in memory that does not grow with the file.
+//! Reads a journal entry by entry, in constant memory.
 //!
-//! A record that ends in the middle of a line is a record of a run that was cut short, not a broken file. A line that
-//! cannot be read is left out and counted: the rest of hours of measuring is worth reading.
+//! A record of an interrupted run may end in the middle of a line. An unreadable line is left out and counted,
+//! because the rest of the run is still worth reading.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -12,19 +12,17 @@ use serde::de::IgnoredAny;
 
 use super::{Entry, Header, Nanos, Version};
 
-/// The version that this program writes.
+/// The version that this lsp-soak writes.
 pub const FORMAT: Version = Version { major: 1, minor: 8 };
 
-/// The longest line that is read. A header carries a scenario's text and a server's settings, never this much.
+/// The longest line that is read, in bytes. A header holds a scenario and a server's settings, which are far smaller.
 const LONGEST: u64 = 64 << 20;
 
-/// Lines that are told by their numbers when they are left out.
-const TOLD: usize = 5;
+/// Left-out lines whose numbers are kept.
+const NUMBERED: usize = 5;
 
-/// A record could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The file could not be opened or read.
     #[error(transparent)]
     Io(#[from] io::Error),
     #[error(
@@ -34,19 +32,19 @@ pub enum ReadError {
     #[error(
         "the record has format {}.{}, and this lsp-soak reads {}.x: read it with lsp-soak {tool}, which wrote it, or \
          later",
-        found.major, found.minor, FORMAT.major
+        version.major, version.minor, FORMAT.major
     )]
-    Newer { found: Version, tool: String },
+    Newer { version: Version, tool: String },
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
     pub count: u64,
-    /// The numbers of the first few, the header's being 1.
+    /// Numbers of the first lines; the header is line 1.
     pub first: Vec<u64>,
 }
 
-/// A journal being read: its header, then its entries.
+/// Iterator over the entries of a journal, with its header.
 pub struct Reader<R = BufReader<File>> {
     source: R,
     header: Header,
@@ -58,7 +56,6 @@ pub struct Reader<R = BufReader<File>> {
     ended: bool,
 }
 
-/// Opens a record and reads its header.
 pub fn open(path: &Path) -> Result<Reader, ReadError> {
     Reader::new(BufReader::with_capacity(1 << 16, File::open(path)?))
 }
@@ -88,17 +85,16 @@ impl<R: BufRead> Reader<R> {
         &self.header
     }
 
-    /// Whether the last line was cut short. Known once the iterator has ended.
+    /// Whether the last line is incomplete. Valid once the iterator has ended.
     pub fn truncated(&self) -> bool {
         self.truncated
     }
 
-    /// Entries that are not damaged, but nothing that this program knows: a later one wrote them.
+    /// Entries of a kind that only a later lsp-soak knows.
     pub fn unknown(&self) -> &LeftOut {
         &self.unknown
     }
 
-    /// Lines that are no entries at all.
     pub fn damaged(&self) -> &LeftOut {
         &self.damaged
     }
@@ -110,7 +106,7 @@ impl<R: BufRead> Reader<R> {
             match next_line(&mut self.source, &mut self.buffer)? {
                 Line::Whole => {}
                 Line::Cut => {
-                    // A proper prefix of a JSON object is never one itself: what parses lost only its line end.
+                    // A proper prefix of a JSON object never parses: a line that does lost only its line end.
                     self.truncated = !self.buffer.is_empty();
                     return Ok(serde_json::from_slice(&self.buffer).ok());
                 }
@@ -131,7 +127,7 @@ impl<R: BufRead> Reader<R> {
 impl LeftOut {
     fn add(&mut self, line: u64) {
         self.count += 1;
-        if self.first.len() < TOLD {
+        if self.first.len() < NUMBERED {
             self.first.push(line);
         }
     }
@@ -150,7 +146,7 @@ impl<R: BufRead> Iterator for Reader<R> {
     }
 }
 
-/// Whether a line is an entry in all but the kind of its event.
+/// Whether a line is an entry of an unknown kind.
 fn is_unknown(line: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Outline {
@@ -162,7 +158,7 @@ fn is_unknown(line: &[u8]) -> bool {
     serde_json::from_slice::<Outline>(line).is_ok()
 }
 
-/// Looks at the version before anything else, so that a newer record is refused for what it is.
+/// Reads the version first: a newer record gets an error that says so.
 fn read_header(line: &[u8]) -> Result<Header, ReadError> {
     #[derive(Deserialize)]
     struct Outline {
@@ -174,7 +170,7 @@ fn read_header(line: &[u8]) -> Result<Header, ReadError> {
     let outline: Outline = serde_json::from_slice(line).map_err(no_header)?;
     if outline.format.major > FORMAT.major {
         return Err(ReadError::Newer {
-            found: outline.format,
+            version: outline.format,
             tool: outline.tool,
         });
     }
@@ -183,13 +179,13 @@ fn read_header(line: &[u8]) -> Result<Header, ReadError> {
 
 enum Line {
     Whole,
-    /// The file ends before it does.
+    /// The file ends within the line.
     Cut,
-    /// Longer than any entry; its rest was passed over.
+    /// Longer than any entry; the rest was skipped.
     TooLong,
 }
 
-/// Reads a line without its end into the buffer.
+/// Reads a line without its line end into `buffer`.
 fn next_line(source: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<Line> {
     buffer.clear();
     source.by_ref().take(LONGEST).read_until(b'\n', buffer)?;

@@ -1,5 +1,5 @@
-//! Files that others name or change, such as those of a workspace while a server runs: only regular files are opened, no
-//! link is followed, nothing is waited for, and reading has an end. Paths are canonical: no part of one may be a link.
+//! Access to files that others control, such as those of a workspace. Only regular files are opened, no link is
+//! followed, no call blocks, and reads are bounded. Paths are canonical: no part may be a link.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Write};
@@ -7,12 +7,11 @@ use std::path::Path;
 
 use crate::units;
 
-/// Opens a file to be read.
 pub fn open(path: &Path) -> io::Result<(File, Metadata)> {
     regular(path, false)
 }
 
-/// Reads a file that has at most so many bytes.
+/// Reads a file of at most `most` bytes.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let (file, meta) = open(path)?;
     let mut bytes = Vec::with_capacity(usize::try_from(meta.len().min(most)).unwrap_or(0));
@@ -24,24 +23,24 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes a file anew, in its place: who has it open sees the change.
+/// Overwrites a file in place, so programs that have it open see the change.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // It is cut only when it is known what it is.
+    // Truncate only after the check that this is a regular file.
     let (mut file, _) = regular(path, true)?;
     file.set_len(0)?;
     file.write_all(bytes)
 }
 
-/// Whether a failure is that of the place where the workspace lies, and nothing that a server did to a file of it.
-pub fn is_ours(error: &io::Error) -> bool {
+/// Whether the error comes from the disk of the workspace and not from the server.
+pub fn is_disk_error(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::ReadOnlyFilesystem
     )
 }
 
-/// What is said of anything else than a regular file.
-pub fn other() -> io::Error {
+/// The error for anything but a regular file.
+pub fn not_regular() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")
 }
 
@@ -65,11 +64,11 @@ fn regular(path: &Path, written: bool) -> io::Result<(File, Metadata)> {
     let meta = file.metadata()?;
     match meta.is_file() {
         true => Ok((file, meta)),
-        false => Err(other()),
+        false => Err(not_regular()),
     }
 }
 
-/// Paths of which no part is a link. A directory that a link took the place of leads into somebody else's files.
+/// Path lookup without links: a link in place of a directory could lead to other people's files.
 #[cfg(unix)]
 mod below {
     use std::ffi::OsStr;
@@ -81,7 +80,7 @@ mod below {
     use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, statat, unlinkat};
     use rustix::io::Errno;
 
-    /// To pass through a directory, which need not be readable where the system tells that apart.
+    /// Opens a directory for lookup. Linux does not need read permission for that.
     #[cfg(target_os = "linux")]
     const PASS: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
     #[cfg(not(target_os = "linux"))]
@@ -92,13 +91,13 @@ mod below {
         let kind =
             statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| FileType::from_raw_mode(stat.st_mode));
         if kind.is_ok_and(|kind| kind != FileType::RegularFile) {
-            return Err(super::other());
+            return Err(super::not_regular());
         }
         let access = match written {
             true => OFlags::WRONLY | OFlags::CREATE,
             false => OFlags::RDONLY,
         };
-        // Between the look and the opening anything may have come; a pipe would wait for its other end.
+        // The file may have changed since the check: opening a pipe would block.
         let guard = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         Ok(openat(&directory, name, access | guard, Mode::from_raw_mode(0o666))?.into())
     }
@@ -108,9 +107,9 @@ mod below {
         Ok(unlinkat(&directory, name, AtFlags::empty())?)
     }
 
-    /// The directory of a path, and the name in it.
+    /// The open directory of a path, and the file name.
     fn directory(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
-        let (above, name) = path.parent().zip(path.file_name()).ok_or_else(super::other)?;
+        let (above, name) = path.parent().zip(path.file_name()).ok_or_else(super::not_regular)?;
         let start = if path.is_absolute() { "/" } else { "." };
         let mut at = rustix::fs::open(start, PASS, Mode::empty())?;
         for part in above.components() {

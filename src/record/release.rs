@@ -1,96 +1,96 @@
-//! Memory that was given back by force, and what a server says of its own memory.
+//! Forced releases, and a server's own memory report.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AllocatorFacts, AllocatorFamily, Nanos};
 
-/// A forced release: what was used for it, and what came of it. Sizes are bytes.
+/// A forced release: its means and its effect. Sizes are bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Release {
-    /// What was used, in the order in which it was; empty where there was nothing.
+    /// Means that were used, in order; empty where there were none.
     pub used: Vec<Releaser>,
-    /// Why other means, or all, were not used or did nothing, for people.
+    /// Why other means were not used or had no effect, for people.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
-    /// Private memory of the tree before it, by the cheap counters.
+    /// Private memory of the tree before the release, by the cheap counters.
     pub before: Option<u64>,
-    /// And after it.
+    /// Private memory of the tree after the release.
     pub after: Option<u64>,
-    /// How long all of it took.
+    /// Duration of the whole release.
     pub took: Nanos,
 }
 
-/// One way in which memory was given back, and its answer.
+/// One means of a forced release, with its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Releaser {
-    /// Who did it.
+    /// Who released memory.
     pub by: ReleasedBy,
-    /// What was called: a command of the server, or functions of its allocator.
+    /// The call: a command of the server, or functions of its allocator.
     pub what: String,
-    /// The process, where it was a single one that was told.
+    /// Process id, where only one process was asked to release.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
-    /// What it answered, cut to a bounded length.
+    /// Answer, cut to a bounded length.
     pub answer: String,
-    /// How long it took: until the server's answer, or by the clock of the process itself.
+    /// Duration: until the server's answer, or by the clock of the process itself.
     pub took: Nanos,
 }
 
-/// Who gave memory back.
+/// Who released memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReleasedBy {
-    /// The server, by a command of its own.
+    /// The server, through its own command.
     Server,
-    /// Its allocator, told by the preloaded library.
+    /// The allocator, through the preloaded library.
     Allocator,
 }
 
-/// What a server says of its own memory, and what it had then. Sizes are bytes.
+/// A server's own memory report, and its memory at that time. Sizes are bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SelfReport {
-    /// The method or the command; `None` where the server is not known to have one, or was not asked.
+    /// Method or command of the report; `None` where the server has none or was not asked.
     pub asked: Option<String>,
     /// Why there is no answer, for people; empty where there is one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub missing: String,
-    /// Beginning and end of the answer.
+    /// Start and end of the answer.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub answer: String,
-    /// What the server accounts for, where its answer has a total.
+    /// Total of the report, where it has one.
     pub accounted: Option<u64>,
     /// Private memory of the tree just before, by the cheap counters.
     pub private: Option<u64>,
-    /// Resident memory just before; `None` of a tree, whose sum counts shared pages more than once.
+    /// Resident memory just before; `None` for a tree, whose sum counts shared pages more than once.
     pub resident: Option<u64>,
-    /// How long the answer took.
+    /// Time until the answer.
     pub took: Option<Nanos>,
 }
 
-/// The library that gives memory back on a signal, as it was to be preloaded.
+/// The preloaded library that releases memory on a signal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShimFacts {
-    /// Its path.
+    /// Path of the library.
     pub path: String,
-    /// SHA-256 of its file.
+    /// SHA-256 of the library.
     pub sha256: Option<String>,
-    /// The signal that it listens to.
+    /// Signal that the library listens to.
     pub signal: i32,
 }
 
-/// A program that held more of the tree's private memory than any other at a checkpoint, looked at when the server was gone.
+/// The program with the most private memory of the tree at a checkpoint, inspected after the server ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Holder {
-    /// The id of its largest process.
+    /// Process id of its largest process.
     pub pid: u32,
-    /// Its file.
+    /// Path of the program.
     pub program: String,
-    /// Its allocator, by its file and the libraries that it had mapped; `None` where it is the program that was looked at
-    /// before the run.
+    /// Allocator, detected from the file and the mapped libraries; `None` for the program that was inspected before
+    /// the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocator: Option<AllocatorFacts>,
-    /// The variables among the server's settings that it does not read.
+    /// Variables among the server's settings that the program does not read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<String>,
 }
@@ -98,12 +98,11 @@ pub struct Holder {
 /// A process in which the preloaded library listens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Listening {
-    /// Its process id.
+    /// Process id.
     pub pid: u32,
-    /// The file whose `malloc` it calls, as its loader says.
+    /// File whose `malloc` the library calls, as the loader reports it.
     pub malloc: Option<String>,
-    /// What manages memory inside its program, by the marks in its file, where neither the loader nor the C library reaches
-    /// it; `None` where there is no such mark.
+    /// Allocator inside the program that neither the loader nor the C library reaches; `None` without a trace of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<AllocatorFamily>,
 }

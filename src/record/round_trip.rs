@@ -1,4 +1,4 @@
-//! Property test: whatever is written into a journal comes back as it was.
+//! Property test: a journal reads back exactly as written.
 
 use std::time::Duration;
 
@@ -186,7 +186,7 @@ proptest! {
         entries in proptest::collection::vec((any::<u64>(), event()), 0..20)
     ) {
         let disk = Disk::with_room(usize::MAX);
-        let (journal, end) = Journal::over(disk.clone(), &header(), Clock::start(), Duration::from_secs(60)).unwrap();
+        let (journal, end) = Journal::with_storage(disk.clone(), &header(), Clock::start(), Duration::from_secs(60)).unwrap();
         entries.iter().for_each(|(at, event)| journal.write_at(*at, event.clone()));
         end.finish().unwrap();
         let bytes = disk.content();

@@ -1,4 +1,4 @@
-//! Tests of the journal as a whole: what is written comes back, whatever cuts it short.
+//! Tests of the whole journal: every written entry is readable, however the journal was cut.
 
 use std::fs;
 use std::io::{self, Write};
@@ -27,12 +27,12 @@ pub(super) fn warning(text: &str) -> Event {
     })
 }
 
-/// A disk that takes `room` bytes and then refuses, as a full one does: in the middle of a line.
+/// A disk that accepts `room` bytes and then fails like a full one, in the middle of a line.
 #[derive(Clone)]
 pub(super) struct Disk {
     room: usize,
     written: Arc<Mutex<Vec<u8>>>,
-    /// Who holds it makes the disk stand still.
+    /// A test that holds this lock stalls the disk.
     gate: Arc<Mutex<()>>,
 }
 
@@ -114,7 +114,8 @@ fn what_was_reported_is_on_disk_before_the_journal_is_finished() {
 #[test]
 fn two_producers_interleave_whole_lines_in_their_own_order() {
     let disk = Disk::with_room(usize::MAX);
-    let (journal, end) = Journal::over(disk.clone(), &header(), Clock::start(), Duration::from_secs(60)).unwrap();
+    let (journal, end) =
+        Journal::with_storage(disk.clone(), &header(), Clock::start(), Duration::from_secs(60)).unwrap();
     thread::scope(|scope| {
         for producer in ["a", "b"] {
             let journal = journal.clone();
@@ -146,7 +147,8 @@ fn a_full_disk_ends_the_journal_and_leaves_it_readable() {
         + 1;
     for extra in 0..line {
         let disk = Disk::with_room(head + 3 * line + extra);
-        let (journal, end) = Journal::over(disk.clone(), &header(), Clock::start(), Duration::from_secs(60)).unwrap();
+        let (journal, end) =
+            Journal::with_storage(disk.clone(), &header(), Clock::start(), Duration::from_secs(60)).unwrap();
         for at in 10..20 {
             journal.write_at(at, warning("w"));
         }
@@ -163,7 +165,7 @@ fn a_full_disk_ends_the_journal_and_leaves_it_readable() {
 
 #[test]
 fn a_header_that_finds_no_room_is_an_error_at_once() {
-    let error = Journal::over(Disk::with_room(10), &header(), Clock::start(), Duration::ZERO)
+    let error = Journal::with_storage(Disk::with_room(10), &header(), Clock::start(), Duration::ZERO)
         .map(|_| ())
         .unwrap_err();
     assert!(matches!(error, WriteError::Disk(_)), "{error}");
@@ -172,10 +174,11 @@ fn a_header_that_finds_no_room_is_an_error_at_once() {
 #[test]
 fn a_disk_that_stands_still_fails_the_journal_instead_of_filling_memory() {
     let disk = Disk::with_room(usize::MAX);
-    let (journal, end) = Journal::over(disk.clone(), &header(), Clock::start(), Duration::from_millis(1)).unwrap();
+    let (journal, end) =
+        Journal::with_storage(disk.clone(), &header(), Clock::start(), Duration::from_millis(1)).unwrap();
     let gate = disk.gate.lock().unwrap();
     let long = "x".repeat(1 << 20);
-    // What fits the queue, what is under way, and one more.
+    // More than fits the queue and the write in progress.
     (0..12).for_each(|_| journal.write(warning(&long)));
     assert!(journal.failed());
     drop(gate);
@@ -187,7 +190,7 @@ fn a_number_that_json_cannot_say_is_refused() {
     for number in [f64::NAN, f64::INFINITY] {
         let mut header = header();
         header.host.load = Some(number);
-        let error = Journal::over(Disk::with_room(9_999), &header, Clock::start(), Duration::ZERO).map(|_| ());
+        let error = Journal::with_storage(Disk::with_room(9_999), &header, Clock::start(), Duration::ZERO).map(|_| ());
         assert!(matches!(error, Err(WriteError::Unwritable(_))));
     }
 }

@@ -1,25 +1,23 @@
-//! Environment variables: which change how much memory a server takes, how lists in them are changed, and which values
-//! are equal.
+//! Environment variables that change a server's memory: their names, list syntax and equality.
 
 use std::collections::BTreeSet;
 
-/// Variables by which somebody's shell would change how much memory a server takes, without anybody having asked for it.
-/// What is on this list is taken from a server's environment unless it was set for the run, the header names what was
-/// taken, and runs of one server that differ in it are not pooled.
+/// Variables of a user's shell that change a server's memory use. lsp-soak removes them from the server's environment
+/// unless the run sets them. The header names the removed variables; runs that differ in them are not pooled.
 ///
-/// In whatever case: mimalloc reads its own so. `X*` is all that begin so, `*X` all that end so.
+/// The comparison ignores case, as mimalloc does. `X*` is a prefix, `*X` a suffix.
 #[rustfmt::skip]
 const MEMORY: &[&str] = &[
-    // The loader: what else is in the process, and which pages it writes to.
+    // The loader: preloaded libraries, and the pages that it writes to.
     "LD_PRELOAD", "LD_AUDIT", "LD_BIND_NOW", "DYLD_INSERT_LIBRARIES",
-    // Allocators. Those of macOS are called `MallocNanoZone` and the like.
+    // Allocators. `MALLOC*` includes those of macOS, such as `MallocNanoZone`.
     "GLIBC_TUNABLES", "MALLOC*", "*MALLOC_CONF", "JEMALLOC_*", "MIMALLOC_*", "SNMALLOC_*", "TCMALLOC_*", "TBB_MALLOC_*",
     "HEAPPROFILE", "HEAP_PROFILE_*", "HEAPCHECK", "HEAP_CHECK_*", "SCUDO_OPTIONS", "*SAN_OPTIONS", "G_SLICE",
     "GLIBCXX_FORCE_NEW", "GLIBCXX_TUNABLES",
-    // Collectors: Boehm's, Go's, those of JavaScript.
+    // Garbage collectors: Boehm's, Go's, those of JavaScript.
     "GC_*", "GOGC", "GOMEMLIMIT", "GODEBUG", "NODE_OPTIONS", "NODE_V8_COVERAGE", "DENO_V8_FLAGS", "BUN_OPTIONS",
     "BUN_JSC_*", "BUN_GC_*",
-    // Java, and the scripts that start it.
+    // Java and its start scripts.
     "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "IBM_JAVA_OPTIONS", "OPENJ9_JAVA_OPTIONS", "JAVA_OPTS",
     "JAVA_OPTIONS", "KOTLIN_LANGUAGE_SERVER_OPTS", "GRADLE_OPTS", "MAVEN_OPTS", "SBT_OPTS",
     // .NET and Mono.
@@ -30,12 +28,11 @@ const MEMORY: &[&str] = &[
     "PYTHON_GIL", "RUBYOPT", "RUBY_GC_*", "RUBY_YJIT*", "RUBY_THREAD_*", "ERL_FLAGS", "ERL_AFLAGS", "ERL_ZFLAGS",
     "ELIXIR_ERL_OPTIONS", "GHCRTS", "OCAMLRUNPARAM", "CAMLRUNPARAM", "JULIA_HEAP_SIZE_HINT", "JULIA_NUM_GC_THREADS",
     "R_MAX_VSIZE", "R_VSIZE", "R_NSIZE", "R_GC_*", "DART_VM_OPTIONS",
-    // How many threads there are, each with a stack and often an arena, and how large the stacks are.
+    // Number of threads, each with a stack and often an arena, and the stack size.
     "GOMAXPROCS", "*_NUM_THREADS", "RAYON_RS_NUM_CPUS", "TOKIO_WORKER_THREADS", "UV_THREADPOOL_SIZE", "OMP_STACKSIZE",
     "RUST_MIN_STACK",
 ];
 
-/// Whether it is one of them.
 pub fn sets_memory(variable: &str) -> bool {
     let name = variable.to_ascii_uppercase();
     MEMORY
@@ -47,10 +44,10 @@ pub fn sets_memory(variable: &str) -> bool {
         })
 }
 
-/// Options of jemalloc that add to themselves: the later of two does not take the place of the earlier.
+/// Options of jemalloc that accumulate: a later one does not replace an earlier one.
 const ADDING: [&str; 2] = ["bin_shards", "slab_sizes"];
 
-/// What separates the entries of a variable that holds a list, so that two of them can be set by different axes.
+/// Separator of a variable that holds a list, which several axes can then extend.
 pub fn separator(variable: &str) -> Option<&'static str> {
     match variable {
         "_RJEM_MALLOC_CONF" | "MALLOC_CONF" | "JE_MALLOC_CONF" | "GODEBUG" => Some(","),
@@ -60,14 +57,14 @@ pub fn separator(variable: &str) -> Option<&'static str> {
     }
 }
 
-/// A list with more on its end, where it wins; `None` of a variable that holds no list. An option that both set is there
-/// once, with the later value: a line that is shipped says what is in force.
+/// A list with more entries at its end; `None` for a variable that holds no list. A repeated option is written once,
+/// with the later value, as in a line to ship.
 pub fn added(variable: &str, own: &str, more: &str) -> Option<String> {
     let separator = separator(variable)?;
     let entries = |list| str::split(list, separator).filter(|entry| !entry.is_empty());
     let again: BTreeSet<String> = entries(more).filter_map(|entry| option(variable, entry)).collect();
     let is_set_again = |entry: &&str| option(variable, entry).is_some_and(|name| again.contains(&name));
-    // Between quotes a blank is no end of an option.
+    // Quoted values may contain the separator.
     let parts: Vec<&str> = if own.contains(['"', '\'']) {
         [own, more].into_iter().filter(|part| !part.is_empty()).collect()
     } else {
@@ -77,13 +74,13 @@ pub fn added(variable: &str, own: &str, more: &str) -> Option<String> {
     Some(parts.join(separator))
 }
 
-/// The name of the option that an entry sets; `None` where several of a name stand beside each other.
+/// The option name of an entry; `None` for options that may repeat.
 fn option(variable: &str, entry: &str) -> Option<String> {
     match variable {
         "GODEBUG" | "GLIBC_TUNABLES" => entry.split_once('=').map(|(name, _)| name.to_owned()),
         "NODE_OPTIONS" => {
             let (name, _) = entry.split_once('=')?;
-            // V8 takes both; and but for sizes, what is given twice may be meant twice, as `--require` is.
+            // V8 accepts both spellings. Only sizes are known not to repeat: `--require` may.
             let name = name.replace('_', "-");
             name.ends_with("-size").then_some(name)
         }
@@ -94,9 +91,9 @@ fn option(variable: &str, entry: &str) -> Option<String> {
     }
 }
 
-/// Whether a list still sets all that `asked` does: whoever changed it only added to it. Of an option that is there twice the
-/// later counts. False of a variable that holds no list.
-pub fn holds(variable: &str, asked: &str, list: &str) -> bool {
+/// Whether a list still contains every option of `asked` with its value. Of two equal options the last counts. False
+/// for a variable that holds no list.
+pub fn contains_options(variable: &str, asked: &str, list: &str) -> bool {
     let Some(separator) = separator(variable) else {
         return false;
     };
@@ -113,12 +110,12 @@ pub fn holds(variable: &str, asked: &str, list: &str) -> bool {
     })
 }
 
-/// The pairs of jemalloc's options in a list.
+/// The `option:value` pairs of a jemalloc list.
 pub fn pairs(list: &str) -> impl Iterator<Item = (&str, &str)> {
     list.split(',').filter_map(|entry| entry.split_once(':'))
 }
 
-/// The variables of old that are tunables under other names.
+/// Older variables and the tunables that replace them.
 pub const LEGACY: [(&str, &str); 8] = [
     ("MALLOC_ARENA_MAX", "glibc.malloc.arena_max"),
     ("MALLOC_ARENA_TEST", "glibc.malloc.arena_test"),
@@ -130,8 +127,8 @@ pub const LEGACY: [(&str, &str); 8] = [
     ("MALLOC_TRIM_THRESHOLD_", "glibc.malloc.trim_threshold"),
 ];
 
-/// Whether `GLIBC_TUNABLES` sets what a variable of old would set, to the same value. Of two entries the last holds.
-pub fn is_tuned_so(tunables: &str, variable: &str, value: &str) -> bool {
+/// Whether `GLIBC_TUNABLES` sets the value of an older variable. Of two equal tunables the last counts.
+pub fn has_equal_tunable(tunables: &str, variable: &str, value: &str) -> bool {
     let Some((_, tunable)) = LEGACY.iter().find(|(name, _)| *name == variable) else {
         return false;
     };
@@ -140,13 +137,12 @@ pub fn is_tuned_so(tunables: &str, variable: &str, value: &str) -> bool {
     own.is_some_and(|own| own == value || number(own).is_some_and(|own| number(value) == Some(own)))
 }
 
-/// Whether two values are the same, as text or as numbers.
+/// Whether two values are equal, as text or as numbers.
 pub fn same(a: &str, b: &str) -> bool {
     a == b || number(a).zip(number(b)).is_some_and(|(a, b)| a == b)
 }
 
-/// A number as the loader reads it, and jemalloc: decimal, `0x` hexadecimal or `0` octal, with or without a sign, and
-/// nothing after it.
+/// A number as the loader and jemalloc read it: decimal, `0x` hexadecimal or `0` octal, with an optional sign.
 pub fn number(text: &str) -> Option<i128> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
@@ -237,7 +233,7 @@ mod tests {
             ),
             ("GOGC", "5", "50", false),
         ] {
-            assert_eq!(holds(variable, asked, list), holds_all, "{variable}={list}");
+            assert_eq!(contains_options(variable, asked, list), holds_all, "{variable}={list}");
         }
     }
 

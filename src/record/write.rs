@@ -1,8 +1,7 @@
-//! Writes a journal as the run goes: a header, then one JSON line for each event.
+//! Writes a journal during the run: a header, then one JSON line per event.
 //!
-//! Events are serialised by whoever reports them, straight into one shared buffer, and a thread of its own
-//! moves that buffer to the file whenever there is something in it. What the kernel has taken survives the
-//! death of lsp-soak, so `SIGKILL` loses only what was reported while the last write was under way.
+//! The reporting thread serialises its event into a shared buffer; a writer thread moves the buffer to the file. The
+//! kernel keeps written data when lsp-soak dies, so `SIGKILL` loses only the events since the last write.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -13,16 +12,16 @@ use std::time::Duration;
 
 use super::{Clock, Entry, Event, Header, Nanos};
 
-/// Bytes that may wait for the disk. About ten minutes of a busy run, and small beside our own 32 MiB.
+/// Bytes that may wait for the disk: about ten minutes of a busy run, and little beside lsp-soak's own 32 MiB.
 const QUEUE: usize = 4 << 20;
 
-/// How long an event waits for room before the disk is held to have failed. A run that stood still for this
-/// long has no truthful timeline any more, and a sampler that waited longer would look like a hung server.
+/// How long an event waits for room before the journal fails. After a longer wait the timeline is wrong, and a
+/// waiting sampler looks like a hung server.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Where a journal goes: a file, or in tests a disk that fails.
+/// Destination of a journal: a file, or in tests a disk that fails.
 pub trait Storage: Write + Send + 'static {
-    /// Makes everything written so far survive a power cut.
+    /// Makes all written data survive a power cut.
     fn sync(&mut self) -> io::Result<()>;
 }
 
@@ -32,25 +31,21 @@ impl Storage for File {
     }
 }
 
-/// A journal could not be begun, or what was reported did not all reach the disk.
+/// The journal could not be created or is incomplete.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The file is already there; a record is never overwritten.
     #[error("`{0}` exists and a record is never overwritten: choose another `--out`")]
     Exists(PathBuf),
-    /// The file could not be created.
     #[error("cannot create the record `{path}`: {error}")]
     Create { path: PathBuf, error: io::Error },
-    /// The writer thread could not be started.
     #[error("cannot start the thread that writes the record: {0}")]
     Thread(io::Error),
-    /// Something cannot be written as JSON, such as a number that is not finite.
+    /// For example a number that is not finite.
     #[error("the record cannot hold this: {0}")]
     Unwritable(serde_json::Error),
-    /// The disk refused. What was written before is readable.
+    /// The data before the failure is readable.
     #[error("the record ends early, because a write failed: {0}; free some space or choose another `--out`")]
     Disk(io::Error),
-    /// The disk took nothing for so long that the run had to stop.
     #[error(
         "the record ends early, because the disk accepted no data for {PATIENCE:?}: choose a faster disk with `--out`"
     )]
@@ -64,7 +59,7 @@ pub struct Journal {
     clock: Clock,
 }
 
-/// The right and the duty to end a journal. Dropping it ends the journal too, without telling of failures.
+/// The owner of a journal's end. Dropping it ends the journal too, but reports no failure.
 pub struct JournalEnd {
     shared: Arc<Shared>,
     writer: Option<JoinHandle<()>>,
@@ -72,9 +67,9 @@ pub struct JournalEnd {
 
 struct Shared {
     state: Mutex<State>,
-    /// Signalled when there is something to write, and at the end.
+    /// Signalled when there is data to write, and at the end.
     filled: Condvar,
-    /// Signalled when the writer has taken what there was.
+    /// Signalled when the writer has emptied the queue.
     drained: Condvar,
     patience: Duration,
 }
@@ -84,12 +79,11 @@ struct State {
     queue: Vec<u8>,
     closed: bool,
     failed: bool,
-    /// The first failure, until `finish` hands it over.
+    /// The first failure, until `finish` returns it.
     error: Option<WriteError>,
 }
 
 impl Journal {
-    /// Creates the file and writes its header. Never overwrites.
     pub fn create(path: &Path, header: &Header, clock: Clock) -> Result<(Journal, JournalEnd), WriteError> {
         let file = OpenOptions::new().write(true).create_new(true).open(path);
         let file = file.map_err(|error| match error.kind() {
@@ -99,11 +93,11 @@ impl Journal {
                 error,
             },
         })?;
-        Journal::over(file, header, clock, PATIENCE)
+        Journal::with_storage(file, header, clock, PATIENCE)
     }
 
-    /// A journal over any storage; an event waits at most `patience` for room.
-    pub fn over(
+    /// Writes to any storage. An event waits at most `patience` for room.
+    pub fn with_storage(
         mut storage: impl Storage,
         header: &Header,
         clock: Clock,
@@ -133,15 +127,14 @@ impl Journal {
         Ok((Journal { shared, clock }, end))
     }
 
-    /// Writes an event that happens now.
     pub fn write(&self, event: Event) {
         self.write_at(self.clock.now(), event);
     }
 
     /// Writes an event that happened at `at`. After a failure or the end it is dropped.
     ///
-    /// It never waits for the disk unless 4 MiB already do; then for at most five seconds, after which the
-    /// journal has failed. Dropping samples instead would leave a record that looks whole and is not.
+    /// Waits for the disk only when 4 MiB are queued, and then for five seconds at most; after that the journal
+    /// fails. A journal that dropped samples instead would look complete.
     pub fn write_at(&self, at: Nanos, event: Event) {
         let entry = Entry { at, event };
         let state = self.shared.lock();
@@ -171,14 +164,14 @@ impl Journal {
         self.shared.filled.notify_one();
     }
 
-    /// Whether the disk refused: nothing more is recorded and the run should stop.
+    /// Whether the journal failed: it records nothing more, and the run should stop.
     pub fn failed(&self) -> bool {
         self.shared.lock().failed
     }
 }
 
 impl JournalEnd {
-    /// Writes what is queued, syncs the file, and hands over the first failure of the whole run.
+    /// Writes the queued events, syncs the file, and returns the first failure of the run.
     pub fn finish(mut self) -> Result<(), WriteError> {
         self.close();
         self.shared.lock().error.take().map_or(Ok(()), Err)
@@ -204,7 +197,7 @@ impl Drop for JournalEnd {
 }
 
 impl Shared {
-    /// The state is whole after every statement that changes it, so a panic elsewhere does not spoil it.
+    /// Every statement leaves the state consistent, so a panic elsewhere does no harm.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -217,7 +210,7 @@ impl State {
     }
 }
 
-/// The writer thread: takes all there is, writes it in one call, waits for more.
+/// The writer thread: takes the whole queue, writes it in one call, waits for more.
 fn drain(shared: &Shared, mut storage: impl Storage) {
     let mut batch = Vec::new();
     loop {

@@ -24,23 +24,23 @@ pub struct ServerChoice {
     pub profile: Profile,
     pub program: Program,
     pub args: Vec<String>,
-    /// Environment variables set for it: the profile's, then those for all servers, then its own.
+    /// Its environment variables: the profile's, then those for all servers, then its own.
     pub env: BTreeMap<String, String>,
-    /// What is preloaded into it, as it was asked for: by itself, for all servers, or by its profile.
+    /// The wanted preload: its own, that for all servers, or its profile's.
     pub preload: Preload,
-    /// Whether that was asked for in so many words, `system` among them, by itself or for all servers.
+    /// Whether the command line names a preload, `system` included.
     pub preload_asked: bool,
     /// The libraries that are preloaded into it, an allocator first; those that were typed in a variable come after.
     pub libraries: Vec<PathBuf>,
-    /// What its memory is looked at through, and what it is told for that.
+    /// The lens, and the settings for it.
     pub lens: Setting,
-    /// The allocator that was found in it; `None` before anybody looked, as in what is yet to be built.
+    /// The detected allocator; `None` before detection, as for a server that is built later.
     pub found: Option<AllocatorFacts>,
     /// Processors that it alone is kept to; none to be kept to.
     pub cpus: Vec<usize>,
     /// What of a sweep it is; `None` outside of one.
     pub cell: Option<CellFacts>,
-    /// The library that is preloaded so that memory can be given back by force; `None` for none.
+    /// The preloaded purge library, if any.
     pub shim: Option<Shim>,
 }
 
@@ -67,7 +67,7 @@ impl ServerChoice {
     }
 }
 
-/// The lens of a server, and what it is told for it.
+/// A server's lens with its settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setting {
     pub lens: Lens,
@@ -77,11 +77,11 @@ pub struct Setting {
     pub env: BTreeMap<String, String>,
     /// Whether the allocator has no setting for this, so that they only come near.
     pub approximate: bool,
-    /// Whether memory is given back by force before each checkpoint, through the preloaded library.
+    /// Whether the preloaded library forces a release before each checkpoint.
     pub forced: bool,
 }
 
-/// The library that is preloaded into a server so that its allocator can be told to give memory back.
+/// The library that lets a server's allocator be purged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shim {
     File(PathBuf),
@@ -97,14 +97,14 @@ pub enum Program {
     Build(Vec<String>),
 }
 
-/// What is common to all servers of a command line.
+/// Options for all servers of a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Common {
     pub args: Vec<String>,
     pub env: Vec<(String, String)>,
 }
 
-/// Resolves every server of a command line, or says what is wrong with each.
+/// Resolves every server of a command line, or reports the mistakes in each.
 pub fn choose(
     specs: &[ServerSpec],
     common: &Common,
@@ -120,7 +120,7 @@ pub fn choose(
                 errors.push(ChoiceError::Duplicate(choice.label));
             }
             Ok(choice) => choices.push(choice),
-            // It may be in what could not be read, which was told already.
+            // It may be in an unreadable file, which was reported already.
             Err(ChoiceError::Unknown { .. }) if catalogue.is_unsure() => {}
             Err(error) => errors.push(error),
         }

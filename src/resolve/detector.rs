@@ -1,4 +1,4 @@
-//! Looks at the allocators of servers, each program once, and checks what they are told.
+//! Detects the allocators of servers, each program once, and checks their settings.
 
 use std::collections::HashMap;
 use std::env;
@@ -33,10 +33,10 @@ pub struct Key {
     written: Option<SystemTime>,
 }
 
-/// What was found, by program, for as long as lsp-soak runs.
+/// Findings by program, for the lifetime of lsp-soak.
 static FOUND: LazyLock<Mutex<HashMap<Key, Arc<Detection>>>> = LazyLock::new(Mutex::default);
 
-/// What came of settings, by program and settings.
+/// Results of checked settings, by program and settings.
 static CHECKED: LazyLock<Mutex<HashMap<Asked, Answer>>> = LazyLock::new(Mutex::default);
 
 /// How a server's allocator gives memory back, and how that is known.
@@ -56,7 +56,7 @@ type Answer = Result<Checked, Vec<KnobError>>;
 /// A program, the variables that it is given, and the allocator that its profile names.
 type Asked = (Key, Vec<(String, String)>, Option<AllocatorFamily>);
 
-/// What is known of the allocator of a server that `program` is.
+/// The allocator facts of a server that is `program`.
 pub fn detection(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> Arc<Detection> {
     detection_in(Path::new(""), &[], choice, program, stop)
 }
@@ -100,7 +100,7 @@ pub fn knobs(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> 
     let detection = detected(&asked.0, Path::new(""), &[], stop);
     let env = asked.1.iter().cloned().collect();
     let checked = knobs::check(&env, &asked.0.subject, &detection, declared, stop);
-    // What was cut short is not the answer for the next.
+    // An interrupted detection is not reused.
     if !stop() {
         let mut known = CHECKED.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(asked, checked.clone());
@@ -108,7 +108,7 @@ pub fn knobs(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> 
     checked
 }
 
-/// Notes of each server what was found in it, where its program is there.
+/// Stores the findings with each server whose program exists.
 pub fn look(choices: &mut [ServerChoice]) {
     for choice in choices {
         if let Program::File(program) = &choice.program {
@@ -117,7 +117,7 @@ pub fn look(choices: &mut [ServerChoice]) {
     }
 }
 
-/// What goes into a record: what was found, or what the profile says where nothing was, with the options in force.
+/// The allocator facts for the record: detected, or else from the profile, with the options in force.
 pub fn facts(choice: &ServerChoice, detection: &Detection, checked: &Checked) -> AllocatorFacts {
     let mut facts = knobs::under(&choice.env, detection.facts.clone());
     if let Some(options) = &checked.options {
@@ -131,7 +131,7 @@ pub fn facts(choice: &ServerChoice, detection: &Detection, checked: &Checked) ->
         preloaded(choice, &mut facts);
         return facts;
     }
-    // That what is preloaded serves it was not seen.
+    // The preload was not seen to serve it.
     let unseen = choice
         .preload
         .family()
@@ -142,8 +142,8 @@ pub fn facts(choice: &ServerChoice, detection: &Detection, checked: &Checked) ->
     }
 }
 
-/// What was found, or what the profile says instead of it: a profile knows what a launcher starts. An allocator that answered
-/// by itself is there whatever the profile says.
+/// The detected facts, or the profile's: a profile knows what a launcher starts. An allocator that answered the probe
+/// outranks the profile.
 pub fn believed(declared: Option<AllocatorFamily>, mut facts: AllocatorFacts) -> AllocatorFacts {
     let family = declared.filter(|family| *family != AllocatorFamily::Unknown && *family != facts.family);
     let Some(family) = family else { return facts };
@@ -174,7 +174,7 @@ pub fn believed(declared: Option<AllocatorFamily>, mut facts: AllocatorFacts) ->
     AllocatorFacts { evidence, ..facts }
 }
 
-/// What serves a server whose loader was seen to bind `malloc` to what is preloaded. A virtual machine keeps its own.
+/// The allocator of a server whose loader bound `malloc` to the preload. A virtual machine keeps its own.
 fn preloaded(choice: &ServerChoice, facts: &mut AllocatorFacts) {
     let shown = choice.libraries.first().map(|path| path.display().to_string());
     facts.evidence.push(Evidence {
@@ -185,7 +185,7 @@ fn preloaded(choice: &ServerChoice, facts: &mut AllocatorFacts) {
     let other = match facts.family {
         AllocatorFamily::V8 | AllocatorFamily::Jvm | AllocatorFamily::Pymalloc => return,
         own if family == own => false,
-        // Nothing tells what the library is, only that it is not the C library's.
+        // An unknown library; it is not the C library's.
         AllocatorFamily::Glibc | AllocatorFamily::Musl => true,
         _ => family != AllocatorFamily::Unknown,
     };
@@ -249,8 +249,7 @@ pub fn confirm(env: &mut Env, checked: &Checked) {
     }
 }
 
-/// The settings of its allocator that a server is started with, each as the system sees it; what is preloaded is seen in what
-/// it maps.
+/// The allocator settings that a server starts with, each in the system's form; a preload is seen in the mappings.
 pub fn given(env: &Env, server: &ServerFacts) -> Vec<(String, String)> {
     let is_setting = |name: &str| {
         let is_knob = server.knobs.iter().any(|knob| knob.variable == name);
@@ -316,7 +315,7 @@ pub fn subject(choice: &ServerChoice, program: &Path) -> Subject {
     changes.sort();
     let own = choice.env.iter().filter(|(name, _)| knobs::reader(name).is_none());
     changes.extend(own.map(|(name, value)| (name.into(), Some(value.into()))));
-    // A path that cannot be listed was told of when it was found.
+    // An unusable path was reported at detection.
     let listed = listed(choice).ok().flatten();
     changes.extend(listed.map(|value| (VARIABLE.into(), Some(value))));
     let typed = choice.env.get(VARIABLE).map(String::as_str).unwrap_or_default();
@@ -339,7 +338,7 @@ pub fn subject(choice: &ServerChoice, program: &Path) -> Subject {
     }
 }
 
-/// What the loader of a server is told to load first; `None` where that is nothing of ours.
+/// The preload variable for a server's loader; `None` without a preload of ours.
 pub fn listed(choice: &ServerChoice) -> Result<Option<OsString>, Unlistable> {
     if choice.libraries.is_empty() {
         return Ok(None);
@@ -348,7 +347,7 @@ pub fn listed(choice: &ServerChoice) -> Result<Option<OsString>, Unlistable> {
     compose(&choice.libraries, typed)
 }
 
-/// Changes to an environment without settings of allocators and what is preloaded, which may print.
+/// Changes that remove allocator settings and preloads, which may print, from an environment.
 fn unset(env: &[Change]) -> impl Iterator<Item = Change> {
     let sets = |name: &OsStr| name == VARIABLE || name.to_str().is_some_and(|name| knobs::reader(name).is_some());
     env.iter()

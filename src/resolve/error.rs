@@ -1,4 +1,4 @@
-//! What is wrong with a server that was named, with what to write instead.
+//! Mistakes in a named server, with the cure.
 
 use crate::record::{Preload, PreloadName};
 
@@ -15,7 +15,7 @@ pub enum ChoiceError {
     /// The value of a variable begins with a quote and goes on for ever.
     #[error("in `{text}` the quote `{quote}` is not closed: write another `{quote}` where the value ends")]
     OpenQuote { text: String, quote: char },
-    /// What is to be preloaded is nothing that could be.
+    /// The wanted preload cannot be one.
     #[error(transparent)]
     Preload(#[from] PreloadName),
     #[error(
@@ -31,12 +31,12 @@ pub enum ChoiceError {
     Label(String),
     #[error("two servers are called `{0}`: give one a label of its own, such as --server 'second: {0}'")]
     Duplicate(String),
-    /// A profile whose program is not there.
+    /// A profile whose program is missing.
     #[error("`{name}` is not installed: there is no {programs} on PATH; install it{with}, or name its path")]
     NotInstalled {
         name: String,
         programs: String,
-        /// By what it is installed, as the end of a clause.
+        /// How to install it, as the end of a clause.
         with: String,
     },
     #[error("there is no program `{0}`: check the path, or build it first")]

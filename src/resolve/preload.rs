@@ -1,4 +1,4 @@
-//! Finds what is to be preloaded into servers, and sees that they use it.
+//! Finds the libraries to preload into servers, and verifies their use.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ static PLACES: LazyLock<Places> = LazyLock::new(|| Places {
     cache: cache().unwrap_or_default(),
 });
 
-/// What came of looking at a server with what is preloaded, for as long as lsp-soak runs.
+/// Results of verified preloads, for the lifetime of lsp-soak.
 static VERIFIED: LazyLock<Mutex<HashMap<Key, Answer>>> = LazyLock::new(Mutex::default);
 
 /// The packages of libraries; a package manager is not asked before every run.
@@ -41,7 +41,7 @@ fn cache() -> Option<String> {
     heard.ended.map(|_| heard.said.stdout)
 }
 
-/// Puts the library of what is to be preloaded into a server before its others, or says why there is none.
+/// Puts the wanted library first among a server's preloads, or reports why it is missing.
 pub fn find(choice: &mut ServerChoice) -> Result<(), String> {
     adopt(choice)?;
     if choice.preload == Preload::System {
@@ -61,7 +61,7 @@ pub fn find(choice: &mut ServerChoice) -> Result<(), String> {
     Ok(())
 }
 
-/// Takes an allocator that was typed in the loader's variable for what is to be preloaded, so that it is looked at like one.
+/// Treats an allocator in the user's preload variable like a wanted preload, so that it is verified too.
 fn adopt(choice: &mut ServerChoice) -> Result<(), String> {
     let Some(value) = choice.env.get(VARIABLE) else {
         return Ok(());
@@ -84,7 +84,7 @@ fn adopt(choice: &mut ServerChoice) -> Result<(), String> {
         )));
     }
     choice.preload = Preload::Path(path);
-    // One that lsp-soak itself was started with stays shut out, as it was by what was typed.
+    // A preload of lsp-soak's own environment stays excluded.
     if rest.is_empty() && std::env::var_os(VARIABLE).is_none() {
         choice.env.remove(VARIABLE);
     } else {
@@ -93,7 +93,7 @@ fn adopt(choice: &mut ServerChoice) -> Result<(), String> {
     Ok(())
 }
 
-/// The kind of machine that the server is for: of a script its interpreter's, and of what is yet to be built ours.
+/// The server's machine type: for a script its interpreter's, for a server that is built later our own.
 fn kind(choice: &ServerChoice) -> Option<Machine> {
     match &choice.program {
         Program::File(program) => machine(&detector::detection(choice, program, &|| false).file),
@@ -101,13 +101,13 @@ fn kind(choice: &ServerChoice) -> Option<Machine> {
     }
 }
 
-/// The library of what is to be preloaded, once it was found.
+/// The library of the wanted preload, once found.
 fn library(choice: &ServerChoice) -> Option<&PathBuf> {
     choice.libraries.first().filter(|_| choice.preload != Preload::System)
 }
 
-/// How what is to be preloaded was seen to serve the server, `Some(None)` where that cannot be seen; `None` where nothing is
-/// preloaded. What cannot work is refused.
+/// How the preload was seen to serve the server; `Some(None)` where that cannot be seen, `None` without a preload. A
+/// preload that cannot work is refused.
 pub fn verified(
     choice: &ServerChoice,
     program: &Path,
@@ -130,7 +130,7 @@ pub fn verified(
         libraries: choice.libraries[1..].to_vec(),
         ..choice.clone()
     };
-    // Without a place for what the loader tells it is not seen, and the record says so.
+    // Without a directory for the loader's output it cannot be seen, and the record says so.
     let Ok(scratch) = tempfile::Builder::new().prefix("lsp-soak-loader-").tempdir() else {
         return Ok(Some(None));
     };
@@ -154,7 +154,7 @@ pub fn verified(
     answer.map(Some)
 }
 
-/// What was preloaded as a setting, so that wherever settings are told which were not seen in force this one is too.
+/// The preload as a setting, so that reports on unconfirmed settings include it.
 pub fn knob(choice: &ServerChoice, seen: Option<&str>) -> KnobFacts {
     let path = library(choice)
         .map(|path| path.display().to_string())
@@ -169,7 +169,7 @@ pub fn knob(choice: &ServerChoice, seen: Option<&str>) -> KnobFacts {
     }
 }
 
-/// What is wrong with the settings of servers whose programs are there, a sentence each.
+/// Mistakes in the settings of installed servers, a sentence each.
 pub fn mistakes(choices: &[ServerChoice]) -> Vec<String> {
     let mut mistakes = Vec::new();
     for choice in choices {
@@ -199,7 +199,7 @@ pub fn mistakes(choices: &[ServerChoice]) -> Vec<String> {
     mistakes
 }
 
-/// Makes what is preloaded say at the end of the run how much memory it had.
+/// Makes the preload report its memory at the end of the run.
 pub fn ask(env: &mut Env, choice: &ServerChoice, detected: &Detection, stop: &dyn Fn() -> bool) {
     let asked = library(choice).and_then(|library| preload::asked(family(choice, library, stop)));
     let Some((usual, value)) = asked else { return };
@@ -214,7 +214,7 @@ pub fn ask(env: &mut Env, choice: &ServerChoice, detected: &Detection, stop: &dy
     let own = set.next().and_then(|(_, value)| value.clone()).unwrap_or_default();
     let value = match own.to_str() {
         Some("") => value.to_owned(),
-        // Of a list the later counts. What is asked for already is left to who asked.
+        // In a list the later entry counts. A user's own request is kept.
         Some(own) if is_jemalloc && !own.contains("stats_print") => format!("{value},{own}"),
         Some(_) | None => return,
     };
@@ -222,14 +222,14 @@ pub fn ask(env: &mut Env, choice: &ServerChoice, detected: &Detection, stop: &dy
     env.push((variable.into(), Some(value.into())));
 }
 
-/// The kind of what is preloaded, by its name or else by its bytes.
+/// The preload's family, by its name or its bytes.
 fn family(choice: &ServerChoice, library: &Path, stop: &dyn Fn() -> bool) -> AllocatorFamily {
     let named = choice.preload.family();
     let named = named.filter(|family| *family != AllocatorFamily::Unknown);
     named.unwrap_or_else(|| marked(library, stop))
 }
 
-/// What goes into a record of what was preloaded.
+/// The preload's facts for the record.
 pub fn facts(choice: &ServerChoice, detected: &Detection, stop: &dyn Fn() -> bool) -> Option<PreloadFacts> {
     let library = library(choice)?;
     let family = family(choice, library, stop);
@@ -250,7 +250,7 @@ pub fn facts(choice: &ServerChoice, detected: &Detection, stop: &dyn Fn() -> boo
 /// The kind that the library's own bytes tell, where its name does not.
 fn marked(library: &Path, stop: &dyn Fn() -> bool) -> AllocatorFamily {
     match allocator::of_file(library, stop).facts.family {
-        // That is only what it is linked with.
+        // This is only the linked C library.
         AllocatorFamily::Glibc | AllocatorFamily::Musl => AllocatorFamily::Unknown,
         family => family,
     }

@@ -1,4 +1,4 @@
-//! The settings of the purged lens: what each allocator is told, so that it gives back at once.
+//! The settings of the purged lens, which make each allocator release freed memory at once.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use crate::record::{AllocatorFamily, Confidence, KnobFacts};
 
 use super::choice::{ServerChoice, Setting, Shim};
 
-/// How jemalloc is told; later options win over earlier ones.
+/// jemalloc's options; later ones win.
 const JEMALLOC: &str = "background_thread:true,dirty_decay_ms:0,muzzy_decay_ms:0";
 
-/// How mimalloc calls it, when nobody asked it.
+/// mimalloc's default option.
 const MIMALLOC: &str = "MIMALLOC_PURGE_DELAY";
 
-/// What comes nearest on the C library of Linux: one arena, trimmed at every free, and mappings for what is large.
+/// The nearest on glibc: one arena, trimmed at every free, and mappings for large blocks.
 const GLIBC: [(&str, &str); 3] = [
     ("MALLOC_ARENA_MAX", "1"),
     ("MALLOC_TRIM_THRESHOLD_", "0"),
@@ -25,13 +25,13 @@ const GLIBC: [(&str, &str); 3] = [
 /// Why a server cannot be looked at through the purged lens.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PurgeError {
-    /// Nobody said what it is linked with.
+    /// The linked C library is unknown.
     #[error(
         "the allocator of `{0}` is not known, so its purge setting is not known either: name the allocator in its \
          profile, `allocator = {{ linked = \"jemalloc\" }}`, or use --lens as-shipped"
     )]
     Unknown(String),
-    /// There is nothing to tell it.
+    /// It has no purge setting.
     #[error("`{label}` uses {allocator}, {why}: use --lens as-shipped")]
     NoSetting {
         label: String,
@@ -50,8 +50,8 @@ pub enum PurgeError {
     },
 }
 
-/// The servers with their allocators told to purge, or every reason why that cannot be. `shim` gives the library for one
-/// whose allocator no setting makes purge, unless it cannot be preloaded into it.
+/// The servers with purging allocators, or every reason why that is impossible. `shim` gives the library for a server
+/// without a purge setting, unless it cannot be preloaded.
 pub fn purged(
     choices: &[ServerChoice],
     shim: &dyn Fn(&ServerChoice) -> Option<Shim>,
@@ -136,7 +136,7 @@ fn purge(choice: &ServerChoice, shim: &dyn Fn(&ServerChoice) -> Option<Shim>) ->
     Ok(purged)
 }
 
-/// The allocator that a server is told for.
+/// The allocator that a server's purge settings are for.
 struct Used {
     /// As the profile names it, or as it was found.
     name: String,
@@ -144,7 +144,7 @@ struct Used {
     preloaded: bool,
 }
 
-/// What is preloaded, or else what the profile says, or what was found, unless that is no more than a guess.
+/// The preload, else the profile's, else the detected one unless it is a guess.
 fn used(choice: &ServerChoice) -> Option<Used> {
     if let Some(family) = choice
         .preload
@@ -166,7 +166,7 @@ fn used(choice: &ServerChoice) -> Option<Used> {
     }
     let detected = choice.found.as_ref()?;
     let sure = detected.confidence? > Confidence::Guess && detected.family != AllocatorFamily::Unknown;
-    // CPython's own allocator keeps no arena that is empty; what is freed and kept is in the C library.
+    // CPython's own allocator keeps no empty arena; freed memory stays in the C library.
     let is_over_libc = |beside: &String| beside.starts_with(AllocatorFamily::Glibc.name());
     let family = match detected.family {
         AllocatorFamily::Pymalloc if detected.beside.as_ref().is_some_and(is_over_libc) => AllocatorFamily::Glibc,
@@ -188,7 +188,7 @@ pub fn asks_for(knob: &KnobFacts) -> bool {
     }
 }
 
-/// Whether the allocator only gives back while the server does something, so that silence shows nothing.
+/// Whether the allocator purges only on activity, so that an idle window shows no release.
 pub fn needs_traffic(choice: &ServerChoice) -> bool {
     let allocator = choice.lens.allocator.as_deref();
     allocator.is_some_and(|name| name.to_ascii_lowercase().contains("mimalloc"))
@@ -261,7 +261,7 @@ mod tests {
         let told = &purged(&[linked("a", "system")], &|_| library()).unwrap()[0];
         assert!(told.lens.forced && !told.lens.approximate && told.lens.env.is_empty());
         assert_eq!(told.shim, library());
-        // Others have settings, and are told nothing by force.
+        // The others have settings and need no forced release.
         let told = &purged(&[linked("a", "jemalloc")], &|_| library()).unwrap()[0];
         assert!(!told.lens.forced && told.shim.is_none());
     }

@@ -22,7 +22,7 @@ const PLACE: &str = "LSP_SOAK_PURGE_SHIM";
 /// Above what any runtime uses for itself; its number is the same on all processors.
 const SIGNAL: i32 = 50;
 
-/// The library: what was named, what lies beside lsp-soak, or what can be built from lsp-soak's own sources around here.
+/// The library: as named, beside lsp-soak, or built from lsp-soak's own sources nearby.
 fn find(named: Option<&Path>) -> Result<Shim, String> {
     if !cfg!(target_os = "linux") {
         return Err("--purge-shim works only on Linux: remove it".to_owned());
@@ -65,10 +65,10 @@ pub fn is_checkout(directory: &Path) -> bool {
         .is_ok_and(|manifest| manifest.lines().any(|line| line.trim() == "name = \"lsp-soak\""))
 }
 
-/// Why nothing can be preloaded into a server, as far as its file tells.
+/// Why a server accepts no preload, by its file.
 fn refusal(choice: &ServerChoice) -> Option<String> {
     match &choice.program {
-        // Of a launcher what it starts.
+        // For a launcher, the program that it starts.
         Program::File(program) => refused(&detector::detection(choice, program, &|| false).file),
         Program::Build(_) => None,
     }
@@ -82,11 +82,11 @@ fn refused(program: &Path) -> Option<String> {
     host::is_privileged(program).then(|| format!("`{shown}` is setuid or setgid, so its loader preloads nothing"))
 }
 
-/// What is said where memory is to be given back and nothing is preloaded that could have it done.
+/// The warning if a release is wanted and no purge library is preloaded.
 pub fn missing(scenario: &Scenario, found: &Detection) -> String {
     let none = "no preloaded library can purge its allocator";
     let mut steps = scenario.phases.iter().flat_map(|phase| &phase.steps);
-    // To look for what is within a program takes a second for each GB.
+    // Searching a program takes a second per GB.
     let is_needed = steps.any(|step| matches!(step, Step::Release(_)));
     match out_of_reach(&found.file).filter(|_| is_needed) {
         Some(why) => format!("{none}, and --purge-shim would not help: {why}"),
@@ -108,7 +108,7 @@ fn out_of_reach(program: &Path) -> Option<String> {
     })
 }
 
-/// Gives every server the library, where the command line or a scenario asks for it.
+/// Adds the library to every server, if the command line or a scenario asks for it.
 pub fn ask(extras: &ServerExtras, scenarios: &[Loaded], choices: &mut [ServerChoice], mistakes: &mut Report) {
     if extras.purge_shim.is_none() && !scenarios.iter().any(is_asked_for) {
         return;
@@ -155,7 +155,7 @@ pub struct Library {
     pub signal: i32,
 }
 
-/// The library as it is preloaded, with a directory for what it says.
+/// The library to preload, with a directory for its output.
 pub fn library(path: PathBuf, directory: &Path) -> Library {
     Library {
         path,

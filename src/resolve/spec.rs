@@ -1,4 +1,4 @@
-//! `--server '[LABEL:] [K=V …] NAME|PATH'`, taken apart.
+//! Parses `--server '[LABEL:] [K=V …] NAME|PATH'`.
 
 use super::error::ChoiceError;
 use crate::config::names_files;
@@ -7,13 +7,13 @@ use crate::record::Preload;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSpec {
     pub label: Option<String>,
-    /// What is preloaded into it, written like a variable: `preload=jemalloc`.
+    /// The preload, written like a variable: `preload=jemalloc`.
     pub preload: Option<Preload>,
     pub env: Vec<(String, String)>,
     pub target: String,
 }
 
-/// Where a variable would stand, what is preloaded. No program reads a variable of this name.
+/// The preload's name in place of a variable. No program reads a variable of this name.
 const PRELOAD: &str = "preload";
 
 impl std::str::FromStr for ServerSpec {

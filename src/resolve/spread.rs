@@ -21,7 +21,7 @@ pub enum Twice {
     },
 }
 
-/// Those of a list that make labels of their own, and what is wrong with the others.
+/// The preloads of a list with distinct labels, and the mistakes in the others.
 pub fn distinct(preloads: &[Preload]) -> (Vec<Preload>, Vec<Twice>) {
     let (mut kept, mut wrong): (Vec<Preload>, Vec<Twice>) = Default::default();
     for preload in preloads {

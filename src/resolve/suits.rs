@@ -4,8 +4,8 @@ use super::choice::ServerChoice;
 use crate::config::Loaded;
 use crate::config::Report;
 
-/// Adds a mistake for each server whose profile names languages and not that of a project. One whose languages nobody
-/// named may be for any.
+/// Adds a mistake for each server whose profile lists languages without the project's. A server without a list may be
+/// for any.
 pub fn suits(choices: &[ServerChoice], scenarios: &[Loaded], mistakes: &mut Report) {
     for loaded in scenarios {
         for choice in choices {

@@ -33,7 +33,7 @@ impl Which {
         std::path::absolute(candidate).ok()
     }
 
-    /// What a path names that names no program; `None` if there is nothing.
+    /// What a path names instead of a program; `None` if nothing is there.
     pub fn kind(&self, path: &Path) -> Option<FileType> {
         fs::metadata(path).ok().map(|meta| meta.file_type())
     }

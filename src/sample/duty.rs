@@ -1,4 +1,4 @@
-//! Keeps costly looks rare: after one that took `c`, the next waits `c ÷ share`, and never less than a least pause.
+//! Rations costly looks: after one that took `c`, the next waits `c ÷ share`, but at least a minimum pause.
 
 use crate::record::Nanos;
 
@@ -16,20 +16,20 @@ impl Duty {
         Duty { share, least, next: 0 }
     }
 
-    /// Whether the work may be done now.
+    /// Whether the work may start now.
     pub fn ready(&self, now: Nanos) -> bool {
         now >= self.next
     }
 
-    /// The first moment at which it may be done.
+    /// The earliest next start.
     pub fn next(&self) -> Nanos {
         self.next
     }
 
-    /// Work begun at `now` took `cost`; the pause after it is at most `most`. Work that did not wait for its time only
-    /// makes the pause longer.
+    /// Records work that began at `now` and took `cost`; the pause after it is at most `most`. Work before its time
+    /// only lengthens the pause.
     pub fn spent(&mut self, now: Nanos, cost: Nanos, most: Nanos) {
-        // A float is exact enough for a pause, and a share of 0 gives the largest number: never again.
+        // A float is precise enough for a pause. A share of 0 gives the largest number: never again.
         let pause = (cost as f64 / self.share) as Nanos;
         let next = now.saturating_add(pause.max(self.least).min(most));
         self.next = self.next.max(next);

@@ -1,4 +1,4 @@
-//! Which programs hold the private memory of a tree, as Linux tells it now; elsewhere nothing is said.
+//! The programs that use the private memory of a tree now; Linux only, empty elsewhere.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
     pub pid: u32,
-    /// The file that it runs, with links resolved.
+    /// The executable, with links resolved.
     pub program: PathBuf,
     /// `RssAnon + VmSwap`, in bytes.
     pub private: u64,
 }
 
-/// The processes among these whose program and memory can be read.
+/// The processes whose program and memory are readable.
 pub fn holders(pids: impl IntoIterator<Item = u32>) -> Vec<Holder> {
     pids.into_iter().filter_map(holder).collect()
 }
 
-/// Private memory in bytes of those that run `program`, and of all.
+/// Private memory in bytes: of the processes that run `program`, and of all.
 pub fn share(holders: &[Holder], program: &Path) -> (u64, u64) {
     let sum = |of: &mut dyn Iterator<Item = &Holder>| of.map(|one| one.private).fold(0_u64, u64::saturating_add);
     (
@@ -26,7 +26,7 @@ pub fn share(holders: &[Holder], program: &Path) -> (u64, u64) {
     )
 }
 
-/// The largest process of the program that holds the most.
+/// The largest process of the program with the most memory.
 pub fn leader(holders: &[Holder]) -> Option<&Holder> {
     holders
         .iter()

@@ -1,4 +1,4 @@
-//! Linux: reads `/proc` through descriptors that are kept open; what the texts mean is in `procfs`.
+//! Linux: reads `/proc` through descriptors that stay open; `procfs` parses the texts.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -22,19 +22,19 @@ mod convert;
 
 use convert::{count_stat, count_status, found, kin};
 
-/// The share of one processor that looking for new processes may take.
+/// Share of one processor that looking for new processes may take.
 const LOOK_SHARE: f64 = 0.005;
 
-/// The longest pause after a look, whatever it cost: just under two of the usual intervals, so that at least every second
-/// deadline has one. Where all of `/proc` is gone over for want of anything cheaper, it is five times as long.
+/// Longest pause after a look, in nanoseconds: just under two usual intervals, so that at least every second deadline
+/// has a look. Five times as long after a full scan of `/proc`.
 const LOOK_PAUSE: Nanos = 90_000_000;
-/// What looking at one id costs, to choose between that and going over all of `/proc`: measured 3 to 6 µs.
+/// Cost of probing one id, compared with a scan of `/proc`: measured 3 to 6 µs.
 const PROBE_COST: Duration = Duration::from_micros(5);
-/// How often all of `/proc` is gone over even though the last id given says that nothing is missing.
+/// Interval of full scans of `/proc` although the last id shows nothing new.
 const SWEEP_PAUSE: Nanos = 2_000_000_000;
-/// The same where the last id given is unknown.
+/// The same if the last id is unknown.
 const BLIND_SWEEP_PAUSE: Nanos = 100_000_000;
-/// How often an id is looked at that has no process: it may have been given to one that is not yet there to be seen.
+/// Probes of an id without a process: its process may not be visible yet.
 const PROBE_TRIES: u8 = 3;
 /// Longest command line that is kept, in arguments and in bytes.
 const COMMAND_ARGUMENTS: usize = 8;
@@ -42,9 +42,9 @@ const COMMAND_BYTES: u64 = 1024;
 
 pub struct System {
     loadavg: Option<File>,
-    /// The last process id given when `/proc` was looked at last.
+    /// The last process id at the previous look.
     last: Option<u32>,
-    /// Ids that were given but had no process when looked at, and how often they were.
+    /// Ids without a process, and how often each was probed.
     missing: Vec<(u32, u8)>,
     duty: Duty,
     next_sweep: Nanos,
@@ -54,8 +54,8 @@ pub struct System {
     buffer: Vec<u8>,
 }
 
-/// A process held open. The descriptors belong to this one process: after its end they give errors, never the
-/// numbers of another.
+/// A process with open descriptors. They belong to this process: after its end they return errors, never the data of
+/// another.
 pub struct Process {
     pid: u32,
     directory: OwnedFd,
@@ -64,7 +64,6 @@ pub struct Process {
 }
 
 impl System {
-    /// Opens what is needed for looking.
     pub fn new() -> io::Result<System> {
         Ok(System {
             loadavg: File::open("/proc/loadavg").ok(),
@@ -88,15 +87,15 @@ impl System {
         })
     }
 
-    /// Now, in the unit of start times: clock ticks of the clock that goes on while the machine sleeps
-    /// (proc_pid_stat(5), field 22).
+    /// The current time in the unit of start times: clock ticks of the clock that includes suspend (proc_pid_stat(5),
+    /// field 22).
     pub fn moment() -> Option<u64> {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
         let since_boot = Duration::new(u64::try_from(now.tv_sec).ok()?, u32::try_from(now.tv_nsec).ok()?);
         Some(nanos(since_boot) / tick())
     }
 
-    /// The last process id given; it tells of new processes and threads for the price of one short read.
+    /// The last process id assigned; reveals new processes and threads with one short read.
     fn last_id(&mut self) -> Option<u32> {
         let file = self.loadavg.as_ref()?;
         let text = read_whole(file, &mut self.buffer).ok()?;
@@ -113,21 +112,21 @@ impl System {
         Ok(())
     }
 
-    /// Whether all of `/proc` must be gone over, or cheaper so than looking at each id that may be new.
+    /// Whether a full scan of `/proc` is required, or cheaper than probing each new id.
     fn must_sweep(&self, now: Nanos, effort: Effort, last_known: bool, new_known: bool, probes: usize) -> bool {
         let probe_cost = PROBE_COST.saturating_mul(u32::try_from(probes).unwrap_or(u32::MAX));
         let unknown = !new_known && (last_known || effort == Effort::CatchUp);
         effort == Effort::Thorough || now >= self.next_sweep || unknown || probe_cost > self.sweep_cost
     }
 
-    /// What the process, or thread, of that id is.
+    /// The process or thread with this id.
     fn probe(&mut self, pid: u32) -> Option<Found> {
         let file = File::open(format!("/proc/{pid}/stat")).ok()?;
         let stat = procfs::stat(read_whole(&file, &mut self.buffer).ok()?)?;
         (!stat.ended()).then(|| found(&stat))
     }
 
-    /// Looks at the ids given since the last look, and once more at those that had no process then.
+    /// Probes the ids assigned since the last look, and again those without a process.
     fn probe_new(&mut self, ids: std::ops::RangeInclusive<u32>, found: &mut Vec<Found>) {
         let mut missing = std::mem::take(&mut self.missing);
         missing.extend(ids.map(|pid| (pid, 0)));
@@ -140,14 +139,14 @@ impl System {
         self.missing = missing;
     }
 
-    /// Whether a process that failed to be read is over.
+    /// Whether an unreadable process has ended.
     fn over(&mut self, process: &Process) -> bool {
         let stat = stat_of(&process.stat, &mut self.buffer);
         stat.map_or_else(|error| is_gone(&error), |stat| stat.ended())
     }
 
-    /// A failure, unless the process is over: then there is nothing to tell. It loses its memory, and all files about
-    /// that say so, a little before it counts as over.
+    /// A failure, unless the process has ended. An ending process loses its memory, and the files about it, shortly
+    /// before it counts as ended.
     fn failed<T: Default>(&mut self, process: &Process, what: &'static str, error: io::Error) -> Result<T, Failure> {
         let ends = is_gone(&error) || (error.kind() == io::ErrorKind::NotFound && error.raw_os_error().is_none());
         if ends || self.over(process) {
@@ -169,7 +168,7 @@ impl Source for System {
         let last = self.last_id();
         let new = match (self.last, last) {
             (Some(before), Some(last)) if before <= last => Some(before + 1..=last),
-            // Ids began anew from the bottom, or nothing is known of them.
+            // Ids wrapped around, or are unknown.
             (Some(_) | None, Some(_) | None) => None,
         };
         let probes = new.clone().map_or(0, Iterator::count) + self.missing.len();
@@ -191,12 +190,12 @@ impl Source for System {
         self.last = last;
         let cost = nanos(started.elapsed());
         match effort {
-            // Asked for by the driver, seldom: it must not make the looks after it blind.
+            // Requested by the driver, rarely: it must not delay later looks.
             Effort::Thorough => {}
-            // Servers start helpers at the very moment when machines are busy, and a busy machine makes a look seem
-            // dear: the pause must not grow with that.
+            // Servers start helpers when machines are busy, and then a look takes longer: the pause must not grow with
+            // that.
             Effort::Cheap | Effort::CatchUp => {
-                // One that is due by the clock is seldom enough: it does not put off what is cheap.
+                // A scan that is due by the clock is rare enough: it does not delay cheap looks.
                 let most = if sweep && !timed { 5 * LOOK_PAUSE } else { LOOK_PAUSE };
                 self.duty.spent(now, cost, most);
             }
@@ -238,7 +237,7 @@ impl Source for System {
     fn read(&mut self, process: &mut Process, failures: &mut Vec<Failure>) -> Option<Reading> {
         let mut reading = Reading::default();
         let mut threads = 1;
-        // Before the file of this very process says that it is still there.
+        // Read before the check that this process still exists.
         reading.counters.cpu = clock::cpu(process.pid);
         match stat_of(&process.stat, &mut self.buffer) {
             Ok(stat) if stat.ended() => return None,
@@ -253,7 +252,7 @@ impl Source for System {
         match read_whole(&process.status, &mut self.buffer) {
             Ok(text) => {
                 let status = procfs::status(text);
-                // It gave its memory up since `stat` was read.
+                // It released its memory after `stat` was read.
                 if status.resident.is_none() && threads <= 1 {
                     return None;
                 }
@@ -306,7 +305,7 @@ impl Source for System {
 
     fn rollup(&mut self, process: &Process, number: u32) -> Result<Option<Rollup>, Failure> {
         let started = Instant::now();
-        // Opened anew each time: the descriptor belongs to one address space, and an exec brings another.
+        // Opened anew each time: the descriptor belongs to one address space, and an exec creates another.
         let read = file(&process.directory, "smaps_rollup").and_then(|file| {
             read_whole(&file, &mut self.buffer).map(|text| procfs::rollup(text, number, nanos(started.elapsed())))
         });
@@ -324,7 +323,7 @@ impl Source for System {
             OFlags::WRONLY | OFlags::CLOEXEC,
             Mode::empty(),
         );
-        // `5` sets the high-water mark to what is resident (proc_pid_clear_refs(5)).
+        // `5` resets the high-water mark to the resident size (proc_pid_clear_refs(5)).
         let written = opened
             .map_err(io::Error::from)
             .and_then(|file| File::from(file).write_all(b"5"));
@@ -340,13 +339,13 @@ fn tick() -> Nanos {
     1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)
 }
 
-/// Opens a file of a process's directory, which cannot be another's even if the process id was given again.
+/// Opens a file in a process's directory; safe if the process id is reused.
 fn file(directory: &OwnedFd, name: &str) -> io::Result<File> {
     let file = openat(directory, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(io::Error::from);
     file.map(File::from).map_err(gone)
 }
 
-/// Reads a file of `/proc` from its start, in one call unless it outgrew the buffer.
+/// Reads a file of `/proc` from its start, in one call unless it is larger than the buffer.
 fn read_whole<'b>(file: &File, buffer: &'b mut Vec<u8>) -> io::Result<&'b [u8]> {
     loop {
         let length = file.read_at(buffer, 0)?;
@@ -365,7 +364,7 @@ fn is_gone(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::SRCH.raw_os_error())
 }
 
-/// The same kind for a process that is over whether its directory or its task went first.
+/// One error kind for an ended process, whether its directory or its task disappeared first.
 fn gone(error: io::Error) -> io::Error {
     if is_gone(&error) {
         io::ErrorKind::NotFound.into()

@@ -14,10 +14,10 @@ use super::Duty;
 use super::source::{Effort, Failure, Found, Kin, Opened, Program, Reading, Source};
 use super::tree::Own;
 
-/// The share of one processor that looking for new processes may take.
+/// Share of one processor that looking for new processes may take.
 const LOOK_SHARE: f64 = 0.005;
 
-/// The longest pause after a look: servers start helpers just when machines are busy and a look seems dear.
+/// Longest pause after a look, in nanoseconds: servers start helpers when machines are busy and a look is slow.
 const LOOK_PAUSE: Nanos = 500_000_000;
 /// `PROC_FLAG_EXEC` of sys/proc_info.h: the process has called exec.
 const CALLED_EXEC: u32 = 0x4000;
@@ -33,13 +33,13 @@ struct Timebase {
 }
 
 unsafe extern "C" {
-    /// libproc_internal.h: the interval maximum of the footprint begins anew.
+    /// libproc_internal.h: restarts the interval maximum of the footprint.
     fn proc_reset_footprint_interval(pid: c_int) -> c_int;
     fn mach_timebase_info(info: *mut Timebase) -> c_int;
 }
 
 pub struct System {
-    /// Process ids of the last look: only others are looked at.
+    /// Process ids of the last look: only new ones are opened.
     known: HashSet<c_int>,
     duty: Duty,
     timebase: Timebase,
@@ -53,7 +53,7 @@ pub struct Process {
 }
 
 impl System {
-    /// Asks for the unit of time.
+    /// Reads the unit of time.
     pub fn new() -> io::Result<System> {
         let mut timebase = Timebase {
             numerator: 1,
@@ -110,7 +110,7 @@ impl Source for System {
         let pids = all_pids()?;
         for &pid in &pids {
             if effort == Effort::Thorough || !self.known.contains(&pid) {
-                // Processes of other users cannot be read and are not the server's.
+                // Processes of other users are unreadable and never the server's.
                 facts.extend(
                     bsd_info(pid)
                         .ok()
@@ -233,7 +233,7 @@ fn all_pids() -> io::Result<Vec<c_int>> {
     // SAFETY: without a buffer the function only says how many there are.
     let count = unsafe { libc::proc_listallpids(std::ptr::null_mut(), 0) };
     let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
-    // Some may come between the two calls.
+    // Processes may start between the two calls.
     let mut pids = vec![0 as c_int; count + 64];
     let bytes = c_int::try_from(pids.len() * size_of::<c_int>()).map_err(|_| io::ErrorKind::OutOfMemory)?;
     // SAFETY: the buffer holds as many bytes as is said.
@@ -290,7 +290,8 @@ fn session(pid: c_int) -> Option<u32> {
 /// The arguments that the process was started with.
 fn arguments(pid: c_int) -> Option<Vec<String>> {
     let mut name = [libc::CTL_KERN, libc::KERN_PROCARGS2, pid];
-    // The kernel gives the end of the area if not all fits, and the arguments stand at its start: room for the most.
+    // If the buffer is too small, the kernel returns the end of the area, but the arguments are at its start: use the
+    // largest size.
     let mut text = vec![0u8; 1 << 20];
     let mut length = text.len();
     // SAFETY: three numbers are named and given, and the buffer is as large as is said.
@@ -308,7 +309,7 @@ fn arguments(pid: c_int) -> Option<Vec<String>> {
         return None;
     }
     text.truncate(length);
-    // The number of arguments, the program's path, zero bytes up to the next word, the arguments, the environment.
+    // Layout: number of arguments, the program's path, zero bytes up to the next word, the arguments, the environment.
     let (count, rest) = text.split_first_chunk::<4>()?;
     let count = usize::try_from(i32::from_ne_bytes(*count)).ok()?;
     let path = rest.iter().position(|&byte| byte == 0)?;
@@ -349,7 +350,7 @@ fn name(info: &proc_bsdinfo) -> String {
 }
 
 fn count_task(counters: &mut Counters, info: &proc_taskallinfo) {
-    // Kept by the kernel as signed 32-bit numbers that wrap.
+    // The kernel stores signed 32-bit numbers that wrap.
     let (faults, pageins) = (
         info.ptinfo.pti_faults.cast_unsigned(),
         info.ptinfo.pti_pageins.cast_unsigned(),

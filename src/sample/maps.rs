@@ -1,12 +1,12 @@
-//! Which libraries a live process has mapped, from its `/proc/PID/maps`: what it loaded by itself is there too.
+//! The libraries mapped by a live process, from its `/proc/PID/maps`, including those that it loaded itself.
 
 use std::path::PathBuf;
 
-/// The files that are mapped as code, each once, in the order of their addresses. One that was deleted since is left out.
+/// The files mapped as code, each once, sorted by address; deleted files are excluded.
 pub fn mapped(maps: &str) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = Vec::new();
     for line in maps.lines() {
-        // `7f03… r-xp 00028000 fe:00 1234  /lib/x86_64-linux-gnu/libc.so.6`, the path may hold blanks.
+        // `7f03… r-xp 00028000 fe:00 1234  /lib/x86_64-linux-gnu/libc.so.6`; the path may contain spaces.
         let mut fields = line.splitn(6, ' ');
         let code = fields.nth(1).is_some_and(|rights| rights.contains('x'));
         let path = fields.nth(3).map(str::trim_start).unwrap_or_default();

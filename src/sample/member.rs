@@ -1,48 +1,48 @@
-//! What is remembered of one process of the tree.
+//! The state of one process of the tree.
 
 use crate::record::{Counters, Event, Nanos, Process, ReadFailure, Rollup, Sample};
 
 use super::Sink;
 use super::source::{Failure, Found, Program, Reading};
 
-/// One process of the tree, held open, and what was last seen and written of it.
+/// One process of the tree, open, with its last readings and records.
 pub(super) struct Member<P> {
     pub process: P,
     pub number: u32,
     pub found: Found,
     pub started: u64,
     pub runs: Program,
-    /// The program that `runs` belongs to; `None` until a command line was read together with it.
+    /// The program that `runs` belongs to; `None` until a command line was read with it.
     pub program: Option<u64>,
-    /// The program in which it was looked for libraries.
+    /// The program that was searched for libraries.
     pub searched: Option<u64>,
-    /// The program in whose environment variables were looked for.
+    /// The program whose environment was searched.
     pub asked: Option<u64>,
     pub readings: u64,
-    /// How often the command line was asked for since the program changed.
+    /// Reads of the command line since the program changed.
     pub command_tries: u8,
     pub reading: Reading,
-    /// The most processor time seen.
+    /// Highest processor time read.
     pub cpu: Option<Nanos>,
-    /// Known children that ended and that it may not have waited for yet.
+    /// Known children that ended and may not be reaped yet.
     pub owed: u32,
-    /// Whether it waited for a child since that was last asked.
+    /// Whether it reaped a child since the last check.
     pub reaped: bool,
-    /// Whether a read found it gone.
+    /// Whether a read found it ended.
     pub over: bool,
-    /// The sample written last, and when.
+    /// The last written sample and its time.
     pub written: Option<(Nanos, Counters)>,
-    /// The rollup written last, and when.
+    /// The last written rollup and its time.
     rollup: Option<(Nanos, Rollup)>,
     reported: Vec<&'static str>,
 }
 
-/// What an exact reading says that the one written last did not.
+/// The difference of an exact reading from the last written one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum News {
-    /// Nothing, or nothing that is due.
+    /// Nothing, or nothing due.
     None,
-    /// What other processes did to the pages that they share with this one.
+    /// Only changes by other processes to shared pages.
     Foreign,
     Own,
 }
@@ -90,11 +90,11 @@ impl<P> Member<P> {
         }
     }
 
-    /// Takes a reading over from the one before.
+    /// Replaces the previous reading.
     pub fn take(&mut self, reading: Reading) {
         self.readings += 1;
         if let Some(kin) = reading.kin {
-            // A process begins with none: what the first reading shows came and went before it.
+            // A new process has reaped none: the first reading includes all that it reaped.
             let before = self.reading.kin.map_or(Some(0), |kin| kin.reaped);
             self.reaped |= before.zip(kin.reaped).is_some_and(|(before, after)| after > before);
         }
@@ -107,11 +107,11 @@ impl<P> Member<P> {
         }
     }
 
-    /// Takes an exact reading, which is written if there is any news in it.
+    /// Takes an exact reading, which is written if it is news.
     ///
-    /// Part of the counters change whenever anybody maps or lets go of a library that this process uses too. On a
-    /// busy machine that is every second: a line for each would make 30 MB a day of an idle server. So what the
-    /// neighbours do is news only once per heartbeat.
+    /// Some counters change whenever another process maps or unmaps a shared library. On a busy machine that is every
+    /// second, and would write 30 MB a day for an idle server. So changes by other processes are news only once per
+    /// heartbeat.
     pub fn take_rollup(&mut self, at: Nanos, rollup: Rollup, heartbeat: Nanos) -> News {
         let news = match self.rollup {
             None => News::Own,
@@ -131,7 +131,7 @@ impl<P> Member<P> {
         news
     }
 
-    /// Writes a failure once per kind: the next thousand of the same say nothing new.
+    /// Writes a failure once per kind: repetitions add nothing.
     pub fn report(&mut self, failure: Failure, sink: &mut dyn Sink, at: Nanos) {
         if self.reported.contains(&failure.what) {
             return;
@@ -142,7 +142,7 @@ impl<P> Member<P> {
     }
 }
 
-/// A rollup without what other processes can change.
+/// A rollup without the counters that other processes can change.
 fn own(rollup: Rollup) -> Rollup {
     Rollup {
         proportional: 0,

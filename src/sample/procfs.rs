@@ -1,12 +1,12 @@
-//! Reads the texts of Linux `/proc`: pure functions from bytes to numbers, compiled and tested on every system.
+//! Parses Linux's `/proc`: pure functions from bytes to numbers, compiled and tested on every system.
 
 use crate::record::{Nanos, Rollup, Used};
 
-/// What `/proc/PID/stat` says, as far as it is of use here.
+/// The used fields of `/proc/PID/stat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat<'a> {
     pub pid: u32,
-    /// Short name of the program; any bytes, parentheses and spaces included.
+    /// Short name of the program; any bytes, including parentheses and spaces.
     pub name: &'a [u8],
     /// State letter: `R`, `S`, `Z` and so on.
     pub state: u8,
@@ -15,34 +15,34 @@ pub struct Stat<'a> {
     pub session: u32,
     pub flags: u64,
     pub minor_faults: u64,
-    /// Minor faults of the children it has waited for.
+    /// Minor faults of the children that it reaped.
     pub reaped_faults: u64,
     pub major_faults: u64,
     pub user: u64,
     pub system: u64,
-    /// User time of the children it has waited for, in clock ticks.
+    /// User time of the children that it reaped, in clock ticks.
     pub reaped_user: u64,
-    /// System time of the children it has waited for, in clock ticks.
+    /// System time of the children that it reaped, in clock ticks.
     pub reaped_system: u64,
     pub threads: u64,
     /// Start time in clock ticks since boot.
     pub started: u64,
-    /// Size of the address space in bytes; 0 once the process has given it up.
+    /// Size of the address space in bytes; 0 once the process has released it.
     pub virtual_size: u64,
-    /// Start of the stack, 0 where it is not ours to know; differs after exec.
+    /// Start of the stack, 0 if not readable; differs after exec.
     pub stack: u64,
 }
 
-/// `PF_FORKNOEXEC`: forked and not exec'd since (include/linux/sched.h).
+/// `PF_FORKNOEXEC`: forked without a later exec (include/linux/sched.h).
 const FORKED: u64 = 0x40;
 
 impl Stat<'_> {
-    /// Whether the process was forked and has not exec'd since.
+    /// Whether the process was forked without a later exec.
     pub fn forked(&self) -> bool {
         self.flags & FORKED != 0
     }
 
-    /// What it has used so far, by clock ticks of that many nanoseconds.
+    /// Usage so far; `tick` is the length of a clock tick in nanoseconds.
     pub fn used(&self, tick: Nanos) -> Used {
         Used {
             minor_faults: self.minor_faults,
@@ -53,24 +53,24 @@ impl Stat<'_> {
         }
     }
 
-    /// Whether the process is over: dead, waiting to be reaped, or past giving up its memory on the way there.
+    /// Whether the process has ended: dead, a zombie, or exiting without memory.
     ///
-    /// A main thread that ended before the other threads looks like a zombie too, but its process lives on.
+    /// A main thread that ended before other threads looks like a zombie too, but its process still runs.
     pub fn ended(&self) -> bool {
         self.threads <= 1 && (matches!(self.state, b'Z' | b'X' | b'x') || self.virtual_size == 0)
     }
 }
 
-/// The text of `/proc/PID/stat`; `None` if it is not one.
+/// Parses `/proc/PID/stat`; `None` if malformed.
 pub fn stat(text: &[u8]) -> Option<Stat<'_>> {
-    // The name stands in parentheses and may contain any of `( ) space newline`: its end is the last parenthesis.
+    // The name in parentheses may contain any of `( ) space newline`: the last parenthesis ends it.
     let open = memchr::memchr(b'(', text)?;
     let close = memchr::memrchr(b')', text)?;
     let name = text.get(open + 1..close)?;
     let rest = text.get(close + 1..)?;
     let mut fields = rest.split(|&byte| byte == b' ').filter(|field| !field.is_empty());
     let state = *fields.next()?.first()?;
-    // From field 4 of proc_pid_stat(5) on. Some may be negative; none of those that are used.
+    // From field 4 of proc_pid_stat(5) on. Some may be negative, but none that is used.
     let mut values = [0u64; 25];
     for value in &mut values {
         *value = number(fields.next()?).unwrap_or(0);
@@ -97,10 +97,10 @@ pub fn stat(text: &[u8]) -> Option<Stat<'_>> {
     })
 }
 
-/// What `/proc/PID/status` says, sizes in bytes. A line that the kernel does not write is `None`.
+/// `/proc/PID/status`, sizes in bytes. A missing line is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// `Tgid`: differs from the number asked for when that names a thread.
+    /// `Tgid`: differs from the requested id if that is a thread's.
     pub leader: Option<u32>,
     pub virtual_size: Option<u64>,
     pub high_water: Option<u64>,
@@ -112,16 +112,16 @@ pub struct Status {
     /// `RssShmem`, since Linux 4.5.
     pub shared: Option<u64>,
     pub swap: Option<u64>,
-    /// `THP_enabled`, since Linux 5.0: whether the process may have huge pages at all.
+    /// `THP_enabled`, since Linux 5.0: whether the process may have huge pages.
     pub huge_pages: Option<bool>,
     pub threads: Option<u64>,
 }
 
-/// The text of `/proc/PID/status`. The kernel writes the lines in a fixed order and `Threads` is the last of interest.
+/// Parses `/proc/PID/status`. The kernel writes the lines in a fixed order; `Threads` is the last one used.
 pub fn status(text: &[u8]) -> Status {
     let mut status = Status::default();
     for line in Lines(text) {
-        // Most lines are passed over by their first byte.
+        // The first byte rules out most lines.
         match line.first() {
             Some(b'V') => match key(line) {
                 b"VmSize" => status.virtual_size = kilobytes(line),
@@ -151,7 +151,8 @@ pub fn status(text: &[u8]) -> Status {
     status
 }
 
-/// The text of `/proc/PID/smaps_rollup` for our process number; `None` if it has no `Rss`, as when the process is over.
+/// Parses `/proc/PID/smaps_rollup` for process number `process`; `None` without `Rss`, for example after the process
+/// ended.
 pub fn rollup(text: &[u8], process: u32, cost: Nanos) -> Option<Rollup> {
     let mut rollup = Rollup {
         process,
@@ -180,14 +181,14 @@ pub fn rollup(text: &[u8], process: u32, cost: Nanos) -> Option<Rollup> {
     Some(rollup)
 }
 
-/// The id given last to a process or thread, from the text of `/proc/loadavg`; `None` where that is made up.
+/// The last assigned process or thread id, from `/proc/loadavg`; `None` if the file is emulated.
 pub fn last_pid(text: &[u8]) -> Option<u32> {
     let field = text.trim_ascii_end().rsplit(|&byte| byte == b' ').next()?;
     let pid = u32::try_from(number(field)?).ok()?;
     (pid > 0).then_some(pid)
 }
 
-/// The arguments in the text of `/proc/PID/cmdline`, at most `most` of them.
+/// Parses `/proc/PID/cmdline`: at most `most` arguments.
 pub fn arguments(text: &[u8], most: usize) -> Vec<String> {
     let text = text.strip_suffix(b"\0").unwrap_or(text);
     if text.is_empty() {
@@ -199,20 +200,18 @@ pub fn arguments(text: &[u8], most: usize) -> Vec<String> {
         .collect()
 }
 
-/// The variables in the text of `/proc/PID/environ`; `None` where there is text and no variable in it, as in a process that
-/// wrote its title over them.
+/// Parses `/proc/PID/environ`; `None` if the text has no variable, as after a process overwrote it with its title.
 pub fn environment(text: &[u8]) -> Option<Vec<Vec<u8>>> {
     let entries = text.split(|&byte| byte == 0).filter(|entry| entry.contains(&b'='));
     let entries: Vec<Vec<u8>> = entries.map(<[u8]>::to_vec).collect();
     (text.is_empty() || !entries.is_empty()).then_some(entries)
 }
 
-/// Bytes of a program's name that the kernel keeps, `TASK_COMM_LEN` less its end (include/linux/sched.h).
+/// Bytes of a program's name that the kernel keeps, `TASK_COMM_LEN` without its final zero (include/linux/sched.h).
 const KEPT: usize = 15;
 
-/// The name of a program: what the kernel calls it, unless it gave itself another (Node: `MainThread`). The kernel names a
-/// process after its file, or after the script that its interpreter runs, by the first 15 bytes; the arguments have the
-/// rest.
+/// The name of a program: the kernel's, unless the program set another (Node: `MainThread`). The kernel keeps the first
+/// 15 bytes of the name of the file or script; the arguments have the rest.
 pub fn program(called: &str, arguments: &[String]) -> String {
     let file = |path: &String| path.rsplit('/').next().unwrap_or_default().to_owned();
     let own = arguments.iter().take(3).map(file).find(|file| file.starts_with(called));
@@ -240,7 +239,7 @@ impl<'a> Iterator for Lines<'a> {
 }
 
 fn key(line: &[u8]) -> &[u8] {
-    // Keys are short; a line such as the rollup's head may have no colon near.
+    // Keys are short; the first line of the rollup may have no colon near its start.
     let end = line.iter().take(24).position(|&byte| byte == b':');
     line.get(..end.unwrap_or(0)).unwrap_or_default()
 }
@@ -256,12 +255,12 @@ fn value(line: &[u8]) -> Option<u64> {
     number(text.get(..end)?)
 }
 
-/// The value in bytes of a line that ends in `kB`, by which the kernel means 1024.
+/// The value in bytes of a line that ends in `kB` (1,024 bytes).
 fn kilobytes(line: &[u8]) -> Option<u64> {
     line.ends_with(b" kB").then(|| value(line)).flatten()?.checked_mul(1024)
 }
 
-/// A whole decimal number and nothing else but spaces around it.
+/// A whole decimal number, surrounded by spaces at most.
 fn number(text: &[u8]) -> Option<u64> {
     let text = text.trim_ascii();
     if text.is_empty() {

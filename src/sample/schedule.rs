@@ -51,7 +51,7 @@ pub enum Wake {
 /// A clock that can be waited on, so that a test can let a day pass in a second.
 pub trait Time {
     fn now(&self) -> Nanos;
-    /// Waits until then, or for a command. A command that is there already comes before a time that is past.
+    /// Waits until then, or for a command. A pending command comes before a past deadline.
     fn wait(&mut self, until: Nanos) -> Wake;
 }
 
@@ -74,7 +74,7 @@ struct Schedule {
     deadline: Nanos,
     checkpoints: VecDeque<Pending>,
     quiet: Quiet,
-    /// How late samples were since that was last written, and how often it is.
+    /// Delays of samples since the last report, and its interval.
     delays: Delays,
     delays_told: Nanos,
     heartbeat: Nanos,
@@ -87,14 +87,14 @@ struct Pending {
     done: oneshot::Sender<()>,
 }
 
-/// When exact reads may be made in a quiet window.
+/// When exact reads are allowed in a quiet window.
 struct Quiet {
     on: bool,
     duty: Duty,
     last: Nanos,
-    /// Reads in a row that found nothing new.
+    /// Consecutive reads without news.
     still: u32,
-    /// Whether a cheap counter changed since the last one.
+    /// Whether a cheap counter changed since the last read.
     moved: bool,
 }
 
@@ -132,7 +132,7 @@ impl Schedule {
         }
     }
 
-    /// The next moment at which there is something to do.
+    /// The next time that work is due.
     fn due(&self) -> Nanos {
         let round = self.checkpoints.front().map(|pending| pending.next);
         round.map_or(self.deadline, |round| round.min(self.deadline))
@@ -142,10 +142,10 @@ impl Schedule {
         let now = || time.now();
         match command {
             Command::Follow(root) => watch.follow(root, &now),
-            // Whoever waits for an answer may have gone away: then nobody needs it.
+            // A receiver that is gone needs no answer.
             Command::Quiet(on, done) => {
                 let at = now();
-                // How a quiet window ended, also where no cheap counter shows it: what was lazily freed moves none of them.
+                // Reads the end of a quiet window exactly: cheap counters do not show lazily freed memory.
                 if self.quiet.on && !on && self.checkpoints.is_empty() && self.quiet.duty.ready(at) {
                     let changed = watch.write_rollups(&now);
                     self.quiet.read(at, now() - at, changed);
@@ -156,7 +156,7 @@ impl Schedule {
             Command::Exact(done) => {
                 let at = now();
                 watch.write_all_rollups(&now);
-                // Not rationed itself, but it is a while until there may be another.
+                // Not rationed itself, but it delays the next read.
                 self.quiet.read(at, now() - at, true);
                 let _ = done.send(());
             }
@@ -209,8 +209,8 @@ impl Schedule {
         }
     }
 
-    /// Moves the deadline past now; deadlines that were slept through are written, never made up for. How late it is
-    /// goes into a sum: a line for each would be most of an idle record.
+    /// Moves the deadline past now. Missed deadlines are recorded, not repeated. Delays are summed: a line for each
+    /// would be most of an idle record.
     fn advance<S: Source>(&mut self, at: Nanos, watch: &mut Watch<S>) {
         let late = at - self.deadline;
         let missed = late / self.interval;
@@ -234,7 +234,7 @@ impl Schedule {
         }
     }
 
-    /// Adds the round just read to the first checkpoint in the making, and writes it when that was the last.
+    /// Adds the latest round to the first pending checkpoint, and writes the checkpoint after its last round.
     fn checkpoint_round<S: Source>(&mut self, watch: &mut Watch<S>, time: &impl Time) {
         let Some(pending) = self.checkpoints.front_mut() else {
             return;
@@ -247,7 +247,7 @@ impl Schedule {
         if let Some(Pending { rounds, make, done, .. }) = self.checkpoints.pop_front() {
             let started = time.now();
             let rollups = watch.rollups(&|| time.now());
-            // Not rationed itself, but it is a while until there may be another.
+            // Not rationed itself, but it delays the next read.
             self.quiet.duty.spent(started, time.now() - started, Nanos::MAX);
             watch.put(time.now(), make(rounds, rollups));
             let _ = done.send(());

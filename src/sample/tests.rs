@@ -1,4 +1,4 @@
-//! The real loop over a made-up system and a made-up clock: what it writes, when, and how much.
+//! Tests the real loop on a simulated system and clock: what it writes, when, and how much.
 
 mod schedule;
 mod world;

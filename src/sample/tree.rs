@@ -1,14 +1,14 @@
-//! Decides which processes belong to the server: pure bookkeeping over process ids, parents, groups and sessions.
+//! Decides which processes belong to the server, from process ids, parents, groups and sessions. Pure.
 //!
-//! A process belongs when its parent does, when it is in a process group or session of one that does, or when it
-//! became a child of lsp-soak (a subreaper) after its own parent ended. Once it belongs it does until it is gone.
+//! A process belongs if its parent does, if it is in a group or session of a member, or if lsp-soak (a subreaper)
+//! adopted it. A member stays one until it ends.
 
 use std::collections::HashMap;
 
 use super::Apart;
 use super::source::Found;
 
-/// Who lsp-soak itself is; its own group and session say nothing about who belongs to the server.
+/// The ids of lsp-soak; its own group and session do not make a process a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Own {
     pub pid: u32,
@@ -16,13 +16,13 @@ pub struct Own {
     pub session: Option<u32>,
 }
 
-/// The process ids that belong, and their groups and sessions.
+/// The member process ids, and their groups and sessions.
 #[derive(Debug)]
 pub struct Tree {
     own: Own,
-    /// Since when there are orphans of this tree; `None` if there are none.
+    /// Start of the time in which orphans belong to this tree; `None` if none do.
     orphans_since: Option<u64>,
-    /// Orphans that are not of this tree.
+    /// Orphans outside this tree.
     apart: Apart,
     members: HashMap<u32, Found>,
     groups: HashMap<u32, usize>,
@@ -30,7 +30,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// A tree without members. Children of `own` that start at `orphans_since` or later may be orphans of the tree.
+    /// An empty tree. Children of `own` that start at `orphans_since` or later may be orphans of the tree.
     pub fn new(own: Own, orphans_since: Option<u64>) -> Tree {
         Tree {
             own,
@@ -42,12 +42,12 @@ impl Tree {
         }
     }
 
-    /// The same tree, to which these orphans do not belong.
+    /// The same tree without these orphans.
     pub fn without(self, apart: Apart) -> Tree {
         Tree { apart, ..self }
     }
 
-    /// Whether that process is new and belongs.
+    /// Whether that process is a new member.
     pub fn gains(&self, found: &Found) -> bool {
         if found.pid == self.own.pid || self.members.contains_key(&found.pid) {
             return false;
@@ -61,7 +61,7 @@ impl Tree {
             || self.is_orphan(found)
     }
 
-    /// A process that lsp-soak itself starts for its own purposes shares its group; an adopted one does not.
+    /// Processes that lsp-soak starts for itself share its group; adopted ones do not.
     fn is_orphan(&self, found: &Found) -> bool {
         found.parent == self.own.pid
             && found.group != self.own.group
@@ -72,7 +72,7 @@ impl Tree {
                 .is_some_and(|(since, started)| started >= since)
     }
 
-    /// Takes a process in, or notes that it changed its group, session or parent.
+    /// Adds a process, or updates its group, session and parent.
     pub fn insert(&mut self, found: Found) {
         if self.members.get(&found.pid) == Some(&found) {
             return;
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn what_is_older_than_its_parent_is_no_child_of_it() {
-        // Windows keeps the id of a parent that is gone, and gives it to another process.
+        // Windows keeps the id of an ended parent, and reuses it.
         let mut tree = Tree::new(
             Own {
                 pid: 10,

@@ -1,4 +1,4 @@
-//! Processes that came and went between two looks: counted, and told of now and then.
+//! Counts processes that started and ended between two looks, and reports them periodically.
 
 use crate::record::{self, Event, Nanos};
 
@@ -7,7 +7,7 @@ pub(super) const PAUSE: Nanos = 60_000_000_000;
 #[derive(Default)]
 pub(super) struct Unseen {
     total: u64,
-    /// Whether some are in it that were not told of.
+    /// Whether the count has changed since the last report.
     news: bool,
     told: Option<Nanos>,
 }
@@ -18,7 +18,7 @@ impl Unseen {
         self.news |= more > 0;
     }
 
-    /// What there is to tell when the last time was at least `pause` ago: how many there were in all.
+    /// The total count, if there is news and the last report is at least `pause` ago.
     pub fn tell(&mut self, at: Nanos, pause: Nanos) -> Option<Event> {
         let due = self.told.is_none_or(|told| at.saturating_sub(told) >= pause);
         if !self.news || !due {

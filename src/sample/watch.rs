@@ -1,4 +1,4 @@
-//! The server's processes under watch: numbers them, reads them, and turns what changed into events.
+//! The observed processes of the server: numbers and reads them, and turns changes into events.
 
 mod seldom;
 
@@ -14,16 +14,16 @@ use super::tree::{Own, Tree};
 use super::unseen::{self, Unseen};
 use super::{Options, Pulse, Sink};
 
-/// A process of the tree that is there: its id, its start time in the system's unit, its name.
+/// A live process of the tree: id, start time in the system's unit, name.
 pub type Living = (u32, u64, String);
 
-/// A clock to stamp events with.
+/// A clock for event timestamps.
 pub(super) type Now<'a> = &'a dyn Fn() -> Nanos;
 
-/// How often an empty command line is asked for again: in the middle of an exec there is none.
+/// Reads of an empty command line: it is empty during an exec.
 const COMMAND_TRIES: u8 = 4;
 
-/// The server's processes and what was last written of each.
+/// The server's processes and the last record of each.
 pub struct Watch<S: Source> {
     source: S,
     tree: Tree,
@@ -67,7 +67,7 @@ impl<S: Source> Watch<S> {
         }
     }
 
-    /// Watches a server; what is watched already stays so until it is gone.
+    /// Adds a server; processes already observed stay so until they end.
     pub fn follow(&mut self, root: u32, now: Now) {
         self.root = Some(root);
         if self.members.iter().all(|member| member.found.pid != root) {
@@ -87,7 +87,7 @@ impl<S: Source> Watch<S> {
         let looked = self.source.look(now(), effort, &mut self.changes);
         self.note_look(looked, now);
         let mut changes = std::mem::take(&mut self.changes);
-        // A process may be listed before the one by which it belongs: go over the rest until nothing is gained.
+        // A process may be listed before the member that it belongs through: repeat until no member is added.
         let mut gained = !changes.is_empty();
         while gained {
             gained = false;
@@ -100,7 +100,7 @@ impl<S: Source> Watch<S> {
         self.changes = changes;
     }
 
-    /// Reads every process once and writes what changed; tells whether anything did.
+    /// Reads every process once and writes changes; returns whether there were any.
     pub fn round(&mut self, now: Now) -> bool {
         let mut changed = false;
         let mut ended = false;
@@ -118,8 +118,8 @@ impl<S: Source> Watch<S> {
         changed || ended
     }
 
-    /// Looks for new processes, reads every process once and shows the sums, without a word to the sink about any
-    /// counter: the record keeps to the interval however often the driver wants to know.
+    /// Looks for new processes, reads every process once and updates the sums. Writes no counters, so that the record
+    /// keeps its interval.
     pub fn glance(&mut self, now: Now) -> Glance {
         self.look(Effort::Cheap, now);
         let at = now();
@@ -143,7 +143,7 @@ impl<S: Source> Watch<S> {
         self.members.iter().map(Member::sample).collect()
     }
 
-    /// A fresh look at what is there.
+    /// A fresh list of live processes.
     pub fn alive(&mut self, now: Now) -> Vec<Living> {
         self.look(Effort::Thorough, now);
         self.round(now);
@@ -156,22 +156,22 @@ impl<S: Source> Watch<S> {
         self.sink.put(at, event);
     }
 
-    /// One round out of turn, for a last look at what is about to end.
+    /// An extra round, for a last sample before an end.
     pub fn sample(&mut self, now: Now) {
         self.look(Effort::CatchUp, now);
         self.round(now);
     }
 
-    /// The last round; what was to be told later is told now.
+    /// The last round; writes all pending reports.
     pub fn finish(&mut self, now: Now) {
         self.sample(now);
         self.count_unseen(now, 0);
     }
 
-    /// Opens a process that seems to belong; tells whether it was taken in.
+    /// Opens a possible member; returns whether it was added.
     fn adopt(&mut self, pid: u32, now: Now) -> bool {
         match self.source.open(pid) {
-            // Once held open its id cannot change hands: only what is seen from here on counts.
+            // The id of an open process cannot be reused: only facts read from here on count.
             Ok((process, opened)) if self.tree.gains(&opened.found) => {
                 self.take_in(process, opened, now);
                 true
@@ -204,7 +204,7 @@ impl<S: Source> Watch<S> {
             .map(|member| member.number)
     }
 
-    /// Reads one process and writes its sample if it differs; `None` when the process is over.
+    /// Reads one process and writes its sample if it differs; `None` if the process has ended.
     fn observe(&mut self, index: usize, now: Now) -> Option<bool> {
         let counters = self.read(index, now)?;
         let member = &mut self.members[index];
@@ -221,7 +221,7 @@ impl<S: Source> Watch<S> {
         Some(differs)
     }
 
-    /// Reads one process; `None` when it is over.
+    /// Reads one process; `None` if it has ended.
     fn read(&mut self, index: usize, now: Now) -> Option<Counters> {
         let member = &mut self.members[index];
         let reading = self.source.read(&mut member.process, &mut self.failures);
@@ -271,7 +271,7 @@ impl<S: Source> Watch<S> {
         }
     }
 
-    /// Lets go of the processes that are over.
+    /// Removes ended processes.
     fn bury(&mut self, now: Now) {
         for index in (0..self.members.len()).rev() {
             if !self.members[index].over {
@@ -294,7 +294,7 @@ impl<S: Source> Watch<S> {
         }
     }
 
-    /// A process that waited for a child, none of whose known children had ended, had one that was never seen.
+    /// A process that reaped a child while no known child had ended had an unseen one.
     fn count_unseen(&mut self, now: Now, pause: Nanos) {
         for member in &mut self.members {
             if std::mem::take(&mut member.reaped) {
@@ -327,7 +327,7 @@ impl<S: Source> Watch<S> {
         }
     }
 
-    /// A look that failed is told once: the tree may be missing processes from then on.
+    /// Reports a failed look once: processes may be missing from then on.
     fn note_look(&mut self, looked: io::Result<()>, now: Now) {
         let Err(error) = looked else { return };
         self.warn_of_tree(&format!("the list of processes could not be read: {error}"), now);

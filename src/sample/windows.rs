@@ -1,4 +1,4 @@
-//! Windows: reads processes through handles kept open, which also keeps their ids from being given again.
+//! Windows: reads processes through open handles, which also prevents reuse of their ids.
 
 use std::collections::HashMap;
 use std::io;
@@ -23,18 +23,18 @@ use super::Duty;
 use super::source::{Effort, Failure, Found, Kin, Opened, Program, Reading, Source};
 use super::tree::Own;
 
-/// The share of one processor that looking for new processes may take: a snapshot costs some milliseconds.
+/// Share of one processor that looking for new processes may take: a snapshot takes some milliseconds.
 const LOOK_SHARE: f64 = 0.005;
 
-/// The longest pause after a look: servers start helpers just when machines are busy and a look seems dear.
+/// Longest pause after a look, in nanoseconds: servers start helpers when machines are busy and a look is slow.
 const LOOK_PAUSE: Nanos = 500_000_000;
 
-/// Windows' host of a console window.
+/// The host of a console window.
 const CONSOLE: &str = "conhost.exe";
 
 pub struct System {
     duty: Duty,
-    /// Of the last look: parent and threads by process id.
+    /// From the last look: parent and threads by process id.
     listed: HashMap<u32, Listed>,
 }
 
@@ -42,7 +42,7 @@ pub struct System {
 struct Listed {
     parent: u32,
     threads: u64,
-    /// Whether it is Windows' host of a console window: the system gives one to a program, and no program pays for it.
+    /// Whether it is the host of a console window: the system starts it, so its memory does not count.
     is_console: bool,
 }
 
@@ -60,7 +60,7 @@ impl System {
         })
     }
 
-    /// Who we are. Windows has no process groups in the sense of Unix.
+    /// The ids of lsp-soak. Windows has no process groups in the sense of Unix.
     pub fn own() -> io::Result<Own> {
         Ok(Own {
             pid: std::process::id(),
@@ -83,7 +83,7 @@ impl Source for System {
         }
         let started = Instant::now();
         self.listed = list()?;
-        // Their start times would need each of them opened: that is done with those that seem to belong.
+        // Start times require opening each process: done only for possible members.
         let others = self.listed.iter().filter(|(_, listed)| !listed.is_console);
         found.extend(others.map(|(&pid, listed)| as_found(pid, listed.parent, None)));
         if effort == Effort::Cheap {
@@ -110,7 +110,7 @@ impl Source for System {
         }
         let started = times(&process)?.created;
         let name = self.describe(&process).map(|program| program.name).unwrap_or_default();
-        // One that is just being made may have had no name in the list, under Wine at least.
+        // A process that is starting may have had no name in the list, at least under Wine.
         if name.eq_ignore_ascii_case(CONSOLE) {
             return Err(io::ErrorKind::NotFound.into());
         }
@@ -132,7 +132,7 @@ impl Source for System {
             forked: Some(false),
             ..Counters::default()
         };
-        // As of the last look, which is some hundred milliseconds old at most: the list is the only place that says it.
+        // From the last look, at most some hundred milliseconds ago: the list is the only source.
         counters.threads = self.listed.get(&process.pid).map(|listed| listed.threads);
         match memory(process) {
             Ok(memory) => count_memory(&mut counters, &memory),
@@ -151,7 +151,7 @@ impl Source for System {
                 error,
             }),
         }
-        // There is no exec: the program stays what it is.
+        // Windows has no exec: the program never changes.
         let kin = Kin {
             parent: process.parent,
             group: None,
@@ -166,7 +166,7 @@ impl Source for System {
     }
 
     fn describe(&mut self, process: &Process) -> Option<Program> {
-        // The command line itself stands in the memory of the process; its program's path is enough to know it by.
+        // The command line is in the memory of the process; the program's path identifies it well enough.
         let mut text = [0u16; 1024];
         let mut length = 1024;
         // SAFETY: the handle is open and the buffer as long as is said.
@@ -264,7 +264,8 @@ fn memory(process: &Process) -> io::Result<PROCESS_MEMORY_COUNTERS_EX> {
 }
 
 fn count_memory(counters: &mut Counters, memory: &PROCESS_MEMORY_COUNTERS_EX) {
-    // A `usize` of Windows is 64 bits at most. No process has none of these, so zero is what a system says that lacks one.
+    // A `usize` of Windows has at most 64 bits. Every process has some, so zero means that the system lacks the
+    // counter.
     let bytes = |size: usize| (size > 0).then_some(size as u64);
     counters.resident = bytes(memory.WorkingSetSize);
     counters.high_water = bytes(memory.PeakWorkingSetSize);
@@ -272,7 +273,7 @@ fn count_memory(counters: &mut Counters, memory: &PROCESS_MEMORY_COUNTERS_EX) {
     if counters.private.is_some() {
         counters.private_high_water = bytes(memory.PeakPagefileUsage);
     } else {
-        // Documented as equal. Wine has this one only: memory that was touched, not commit, and no true peak of it.
+        // Documented as equal. Wine has only this one: touched memory, not commit, and without a true peak.
         counters.private = bytes(memory.PagefileUsage);
     }
     // Soft and hard faults in one number.

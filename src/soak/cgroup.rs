@@ -1,7 +1,7 @@
-//! A control group for what is to be killed: all that its members fork is in it too, so that one write ends them together.
+//! A control group for processes to kill: all forks of its members are in it, so one write ends them together.
 //!
-//! It is made only when a server has left something behind, so that no server is measured in it: runtimes read their
-//! limits of memory in their own group.
+//! It is created only after a server left processes behind, so no server is measured in it: runtimes read memory
+//! limits from their own group.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,12 +28,13 @@ impl Group {
         let is_there = |pid, begun| sample::started(pid) == Some(begun);
         let mut moved = Vec::new();
         for &(pid, begun, _) in processes {
-            // One that is gone meanwhile is what was wanted; one that may not be moved is killed by itself.
+            // An ended process is the goal; one that may not be moved is killed alone.
             if is_there(pid, begun) && fs::write(self.path.join("cgroup.procs"), pid.to_string()).is_ok() {
                 moved.push((pid, begun));
             }
         }
-        // Who ended between the look and the move may have left its number to a stranger, who must not go with the group.
+        // A process that ended between listing and moving may have left its number to a stranger, who must not be
+        // killed.
         let has_stranger = moved
             .iter()
             .any(|&(pid, begun)| sample::started(pid).is_some_and(|started| started != begun));
@@ -45,7 +46,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // What could not be ended is told, and keeps its group.
+        // A failure to kill is reported, and the group stays.
         let _ = fs::remove_dir(&self.path);
     }
 }

@@ -14,7 +14,7 @@ use crate::sample;
 pub struct Holders(Mutex<BTreeMap<PathBuf, (u32, Vec<PathBuf>)>>);
 
 impl Holders {
-    /// Remembers who holds the most now.
+    /// Remembers the process with the most memory now.
     pub fn look(&self, pids: impl IntoIterator<Item = u32>) {
         let tree = sample::holders(pids);
         let Some(leader) = sample::leader(&tree) else { return };

@@ -16,13 +16,13 @@ pub struct Interrupt {
     runs: Arc<AtomicUsize>,
 }
 
-/// A run that goes on. It does by itself what a second press asks for: it has a server to kill and a record to end.
+/// A live run. It acts on a second press itself: it kills the server and ends the record.
 #[derive(Debug)]
 pub struct Running(Arc<AtomicUsize>);
 
 impl Interrupt {
-    /// Begins to listen, on a thread of its own: also while all others are busy. Until somebody heeds the presses, the first
-    /// calls `early`, which is to end the program. The second ends it, unless a run does what it asks for.
+    /// Starts to listen on its own thread, so that presses work while all others are busy. Until a run takes over, the
+    /// first press calls `early`, which ends the program. The second one ends it unless a run handles it.
     pub fn listen(early: fn() -> !) -> io::Result<Interrupt> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         let mut stops = runtime.block_on(async { Stops::new() })?;
@@ -64,7 +64,7 @@ impl Interrupt {
     /// Waits until it was pressed this often, counted from the start.
     pub async fn pressed(&self, times: u32) {
         let mut seen = self.times.clone();
-        // The sender lives as long as the program; without it nobody can press any more.
+        // The sender lives as long as the program; without it no press can come.
         if seen.wait_for(|pressed| *pressed >= times).await.is_err() {
             std::future::pending::<()>().await;
         }

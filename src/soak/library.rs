@@ -1,4 +1,4 @@
-//! The preloaded library in the processes of the tree: who listens, and telling them to give memory back.
+//! The preloaded purge library in the processes of the tree: who listens, and the purge signal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,18 +18,18 @@ use crate::units;
 /// How often to look for an answer.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Longest that is waited for one answer: a heap of many GiB takes a second or two. A process whose runtime takes the
-/// signal for itself never answers.
+/// Longest wait for one answer: a heap of many GiB takes a second or two. A process whose runtime handles the signal
+/// itself never answers.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// What was heard from processes so far.
+/// Reports from processes so far.
 #[derive(Debug, Default)]
 pub struct Heard {
-    /// Those that were told of, each with the library's thread: a process that becomes another program has a new one.
+    /// Processes in the journal, each with the library's thread: a process with a new program has a new thread.
     warned: Mutex<BTreeSet<(u32, u32)>>,
     /// Those that did not answer once, and are not asked again.
     mute: Mutex<BTreeSet<(u32, u32)>>,
-    /// What was found within each program that was looked at.
+    /// Findings within each examined program.
     within: Mutex<BTreeMap<PathBuf, Option<AllocatorFamily>>>,
 }
 
@@ -42,14 +42,14 @@ struct Listener {
 }
 
 impl Listener {
-    /// What tells it from the program that the same process was before.
+    /// Distinguishes it from the same process's earlier program.
     fn key(&self) -> (u32, u32) {
         (self.pid, self.thread)
     }
 }
 
 impl Heard {
-    /// Those that listen and were not told of yet.
+    /// Listening processes that are not in the journal yet.
     pub fn news(&self, library: &Library) -> Vec<Listening> {
         let mut warned = lock(&self.warned);
         let new = listeners(library).into_iter().filter(|one| warned.insert(one.key()));
@@ -70,7 +70,7 @@ impl Heard {
             .or_insert_with_key(|program| allocator::within(program))
     }
 
-    /// Tells those of `alive` that listen, all at once, and waits for their answers.
+    /// Signals the listening processes of `alive` all at once, and waits for their answers.
     pub async fn give_back(&self, library: &Library, alive: &[u32], patience: Duration) -> Given {
         let mut release = Given::default();
         let listening = listeners(library).into_iter();
@@ -141,8 +141,8 @@ async fn answer(directory: &Path, one: &Listener, begun: Instant, patience: Dura
     }
 }
 
-/// Everyone whose file says that it is ready, and in which the library is mapped: a process that has become another
-/// program since, or another process of that id, does not know the signal and would be ended by it.
+/// Processes whose file says ready and which map the library: the signal would end a process with a new program, or
+/// another process with its id.
 fn listeners(library: &Library) -> Vec<Listener> {
     let files = fs::read_dir(&library.directory).into_iter().flatten().flatten();
     let mut listeners: Vec<Listener> = files
@@ -156,7 +156,7 @@ fn listeners(library: &Library) -> Vec<Listener> {
     listeners
 }
 
-/// What was written to a file of the library, which everything in the tree can reach.
+/// The content of a file of the library, which every process of the tree can write.
 fn said(path: &Path) -> Option<String> {
     const MOST: u64 = 1 << 20;
     String::from_utf8(regular::read(path, MOST).ok()?).ok()

@@ -28,10 +28,10 @@ struct Inner {
     options: sample::Options,
     progress: Progress,
     sampler: Mutex<Option<Sampler>>,
-    /// What is preloaded, and what was heard of it.
+    /// The preload, and its reports.
     library: Option<(Library, Heard)>,
     trace: Option<Trace>,
-    /// Whether what is preloaded was asked for an account of itself; `None` where nothing is.
+    /// Whether the preload reports its memory at the end; `None` without a preload.
     accounts: Option<bool>,
     holders: Holders,
 }
@@ -131,19 +131,19 @@ impl Live {
         found.for_each(|holder| self.write(Event::Holder(holder)));
     }
 
-    /// Ends sampling; what was seen is in the journal.
+    /// Ends sampling; the samples are in the journal.
     pub fn stop_sampling(&self) {
         if let Some(sampler) = self.sampler().take() {
             sampler.stop();
         }
     }
 
-    /// What is called from now on belongs to no phase: the server is shut down.
+    /// Later calls belong to no phase: the server is being shut down.
     pub fn driven(&self) {
         self.0.trace.iter().for_each(|trace| trace.begin(None));
     }
 
-    /// Ends tracing, if there was any, and writes what was called.
+    /// Ends tracing, if any, and writes the calls.
     pub fn stop_tracing(&self) {
         let Some(trace) = &self.0.trace else { return };
         let (calls, missing) = trace.finish();

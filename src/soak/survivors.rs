@@ -24,7 +24,7 @@ impl Group {
     fn kill(&self, _processes: &[Living]) {}
 }
 
-/// How often it is looked whether what outlives the server goes by itself, and whether what was killed is gone.
+/// The interval of checks for processes that outlive the server, or that were killed.
 const LOOK: Duration = Duration::from_millis(50);
 const GONE: Duration = Duration::from_millis(5);
 
@@ -40,7 +40,7 @@ pub struct Cleared {
 }
 
 impl Cleared {
-    /// What is to be said where killing was not enough.
+    /// The message if killing failed.
     pub fn warning(&self) -> Option<String> {
         const SHOWN: usize = 5;
         let shown = self.left.iter().take(SHOWN);
@@ -57,8 +57,8 @@ impl Cleared {
     }
 }
 
-/// Kills what is still there after the server when `patience` ends, until two looks in a row find nothing. `alive` looks at
-/// all processes, `orphans` only at those that have become ours, which it does faster than they can fork.
+/// Kills the processes that remain after `patience`, until two checks in a row find none. `alive` lists all processes,
+/// `orphans` only those reparented to us, which is faster than they can fork.
 pub async fn clear(
     alive: impl Fn() -> Vec<Living>,
     orphans: impl Fn() -> Vec<Living>,
@@ -84,7 +84,7 @@ pub async fn clear(
         let new: Vec<Living> = living.iter().filter(|one| !killed.contains(one)).cloned().collect();
         let is_new = !new.is_empty();
         killed.extend(new.into_iter().take(MOST_NAMED - killed.len()));
-        // Who forks anew has done so before a pause is over.
+        // A forking process does so within the pause.
         match is_new {
             true => tokio::task::yield_now().await,
             false => tokio::time::sleep(GONE).await,
@@ -111,13 +111,13 @@ pub async fn clear(
     }
 }
 
-/// Whether anything of a process is there, were it only to be reaped.
+/// Whether the process still exists, even as a zombie.
 #[cfg(target_os = "linux")]
 fn is_there((pid, ..): &Living) -> bool {
     std::path::Path::new(&format!("/proc/{pid}")).exists()
 }
 
-/// Nobody has to reap them here.
+/// No zombies to reap on this system.
 #[cfg(not(target_os = "linux"))]
 fn is_there(_process: &Living) -> bool {
     false
@@ -125,7 +125,7 @@ fn is_there(_process: &Living) -> bool {
 
 fn kill(processes: &[Living]) {
     for (pid, started, _) in processes {
-        // One that is gone meanwhile is what was wanted; one that may not be killed is looked for again.
+        // An ended process is the goal; one that may not be killed is found again.
         let _ = lsp::process::kill_pid(*pid, || sample::started(*pid) == Some(*started));
     }
 }
@@ -151,7 +151,7 @@ mod tests {
             assert!(alone.status.success(), "{}", String::from_utf8_lossy(&alone.stdout));
             return;
         }
-        // One that holds memory is not gone at once. Nobody but us waits for it, as for an orphan.
+        // A process with much memory takes time to end. Only we wait for it, as for an orphan.
         let mut command = Command::new("sh");
         command.args(["-c", "x=$(head -c 100000000 /dev/zero | tr '\\0' x); echo up; read y"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);

@@ -15,13 +15,13 @@ pub struct Arm {
     logs: Vec<f64>,
 }
 
-/// Why values are no arm. Data of which this is said can never pass a gate.
+/// Why values form no arm. Data with this error never pass a gate.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Unusable {
     /// One run has no spread, and none has nothing.
     #[error("{have} of at least 2 runs")]
     TooFew { have: usize },
-    /// A run that has no such value.
+    /// A run without the value.
     #[error("run {} has no value", run + 1)]
     Missing {
         /// Which run, from 0.
@@ -74,7 +74,7 @@ impl Seen {
 }
 
 impl Arm {
-    /// The arm of runs of which some may have no such value: one that is missing is not left out in silence.
+    /// The arm of runs of which some may lack the value: a missing one is an error, not skipped.
     pub fn of_runs(runs: &[Option<f64>]) -> Result<Arm, Unusable> {
         let known = |(run, value): (usize, &Option<f64>)| value.ok_or(Unusable::Missing { run });
         let values: Result<Vec<f64>, Unusable> = runs.iter().enumerate().map(known).collect();
@@ -104,7 +104,7 @@ impl Arm {
         self.values.len()
     }
 
-    /// The values as they came, in order of runs.
+    /// The values in the order of runs.
     pub fn values(&self) -> &[f64] {
         &self.values
     }

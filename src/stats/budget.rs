@@ -16,7 +16,7 @@ use super::known::Known;
 /// A limit that one server's values must keep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Budget {
-    /// What is measured, as reports call it.
+    /// The figure's name in reports.
     pub name: String,
     /// In the unit of the values.
     pub limit: f64,
@@ -119,7 +119,7 @@ pub fn judge_budget(budget: &Budget, alpha: f64) -> BudgetVerdict {
     }
 }
 
-/// An answer and what it rests on.
+/// An answer with its evidence.
 type OfMachine = (Answer, Result<(f64, f64, f64), Unusable>);
 
 fn of_machine(budget: &Budget, values: &[Option<f64>], alpha: f64, machines: usize) -> OfMachine {
@@ -137,7 +137,7 @@ fn of_machine(budget: &Budget, values: &[Option<f64>], alpha: f64, machines: usi
     (answer, interval)
 }
 
-/// The answer of two machines together, with the numbers of the one that gave it; of equal ones the higher.
+/// The joint answer of two machines, with the numbers of the deciding one; of equal answers the higher value.
 fn worse(one: OfMachine, other: OfMachine) -> OfMachine {
     let answer = one.0.and(other.0);
     let upper = |of: &OfMachine| of.1.map_or(f64::INFINITY, |(_, _, upper)| upper);

@@ -6,7 +6,7 @@ use crate::record::Schedule;
 use super::endpoint::{Answer, Endpoint, EndpointVerdict};
 use super::holm::holm;
 
-/// What is decided, by which endpoints, and at which look.
+/// The question: its endpoints and interim analyses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// FAIL if any endpoint fails, PASS if all pass, otherwise INCONCLUSIVE.

@@ -34,7 +34,7 @@ impl Answer {
         }
     }
 
-    /// All must hold; nothing at all is INCONCLUSIVE.
+    /// All must hold; an empty list is INCONCLUSIVE.
     pub fn all(answers: impl IntoIterator<Item = Answer>) -> Answer {
         answers.into_iter().reduce(Answer::and).unwrap_or(Answer::Inconclusive)
     }
@@ -71,7 +71,7 @@ pub struct Bound {
 /// One thing that decides, named before the data are seen: a metric at a checkpoint, smaller is better.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Endpoint {
-    /// What is measured, as reports call it.
+    /// The figure's name in reports.
     #[serde(skip)]
     pub name: String,
     #[serde(skip)]
@@ -93,9 +93,9 @@ pub struct Endpoint {
 pub struct EndpointVerdict {
     #[serde(skip)]
     pub name: String,
-    /// What it comes to.
+    /// The answer.
     pub answer: Answer,
-    /// What it rests on, or which side has no usable data and why.
+    /// The evidence, or which side has no usable data and why.
     #[serde(flatten, serialize_with = "shown::<Weighed, _, _>")]
     #[schemars(with = "Weighed")]
     pub evidence: Result<Evidence, (Side, Unusable)>,
@@ -124,7 +124,7 @@ pub struct Evidence {
     pub means: (f64, f64),
     /// On how many machines they are compared.
     pub machines: usize,
-    /// The lowest and the highest ratio that a machine has by itself.
+    /// The lowest and highest ratio of a single machine.
     #[serde(skip)]
     pub spread: (f64, f64),
     /// The difference, for intervals at any other level.

@@ -2,7 +2,7 @@
 
 use super::student::normal;
 
-/// Up to so many values the distribution is counted; above, its normal limit differs by less than 0.001.
+/// Up to this many values the distribution is exact; above, its normal limit differs by less than 0.001.
 const EXACT_UP_TO: usize = 60;
 
 /// The number of inversions of a random order of n distinct values.

@@ -1,26 +1,26 @@
-//! What is known of the noise before the runs are seen.
+//! The noise that is known before the runs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::band::NoiseFloor;
 
-/// The spread that is assumed where nobody measured it: that of the noisiest server that was, 5 % (METHOD.md, "Gates").
+/// The assumed spread without a calibration: 5 %, that of the noisiest calibrated server (METHOD.md, "Gates").
 pub const ASSUMED_VARIATION: f64 = 0.05;
 
 /// Runs of each side without which nothing passes by an assumed spread: five runs of two equal groups all fall into one
 /// of them in 3 % of cases, four in 6 %.
 pub const LEAST_TO_PASS: usize = 5;
 
-/// Where the least spread that is believed comes from.
+/// The source of the least spread.
 ///
 /// Runs of one server can fall into groups, and few runs can all fall into one: three of two equal groups do so in a
-/// quarter of cases, and three of shares 0.7 and 0.3 in 37 %. Such runs show no spread, so that no test on them alone
-/// keeps its α where the other side has another shape.
+/// quarter of cases, three of shares 0.7 and 0.3 in 37 %. These runs show no spread, so a test on them alone exceeds
+/// its α if the other side has another shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Known {
-    /// From the runs alone: what is measured has no groups that matter.
+    /// From the runs alone: the figure has no relevant groups.
     #[default]
     Seen,
     Calibrated,

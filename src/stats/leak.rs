@@ -232,7 +232,7 @@ fn hull(runs: &[Option<RunGrowth>]) -> Option<(f64, f64, f64)> {
     Some((middle(trends().map(|trend| trend.slope).collect()), low, high))
 }
 
-/// The shape of the mean over the runs, whose noise is less than that of each.
+/// The shape of the mean over the runs, which has less noise than each run.
 fn mean_shape(runs: &[Vec<Option<f64>>], grows: bool) -> Option<Shape> {
     let long = runs.iter().filter(|values| values.len() >= LEAST_CYCLES);
     let known: Vec<Vec<f64>> = long.filter_map(|values| kept(values)).collect();

@@ -19,10 +19,9 @@ pub struct MedianInterval {
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// The chance that such an interval has the true median in it: what was asked for or more, when so few values can
-    /// give that; otherwise that of their whole range.
+    /// The coverage of the interval: as wanted or more, or that of the full range if there are too few values.
     pub coverage: f64,
-    /// Whether the coverage is what was asked for.
+    /// Whether the wanted coverage is reached.
     #[serde(skip)]
     pub reached: bool,
 }

@@ -49,7 +49,7 @@ impl Pooled {
         Some(((own.mean - half).exp(), (own.mean + half).exp()))
     }
 
-    /// The mean of logs with its squared error. Who is seen to vary more than all do is believed to.
+    /// The mean of logs with its squared error. A cell with a larger spread than the pooled one keeps its own.
     fn mean(&self, values: &[f64]) -> Option<LogMean> {
         let own = Arm::new(values).map_or(0.0, |arm| arm.sd_log());
         let n = values.len() as f64;

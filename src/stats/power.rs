@@ -1,4 +1,4 @@
-//! What so many runs can see: said before they are made.
+//! Power: the effects that a number of runs can show, computed before they are made.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
@@ -6,7 +6,7 @@ use crate::band::NoiseFloor;
 
 use super::student::{normal, upper_quantile};
 
-/// More runs than anybody makes; what needs more is not seen.
+/// The largest number of runs that is considered.
 const MOST_RUNS: usize = 10_000;
 
 /// The chance that `runs` per side show an effect of `effect` (0.05 is 5 %) at the one-sided level `alpha`, when both
@@ -22,7 +22,7 @@ pub fn power(effect: f64, cv: f64, runs: usize, alpha: f64, least: f64) -> Optio
     Some(Welch::new(cv, runs, alpha, least)?.power(effect))
 }
 
-/// By how much the difference must exceed what is tolerated, for each pair of spreads that the sides may show.
+/// The excess over the tolerance that is needed, for each pair of spreads that the sides may show.
 struct Welch {
     /// The margins, each as often as the others.
     margins: Vec<f64>,
@@ -31,7 +31,7 @@ struct Welch {
 }
 
 impl Welch {
-    /// Spreads of each side, at the middles of so many equally likely parts of their distribution.
+    /// Spreads of each side, at the midpoints of equally likely parts of their distribution.
     const SPREADS: usize = 32;
 
     fn new(cv: f64, runs: usize, alpha: f64, least: f64) -> Option<Welch> {
@@ -97,8 +97,8 @@ impl Quantiles {
     }
 }
 
-/// The least effect that `runs` per side show with a chance of `wanted` (0.8 is usual): where [`power`] reaches it.
-/// `None` when there is no such test, or when not even a hundredfold would be seen.
+/// The least effect that `runs` per side show with the power `wanted` (0.8 is usual), by [`power`]. `None` without a
+/// test, or if not even a hundredfold would show.
 pub fn detectable(cv: f64, runs: usize, alpha: f64, wanted: f64, least: f64) -> Option<f64> {
     let welch = Welch::new(cv, runs, alpha, least)?;
     let seen = |effect: f64| welch.power(effect) >= wanted;

@@ -5,9 +5,9 @@ use crate::band::NoiseFloor;
 use super::arm::Arm;
 use super::student::upper_quantile;
 
-/// The two-sided interval of one more value of the same kind, at a confidence such as 0.95: on logs
-/// `mean ± t(n−1) · s · √(1 + 1/n)` (Hahn and Meeker, *Statistical Intervals*, 1991), with the least spread that is
-/// believed for `s`. Wider than the interval of the middle, however many runs there are. `None` of less than two values.
+/// The two-sided prediction interval of one more value, at a confidence such as 0.95: on logs `mean ± t(n−1) · s · √(1
+/// + 1/n)` (Hahn and Meeker, *Statistical Intervals*, 1991), with `s` at least the given spread. It is wider than the
+/// interval of the mean, however many runs there are. `None` for fewer than two values.
 pub fn prediction(values: &[f64], confidence: f64, floor: NoiseFloor) -> Option<(f64, f64)> {
     let arm = Arm::new(values).ok()?;
     let n = arm.len() as f64;

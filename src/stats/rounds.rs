@@ -21,7 +21,7 @@ const SLOWER: f64 = 0.1;
 /// The level at which growth is bent.
 const BENT_ALPHA: f64 = 0.01;
 
-/// What is left of the slope of the first third in the last half at most, where growth is bent.
+/// Growth slows down if the slope of the last half is at most this share of the first third's.
 const BENT: f64 = 0.8;
 
 /// What a cache that fills has left at most of its slope from one third to the next, where it is not yet seen to slow down.
@@ -39,7 +39,7 @@ pub(super) struct Slopes {
     error: f64,
     /// The same, with all of what the scatter within runs makes likely.
     cautious: f64,
-    /// What exceeds the mean by so many errors is excluded.
+    /// Values this many errors from the mean are excluded.
     t: f64,
 }
 
@@ -51,7 +51,7 @@ impl Slopes {
         Slopes::from(&slopes, own.sum::<f64>() / slopes.len() as f64, t)
     }
 
-    /// Of these slopes, whose own variance within runs is known.
+    /// For slopes whose own variance within runs is known.
     fn from(slopes: &[f64], own: f64, t: f64) -> Slopes {
         let runs = slopes.len() as f64;
         let mean = slopes.iter().sum::<f64>() / runs;
@@ -85,7 +85,7 @@ pub(super) struct Weighed {
     pub is_slowing: bool,
     /// The growth from the first round to the last.
     pub gain: f64,
-    /// The largest fall of any run below what it had reached.
+    /// The largest fall of any run below its previous maximum.
     pub fall: f64,
 }
 
@@ -222,10 +222,11 @@ pub(super) fn fall(values: &[f64]) -> f64 {
     })
 }
 
-/// How many rounds, those that are left out among them, would decide with a chance of 80 % if everything went on as it does.
+/// The number of rounds, discarded ones included, that would decide with a chance of 80 % if the trend continues.
 ///
-/// The error of a slope falls with the 1.5th power of the rounds. What slows down is taken as an exponential approach to a
-/// line, from the slopes of the three thirds; the middle of the rounds must then lie where it has all but ended.
+/// The error of a slope falls with the 1.5th power of the rounds. Slowing growth is extrapolated as an exponential
+/// approach to a line, from the slopes of the three thirds; the middle of the rounds must lie where it has nearly
+/// ended.
 pub(super) fn rounds_needed(runs: &[Vec<f64>], weighed: &Weighed, limit: &LeakLimit, alpha: f64) -> Option<usize> {
     let rounds = runs.iter().map(Vec::len).min()? as f64;
     let freedom = (runs.len() - 1) as f64;
@@ -260,7 +261,7 @@ fn filling(runs: &[Vec<f64>], limit: &LeakLimit) -> Option<(f64, f64)> {
     if after <= 0.0 {
         return None;
     }
-    // Where the thirds say nothing of how fast it slows down, each is taken to halve the slope.
+    // If the thirds do not show how fast it slows down, each is assumed to halve the slope.
     let shrinks = (before / after).max(2.0);
     let left = after / (shrinks - 1.0);
     let small = limit.ruled_out / 16.0;

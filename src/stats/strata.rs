@@ -45,7 +45,7 @@ impl<M> Stratum<M> {
 }
 
 impl Strata<usize> {
-    /// The runs of both sides by machine. A value that is missing anywhere is told, also of a machine that is left out.
+    /// The runs of both sides by machine. A missing value is an error, also on a machine that is left out.
     pub fn of(baseline: &[Seen], candidate: &[Seen]) -> Result<Strata<usize>, (Side, Unusable)> {
         Arm::of_runs(&Seen::values(baseline)).map_err(|why| (Side::Baseline, why))?;
         Arm::of_runs(&Seen::values(candidate)).map_err(|why| (Side::Candidate, why))?;

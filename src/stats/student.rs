@@ -2,8 +2,8 @@
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-/// The quantile of Student's t: what is exceeded with probability `alpha`. Infinite when `alpha` promises what no
-/// data can keep (0, negative, not a number), so that a bound made of it decides nothing.
+/// The quantile of Student's t that is exceeded with probability `alpha`. Infinite for an impossible `alpha` (0,
+/// negative, not a number), so that its bound decides nothing.
 pub(super) fn upper_quantile(alpha: f64, freedom: f64) -> f64 {
     if alpha.is_nan() || alpha <= 0.0 {
         return f64::INFINITY;

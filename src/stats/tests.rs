@@ -1,4 +1,4 @@
-//! The formulas against SciPy, their properties, and what they do on the noise that servers have.
+//! The formulas against SciPy, their properties, and their behaviour on real servers' noise.
 
 mod groups;
 mod intervals;

@@ -7,7 +7,7 @@ use crate::units::middle;
 
 use super::inversions::Inversions;
 
-/// More values than this are put together into about so many groups: slopes are taken between all pairs.
+/// More values than this are grouped into about as many groups: slopes are taken between all pairs.
 const MOST_VALUES: usize = 500;
 
 /// The slope of values that come at equal steps.
@@ -22,9 +22,9 @@ pub struct Trend {
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// The chance that such an interval has the true slope in it.
+    /// The coverage of the interval.
     pub coverage: f64,
-    /// Whether that is what was asked for; otherwise the interval is all slopes that were seen.
+    /// Whether the wanted coverage is reached; otherwise the interval is the full range of slopes.
     #[serde(skip)]
     pub reached: bool,
 }
@@ -68,7 +68,7 @@ pub(super) fn theil_sen(values: &[f64]) -> f64 {
     }
 }
 
-/// Medians of equal groups, as few that their slopes can all be taken, and the size of a group.
+/// Medians of equal groups, few enough for all pairwise slopes, and the group size.
 fn grouped(values: &[f64]) -> (Vec<f64>, usize) {
     let group = values.len().div_ceil(MOST_VALUES).max(1);
     // A last group that is not full would stand at another distance.
@@ -76,7 +76,7 @@ fn grouped(values: &[f64]) -> (Vec<f64>, usize) {
     (grouped, group)
 }
 
-/// The slopes between all pairs, in order, of values that stand so many steps apart.
+/// All pairwise slopes, sorted, of values this many steps apart.
 fn pair_slopes(values: &[f64], steps: usize) -> Vec<f64> {
     let mut slopes = Vec::with_capacity(values.len() * (values.len() - 1) / 2);
     for (place, first) in values.iter().enumerate() {

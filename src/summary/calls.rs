@@ -14,7 +14,7 @@ use super::exit::exit;
 /// The calls of one phase, over all its rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PhaseCalls {
-    /// Its name; `None` of what came after the last phase, or before the first.
+    /// Its name; `None` before the first phase and after the last.
     #[serde(rename = "phase")]
     pub name: Option<String>,
     /// By kind; one that was not called is missing.
@@ -83,7 +83,7 @@ impl Traced {
         kinds.map(|kind| self.total(kind).calls).sum()
     }
 
-    /// The kinds that were called at all, in the order of reports.
+    /// The kinds with calls, in the order of reports.
     pub fn kinds(&self) -> impl Iterator<Item = CallKind> {
         let called = |kind: &CallKind| self.total(*kind) != CallCount::default();
         CallKind::ALL.into_iter().filter(called)

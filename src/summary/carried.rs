@@ -1,4 +1,4 @@
-//! Whether what was preloaded had the memory of the server, by its own account at the end of the run.
+//! Whether the preloaded library served the server's memory, by its own report at the end of the run.
 
 use crate::record::{AllocatorFamily, Checkpoint, Confidence, Ending, KnobFacts};
 use crate::summary::Summary;
@@ -15,21 +15,21 @@ pub struct Leader {
     tree: u64,
 }
 
-/// A process of which what was preloaded served a part only, by its own account.
+/// A process that the preloaded library served only in part, by its own report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partly {
     /// The short name of its program.
     pub program: String,
-    /// What was preloaded had at most, in bytes.
+    /// The most memory that the library had, in bytes.
     pub held: u64,
     /// Its private memory in bytes.
     pub private: u64,
 }
 
-/// How a preload was seen of which no process gave an account in the run.
+/// How a preload was confirmed if no process reported in the run.
 pub const UNCONFIRMED: &str = "its loading (no allocator gave an account of its memory when the server ended)";
 
-/// Of the memory of the largest process, the part from which what was preloaded is seen to serve it: half.
+/// Share of the largest process's memory from which the library counts as serving it: half.
 const SERVES: u64 = 2;
 
 /// And the part below which it is not used: a quarter. An account is of all that it ever had, and of what an interpreter has
@@ -39,7 +39,8 @@ const UNUSED: u64 = 4;
 /// A smaller process is not judged.
 const LEAST: u64 = 16 << 20;
 
-/// What an allocator has that serves nobody. mimalloc 2 takes 32 MiB at once, and does not say how much of that it serves.
+/// Memory that an allocator reserves without serving any. mimalloc 2 takes 32 MiB at once, and does not report how
+/// much of it is in use.
 fn idle(family: AllocatorFamily) -> u64 {
     match family {
         AllocatorFamily::Mimalloc => 0,

@@ -75,7 +75,7 @@ fn drift(rounds: &[Vec<Sample>]) -> Option<(u64, u64)> {
     (first.abs_diff(last) > band::around(first.max(last))).then_some((first, last))
 }
 
-/// What was still moving: what the settling saw, and memory while it was read.
+/// What was still changing: seen by the settling, or memory while it was read.
 fn unsettled(seen: &str, drift: Option<(u64, u64)>) -> String {
     let drift = drift.map(|(first, last)| {
         format!(
@@ -103,7 +103,7 @@ fn median_sum(rounds: &[Vec<Sample>], value: fn(&Counters) -> Option<u64>) -> Op
     median(rounds.iter().filter_map(|round| sum(round, value)).collect())
 }
 
-/// The sum over the tree; nothing of nobody, and nothing if a part is missing.
+/// The sum over the tree; `None` without processes, or if a part is missing.
 fn sum(round: &[Sample], value: fn(&Counters) -> Option<u64>) -> Option<u64> {
     if round.is_empty() {
         return None;

@@ -80,27 +80,27 @@ struct Pass {
     phases: Phases,
     methods: HashMap<String, Method>,
     said: Said,
-    /// The tick whose samples are coming in.
+    /// The tick whose samples are being read.
     tick: Option<Tick>,
     ticked: Vec<u32>,
-    /// The last process and the sum of exact counters that were taken together, in a quiet moment.
+    /// The last process and the sum of exact counters that were read together, at a quiet moment.
     together: Option<(u32, Exact)>,
     /// The process that had the most memory at a checkpoint.
     leader: Option<Leader>,
-    /// What comes back while the server is left alone.
+    /// Idle windows.
     watch: Watch,
     /// Whether an idle step is under way, so that requests are its light traffic.
     idles: bool,
     pressure: Option<Pressure>,
     /// Private memory at the last checkpoint.
     by_program: ByProgram,
-    /// Who had the memory at the checkpoint with the most.
+    /// The processes at the checkpoint with the most memory.
     held: Held,
     /// The programs that were looked at for that.
     holders: Vec<Holder>,
 }
 
-/// What is known of a run of which only the header was read.
+/// The state after the header.
 fn begun(header: Header) -> Summary {
     Summary {
         header,
@@ -261,7 +261,7 @@ impl Pass {
         }
     }
 
-    /// A process that had not mapped what was preloaded is remembered.
+    /// Remembers a process without the preloaded library.
     fn libraries(&mut self, libraries: Libraries) {
         self.tree.lacks(libraries.process, &libraries.missing);
         if libraries.missing.is_empty() {
@@ -370,7 +370,7 @@ impl Pass {
     fn new_epoch(&mut self, was_reset: impl Fn(u32) -> bool) {
         self.tree.start_over(was_reset);
         self.epoch = Epoch::default();
-        // What was there when the marks were read is there when the next epoch begins.
+        // The processes present when the marks are read begin the next epoch.
         self.epoch.tick(self.tree.sums());
     }
 

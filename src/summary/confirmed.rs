@@ -1,6 +1,6 @@
 //! Settings of jemalloc that were seen in force before the run: it confirms them once more when it starts in the run.
 
-use crate::record::jemalloc::{CONFIRM, Said, read};
+use crate::record::jemalloc::{CONFIRM, Output, read};
 use crate::record::variables::same;
 use crate::record::{Close, KnobFacts, ServerFacts};
 
@@ -12,10 +12,10 @@ const SEEN: &str = "what jemalloc confirmed on stderr in the run";
 /// What a record keeps at most of the end of stderr, in bytes.
 const TAIL: u64 = 64 * 1024;
 
-/// What is known of a server before its run, less what jemalloc did not confirm in it though it was told to. Silence is as
-/// good as a denial, since it confirmed before the run: another program runs in its place, or somebody keeps its stderr,
-/// and nothing shows that the setting was in force. Says whether the lens is among them, so that freed memory is in every
-/// figure.
+/// A server's facts from before its run, less the settings that jemalloc did not confirm during it. It confirmed them
+/// before the run, so a missing confirmation means that another program runs or stderr is hidden, and nothing shows
+/// that the setting was in force. Returns whether the lens's setting is among them, so that every figure includes
+/// freed memory.
 pub(super) fn correct(server: &mut ServerFacts, close: &Close) -> bool {
     let all = said(close);
     let is_whole = close.stderr_head.is_empty() && close.stderr <= TAIL;
@@ -29,7 +29,7 @@ pub(super) fn correct(server: &mut ServerFacts, close: &Close) -> bool {
             .iter()
             .filter_map(|said| said.set.iter().rev().find(|(one, _)| one == option));
         let mut values = values.map(|(_, value)| value);
-        // Of several processes one that has it is enough: whoever has the memory is looked for in its environment.
+        // One process that has it suffices: the environment check looks at the one with the most memory.
         if values.clone().any(|value| same(value, &knob.requested)) {
             continue;
         }
@@ -48,7 +48,7 @@ pub(super) fn correct(server: &mut ServerFacts, close: &Close) -> bool {
 }
 
 /// What each process of a jemalloc said. A line that the start was cut in is none.
-fn said(close: &Close) -> Vec<Said> {
+fn said(close: &Close) -> Vec<Output> {
     let head = close.stderr_head.rsplit_once('\n').map_or("", |(whole, _)| whole);
     let mut all = read(head);
     all.extend(read(&close.stderr_tail));
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use crate::record::golden::knob;
 
-    /// The setting, which is the lens's too, after a run that said this on stderr, of so many bytes.
+    /// The setting, which is also the lens's, after a run with this on stderr, of this many bytes.
     fn after(stderr: &str, bytes: usize) -> ServerFacts {
         let mut server = ServerFacts {
             knobs: vec![knob(Some(true))],

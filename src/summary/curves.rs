@@ -13,8 +13,8 @@ pub(super) const BUCKETS: usize = 1024;
 /// Width of the first buckets: one tick at 20 Hz.
 pub(super) const NARROWEST: Nanos = 50_000_000;
 
-/// Lowest and highest value within one stretch of time, in the order in which they came: a line through spans is then a
-/// selection of its samples in their order, which cannot turn more often than they do.
+/// Lowest and highest value of one stretch of time, in their order. A line through spans is thus a selection of the
+/// samples in order, and cannot turn more often than they do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     pub first: u64,
@@ -37,7 +37,7 @@ impl Span {
         self.first.max(self.then)
     }
 
-    /// Both, each with its moment in the stretch as it is drawn.
+    /// Both, each with its moment in the drawn stretch.
     pub fn parts(&self) -> [(f64, u64); 2] {
         [(0.25, self.first), (0.75, self.then)]
     }
@@ -145,7 +145,7 @@ impl Curves {
         };
         let (proportional, huge_pages) = (sum(|one| one.0), sum(|one| one.1));
         (self.last.proportional, self.last.huge_pages) = (proportional, huge_pages);
-        // Not in an earlier slot, whatever the time: those after it already hold what was read before.
+        // Never an earlier slot, whatever the time: later ones already hold earlier readings.
         if let Some(slot) = self.slots.last_mut() {
             let now = Slot {
                 proportional,

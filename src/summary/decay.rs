@@ -1,4 +1,4 @@
-//! What came back in the windows in which a server was left alone: when, how much, and in which of them.
+//! Idle windows: how much was released, when, and in which window.
 
 mod course;
 mod curve;
@@ -24,7 +24,7 @@ pub(super) use crate::summary::decay::windows::{Known, Watch};
 /// Points of the curve that a report draws of a window.
 pub const POINTS: usize = 64;
 
-/// One window and what came back in it.
+/// One idle window and its release.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Window {
     #[serde(flatten, serialize_with = "shown::<RoundName, _, _>")]
@@ -32,16 +32,16 @@ pub struct Window {
     pub phase: PhaseRef,
     /// Place of its step in the phase.
     pub step: u32,
-    /// What gave the server the occasion.
+    /// The kind of window.
     pub kind: WindowKind,
-    /// Whether it is the control of light traffic, before there was anything to give back.
+    /// Whether it is the control of light traffic, played before there was anything to release.
     pub control: bool,
     /// Why it ended; `None` in a record that does not say.
     pub end: Option<WindowEnd>,
     /// Whether memory had become steady; `None` for a window of fixed length or one too short to tell.
     #[serde(skip)]
     pub settled: Option<bool>,
-    /// What was still moving when its time was up; empty otherwise.
+    /// What was still changing at its time limit; empty otherwise.
     pub moving: String,
     /// How long one that was too short would have had to be at least; `None` of all others.
     pub needed: Option<Nanos>,
@@ -49,11 +49,11 @@ pub struct Window {
     pub sent: u64,
     /// Messages of it that were due and not sent.
     pub left_out: u64,
-    /// What was known of the allocator.
+    /// The allocator's decay, as far as known.
     #[serde(rename = "allocator")]
     pub decay: Option<AllocatorDecay>,
-    /// Of the private memory at its beginning, in bytes, what was freed with `MADV_FREE` and the kernel has not taken yet.
-    /// `None` where exact counters were not read: with traffic, soon after work, and on systems that have none.
+    /// Part of the private memory at its start, in bytes, that was freed with `MADV_FREE` and not yet reclaimed by the
+    /// kernel. `None` where exact counters were not read: in traffic, soon after work, and on systems without them.
     #[serde(rename = "lazily_freed_before")]
     pub lazily_before: Option<u64>,
     /// The same at its end.
@@ -64,7 +64,7 @@ pub struct Window {
     pub took: Nanos,
     /// Private memory of the tree by the sampled curve; `None` where it is not known, or its pages may count twice.
     pub private: Option<Course>,
-    /// Resident memory; `None` of a tree, whose sum counts shared pages more than once.
+    /// Resident memory; `None` for a tree, whose sum counts shared pages several times.
     pub resident: Option<Course>,
     /// Resident shared memory of the process with the most, which is no part of private memory; `None` where the system does
     /// not tell it.
@@ -75,7 +75,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// What was lazily freed at its end, if that is more than 1 % of its private memory then.
+    /// Lazily freed memory at its end, if more than 1 % of its private memory.
     pub fn much_lazily_freed(&self) -> Option<u64> {
         let after = self.private.as_ref()?.after;
         self.lazily_freed.filter(|lazily| *lazily > after / 100)
@@ -87,7 +87,7 @@ impl Window {
         Some(self.lazily_freed?.saturating_sub(self.lazily_before?))
     }
 
-    /// Whether more became lazily freed than memory moves by itself.
+    /// Whether lazily freed memory grew by more than noise.
     pub fn became_much_lazy(&self) -> bool {
         let before = self.private.as_ref().map(|course| band::around(course.before));
         before
@@ -95,7 +95,7 @@ impl Window {
             .is_some_and(|(band, lazily)| lazily > band)
     }
 
-    /// Until its private memory had settled; `None` of a held one, in which nothing came to rest.
+    /// Time until private memory settled; `None` for a held window, in which nothing settled.
     pub fn settle_time(&self) -> Option<Nanos> {
         self.private.as_ref()?.settle_time
     }
@@ -125,7 +125,7 @@ pub enum WindowKind {
     Simmer,
     /// All documents have been closed; it lasts until the next step or the phase's checkpoint.
     Closed,
-    /// Memory was given back by force; it lasts as long.
+    /// A forced release; it lasts as long.
     Released,
 }
 

@@ -20,7 +20,7 @@ pub struct Departure {
 }
 
 impl Departure {
-    /// Of a server that was restarted; `close` is what was known of its connection then.
+    /// For a restarted server; `close` is the state of its connection then.
     pub fn earlier(shutdown: Shutdown, close: Option<&Close>) -> Departure {
         let last_words = close.map_or_else(Vec::new, last_words);
         let excused = false;
@@ -31,7 +31,7 @@ impl Departure {
         }
     }
 
-    /// Whether it failed the run: it died of what nobody did to it, or left processes behind.
+    /// Whether it failed the run: it died by itself, or left processes behind.
     pub fn failed(&self) -> bool {
         self.left_early() || self.died() || !self.shutdown.survivors.is_empty()
     }
@@ -54,7 +54,7 @@ impl Departure {
     /// The exit code of a server that went on `shutdown` or `exit`, where the protocol wants another.
     pub fn wrong_code(&self) -> Option<i32> {
         let wanted: &[i32] = match self.shutdown.reply {
-            // A server that has not taken `shutdown` is to say so on `exit`.
+            // A server that did not accept `shutdown` ends with 1 on `exit`.
             Some(ShutdownReply::Refused { .. } | ShutdownReply::Unanswered) => &[0, 1],
             None | Some(ShutdownReply::Answered | ShutdownReply::Gone) => &[0],
         };
@@ -71,7 +71,7 @@ pub fn departures(summary: &Summary) -> Vec<Departure> {
         last.excused = match &summary.ending {
             // A server that is not listened to any more dies of that.
             Some(Ending::Crashed { .. } | Ending::Disconnected { .. }) => true,
-            // Such a server may well end by itself.
+            // This kind of server may end by itself.
             Some(Ending::Interrupted | Ending::Refused { .. } | Ending::Unsupported { .. }) => {
                 shutdown.stage == ShutdownStage::AlreadyGone
             }
@@ -131,7 +131,7 @@ mod tests {
         }
     }
 
-    /// What a run comes to whose servers left like this, and the last thing that is said of it.
+    /// The outcome of a run whose servers ended like this, and its last finding.
     fn told(departures: &[Shutdown], ending: Ending) -> (Exit, Option<Finding>) {
         let mut session = Session::new("server");
         for shutdown in departures {

@@ -11,16 +11,16 @@ use super::tree::{Live, Sums, Tree};
 /// What has been seen since the marks were last read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Epoch {
-    /// Highest sure sum over the tree: of ticks and of exact counters taken together.
+    /// Highest certain sum over the tree: of ticks, and of exact counters read together.
     lower: u64,
     /// What the processes that ended in it had at most, as far as seen.
     ended: Vec<Span>,
-    /// Highest sure private memory: of ticks, without processes that share theirs with a parent, and of exact counters
-    /// taken together.
+    /// Highest certain private memory: of ticks, without processes that share memory with a parent, and of exact
+    /// counters read together.
     private: Option<u64>,
 }
 
-/// A process: when it may have been there, and what it had at most.
+/// A process: its possible lifetime, and its highest memory.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     since: Nanos,
@@ -28,11 +28,11 @@ struct Span {
     most: u64,
 }
 
-/// Sums of exact counters that were taken together.
+/// Sums of exact counters that were read together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Exact {
     pub proportional: u64,
-    /// Of private memory, as far as it is known.
+    /// Private memory, as far as known.
     pub private: Option<u64>,
 }
 
@@ -62,7 +62,7 @@ impl Epoch {
         self.private = self.private.max(sums.private_lower);
     }
 
-    /// Exact counters of several processes were taken together; their sums are no more than what the tree had.
+    /// Exact counters of several processes were read together; their sum is at most the tree's.
     pub fn exact(&mut self, sum: Exact) {
         self.lower = self.lower.max(sum.proportional);
         self.private = self.private.max(sum.private);
@@ -83,15 +83,15 @@ impl Epoch {
         });
     }
 
-    /// The marks were read, or the record ended (`mark` is `None`).
+    /// The peaks after the marks were read, or at the record's end (`mark` is `None`).
     ///
-    /// *One process throughout*: the peak is the larger of its mark and of the largest sample. It is exact if the
-    /// mark is of this epoch: it was reset at its beginning, or the process began in it, or it has risen since. A
-    /// mark that has not risen is an older peak; then the largest sample is what is sure.
+    /// *One process throughout*: the peak is the larger of its mark and its largest sample. It is exact if the mark is
+    /// of this epoch: reset at its start, of a process that began in it, or risen since. A mark that has not risen is
+    /// an older peak, so only the largest sample is certain.
     ///
-    /// *A tree*: no system keeps a mark for several processes. The marks' sum over processes that may have been there
-    /// together is an upper bound, since they need not have peaked together; the largest sure sum of one moment is a
-    /// lower bound. A process that ended inside may have had more in its last moments than was seen, which is said.
+    /// *A tree*: no system keeps a mark for several processes. The sum of marks over processes that may have coexisted
+    /// is an upper bound, since they need not have peaked together; the largest certain sum of one moment is a lower
+    /// bound. A process that ended inside may have had more in its last moments than was seen, which is reported.
     pub fn peaks(&self, tree: &Tree, mark: Option<&PeakMark>) -> Peaks {
         let single = tree
             .live()
@@ -138,7 +138,7 @@ fn together(spans: Vec<Span>) -> u64 {
     let ends = spans.iter().map(|span| (span.until, true, span.most));
     let mut moments: Vec<(Nanos, bool, u64)> = starts.chain(ends).collect();
     moments.sort_unstable();
-    // As wide as any number of sizes needs: what was added is taken away again.
+    // Wide enough for any number of sizes: every addition is subtracted later.
     let (mut sum, mut largest) = (0u128, 0u128);
     for (_, ends, most) in moments {
         let most = u128::from(most);

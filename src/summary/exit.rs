@@ -6,11 +6,11 @@ use crate::summary::Summary;
 
 use super::departure::{Departure, departures};
 
-/// What a run comes to.
+/// The outcome of a run.
 ///
-/// Processes that outlive the server fail it: in an editor they would keep their memory after the window is
-/// closed. So does a server that crashes while it is shut down. One that had to be killed or told by a signal is
-/// reported but does not fail: its figures are whole, and many well-known servers leave that way.
+/// Processes that outlive the server fail it: in an editor they would keep their memory after the window closes. So
+/// does a crash during shutdown. A server that needed a signal to end is reported but does not fail: its figures are
+/// complete, and many well-known servers end that way.
 pub fn exit(summary: &Summary) -> Exit {
     let left_badly = departures(summary).iter().any(Departure::failed);
     match &summary.ending {
@@ -32,7 +32,7 @@ pub fn exit(summary: &Summary) -> Exit {
     }
 }
 
-/// Whether a step asked nothing because the files have no place for it, which is nobody's fault but the scenario's.
+/// Whether a step asked nothing because the files have no place for it: the scenario's fault, not the server's.
 pub fn had_no_place(step: &EmptyStep) -> bool {
     step.requests == 0 && step.lacks.is_none()
 }

@@ -24,7 +24,7 @@ impl Histogram {
         let mut counts = BTreeMap::new();
         for value in values {
             let bin = ((*value as f64 / FROM).log10() * PER_DECADE).floor();
-            // Saturates; what is shorter than a microsecond is in the first bin.
+            // Saturates; durations under a microsecond are in the first bin.
             *counts.entry((bin as u8).min(LAST)).or_default() += 1;
         }
         Histogram { counts }

@@ -1,5 +1,4 @@
-//! Whose memory the figures are: the program that held the most of the tree, and its allocator, beside what was found before
-//! the run.
+//! The program that had the most memory of the tree, and its allocator, beside the findings from before the run.
 
 use std::path::Path;
 
@@ -35,9 +34,9 @@ impl Held {
     }
 }
 
-/// What is known of a server before its run, with who held its memory in it. Another program than the one that was looked at
-/// has an allocator of its own, which the figures are about; what only it reads was not given, and what it does not read set
-/// nothing.
+/// A server's facts from before its run, corrected by the program that had the memory. Another program than the
+/// examined one has its own allocator, which the figures are about: settings that only it reads were not checked, and
+/// settings that it does not read had no effect.
 pub(super) fn correct(server: &mut ServerFacts, held: &Held, holders: &[Holder]) {
     let Some((name, private, pids)) = held.leader() else {
         return;
@@ -52,7 +51,7 @@ pub(super) fn correct(server: &mut ServerFacts, held: &Held, holders: &[Holder])
         None => with(before, format!("`{}` {share}", holder.program)),
         Some(allocator_now) => replaced(before, allocator_now, &holder.program, &share),
     });
-    // What was not in force by what was seen before stays so by that.
+    // A setting that was seen not to be in force stays so.
     let unread = |knob: &&mut KnobFacts| holder.unread.contains(&knob.variable) && knob.taken != Some(false);
     for knob in server.knobs.iter_mut().filter(unread) {
         knob.effective = None;
@@ -65,7 +64,7 @@ pub(super) fn correct(server: &mut ServerFacts, held: &Held, holders: &[Holder])
 fn replaced(before: AllocatorFacts, allocator_now: &AllocatorFacts, program: &str, share: &str) -> AllocatorFacts {
     let is_word = before.evidence.iter().any(|one| one.source == "profile");
     let is_same = allocator_now.family == before.family && before.confidence > Some(Confidence::Guess);
-    // What answered by itself is no less sure than that nothing else was seen in a file.
+    // A program that answered the probe is as certain as one whose file shows nothing else.
     let answered = before.family.is_replacement() && before.confidence == Some(Confidence::Certain);
     let stays = |sure: Confidence| is_word || is_same || (answered && sure == Confidence::Guess);
     let Some(confidence) = allocator_now.confidence.filter(|sure| !stays(*sure)) else {

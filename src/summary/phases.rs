@@ -8,7 +8,7 @@ use super::decay::Known;
 use super::epoch::Peaks;
 use super::totals::Totals;
 
-/// Less than this was taken: a share of it says nothing.
+/// Growth below this gives no share.
 const LEAST_TAKEN: u64 = 1 << 20;
 
 /// A phase that is being played or was.
@@ -21,7 +21,7 @@ struct Open {
     /// What all releases so far have used.
     released: Totals,
     step_started: Nanos,
-    /// Processes whose exact counters are missing at the checkpoint, though they did not end just then.
+    /// Processes without exact counters at the checkpoint that did not end at that moment.
     missing: Vec<u32>,
     /// Whether freed memory is in the checkpoint from which it was to be gone: none of it counts.
     unpurged: bool,
@@ -67,8 +67,7 @@ impl Phases {
         });
     }
 
-    /// Phases are told by their reference, since sampler and driver write side by side. The one that is meant is
-    /// always among the last.
+    /// Finds a phase by its reference, since sampler and driver write at the same time. It is always among the last.
     fn find(&mut self, phase: &PhaseRef) -> Option<&mut Open> {
         self.open.iter_mut().rev().find(|open| open.summary.phase == *phase)
     }
@@ -106,7 +105,7 @@ impl Phases {
         }
     }
 
-    /// Memory is about to be given back by force.
+    /// A forced release follows.
     pub fn release_began(&mut self, phase: &PhaseRef, totals: Totals) {
         if let Some(open) = self.find(phase) {
             open.release = Some(totals);
@@ -188,7 +187,7 @@ impl Phases {
         self.open.last().is_some_and(|open| !open.has_peak)
     }
 
-    /// What all phases that have ended say of how much was taken: peaks, and the lowest checkpoints.
+    /// The growth over all ended phases: peaks, and the lowest checkpoints.
     pub fn taken(&self) -> Known {
         let checkpoints = || self.open.iter().filter_map(|open| open.summary.checkpoint.as_ref());
         let resident = self.open.iter().filter_map(|open| open.summary.peak);
@@ -267,8 +266,8 @@ fn private(taken: &CheckpointSummary, metric: PrivateMetric) -> Option<u64> {
     }
 }
 
-/// Each increment is taken from the last known value before it, so they always add up to last minus first, even
-/// when a phase in between has no checkpoint.
+/// Each increment is from the last known value, so they always add up to last minus first, even if a phase between has
+/// no checkpoint.
 fn increments(phases: &mut [PhaseSummary], metric: PrivateMetric) {
     let mut before = None;
     for phase in phases {
@@ -307,7 +306,7 @@ fn returns(phases: &mut [PhaseSummary], single: bool) {
     }
 }
 
-/// `(peak − retained) / (peak − base)`, where enough was taken to speak of a share.
+/// `(peak − retained) / (peak − base)`, if growth suffices for a share.
 pub(super) fn share(peak: Option<u64>, retained: Option<u64>, base: Option<u64>) -> Option<f64> {
     let (peak, retained, base) = (peak?, retained?, base?);
     let taken = peak.checked_sub(base).filter(|taken| *taken >= LEAST_TAKEN)?;

@@ -1,4 +1,4 @@
-//! Memory that was given back by force, and what servers said of their own memory.
+//! Forced releases and self-reports of servers.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +14,7 @@ pub struct Released {
     pub phase: PhaseRef,
     /// Place of its step in the phase, from 0; `None` where it is part of the phase's checkpoint, as the lens asks for.
     pub step: Option<u32>,
-    /// What was used, and what there was before and after.
+    /// The means that were used, and memory before and after.
     pub release: Release,
 }
 
@@ -26,7 +26,7 @@ pub struct Reported {
     pub phase: PhaseRef,
     /// Place of its step in the phase, from 0.
     pub step: u32,
-    /// What it was asked and what it said.
+    /// The question and the answer.
     pub report: SelfReport,
 }
 
@@ -47,13 +47,13 @@ impl Released {
         })
     }
 
-    /// Whether anything was used at all.
+    /// Whether any means was used.
     pub fn is_done(&self) -> bool {
         !self.release.used.is_empty()
     }
 
-    /// Why something was not used, or could do nothing: an allocator that the server keeps inside has no name to call it
-    /// by, so that what was called was another.
+    /// Why a means was not used, or had no effect: an allocator inside the server's binary cannot be called by name,
+    /// so another one was called.
     pub fn why(&self, family: Option<AllocatorFamily>) -> Vec<String> {
         let missing = self.release.missing.iter().cloned();
         let unreached = family.filter(|family| self.is_unreached(*family));
@@ -62,7 +62,7 @@ impl Released {
             .collect()
     }
 
-    /// Whether allocators were told to give back and the server's own was not among them.
+    /// Whether allocators were purged and the server's own was not among them.
     fn is_unreached(&self, family: AllocatorFamily) -> bool {
         let called = match family {
             AllocatorFamily::Jemalloc => Some("mallctl"),
@@ -78,7 +78,7 @@ impl Released {
             && !used_by_allocator.any(|one| called.is_some_and(|called| one.what.contains(called)))
     }
 
-    /// Bytes of private memory that came back while it was done; less than nothing if more was taken.
+    /// Bytes of private memory released meanwhile; negative if memory grew.
     pub fn gave(&self) -> Option<i64> {
         let (before, after) = self.release.before.zip(self.release.after)?;
         i64::try_from(i128::from(before) - i128::from(after)).ok()
@@ -86,8 +86,7 @@ impl Released {
 }
 
 impl Reported {
-    /// What the server accounts for as a share of what it had, and what that was: resident memory of a single process,
-    /// private memory of several.
+    /// The self-reported share of the measured memory, and that memory: resident for one process, private for several.
     pub fn share(&self) -> Option<Share> {
         let accounted = self.report.accounted?;
         let (of, resident) = match (self.report.resident, self.report.private) {
@@ -102,7 +101,7 @@ impl Reported {
     }
 }
 
-/// What a server accounts for of what it has, in bytes.
+/// The self-reported memory of a server, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     pub accounted: u64,
@@ -112,7 +111,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// As a part of one. Over one where a server counts what is swapped out, shared or never touched.
+    /// From 0; above 1 if a server counts swapped, shared or untouched memory.
     pub fn ratio(self) -> f64 {
         self.accounted as f64 / self.of as f64
     }

@@ -7,7 +7,7 @@ use crate::summary::{ServerMessage, WarningSummary};
 /// Different warnings and messages that are kept; a server that counts in its log must not fill memory.
 const TEXTS: usize = 200;
 
-/// What was said so far, in the order of its first appearance.
+/// Messages so far, in the order of first appearance.
 #[derive(Debug, Default)]
 pub(super) struct Said {
     pub warnings: Vec<WarningSummary>,
@@ -31,7 +31,7 @@ impl Said {
         }
     }
 
-    /// A warning that was given once stands for so many.
+    /// One warning that stands for this many.
     pub fn counted(&mut self, text: &str, count: u64) {
         if let Some(known) = self.warnings.iter_mut().find(|known| known.text == text) {
             known.count += count.saturating_sub(1);

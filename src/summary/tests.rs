@@ -1,4 +1,4 @@
-//! Tests of the whole pass, on made-up sessions whose truth is known.
+//! The whole pass, on synthetic sessions with a known truth.
 
 mod lines;
 mod tree;
@@ -79,7 +79,7 @@ fn without_exact_counters_the_whole_run_uses_the_sampled_ones() {
     let summary = of(&session);
     assert_eq!(summary.private_metric, PrivateMetric::Sampled);
     assert_eq!(summary.phases[0].private, Some(21 * MIB));
-    // What is exact is known all the same, to be compared with runs that are exact throughout.
+    // An exact value is kept, for comparison with fully exact runs.
     let exact: Vec<Option<u64>> = summary.phases.iter().map(|phase| phase.exact).collect();
     let known = |mib| Some(private(mib));
     assert_eq!(exact, [known(21), known(134), known(152), None, known(150)]);
@@ -218,7 +218,7 @@ fn what_a_phase_used_that_a_crash_cut_short_is_all_or_unknown() {
         let phase = of(session).phases.pop().unwrap();
         (phase.cpu, phase.minor_faults, phase.major_faults)
     };
-    // 4 s of one processor and what its end tells on top; 266 MiB in pages and as much more.
+    // 4 s of one processor, plus the time reported at its end; 266 MiB in pages, and as much again.
     assert_eq!(used(&session), (Some(4_220_000_000), Some(266 * 256 + 1_800), Some(0)));
     for entry in &mut session.entries {
         if let Event::ProcessEnded(end) = &mut entry.event {

@@ -1,4 +1,4 @@
-//! Lines of several runs under each other: the time of each is laid onto one time that they share.
+//! Aligns lines of several runs: each run's time is mapped onto one common time.
 
 use crate::record::{Nanos, PhaseRef};
 use crate::summary::{PhaseSummary, Summary};
@@ -37,7 +37,7 @@ impl Together {
         }
     }
 
-    /// Whether phases of all runs lie under each other.
+    /// Whether the phases of all runs are aligned.
     pub fn is_aligned(&self) -> bool {
         self.common.is_some()
     }
@@ -50,8 +50,8 @@ impl Together {
         }
     }
 
-    /// A line of a run, on a grid of that `width`, on so many places of the drawing. Every value of the run falls into one
-    /// place, so that no peak is lost and none is drawn twice; a place into which none falls has the value of its moment.
+    /// A run's line, from a grid of `width`, on this many places of the drawing. Every value falls into exactly one
+    /// place, so no peak is lost and none is drawn twice; an empty place has the value of its moment.
     pub fn lay(&self, run: &Summary, line: &Line, width: Nanos, places: usize) -> Line {
         let (own, width) = (bounds(run), width.max(1) as f64);
         let step = self.until / places as f64;
@@ -115,7 +115,7 @@ pub fn median(lines: &[Line]) -> Line {
     (0..places).map(of).collect()
 }
 
-/// The run whose length is the median one: it stands for its server where one run must.
+/// The run of median length, which represents its server.
 pub fn typical<T>(runs: &[T], summary: impl Fn(&T) -> &Summary) -> Option<&T> {
     let mut by_length: Vec<&T> = runs.iter().collect();
     by_length.sort_by_key(|run| summary(run).duration);

@@ -32,7 +32,7 @@ pub(super) struct Tree {
     most: u64,
     /// When the processes were last looked at.
     looked: Nanos,
-    /// Whether a server ended in this epoch whose last sample is all that is known of what it used.
+    /// Whether a server ended in this epoch after its last sample, so that its later use is unknown.
     lost: bool,
 }
 
@@ -43,7 +43,7 @@ impl Tree {
         live.map_or_else(|| format!("process {process}"), |live| live.name.clone())
     }
 
-    /// A process, which may run another program by now, was looked at for what was preloaded.
+    /// A process, perhaps with another program by now, was checked for the preloaded library.
     pub fn lacks(&mut self, process: u32, without: &[String]) {
         if let Some(live) = self.live.get_mut(&process) {
             live.without = without.to_vec();
@@ -124,11 +124,11 @@ impl Tree {
         }
     }
 
-    /// A process goes away, having `used` that much. What it was by then is handed back.
+    /// A process ends after `used`. Returns its last state.
     pub fn vanish(&mut self, process: u32, used: Option<Used>) -> Option<Live> {
         let mut live = self.live.remove(&process)?;
         self.lost |= live.server && used.is_none();
-        // Of what it used after its last sample nothing is known in nanoseconds.
+        // Its use after the last sample is not known in nanoseconds.
         live.counters.cpu = used.and_then(|used| used.cpu);
         if let Some(used) = used {
             live.counters.minor_faults = Some(used.minor_faults);
@@ -155,7 +155,7 @@ impl Tree {
         }
     }
 
-    /// Takes in what was read of a process.
+    /// Adds the reading of a process.
     pub fn update(&mut self, sample: &Sample) {
         let owners = || {
             self.live
@@ -185,7 +185,8 @@ impl Tree {
         self.looked = at;
     }
 
-    /// Begins an epoch: maxima start over, and marks count from here. `was_reset` tells whose mark was reset.
+    /// Begins an epoch: maxima start over, and marks count from here. `was_reset` names the processes whose mark was
+    /// reset.
     pub fn start_over(&mut self, was_reset: impl Fn(u32) -> bool) {
         self.lost = false;
         for program in self.programs.values_mut() {
@@ -195,7 +196,7 @@ impl Tree {
             live.resident_max = 0;
             live.mark_floor = live.counters.high_water;
             if was_reset(*process) {
-                // What it is set back to; the next sample says so, but the process may end before it.
+                // The value after the reset; the next sample has it, but the process may end before.
                 live.counters.high_water = live.counters.resident;
                 live.mark_floor = None;
             }
@@ -228,8 +229,7 @@ impl Tree {
         all.unwrap_or_default()
     }
 
-    /// The same where the server may have ended without a checkpoint, at which all that it used was read: nothing is known
-    /// of what it used after its last sample.
+    /// The same if the server may have ended without a checkpoint: its use after the last sample is unknown.
     pub fn totals_at_end(&self) -> Totals {
         match self.lost {
             true => Totals::default(),
@@ -237,7 +237,7 @@ impl Tree {
         }
     }
 
-    /// The same as something to count from: before the first process came, nothing had been used.
+    /// The same as a starting value: zero before the first process.
     pub fn totals_before(&self) -> Totals {
         match self.most {
             0 => Totals::ZERO,

@@ -1,4 +1,5 @@
-//! What is no measurement: memory, processor time and latencies of a server that a tracer stops at its system calls.
+//! Removes figures that are no measurement: memory, CPU time and latencies of a server that a tracer stops at its
+//! system calls.
 
 use std::borrow::Cow;
 
@@ -20,8 +21,8 @@ pub fn held_up(header: &Header) -> Option<String> {
     ))
 }
 
-/// The summary with what was measured: of a run that was held up, memory, processor time and latencies are not known.
-/// What was done, how often, page faults and system calls are.
+/// The summary without invalid figures: a traced run has no memory, CPU time or latencies. Work, page faults and
+/// system calls stay.
 pub fn measured(summary: &Summary) -> Cow<'_, Summary> {
     match held_up(&summary.header) {
         None => Cow::Borrowed(summary),
@@ -29,7 +30,7 @@ pub fn measured(summary: &Summary) -> Cow<'_, Summary> {
     }
 }
 
-/// The counters with what was measured, of a process that was held up.
+/// The counters of a traced process, without invalid ones.
 pub fn counted(counters: Counters) -> Counters {
     let Counters {
         minor_faults,

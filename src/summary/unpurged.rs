@@ -1,5 +1,5 @@
-//! Checkpoints of the purged lens whose memory does not count, because a process with more than a trifle of it did not give
-//! back: what it had freed is still in the figure.
+//! Checkpoints of the purged lens that do not count, because a process with more than a little memory was not purged:
+//! freed memory is still in the figure.
 
 use std::collections::BTreeMap;
 
@@ -8,26 +8,26 @@ use crate::record::{AllocatorFamily, Checkpoint, Listening, PhaseRef, Release, R
 
 use super::tree::{Live, Tree};
 
-/// What may have been left untold, in bytes: half the difference of memory that no rule of a gate counts by itself (2 MiB).
+/// Unpurged memory that is tolerated, in bytes: half the difference that a gate tolerates (2 MiB).
 const TRIFLE: u64 = 1 << 20;
 
 /// And as a part of the tree, where that is more: half of the 1 % that a gate tolerates through this lens. Were all of it
 /// free, and on one side only, it would still decide nothing.
 const TRIFLING_SHARE: u64 = 200;
 
-/// A checkpoint whose memory does not count.
+/// A checkpoint that does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnpurgedCheckpoint {
     pub phase: PhaseRef,
-    /// Those that did not give back, the largest first.
+    /// The unpurged processes, the largest first.
     pub processes: Vec<UnpurgedProcess>,
-    /// Private memory of the whole tree in bytes, with what was freed; `None` where it is not known of every process.
+    /// Private memory of the whole tree in bytes, freed memory included; `None` unless it is known for every process.
     pub tree: Option<u64>,
-    /// What was told when it was tried, for people.
+    /// The error of the attempt, for people.
     pub told: Vec<String>,
 }
 
-/// A process that did not give back what it had freed.
+/// A process that did not release its freed memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnpurgedProcess {
     pub pid: u32,
@@ -37,7 +37,7 @@ pub struct UnpurgedProcess {
     pub why: PurgeFailure,
 }
 
-/// Why a process gave nothing back.
+/// Why a process released nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PurgeFailure {
     Silent,
@@ -45,13 +45,13 @@ pub enum PurgeFailure {
     Within(AllocatorFamily),
     /// It answered for the C library, and its `malloc` is that of this other library.
     Malloc(String),
-    /// It was started without this library, which was to be preloaded and is what was told to purge.
+    /// It lacks this library, which was to be preloaded and receives the purge signal.
     Without(String),
-    /// This variable, by which its allocator was told to purge, is not in its environment as it was given.
+    /// This variable, which tells its allocator to purge, was changed or removed in its environment.
     Unset(String),
 }
 
-/// How processes are made to give back, as far as it is seen of each.
+/// How processes are purged, as far as seen for each.
 pub(super) enum PurgeMethod<'r> {
     /// By force before each checkpoint: these listen.
     Forced(&'r [Listening]),
@@ -110,7 +110,7 @@ pub(super) fn unpurged(checkpoint: &Checkpoint, tree: &Tree, means: &PurgeMethod
     })
 }
 
-/// Why a process was not told to purge; `None` if it was, and where that is not known.
+/// Why a process was not purged; `None` if it was, or if that is unknown.
 fn untold(live: &Live, library: Option<&str>, variables: &BTreeMap<String, String>) -> Option<PurgeFailure> {
     let without = library.filter(|path| live.without.iter().any(|missing| missing == path));
     if let Some(path) = without {
@@ -121,7 +121,7 @@ fn untold(live: &Live, library: Option<&str>, variables: &BTreeMap<String, Strin
     Some(PurgeFailure::Unset(unset.clone()))
 }
 
-/// Why a process gave nothing back; `None` if it did.
+/// Why a process released nothing; `None` if it did.
 fn deaf(pid: u32, release: &Release, listening: &[Listening]) -> Option<PurgeFailure> {
     let own = |one: &&Releaser| one.pid == Some(pid);
     let answered = release
@@ -206,7 +206,7 @@ mod tests {
         for (shell, answered, counts) in [
             (0, [0, 1].as_slice(), true),
             (0, &[1], true),
-            // 980 KiB and 1.96 MiB of a shell: a fiftieth of what is held is lazily freed.
+            // 980 KiB and 1.96 MiB of a shell: a fiftieth of its memory is lazily freed.
             (1, &[1], true),
             (2, &[1], false),
             (0, &[0], false),

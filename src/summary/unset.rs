@@ -1,9 +1,9 @@
-//! Settings that the server was given and that did not reach whoever has the memory: a wrapper kept them.
+//! Settings that did not reach the process with the memory, because a wrapper removed them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::record::variables::holds;
+use crate::record::variables::contains_options;
 use crate::record::{AllocatorFacts, Checkpoint, Environment, ServerFacts};
 use crate::units;
 
@@ -14,7 +14,7 @@ use super::unpurged::{PurgeFailure, UnpurgedCheckpoint};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unset {
     pub variable: String,
-    /// What it was in that process; `None` where it was not there.
+    /// The value in that process; `None` if it was absent.
     pub value: Option<String>,
     /// Whether it is a library that was preloaded, and that the process had not mapped.
     pub library: bool,
@@ -63,9 +63,9 @@ impl fmt::Display for Unset {
 /// figure, whereas a small server under the interpreter of its wrapper has more.
 const SMALL_SHARE: u64 = 10;
 
-/// The settings that a checkpoint's memory was without: variables where more than a small share of it was, and what was
-/// preloaded where the process with the most memory was, since a helper may be unable to load it. None where memory is not
-/// known of every process.
+/// The settings that were missing at a checkpoint: variables missing from more than a small share of the memory, and
+/// preloads missing from the largest process, since helpers may be unable to load them. Empty unless memory is known
+/// for every process.
 pub(super) fn unset(checkpoint: &Checkpoint, tree: &Tree, server: &ServerFacts) -> Vec<Unset> {
     let held: Option<Vec<(&Live, u64)>> = tree
         .held(checkpoint)
@@ -127,12 +127,16 @@ fn sum<'h>(held: &mut dyn Iterator<Item = &'h (&'h Live, u64)>) -> u64 {
 
 /// Takes a variable for given that holds all that it was given, with more that a wrapper added.
 pub(super) fn accept_added(seen: &mut Environment, given: &BTreeMap<String, String>) {
-    let is_added = |name: &String, value: &mut String| given.get(name).is_some_and(|asked| holds(name, asked, value));
+    let is_added = |name: &String, value: &mut String| {
+        given
+            .get(name)
+            .is_some_and(|asked| contains_options(name, asked, value))
+    };
     let added = seen.other.extract_if(.., is_added);
     seen.given.extend(added.map(|(name, _)| name));
 }
 
-/// Adds what is new; of one that is known that of the larger tree stays.
+/// Adds new ones; of a known one the value from the larger tree stays.
 pub(super) fn note(known: &mut Vec<Unset>, changes: Vec<Unset>) {
     for one in changes {
         match known.iter_mut().find(|seen| seen.variable == one.variable) {
@@ -143,7 +147,7 @@ pub(super) fn note(known: &mut Vec<Unset>, changes: Vec<Unset>) {
     }
 }
 
-/// What is known of a server before its run, less what the run has shown not to be so.
+/// A server's facts from before its run, corrected by those of the run.
 pub(super) fn correct(server: &mut ServerFacts, unset: &[Unset], unpurged: &[UnpurgedCheckpoint]) {
     for knob in &mut server.knobs {
         if let Some(one) = unset.iter().find(|one| one.variable == knob.variable) {

@@ -1,8 +1,8 @@
-//! The forms in which a setting is pasted somewhere.
+//! The forms of a setting to paste.
 
 use strum::{IntoStaticStr, VariantArray};
 
-/// Where a setting is written down.
+/// Where to paste a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Form {
@@ -21,7 +21,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// What it is, above its text, and the language of that for Markdown.
+    /// The heading above the text, and the text's language for Markdown.
     pub fn words(self) -> (&'static str, &'static str) {
         match self {
             Form::Env => ("in a shell", "sh"),
@@ -33,7 +33,6 @@ impl Form {
         }
     }
 
-    /// Its name on the command line and in JSON.
     pub fn name(self) -> &'static str {
         self.into()
     }

@@ -1,28 +1,26 @@
-//! One sentence of a report.
-
 use super::Tone;
 
-/// How near to the answer something is. A short report stops at answers.
+/// The importance of a part of a report. A short report shows answers only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
     Answer,
-    /// What the answer rests on.
+    /// Supports the answer.
     Evidence,
-    /// What words and signs mean.
+    /// Explains words and signs.
     Definition,
 }
 
-/// A sentence, without its full stop. Backticks set names apart.
+/// A sentence without its full stop, with names in backticks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sentence {
-    /// Which sentence it is, whatever its numbers: `run.ending`.
+    /// Identifies the sentence whatever its numbers: `run.ending`.
     pub id: &'static str,
     pub weight: Weight,
     pub tone: Tone,
-    /// What stands before it, so that it is not told by colour alone: `warning`.
+    /// Word before the sentence, so that colour is not the only sign: `warning`.
     pub mark: &'static str,
     pub text: String,
-    /// Lines that belong to it, such as the end of stderr.
+    /// Additional lines, such as the end of stderr.
     pub details: Vec<String>,
 }
 
@@ -38,7 +36,6 @@ impl Sentence {
         }
     }
 
-    /// What supports the answer.
     pub fn evidence(id: &'static str, text: impl Into<String>) -> Sentence {
         Sentence {
             weight: Weight::Evidence,

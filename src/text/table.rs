@@ -1,27 +1,28 @@
-//! Tables of columns that line up, and that leave when the terminal is too narrow for all of them.
+//! Tables with aligned columns. Columns are hidden when the terminal is too narrow.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use crate::text::{Paint, Tone, clean, cut, line_of, paragraph, width};
 
-/// Widest a report gets: longer lines are hard to follow.
+/// Widest report: longer lines are hard to follow.
 pub const WIDEST: usize = 160;
 
 const GAP: usize = 2;
 
-/// The least that is left of the first column.
+/// Least width of the first column.
 const LEAST: usize = 8;
 
-/// Columns of this rank and below are in a short report too.
+/// Highest rank of the columns in a short report.
 const ANSWER: u8 = 2;
 
-/// Columns of this rank and above leave before the first column is cut.
+/// Lowest rank of the columns that are hidden before the first column is cut.
 const SPARE: u8 = 5;
 
 #[derive(Clone, Debug)]
 pub struct Cell {
     pub text: String,
-    /// What follows it and stays when it is cut.
+    /// Follows `text` and stays when it is cut.
     tail: String,
     pub tone: Tone,
 }
@@ -39,7 +40,7 @@ impl Cell {
         }
     }
 
-    /// The cell with an end that tells it from others, so that it stays when there is no room for all of the cell.
+    /// Adds an end that distinguishes the cell, so it stays when the cell is cut.
     pub fn ending(self, tail: impl Into<String>) -> Cell {
         Cell {
             tail: tail.into(),
@@ -56,7 +57,7 @@ impl Cell {
     }
 }
 
-/// Most heads are fixed, some are names of servers.
+/// Most heads are constant; some are names of servers.
 type Text = Cow<'static, str>;
 
 impl From<String> for Cell {
@@ -83,7 +84,7 @@ impl<T: Into<String>> From<(Tone, T)> for Cell {
     }
 }
 
-/// Columns of the same rows, as they are put together from left to right.
+/// Builds columns of the same rows, from left to right.
 pub struct Table<'r, R> {
     rows: &'r [R],
     columns: Vec<Column>,
@@ -95,7 +96,7 @@ impl<'r, R> Table<'r, R> {
         Table { rows, columns }
     }
 
-    /// A column of words.
+    /// A left-aligned column.
     pub fn text<C: Into<Cell>>(self, head: impl Into<Text>, rank: u8, cell: impl Fn(&'r R) -> C) -> Table<'r, R> {
         let cells = self.rows.iter().map(|row| cell(row).into()).collect();
         self.with(Column::text(head, rank, cells))
@@ -106,7 +107,7 @@ impl<'r, R> Table<'r, R> {
         self.with(Column::number(head, rank, cells))
     }
 
-    /// A drawing of characters for each row, which a format with pictures has no use for.
+    /// A column of character drawings, which formats with pictures omit.
     pub fn sketch(self, head: impl Into<Text>, rank: u8, cell: impl Fn(&'r R) -> String) -> Table<'r, R> {
         let cells = self.rows.iter().map(|row| cell(row).into()).collect();
         self.with(Column {
@@ -120,15 +121,15 @@ impl<'r, R> Table<'r, R> {
         self
     }
 
-    /// What the last column is of, above its head.
-    pub fn beneath(mut self, of: impl Into<Text>) -> Table<'r, R> {
+    /// Adds a first line to the head of the last column.
+    pub fn grouped(mut self, group: impl Into<Text>) -> Table<'r, R> {
         if let Some(last) = self.columns.last_mut() {
-            last.of = of.into();
+            last.group = group.into();
         }
         self
     }
 
-    /// Its columns with anything in them but `nothing`.
+    /// The columns with a cell other than `nothing`.
     pub fn filled(self, nothing: &str) -> Vec<Column> {
         let columns = self.columns.into_iter();
         columns.filter(|column| column.is_filled(nothing)).collect()
@@ -138,20 +139,20 @@ impl<'r, R> Table<'r, R> {
         self.columns
     }
 
-    /// Its columns, if there is a row.
-    pub fn some(self) -> Option<Vec<Column>> {
+    /// The columns, or `None` without rows.
+    pub fn non_empty(self) -> Option<Vec<Column>> {
         (!self.rows.is_empty()).then_some(self.columns)
     }
 }
 
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// A first line of the head: what the column is of.
-    of: Text,
+    /// First line of the head: a group of columns.
+    group: Text,
     head: Text,
-    /// Which columns leave first: the highest. The first column never leaves, it is cut; nor does any of rank 0.
+    /// The highest rank is hidden first. Rank 0 and the first column are never hidden.
     rank: u8,
-    left: bool,
+    left_aligned: bool,
     sketch: bool,
     cells: Vec<Cell>,
 }
@@ -159,10 +160,10 @@ pub struct Column {
 impl Column {
     pub fn text(head: impl Into<Text>, rank: u8, cells: Vec<Cell>) -> Column {
         Column {
-            of: Text::default(),
+            group: Text::default(),
             head: head.into(),
             rank,
-            left: true,
+            left_aligned: true,
             sketch: false,
             cells,
         }
@@ -170,34 +171,37 @@ impl Column {
 
     pub fn number(head: impl Into<Text>, rank: u8, cells: Vec<Cell>) -> Column {
         Column {
-            of: Text::default(),
+            group: Text::default(),
             head: head.into(),
             rank,
-            left: false,
+            left_aligned: false,
             sketch: false,
             cells,
         }
     }
 
-    /// The column with what it is of above its head.
-    pub fn of(self, of: impl Into<Text>) -> Column {
-        Column { of: of.into(), ..self }
+    /// Sets the first line of the head.
+    pub fn group(self, group: impl Into<Text>) -> Column {
+        Column {
+            group: group.into(),
+            ..self
+        }
     }
 
-    /// The column with a row that says that others were left out there.
+    /// Inserts a row `⋮` for omitted rows.
     pub fn gap(mut self, row: usize) -> Column {
         self.cells.insert(row, Cell::toned(Tone::Quiet, "⋮"));
         self
     }
 
-    /// The column with only so many rows of its beginning and of its end, and a gap between them.
+    /// Keeps `kept` rows at the start and at the end, with a gap between them.
     pub fn shortened(&self, kept: usize) -> Column {
         let mut short = self.clone();
         short.cells.drain(kept..self.cells.len() - kept);
         short.gap(kept)
     }
 
-    /// A drawing of characters, which a format with pictures has no use for.
+    /// Marks a column of character drawings, which formats with pictures omit.
     pub fn sketched(self) -> Column {
         Column { sketch: true, ..self }
     }
@@ -206,26 +210,26 @@ impl Column {
         self.sketch
     }
 
-    /// The first line of its head, the second, and whether it is set to the left, for a table that is no text.
+    /// Both lines of the head, and whether the column is left-aligned.
     pub fn head(&self) -> (&str, &str, bool) {
-        (&self.of, &self.head, self.left)
+        (&self.group, &self.head, self.left_aligned)
     }
 
-    /// Both lines of its head in one.
+    /// Both lines of the head, joined.
     pub fn name(&self) -> String {
-        format!("{} {}", self.of, self.head).trim().to_owned()
+        format!("{} {}", self.group, self.head).trim().to_owned()
     }
 
     pub fn cells(&self) -> &[Cell] {
         &self.cells
     }
 
-    /// Whether a short report has it: what leaves late when there is no room.
+    /// Whether a short report shows the column.
     pub fn is_answer(&self) -> bool {
         self.rank <= ANSWER
     }
 
-    /// Whether there is anything in it but `nothing`.
+    /// Whether a cell has a text other than `nothing`.
     pub fn is_filled(&self, nothing: &str) -> bool {
         self.cells
             .iter()
@@ -236,20 +240,38 @@ impl Column {
         self.cells
             .iter()
             .map(Cell::width)
-            .fold(width(&self.head).max(width(&self.of)), usize::max)
+            .fold(width(&self.head).max(width(&self.group)), usize::max)
+    }
+
+    /// The fewest columns in which no two cells that differ are cut to the same text.
+    fn unique_width(&self) -> usize {
+        let kinds = |wide: usize| {
+            let cells = self.cells.iter();
+            let texts = cells.map(|cell| (cut(&cell.text, wide.saturating_sub(width(&cell.tail))), &cell.tail));
+            texts.collect::<BTreeSet<_>>().len()
+        };
+        let all = kinds(usize::MAX);
+        let wide = self.width();
+        (LEAST..wide).find(|wide| kinds(*wide) == all).unwrap_or(wide)
     }
 }
 
-/// Appends a table in at most `columns`, and below it which columns had no room and that they are `elsewhere`, if they are
-/// anywhere.
+/// Appends a table in at most `columns`, then the names of hidden columns and where to find them: `elsewhere`, or a
+/// wider terminal.
 pub fn draw(out: &mut String, paint: Paint, table: Vec<Column>, columns: usize, elsewhere: &str) {
     let needed = width_of(&table);
     let missed = fit(out, paint, table, columns);
-    tell(out, paint, &missed, (needed, columns), elsewhere);
+    report_hidden(out, paint, &missed, (needed, columns), elsewhere);
 }
 
-/// Says which columns had no room, each once, and in how many columns all would have had some.
-fn tell(out: &mut String, paint: Paint, missed: &[String], (needed, columns): (usize, usize), elsewhere: &str) {
+/// Appends the names of hidden columns, each once, and the width that all columns need.
+fn report_hidden(
+    out: &mut String,
+    paint: Paint,
+    missed: &[String],
+    (needed, columns): (usize, usize),
+    elsewhere: &str,
+) {
     let mut once: Vec<&str> = Vec::new();
     for name in missed {
         if !once.contains(&name.as_str()) {
@@ -261,16 +283,19 @@ fn tell(out: &mut String, paint: Paint, missed: &[String], (needed, columns): (u
     }
     let once = once.join(", ");
     let text = match elsewhere {
-        // No report is wider, however wide the terminal.
+        // A wider terminal does not help: no report is wider.
         elsewhere if needed > WIDEST && !elsewhere.is_empty() => format!("hidden: {once} (see {elsewhere})"),
         _ => format!("hidden: {once} (needs {needed} columns)"),
     };
     paragraph(out, paint, Tone::Quiet, "  ", &text, columns);
 }
 
-/// Appends a table in at most `columns`. Returns the names of the columns that had no room, in their order.
+/// Appends a table in at most `columns`. Returns the names of hidden columns in order.
 fn fit(out: &mut String, paint: Paint, mut table: Vec<Column>, columns: usize) -> Vec<String> {
-    let spare = |table: &[Column]| table.first().map_or(0, |first| first.width().saturating_sub(LEAST));
+    let least = table
+        .first()
+        .map_or(LEAST, |first| first.unique_width().min(columns / 3 * 2).max(LEAST));
+    let spare = |table: &[Column]| table.first().map_or(0, |first| first.width().saturating_sub(least));
     let all: Vec<String> = table.iter().map(Column::name).collect();
     while width_of(&table) > columns && drop_last(&mut table, SPARE).is_some() {}
     while width_of(&table) - spare(&table) > columns && drop_last(&mut table, 1).is_some() {}
@@ -291,7 +316,7 @@ fn fit(out: &mut String, paint: Paint, mut table: Vec<Column>, columns: usize) -
             let text = cut(&text, wide.saturating_sub(width(&tail))) + &cut(&tail, *wide);
             let fill = " ".repeat(wide - width(&text));
             let text = paint.paint(tone, &text);
-            if column.left {
+            if column.left_aligned {
                 format!("  {text}{fill}")
             } else {
                 format!("  {fill}{text}")
@@ -299,8 +324,8 @@ fn fit(out: &mut String, paint: Paint, mut table: Vec<Column>, columns: usize) -
         });
         parts.collect::<String>()
     };
-    if table.iter().any(|column| !column.of.is_empty()) {
-        line_of(out, line(&|column| Cell::toned(Tone::Quiet, column.of.clone())));
+    if table.iter().any(|column| !column.group.is_empty()) {
+        line_of(out, line(&|column| Cell::toned(Tone::Quiet, column.group.clone())));
     }
     line_of(out, line(&|column| Cell::toned(Tone::Quiet, column.head.clone())));
     for row in 0..table.first().map_or(0, |first| first.cells.len()) {
@@ -309,18 +334,18 @@ fn fit(out: &mut String, paint: Paint, mut table: Vec<Column>, columns: usize) -
     missed
 }
 
-/// Columns that a table takes up when nothing of it has to leave.
+/// Columns of the terminal that the whole table needs.
 pub fn width_of(table: &[Column]) -> usize {
     width_without(table, u8::MAX)
 }
 
-/// The same without the columns of a rank and above.
+/// The same without the columns of this rank and above.
 pub fn width_without(table: &[Column], rank: u8) -> usize {
     let kept = table.iter().filter(|column| column.rank < rank);
     kept.map(|column| GAP + column.width()).sum()
 }
 
-/// Drops the column of the highest rank, if that is `from` or more.
+/// Removes the column of the highest rank, if that is at least `from`.
 fn drop_last(table: &mut Vec<Column>, from: u8) -> Option<Column> {
     let last = (1..table.len())
         .max_by_key(|place| table[*place].rank)
@@ -346,7 +371,7 @@ mod tests {
         let cells = || vec![Cell::plain("日本"), Cell::plain("b")];
         let table = vec![
             Column::text("name", 0, cells()),
-            Column::number("peak", 1, cells()).of("resident"),
+            Column::number("peak", 1, cells()).group("resident"),
         ];
         let mut out = String::new();
         fit(&mut out, Paint(false), table, 80);
@@ -361,22 +386,36 @@ mod tests {
         let mut out = String::new();
         assert_eq!(fit(&mut out, Paint(false), table(), 20), ["second"]);
         assert!(fit(&mut out, Paint(false), table(), 30).is_empty());
-        let said = |needed| {
+        let note = |needed| {
             let mut out = String::new();
             let missed = ["second".to_owned(), "second".to_owned()];
-            tell(&mut out, Paint(false), &missed, (needed, 80), "`--format json`");
+            report_hidden(&mut out, Paint(false), &missed, (needed, 80), "`--format json`");
             out
         };
-        assert_eq!(said(100), "  hidden: second (needs 100 columns)\n");
-        assert_eq!(said(WIDEST + 1), "  hidden: second (see `--format json`)\n");
+        assert_eq!(note(100), "  hidden: second (needs 100 columns)\n");
+        assert_eq!(note(WIDEST + 1), "  hidden: second (see `--format json`)\n");
     }
 
     #[test]
     fn what_leaves_first_is_told_too() {
         let mut table = table();
-        table.push(Column::number("rare", 9, vec![Cell::plain("1"), Cell::plain("2")]).of("very"));
+        table.push(Column::number("rare", 9, vec![Cell::plain("1"), Cell::plain("2")]).group("very"));
         let mut out = String::new();
         assert_eq!(fit(&mut out, Paint(false), table, 30), ["very rare"]);
+    }
+
+    #[test]
+    fn names_that_differ_are_not_cut_to_the_same_text() {
+        let names = ["thread.dirty-1000", "thread.dirty-1000.narenas-2", "thread.dirty-5000"].map(Cell::plain);
+        let numbers = ["1", "22", "3"].map(Cell::plain);
+        let table = vec![
+            Column::text("setting", 0, names.to_vec()),
+            Column::number("first", 1, numbers.to_vec()),
+            Column::number("second", 2, numbers.to_vec()),
+        ];
+        let mut out = String::new();
+        assert_eq!(fit(&mut out, Paint(false), table, 33), ["second"]);
+        assert!(out.contains("  thread.dirty-1000  "), "{out}");
     }
 
     fn drawn(columns: usize) -> String {

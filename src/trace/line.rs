@@ -1,4 +1,4 @@
-//! One line of the tracer's output after the other, to calls (pure).
+//! Parses the tracer's output line by line.
 
 use std::collections::HashMap;
 
@@ -6,29 +6,29 @@ use crate::record::CallKind;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// When it was made, in nanoseconds of the wall clock.
+    /// Start of the call, in nanoseconds of the wall clock.
     pub wall: u64,
     pub kind: CallKind,
-    /// For how many bytes; `None` if it failed.
+    /// `None` if the call failed.
     pub bytes: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
     Call(Call),
-    /// Nothing that counts: the first half of a call, a process that was started, one that ended.
+    /// A line without a finished memory call: a first half, the start or the end of a process.
     Other,
     Garbled,
 }
 
-/// What must be remembered from line to line.
+/// The state between lines.
 #[derive(Debug, Default)]
 pub struct Lines {
-    /// The first halves of calls that were interrupted by those of other threads, by thread.
-    begun: HashMap<u32, String>,
-    /// The address space of each thread.
+    /// First halves of calls that other threads interrupted, by thread.
+    started_calls: HashMap<u32, String>,
+    /// Address space of each thread.
     spaces: HashMap<u32, usize>,
-    /// The break of each address space, once it is known.
+    /// Break of each address space; `None` until it is known.
     breaks: Vec<Option<u64>>,
 }
 
@@ -44,31 +44,31 @@ impl Lines {
         }
     }
 
-    /// `TID SECONDS.MICROS NAME(ARGUMENTS) = RESULT`; `None` if it is not that.
+    /// `TID SECONDS.MICROS NAME(ARGUMENTS) = RESULT`; `None` for other text.
     fn line(&mut self, line: &str) -> Option<Option<Call>> {
         let (thread, rest) = line.split_once(' ')?;
         let thread: u32 = thread.parse().ok()?;
         let (time, rest) = rest.trim_start().split_once(' ')?;
         if rest.starts_with("+++ ") || rest.starts_with("--- ") {
-            self.begun.remove(&thread);
-            // Of several threads the one that calls exec goes on under the number of the first.
+            self.started_calls.remove(&thread);
+            // After an exec in a thread, the process continues under the first thread's id.
             let superseded = rest.strip_prefix(SUPERSEDED).and_then(|rest| rest.strip_suffix(" +++"));
-            if let Some(begun) = superseded.and_then(|by| self.begun.remove(&by.parse().ok()?)) {
-                self.begun.insert(thread, begun);
+            if let Some(started_calls) = superseded.and_then(|by| self.started_calls.remove(&by.parse().ok()?)) {
+                self.started_calls.insert(thread, started_calls);
             }
             return Some(None);
         }
         let wall = nanoseconds(time)?;
-        if let Some(begun) = rest.strip_suffix(UNFINISHED) {
-            // What was begun counts from then, however long it takes.
-            self.begun.insert(thread, format!("{wall} {begun}"));
+        if let Some(started_calls) = rest.strip_suffix(UNFINISHED) {
+            // A call counts from its start, however long it takes.
+            self.started_calls.insert(thread, format!("{wall} {started_calls}"));
             return Some(None);
         }
         if let Some(resumed) = rest.strip_prefix("<... ") {
             let (_, end) = resumed.split_once(" resumed>")?;
-            let begun = self.begun.remove(&thread)?;
-            let (wall, begun) = begun.split_once(' ')?;
-            return self.call(thread, wall.parse().ok()?, &format!("{begun}{end}"));
+            let started_calls = self.started_calls.remove(&thread)?;
+            let (wall, started_calls) = started_calls.split_once(' ')?;
+            return self.call(thread, wall.parse().ok()?, &format!("{started_calls}{end}"));
         }
         self.call(thread, wall, rest)
     }
@@ -78,11 +78,11 @@ impl Lines {
         let (arguments, result) = rest.rsplit_once(" = ")?;
         let arguments = arguments.trim_end().strip_suffix(')')?;
         let result = result.split(' ').next()?;
-        // A process that is killed in a call has no result.
+        // A process killed during a call has no result.
         if result == "?" {
             return Some(None);
         }
-        // The break is returned where it was if it could not be moved.
+        // A failed `brk` returns the unchanged break.
         let asked = number(arguments).filter(|_| name == "brk").unwrap_or(0);
         let succeeded = result != "-1" && (asked == 0 || number(result) == Some(asked));
         match name {
@@ -112,7 +112,7 @@ impl Lines {
                 let bytes = number(part(1)?)?;
                 (advice(part(0)?), bytes)
             }
-            // How many bytes were advised is what it returns.
+            // `process_madvise` returns the number of bytes.
             "process_madvise" => {
                 let name = arguments.rsplit(", ").find(|part| part.starts_with("MADV_"));
                 let bytes = if succeeded { number(result)? } else { 0 };
@@ -125,7 +125,7 @@ impl Lines {
         Some(Some(Call { wall, kind, bytes }))
     }
 
-    /// A thread or a process was started: it has its parent's break, and moves it too if it shares the memory.
+    /// A new thread or process has its parent's break, and shares it if it shares memory.
     fn started(&mut self, parent: u32, child: u32, shares: bool) {
         let space = self.space(parent);
         let own = if shares {
@@ -134,7 +134,7 @@ impl Lines {
             self.breaks.push(self.breaks[space]);
             self.breaks.len() - 1
         };
-        // Where the child was faster than the line of its start, it has called exec by then or not; exec knows better.
+        // The child's own lines may come first; an exec among them takes precedence.
         self.spaces.entry(child).or_insert(own);
     }
 
@@ -147,7 +147,7 @@ impl Lines {
         self.breaks.len() - 1
     }
 
-    /// The break of a thread's memory is there now.
+    /// Updates the break of a thread's address space.
     fn moved(&mut self, thread: u32, now: u64) -> (CallKind, u64) {
         let space = self.space(thread);
         match self.breaks[space].replace(now) {
@@ -157,7 +157,7 @@ impl Lines {
     }
 }
 
-/// `1795290800.803916`.
+/// `1795290800.803916` to nanoseconds.
 fn nanoseconds(time: &str) -> Option<u64> {
     let (seconds, fraction) = time.split_once('.')?;
     let seconds: u64 = seconds.parse().ok()?;
@@ -187,7 +187,7 @@ fn advice(name: &str) -> CallKind {
 mod tests {
     use super::*;
 
-    /// What these lines say: kinds and bytes.
+    /// The calls in these lines: kinds and bytes.
     #[track_caller]
     fn calls(text: &str) -> Vec<(CallKind, Option<u64>)> {
         let mut lines = Lines::default();
@@ -253,7 +253,7 @@ mod tests {
             7 1795290800.000010 mmap(NULL, 1<<40, PROT_NONE, MAP_PRIVATE, -1, 0 <unfinished ...>
             7 1795290800.000011 +++ killed by SIGKILL +++
         "#;
-        let told = calls(text);
+        let counted = calls(text);
         let expected = [
             (CallKind::Mmap, Some(8_392_704)),
             (CallKind::Munmap, Some(4096)),
@@ -265,7 +265,7 @@ mod tests {
             (CallKind::MadviseDontneed, Some(20_480)),
             (CallKind::MadviseFree, None),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(counted, expected);
     }
 
     #[test]
@@ -287,10 +287,10 @@ mod tests {
             4 1795290800.000014 brk(0x91000) = 0x91000
             1 1795290800.000015 brk(0x43000) = 0x43000
         ";
-        let told = calls(text);
-        let moved: Vec<u64> = told.iter().filter_map(|(_, bytes)| *bytes).collect();
+        let counted = calls(text);
+        let moved: Vec<u64> = counted.iter().filter_map(|(_, bytes)| *bytes).collect();
         assert_eq!(moved, [0, 0x21000, 0x10000, 0x1000, 0x8000, 0x2000, 0, 0x1000, 0x1000]);
-        let lowered = told.iter().filter(|(kind, _)| *kind == CallKind::BrkLowered);
+        let lowered = counted.iter().filter(|(kind, _)| *kind == CallKind::BrkLowered);
         assert_eq!(lowered.count(), 1);
     }
 

@@ -1,4 +1,4 @@
-//! Calls counted by the phase that they were made in.
+//! Counts calls by phase.
 
 use std::collections::BTreeMap;
 
@@ -6,18 +6,17 @@ use crate::record::{CallCount, CallKind, Nanos, PhaseRef, SystemCalls};
 
 use super::line::Call;
 
-/// Calls of each phase so far.
 #[derive(Debug)]
 pub(super) struct Tally {
-    /// The wall clock's reading at the journal's zero.
+    /// Wall clock at the journal's zero, in nanoseconds.
     zero: u64,
-    /// When each began, in their order; what comes before the first has no phase either.
+    /// Start of each phase with its calls, in order. The first entry is before all phases.
     phases: Vec<(Nanos, Option<PhaseRef>, BTreeMap<CallKind, CallCount>)>,
     pub garbled: u64,
 }
 
 impl Tally {
-    /// Nothing is counted yet. The journal's clock read zero when the wall clock read `zero`, in nanoseconds.
+    /// `zero` is the wall clock's reading at the journal's zero, in nanoseconds.
     pub fn new(zero: u64) -> Tally {
         Tally {
             zero,
@@ -26,7 +25,7 @@ impl Tally {
         }
     }
 
-    /// What was called from `at` on belongs to `phase`. Calls that are known by now were made before.
+    /// Starts a phase at `at`, for calls from then on.
     pub fn begin(&mut self, at: Nanos, phase: Option<PhaseRef>) {
         self.phases.push((at, phase, BTreeMap::new()));
     }
@@ -42,13 +41,13 @@ impl Tally {
         });
     }
 
-    /// What there was, in the order of time.
-    pub fn told(&self) -> Vec<SystemCalls> {
-        let there = self
+    /// The counts in the order of time.
+    pub fn counts(&self) -> Vec<SystemCalls> {
+        let counted = self
             .phases
             .iter()
             .filter(|(_, phase, calls)| phase.is_some() || !calls.is_empty());
-        there
+        counted
             .map(|(_, phase, calls)| SystemCalls {
                 phase: phase.clone(),
                 calls: calls.clone(),
@@ -89,7 +88,7 @@ mod tests {
             ..call(32)
         });
         let counted: Vec<(Option<String>, u64, u64, u64)> = tally
-            .told()
+            .counts()
             .into_iter()
             .map(|one| {
                 let count = one.calls[&CallKind::MadviseFree];

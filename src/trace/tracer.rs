@@ -1,4 +1,4 @@
-//! The tracer itself: whether it is there, whether it may trace, and how it is called.
+//! Finds strace, checks that it works, and builds its command line.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,38 +12,37 @@ use crate::record::TracerFacts;
 
 use super::line::{Line, Lines};
 
-/// The calls that are traced. Those that start processes tell whose break it is that moves; `?` is for those that not
-/// every processor has.
+/// Memory calls, and the calls that start processes, which show whose break moves. `?` marks calls that some
+/// processors lack.
 const CALLS: &str =
     "trace=brk,mmap,?mmap2,munmap,mremap,madvise,?process_madvise,clone,?clone3,?fork,?vfork,execve,?execveat";
 
-/// How long it may take to trace a program that does next to nothing.
+/// Time limit for tracing a trivial program.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// How long its words may take to reach a file once that program has ended.
+/// How long strace's output may take to reach the file after that program ended.
 const WRITTEN: Duration = Duration::from_secs(3);
 
-/// strace, which was seen to work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tracer {
     program: PathBuf,
     version: Option<String>,
-    /// Whether it stops only at the calls that are asked for.
+    /// Whether a kernel filter limits stops to the traced calls.
     filters: bool,
 }
 
-/// Why nothing can be traced, and what would help.
+/// Why tracing is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Untraceable {
     #[error("system calls are traced on Linux only")]
     Unsupported,
     #[error("`strace` is not on PATH")]
     Missing,
-    /// It is there, and may not or cannot.
+    /// strace exists but failed.
     #[error("strace cannot trace a program here: {stderr}")]
     Refused {
         stderr: String,
-        /// `kernel.yama.ptrace_scope`, where there is such a thing.
+        /// `kernel.yama.ptrace_scope`, if the kernel has it.
         scope: Option<u8>,
         contained: bool,
     },
@@ -69,8 +68,8 @@ impl Untraceable {
 }
 
 impl Tracer {
-    /// The strace at `program`, if it can trace. It is tried on lsp-soak itself, whose words go to a file in `scratch`.
-    pub fn tried(program: Option<PathBuf>, scratch: &Path) -> Result<Tracer, Untraceable> {
+    /// The strace at `program`, after a trial on lsp-soak itself with output to `scratch`.
+    pub fn probe(program: Option<PathBuf>, scratch: &Path) -> Result<Tracer, Untraceable> {
         if !cfg!(target_os = "linux") {
             return Err(Untraceable::Unsupported);
         }
@@ -78,14 +77,14 @@ impl Tracer {
         let asked = host::listen(Command::new(&program).arg("--version"), PATIENCE, &|| false);
         let version = asked.ok().and_then(|heard| version(&heard.said.stdout));
         let mut refused = String::new();
-        // A filter in the kernel (Linux 4.8, strace 5.3) holds a server up at the calls that are asked for, and not at others.
+        // A filter in the kernel (Linux 4.8, strace 5.3) stops the server at the traced calls only.
         for filters in [true, false] {
             let tracer = Tracer {
                 program: program.clone(),
                 version: version.clone(),
                 filters,
             };
-            match tracer.try_out(&scratch.join(format!("tried-{filters}"))) {
+            match tracer.trial(&scratch.join(format!("tried-{filters}"))) {
                 Ok(()) => return Ok(tracer),
                 Err(stderr) => refused = stderr,
             }
@@ -106,8 +105,7 @@ impl Tracer {
         }
     }
 
-    /// The words before a program and its arguments for it to be traced with all that it starts; the tracer writes to
-    /// `to`.
+    /// The command line before a program and its arguments; strace traces all its processes and writes to `to`.
     pub fn words(&self, to: &Path) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec![self.program.clone().into()];
         words.extend(["-DDD", "-f", "-qq", "-ttt", "-s", "0", "-e", "signal=none", "-e", CALLS].map(OsString::from));
@@ -116,7 +114,7 @@ impl Tracer {
         words
     }
 
-    fn try_out(&self, to: &Path) -> Result<(), String> {
+    fn trial(&self, to: &Path) -> Result<(), String> {
         let own = std::env::current_exe().map_err(|error| error.to_string())?;
         let words = self.words(to);
         let mut command = Command::new(&words[0]);
@@ -127,7 +125,7 @@ impl Tracer {
             return Err(stderr.lines().next().unwrap_or_default().to_owned());
         }
         let deadline = Instant::now() + WRITTEN;
-        while !seen(to) {
+        while !has_call(to) {
             if Instant::now() > deadline {
                 return Err("it saw no call of a program that makes some".to_owned());
             }
@@ -137,13 +135,13 @@ impl Tracer {
     }
 }
 
-fn seen(to: &Path) -> bool {
+fn has_call(to: &Path) -> bool {
     let mut lines = Lines::default();
     let text = fs::read_to_string(to).unwrap_or_default();
     text.lines().any(|line| matches!(lines.read(line), Line::Call(_)))
 }
 
-/// `6.1` of `strace -- version 6.1`.
+/// `6.1` from `strace -- version 6.1`.
 fn version(stderr: &str) -> Option<String> {
     let first = stderr.lines().next()?;
     first.rsplit(' ').next().map(str::to_owned)
@@ -176,9 +174,9 @@ mod tests {
     fn a_program_that_is_no_tracer_is_refused() {
         if cfg!(target_os = "linux") {
             let scratch = tempfile::tempdir().unwrap();
-            let tried = Tracer::tried(Some("/bin/false".into()), scratch.path());
-            assert!(matches!(tried, Err(Untraceable::Refused { .. })), "{tried:?}");
-            assert_eq!(Tracer::tried(None, scratch.path()), Err(Untraceable::Missing));
+            let probe = Tracer::probe(Some("/bin/false".into()), scratch.path());
+            assert!(matches!(probe, Err(Untraceable::Refused { .. })), "{probe:?}");
+            assert_eq!(Tracer::probe(None, scratch.path()), Err(Untraceable::Missing));
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::figures::Figure;
 use super::figure::Versus;
 use super::{CellResult, Rules, Sweep};
 
-/// Memory that is not worth a setting, in bytes.
+/// A setting that saves less than this, in bytes, is not worth its cost.
 const WORTH: f64 = 2.0 * 1_048_576.0;
 
 /// The fewest runs of each that a recommendation stands on.
@@ -19,18 +19,19 @@ pub enum Recommendation {
     Default(KeepReason),
     /// No cell is under the limit; the place of the one that comes nearest.
     None(Option<usize>),
-    /// The server fails the scenario as it is.
+    /// The server fails the scenario with its default settings.
     Unknown,
 }
 
 /// Why nothing is to be changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum KeepReason {
-    /// There are too few runs to show anything.
+    /// There are too few runs.
     TooFew,
     /// No cell is shown to need less.
     NothingLess,
-    /// What is shown to need less is not recommended for a reason that is none of cost; the place of the one with least memory.
+    /// A cell is shown to need less, but is not recommended for a reason other than cost; the place of the one with
+    /// least memory.
     Barred(usize),
     /// Those that need less are all shown to cost more than is allowed; the place of the one with least memory.
     TooDear(usize),
@@ -41,7 +42,7 @@ pub enum KeepReason {
 }
 
 impl Recommendation {
-    /// The place of what is to be used, where that is known.
+    /// The place of the recommended cell, if known.
     pub fn place(self) -> Option<usize> {
         match self {
             Recommendation::Use(place) => Some(place),
@@ -65,7 +66,7 @@ pub(super) fn choose(cells: &[CellResult], rules: &Rules) -> Recommendation {
 pub(super) struct Ranked {
     /// Those that need less, by as much as a setting is worth.
     less: Vec<usize>,
-    /// Of those that cost no more than is allowed, the ones whose memory differs by less than anybody cares for.
+    /// Affordable cells whose memory is within the slack of the lowest.
     pub near: Vec<usize>,
 }
 
@@ -77,8 +78,8 @@ impl Ranked {
             let places = less.iter().copied();
             places.filter(|place| cost(&cells[*place], rules) == wanted).collect()
         };
-        // What is shown goes first; but latency and CPU vary by more than is allowed on many machines, and a sweep that answers
-        // nothing there would be left for the eye.
+        // Cells with a proven cost come first. On many machines latency and CPU vary too much to prove any, so open
+        // ones follow.
         let kept = Some(costing(Cost::Shown)).filter(|shown| !shown.is_empty());
         let kept = kept.unwrap_or_else(|| costing(Cost::Open));
         let on_front: Vec<usize> = kept.iter().copied().filter(|place| cells[*place].front).collect();
@@ -111,7 +112,7 @@ fn least(cells: &[CellResult], rules: &Rules) -> Recommendation {
         return Recommendation::Default(KeepReason::TooFew);
     }
     let ranked = Ranked::of(cells, rules);
-    // What differs by less than anybody cares for is decided by what it costs.
+    // Among cells within the slack, CPU decides.
     let near = ranked.near.iter().copied();
     let chosen = near.min_by(|a, b| cpu(cells, *a).total_cmp(&cpu(cells, *b)));
     chosen.map_or_else(
@@ -147,7 +148,7 @@ fn is_candidate(cell: &CellResult) -> bool {
     cell.is_usable() && cell.runs.len() >= LEAST_RUNS
 }
 
-/// Whether the default, or all that is left besides it, was run too seldom to show anything.
+/// Whether the default, or every other usable cell, has too few runs.
 fn are_too_few(cells: &[CellResult]) -> bool {
     let seldom = |cell: &CellResult| cell.runs.len() < LEAST_RUNS;
     let mut left = cells.iter().skip(1).filter(|cell| cell.is_usable()).peekable();
@@ -159,7 +160,7 @@ fn needs_less(cell: &CellResult, default: &CellResult) -> bool {
     cell.is_shown_less() && saving(cell, default).is_some_and(|(saved, worth)| saved >= worth)
 }
 
-/// How much private memory a cell saves by the medians, and how much is worth a setting.
+/// Private memory saved, by the medians, and the saving that a setting must reach.
 pub(super) fn saving(cell: &CellResult, default: &CellResult) -> Option<(f64, f64)> {
     let default = default.median(Figure::Private)?;
     Some((
@@ -168,7 +169,7 @@ pub(super) fn saving(cell: &CellResult, default: &CellResult) -> Option<(f64, f6
     ))
 }
 
-/// What a cell costs in latency and CPU, against what is allowed; the worse of the two.
+/// The cost in latency and CPU against the limits; the worse of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cost {
     /// Shown to be no more, by the upper ends of the intervals.
@@ -187,7 +188,7 @@ pub fn cost(cell: &CellResult, rules: &Rules) -> Cost {
     p95.max(cpu)
 }
 
-/// What it costs in a figure of which so much more is allowed.
+/// The cost in one figure, of which `most` more is allowed.
 pub fn cost_of(cell: &CellResult, figure: Figure, most: f64) -> Cost {
     match cell.figure(figure).ratio.as_ref() {
         Some(ratio) if ratio.high <= 1.0 + most => Cost::Shown,
@@ -224,7 +225,7 @@ pub fn as_fast(sweep: &Sweep) -> Vec<&CellResult> {
         .collect()
 }
 
-/// The fastest whose private memory is under the limit by the upper end of its interval, the default among them.
+/// The fastest cell, the default included, with the upper end of its private memory under the limit.
 fn fastest(cells: &[CellResult], limit: f64) -> Recommendation {
     let under: Vec<usize> = (0..cells.len()).filter(|place| keeps(&cells[*place], limit)).collect();
     if under.is_empty() && are_too_few(cells) {
@@ -253,7 +254,8 @@ fn fastest(cells: &[CellResult], limit: f64) -> Recommendation {
 pub(super) struct UnderLimit {
     /// The place of the one with the least p95.
     pub first: usize,
-    /// Those that are as fast but for what nobody cares for: the one with least processor time is taken, of equals the default.
+    /// Cells whose latency is within the slack of the fastest. Among them the least CPU wins, and the default wins
+    /// ties.
     pub as_fast: Vec<usize>,
 }
 

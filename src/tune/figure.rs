@@ -41,16 +41,16 @@ pub(super) fn figure_of(figure: Figure, runs: &[&Played], default: Option<&[&Pla
 /// What the figures of a sweep are of, as the runs of its default say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
-    /// The phase whose checkpoint is the settled value: its place in the scenario, and its name.
+    /// The phase whose checkpoint is the settled value: place in the scenario, and name.
     pub phase: Option<(u32, String)>,
-    /// The window whose t90 is told.
+    /// The window whose t90 is reported.
     pub window: Option<WindowKind>,
     /// The method with most requests.
     pub method: Option<String>,
 }
 
 impl Places {
-    /// Where a figure is read; `None` where the scenario has no such place.
+    /// Where a figure is read; `None` if the scenario lacks that place.
     pub(super) fn measure(&self, figure: Figure) -> Option<Measure> {
         let place = match figure {
             Figure::Private | Figure::Resident | Figure::Returned => {
@@ -72,7 +72,7 @@ pub(super) fn places(runs: &[Played], default: &str) -> Places {
         return Places::default();
     };
     let summary = &run.summary;
-    // Silence shows what a user gets who goes for a coffee; without a silent window light traffic has to do.
+    // A silent window shows an idle user's memory; light traffic is the fallback.
     let kinds = [WindowKind::Silent, WindowKind::Simmer];
     let has = |kind: &WindowKind| decay::own(&summary.windows).any(|window| window.kind == *kind);
     let phase = match Place::result(summary) {
@@ -127,12 +127,12 @@ impl Versus {
         })
     }
 
-    /// Shown to be more, and by more than nobody cares for.
+    /// Shown to be more, by more than the slack.
     pub fn is_more(self, figure: Figure) -> bool {
         self.low > 1.0 && self.ratio > 1.0 + figure.slack()
     }
 
-    /// Shown to be less, and by more than nobody cares for.
+    /// Shown to be less, by more than the slack.
     pub fn is_less(self, figure: Figure) -> bool {
         self.high < 1.0 && self.ratio < 1.0 / (1.0 + figure.slack())
     }

@@ -1,4 +1,4 @@
-//! Which cells are worth a choice: no other is as good in memory, latency and processor time and clearly better in one.
+//! The front: cells that no other matches in memory, latency and CPU and clearly beats in one.
 
 use crate::figures::Figure;
 use crate::tune::figure::WEIGHED;
@@ -12,18 +12,18 @@ pub(super) type Weights = [Vec<f64>; 3];
 /// Whether the second of two cells is shown to be clearly more than the first, in a figure.
 type IsMore<'s> = &'s dyn Fn(Figure, &[f64], &[f64]) -> bool;
 
-/// How sure it must be that a cell is no better in anything.
+/// The certainty that a cell is no better in any figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doubt {
-    /// It must not even look better by more than nobody cares for.
+    /// Its means must not be better by more than the slack either.
     Strict,
     /// It must not be shown to be better.
     Lenient,
 }
 
-/// Whether `other` is as good as `cell` in everything and shown to be clearly better in something.
+/// Whether `other` matches `cell` in all figures and is shown to be clearly better in one.
 ///
-/// In a figure that one of them does not have they are not compared; without private memory not at all.
+/// A figure that either lacks is not compared; without private memory nothing is.
 pub(super) fn beats(other: &Weights, cell: &Weights, doubt: Doubt, is_more: IsMore<'_>) -> bool {
     let mut better = false;
     for (figure, (other, cell)) in WEIGHED.into_iter().zip(other.iter().zip(cell)) {
@@ -47,12 +47,12 @@ fn is_more(figure: Figure, against: &[f64], of: &[f64]) -> bool {
     Versus::new(against, of, figure).is_some_and(|versus| versus.is_more(figure))
 }
 
-/// Marks the front, and of the others one that is better than each. What was not run to the end is on no front.
+/// Marks the front, and for each other cell one that beats it. A cell that was not run to the end is on no front.
 pub(super) fn mark(cells: &mut [CellResult]) {
     let weights: Vec<Weights> = cells.iter().map(weights).collect();
     let running: Vec<usize> = (0..cells.len())
         .filter(|place| cells[*place].stopped.is_none() && !weights[*place][0].is_empty())
-        // Who did less needs less, and what is not in force is the default's: that beats nobody, and is no choice.
+        // Less work needs less memory, and an ineffective setting is the default: neither beats another cell.
         .filter(|place| cells[*place].is_honest())
         .collect();
     let better = |place: usize| {
@@ -60,12 +60,12 @@ pub(super) fn mark(cells: &mut [CellResult]) {
         let mut others: Vec<usize> = others
             .filter(|other| beats(&weights[*other], &weights[place], Doubt::Strict, &is_more))
             .collect();
-        // Of several the one with least memory is told.
+        // If several do, the one with least memory is named.
         others.sort_by(|a, b| mean(&weights[*a][0]).total_cmp(&mean(&weights[*b][0])));
         others.first().copied()
     };
     let dominated: Vec<(usize, Option<usize>)> = running.iter().map(|place| (*place, better(*place))).collect();
-    // Differences that nobody cares for could go round in a circle; then there is nothing to choose by.
+    // Differences within the slack could form a circle; then there is no front.
     let circle = dominated.iter().all(|(_, better)| better.is_some());
     for (place, better) in dominated {
         cells[place].front = circle || better.is_none();
@@ -79,7 +79,7 @@ fn weights(cell: &CellResult) -> Weights {
     WEIGHED.map(|figure| cell.known(figure))
 }
 
-/// The mean; of nothing without end, so that what was not measured stands behind all that was.
+/// The mean; infinite without values, so that unmeasured cells sort last.
 pub(super) fn mean(values: &[f64]) -> f64 {
     match values {
         [] => f64::INFINITY,

@@ -19,7 +19,8 @@ pub enum Why {
     Failed(Failure),
     /// This one was as good in everything and clearly better in something.
     Beaten(String),
-    /// It was among the half with more memory, shown to need more than this one, and not shown to be better in anything.
+    /// It was in the half with more memory, is shown to need more than the named cell, and is not shown to be better
+    /// in any figure.
     WorseHalf(String),
     /// It was shown to need more than there may be.
     OverLimit,
@@ -38,9 +39,9 @@ pub struct Failure {
 pub(super) struct Weighed<'r> {
     pub label: &'r str,
     pub weights: Weights,
-    /// Whether it did the work of the default under what it sets: by one that did not, no other stops.
+    /// Whether it did the default's work with its settings in force. Other cells eliminate nothing.
     pub honest: bool,
-    /// Whether none of its memory is known to have been moving still: it stops nobody, and is not stopped for its memory.
+    /// Whether its memory had settled. An unsettled cell eliminates none, and is not eliminated for its memory.
     pub rests: bool,
 }
 
@@ -55,7 +56,7 @@ pub(super) struct Analyses<'r> {
 
 /// The cells that stop here. All are judged before any stops, so that their order does not matter.
 pub(super) fn judged(cells: &[Weighed<'_>], look: &Analyses<'_>) -> Vec<(String, Why)> {
-    // The best is looked at first, and told.
+    // The best cell comes first and is named.
     let mut others: Vec<&Weighed<'_>> = cells.iter().filter(|cell| cell.honest && cell.rests).collect();
     others.sort_by(|a, b| mean(&a.weights[0]).total_cmp(&mean(&b.weights[0])));
     let bar = Bar::of(cells, look.looks);
@@ -89,8 +90,8 @@ fn too_much(own: &Weighed<'_>, others: &[&Weighed<'_>], bar: &Bar) -> Option<Why
     (needs_more && beats(least, Doubt::Lenient)).then(|| Why::WorseHalf(least.label.to_owned()))
 }
 
-/// Why a cell cannot be the fastest under a limit: what it saves under the limit, and its processor time, are then no
-/// reasons for it nor against it.
+/// Why a cell cannot be the fastest under a limit. Memory under the limit and CPU then count neither for nor against
+/// it.
 fn not_the_fastest(own: &Weighed<'_>, others: &[&Weighed<'_>], bar: &Bar, limit: f64) -> Option<Why> {
     let bounds = |cell: &Weighed<'_>| bar.private(&cell.weights[0]);
     if own.rests && bounds(own).is_some_and(|(low, _)| low > limit) {
@@ -107,10 +108,10 @@ fn not_the_fastest(own: &Weighed<'_>, others: &[&Weighed<'_>], bar: &Bar, limit:
     Some(Why::Slower(other.label.to_owned()))
 }
 
-/// How far apart two cells must be to be shown to differ: any pair of them, in any figure, at any rung.
+/// How far apart two cells must be to be shown to differ: any pair, in any figure, at any rung.
 ///
-/// A few runs do not know their own spread, so what all cells have in common within themselves is taken for it, and more
-/// where a cell varies more. A single run of each knows none at all: see [`Figure::assumed`].
+/// A few runs do not know their own spread, so the pooled spread within cells is used, or a cell's own if that is
+/// larger. One run each knows no spread: see [`Figure::assumed`].
 struct Bar {
     spreads: [Option<Pooled>; 3],
     alpha: f64,
@@ -125,7 +126,7 @@ impl Bar {
             let floor = figure.noise_of(values.iter().copied().flatten().copied());
             spreads[place] = Pooled::within(&values, floor).or_else(assumed);
         }
-        // Bonferroni's: over rungs, figures that show anything, and pairs in both directions.
+        // Bonferroni over rungs, figures with data, and pairs in both directions.
         let figures = spreads.iter().flatten().count().max(1);
         let pairs = (cells.len() * cells.len().saturating_sub(1)).max(1);
         Bar {
@@ -134,7 +135,7 @@ impl Bar {
         }
     }
 
-    /// Whether `of` is shown to be more than `against`, and by more than nobody cares for.
+    /// Whether `of` is shown to exceed `against`, by more than the slack.
     fn is_more(&self, figure: Figure, against: &[f64], of: &[f64]) -> bool {
         let place = WEIGHED.iter().position(|one| *one == figure);
         let spread = place.and_then(|place| self.spreads[place]);

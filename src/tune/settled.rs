@@ -7,7 +7,7 @@ use crate::summary::decay::{self, Window, WindowKind};
 
 use super::figure::Places;
 
-/// Beyond twice the decay time, until which an allocator gives back in steps: the same as the driver's, which waits so long.
+/// Added to twice the decay time, in which an allocator purges in steps. The driver waits as long.
 const BEYOND: Nanos = 1_000_000_000;
 
 /// Why the memory of a run had not settled.
@@ -15,16 +15,16 @@ const BEYOND: Nanos = 1_000_000_000;
 pub enum Moving {
     /// The time of the window was up, and this was still moving; empty where the record does not say.
     TimedOut(String),
-    /// The window was over before all could have come back: of a fixed length, or capped.
+    /// The window, of fixed or capped length, ended before all could be released.
     TooShort {
         took: Nanos,
-        /// How long the allocator keeps what was freed.
+        /// The allocator's decay time.
         decay: Nanos,
         capped: bool,
     },
 }
 
-/// What is known of the memory of a cell's runs.
+/// Whether the memory of a cell's runs had settled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rest {
     /// Whether all of them are known to have settled.
@@ -46,7 +46,7 @@ pub(super) fn rest(runs: &[&Played], places: &Places) -> Rest {
     }
 }
 
-/// How the window ended that the memory of a run is taken after; `None` where that says nothing, or there is none.
+/// How the last window before the checkpoint ended; `None` if there is no window or its end says nothing.
 fn end(summary: &Summary, places: &Places) -> Option<Result<(), Moving>> {
     let (phase, _) = places.phase.as_ref()?;
     let is_it = |window: &&Window| {
@@ -56,20 +56,20 @@ fn end(summary: &Summary, places: &Places) -> Option<Result<(), Moving>> {
     match window.why()? {
         WindowEnd::Settled | WindowEnd::Held => Some(Ok(())),
         WindowEnd::TimedOut => Some(Err(Moving::TimedOut(window.moving.clone()))),
-        // What it is too short for is known as of one that was meant to be so long.
+        // Judged like a window of fixed length.
         WindowEnd::Ended | WindowEnd::TooShort => fixed(window, &summary.windows),
     }
 }
 
-/// A window of fixed length, by what is known of the allocator.
+/// A window of fixed length, judged by the allocator's decay.
 fn fixed(window: &Window, all: &[Window]) -> Option<Result<(), Moving>> {
     let decay = window.decay?;
     let capped = window.end == Some(WindowEnd::TooShort);
-    // What gives nothing back in such a window has nothing to wait for; one that was to wait ended before that was seen.
+    // An allocator that never purges in this window has nothing to wait for.
     if decay.delay == Delay::Never || (window.kind == WindowKind::Silent && !decay.idle) {
         return (!capped).then_some(Ok(()));
     }
-    // A thread of its own purges in silence and under light traffic alike; without one a clock stands still in silence.
+    // A background thread purges while idle and in light traffic; without one, time counts only in light traffic.
     let took = if decay.idle {
         left_alone(window, all)
     } else {
@@ -80,8 +80,8 @@ fn fixed(window: &Window, all: &[Window]) -> Option<Result<(), Moving>> {
     Some(is_long.then_some(()).ok_or(Moving::TooShort { took, decay, capped }))
 }
 
-/// How long a server had been left alone when a window ended: it and those before it with no other step between, in all of
-/// which the allocator gave back as in this one.
+/// How long the server was undisturbed at the end of a window: this window and adjacent earlier ones in which the
+/// allocator purges too.
 fn left_alone(window: &Window, all: &[Window]) -> Nanos {
     let before = |of: &Window| {
         all.iter().find(|one| {
@@ -102,7 +102,7 @@ mod tests {
 
     const SECOND: Nanos = 1_000_000_000;
 
-    /// A fixed window of so many seconds, of an allocator with a decay time of 1 s.
+    /// A fixed window of this many seconds, for an allocator with a decay time of 1 s.
     fn window(step: u32, kind: WindowKind, seconds: u64, thread: bool) -> Window {
         let mut windows = crate::summary::read(golden::open("completed")).unwrap().windows;
         let mut window = windows.pop().unwrap();

@@ -1,5 +1,5 @@
-//! What the rules do on noise of which the truth is known: how often they stop what is as good as the best, and how often
-//! the promise for what they choose is kept.
+//! Simulations of the rules on noise with a known truth: how often they eliminate a cell as good as the best, and how
+//! often the prediction holds.
 
 use crate::compare::Ratio;
 use crate::figures::Figure;
@@ -63,12 +63,12 @@ fn stops(random: &mut Random, ratios: &[f64], variation: Variation, limit: Optio
     stops
 }
 
-/// The share of so many sweeps of which something holds.
+/// The share of rounds in which `holds` is true.
 fn share(rounds: u32, mut holds: impl FnMut() -> bool) -> f64 {
     f64::from((0..rounds).map(|_| u32::from(holds())).sum::<u32>()) / f64::from(rounds)
 }
 
-/// Three standard errors above 5 % in so many rounds.
+/// Three standard errors above 5 % for this many rounds.
 fn five_percent(rounds: u32) -> f64 {
     0.05 + 3.0 * (0.05 * 0.95 / f64::from(rounds)).sqrt()
 }

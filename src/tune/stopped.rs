@@ -23,7 +23,7 @@ pub struct Stopped {
     pub why: Why,
 }
 
-/// What was decided while a sweep went on.
+/// Decisions while a sweep runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Halving {
     /// The cells that are not run any more.
@@ -33,7 +33,7 @@ pub struct Halving {
 }
 
 impl Halving {
-    /// Whether there is nothing left to find out: the default failed, or is the only one left.
+    /// Whether the sweep can end: the default failed, or is the only cell left.
     pub fn is_over(&self, default: &str, labels: &BTreeSet<&str>) -> bool {
         let left = labels.iter().filter(|label| !self.stopped.contains_key(**label));
         self.stopped.contains_key(default) || left.count() < 2
@@ -57,7 +57,7 @@ impl Halving {
     }
 }
 
-/// Decides, from the runs so far, which cells are not run any more. Runs beyond a rung never change what was decided at it.
+/// Decides from the runs so far which cells are eliminated. Runs beyond a rung never change the decision at it.
 pub fn stopped(runs: &[Played], rules: &Rules) -> Halving {
     let mut halving = Halving::default();
     let cells = cells(runs);
@@ -75,7 +75,7 @@ pub fn stopped(runs: &[Played], rules: &Rules) -> Halving {
 /// Goes through the rungs that all cells have reached which are left by then.
 fn halve(halving: &mut Halving, runs: &[Played], cells: &BTreeMap<&str, Cell<'_>>, default: &str, rules: &Rules) {
     let places = places(runs, default);
-    // What happened is decided by what was asked for then.
+    // The rules of the records decide, not today's options.
     let facts = super::planned(runs);
     let rungs = facts.map(|facts| &facts.rungs).filter(|rungs| !rungs.is_empty());
     let rungs = rungs.unwrap_or(&rules.rungs);
@@ -147,8 +147,8 @@ impl Cell<'_> {
         self.runs.iter().copied().filter(|run| counts(&run.summary))
     }
 
-    /// Whether it was run so often. A run that was not played to its end is none: it is played again when the sweep is gone
-    /// on with, and what was decided without it would change. Cells that failed are not asked.
+    /// Whether the cell has this many complete runs. An interrupted run does not count: the sweep repeats it on
+    /// resume. Failed cells are not asked.
     fn has_reached(&self, rung: u32) -> bool {
         self.counting().any(|run| run.summary.header.plan.block >= rung)
     }
@@ -159,7 +159,7 @@ impl Cell<'_> {
         until.collect()
     }
 
-    /// What it is weighed by, of the runs up to a rung; `base` are those of the default.
+    /// The figures of the runs up to a rung; `base` are the default's runs.
     fn weighed<'l>(&self, label: &'l str, rung: u32, base: &[&Played], places: &Places) -> Weighed<'l> {
         let runs = self.until(rung);
         let work = inequalities(&summaries(base), &summaries(&runs), WorkLimits::default());

@@ -1,4 +1,4 @@
-//! Sweeps that were never run: the golden record with what tells cells apart put into each run.
+//! Synthetic sweeps: the golden record with one difference for each cell.
 
 use crate::compare::Played;
 use crate::figures::Figure;
@@ -60,7 +60,7 @@ pub fn run(label: &str, of: u32, block: u32, (private, p95, cpu): Percents) -> P
     }
 }
 
-/// The runs of cells in the blocks 1 to so many, as they would be played: stopped cells have no more.
+/// The runs of cells in blocks 1 to `blocks`; eliminated cells have no more.
 pub fn played(cells: &[(&str, Percents)], blocks: u32, rules: &Rules) -> Vec<Played> {
     let of = cells.len() as u32;
     let mut runs = vec![run("default", of, 0, cells[0].1)];
@@ -134,7 +134,7 @@ fn runs_beyond_a_rung_change_nothing_that_was_decided_at_it() {
             assert_eq!(next.stopped.get(label), Some(stopped));
         }
     }
-    // Records have no order that anybody promised.
+    // Records come in any order.
     let mut shuffled = runs.clone();
     shuffled.reverse();
     assert_eq!(stopped(&shuffled, &rules), before[7]);
@@ -196,7 +196,7 @@ fn a_cell_that_the_server_fails_with_stops_at_once_and_is_never_recommended() {
     assert!(sweep.cells.iter().all(|cell| cell.label != "dirty-0" || !cell.front));
 }
 
-/// What stops a cell whose run crashed.
+/// The elimination of a cell whose run crashed.
 fn crashed(label: &str, after: u32) -> Stopped {
     let failure = Failure {
         record: format!("run-{after:03}-{label}.jsonl"),
@@ -272,7 +272,7 @@ fn the_front_is_what_nothing_beats_in_memory_latency_and_cpu() {
     assert!(default.beaten_by.is_some());
 }
 
-/// A sweep in which one cell needs far less than any other; `fault` is what is wrong with its runs.
+/// A sweep in which one cell needs far less than any other; `fault` spoils its runs.
 pub fn with_impostor(fault: impl Fn(&mut Played)) -> Vec<Played> {
     let rules = Rules::default();
     let mut cells = cells();

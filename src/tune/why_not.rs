@@ -12,10 +12,10 @@ use super::choose::{Cost, LEAST_RUNS, Ranked, Recommendation, UnderLimit, cost, 
 use super::figure::Versus;
 use super::{CONFIDENCE, CellResult, Rules};
 
-/// The chance to see what is there that a number of runs is said for.
+/// The power for which a number of runs is computed.
 const WANTED: f64 = 0.8;
 
-/// Why a cell is not what is recommended.
+/// Why a cell is not recommended.
 #[derive(Clone, Debug, PartialEq, EnumDiscriminants)]
 #[strum_discriminants(name(NotChosen), derive(Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum WhyNot {
@@ -35,16 +35,16 @@ pub enum WhyNot {
     NotLess,
     /// It is shown to need less, and saves this many bytes by the median, of those that a setting is worth.
     NotWorth {
-        /// What it saves; less than nothing where only its mean is lower.
+        /// Memory saved; negative if only the mean is lower.
         saved: f64,
-        /// What it would have to save.
+        /// The least saving that counts.
         worth: f64,
     },
     /// It is shown to cost more than is allowed, in these figures.
     Dearer(Vec<Figure>),
     /// It is not shown whether it costs more than is allowed, in these figures.
     CostOpen(Vec<Figure>),
-    /// What it costs is not known, in these figures.
+    /// The cost in these figures is unknown.
     CostUnknown(Vec<Figure>),
     /// Its private memory is not under the limit, by the upper end of its interval.
     OverLimit,
@@ -52,7 +52,7 @@ pub enum WhyNot {
     Beaten(String),
     /// It needs more memory than the one that is recommended.
     NeedsMore(String),
-    /// It is as good as the recommended one in what is chosen by, and needs no less processor time.
+    /// It is as good as the recommended cell, and needs no less CPU.
     MoreCpu(String),
     /// Under a limit, its p95 is more than that of this one, the fastest, by this ratio of means.
     Slower {
@@ -70,7 +70,7 @@ pub(super) fn give(cells: &mut [CellResult], rules: &Rules, choice: Recommendati
     }
 }
 
-/// The reason of a cell; `None` of what is recommended.
+/// The reason for a cell; `None` for the recommended one.
 fn why_not(cells: &[CellResult], rules: &Rules, choice: Recommendation, place: usize) -> Option<WhyNot> {
     let (cell, default) = (&cells[place], cells.first()?);
     let chosen = choice.place();
@@ -99,7 +99,7 @@ fn why_not(cells: &[CellResult], rules: &Rules, choice: Recommendation, place: u
     }
 }
 
-/// Why it is not taken for its memory.
+/// Why its memory is no reason to choose it.
 fn no_less(cell: &CellResult, default: &CellResult) -> Option<WhyNot> {
     if cell.figure(Figure::Private).ratio.is_none() {
         return Some(WhyNot::NotMeasured);
@@ -111,7 +111,7 @@ fn no_less(cell: &CellResult, default: &CellResult) -> Option<WhyNot> {
     (saved < worth).then_some(WhyNot::NotWorth { saved, worth })
 }
 
-/// Why one that needs less is not taken.
+/// Why a cell that needs less memory is not chosen.
 fn for_memory(cells: &[CellResult], rules: &Rules, chosen: Option<&CellResult>, place: usize) -> Option<WhyNot> {
     let cell = &cells[place];
     let at = |wanted: Cost| -> Vec<Figure> { costing(cell, rules, wanted) };
@@ -160,8 +160,8 @@ pub(super) fn costing(cell: &CellResult, rules: &Rules, wanted: Cost) -> Vec<Fig
     figures.map(|(figure, _)| figure).collect()
 }
 
-/// How many runs of each show in four of five sweeps on which side of what is allowed a cell is, in everything that its runs
-/// leave open, if its figures vary on as they did; `None` where nothing is open, or no number of runs would.
+/// How many runs of each would show, in four of five sweeps, on which side of the limits a cell is, if its figures
+/// keep their spread. `None` if nothing is open, or no number of runs suffices.
 pub fn runs_to_settle(cell: &CellResult, default: &CellResult, rules: &Rules) -> Option<usize> {
     let open = rules.allowed().into_iter().filter(|(figure, most)| {
         let cost = cost_of(cell, *figure, *most);

@@ -1,8 +1,8 @@
-//! Sizes as they were written: with as many digits as it takes, so that a limit is not told on its wrong side.
+//! Sizes with all their digits, so that rounding never moves a limit.
 
 use super::Size;
 
-/// The units that a size is written in, the usual ones first.
+/// Units of sizes, binary units first.
 const UNITS: [(&str, u64); 7] = [
     ("GiB", 1 << 30),
     ("MiB", 1 << 20),
@@ -13,10 +13,10 @@ const UNITS: [(&str, u64); 7] = [
     ("B", 1),
 ];
 
-/// More decimals than these nobody writes.
+/// Most decimals that are tried.
 const DECIMALS: usize = 6;
 
-/// The shortest text that reads back as so many bytes: `18.45 MiB`, `200 MiB`, `500 MB`, `12345678 B`.
+/// The shortest text that parses to exactly this size: `18.45 MiB`, `200 MiB`, `500 MB`, `12345678 B`.
 pub fn exact_bytes(value: u64) -> String {
     let texts = UNITS
         .into_iter()
@@ -25,7 +25,7 @@ pub fn exact_bytes(value: u64) -> String {
     texts.min_by_key(String::len).unwrap_or_else(|| format!("{value} B"))
 }
 
-/// In one unit, where few decimals are enough.
+/// The size in this unit; `None` if it needs too many decimals.
 fn written(value: u64, unit: &str, factor: u64) -> Option<String> {
     let number = value as f64 / factor as f64;
     let mut texts = (0..=DECIMALS).map(|decimals| format!("{number:.decimals$} {unit}"));
@@ -42,10 +42,10 @@ mod tests {
             "18.45 MiB", "200 MiB", "1.5 GiB", "500 MB", "64 KiB", "12345678 B", "0 B", "0.999 MB",
         ] {
             let Size(value) = text.parse().unwrap();
-            let told = exact_bytes(value);
-            assert_eq!(told.parse(), Ok(Size(value)), "{text}");
+            let printed = exact_bytes(value);
+            assert_eq!(printed.parse(), Ok(Size(value)), "{text}");
             let expected = if text == "0.999 MB" { "999 kB" } else { text };
-            assert_eq!(told, expected);
+            assert_eq!(printed, expected);
         }
         for value in [u64::MAX, 1023, 1025, (1 << 30) + 1] {
             assert_eq!(exact_bytes(value).parse(), Ok(Size(value)));

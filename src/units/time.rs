@@ -1,8 +1,8 @@
-//! Lengths of time as text: by themselves, and in the unit of another, so that one cell has one unit.
+//! Durations as text, alone or in the unit of another duration.
 
 use std::time::Duration;
 
-/// What processor time is counted in where it is counted coarsest: Linux has `USER_HZ` = 100 in `/proc/PID/stat`.
+/// Coarsest unit of processor time: Linux has `USER_HZ` = 100 in `/proc/PID/stat`.
 pub const TICK: Duration = Duration::from_millis(10);
 
 /// `1234567` ns → `1.23 ms`; three significant digits up to minutes, then `2 min 05 s`, `8 h 03 min`.
@@ -10,12 +10,12 @@ pub fn duration(value: Duration) -> String {
     duration_like(value, value)
 }
 
-/// A length of time in the unit that another one is written in: 830 ms beside `1.20 s` are `0.83 s`.
+/// A duration in the unit of `like`: 830 ms beside `1.20 s` are `0.83 s`.
 pub fn duration_like(value: Duration, like: Duration) -> String {
     let nanos = value.as_nanos() as f64;
     let seconds = value.as_secs();
-    match Step::of(like) {
-        // Nothing has no unit of its own.
+    match Step::for_value(like) {
+        // Zero has no unit of its own.
         Step::Nothing if value != like => duration(value),
         Step::Nothing => "0 s".to_owned(),
         Step::Parts(unit, size) => format!("{} {unit}", significant(nanos / size)),
@@ -24,50 +24,50 @@ pub fn duration_like(value: Duration, like: Duration) -> String {
     }
 }
 
-/// Ticks of 10 ms (Linux) and of 15.625 ms (Windows), and the middle of two figures in them, are whole numbers of this.
+/// Divides ticks of 10 ms (Linux) and 15.625 ms (Windows), and the midpoint of two figures in them.
 const IN_TICKS: u128 = 312_500;
 
-/// Whether processor time was counted in ticks, by its digits: one that was counted in nanoseconds ends like this once in
-/// 300,000 times.
+/// Whether processor time was counted in ticks, by its digits. Nanosecond counts look like this once in 300,000
+/// times.
 pub fn is_in_ticks(value: Duration) -> bool {
     value.as_nanos().is_multiple_of(IN_TICKS)
 }
 
-/// Processor time, which is believed to a [`TICK`] where it was counted in such: `< 10 ms`, `220 ms`, `1.39 s`.
+/// Processor time, exact to a [`TICK`] if it was counted in ticks: `< 10 ms`, `220 ms`, `1.39 s`.
 pub fn cpu_time(value: Duration) -> String {
     cpu_time_like(value, value)
 }
 
-/// Processor time in the unit that another one is written in: less than a tick beside `1.20 s` is `< 0.010 s`.
+/// Processor time in the unit of `like`: less than a tick beside `1.20 s` is `< 0.010 s`.
 pub fn cpu_time_like(value: Duration, like: Duration) -> String {
     if !is_in_ticks(value) {
         return duration_like(value, like);
     }
-    // What is less than a tick is written as a tick is.
+    // Less than a tick has the format of a tick.
     let like = like.max(TICK);
     let believed = value.max(TICK);
-    let text = match Step::of(like) {
+    let text = match Step::for_value(like) {
         Step::Parts("ms", size) => format!("{:.0} ms", believed.as_nanos() as f64 / size),
         Step::Nothing | Step::Parts(..) => duration_like(believed, like),
-        // Where minutes are told a tick is nothing.
+        // Beside minutes a tick is negligible.
         Step::Minutes | Step::Hours => return duration_like(value, like),
     };
     if value < TICK { format!("< {text}") } else { text }
 }
 
-/// The unit that a length of time is written in.
+/// The unit of a formatted duration.
 enum Step {
     Nothing,
-    /// One unit with decimals, and its nanoseconds.
+    /// A unit with decimals, and its nanoseconds.
     Parts(&'static str, f64),
-    /// With the seconds beyond them.
+    /// Minutes and seconds.
     Minutes,
     Hours,
 }
 
 impl Step {
-    /// That of a length by itself: the next one begins where three digits would be rounded to its first.
-    fn of(value: Duration) -> Step {
+    /// The unit for a value. Each unit ends where three digits would round up to its next power.
+    fn for_value(value: Duration) -> Step {
         match value.as_nanos() as f64 {
             n if n < 1.0 => Step::Nothing,
             n if n < 999.5 => Step::Parts("ns", 1.0),
@@ -80,7 +80,7 @@ impl Step {
     }
 }
 
-/// Three significant digits of what its unit suits, as many decimals as that beside it; `0` of nothing.
+/// Three significant digits, at most three decimals; `0` for zero.
 fn significant(number: f64) -> String {
     match number {
         0.0 => "0".to_owned(),

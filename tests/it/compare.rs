@@ -1,4 +1,4 @@
-//! `lsp-soak compare`, run as a person or a workflow runs it.
+//! `lsp-soak compare` as a person or a workflow runs it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Records of two servers: two runs of `ty` that ended well, one of `clangd` that crashed.
+/// Records of two servers: two complete runs of `ty`, and a crashed one of `clangd`.
 fn records() -> TempDir {
     let directory = tempfile::tempdir().expect("there is a place for temporary files");
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/records");
@@ -31,7 +31,7 @@ fn compare(records: &TempDir) -> Command {
     command
 }
 
-/// What a command that succeeds prints, and what it says beside that.
+/// Stdout and stderr of a command that must succeed.
 #[track_caller]
 fn said(command: &mut Command) -> (String, String) {
     let output = command.output().expect("lsp-soak runs");

@@ -1,15 +1,14 @@
-//! What the documents point at is there, and they stay as short as a reader needs.
+//! Links in the documents have a target, and the documents stay short.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the documents are.
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Directories with documents, or with texts that name one.
 const PLACES: [&str; 5] = [".", "docs", "reports", "scenarios", "src"];
 
-/// Every file with one of these endings in the places above. Only `src` is searched to its leaves.
+/// Every file with one of these endings in [`PLACES`]. Only `src` is searched recursively.
 fn files(endings: &[&str]) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut directories: Vec<PathBuf> = PLACES.iter().map(|place| Path::new(ROOT).join(place)).collect();
@@ -43,7 +42,7 @@ fn prose(document: &str) -> String {
     });
     let mut prose = String::new();
     for line in lines {
-        // Every second part stands between backticks.
+        // Every second part is in backticks.
         prose.extend(line.split('`').step_by(2));
         prose.push('\n');
     }

@@ -1,4 +1,4 @@
-//! The driver's judgement against a scripted peer and a stage of the test's own.
+//! The driver against a scripted peer and a test stage.
 
 #[cfg(unix)]
 mod barrier;

@@ -7,7 +7,6 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A place for records.
 struct Records(TempDir);
 
 impl Records {
@@ -15,7 +14,7 @@ impl Records {
         Records(tempfile::tempdir().expect("there is a place for temporary files"))
     }
 
-    /// A record of a run of a server in a directory, made from a golden one.
+    /// Writes a record of a server's run into a directory, from a golden one.
     fn put(&self, (directory, golden): (&str, &str), number: u32, label: &str, change: impl Fn(&mut Value)) {
         let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("fixtures/records/{golden}.jsonl"));
         let text = fs::read_to_string(golden).expect("it is checked in");
@@ -37,7 +36,7 @@ impl Records {
         self
     }
 
-    /// The code, what is printed, and what is said beside that.
+    /// Exit code, stdout and stderr.
     fn gate(&self, words: &[&str]) -> (Option<i32>, String, String) {
         let output = Command::new(env!("CARGO_BIN_EXE_lsp-soak"))
             .current_dir(self.0.path())
@@ -51,13 +50,12 @@ impl Records {
         (output.status.code(), text(output.stdout), text(output.stderr))
     }
 
-    /// The verdict.
     fn verdict(&self, words: &[&str]) -> Value {
         let (_, said, errors) = self.gate(words);
         serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}\n{errors}"))
     }
 
-    /// What is said of bad input.
+    /// The message about bad input.
     #[track_caller]
     fn refused(&self, words: &[&str]) -> String {
         let (code, said, errors) = self.gate(words);
@@ -87,7 +85,7 @@ fn the_parts_of_a_plan_are_joined_and_compared_within_each_machine() {
     ] {
         let number = runs.to_string();
         let verdict = records.verdict(&[&OLD_AND_NEW, &["--runs", &number, "--from"][..], parts].concat());
-        // As shipped and without calibrations a PASS needs five runs.
+        // As shipped and without calibrations, a pass needs five runs.
         let outcome = if runs < 5 { "inconclusive" } else { "pass" };
         assert_eq!(verdict["outcome"], outcome, "{verdict:#}");
         let against = &verdict["against"][0];
@@ -239,7 +237,7 @@ type Change = fn(&mut Value);
 
 const ALLOWED: &[&str] = &["--allow-different-hosts"];
 
-/// What comes of five runs of each when the candidate's headers differ in something.
+/// The result of five runs of each when the candidate's headers differ.
 fn decided(change: Change, more: &[&str]) -> (Option<i32>, String) {
     let records = Records::new();
     for number in 1..=5 {
@@ -267,7 +265,7 @@ fn what_hosts_may_differ_in_is_one_table_and_the_option_lets_no_other_quantity_p
             "{what}: {code:?} {said}"
         );
     }
-    // Hosts that differ: refused, unless somebody wants it in spite of that.
+    // Different hosts are refused, unless an option allows them.
     let hosts: [(&str, Change); 8] = [
         ("memory (", |header| {
             header["host"]["memory"]["total"] = 64_000_000_000_u64.into()
@@ -314,7 +312,7 @@ fn what_is_no_hosts_is_refused_whatever_is_allowed_and_what_one_side_was_given_i
             assert!(!said.contains("--allow-different-hosts"), "{said}");
         }
     }
-    // What was typed for one side is said.
+    // Settings of one side are reported.
     let (code, said) = decided(|header| header["server"]["env"]["MALLOC_ARENA_MAX"] = "1".into(), &[]);
     assert!(
         code == Some(0) && said.contains("candidate: MALLOC_ARENA_MAX=1"),

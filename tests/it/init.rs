@@ -1,10 +1,10 @@
-//! A starter for a project of every language: what is written is understood, and nothing is overwritten.
+//! `lsp-soak init` writes a valid starter for every language, and overwrites nothing.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// What `lsp-soak` prints and says, and its exit code.
+/// Output and exit code of `lsp-soak`.
 fn soak(directory: &Path, args: &[&str]) -> (String, Option<i32>) {
     let output = Command::new(env!("CARGO_BIN_EXE_lsp-soak"))
         .args(args)
@@ -22,7 +22,7 @@ fn project(files: &[&str]) -> tempfile::TempDir {
         let path = directory.path().join(file);
         fs::create_dir_all(path.parent().expect("it is below the directory")).expect("the directory is ours");
         let manifest = [".json", ".toml", ".mod"].iter().any(|end| file.ends_with(end));
-        // Something to ask at, in any language.
+        // A target for requests in any language.
         let text = if manifest { "" } else { "value.member(other)\n" };
         fs::write(path, text).expect("the directory is ours");
     }
@@ -67,7 +67,7 @@ fn every_language_has_a_starter_without_mistakes() {
     }
 }
 
-/// Takes the sign before every table and key away.
+/// Uncomments every table and key.
 fn uncomment(path: &Path) {
     let text = fs::read_to_string(path).expect("it was written");
     let is_key = |line: &str| {
@@ -126,7 +126,7 @@ fn the_second_server_of_the_starter_is_the_first_under_other_settings() {
     let path = project.path().join("lsp-soak/servers.toml");
     let text = fs::read_to_string(&path).expect("it was written");
     let mut uncommented = false;
-    // As the comment above those lines asks for.
+    // As the comment above those lines instructs.
     let lines = text.lines().map(|line| {
         uncommented = (uncommented || line.contains("-variant]")) && !line.is_empty();
         if uncommented {
@@ -191,7 +191,7 @@ fn a_full_disk_leaves_no_part_of_a_file() {
     let scenario = directory.path().join("lsp-soak/schemas/scenario.json");
     fs::create_dir_all(scenario.parent().expect("it is below the directory")).expect("the directory is ours");
     fs::write(&scenario, "as it was").expect("the directory is ours");
-    // A limit on the size of files is a full disk for whoever has no right to mount one.
+    // A file size limit acts like a full disk, and needs no right to mount one.
     let output = Command::new("sh")
         .args(["-c", "ulimit -f 16; trap '' XFSZ; exec \"$0\" init --force"])
         .arg(env!("CARGO_BIN_EXE_lsp-soak"))

@@ -1,4 +1,4 @@
-//! Integration tests that need no server but small scripts.
+//! Integration tests without a server other than small scripts.
 
 mod compare;
 mod documents;

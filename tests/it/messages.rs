@@ -1,4 +1,4 @@
-//! Every message of the program is in the document about them, each with an example where a test prints one.
+//! docs/messages.md lists every message of the program, with an example if a test prints one.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use assert_cmd::Command;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use regex_automata::meta::Regex;
 
-/// Chapters of the document, and the rooms whose messages they hold.
+/// Chapters of the document, and the source directories of their messages.
 const CHAPTERS: [(&str, &[&str]); 8] = [
     ("Findings of a run", &["findings", "drive", "summary", "sample"]),
     ("Comparisons", &["compare"]),
@@ -20,7 +20,7 @@ const CHAPTERS: [(&str, &[&str]); 8] = [
     ("Protocol and records", &["lsp", "record", "export", "trace"]),
 ];
 
-/// What a message takes apart or a program says to its author is no message.
+/// Arguments of these are not messages.
 const SKIPPED: [&str; 12] = [
     "expect", "unreachable", "panic", "assert", "contains", "starts_with", "ends_with", "strip_prefix", "strip_suffix",
     "find", "split_once", "include_str",
@@ -50,7 +50,8 @@ fn files(at: &Path, end: &str, list: &mut Vec<PathBuf>) {
     }
 }
 
-/// Strings of the code, without tests, documentation and what [`SKIPPED`] is called with; or of the tests alone.
+/// The strings of the code without tests, documentation and arguments of [`SKIPPED`]; with `tests`, those of the
+/// tests only.
 fn strings(tokens: TokenStream, tests: bool, in_test: bool, list: &mut Vec<String>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut is_test = in_test;
@@ -87,10 +88,10 @@ fn strings(tokens: TokenStream, tests: bool, in_test: bool, list: &mut Vec<Strin
     }
 }
 
-/// What a literal says, if it is a string of several words.
+/// The text of a literal, if it is a string of several words.
 fn text_of(literal: &str) -> Option<String> {
     let text = literal.strip_prefix('"')?.strip_suffix('"')?;
-    // A line that ends in a backslash goes on where the next begins.
+    // A line that ends in a backslash continues in the next.
     let lines: Vec<&str> = text.split("\\\n").collect();
     let text = lines
         .iter()
@@ -105,7 +106,7 @@ fn text_of(literal: &str) -> Option<String> {
         .then(|| text.trim_end().to_owned())
 }
 
-/// The parts of a message between what differs from time to time.
+/// The constant parts of a message.
 fn parts(message: &str) -> Vec<String> {
     let (mut parts, mut depth) = (vec![String::new()], 0);
     let mut rest = message.chars().peekable();
@@ -139,7 +140,7 @@ fn pattern(parts: &[String], between: &str, begin: &str, end: &str) -> Regex {
     Regex::new(&format!("{begin}{}{end}", text.join(between))).expect("it is a pattern")
 }
 
-/// The message as a test prints it: within a text where it begins and ends in words, else as a line of its own.
+/// The message as a test prints it: within a text if both ends are words, else as a whole line.
 fn example(parts: &[String], printed: &str) -> Option<String> {
     const DIFFERS: &str = r"[^\n…`:;#<>]{1,40}?";
     if parts.len() == 1 {
@@ -160,7 +161,7 @@ fn example(parts: &[String], printed: &str) -> Option<String> {
     )
 }
 
-/// Where modules of tests alone are, without the end of their names.
+/// Modules that contain only tests, without file extension.
 fn test_modules(paths: &[PathBuf]) -> Vec<PathBuf> {
     let mut list = Vec::new();
     for path in paths {
@@ -200,7 +201,7 @@ fn messages(rooms: &[&str], tests: bool) -> Vec<String> {
     list
 }
 
-/// What tests print and expect, with one blank wherever a line was broken.
+/// Everything that tests print and expect, with each line break as one blank.
 fn printed() -> String {
     let mut paths = Vec::new();
     files(&root().join("src"), ".snap", &mut paths);
@@ -225,8 +226,8 @@ fn printed() -> String {
     texts.chain(strings).collect::<Vec<String>>().join("\n")
 }
 
-/// The message with the example that the document has in its place, or anywhere when it is written anew, or one that is
-/// printed.
+/// The message with the document's example, from its place or from anywhere in the old document, or else a printed
+/// one.
 fn shown(message: &str, place: Option<&String>, before: &[String], printed: Option<&String>) -> String {
     let parts = parts(message);
     let (whole, without) = (pattern(&parts, ".*", "^", "$"), parts.join("…"));

@@ -1,4 +1,4 @@
-//! Mistakes of every kind on one command line, told at once and before anything is started.
+//! Several mistakes on one command line are reported together, before any start.
 
 use std::fs;
 use std::path::Path;
@@ -17,17 +17,17 @@ steps = [{ start = {} }, { opne = {} }]
 
 const SERVERS: &str = "[server.mine]\nargz = [\"x\"]\n";
 
-/// What `lsp-soak run` says, without colours, and its exit code.
+/// Messages of `lsp-soak run` without colours, and its exit code.
 fn run(directory: &Path, args: &[&str]) -> (String, Option<i32>) {
     run_by(Command::new(env!("CARGO_BIN_EXE_lsp-soak")), directory, args)
 }
 
-/// The same of any command.
+/// Messages and exit code of any subcommand.
 fn soak(directory: &Path, args: &[&str]) -> (String, Option<i32>) {
     said(Command::new(env!("CARGO_BIN_EXE_lsp-soak")), directory, args)
 }
 
-/// What `run` says by a command that has been told more.
+/// As [`run`], with a prepared command.
 fn run_by(mut command: Command, directory: &Path, args: &[&str]) -> (String, Option<i32>) {
     command.arg("run");
     said(command, directory, args)
@@ -108,7 +108,7 @@ fn an_isolation_that_is_not_possible_here_is_told_before_anything_is_started() {
         .replace("{ opne = {} }", "{ open = {} }");
     fs::write(directory.path().join("scenario.toml"), scenario).expect("the directory is ours");
     fs::write(directory.path().join("servers.toml"), "").expect("the directory is ours");
-    // A path that no overlay can be made of, whoever asks.
+    // An overlay cannot use this path, whoever the user is.
     fs::rename(directory.path().join("project"), directory.path().join("a,b")).expect("the directory is ours");
     let args = "scenario.toml --server none --workspace a,b --isolation overlay";
     let (said, code) = run(directory.path(), &args.split(' ').collect::<Vec<&str>>());
@@ -133,7 +133,7 @@ fn a_tracer_that_is_missing_is_one_of_the_mistakes_and_names_its_package() {
     }
 }
 
-/// A place with the scenario of a Python project, without mistakes, and with profiles of servers that are here.
+/// A directory with a valid Python scenario and profiles of installed servers.
 fn python() -> tempfile::TempDir {
     let directory = directory();
     let scenario = SCENARIO.replace("sed = 3\n", "").replace(", { opne = {} }", "");

@@ -1,4 +1,4 @@
-//! `lsp-soak report`, run as a person runs it: several records, damaged ones, pipes.
+//! `lsp-soak report` on several records, damaged ones, and pipes.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -26,6 +26,18 @@ fn text(output: &Output, code: i32) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{said}");
     String::from_utf8(output.stdout.clone()).expect("a report is text")
+}
+
+#[test]
+fn an_answer_fits_on_a_screen_of_80_columns() {
+    let kept = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("reports/ty-allocators");
+    let one = "run-002-ty-jemalloc.jsonl.gz";
+    // Three servers over five phases, and one run.
+    for (records, most) in [(kept.clone(), 30), (kept.join(one), 24)] {
+        let output = report().arg(records).env("COLUMNS", "80").output();
+        let shown = text(&output.expect("lsp-soak runs"), 0);
+        assert!(shown.lines().count() <= most, "{shown}");
+    }
 }
 
 #[test]
@@ -95,7 +107,8 @@ fn records_are_one_page_or_picture_or_table_and_the_exit_code_is_theirs() {
     assert!(!table.contains(env!("CARGO_MANIFEST_DIR")));
     let tables = said(&["completed", "crashed"], "markdown", 4);
     assert!(
-        tables.starts_with("### completions: clangd against ty\n") && tables.contains("| after | ty | clangd |"),
+        tables.starts_with("### completions: clangd against ty (ty 0.4.2)\n")
+            && tables.contains("| after | ty | clangd |"),
         "{tables}"
     );
     for (names, code) in [(&["completed"][..], 0), (&["completed", "crashed"], 4)] {
@@ -365,7 +378,7 @@ fn colours_are_there_where_they_are_wanted_and_only_there() {
     assert!(colored("", &["--color", "always"]));
     assert!(!colored("NO_COLOR", &[]));
     assert!(!colored("CLICOLOR_FORCE", &["--color", "never"]));
-    // Of two wishes that contradict each other the one for none counts, unless it is empty; what is typed counts most.
+    // NO_COLOR wins over CLICOLOR_FORCE unless it is empty; the option wins over both.
     assert!(!colored("NO_COLOR CLICOLOR_FORCE", &[]));
     assert!(colored("NO_COLOR= CLICOLOR_FORCE", &[]));
     assert!(colored("NO_COLOR", &["--color", "always"]));

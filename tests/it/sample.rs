@@ -1,4 +1,4 @@
-//! The sampler against processes that do a known thing: the numbers must say so.
+//! The sampler against processes with known memory and activity.
 
 mod child;
 mod counters;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use lsp_soak::record::{Clock, Counters, Event, Nanos, PhaseRef};
 use lsp_soak::sample::{Options, Sampler, Sink};
 
-/// How far a size may be off: what the C library and the test harness of the child do beside it.
+/// Tolerance of sizes, for the child's C library and test harness.
 const SLACK: u64 = 256 << 10;
 const MIB: u64 = 1 << 20;
 
@@ -29,7 +29,6 @@ impl Kept {
         self.0.lock().unwrap().iter().map(|(_, event)| event.clone()).collect()
     }
 
-    /// The last sample of that process.
     fn last(&self, process: u32) -> Counters {
         let sample = |event: &Event| match event {
             Event::Sample(sample) if sample.process == process => Some(sample.counters),
@@ -43,7 +42,7 @@ impl Kept {
     }
 }
 
-/// Other tests of this process have children too: nothing that it adopts belongs to the tree.
+/// Other tests in this process have children too, so adopted processes are not in the tree.
 fn options(interval: Duration) -> Options {
     Options {
         interval,
@@ -56,7 +55,7 @@ fn often() -> Options {
     options(Duration::from_millis(20))
 }
 
-/// So rarely that no sample but the first can see anything.
+/// So rarely that only the first sample sees anything.
 fn rarely() -> Options {
     options(Duration::from_secs(3600))
 }
@@ -68,13 +67,13 @@ fn watch(pid: u32, options: Options) -> (Sampler, Kept) {
     (sampler, kept)
 }
 
-/// Waits for a round that began after now.
+/// Waits for a round that begins after this call.
 fn next_round(sampler: &Sampler) {
     let before = sampler.pulse().ticks();
     wait_until("two rounds", || sampler.pulse().ticks() >= before + 2);
 }
 
-/// A minute is for a machine that is busy with everything else; on an idle one it is milliseconds.
+/// Waits up to a minute, for a busy machine; on an idle one it takes milliseconds.
 fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let began = Instant::now();
     while !done() {

@@ -1,4 +1,4 @@
-//! Schemas that are checked in are those of the types.
+//! The committed schemas match the types.
 
 use std::path::Path;
 

@@ -1,11 +1,11 @@
-//! What shells and readers of manuals are given works there.
+//! Completions, manual pages and schemas work in their programs.
 
 use std::fs;
 use std::process::Command;
 
 use lsp_soak::config::{Kind, schema};
 
-/// What `lsp-soak` prints, which must succeed.
+/// The stdout of `lsp-soak`, which must succeed.
 fn printed(args: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_lsp-soak"))
         .args(args)
@@ -15,7 +15,7 @@ fn printed(args: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("it is text")
 }
 
-/// Whether a program that is not everywhere is here.
+/// Whether an optional program is installed.
 fn is_here(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok()
 }
@@ -60,7 +60,14 @@ fn installed_servers_are_listed_and_the_others_counted() {
     let few = printed(&["servers"]);
     let last = few.lines().last().expect("there are lines");
     let known = all.lines().skip_while(|line| !line.contains(" more known")).skip(1);
-    assert_eq!(last, format!("{} more known: --all", known.clone().count()), "{few}");
+    assert_eq!(
+        last,
+        format!(
+            "{} more are known and not installed: lsp-soak servers --all",
+            known.clone().count()
+        ),
+        "{few}"
+    );
     for line in known {
         let name = line.split_whitespace().next().expect("a line begins with a name");
         assert!(!few.contains(&format!("  {name} ")), "{name} is listed as installed");
@@ -77,12 +84,12 @@ fn bash_completes_commands_options_and_values() {
     assert_eq!(completed(&["lsp-soak", "compare", "--format", "mark"]), "markdown");
     assert_eq!(completed(&["lsp-soak", "run", "--server", "rust"]), "rust-analyzer");
     assert_eq!(completed(&["lsp-soak", "gate", "--candidate", "base"]), "basedpyright");
-    // No name fits: what bash is told then is to look for files.
+    // Without a matching name bash completes files.
     assert_eq!(completed(&["lsp-soak", "run", "--server", "./"]), "");
     assert!(printed(&["completions", "bash"]).contains("-o default lsp-soak"));
 }
 
-/// Beginnings of command lines, each with what a shell makes of it.
+/// Starts of command lines, each with the shell's completion.
 const COMPLETED: [(&str, &str); 4] = [
     ("cal", "calibrate"),
     ("run --time", "run --time-budget"),
@@ -90,7 +97,7 @@ const COMPLETED: [(&str, &str); 4] = [
     ("run --server rust-a", "run --server rust-analyzer"),
 ];
 
-/// Presses the key in a terminal of its own, for completions of zsh work nowhere else. The line is then run.
+/// Presses the key in a terminal, since zsh completes nowhere else, and then runs the line.
 const ZSH: &str = r#"
 zmodload zsh/zpty
 zpty z zsh -f -i

@@ -1,4 +1,4 @@
-//! What `tune` prints to be pasted, read by those that it is pasted for: whatever a value holds, they take it back unchanged.
+//! The lines of `tune --print`, read by their target programs: every value survives unchanged.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -9,7 +9,7 @@ use lsp_soak::tune::Server;
 use lsp_soak::tune::report::ship::text;
 use serde_json::Value;
 
-/// What quotes, escapes and comments break at.
+/// Values that break quotes, escapes and comments.
 const ODD: [&str; 8] = [
     "plain,value:1",
     "it's \"50%\" of $HOME and `id` \\ $(id) %n ~",
@@ -39,7 +39,7 @@ fn glibc() -> Server {
     server(AllocatorFamily::Glibc, None)
 }
 
-/// A cell that sets `A`, and has an argument and processors, which some forms can only tell of in comments.
+/// A cell that sets `A`, with an argument and processors, which some forms only mention in comments.
 fn cell(value: &str) -> CellFacts {
     CellFacts {
         env: [("A".to_owned(), value.to_owned())].into(),
@@ -68,7 +68,7 @@ fn heard(output: &Output) -> String {
 fn a_shell_takes_lines_of_the_environment_as_they_are_meant() {
     for value in ODD {
         let lines = written(Form::Env, &glibc(), &cell(value));
-        // In a program that it starts, for the lines export.
+        // In a child process, because the lines export.
         let script = format!("{lines}exec awk 'BEGIN {{ printf \"%s\", ENVIRON[\"A\"] }}'");
         let output = Command::new("sh")
             .args(["-c", &script])
@@ -84,7 +84,7 @@ fn neovim_takes_its_table_as_it_is_meant() {
     let lua = names
         .into_iter()
         .find(|name| Command::new(name).arg("-v").output().is_ok());
-    // The snapshots say what is written; here it is read.
+    // The snapshots cover the text; this test runs it.
     let Some(lua) = lua else { return };
     for value in ODD {
         let text = written(Form::Neovim, &glibc(), &cell(value));
@@ -101,7 +101,7 @@ fn neovim_takes_its_table_as_it_is_meant() {
 fn an_editor_takes_its_members_as_they_are_meant() {
     for value in ODD {
         let text = written(Form::Vscode, &glibc(), &cell(value));
-        // As a reader of JSON with comments does.
+        // Like a reader of JSON with comments.
         let members: String = text.lines().filter(|line| !line.starts_with("//")).collect();
         let read: Value = serde_json::from_str(&format!("{{{}}}", members.trim_end_matches(','))).expect("it is JSON");
         assert_eq!(read["rust-analyzer.server.extraEnv"]["A"], value);
@@ -109,7 +109,7 @@ fn an_editor_takes_its_members_as_they_are_meant() {
     }
 }
 
-/// A value between double quotes as systemd.syntax(7) reads it: C's escapes, then specifiers.
+/// A value in double quotes as systemd.syntax(7) reads it: C escapes, then specifiers.
 fn of_unit(text: &str) -> String {
     let (mut read, mut rest) = (String::new(), text);
     while let Some(c) = rest.chars().next() {

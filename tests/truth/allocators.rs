@@ -1,4 +1,4 @@
-//! The allocators of the fixtures are found, and a setting that would do nothing is refused before anything runs.
+//! Detection of the fixtures' allocators, and the refusal of ineffective settings.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +15,7 @@ fn allocator(what: &str) -> Output {
     output.expect("lsp-soak is built beside its tests")
 }
 
-/// What is found in a program, and how its settings are seen.
+/// The detection of a program and its settings, as JSON.
 #[track_caller]
 fn found(what: &str) -> Value {
     let output = allocator(what);
@@ -36,7 +36,7 @@ fn is(what: &str, family: &str, confidence: &str) -> Value {
     found
 }
 
-/// Every wrong setting is refused with exit code 2, in words that end with what to do.
+/// Every wrong setting exits with code 2 and a message that ends with the advice.
 #[track_caller]
 fn refused(program: &str, cases: &[(&str, &str)]) {
     for (setting, ends) in cases {
@@ -48,7 +48,7 @@ fn refused(program: &str, cases: &[(&str, &str)]) {
     }
 }
 
-/// The setting, its value in force, and whether that is what was asked for.
+/// The value of a setting in force, and whether it is the requested one.
 #[track_caller]
 fn seen(what: &str, at: usize) -> (Option<String>, Option<bool>) {
     let found = found(what);
@@ -121,7 +121,7 @@ fn jemalloc_is_found_with_its_prefix_and_checks_its_settings_itself() {
         &format!("_RJEM_MALLOC_CONF=confirm_conf:false,stats_print:false,dirty_decay_ms:8 {JEMALLOC}"),
         "8",
     );
-    // It repeats the number, makes another one of it and prints that nowhere.
+    // jemalloc confirms the number but clamps it, and prints the clamped one nowhere.
     let echoed = format!("_RJEM_MALLOC_CONF=max_background_threads:99999 {JEMALLOC}");
     assert_eq!(seen(&echoed, 0), (None, None));
     refused(
@@ -133,7 +133,7 @@ fn jemalloc_is_found_with_its_prefix_and_checks_its_settings_itself() {
                 "jemalloc keeps its own 32768; write a value that its manual allows",
             ),
             ("_RJEM_MALLOC_CONF=narenas:100000000", "write narenas:4094 or less"),
-            // It repeats the 50, and its statistics have `tcache_max` alone.
+            // jemalloc confirms 50, but its statistics only have `tcache_max`.
             ("_RJEM_MALLOC_CONF=lg_tcache_max:50", "write lg_tcache_max:15"),
             ("_RJEM_MALLOC_CONF=nonsense:0", "see `opt.*` in jemalloc's manual"),
             (
@@ -271,7 +271,7 @@ fn a_launcher_is_followed_to_what_it_runs() {
 #[test]
 fn a_runtime_is_asked_whether_it_takes_its_settings() {
     let directory = tempfile::tempdir().expect("there is a place for temporary files");
-    // Not the one on PATH, which may be a script.
+    // The python on PATH may be a script.
     let python = script(directory.path(), "python", "#!/usr/bin/python3\nprint('1')\n");
     let found = found(&format!("PYTHONMALLOC=malloc {python}"));
     assert_ne!(found["allocator"]["family"], "pymalloc", "{found:#}");
@@ -296,7 +296,7 @@ mod runs {
     #[test]
     fn the_allocator_of_a_run_is_that_of_the_process_that_held_its_memory() {
         let directory = tempfile::tempdir().expect("there is a place for temporary files");
-        // Nothing before the run tells what it starts.
+        // No check before the run can show the launched program.
         let text = format!("#!/bin/sh\nserver={JEMALLOC}\n[ \"$1\" = --version ] && exit 0\n\"$server\" \"$@\"\n");
         let launcher = script(directory.path(), "launcher", &text);
         assert_ne!(found(&launcher)["allocator"]["family"], "jemalloc");

@@ -1,4 +1,4 @@
-//! A server against itself: its noise is known afterwards, and later runs know what they can see.
+//! A server against itself: a calibration measures its noise, and later runs use it.
 
 use std::fs;
 
@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use crate::ground::PreparedWorkspace;
 
-/// Two servers: `base`, and `more` with half as much again.
+/// Two servers: `base`, and `more` with 50 % more.
 fn pair() -> PreparedWorkspace {
     let ground = PreparedWorkspace::pair().with("base", &["--ballast", "40MiB"], "");
     ground.with("more", &["--ballast", "60MiB"], "")
 }
 
-/// What is said beside the report of a command that must succeed.
+/// The stderr of a command that must succeed.
 #[track_caller]
 fn told(pair: &PreparedWorkspace, words: &[&str]) -> String {
     pair.ends(0, words).1
@@ -34,7 +34,7 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
     let report = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{report}");
     assert!(report.contains("base against itself, as-shipped, 6 runs"), "{report}");
-    let recommended = "use 3 runs of each server, as-shipped (5 if one is not calibrated): ";
+    let recommended = "use 5 runs of each server, as-shipped (3 if both servers are calibrated): ";
     let report = report.split_whitespace().collect::<Vec<&str>>().join(" ");
     assert!(report.contains(recommended), "{report}");
     let mut files = fs::read_dir(pair.join("calibrations")).expect("it was made");
@@ -49,7 +49,7 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
         assert!(one["variation"].as_f64().is_some_and(|cv| cv < 0.01), "{one:#}");
     }
 
-    // It is of the program and of what that is told, whatever it is called.
+    // A calibration belongs to the program and its settings, whatever the label.
     let sides = ["gate", "scenario.toml", "--baseline", "base", "--candidate", "more"];
     let gate = [&sides[..], &["--lens", "as-shipped", "--looks", "2"]].concat();
     let (_, other) = pair.ends(1, &gate);

@@ -1,4 +1,4 @@
-//! Several runs of several servers: planned, played, cut off, gone on with, compared.
+//! Campaigns: several runs of several servers are planned, played, interrupted, resumed and compared.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use crate::ground::{PreparedWorkspace, ended};
 
-/// Longer than a loaded machine takes for a handful of short runs.
+/// Longer than a handful of short runs takes on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Two servers: `base`, and `more` with 6 MiB on its 20 MiB.
+/// Two servers with 20 MiB; `more` has 6 MiB on top.
 fn pair() -> PreparedWorkspace {
     let ground = PreparedWorkspace::pair().with("base", &["--ballast", "20MiB"], "");
     ground.with("more", &["--ballast", "26MiB"], "")
@@ -26,6 +26,10 @@ fn two_servers_run_twice_after_a_warm_up_and_are_compared() {
     assert_eq!(pair.records("out").len(), 6);
     assert!(report.contains("more: private memory after goto +"), "{report}");
     assert!(report.contains("(2 runs each)"), "{report}");
+    assert!(
+        report.starts_with("pair: more against base (all fixture-system "),
+        "{report}"
+    );
     assert_eq!(
         pair.said(&["compare", "out"]),
         report,
@@ -42,12 +46,10 @@ fn two_servers_run_twice_after_a_warm_up_and_are_compared() {
 
 #[test]
 fn the_first_server_that_is_named_is_the_baseline_also_of_one_run_each() {
-    let report = pair().said(&[&RUN[..], &["--runs", "1", "--out", "out", "-q", "--details"]].concat());
-    let of_base = report.lines().find(|line| line.trim_start().starts_with("base "));
-    assert!(
-        of_base.is_some_and(|line| line.contains("1 run, the baseline")),
-        "{report}"
-    );
+    let pair = pair();
+    let report = pair.said(&[&RUN[..], &["--runs", "1", "--out", "out", "-q", "--details"]].concat());
+    assert!(report.contains("  base  1 run, the baseline"), "{report}");
+    assert_eq!(pair.said(&["compare", "out", "--details"]), report);
 }
 
 #[test]
@@ -92,7 +94,7 @@ fn a_campaign_that_was_killed_goes_on_where_it_was() {
         .iter()
         .map(|path| (path.clone(), fs::read(path).expect("it can be read")))
         .collect();
-    // Where it is called from does not matter.
+    // The working directory does not matter.
     let out_name = out.canonicalize().expect("it is there").display().to_string();
     let resume = ["run", "--resume", &out_name];
     let resumed = pair
@@ -143,6 +145,10 @@ fn runs_are_not_gone_on_with_by_another_server_or_on_another_project() {
     }
     let report = pair.said(&resume);
     assert!(report.contains("(2 runs each)"), "{report}");
+    assert!(
+        report.starts_with("pair: more against base (all fixture-system "),
+        "{report}"
+    );
 }
 
 #[test]

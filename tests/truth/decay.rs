@@ -1,7 +1,7 @@
-//! What comes back while a server is left alone, and when: known of the fixture, and of the allocator that it is built on.
+//! Memory released in idle windows, known from the fixture and its allocator.
 //!
-//! Times are of allocators, not of machines: they are held against the decay time that the allocator was told, and the
-//! least and the most of a band may not be exceeded by a machine that is busy with everything else.
+//! Times are held against the allocator's configured decay time, not against the machine's speed. The bands allow for
+//! a busy machine.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::outcome::{MIB, changed, increment, private};
 use crate::peer::Peer;
 use crate::soak::{START, Soak};
 
-/// Documents are opened, all are closed, and the server is left alone at once.
+/// Opens documents, closes all, and idles at once.
 const CLOSED: &str = r#"
 [[phase]]
 name = "open"
@@ -67,7 +67,7 @@ steps = [{ idle = { mode = "silent", for = "9s" } }]
     let course = course(window);
     changed(course.gave(), (32 * MIB).cast_signed());
     near(course.returned, 1.0);
-    // It falls in one step, so that every time is that step's, and what was held until then is all of it.
+    // Memory falls in one step: every time is that step's, and the step is the whole release.
     let fell = course.t50.expect("it fell");
     assert_eq!(course.t90, Some(fell));
     assert_eq!(course.settle_time, Some(fell));
@@ -119,17 +119,15 @@ steps = [{ close = {} }]
     outcome.says(&[
         " MiB released in light traffic (6",
         "of the growth so far) and 16.0 MiB after closing all documents",
-        "nothing released while idle: this allocator does not purge then",
+        "nothing released while idle (purges only on activity)",
     ]);
 }
 
-/// Every fixture that is built.
 fn fixtures() -> Vec<&'static str> {
     vec![SYSTEM, JEMALLOC, MIMALLOC, SNMALLOC]
 }
 
-/// What the fixture says that it holds after a document was opened, and after nothing for as long as `silence`, and one more
-/// message.
+/// The fixture's reported memory after opening a document, and after `silence` and one more message.
 fn held(program: &str, options: &[&str], key: &str, silence: Duration) -> [u64; 2] {
     let mut peer = Peer::start_on(program, options);
     peer.open("file:///a.py", "x = 1\n");
@@ -139,8 +137,8 @@ fn held(program: &str, options: &[&str], key: &str, silence: Duration) -> [u64; 
     [before, peer.truth()[key].as_u64().expect("it is a number")]
 }
 
-/// On each allocator what is held is mapped directly, so that the windows are those of the fixture, and the allocator
-/// moves nothing in them. What first answers cost is paid before.
+/// The fixture maps its memory directly, so the allocator releases nothing in these windows. An earlier phase pays
+/// the first cost of answers.
 #[test]
 fn each_window_gives_back_what_the_fixture_says_on_every_allocator() {
     let phases = r#"
@@ -187,7 +185,7 @@ steps = [{ idle = { mode = "silent", for = "8s" } }, { idle = { mode = "simmer",
     }
 }
 
-/// What documents held is left to the kernel soon after they are closed, which does not need it.
+/// The server leaves memory to the kernel soon after closing documents; the kernel does not need it.
 #[test]
 fn what_closing_documents_left_to_the_kernel_is_told() {
     let phases = "[[phase]]\nname = \"open\"\nsteps = [{ open = { files = 3 } }]\n[[phase]]\nname = \"close\"\nsettle \
@@ -219,19 +217,19 @@ fn what_was_lazily_freed_is_told_of_a_silent_window() {
     let window = one(&summary, WindowKind::Silent);
     let lazily = window.lazily_freed.expect("exact counters are read in silence");
     let after = course(window).after;
-    // A kernel that is short of memory takes some of it by then: that released instead.
+    // A kernel short of memory has taken some of it: that counts as released.
     let taken = private(&summary, "open").cast_signed() - after.cast_signed();
     changed(lazily.cast_signed() + taken, (24 * MIB).cast_signed());
     if lazily > MIB {
         let text = format!("of which {:.1} MiB are lazily freed", lazily as f64 / MIB as f64);
         outcome.says(&[&text]);
     }
-    // The exact counters of the checkpoint leave it out.
+    // The exact counters of the checkpoint exclude it.
     let end = private(&summary, "decay");
     assert!(after.abs_diff(end + lazily) < MIB, "{window:?}, {end}");
 }
 
-/// The fixture on jemalloc under these options: 48 MiB are taken from the allocator, freed, and the server is left alone.
+/// The fixture on jemalloc with these options: it allocates 48 MiB, frees them and idles.
 fn jemalloc(phases: &str, options: &str) -> Summary {
     let env = format!("_RJEM_MALLOC_CONF={options}");
     Soak::new(&format!("{START}{phases}"))
@@ -242,10 +240,10 @@ fn jemalloc(phases: &str, options: &str) -> Summary {
         .passed()
 }
 
-/// What four threads took and freed nearly all of; they live on, asleep, so that no thread's end gives anything back.
+/// Four threads allocate this much and free nearly all of it. They stay alive, so that their end releases nothing.
 const CHURN: [&str; 2] = ["--churn", "240MiB"];
 
-/// The bytes that the fixture says are in use when it has freed the rest: the same in every process.
+/// The bytes that the fixture reports in use after a churn: the same in every process.
 fn live_after_churn() -> u64 {
     let uri = "file:///a.py";
     let mut peer = Peer::start_on(JEMALLOC, &CHURN);
@@ -255,7 +253,7 @@ fn live_after_churn() -> u64 {
     peer.truth()["churn"].as_u64().expect("it is a number")
 }
 
-/// The fixture on jemalloc under these options, left alone after a churn. What was taken is what the fixture counts.
+/// The fixture on jemalloc with these options, idle after a churn, and the bytes in use.
 fn churned(options: &str) -> (Summary, u64) {
     let one = CLOSED.replace("files = 3", "files = 1");
     let summary = Soak::new(&format!("{START}{one}"))
@@ -269,7 +267,7 @@ fn churned(options: &str) -> (Summary, u64) {
     (summary, live_after_churn())
 }
 
-/// The settle time in seconds of a window in which all came back that a page of is not in use.
+/// The settle time in seconds of a window that releases every page not in use.
 #[track_caller]
 fn settled((summary, live): &(Summary, u64), decay: u64) -> f64 {
     let window = one(summary, WindowKind::Silent);
@@ -277,7 +275,7 @@ fn settled((summary, live): &(Summary, u64), decay: u64) -> f64 {
     let known = window.decay.expect("its allocator is known");
     assert_eq!((known.idle, known.delay), (true, Delay::After(decay * 1_000_000_000)));
     let (start, course) = (private(summary, "start"), course(window));
-    // A twentieth of the pieces stays, and keeps the pages around it.
+    // One piece in twenty stays in use and keeps its page.
     assert!((10 * MIB..14 * MIB).contains(live), "{live}");
     assert!(
         (start + live..start + 4 * live).contains(&course.floor),
@@ -286,9 +284,9 @@ fn settled((summary, live): &(Summary, u64), decay: u64) -> f64 {
     course.settle_time.expect("it settled") as f64 / 1e9
 }
 
-/// By its curve no more than 4 MiB of an arena's 60 are left after four fifths of the decay time; jemalloc's thread then sleeps
-/// for a whole decay time before it gives that back. Ten seconds have the narrowest band, since delays of the machine and
-/// the fixture's own quarter of a second weigh least there.
+/// jemalloc's curve leaves at most 4 MiB of an arena's 60 after four fifths of the decay time; then its thread sleeps
+/// for a whole decay time before the rest. Ten seconds give the narrowest band, since delays of the machine and the
+/// fixture's own quarter of a second matter least.
 #[test]
 fn jemallocs_thread_settles_in_its_band_of_the_time_that_it_was_told() {
     let bands = [(1, 1.0, 3.0), (5, 9.0, 14.0), (10, 18.0, 20.0)];
@@ -314,7 +312,7 @@ fn what_sleeping_threads_freed_is_held_without_jemallocs_thread_and_for_ever_if_
     }
 }
 
-/// What jemalloc leaves to the kernel is given back, though resident: neither held nor never.
+/// Memory that jemalloc leaves to the kernel stays resident but counts as released.
 #[test]
 fn muzzy_pages_that_are_kept_for_ever_are_given_back_lazily() {
     let (summary, live) = churned("background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:-1");
@@ -323,20 +321,20 @@ fn muzzy_pages_that_are_kept_for_ever_are_given_back_lazily() {
     assert!(window.decay.is_some_and(|decay| decay.lazy), "{window:?}");
     let lazily = window.lazily_freed.expect("exact counters are read in silence");
     assert!(lazily > 180 * MIB, "{lazily}: {window:?}");
-    // Nothing comes back by the curve; what became lazily freed is told all the same.
+    // Private memory is level, but the lazily freed memory is reported.
     let became = window.became_lazy().expect("both ends are known");
     assert!(became > 150 * MIB, "{became}: {window:?}");
     let kept = private(&summary, "decay") - private(&summary, "start");
     assert!(kept < 4 * live, "{kept} for {live}");
 }
 
-/// What the fixture freed before, without a thread of jemalloc's: the clocks of its arenas stand still in silence, and light
-/// traffic moves them on, at the rate that it has when nothing is said. jemalloc looks at its clock once in about a thousand
-/// refills of a thread's cache, so that each answer takes and frees a MiB in small pieces, a few hundred refills: answers
-/// that take next to nothing give back all, some or nothing within the window, as chance has it.
+/// The fixture frees memory without a jemalloc thread, so the clocks of its arenas stop while idle, and light traffic
+/// moves them. jemalloc checks its clock once in about a thousand refills of a thread's cache. Each answer therefore
+/// allocates and frees a MiB in small pieces, a few hundred refills. With smaller answers the release within the
+/// window would be chance.
 #[test]
 fn jemalloc_as_it_is_holds_in_silence_and_gives_back_with_traffic() {
-    // Nothing in the fixture frees on a timer of its own by then, so a shorter dwell than usual tells as much.
+    // The fixture frees nothing on a timer here, so a short dwell is enough.
     let phases = r#"
 [[phase]]
 name = "open"
@@ -348,7 +346,8 @@ steps = [
     { idle = { mode = "simmer", until = "settled" } },
 ]
 "#;
-    // Enough for the allocator's clock to go on; a spike over the band counts as movement whenever a look meets it.
+    // Enough to move the allocator's clock. A spike above the band would count as movement whenever a sample meets
+    // it.
     let answers = [
         "--spike",
         "256KiB-in=textDocument/hover",

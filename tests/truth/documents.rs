@@ -1,5 +1,4 @@
-//! Every command that the documents tell people to type, typed: in a place where all that they name is there, on servers
-//! that are the fixture, through scenarios whose waits are short.
+//! Runs every command in the documents: with every named file in place, the fixture as server, and short waits.
 
 use std::env;
 use std::fs;
@@ -16,16 +15,16 @@ use toml::{Table, Value};
 
 use crate::fixture::{JEMALLOC, MIMALLOC, SYSTEM};
 
-/// Where the documents are.
+/// Root of the documents.
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// How many phases of a scenario are played: all but those of the longest.
+/// Most phases played of a scenario.
 const MOST_PHASES: usize = 5;
 
-/// How many commands run at once: most of the time they wait.
+/// Commands at once: they mostly wait.
 const AT_ONCE: usize = 6;
 
-/// The programs that the documents name, and the fixture that stands for each.
+/// Programs that the documents name, and the fixture that replaces each.
 const PROGRAMS: [(&str, &str); 13] = [
     ("bin/ty", JEMALLOC),
     ("bin/ty-system", SYSTEM),
@@ -42,7 +41,7 @@ const PROGRAMS: [(&str, &str); 13] = [
     ("bin/lsp-soak", env!("CARGO_BIN_EXE_lsp-soak")),
 ];
 
-/// What stands in blocks of a document and calls lsp-soak, without what a comment adds to it.
+/// The lsp-soak commands in a document's code blocks, without comments.
 fn commands(document: &str) -> Vec<String> {
     let text = fs::read_to_string(Path::new(ROOT).join(document)).expect("the document is there");
     let mut fenced = false;
@@ -60,7 +59,7 @@ fn commands(document: &str) -> Vec<String> {
     commands
 }
 
-/// A scenario with every wait short and every count small.
+/// A scenario with short waits and small counts.
 fn shortened(text: &str) -> String {
     let mut scenario: Table = text.parse().expect("the scenarios are valid");
     scenario.insert("settle".to_owned(), inline("quiet = '100ms'\nat-most = '2s'"));
@@ -100,11 +99,11 @@ fn inline(text: &str) -> Value {
     Value::Table(text.parse().expect("it is written above"))
 }
 
-/// Where commands are typed: programs, projects, scenarios and records under the names that the documents give them.
+/// A directory with the programs, projects, scenarios and records that the documents name.
 struct Place(TempDir);
 
 impl Place {
-    /// Where this is to be typed. A server that an allocator is preloaded into is one that has none of its own.
+    /// The directory for this command. With a preload, the server must have no allocator of its own.
     fn of(command: &str) -> Place {
         let embeds = |(name, program)| match name {
             "bin/ty" if command.contains("--preload") => (name, SYSTEM),
@@ -141,7 +140,7 @@ impl Place {
         place
     }
 
-    /// Makes records: runs of servers with these labels.
+    /// Records runs of servers with these labels.
     fn record(&self, out: &str, labels: &[&str]) {
         let mut words = vec!["run", "scenarios/completions.toml", "--runs", RECORDED, "--out", out];
         let servers: Vec<String> = labels.iter().map(|label| format!("{label}: ty")).collect();
@@ -155,7 +154,7 @@ impl Place {
         assert!(output.status.success(), "{words:?}\n{said}");
     }
 
-    /// Makes records of a sweep.
+    /// Records a sweep.
     fn sweep(&self, out: &str) {
         self.write(
             "grid.toml",
@@ -172,7 +171,7 @@ impl Place {
         self.succeeds(&[&words[..], &["--rungs", "3", "--out", out]].concat());
     }
 
-    /// Makes one record, as a file of its own.
+    /// Records one run as a file.
     fn record_one(&self, name: &str) {
         self.record("records-of-one", &["ty"]);
         let record = self.at("records-of-one/run-002-ty.jsonl");
@@ -187,20 +186,20 @@ impl Place {
         symlink(to, self.at(name)).expect("the directory is ours");
     }
 
-    /// A project that may be written to.
+    /// A writable copy of a project.
     fn copy(&self, name: &str, of: &Path) {
         let copied = Command::new("cp").arg("-r").arg(of).arg(self.at(name)).status();
         assert!(copied.expect("there is cp").success());
     }
 
-    /// Where something in it is, in directories that are there.
+    /// A path in the directory, with its parent directories created.
     fn at(&self, name: &str) -> PathBuf {
         let path = self.0.path().join(name);
         fs::create_dir_all(path.parent().expect("it is in the directory")).expect("the directory is ours");
         path
     }
 
-    /// A program, to be called in it as a person calls it there.
+    /// A command with the user's environment.
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         let inherited = env::var("PATH").expect("there are programs");
@@ -209,16 +208,15 @@ impl Place {
             .current_dir(self.0.path())
             .env("PATH", path)
             .env("HOME", self.0.path())
-            // Copies of projects lie at few fixed places, which other tests of the same user need too.
+            // Copies of projects have a few fixed directories, which other tests of this user need too.
             .env("TMPDIR", self.0.path());
-        // A workflow's summary and annotations are not ours to fill.
+        // A workflow's summary and annotations are not for tests.
         command.env_remove("GITHUB_ACTIONS").stdin(Stdio::null());
         command
     }
 }
 
-/// Profiles under the names of real servers, for what stands in their place here. They are for the languages of those
-/// servers, so that a command which opens a project of another one is refused here too.
+/// Profiles with the names and languages of real servers, so a command that opens another language's project fails.
 fn profiles(programs: &[(&str, &str)]) -> String {
     let known = Catalogue::built_in();
     let servers = programs
@@ -236,8 +234,7 @@ fn profiles(programs: &[(&str, &str)]) -> String {
     servers.map(profile).collect()
 }
 
-/// Types the commands of a document, each in a place of its own with these records, and says which did not do what
-/// the document promises.
+/// Runs the commands of a document, each in its own directory with these records, and lists those that fail.
 #[track_caller]
 fn type_all(document: &str, records: &[(&str, &[&str])], expected: usize) {
     let commands = commands(document);
@@ -262,13 +259,13 @@ fn type_all(document: &str, records: &[(&str, &[&str])], expected: usize) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// Runs of each server that records have here.
+/// Runs of each server in the records.
 const RECORDED: &str = "3";
 
-/// Types a command. A gate may answer as it likes; bad input, a failing server and a failure of ours are wrong.
+/// Runs a command. Any verdict of a gate is fine; bad input, a failing server and a failure of lsp-soak are not.
 fn typed(command: &str, records: &[(&str, &[&str])]) -> Result<(), String> {
     let place = Place::of(command);
-    // What makes records finds none.
+    // A command that writes records gets none.
     let read = records
         .iter()
         .filter(|(out, _)| !command.contains("--out") && command.contains(out));
@@ -280,13 +277,13 @@ fn typed(command: &str, records: &[(&str, &[&str])]) -> Result<(), String> {
         }
     }
     let sweep = command.starts_with("lsp-soak tune") && !command.contains("--list") && !command.contains("--from");
-    // Every setting once is enough to see that a sweep does what it says.
+    // One run of every setting is enough for a sweep.
     let command = match command.split_once(" --rungs ") {
         Some((command, _)) if sweep => format!("{command} --rungs 1"),
         None if sweep => format!("{command} --rungs 1"),
         _ => command.to_owned(),
     };
-    // The records here are of fewer runs than those that a document speaks of.
+    // The documents' records have more runs than these.
     let command = match command.split_once(" --runs ") {
         Some((before, after)) if command.contains("gate --from") => {
             let after = after.split_once(' ').map_or("", |(_, after)| after);
@@ -300,7 +297,7 @@ fn typed(command: &str, records: &[(&str, &[&str])]) -> Result<(), String> {
     match output.status.code() {
         Some(0) => Ok(()),
         Some(1 | 3) if gate => Ok(()),
-        // One run of each is too few to choose by.
+        // One run of each is too few to choose.
         Some(3) if sweep => Ok(()),
         code => Err(format!(
             "exit code {code:?}\n{}{}",

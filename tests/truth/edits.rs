@@ -1,4 +1,4 @@
-//! Edits arrive in the order in which they were made, whatever else is sent between them.
+//! Edits arrive in order, whatever else is sent between them.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::fixture::SYSTEM;
 use crate::outcome::phase;
 use crate::soak::passing;
 
-/// Two thousand edits at places that depend on all edits before them: one out of order garbles the text.
+/// Two thousand edits, each at a place that depends on all earlier ones: a swap would garble the text.
 #[tokio::test(flavor = "current_thread")]
 async fn two_thousand_edits_between_requests_leave_the_same_text_on_both_sides() {
     for sync in ["incremental", "full"] {
@@ -51,7 +51,7 @@ async fn two_thousand_edits_between_requests_leave_the_same_text_on_both_sides()
     }
 }
 
-/// An edit whose place and size depend on what the text has become.
+/// An edit whose place and size depend on the current text.
 fn edit(document: &mut Document, number: usize) -> Option<Change> {
     let text = document.text();
     let boundary = |at: usize| {
@@ -100,7 +100,7 @@ steps = [
         .iter()
         .find(|method| method.method == "fixture/text")
         .expect("it was asked for");
-    // The text is as long afterwards as it was before: every edit was understood where it was meant.
+    // An equal length shows that every edit changed the intended range.
     assert_eq!((texts.count, texts.bytes % 3), (3, 0));
     assert!(texts.bytes > 3_000);
 }

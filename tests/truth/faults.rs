@@ -1,6 +1,6 @@
-//! Servers that fail: each ends in the right way, in time, with a readable record, no orphan, and words that help.
+//! Failing servers: each run ends properly and in time, with a readable record, no orphan, and a helpful message.
 //!
-//! That nothing is left and that the run ends at all is looked at for every run, in `Running::finish`.
+//! `Running::finish` checks every run for its end and for left processes.
 
 use lsp_soak::exit::Exit;
 use lsp_soak::record::{Ending, Event, Outcome as Answer, ShutdownStage, WarningKind};
@@ -16,13 +16,13 @@ name = "hover"
 steps = [{ open = { files = 2 } }, { hover = { per-file = 5, deadline = "4s" } }]
 "#;
 
-/// Plays hovers after a start.
+/// Sends hovers after a start.
 #[track_caller]
 fn hover(server: &[&str]) -> Outcome {
     Soak::new(&format!("{START}{HOVER}")).server(server).run()
 }
 
-/// The run failed, and its record says so to the end.
+/// Checks that the run failed and its record is complete.
 #[track_caller]
 pub fn failed(outcome: &Outcome) -> Ending {
     outcome.exits_with(4);
@@ -59,7 +59,7 @@ fn a_crash_is_told_with_its_place_its_signal_and_the_last_words() {
         summary.shutdown.map(|shutdown| shutdown.stage),
         Some(ShutdownStage::AlreadyGone)
     );
-    // What was measured before stays.
+    // Earlier measurements stay.
     assert!(phase(&outcome.summary(), "start").private.is_some());
 }
 
@@ -72,10 +72,10 @@ fn what_a_phase_used_is_known_though_no_sample_was_taken_before_its_crash() {
     assert!(matches!(failed(&outcome), Ending::Crashed { signal: Some(6), .. }));
     let summary = outcome.summary();
     let cut = phase(&summary, "hover");
-    // Three spikes of huge pages are 300 faults, and take more than a tick of the clock that processor time is counted by.
+    // Three spikes of huge pages are 300 faults and more than a tick of processor time.
     assert!(cut.minor_faults.is_some_and(|faults| faults >= 300), "{cut:?}");
     assert!(cut.cpu.is_some_and(|cpu| cpu >= 10_000_000), "{cut:?}");
-    // Its memory was gone before anybody could look.
+    // The process was gone before its memory could be read.
     let peak = cut.peak.expect("it was seen when the phase began");
     assert_eq!(peak.upper, None);
 }
@@ -403,7 +403,7 @@ fn files_that_a_server_replaces_or_removes_end_the_run_in_time_and_in_words() {
 
 #[test]
 fn a_file_that_is_replaced_while_it_is_open_is_told_and_what_is_open_is_asked_about() {
-    // Opening comes first: the server replaces its files after the next start.
+    // Opening comes first: the server replaces its files at the next start.
     let phases = r#"
 [[phase]]
 name = "look"

@@ -1,4 +1,4 @@
-//! The fixture's programs, which `cargo test` builds beside lsp-soak for a test of their own (`fixtures/server/tests`).
+//! Paths of the fixture's programs, which `cargo test` builds beside lsp-soak for `fixtures/server/tests`.
 
 const DIRECTORY: &str = {
     let program = env!("CARGO_BIN_EXE_lsp-soak");

@@ -1,4 +1,4 @@
-//! The fault options of the fixture server: each does what it says.
+//! The fixture's fault options.
 
 use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use crate::fixture_memory::has_ended;
 use crate::peer::{PATIENCE, Peer, wait_until};
 
 const URI: &str = "file:///nowhere/one.py";
-/// Long enough for an answer that comes to come; too short a time can only make a test pass that should fail.
+/// Long enough for an expected answer. A shorter time could only hide a failure.
 const A_WHILE: Duration = Duration::from_millis(500);
 
 fn at(line: u32, character: u32) -> Value {
@@ -23,8 +23,8 @@ fn shut_down(peer: &mut Peer) -> Option<i32> {
     peer.ended(PATIENCE).expect("the server ends after exit").code()
 }
 
-/// The kinds of the progress reports, once the last one is there: tower-lsp merges answers and notifications from two
-/// queues, so an answer may overtake the reports that were sent before it.
+/// The kinds of progress reports, up to the last. tower-lsp merges answers and notifications from two queues, so an
+/// answer may overtake earlier reports.
 fn indexing(peer: &mut Peer) -> Vec<Value> {
     let mut kinds = Vec::new();
     wait_until("the end of indexing", || {
@@ -95,7 +95,7 @@ fn two_thousand_edits_arrive_in_order() {
             json!({ "textDocument": document, "contentChanges": change }),
         );
     }
-    // UTF-16: the crab takes two columns, so column 2 is behind it.
+    // UTF-16: the crab has two columns, so column 2 is behind it.
     let behind = json!({ "start": { "line": 0, "character": 2 }, "end": { "line": 0, "character": 3 } });
     let document = json!({ "uri": URI, "version": 9_999 });
     let change = json!([{ "range": behind, "text": "_" }]);
@@ -226,7 +226,7 @@ fn the_first_read_only_requests_are_content_modified() {
     let answers: Vec<_> = (0..3)
         .map(|_| peer.request("workspace/symbol", json!({ "query": "Order" })))
         .collect();
-    // `start` has asked once already.
+    // `start` has sent one request already.
     assert_eq!(answers[0]["code"], -32801);
     assert_eq!(answers[1]["code"], -32801);
     assert!(answers[2].is_array());

@@ -1,4 +1,4 @@
-//! The memory options of the fixture server, against `/proc` and nothing of ours between.
+//! The fixture's memory options, checked against `/proc` directly.
 
 use std::thread;
 use std::time::Duration;
@@ -105,7 +105,7 @@ fn memory_that_waits_for_traffic_is_kept_in_silence() {
     same(anonymous(peer.pid()), before);
 }
 
-/// Whether a process runs in an image that it was forked with.
+/// Whether a process forked and has not called exec.
 fn forked(pid: u32) -> bool {
     let text = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
     lsp_soak::sample::procfs::stat(&text).is_none_or(|stat| stat.forked())
@@ -124,7 +124,7 @@ fn children_and_grandchildren_hold_their_size_each() {
         wait_until("the grandchild", || !grandchildren().trim().is_empty());
         let grandchild = grandchildren().trim().parse().expect("one process number");
         for pid in [child, grandchild] {
-            // Until it calls exec it has its parent's memory, and after that none.
+            // Before exec the child has its parent's memory.
             wait_until("its memory", || {
                 !forked(pid) && anonymous(pid) >= bare + 16 * MIB - (128 << 10)
             });
@@ -154,15 +154,15 @@ fn children_end_with_their_server() {
     wait_until("the end of the children", || pids.iter().all(|pid| has_ended(*pid)));
 }
 
-/// Gone, or a zombie that nobody has waited for yet.
+/// Whether the process is gone or a zombie.
 pub fn has_ended(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(')')
         .is_none_or(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']))
 }
 
-/// What the fixture says is live is what its options ask for, moment by moment, and all of it is really there. What the
-/// allocator keeps beyond that is its own affair.
+/// The memory that the fixture reports as live matches its options at every step, and is all resident. The allocator
+/// may keep more.
 #[track_caller]
 fn keeps_the_account(program: &str) {
     let options = [

@@ -1,11 +1,11 @@
-//! Servers that pour: what they send is counted, little of it is kept, and lsp-soak itself stays small.
+//! Servers that send floods: lsp-soak counts everything, keeps little, and stays small.
 
 use lsp_soak::record::Ending;
 
 use crate::outcome::{KIB, MIB};
 use crate::soak::{START, Soak};
 
-/// The private memory that lsp-soak may have itself while it drives.
+/// Limit of lsp-soak's own private memory while it drives.
 const SMALL: u64 = 32 * MIB;
 
 #[test]
@@ -46,7 +46,7 @@ fn a_result_of_two_hundred_mebibytes_is_counted_and_not_kept() {
 
 #[test]
 fn nothing_that_a_server_says_makes_us_grow() {
-    // That lsp-soak stays small is looked at for every run, in `Running::finish`.
+    // `Running::finish` checks lsp-soak's own memory in every run.
     let phases = "[[phase]]\nname = \"look\"\nsteps = [{ open = { files = 2 } }, { hover = { per-file = 2 } }]";
     for (hoard, words) in [
         ("settings", Some("an answer to `workspace/configuration`")),
@@ -95,7 +95,7 @@ fn a_flood_of_messages_is_counted_and_its_record_stays_small() {
         "{known} {}",
         close.dropped
     );
-    // On a busy machine some are dropped before anybody says whether they are written.
+    // A busy machine drops some messages before they are counted as unwritten.
     let unwritten = close.unwritten.warnings + close.dropped;
     assert!(unwritten > 50_000, "{unwritten} {:?}", close.unwritten);
     outcome.says(&[

@@ -1,4 +1,4 @@
-//! Gates on servers whose memory is known: what grew fails, what is the same passes, what does less is refused.
+//! Gates on servers of known memory: growth fails, equality passes, and less work is refused.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::ground::{LINKED_SYSTEM, PreparedWorkspace};
 
-/// `base` holds 200 MiB, `more` 3 % more, `empty` answers with nothing, of `unknown` nobody says what allocator it has.
+/// `base` has 200 MiB, `more` has 3 % more, `empty` returns empty results, `unknown` has an unknown allocator.
 fn ground() -> PreparedWorkspace {
     PreparedWorkspace::pair()
         .ending_idle()
@@ -16,7 +16,7 @@ fn ground() -> PreparedWorkspace {
         .launched("unknown")
 }
 
-/// What is printed by a gate that must end with this code.
+/// The output of a gate that must end with this code.
 #[track_caller]
 fn ends(code: i32, ground: &PreparedWorkspace, words: &[&str]) -> (String, String) {
     ground.ends(code, &[&["gate", "--details"][..], words].concat())
@@ -36,23 +36,23 @@ fn three_per_cent_more_fail_in_three_runs_through_the_purged_lens() {
         "{said}"
     );
     assert!(said.contains("purged private +"), "{said}");
-    // Three runs of each after a warm-up, and the records give the same verdict.
+    // Three runs of each after a warm-up run; the records give the same verdict.
     let (again, _) = ends(1, &ground, &["--from", "out", "--runs", "3"]);
     assert_eq!(again, said);
-    // A budget that is kept changes nothing, and 4 % tolerated let it pass.
+    // A budget that is met changes nothing, and a tolerance of 4 % passes.
     let lax = [
         "--from", "out", "--runs", "3", "--tol", "4%", "--fail", "6%", "--budget", "private <= 300 MiB",
     ];
     let (said, _) = ends(0, &ground, &lax);
     assert!(said.contains("private <= 300.0 MiB"), "{said}");
     ends(1, &ground, &[&lax[..], &["--budget", "peak <= 100 MiB"]].concat());
-    // A peak takes five runs, through this lens too.
+    // A peak needs five runs, also through the purged lens.
     let open = [&lax[..], &["--budget", "peak <= 300 MiB"]].concat();
     let (said, _) = ends(3, &ground, &open);
     assert!(said.contains("INCONCLUSIVE"), "{said}");
     ends(0, &ground, &[&open[..], &["--inconclusive", "pass"]].concat());
     ends(1, &ground, &[&open[..], &["--inconclusive", "fail"]].concat());
-    // Five runs were never made, which no option makes a verdict.
+    // No option gives a verdict on five runs that do not exist.
     for more in [&[][..], &["--inconclusive", "pass"], &["--inconclusive", "fail"]] {
         let (said, _) = ends(2, &ground, &[&["--from", "out", "--runs", "5"], more].concat());
         assert!(said.contains("too few runs to judge"), "{said}");
@@ -150,7 +150,7 @@ fn an_allocator_that_nobody_knows_is_looked_at_as_shipped_and_never_silently() {
     );
 }
 
-/// Records as `from` has them, as if their servers had been asked to purge and were on jemalloc.
+/// Copies records as if their servers ran on jemalloc through the purged lens.
 fn on_jemalloc(ground: &PreparedWorkspace, from: &str, to: &str) {
     for record in ground.records(from) {
         let text = fs::read_to_string(&record).expect("it can be read");

@@ -1,4 +1,4 @@
-//! A directory with a scenario, a workspace and servers, where lsp-soak is called as a user calls it.
+//! A directory with a scenario, a workspace and servers, to run lsp-soak in.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::fixture::SYSTEM;
 
-/// Starts the server, and asks for two definitions.
+/// Starts the server and asks for two definitions.
 const PAIR: &str = r#"
 [[phase]]
 name = "start"
@@ -22,10 +22,10 @@ steps = [{ open = { files = 1 } }, { definition = { per-file = 2 } }]
 /// The workspace of [`PAIR`].
 const SHOP: &str = "def price(item):\n    return item\n\n\nprice(1)\nprice(price(2))\n";
 
-/// What a server's profile says of the allocator of the fixture, so that it can be asked to purge.
+/// Declares the fixture's allocator in its profile, so that the purged lens works.
 pub const LINKED_SYSTEM: &str = "allocator = { linked = 'system' }\n";
 
-/// A scenario of these phases over Python files, that settles after so long a quiet.
+/// A scenario of these phases over Python files, which settles after `quiet`.
 pub fn scenario(name: &str, quiet: &str, phases: &str) -> String {
     format!(
         r#"
@@ -44,11 +44,10 @@ quiet = "{quiet}"
     )
 }
 
-/// The directory.
 pub struct PreparedWorkspace(TempDir);
 
 impl PreparedWorkspace {
-    /// With a scenario, `scenario.toml`, over a workspace of one file.
+    /// A directory with `scenario.toml` over a workspace of one file.
     pub fn of(scenario: &str, shop: &str) -> PreparedWorkspace {
         let ground = PreparedWorkspace(tempfile::tempdir().expect("there is a place for temporary files"));
         ground.write("scenario.toml", scenario);
@@ -56,12 +55,11 @@ impl PreparedWorkspace {
         ground
     }
 
-    /// With [`PAIR`].
     pub fn pair() -> PreparedWorkspace {
         PreparedWorkspace::of(&scenario("pair", "200ms", PAIR), SHOP)
     }
 
-    /// The same, ending idle, after which the purged lens trusts the spread of two runs.
+    /// Adds an idle window, after which the purged lens accepts the spread of two runs.
     pub fn ending_idle(self) -> PreparedWorkspace {
         let scenario = fs::read_to_string(self.join("scenario.toml")).expect("it is there");
         let asks = "{ definition = { per-file = 2 } }";
@@ -71,8 +69,7 @@ impl PreparedWorkspace {
         self
     }
 
-    /// The same with one more server: the fixture on the system's allocator with these arguments. `profile` is what else
-    /// its profile says.
+    /// Adds a server: the fixture on the system's allocator with these arguments. `profile` extends its profile.
     pub fn with(self, name: &str, args: &[&str], profile: &str) -> PreparedWorkspace {
         let before = fs::read_to_string(self.join("servers.toml")).unwrap_or_default();
         let server =
@@ -81,8 +78,7 @@ impl PreparedWorkspace {
         self
     }
 
-    /// The same with one more server of whose allocator nothing can be told: what a shell finds out by itself nobody can
-    /// follow.
+    /// Adds a server with an undetectable allocator: a shell finds the program by itself.
     pub fn launched(self, name: &str) -> PreparedWorkspace {
         self.write(
             "launcher",
@@ -96,19 +92,18 @@ impl PreparedWorkspace {
         self
     }
 
-    /// Writes a file, and the directories that it needs.
+    /// Writes a file and creates its directories.
     pub fn write(&self, name: &str, text: &str) {
         let path = self.join(name);
         fs::create_dir_all(path.parent().expect("it is in the directory")).expect("the directory is ours");
         fs::write(path, text).expect("the directory is ours");
     }
 
-    /// Where something in it is.
     pub fn join(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    /// The records in a directory of it, in the order of their names.
+    /// The records in a directory, by name.
     pub fn records(&self, name: &str) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.join(name)).into_iter().flatten();
         let mut records: Vec<PathBuf> = entries.map(|entry| entry.expect("it can be listed").path()).collect();
@@ -117,32 +112,30 @@ impl PreparedWorkspace {
         records
     }
 
-    /// lsp-soak, to be called in it.
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
         command.current_dir(self.0.path()).args(words).stdin(Stdio::null());
         command
     }
 
-    /// Calls lsp-soak in it.
     pub fn run(&self, words: &[&str]) -> Output {
         self.command(words).output().expect("lsp-soak starts")
     }
 
-    /// What a command prints that must succeed.
+    /// The stdout of a command that must succeed.
     #[track_caller]
     pub fn said(&self, words: &[&str]) -> String {
         self.ends(0, words).0
     }
 
-    /// What a command prints, and says beside that, which must end with this code.
+    /// Stdout and stderr of a command that must end with this code.
     #[track_caller]
     pub fn ends(&self, code: i32, words: &[&str]) -> (String, String) {
         ended(code, words, self.run(words))
     }
 }
 
-/// What was printed, and what was said beside that, by a command that must have ended with this code.
+/// Stdout and stderr of a command that must have ended with this code.
 #[track_caller]
 pub fn ended(code: i32, words: &[&str], output: Output) -> (String, String) {
     let text = |bytes| String::from_utf8(bytes).expect("reports are UTF-8");

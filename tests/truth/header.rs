@@ -1,4 +1,4 @@
-//! The fingerprint of a run is that of what was really run.
+//! The header describes the program that really ran.
 
 use std::fs;
 use std::time::SystemTime;
@@ -7,7 +7,7 @@ use lsp_soak::record::{Event, Header, open};
 
 use crate::soak::{START, Soak};
 
-/// A server that is a script, keeps a cache, and takes its time to say its version.
+/// The header of a run whose server is a script with a cache and a slow `--version`.
 fn header() -> (Header, crate::outcome::Outcome) {
     let script = "case \"$1\" in --version)
         [ -f pyproject.toml ] && echo slow 1.2
@@ -38,7 +38,7 @@ fn a_record_knows_the_interpreter_the_environment_and_all_files_of_what_was_run(
     assert_eq!((header.workspace.files, tree.files, tree.unread), (3, 4, 0));
     assert_eq!(header.workspace.revision, None, "it is no git checkout");
 
-    // A version manager chooses by the directory, which is the copy.
+    // A version manager chooses by directory, which is the copy.
     for place in ["left", "workspace/left"] {
         assert!(!outcome.directory.path().join(place).exists(), "{place}");
     }

@@ -1,4 +1,4 @@
-//! `--thp`: asked for, and seen in every process.
+//! `--thp` takes effect in every process.
 
 use std::fs;
 

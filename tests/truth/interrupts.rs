@@ -1,4 +1,4 @@
-//! Runs that are cut short: by a person, by a kill, by a full disk. What was seen is on disk, and nothing is left.
+//! Runs interrupted by a person, a kill or a full disk: measured data is on disk, and no process or directory stays.
 
 use std::fs;
 use std::io::Read;
@@ -24,7 +24,7 @@ fn idling(event: &Event) -> bool {
     matches!(event, Event::StepStarted(step) if step.name == "idle")
 }
 
-/// A person interrupted, and the record says so to its end.
+/// Checks that the run was interrupted and its record is complete.
 #[track_caller]
 fn interrupted(outcome: &Outcome) {
     outcome.exits_with(130);
@@ -49,7 +49,7 @@ fn ctrl_c_once_shuts_the_server_down_and_reports() {
     let shutdown = outcome.summary().shutdown.expect("it was brought down");
     assert_eq!((shutdown.stage, shutdown.code), (ShutdownStage::Exit, Some(0)));
     assert!(shutdown.survivors.is_empty());
-    // The table of phases is there as after any run.
+    // The phase table appears as after any run.
     outcome.says(&["private", "start", "interrupted: resume with `lsp-soak run --resume "]);
 }
 
@@ -84,7 +84,7 @@ fn ctrl_c_twice_kills_now() {
     interrupted(&outcome);
     let shutdown = outcome.summary().shutdown.expect("it was brought down");
     assert_eq!((shutdown.stage, shutdown.signal), (ShutdownStage::Killed, Some(9)));
-    // Nothing is known of a server that was not waited for, so nothing is said of it.
+    // Without a server there are no findings about one.
     let warnings = outcome.summary().warnings;
     assert!(
         warnings.iter().all(|warning| !warning.text.contains("ignored")),
@@ -94,11 +94,11 @@ fn ctrl_c_twice_kills_now() {
         "shutting the server down; ctrl-c again kills it",
         "interrupted: the server was killed",
     ]);
-    // The polite way with this server takes 25 s.
+    // A polite shutdown of this server takes 25 s.
     assert!(outcome.took < Duration::from_secs(15), "{:?}", outcome.took);
 }
 
-/// A run whose scenario has been played, so that only the last shutdown is left.
+/// A run at its last shutdown.
 fn shutting_down(server: &[&str]) -> Running {
     let mut run = Soak::new(START).server(server).start();
     run.wait_for("the checkpoint", |event| matches!(event, Event::Checkpoint(_)));
@@ -127,7 +127,7 @@ fn ctrl_c_twice_during_the_last_shutdown_kills_now() {
     interrupted(&outcome);
     let stage = outcome.summary().shutdown.map(|shutdown| shutdown.stage);
     assert_eq!(stage, Some(ShutdownStage::Killed));
-    // The polite way with this server takes 25 s.
+    // A polite shutdown of this server takes 25 s.
     assert!(outcome.took < Duration::from_secs(15), "{:?}", outcome.took);
 }
 
@@ -138,7 +138,7 @@ fn ctrl_c_while_the_report_is_printed_ends_with_130_and_the_second_at_once() {
         let words = [
             "run", "scenario.toml", "--server", "base", "--out", "out", "-q", "--format", "html",
         ];
-        // Nobody reads the page, which is longer than a pipe, so that its printing waits.
+        // Nobody reads the page, which exceeds a pipe's buffer, so printing blocks.
         let mut child = ground
             .command(&words)
             .stdout(Stdio::piped())
@@ -181,7 +181,7 @@ fn ctrl_c_while_the_report_is_printed_ends_with_130_and_the_second_at_once() {
 
 #[test]
 fn ctrl_c_acts_while_files_of_the_workspace_are_pipes() {
-    // Nobody is at the other end of them: to open one as a file is to wait for good.
+    // The pipes have no other end: opening one as a file would block forever.
     let phases =
         format!("{START}[[phase]]\nname = \"touch\"\nsteps = [{{ touch = {{ files = 3, cadence = \"100s\" }} }}]");
     let mut run = Soak::new(&phases).server(&["--replace-files", "pipe"]).start();
@@ -223,7 +223,7 @@ fn a_killed_lsp_soak_leaves_a_readable_record_and_no_server() {
 
 #[test]
 fn a_full_disk_ends_the_run_with_a_readable_record() {
-    // A limit on the size of files is a full disk for whoever has no right to mount one.
+    // A file size limit acts like a full disk, and needs no right to mount one.
     let phases = format!(
         "{START}[[phase]]\nname = \"hover\"\nrepeat = {{ times = 1000 }}\nsteps = [{{ open = {{ files = 3 }} }}, {{ \
          hover = {{}} }}]"
@@ -263,8 +263,8 @@ fn ctrl_c_during_a_restart_brings_the_old_server_down_with_all_it_left() {
     );
 }
 
-/// A server that takes a while to say its version, and says that it is asked: the `first` time for its allocator, then for its
-/// version. Both are in the preparation of a run.
+/// A server with a slow `--version`, which signals that it was asked: for its allocator if `first`, else for its
+/// version. Both happen during preparation.
 fn slow_to_answer(first: bool) -> String {
     let quick = if first { "false" } else { "mkdir \"$TMPDIR/looked-at\"" };
     format!(
@@ -281,7 +281,7 @@ fn ctrl_c_before_a_server_is_started_starts_nothing() {
         (Signal::HUP, true),
         (Signal::INT, false),
     ] {
-        // Tests that were started under `nohup` would pass on that SIGHUP is ignored, which lsp-soak keeps to.
+        // lsp-soak respects an ignored SIGHUP, which tests under `nohup` would inherit.
         let listening = ["env", "--default-signal=HUP"];
         let mut run = Soak::new(START).script(&slow_to_answer(first)).wrap(&listening).start();
         run.wait_for_file("asked");
@@ -301,7 +301,7 @@ fn ctrl_c_before_a_server_is_started_starts_nothing() {
 #[test]
 fn ctrl_c_while_the_workspace_is_copied_removes_what_was_copied() {
     let run = Soak::new(START);
-    // Many enough to be copied for a while.
+    // Enough files for a slow copy.
     for number in 0..20_000 {
         fs::write(run.workspace().join(format!("{number}.txt")), "x").expect("the directory is ours");
     }

@@ -1,4 +1,4 @@
-//! A server against itself through the purged lens, in many sessions that are drawn from runs recorded once.
+//! A server against itself through the purged lens, in many sessions drawn from recorded runs.
 
 use lsp_soak::compare::{Played, counts};
 use lsp_soak::config::GateContext;
@@ -29,7 +29,7 @@ fn pool() -> Vec<Played> {
     played.filter(|run| counts(&run.summary)).collect()
 }
 
-/// What decides when nobody says.
+/// The default rules.
 fn usual(pool: &[Played]) -> Rules {
     let context = GateContext {
         phases: pool[0].summary.header.scenario.phases.clone(),
@@ -39,8 +39,8 @@ fn usual(pool: &[Played]) -> Rules {
     context.rules(None).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 
-/// A session of the pool against itself: as many runs of each side as the last look needs, each any of the pool's. What
-/// the candidate holds is so many per cent of what was recorded.
+/// A session of the pool against itself: each side draws runs with replacement, up to the last interim analysis. The
+/// candidate's memory is scaled to `percent`.
 fn session(pool: &[Played], looks: &Schedule, seed: u64, percent: u64) -> Sides {
     let mut random = fastrand::Rng::with_seed(seed);
     let runs = looks.runs().last().copied().expect("there is a look");

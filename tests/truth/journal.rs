@@ -1,4 +1,4 @@
-//! A server that idles makes a small record, on a busy machine too.
+//! An idle server makes a small record, also on a busy machine.
 
 use std::cell::Cell;
 use std::io;
@@ -18,8 +18,8 @@ const MOST: u64 = 5 << 20;
 /// The server, its child and its grandchild.
 const TREE: [u32; 3] = [100, 200, 300];
 
-/// An idle server on a busy machine: every second some neighbour maps or leaves a library that it uses too, and
-/// every half minute a timer of its own costs a clock tick.
+/// An idle server on a busy machine: a neighbour maps or unmaps a shared library every second, and a timer costs a
+/// clock tick every half minute.
 struct Idle<'t> {
     now: &'t Cell<Nanos>,
     looked: bool,
@@ -84,7 +84,7 @@ impl Source for Idle<'_> {
     }
 
     fn rollup(&mut self, _process: &u32, number: u32) -> Result<Option<Rollup>, Failure> {
-        // A walk of a large process costs time, so that the duty has something to do.
+        // A walk of a large process takes time, which exercises the duty limit.
         self.now.set(self.now.get() + 5_000_000);
         let neighbours = self.now.get() / SECOND % 7;
         Ok(Some(Rollup {
@@ -116,7 +116,7 @@ fn of(pid: u32) -> Found {
     }
 }
 
-/// A day that passes as fast as it is asked for, in one long quiet window.
+/// A day of simulated time, in one long quiet window.
 struct Fast<'t> {
     now: &'t Cell<Nanos>,
     begun: bool,
@@ -180,7 +180,7 @@ fn a_day_beside_busy_neighbours_fits_in_five_mebibytes() {
             _ => {}
         }
     }
-    // Small because little happened, not because nobody looked: a heartbeat each minute, and every clock tick.
+    // The record is small although sampling went on: a heartbeat per minute and process, and every clock tick.
     assert!(samples.iter().all(|count| *count >= 24 * 60 - 1), "{samples:?}");
     assert!(samples[0] >= 2 * 24 * 60, "{samples:?}");
     assert!(
@@ -191,8 +191,7 @@ fn a_day_beside_busy_neighbours_fits_in_five_mebibytes() {
 
 #[test]
 fn an_idle_server_writes_next_to_nothing() {
-    // Too short for what is written once a minute, heartbeats and delays: the section `idle` of the bench `soak` measures
-    // ten minutes.
+    // Too short for heartbeats and delays, which come once a minute; `idle` in the bench `soak` measures ten minutes.
     const WINDOW: Nanos = 25 * SECOND;
     let phases = "[[phase]]\nname = \"idle\"\nsteps = [{ open = { files = 3 } }, { idle = { for = \"31s\" } }]";
     let outcome = Soak::new(&format!("{START}{phases}")).run();
@@ -206,7 +205,7 @@ fn an_idle_server_writes_next_to_nothing() {
         Event::StepStarted(step) => Some(&step.name),
         _ => None,
     });
-    // The first seconds belong to what came before.
+    // The first seconds still have effects of earlier phases.
     let from = started + 5 * SECOND;
     let text = std::fs::read_to_string(&outcome.record).expect("the record is there");
     let bytes: usize = text

@@ -1,4 +1,4 @@
-//! Growth from round to round: a leak is found, sized and put down to what causes it, and where there is none it is flat.
+//! Growth per round: a leak is detected, sized and attributed to its requests; without a leak memory is flat.
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ repeat = { times = 20 }
 steps = [{ idle = { for = "50ms" } }]
 "#;
 
-/// Two servers: `leaky` keeps 64 KiB of every hover.
+/// Two servers; `leaky` leaks 64 KiB per hover.
 fn hunt() -> PreparedWorkspace {
     let function = |number: u32| format!("def price_{number}(item):\n    return item\n\n\nprice_{number}({number})\n");
     let shop = (0..10).map(function).collect::<Vec<String>>().join("\n\n");

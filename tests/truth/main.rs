@@ -1,4 +1,4 @@
-//! Truth tests: known memory and known faults, measured.
+//! Truth tests: runs on servers with known memory and known faults.
 
 #[cfg(target_os = "linux")]
 mod allocators;

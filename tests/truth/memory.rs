@@ -1,4 +1,4 @@
-//! What a run says of memory whose truth is known: one process.
+//! Known memory of a single process.
 
 use lsp_soak::record::{Entry, Event};
 use lsp_soak::summary::decay::{Window, WindowKind};
@@ -30,7 +30,7 @@ name = "close-all"
 steps = [{ close = {} }]
 "#;
 
-/// References take no part in it before, so that a spike in them is of one phase alone.
+/// References run in one phase only, so a spike in them belongs to that phase.
 const AROUND: &str = r#"
 [[phase]]
 name = "before"
@@ -43,7 +43,7 @@ name = "after"
 steps = [{ hover = { files = 1, per-file = 1 } }]
 "#;
 
-/// The sum of all increments is the last checkpoint less the first, to the byte.
+/// The increments add up to the difference of last and first checkpoint, to the byte.
 #[track_caller]
 fn adds_up(summary: &Summary) {
     let known: Vec<i64> = summary
@@ -129,7 +129,7 @@ fn memory_of_open_documents_comes_and_goes_with_them() {
     adds_up(&summary);
 }
 
-/// Runs with a spike, and compares the peaks of the phases; tells whether a sample happened to see it.
+/// Compares the peaks of the phases in a run with a spike. Returns whether a sample saw the spike.
 fn spike(interval: &str, size: u64, argument: &str) -> bool {
     let outcome = Soak::new(AROUND)
         .server(&["--spike", argument])
@@ -153,13 +153,13 @@ fn spike(interval: &str, size: u64, argument: &str) -> bool {
         assert!(above < MIB, "the peak of `{name}` is {above} above its checkpoint");
     }
     let (mark, sampled) = seen(&outcome.entries());
-    // The kernel's own figure, to the byte.
+    // The kernel's own mark, to the byte.
     assert_eq!(peak("spike").lower, mark.max(sampled));
     assert_eq!(summary.peak, Some(peak("spike")));
     sampled >= before + size / 2
 }
 
-/// The mark at the end of the phase `spike`, and the largest resident sample within it.
+/// The mark at the end of the phase `spike`, and its largest resident sample.
 fn seen(entries: &[Entry]) -> (u64, u64) {
     let began = entries
         .iter()
@@ -180,7 +180,7 @@ fn seen(entries: &[Entry]) -> (u64, u64) {
 
 #[test]
 fn a_spike_between_two_samples_is_seen_exactly_in_its_phase_alone() {
-    // A sample falls into it by chance at times; the peak must be right then too.
+    // A sample may hit the spike by chance; the peak must be right then too.
     let seen_each_time = (0..3).all(|_| spike("1s", 24 * MIB, "24MiB-in=textDocument/references"));
     assert!(!seen_each_time, "the samples saw what is shorter than their interval");
 }

@@ -1,4 +1,4 @@
-//! Runs whose scenario asks nothing, or finds no place to ask at; and what a server without a profile finds around it.
+//! Scenarios without requests or without targets, and the surroundings of a server without a profile.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -121,7 +121,7 @@ fn a_server_without_a_profile_has_a_home_of_the_run_and_arguments_with_its_direc
     );
     assert!(root.starts_with("--root=/") && !root.contains('$'), "{told:?}");
     let homes = fs::read_to_string(homes).expect("the server was started");
-    // Also where it is only asked for its version.
+    // Also when only asked for its version.
     assert!(
         homes.lines().count() > 1 && homes.lines().all(|one| one == *home),
         "{homes}"

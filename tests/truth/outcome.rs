@@ -1,4 +1,4 @@
-//! What a run left: its exit code, its words, and its record, read with the library that made it.
+//! The outcome of a run: exit code, messages, and the record.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,16 +13,15 @@ use tempfile::TempDir;
 pub const KIB: u64 = 1 << 10;
 pub const MIB: u64 = 1 << 20;
 
-/// What a run left.
 pub struct Outcome {
     pub status: ExitStatus,
     pub stdout: String,
     pub stderr: String,
-    /// Most private memory that lsp-soak itself had.
+    /// Highest private memory of lsp-soak itself.
     pub own_peak: u64,
     pub record: PathBuf,
     pub took: Duration,
-    /// Holds the record for as long as somebody reads it.
+    /// Keeps the record on disk.
     pub directory: Arc<TempDir>,
 }
 
@@ -31,7 +30,7 @@ impl Outcome {
         self.status.code()
     }
 
-    /// Directories that lsp-soak made for the time of the run and that are still there.
+    /// Temporary directories of lsp-soak that still exist.
     pub fn scratch(&self) -> Vec<PathBuf> {
         let user = rustix::process::geteuid().as_raw();
         let home = self.directory.path().join(format!("lsp-soak-{user}"));
@@ -39,7 +38,7 @@ impl Outcome {
         entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
     }
 
-    /// The record, which can be read whatever happened.
+    /// The record's summary; the record must be readable.
     #[track_caller]
     pub fn summary(&self) -> Summary {
         let reader = record::open(&self.record).unwrap_or_else(|error| panic!("{error}\n{}", self.output()));
@@ -61,7 +60,7 @@ impl Outcome {
         assert_eq!(self.code(), Some(code), "{}", self.output());
     }
 
-    /// Fails unless every part is said to the person at the terminal, wherever lines are broken.
+    /// Fails unless the output contains every part, whatever the line breaks.
     #[track_caller]
     pub fn says(&self, parts: &[&str]) {
         let output = self.output();
@@ -78,7 +77,7 @@ impl Outcome {
     }
 }
 
-/// The phase of that name; the last round of it.
+/// The phase of this name; the last round if repeated.
 #[track_caller]
 pub fn phase<'s>(summary: &'s Summary, name: &str) -> &'s summary::PhaseSummary {
     let mut phases = summary.phases.iter().rev();
@@ -87,7 +86,6 @@ pub fn phase<'s>(summary: &'s Summary, name: &str) -> &'s summary::PhaseSummary 
         .unwrap_or_else(|| panic!("no phase `{name}`"))
 }
 
-/// The increment of a phase.
 #[track_caller]
 pub fn increment(summary: &Summary, name: &str) -> i64 {
     phase(summary, name)
@@ -95,7 +93,6 @@ pub fn increment(summary: &Summary, name: &str) -> i64 {
         .unwrap_or_else(|| panic!("`{name}` has no increment"))
 }
 
-/// Private memory at the checkpoint of a phase.
 #[track_caller]
 pub fn private(summary: &Summary, name: &str) -> u64 {
     phase(summary, name)

@@ -1,4 +1,4 @@
-//! Settings behind wrappers: they were in force only where the wrapper passed them on to whoever has the memory.
+//! Settings of servers behind wrappers: they are in force only if the wrapper passes them on.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use crate::ground::PreparedWorkspace;
 use crate::outcome::Outcome;
 use crate::soak::{START, Soak};
 
-/// Every fixture whose allocator reads its environment, with a setting.
+/// A setting for every fixture whose allocator reads its environment.
 fn settings() -> Vec<(&'static str, &'static str, &'static str)> {
     vec![
         (SYSTEM, "MALLOC_ARENA_MAX", "1"),
@@ -19,7 +19,7 @@ fn settings() -> Vec<(&'static str, &'static str, &'static str)> {
     ]
 }
 
-/// A wrapper that behaves while its server is only asked for its version, and then does this first.
+/// A wrapper that passes `--version` through, and otherwise runs `first` before the server.
 fn wrapper(program: &str, first: &str) -> String {
     format!("case \"$1\" in --version) exec {program} \"$@\";; esac\n{first}\n{program} \"$@\"\ntrue")
 }
@@ -65,7 +65,7 @@ fn a_setting_that_a_wrapper_changes_was_not_in_force() {
 
 #[test]
 fn a_setting_that_a_large_wrapper_changes_was_not_in_force_in_a_small_server() {
-    // Some 10 MB in a variable of the shell, as an interpreter has them in modules.
+    // Some 10 MB in a shell variable, as an interpreter has them in modules.
     let first = "hold=$(head -c 10000000 /dev/zero | tr '\\0' x)\nexport MALLOC_ARENA_MAX=7";
     let summary = behind(SYSTEM, first, "MALLOC_ARENA_MAX=1").passed();
     let unset = &summary.unset[0];
@@ -86,7 +86,7 @@ fn a_setting_that_a_wrapper_passes_on_was_in_force() {
     }
 }
 
-/// A server behind a wrapper, and the same without.
+/// A server behind a wrapper, and the same server without it.
 fn pair(program: &str, first: &str) -> PreparedWorkspace {
     let args = ["--via", "allocator", "--ballast", "30MiB"];
     let ground = PreparedWorkspace::pair().ending_idle();
@@ -140,7 +140,7 @@ fn a_gate_does_not_decide_on_memory_of_a_server_that_was_never_told_to_purge() {
     );
 }
 
-/// The environment has the setting, and is not the server's of which the check before the run was.
+/// The environment has the setting, but the running server differs from the checked one.
 #[test]
 fn a_setting_that_jemalloc_does_not_confirm_in_the_run_was_not_in_force() {
     let other = format!("exec {SYSTEM} \"$@\"");
@@ -158,7 +158,7 @@ fn a_setting_that_jemalloc_does_not_confirm_in_the_run_was_not_in_force() {
     }
 }
 
-/// What jemalloc confirmed when it was started lies between the start and the end that are kept of stderr.
+/// jemalloc's confirmation at the start lies between the kept start and end of stderr.
 #[test]
 fn a_gate_refuses_a_setting_that_the_run_was_to_confirm_and_cannot_show() {
     let flood = "head -c 300000 /dev/zero | tr '\\0' 'x' >&2; echo >&2";
@@ -171,7 +171,7 @@ fn a_gate_refuses_a_setting_that_the_run_was_to_confirm_and_cannot_show() {
     ] {
         assert!(said.contains(part), "`{part}` is not in\n{said}");
     }
-    // The first block shows it, and no more runs would change it.
+    // The first block is enough to see this, so the gate stops.
     assert_eq!(ground.records("out").len(), 4);
 }
 
@@ -187,7 +187,7 @@ fn a_gate_refuses_servers_that_ran_without_their_settings() {
     let said = gate(2, &ground, &["--env", "MALLOC_ARENA_MAX=1"]);
     let words = "MALLOC_ARENA_MAX was set, but is not in the environment of `fixture-system`";
     assert!(said.matches(words).count() == 2, "{said}");
-    // The warm-up of each side through each lens has shown it, and no more runs would change it.
+    // The warm-up run of each side and lens is enough to see this, so the gate stops.
     assert_eq!(ground.records("out").len(), 4);
     let run = [
         "run", "scenario.toml", "--server", "base", "--server", "behind", "--env", "MALLOC_ARENA_MAX=1", "--runs", "1",

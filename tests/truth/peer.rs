@@ -1,4 +1,4 @@
-//! A small blocking client for the fixture server: enough of LSP to ask it, and a look at `/proc` of its own.
+//! A small blocking LSP client for the fixture, with its own readers of `/proc`.
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,32 +12,31 @@ use serde_json::{Value, json};
 
 use crate::fixture::SYSTEM;
 
-/// Long enough for a loaded machine; only a failing test waits for it.
+/// Long enough for a loaded machine; only a failing test waits this long.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the server sent: a message with its length, or something that is none.
+/// Output of the server: a message with its length, or noise.
 #[derive(Debug)]
 pub enum Sent {
     Message(Value, usize),
     Noise(String),
 }
 
-/// A running fixture server.
 pub struct Peer {
     child: Child,
     stdin: Option<ChildStdin>,
     sent: Receiver<Sent>,
     last_id: i64,
-    /// Whether the server's own requests are answered.
+    /// Whether to answer the server's requests.
     pub answers: bool,
-    /// What came besides answers, by method; noise is under the empty name.
+    /// Messages besides answers, by method; noise has the empty name.
     pub seen: HashMap<String, Vec<Value>>,
-    /// The length of the last answer's body.
+    /// Length of the last answer's body.
     pub last_length: usize,
 }
 
 impl Peer {
-    /// Spawns the server, without a word.
+    /// Spawns the server without any message.
     pub fn spawn(arguments: &[&str]) -> Peer {
         Peer::spawn_on(SYSTEM, arguments)
     }
@@ -65,12 +64,12 @@ impl Peer {
         }
     }
 
-    /// A server that is initialized and has indexed the shop.
+    /// An initialized server that has indexed the shop.
     pub fn start(arguments: &[&str]) -> Peer {
         Peer::start_on(SYSTEM, arguments)
     }
 
-    /// The same, on the allocator of that fixture.
+    /// As [`Peer::start`], with the fixture on another allocator.
     pub fn start_on(program: &str, arguments: &[&str]) -> Peer {
         let mut peer = Peer::spawn_on(program, arguments);
         peer.drain_stderr();
@@ -92,7 +91,7 @@ impl Peer {
         )
     }
 
-    /// Throws stderr away; the result is the number of bytes, once the server has closed it.
+    /// Discards stderr and counts its bytes until the server closes it.
     pub fn drain_stderr(&mut self) -> thread::JoinHandle<u64> {
         let mut stderr = self.child.stderr.take().expect("stderr is piped");
         thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()).unwrap_or_default())
@@ -106,7 +105,7 @@ impl Peer {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
-    /// Sends a request and gives its number back.
+    /// Sends a request and returns its id.
     pub fn ask(&mut self, method: &str, params: Value) -> i64 {
         self.last_id += 1;
         let mut message = json!({ "jsonrpc": "2.0", "id": self.last_id, "method": method });
@@ -117,14 +116,14 @@ impl Peer {
         self.last_id
     }
 
-    /// The answer to a request, its result or its error.
+    /// Sends a request and returns its result or error.
     pub fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.ask(method, params);
         self.answer(id, PATIENCE)
             .unwrap_or_else(|| panic!("`{method}` was not answered"))
     }
 
-    /// Waits for an answer, and answers the server meanwhile.
+    /// Waits for an answer, and answers the server's requests meanwhile.
     pub fn answer(&mut self, id: i64, patience: Duration) -> Option<Value> {
         let end = Instant::now() + patience;
         loop {
@@ -161,7 +160,7 @@ impl Peer {
     fn send(&mut self, message: &Value) {
         let body = message.to_string();
         let stdin = self.stdin.as_mut().expect("stdin is open");
-        // A server that has crashed takes nothing more; the missing answer tells.
+        // A crashed server accepts nothing; the missing answer shows that.
         let _ = write!(stdin, "Content-Length: {}\r\n\r\n{body}", body.len()).and_then(|()| stdin.flush());
     }
 
@@ -174,7 +173,7 @@ impl Peer {
         self.notify("textDocument/didClose", json!({ "textDocument": { "uri": uri } }));
     }
 
-    /// What the server says of itself, after everything sent so far.
+    /// The fixture's account of its memory, after everything sent so far.
     pub fn truth(&mut self) -> Value {
         self.request("fixture/truth", Value::Null)
     }
@@ -183,7 +182,7 @@ impl Peer {
         self.stdin = None;
     }
 
-    /// Waits until the server has ended; `None` if it does not within `patience`.
+    /// Waits for the server's end; `None` after `patience`.
     pub fn ended(&mut self, patience: Duration) -> Option<ExitStatus> {
         let end = Instant::now() + patience;
         loop {
@@ -197,13 +196,13 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // Already ended is as good as killed.
+        // An already ended process is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Frames and everything between them, until the pipe closes or nobody listens.
+/// Reads frames and noise until the pipe closes or `listen` returns false.
 fn read_all(mut stdout: impl BufRead, mut listen: impl FnMut(Sent) -> bool) {
     let mut line = String::new();
     while matches!(stdout.read_line(&mut line), Ok(1..)) {
@@ -237,7 +236,7 @@ pub fn proc_bytes(pid: u32, file: &str, key: &str) -> u64 {
     kilobytes.unwrap_or_else(|| panic!("`{path}` has no `{key}`")) * 1024
 }
 
-/// The anonymous memory of a process, counted by the kernel page by page.
+/// Anonymous memory of a process, counted by the kernel page by page.
 pub fn anonymous(pid: u32) -> u64 {
     proc_bytes(pid, "smaps_rollup", "Anonymous")
 }
@@ -252,7 +251,7 @@ pub fn same(measured: u64, truth: u64) {
     );
 }
 
-/// Looks again and again until something holds.
+/// Polls until the condition holds.
 #[track_caller]
 pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let end = Instant::now() + PATIENCE;

@@ -1,23 +1,23 @@
-//! Phases, servers and settings that tests of several modules play.
+//! Phases, servers and settings shared by several test modules.
 
-/// A phase in which three documents are opened.
+/// Opens three documents.
 pub const OPEN: &str = r#"
 [[phase]]
 name = "open"
 steps = [{ open = { files = 3 } }]
 "#;
 
-/// A phase in which the first two of them are closed: what is freed lies below what is live, so that the C library keeps it.
+/// Closes the first two documents. The C library keeps their memory, because live memory lies above it.
 pub const CLOSE_TWO: &str = r#"
 [[phase]]
 name = "close"
 steps = [{ close = { files = 2 } }]
 "#;
 
-/// Memory from the C library, 16 MiB for each open document.
+/// Allocates 16 MiB from the C library for each open document.
 pub const HOLDS: [&str; 4] = ["--via", "allocator", "--retain-open", "16MiB"];
 
-/// The C library gives nothing back by itself: one arena, and a top that is never cut.
+/// One arena with a top that is never trimmed: the C library releases nothing by itself.
 pub const KEEPS: [&str; 4] = [
     "--env",
     "MALLOC_ARENA_MAX=1",

@@ -1,5 +1,5 @@
-//! Allocators that are preloaded serve the fixture, and what they could not serve is refused before anything runs. The
-//! packages are libjemalloc2, libmimalloc2.0, libtcmalloc-minimal4 and libtbbmalloc2 on Debian; a test fails without them.
+//! Preloaded allocators serve the fixture, and ineffective preloads are refused before a run. Needs Debian's
+//! libjemalloc2, libmimalloc2.0, libtcmalloc-minimal4 and libtbbmalloc2.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -52,8 +52,8 @@ fn each_allocator_serves_a_server_that_nobody_rebuilt() {
 
 #[test]
 fn what_is_preloaded_is_used_where_it_has_the_memory_in_the_run() {
-    // oneTBB's gives no account of itself. Much is held, beside which what an allocator has for every thread that called it
-    // is little: jemalloc some 4 MiB, and how many threads there are depends on the machine.
+    // oneTBB's allocator reports no statistics. The fixture allocates much, since allocators keep memory per thread
+    // (jemalloc some 4 MiB) and the number of threads depends on the machine.
     for family in &ALL[..3] {
         for (via, used) in [("allocator", true), ("direct", false)] {
             let summary = Soak::new(START)
@@ -247,7 +247,7 @@ fn programs_without_a_loader_are_refused() {
         &format!("preload=jemalloc {}", program.display()),
         "is linked statically",
     );
-    // Go's mark, with the release where it stands since Go 1.18.
+    // Go's marker, with the release where it is since Go 1.18.
     let mut bytes = fs::read(&program).expect("it was just built");
     bytes.extend(b"\xff Go buildinf:\x08\x02");
     bytes.extend([0; 16]);
@@ -316,13 +316,13 @@ fn what_does_not_call_a_preloaded_allocator_is_refused() {
     let own = compiled(directory.path(), own, &[]);
     let why = "the loader binds every `malloc` to another one, which the program brings";
     refused(&format!("preload=jemalloc {}", own.display()), why);
-    // The loader binds `calloc` in the name of every program.
+    // The loader binds `calloc` for every program.
     let empty = compiled(directory.path(), "int main(void) { return 0; }", &[]);
     for family in ALL {
         refused(&format!("preload={family} {}", empty.display()), "and is not used");
     }
     {
-        // Nothing in its file tells what it has.
+        // Without symbols the allocator is undetectable.
         let bare = directory.path().join("bare");
         let mut strip = Command::new("strip");
         strip.arg("-o").args([bare.as_os_str(), SNMALLOC.as_ref()]);
@@ -416,7 +416,7 @@ fn a_gate_under_a_preloaded_allocator_decides_only_on_what_was_served_by_it() {
             .join(" ")
     };
     let said = gate("base", 0);
-    // That the machine was busy or short of memory is all that may be told.
+    // The only other notes are about a busy machine or one short of memory.
     let count = |text: &str| said.matches(text).count();
     let notes = count("note: ");
     let busy = count("note: the machine was") + count("note: memory was short");

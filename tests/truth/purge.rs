@@ -1,4 +1,4 @@
-//! The preloaded library that gives memory back on a signal, under a program that knows nothing of it.
+//! The preloaded library that releases memory on a signal, in a program that does not know of it.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::outcome::MIB;
 use crate::peer::{proc_bytes, wait_until};
 
-/// Above what any runtime uses for itself.
+/// A signal number above those that runtimes use.
 const SIGNAL: &str = "50";
 
 /// A program that is killed with the test.
@@ -18,7 +18,7 @@ struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may be gone already, which is as good.
+        // It may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -28,7 +28,7 @@ fn root(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// Builds the library and gives its path.
+/// Builds the library and returns its path.
 fn library(target: &Path) -> PathBuf {
     let built = Command::new(env!("CARGO"))
         .args([
@@ -53,7 +53,7 @@ fn churn(target: &Path) -> PathBuf {
     program
 }
 
-/// Starts the program and waits until it has freed what it had.
+/// Starts the program and waits until it has freed its memory.
 fn start(program: &Path, library: &Path, directory: &Path) -> Running {
     let child = Command::new(program)
         .env("LD_PRELOAD", library)
@@ -87,11 +87,11 @@ fn what_glibc_keeps_of_four_threads_comes_back_on_a_signal() {
     wait_until("the memory", || told().lines().count() == 2);
     assert!(told().contains("released malloc_trim=1"), "{}", told());
     let after = proc_bytes(pid, "smaps_rollup", "Anonymous");
-    // 12 MiB are still in use, in pages that are not wholly free.
+    // 12 MiB are still in use, scattered over pages.
     assert!(before > 200 * MIB && after < before / 2, "{before} {after}");
 }
 
-/// What a shell says that runs with the library.
+/// The output of a shell script that runs with the library.
 #[track_caller]
 fn shell(place: &Path, script: &str, pids: Option<&str>) -> String {
     let mut command = Command::new("sh");
@@ -107,7 +107,7 @@ fn shell(place: &Path, script: &str, pids: Option<&str>) -> String {
     String::from_utf8(output.stdout).expect("it says plain text")
 }
 
-/// Has the shell itself give back, and waits for that to be said.
+/// Makes the shell itself release memory, and waits for the report.
 const GIVE_BACK: &str = r#"
 kill -s 50 $$
 left=500
@@ -156,7 +156,7 @@ fn in_another_namespace_of_process_ids_the_library_does_nothing() {
     assert!(said.starts_with("2\n") && !said.ends_with("\n0\n"), "{said}");
 }
 
-/// Makes a namespace of users, and goes into that of another process.
+/// Creates a user namespace, and enters another process's.
 const ENTER: &str = r#"
 rm -f within
 unshare -U echo made 2>/dev/null || echo refused

@@ -1,4 +1,4 @@
-//! Memory released by force, against the fixture's own count of what is live.
+//! Forced releases, against the fixture's own count of live memory.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,14 +31,14 @@ fn shim() -> String {
     format!("--purge-shim={}", library().display())
 }
 
-/// What the fixture says that is live, at its last report.
+/// The fixture's last report of live memory.
 #[track_caller]
 fn live(summary: &Summary) -> u64 {
     let last = summary.reported.last().expect("it was asked");
     last.report.accounted.expect("the fixture answers with a number")
 }
 
-/// Fails unless what was taken since the start is what is live: pieces of 1 KiB cost 32 bytes more each.
+/// Fails unless the growth since the start is the live memory. Pieces of 1 KiB cost 32 bytes more each.
 #[track_caller]
 fn is_live(summary: &Summary, phase: &str) {
     let taken = private(summary, phase) - private(summary, "start");
@@ -115,7 +115,7 @@ fn where_nothing_can_give_back_that_is_said_and_is_no_window() {
         summary.windows
     );
     assert!(summary.header.server.shim.is_none() && summary.listening.is_empty());
-    outcome.says(&["a forced release in forced: n/a", "run with --purge-shim"]);
+    outcome.says(&["forced release in forced: n/a", "run with --purge-shim"]);
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn the_purged_lens_of_the_c_library_shows_what_is_live() {
     );
 }
 
-/// By itself the C library gives nothing back here when all documents are closed; the release before the checkpoint does.
+/// The C library releases nothing when all documents are closed; only the release before the checkpoint does.
 #[test]
 fn what_the_lens_gives_back_is_not_credited_to_closing_documents() {
     let phases = "[[phase]]\nname = \"closed\"\nsteps = [{ close = {} }]\n";

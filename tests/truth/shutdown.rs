@@ -1,4 +1,4 @@
-//! Servers that fail while they are shut down, or do not leave as they are asked.
+//! Servers that fail during shutdown or ignore it.
 
 use lsp_soak::record::{Ending, ShutdownReply, ShutdownStage};
 

@@ -1,4 +1,4 @@
-//! Runs the real `lsp-soak run` over the real fixture server, and looks afterwards at everything that it left.
+//! Runs the real `lsp-soak run` on the real fixture, and checks what remains afterwards.
 
 use std::ffi::OsString;
 use std::fs;
@@ -19,10 +19,10 @@ use crate::fixture::SYSTEM;
 use crate::outcome::{KIB, MIB, Outcome};
 use crate::peer::PATIENCE;
 
-/// Marks every process that a run starts: they inherit it.
+/// Marks every process of a run, which all inherit it.
 const MARK: &str = "LSP_SOAK_TRUTH_RUN";
 
-/// What every scenario here begins with; short waits, since the fixture is quick.
+/// The head of every scenario; the fixture is quick, so waits are short.
 const HEAD: &str = r#"
 format = 1
 name = "truth"
@@ -31,7 +31,7 @@ path = "workspace"
 language = "python"
 "#;
 
-/// Waits that a loaded machine does not exceed.
+/// Limits that a loaded machine keeps.
 const LIMITS: &str = r#"
 [readiness]
 start-grace = "300ms"
@@ -49,30 +49,29 @@ name = "start"
 steps = [{ start = {} }]
 "#;
 
-/// What lsp-soak may have itself in any run, beside twice the text that it opens: no server makes it grow.
+/// Limit of lsp-soak's own memory in any run, besides twice the text it opens. No server may make it grow.
 const SMALL: u64 = 64 * MIB;
 
-/// Files up to this are opened.
+/// Largest file that a scenario opens.
 const LARGEST: u64 = 4 * MIB;
 
-/// A run to be.
+/// A run to start.
 pub struct Soak {
     directory: Arc<TempDir>,
     mark: String,
     options: Vec<OsString>,
     server: PathBuf,
-    /// Words before the program, such as a shell that sets limits.
+    /// Command before the program, such as a shell that sets limits.
     wrap: Vec<OsString>,
 }
 
-/// A run under way.
 pub struct Running {
     soak: Soak,
     child: Child,
     output: Option<[JoinHandle<String>; 2]>,
-    /// Most memory that lsp-soak itself has had so far.
+    /// Highest private memory of lsp-soak itself so far.
     peak: u64,
-    /// The most that was resident of it, its program included.
+    /// Its resident high-water mark, including its program.
     mark: u64,
 }
 
@@ -88,7 +87,7 @@ impl Soak {
         Soak::with(LIMITS, phases)
     }
 
-    /// The same with other limits than the usual.
+    /// As [`Soak::new`], with other limits.
     pub fn with(limits: &str, phases: &str) -> Soak {
         let directory = tempfile::tempdir().expect("there is a place for temporary files");
         let workspace = directory.path().join("workspace");
@@ -112,7 +111,6 @@ impl Soak {
         }
     }
 
-    /// Options of the server.
     pub fn server(mut self, options: &[&str]) -> Soak {
         for option in options {
             self.options.extend(["--server-arg".into(), option.into()]);
@@ -126,7 +124,7 @@ impl Soak {
         self
     }
 
-    /// A shell script in place of the server; `$FIXTURE` is the fixture.
+    /// A shell script as the server; `$FIXTURE` is the fixture.
     pub fn script(mut self, script: &str) -> Soak {
         use std::os::unix::fs::PermissionsExt;
         let path = self.directory.path().join("scripted-server");
@@ -137,7 +135,7 @@ impl Soak {
         self
     }
 
-    /// A program of this text in place of the server.
+    /// A program with this text as the server.
     pub fn program(mut self, text: &str) -> Soak {
         use std::os::unix::fs::PermissionsExt;
         self.server = self.directory.path().join("unusual-server");
@@ -146,36 +144,35 @@ impl Soak {
         self
     }
 
-    /// Another program in place of the server.
+    /// Another program as the server.
     pub fn other(mut self, path: &str) -> Soak {
         self.server = path.into();
         self
     }
 
-    /// A profile in place of the server.
+    /// A profile as the server.
     pub fn named(mut self, profile: &str) -> Soak {
         self.server = profile.into();
         self
     }
 
-    /// A file beside the scenario.
+    /// Adds a file beside the scenario.
     pub fn file(self, name: &str, text: impl AsRef<[u8]>) -> Soak {
         fs::write(self.directory.path().join(name), text).expect("the directory is ours");
         self
     }
 
-    /// lsp-soak is started through these words.
+    /// Starts lsp-soak through this command.
     pub fn wrap(mut self, words: &[&str]) -> Soak {
         self.wrap = words.iter().map(OsString::from).collect();
         self
     }
 
-    /// The project.
     pub fn workspace(&self) -> PathBuf {
         self.directory.path().join("workspace")
     }
 
-    /// Bytes of the files that may be opened.
+    /// Bytes of the files that a scenario may open.
     fn text(&self) -> u64 {
         let files = fs::read_dir(self.workspace()).into_iter().flatten().flatten();
         let sizes = files.filter_map(|file| Some(file.metadata().ok()?.len()).filter(|size| *size <= LARGEST));
@@ -211,7 +208,7 @@ impl Soak {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // As a shell does for a foreground job.
+            // Like a shell's foreground job.
             .process_group(0);
         let mut child = command.spawn().expect("lsp-soak is built beside its tests");
         let output = [
@@ -237,7 +234,7 @@ fn is_record(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "jsonl")
 }
 
-/// The records of traced runs are called so.
+/// Whether the record is of a traced run, by its name.
 pub fn is_traced(path: &Path) -> bool {
     is_record(path)
         && path
@@ -248,13 +245,13 @@ pub fn is_traced(path: &Path) -> bool {
 fn drain(mut pipe: impl std::io::Read + Send + 'static) -> JoinHandle<String> {
     thread::spawn(move || {
         let mut text = Vec::new();
-        // What came before a failure is as good as there is.
+        // The output before a failure is enough.
         let _ = pipe.read_to_end(&mut text);
         String::from_utf8_lossy(&text).into_owned()
     })
 }
 
-/// The workspace: identifiers to ask about, used across files.
+/// The workspace: identifiers used across files.
 fn files() -> Vec<(String, String)> {
     let line = |file: usize, n: usize| {
         format!(
@@ -267,7 +264,7 @@ fn files() -> Vec<(String, String)> {
 }
 
 impl Running {
-    /// Waits until something was written down.
+    /// Waits for an event in the record.
     #[track_caller]
     pub fn wait_for(&mut self, what: &str, is: impl Fn(&Event) -> bool) {
         let begun = Instant::now();
@@ -298,7 +295,6 @@ impl Running {
         }
     }
 
-    /// Where everything of the run is.
     pub fn directory(&self) -> &Path {
         self.soak.directory.path()
     }
@@ -313,8 +309,8 @@ impl Running {
         kill_process(pid, signal).expect("lsp-soak is there");
     }
 
-    /// Notes how much private memory lsp-soak has had: pages of its own program are no state of it, and depend on how much
-    /// debug information a build has. What came and went between two looks stands in the high-water mark, less the file pages.
+    /// Updates lsp-soak's own private memory. Pages of its program depend on debug information, so they do not count.
+    /// The high-water mark minus file pages covers peaks between two looks.
     fn look(&mut self) {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
         let bytes = |field: &str| {
@@ -336,7 +332,7 @@ impl Running {
         self.mark = self.mark.max(bytes("VmHWM").unwrap_or(0));
     }
 
-    /// Waits for the end, which comes in time, and sees to it that nothing is left.
+    /// Waits for the end of the run, within its time limit, and checks that no process or directory remains.
     #[track_caller]
     pub fn finish(mut self) -> Outcome {
         let begun = Instant::now();
@@ -352,7 +348,7 @@ impl Running {
             );
             thread::sleep(Duration::from_millis(10));
         };
-        // The kernel has told the children of the server's end; give them a moment to obey.
+        // The kernel has signalled the children at the server's end; they need a moment.
         let patience = Instant::now() + Duration::from_secs(10);
         while !self.tree().is_empty() && Instant::now() < patience {
             thread::sleep(Duration::from_millis(20));
@@ -390,7 +386,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Already ended is as good as killed; a test that failed must not leave a server behind.
+        // An already ended process is fine. A failed test must not leave a server running.
         let _ = self.child.kill();
         let _ = self.child.wait();
         for pid in self.tree() {
@@ -401,7 +397,7 @@ impl Drop for Running {
     }
 }
 
-/// Processes whose environment holds the mark; the environment of one that has ended is empty.
+/// Processes whose environment has the mark. An ended process has an empty environment.
 fn marked(mark: &str) -> Vec<u32> {
     let needle = format!("{MARK}={mark}\0");
     let processes = fs::read_dir("/proc").expect("there is a /proc").flatten();

@@ -1,4 +1,4 @@
-//! What `lsp-soak init` writes is played as it is.
+//! The files of `lsp-soak init` are playable unchanged.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -40,7 +40,7 @@ fn the_starter_of_a_project_runs_as_it_is() {
     assert_eq!(phases, ["start", "goto", "completions", "symbols", "decay"]);
 }
 
-/// The program is called as a known server is, on each allocator in turn.
+/// The fixture takes the name of a known server, on each allocator in turn.
 #[test]
 fn the_second_server_of_the_starter_has_a_setting_that_its_allocator_takes() {
     for (program, variable) in [
@@ -77,7 +77,7 @@ fn the_second_server_of_the_starter_has_a_setting_that_its_allocator_takes() {
             .skip_while(|line| !line.starts_with("# [server.ty-variant]"));
         let variant: Vec<&str> = lines.take(3).map(|line| line.trim_start_matches("# ")).collect();
         assert!(variant[2].contains(variable), "{variant:?}");
-        // The real one is told to serve by an argument that the fixture does not have.
+        // The real server has a serve argument that the fixture does not have.
         let edited = format!("[server.ty]\nargs = []\n{}\nargs = []\n", variant.join("\n"));
         fs::write(&servers, edited).expect("it is ours");
         let said = soak(&[

@@ -1,4 +1,4 @@
-//! Steps do what their options say, on the real fixture.
+//! Options of steps, on the real fixture.
 
 use lsp_soak::record::{Ending, Event, WarningKind};
 
@@ -65,7 +65,7 @@ fn rest_and_wedges_are_judged_alike_however_rare_the_samples() {
         .run();
     outcome.exits_with(4);
     let entries = outcome.entries();
-    // Less than one interval: nobody waited for the next sample.
+    // Less than one interval, so nothing waited for the next sample.
     let interval = 10_000_000_000;
     let ready = entries.iter().find_map(|entry| match &entry.event {
         Event::Ready(ready) => Some(ready.after),
@@ -84,7 +84,7 @@ fn rest_and_wedges_are_judged_alike_however_rare_the_samples() {
     assert!(matches!(ending, Some(Ending::Wedged { .. })), "{ending:?}");
 }
 
-/// How long each `open` took, of a server with this in its profile; at a start it is given three seconds to begin to work.
+/// The duration of each `open` with this server profile. The start grace is three seconds.
 fn openings(ready: &str) -> Vec<u64> {
     let limits =
         "[readiness]\nstart-grace = \"3s\"\nquiet = \"300ms\"\ntimeout = \"40s\"\n[settle]\nquiet = \"300ms\"\n";
@@ -113,6 +113,6 @@ fn the_first_open_waits_for_a_server_that_loads_its_project_only_then() {
     let without = openings("ready.after-open = false");
     assert_eq!((with.len(), without.len()), (2, 2));
     assert!(with[0] >= 3_000_000_000, "{with:?}");
-    // Neither a later one nor that of another server waits.
+    // Neither a later open nor another server's waits.
     assert!(with[1] < with[0] && without[0] < with[0], "{with:?} {without:?}");
 }

@@ -11,7 +11,7 @@ use crate::fixture::SYSTEM;
 use crate::outcome::{MIB, Outcome};
 use crate::soak::{START, Soak, is_traced};
 
-/// What the traced runs that lie beside the record say, with their labels.
+/// The traced records beside the record: label and summary.
 #[track_caller]
 fn traced(outcome: &Outcome) -> Vec<(String, summary::Summary)> {
     let out = outcome.record.parent().expect("a record lies in a directory");
@@ -38,7 +38,7 @@ fn phase<'t>(traced: &'t Traced, name: &str) -> &'t PhaseCalls {
     found.unwrap_or_else(|| panic!("no phase `{name}`: {traced:?}"))
 }
 
-/// Fails unless so many calls for so many bytes were counted, and at most as much more as the allocator needs.
+/// Fails unless the calls and bytes are as given, plus at most the allocator's own.
 #[track_caller]
 fn made(phase: &PhaseCalls, kind: CallKind, (calls, bytes): (u64, u64), (more_calls, more_bytes): (u64, u64)) {
     let count = phase.of(kind);
@@ -68,7 +68,7 @@ steps = [{ idle = { mode = "silent", for = "500ms" } }]
 "#;
     let outcome = Soak::new(&format!("{START}{phases}"))
         .server(&["--advise", "8MiB-in=textDocument/hover"])
-        // Now and then another thread writes an answer: its stack and its arena of 64 MiB are no memory of the hovers.
+        // A second thread sometimes writes an answer: its stack and its arena of 64 MiB are not the hovers'.
         .options(&["--env", "MALLOC_ARENA_MAX=1", "--env", "RUST_MIN_STACK=262144"])
         .options(&["--trace-syscalls"])
         .run();
@@ -81,7 +81,7 @@ steps = [{ idle = { mode = "silent", for = "500ms" } }]
     let ask = phase(&calls, "ask");
     let all = asked * 8 * MIB;
     let exact = (0, 0);
-    // Each mapping is told not to be in huge pages when it is made.
+    // Each new mapping is excluded from huge pages.
     made(ask, CallKind::MadviseOther, (asked, all), exact);
     made(ask, CallKind::MadviseFree, (asked, all), exact);
     made(ask, CallKind::MadviseDontneed, (asked, all), exact);
@@ -104,12 +104,12 @@ steps = [{ idle = { mode = "silent", for = "500ms" } }]
         .filter_map(|one| one.phase.as_ref())
         .collect();
     assert_eq!(told.iter().map(|phase| phase.name.as_str()).collect::<Vec<_>>(), names);
-    // The tracer is no process of the server.
+    // The tracer does not count as a process of the server.
     assert_eq!(summary.most_processes, 1);
     assert_eq!(outcome.scratch(), Vec::<std::path::PathBuf>::new());
 }
 
-/// How many hovers were answered.
+/// Number of answered hovers.
 fn analyse_hovers(summary: &summary::Summary) -> u64 {
     let method = summary.methods.iter().find(|one| one.method == "textDocument/hover");
     let hovers = method.expect("it was asked").count;
@@ -126,7 +126,7 @@ fn calls_of_children_count_too() {
     outcome.passed();
     let (_, summary) = &traced(&outcome)[0];
     let calls = Traced::of(summary).expect("it was traced");
-    // Six children of 4 MiB and the server's own 8 MiB, each of which is one mapping.
+    // Six children of 4 MiB and the server's own 8 MiB, one mapping each.
     made(phase(&calls, "start"), CallKind::MadviseOther, (7, 32 * MIB), (0, 0));
     assert_eq!(summary.most_processes, 7);
 }

@@ -1,4 +1,4 @@
-//! What a run says of memory whose truth is known: several processes.
+//! Known memory of several processes.
 
 use lsp_soak::record::{Event, Process};
 use lsp_soak::summary::Summary;
@@ -16,10 +16,10 @@ name = "spike"
 steps = [{ references = { files = 1, per-file = 1 } }]
 "#;
 
-/// The peak of the phase `spike` holds the truth, given a run of one process that has no spike: its resident memory,
-/// the private memory that this tree has beyond it, and the spike. Its code and libraries are in memory once.
+/// The peak of the phase `spike` covers the truth: the resident memory of a single-process run, this tree's
+/// additional private memory, and the spike. Shared code counts once.
 ///
-/// (`Pss` is no truth for this: it shrinks when other programs on the machine use the same libraries.)
+/// (`Pss` would not do: it shrinks when other programs use the same libraries.)
 #[track_caller]
 fn holds_spike(summary: &Summary, single: &Summary, size: u64) {
     let resident = phase(single, "before")
@@ -36,7 +36,7 @@ fn holds_spike(summary: &Summary, single: &Summary, size: u64) {
         peak.lower <= truth + slack && truth <= upper + slack,
         "{truth} is not in {peak:?}"
     );
-    // The bracket is worth something: one process alone is known exactly.
+    // The bracket is narrow: a single process is known exactly.
     let alone = resident.expect("Linux tells it") + size;
     assert!(peak.lower + slack >= alone, "{alone}, {peak:?}");
 }
@@ -118,8 +118,8 @@ fn both_kinds_of_children_add_up() {
 #[test]
 fn processes_that_come_and_go_between_two_looks_are_said() {
     let phases = "[[phase]]\nname = \"wait\"\nsteps = [{ pause = { for = \"3s\" } }]";
-    // Three shells that wait without a child of their own, and then have some for a moment, each at another time: what
-    // ends together with a process that was seen is not told.
+    // Three shells without children, each of which has some for a moment at another time. Children that end together
+    // with a sampled process are not counted.
     let script = r#"
 for n in 5 7 9; do
     mkfifo "$TMPDIR/start-$n"
@@ -138,7 +138,7 @@ exec "$FIXTURE" "$@""#;
 
 #[test]
 fn an_orphan_of_the_tree_stays_in_it_and_is_ended_with_it() {
-    // The shell in the middle ends at once, and its child in a session of its own is nobody's.
+    // The shell in the middle ends at once, so its child in another session has no parent in the tree.
     let script = "sh -c '\"$0\" child --size 24MiB --outlive >/dev/null 2>&1 &' \"$FIXTURE\"\nexec \"$FIXTURE\" \"$@\"";
     let outcome = Soak::new(START).script(script).run();
     outcome.exits_with(4);
@@ -153,7 +153,7 @@ fn an_orphan_of_the_tree_stays_in_it_and_is_ended_with_it() {
 #[test]
 fn a_daemon_that_forks_itself_anew_all_the_time_is_ended_with_its_server() {
     for every in ["5ms", "20ms", "50ms"] {
-        // The end of the run sees to it that nothing is alive that it started.
+        // The run checks at its end that no started process is alive.
         let outcome = Soak::new(START).server(&["--respawn", every]).run();
         outcome.exits_with(4);
         outcome.says(&["outlived the server and", "killed"]);

@@ -1,4 +1,5 @@
-//! A sweep of a server whose memory is known: settings that give back are found, and what is shipped keeps its promise.
+//! A sweep of a server with known memory: it finds the settings that release memory, and the recommended one meets
+//! its prediction.
 
 use std::fs;
 
@@ -8,7 +9,7 @@ use crate::fixture::JEMALLOC;
 use crate::ground::{PreparedWorkspace, scenario};
 use crate::outcome::MIB;
 
-/// Three documents are opened and asked about, all are closed, and the server is left alone.
+/// Opens and queries three documents, closes all, and idles.
 const PHASES: &str = r#"
 [[phase]]
 name = "start"
@@ -21,7 +22,7 @@ name = "decay"
 steps = [{ close = {} }, { idle = { mode = "silent", for = "3s" } }]
 "#;
 
-/// At once, within half a second by a thread, and never while it is left alone.
+/// Releases at once, by a thread within half a second, and never while idle.
 const GRID: &str = r#"
 format = 1
 [[axis]]
@@ -49,7 +50,7 @@ fn ground() -> PreparedWorkspace {
     ground
 }
 
-/// A machine that is busy with everything else has nothing to say of latency and processor time.
+/// A busy machine says nothing about latency and processor time.
 const LAX: [&str; 4] = ["--allow-cpu", "1000000%", "--allow-latency", "1000000%"];
 
 fn cell<'r>(report: &'r Value, label: &str) -> &'r Value {
@@ -83,7 +84,7 @@ fn what_gives_back_is_found_and_shipped_and_keeps_its_promise() {
     assert!(["at-once", "soon"].contains(&chosen), "{said}");
     assert!(cell(&report, chosen)["front"].as_bool().expect("it says so"), "{said}");
     assert!(private(cell(&report, "never")) > default - (8 * MIB) as f64, "{said}");
-    // The records alone say the same, and the line can be pasted.
+    // The records alone give the same result, and the line can be pasted.
     let from = [&["tune", "--from", "out"], &LAX[..]].concat();
     assert_eq!(ground.said(&from), said);
     let line = ground.said(&[&from[..], &["--print", "env"]].concat());
@@ -104,7 +105,7 @@ fn what_gives_back_is_found_and_shipped_and_keeps_its_promise() {
     let fresh = last["private"].as_f64().expect("it was measured");
     let promise = &cell(&report, chosen)["promise"];
     let end = |place: usize| promise[place].as_f64().expect("three runs promise something");
-    // One run in twenty may lie outside by as much as runs differ.
+    // One run in twenty may lie outside, by as much as runs vary.
     let (low, high) = (end(0) - MIB as f64, end(1) + MIB as f64);
     assert!(
         low <= fresh && fresh <= high,
@@ -112,7 +113,7 @@ fn what_gives_back_is_found_and_shipped_and_keeps_its_promise() {
     );
 }
 
-/// That a sweep is refused before anything is started, with these words.
+/// Checks that a sweep is refused before any start, with these words.
 #[track_caller]
 fn refused(ground: &PreparedWorkspace, more: &[&str], told: &[&str]) {
     let tune = ["tune", "scenario.toml", "--server", "je", "--out", "out"];
@@ -221,7 +222,7 @@ fn what_cannot_be_printed_and_what_is_set_already_are_told_before_the_start() {
     }
 }
 
-/// A processor that may be used here: where tests are kept to some it need not be the first of the machine.
+/// A processor that this test may use; under an affinity mask it need not be the first.
 fn first_processor() -> String {
     let status = fs::read_to_string("/proc/self/status").expect("it is Linux");
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
@@ -229,7 +230,7 @@ fn first_processor() -> String {
     list.split(['-', ',']).next().unwrap_or_default().to_owned()
 }
 
-/// The directory as a sweep that is gone on with names it.
+/// The canonical directory, as a resumed sweep names it.
 fn canonical(ground: &PreparedWorkspace) -> String {
     let path = fs::canonicalize(ground.join("")).expect("it is there");
     path.display().to_string()
@@ -252,7 +253,7 @@ fn a_sweep_that_was_cut_off_goes_on_and_keeps_to_its_processors() {
     let (said, _) = ground.ends(3, &tune);
     assert!(said.contains("no recommendation: fewer than 3 runs"), "{said}");
     let records = ground.records("out");
-    // What needs 120 MiB more is hopeless after its first run.
+    // A setting that needs 120 MiB more is eliminated after its first run.
     assert_eq!(records.len(), 1 + 3 + 2, "{said}");
     assert!(said.contains("args after 1 run: "), "{said}");
     for record in &records {
@@ -269,16 +270,16 @@ fn a_sweep_that_was_cut_off_goes_on_and_keeps_to_its_processors() {
     ground.write("cpus.toml", &grid);
     let (resumed, _) = ground.ends(3, &["tune", "--resume", "out"]);
     assert_eq!(ground.records("out").len(), 6);
-    // Only the one that was missing was played: what was stopped stays so.
+    // Only the missing run was played: eliminated settings stay eliminated.
     assert!(resumed.contains("args after 1 run: "), "{resumed}");
-    // The records know their rungs.
+    // The records contain the rungs.
     let from = ["tune", "--from", "out"];
     assert_eq!(ground.ends(3, &[&from[..], &["--details"]].concat()).0, resumed);
-    // So they do in every figure, to the last digit. Records are named as they were found.
+    // All figures are equal to the last digit. Records have the names that were given.
     let beside = fs::read_to_string(ground.join("out/tune.json")).expect("it lies beside the records");
     let named = beside.replace(&format!("{}/", canonical(&ground)), "");
     assert_eq!(ground.ends(3, &[&from[..], &["--format", "json"]].concat()).0, named);
-    // What was stopped can be shipped all the same, and is said to have been.
+    // An eliminated setting can be shipped too, with a note.
     let (line, errors) = ground.ends(3, &[&from[..], &["--print", "env", "--cell", "args"]].concat());
     assert!(line.contains("--ballast 120MiB"), "{line}");
     assert!(errors.contains("args stopped after 1 run: "), "{errors}");

@@ -1,4 +1,4 @@
-//! The purged lens of the C library behind wrappers: memory counts only where whoever has it gave back what was freed.
+//! The purged lens of the C library behind wrappers: memory counts only where its process released freed memory.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -32,7 +32,7 @@ fn behind(script: &str) -> Outcome {
         .run()
 }
 
-/// A program without a loader that holds 8 MiB until whoever started it ends.
+/// A program without a loader that holds 8 MiB until its parent ends.
 fn holder(place: &Path) {
     let text = "#include <signal.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/prctl.h>\n#include \
                 <unistd.h>\n\
@@ -48,7 +48,7 @@ fn holder(place: &Path) {
     assert!(built.expect("there is a C compiler").success());
 }
 
-/// Those that kept the last checkpoint from counting.
+/// The processes that kept the last checkpoint from counting.
 #[track_caller]
 fn deaf(outcome: &Outcome) -> Vec<UnpurgedProcess> {
     let summary = outcome.passed();

@@ -1,4 +1,4 @@
-//! What a gate leaves behind and prints, and that a gate that was cut off goes on to the same verdict.
+//! The files and output of a gate; an interrupted gate resumes to the same verdict.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use crate::ground::{LINKED_SYSTEM, PreparedWorkspace, ended};
 
-/// Longer than a loaded machine takes for a handful of short runs.
+/// Longer than a handful of short runs takes on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Two servers: `base`, and `more` with 3 % more, both of which can be asked to purge.
+/// Two servers that can purge; `more` has 3 % more.
 fn ground() -> PreparedWorkspace {
     let ground = PreparedWorkspace::pair()
         .ending_idle()
@@ -29,7 +29,7 @@ fn read(ground: &PreparedWorkspace, name: &str) -> String {
     fs::read_to_string(ground.join(name)).expect("it is there")
 }
 
-/// What `/proc/self/status` calls the first processor that we may use.
+/// The first usable processor in `/proc/self/status`.
 fn first_processor() -> String {
     let status = fs::read_to_string("/proc/self/status").expect("Linux has it");
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));

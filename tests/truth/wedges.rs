@@ -1,4 +1,4 @@
-//! Servers that do not read what they get, where nothing but notifications is sent.
+//! Servers that stop reading while lsp-soak sends only notifications.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::faults::failed;
 use crate::outcome::{MIB, phase};
 use crate::soak::{START, Soak};
 
-/// Steps that only send notifications.
+/// Steps that send only notifications.
 const TYPING: &str = r#"
 [[phase]]
 name = "open"
@@ -65,7 +65,7 @@ fn a_server_that_freezes_while_it_gets_notifications_only_is_wedged() {
     );
 }
 
-/// Ninety notifications of a megabyte as fast as they can be made, more than ever waited for a server.
+/// A burst of ninety notifications of a megabyte each.
 fn large(server: &[&str]) -> Soak {
     let phases = format!(
         "{START}[[phase]]\nname = \"tell\"\nsteps = [{{ notification = {{ method = \"$/setTrace\", times = 90, cadence = \"0s\", params = {{ value = \"off\", pad = \"{}\" }} }} }}]",
@@ -84,7 +84,7 @@ fn a_server_that_is_slow_to_read_is_waited_for_and_not_failed_for_what_waits() {
 
 #[test]
 fn a_server_that_stops_reading_is_told_with_the_step_in_which_it_did() {
-    // What comes before the step is `initialize`, `initialized` and the barriers of readiness and of the first checkpoint.
+    // Before the step come `initialize`, `initialized`, and the barriers of readiness and of the first checkpoint.
     let outcome = large(&["--stop-reading-after", "6"]).run();
     match failed(&outcome) {
         Ending::Wedged { method, during, .. } => {
@@ -100,11 +100,11 @@ fn a_server_that_stops_reading_is_told_with_the_step_in_which_it_did() {
 
 #[test]
 fn a_server_that_works_and_reads_no_edits_is_told_at_the_deadline_of_the_step() {
-    // What is typed into the file is sent whole each time.
+    // Each notification has the whole file.
     let phases = format!(
         "{START}[[phase]]\nname = \"type\"\nsteps = [{{ open = {{}} }}, {{ type = {{ per-file = 300, cadence = \"0ms\" }} }}]"
     );
-    // Something in the server works from then on, and nothing reads.
+    // From then on the server uses CPU but reads nothing.
     let busy = "mkfifo \"$TMPDIR/go\"\n(read -r _ < \"$TMPDIR/go\"; while :; do :; done) &\nexec \"$FIXTURE\" \"$@\"";
     let soak = Soak::new(&phases)
         .script(&format!(

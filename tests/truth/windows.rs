@@ -1,4 +1,4 @@
-//! What a window is of: from when on, how much light traffic it has, and whose allocator its end is told by.
+//! Idle windows: their start, their light traffic, and the allocator that explains their end.
 
 use lsp_soak::record::WindowEnd;
 use lsp_soak::summary::decay::WindowKind;
@@ -8,8 +8,8 @@ use crate::fixture::SYSTEM;
 use crate::outcome::{MIB, changed};
 use crate::soak::{START, Soak};
 
-/// The request that asks whether all was read is answered after three seconds, and half a second after the last message
-/// the memory is given back: before the window, though within its step.
+/// The server answers the barrier after three seconds, and releases memory half a second after the last message:
+/// before the window, but within its step.
 #[test]
 fn what_came_back_before_everything_was_read_is_none_of_the_window() {
     let phases = r#"
@@ -54,7 +54,7 @@ steps = [
     );
 }
 
-/// A server that takes 600 ms for an answer is sent no more and at no other distances than its clock says.
+/// A server that takes 600 ms per answer receives no more messages, and at the usual intervals.
 #[test]
 fn light_traffic_keeps_its_clock_while_an_answer_is_open() {
     let phases = r#"
@@ -70,7 +70,7 @@ steps = [{ open = { files = 1 } }, { idle = { mode = "simmer", every = "100ms", 
         let outcome = run.join().expect("it passes");
         let summary = outcome.passed();
         let window = one(&summary, WindowKind::Simmer).clone();
-        // The last answer may come after the time is up, when nothing is due any more.
+        // The last answer may come after the window, when no message is due.
         let due = 4_000 / 100;
         assert!((window.sent + window.left_out).abs_diff(due) <= 1, "{window:?}");
         (window.sent, window.left_out, outcome)
@@ -80,7 +80,7 @@ steps = [{ open = { files = 1 } }, { idle = { mode = "simmer", every = "100ms", 
         .says(&["40 messages were not sent, because an answer was still open"]);
 }
 
-/// The C library gives nothing back in silence, which counts after the dwell of 12 s: a window of nine has no time for it.
+/// The C library releases nothing while idle, which is certain after a dwell of 12 s: a window of nine is too short.
 #[test]
 fn a_window_that_is_over_before_the_dwell_is_too_short_and_nothing_in_it_moved() {
     let phases = "[[phase]]\nname = \"decay\"\nsteps = [{ idle = { mode = \"silent\", until = \"settled\", at-most = \"9s\" } }]\n";
@@ -97,8 +97,8 @@ fn a_window_that_is_over_before_the_dwell_is_too_short_and_nothing_in_it_moved()
     outcome.says(&["too short: memory was stable", "of the 12.0 s needed"]);
 }
 
-/// The C library is what is found: of a shell that starts an unknown server, which is a guess, and of a server behind a shell
-/// that has most of the memory itself. Of a server and a child that is the same program it is that of both.
+/// Detection finds the C library: a guess for a shell that starts an unknown server, and wrong for a server behind a
+/// shell that has most of the memory. A server and a child of the same program share their allocator.
 #[test]
 fn a_guessed_allocator_or_that_of_a_wrapper_is_not_blamed() {
     let phases = "[[phase]]\nname = \"decay\"\nsteps = [{ idle = { mode = \"silent\", until = \"settled\" } }]\n";

@@ -1,4 +1,4 @@
-// A browser for the tests, and what they ask of it.
+// A browser for the tests, with helpers.
 import { pathToFileURL } from "node:url";
 import { after, before } from "node:test";
 import puppeteer from "puppeteer-core";
@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => browser?.close());
 
-/** Keeps on every canvas what was written on it since it was last cleared, and where. */
+/** Records on every canvas the texts and positions since its last clear. */
 function write() {
   const { clearRect, fillText } = CanvasRenderingContext2D.prototype;
   CanvasRenderingContext2D.prototype.clearRect = function (...box) { this.canvas.written = []; return clearRect.apply(this, box); };
@@ -27,8 +27,8 @@ export const written = (page) => page.$eval(".u-wrap canvas", async (canvas) => 
   return { all: canvas.written, width: canvas.width, height: canvas.height };
 });
 
-/** Opens a page; what it says on the console and asks of the network is kept. */
-export async function open(name, { width = 1280, scheme = "light", dots = 1 } = {}) {
+/** Opens a page, and records its console messages and network requests. */
+export async function open(name, { width = 1280, height = 900, scheme = "light", dots = 1, touch = false } = {}) {
   const page = await browser.newPage();
   await page.evaluateOnNewDocument(write);
   page.said = [];
@@ -37,7 +37,7 @@ export async function open(name, { width = 1280, scheme = "light", dots = 1 } = 
   page.on("pageerror", (error) => page.said.push(`error: ${error.message}`));
   page.on("dialog", (dialog) => { page.said.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
   page.on("request", (request) => page.asked.push(request.url()));
-  await page.setViewport({ width, height: 900, deviceScaleFactor: dots });
+  await page.setViewport({ width, height, deviceScaleFactor: dots, hasTouch: touch });
   await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
   await page.goto(pathToFileURL(files[name]).href);
   await page.waitForSelector("html[data-ready]");
@@ -46,7 +46,7 @@ export async function open(name, { width = 1280, scheme = "light", dots = 1 } = 
 export const chart = (page) => page.$eval(".chart", (chart) => ({ ...chart.dataset }));
 export const over = async (page) => { const handle = await page.$(".u-over"); await handle.scrollIntoView(); return (await handle.boundingBox()); };
 
-/** The pixels of a part of a page as it is seen. */
+/** The pixels of a part of a page. */
 export async function pixels(page, { x, y, width, height }) {
   const [left, top] = await page.evaluate(() => [scrollX, scrollY]), blank = await browser.newPage();
   const picture = await page.screenshot({ clip: { x: x + left, y: y + top, width, height }, encoding: "base64" });

@@ -1,4 +1,4 @@
-// What is drawn on a page in a real browser: labels, names, marks, the pictures of a sweep, shades, and paper.
+// Drawings in a real browser: labels, names, marks, the charts of a sweep, shades, and paper.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -54,7 +54,7 @@ test("a mark is explained where it is drawn and nowhere else", async () => {
   await page.click(".controls input[value=cpu]");
   assert.match((await said()).note, /^CPU, processors\. .* ▲ is at the highest point/);
   assert.doesNotMatch((await said()).note + (await said()).marks, /◆|◇/);
-  const most = await page.evaluate(() => { const data = lspSoakNumbers.read(document.querySelector(".chart script").textContent); return Math.max(...data.of("huge", true).flat()); });
+  const most = await page.evaluate(() => { const data = lspSoakNumbers.read(document.querySelector(".chart script").textContent); return Math.max(...data.values("huge", true).flat()); });
   await page.click(".controls input[value=huge]");
   assert.equal((await said()).marks.includes("▲highest point"), most > 0, String(most));
   await page.close();
@@ -115,7 +115,7 @@ test("labels of strips are whole, so that settings that begin alike are not take
 });
 
 test("a table that goes on at the side has a shade there until its end is reached", async () => {
-  const page = await open("sweep", { width: 900 });
+  const page = await open("sweep", { width: 600 });
   const table = (await page.$$("#settings .scroll, #decay .scroll"))[0];
   await table.scrollIntoView();
   assert.ok(await table.evaluate((one) => one.scrollWidth > one.clientWidth + 20), "it is wider than its frame");

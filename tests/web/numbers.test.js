@@ -1,4 +1,4 @@
-// What the page's script makes of the numbers of a chart, for any samples: no line shows a turn that its samples do not have.
+// The page's decoding of chart numbers, for random samples: no line has a turn that its samples lack.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -9,19 +9,19 @@ const { read } = runInNewContext(`${script}; lspSoakNumbers`);
 
 const WIDTH = 0.05;
 
-/** Numbers that a seed decides. */
+/** Seeded pseudorandom numbers. */
 function dice(seed) {
   let state = seed;
   return (most) => { state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0; return Math.floor(state / 4_294_967_296 * most); };
 }
 
-/** Samples on a grid, two for each place; some places are unknown where `holes` says so. */
+/** Samples on a grid, two per place; with `holes` some places are unknown. */
 function samples(roll, holes) {
   const places = 4 + roll(60);
   return Array.from({ length: places }, (_, place) => (holes && place > 1 && roll(12) === 0 ? [null, null] : [roll(1_000), roll(1_000)])).flat();
 }
 
-/** A run as the page has it: differences, and three phases that begin and end somewhere. */
+/** A run in the page's format: differences, and three phases with random bounds. */
 function run(values, roll) {
   const first = [], then = [], end = values.length / 2 * WIDTH;
   let before = 0;
@@ -35,11 +35,11 @@ function run(values, roll) {
   return { name: "run.jsonl", bounds: [began, middle, last, end], lines: { private: { first, then } } };
 }
 
-/** The aligned lines of these runs, the median last. */
+/** The aligned lines of these runs, with the median last. */
 function lines(all, roll) {
   const runs = all.map((values) => run(values, roll));
   const server = { label: "server", place: 0, runs, typical: { run: runs[0].name, phases: [], windows: [], requests: [] } };
-  return read(JSON.stringify({ width: WIDTH, exact: false, servers: [server] })).of("private", true);
+  return read(JSON.stringify({ width: WIDTH, exact: false, servers: [server] })).values("private", true);
 }
 
 const known = (values) => values.filter((value) => value !== null);

@@ -1,5 +1,5 @@
-// The pages under test: records of one run, of a comparison, of several machines and systems, of a server that crashes beside two others, of one server
-// alone, of a gate, of a sweep, of a server with a hostile name, and of a large campaign, rendered by the program itself.
+// The pages under test, rendered by the program: a run, a comparison, several machines and systems, a crashing server, a single server,
+// a gate, a sweep, a server with a hostile name, a large campaign, and two committed reports.
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -7,12 +7,12 @@ import { join } from "node:path";
 
 export const HOSTILE = "</script><img src=x onerror=alert(1)>";
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
-const soak = process.env.LSP_SOAK ?? join(root, "target/release/lsp-soak");
+export const root = fileURLToPath(new URL("../../", import.meta.url));
+export const soak = process.env.LSP_SOAK ?? join(root, "target/release/lsp-soak");
 export const out = process.env.WEB_OUT ?? join(root, "target/web");
 const golden = readFileSync(join(root, "fixtures/records/completed.jsonl"), "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
 
-/** A record like the golden one: another label and number, everything a little larger. */
+/** The golden record with another label and number, and slightly larger figures. */
 function variant(label, run, larger) {
   const [header, ...entries] = structuredClone(golden);
   header.server.label = label;
@@ -30,7 +30,7 @@ function variant(label, run, larger) {
   return [header, ...entries];
 }
 
-/** Ten minutes at 20 Hz of a curve that never rests. */
+/** Ten minutes at 20 Hz of a curve that never settles. */
 function long(label, run, seed) {
   const [header, ...entries] = variant(label, run, 1);
   header.settings.interval = 50_000_000;
@@ -63,7 +63,7 @@ function render(name, ...words) {
   return file;
 }
 
-/** A verdict that is no PASS has an exit code of its own. */
+/** Verdicts other than PASS have their own exit codes. */
 function judge(name, ...words) {
   const { stdout, stderr, status } = spawnSync(soak, ["gate", ...words, "--format", "html"], { maxBuffer: 1 << 28 });
   if (![0, 1, 3].includes(status)) throw new Error(`gate: ${status}: ${stderr}`);
@@ -82,7 +82,7 @@ function under(target, records) {
   return records.map(([header, ...entries]) => [{ ...header, host: { ...header.host, target } }, ...entries]);
 }
 
-/** A sweep of so many settings: labels that begin alike, and two that are on the front with the default. */
+/** A sweep of `settings` cells with similar labels; two of them are on the front with the default. */
 function swept(settings, blocks) {
   const labels = ["default", ...Array.from({ length: settings - 1 }, (_, place) => `thread.dirty-${1_000 * (place + 1)}.narenas-${1 + place % 4}`)];
   return Array.from({ length: blocks }, (_, block) => labels.map((label, place) => {
@@ -93,7 +93,7 @@ function swept(settings, blocks) {
   })).flat();
 }
 
-/** The timeline of the same records as a picture. */
+/** The timeline of these records as SVG. */
 function picture(name, ...words) {
   writeFileSync(join(out, `${name}.svg`), execFileSync(soak, [...words, "--format", "svg"], { maxBuffer: 1 << 28 }));
 }
@@ -111,6 +111,7 @@ export function pages() {
   picture("two", "compare", write("two-records", two));
   picture("hostile", "compare", hostile);
   picture("big", "compare", big);
+  picture("allocators", "compare", join(root, "reports/ty-allocators"));
   return {
     one: render("one", "report", join(root, "fixtures/records/completed.jsonl")),
     two: render("two", "compare", write("two-records", two)),
@@ -122,5 +123,7 @@ export function pages() {
     sweep: render("sweep", "tune", "--from", write("sweep-records", swept(13, 4))),
     hostile: render("hostile", "compare", hostile),
     big: render("big", "compare", big),
+    allocators: render("allocators", "compare", join(root, "reports/ty-allocators")),
+    tuned: render("tuned", "tune", "--from", join(root, "reports/ty-tune")),
   };
 }

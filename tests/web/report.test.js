@@ -1,4 +1,4 @@
-// Reports in a real browser, from file://, as their readers open them.
+// Reports in a real browser, from file://.
 import assert from "node:assert/strict";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ test("phases of all runs lie under each other, and no peak is lost by that", asy
     const page = await open(name);
     const [plain, aligned] = await page.evaluate(() => [false, true].map((aligned) => {
       const data = lspSoakNumbers.read(document.querySelector(".chart script").textContent);
-      return data.keys.flatMap((key) => data.of(key, aligned).filter((_, line) => data.lines[line].run).map((values) => Math.max(...values)));
+      return data.keys.flatMap((key) => data.values(key, aligned).filter((_, line) => data.lines[line].run).map((values) => Math.max(...values)));
     }));
     assert.ok(plain.length >= 8 * 6);
     assert.deepEqual(aligned, plain, name);
@@ -120,7 +120,7 @@ test("what came back has a plot for each window, every run faint behind the medi
       title: one.querySelector("figcaption").textContent, faint: one.querySelectorAll(".faint").length, strong: one.querySelectorAll(".fell:not(.faint)").length,
       reached: one.querySelectorAll(".reached").length, shown: one.querySelector(".fell").getTotalLength() > 10,
     })));
-    assert.deepEqual(plots.map((plot) => plot.title), ["silent in decay, MiB", "simmer in decay, MiB"]);
+    assert.deepEqual(plots.map((plot) => plot.title), ["idle in decay, MiB", "light traffic in decay, MiB"]);
     for (const plot of plots) assert.deepEqual([plot.faint, plot.strong, plot.shown], [faint, faint ? 2 : 1, true], name);
     assert.equal(plots[1].reached, faint ? 4 : 2, "half and nine tenths of what light traffic gave back");
     assert.equal(plots[0].reached, 0, "silence gave back nothing");
@@ -145,8 +145,8 @@ test("tables can be taken along as TSV and as Markdown", async () => {
   await page.evaluate(() => { navigator.clipboard.writeText = async (text) => { window.copied = text; }; });
   const copy = async (button) => { await page.click(`#private .tools button:nth-of-type(${button})`); return page.evaluate(() => window.copied); };
   const [head, first] = (await copy(1)).split("\n");
-  assert.deepEqual(head.split("\t"), ["after", "ty (baseline)", "ty-jemalloc"]);
-  assert.match(first, /^start\t/);
+  assert.deepEqual(head.split("\t").slice(0, 4), ["after", "ty (baseline), MiB", "ty (baseline) low, MiB", "ty (baseline) high, MiB"]);
+  assert.match(first, /^start(\t-?\d+(\.\d+)?)+$/);
   assert.match(await copy(2), /^\| after \| ty \(baseline\) \| ty-jemalloc \|\n\|---\|---\|---\|\n\| start \| /);
   await page.close();
 });
@@ -179,9 +179,8 @@ test("nothing is wider than a phone, and the theme can be chosen", async () => {
 test("a gate says its verdict before all else, and what decided it", async () => {
   const page = await open("gate");
   const said = await page.$eval("main > :first-child .ending, main > .verdict .ending", (one) => one.textContent);
-  // As shipped and without calibrations, five runs 18 % apart do not decide.
-  assert.match(said, /^completions: INCONCLUSIVE, ty-jemalloc against ty: /);
-  assert.ok(await page.$$eval("main .verdict p", (all) => all.length) > 1);
+  // As shipped and without calibrations, five runs that vary by 18 % do not decide.
+  assert.match(said, /^INCONCLUSIVE: as-shipped private /);
   assert.equal((await chart(page)).lines, "10");
   await page.close();
 });
@@ -204,7 +203,7 @@ test("the least and the most of a row are told in words, not by colour alone", a
 
 test("on paper nothing is to be clicked and nothing is cut off at the side", async () => {
   for (const name of ["one", "two", "crashed", "systems", "machines", "gate", "sweep"]) {
-    // A4 without its margins, at 96 to the inch.
+    // A4 without its margins, at 96 pixels per inch.
     const page = await open(name, { width: 718 });
     await page.emulateMediaType("print");
     const shown = await page.$$eval("button, .tools, .hint", (all) => all.filter((one) => !one.closest(".legend") && one.getClientRects().length).length);
@@ -218,7 +217,7 @@ test("on paper nothing is to be clicked and nothing is cut off at the side", asy
 test("of a server that crashed nobody says that it did the same work", async () => {
   const page = await open("crashed");
   const work = await page.$eval("#work", (work) => work.innerText);
-  assert.match(work, /clangd: nothing is known of its work: no run of clangd counts/);
+  assert.match(work, /clangd: its work is not known: no run of clangd counts/);
   assert.match(work, /ty-jemalloc did the same work as ty/);
   assert.doesNotMatch(work, /clangd did the same/);
   await page.close();
@@ -228,10 +227,10 @@ test("a page says first what it comes to: of one server, and of each system", as
   const first = async (name) => { const page = await open(name); const said = await page.$eval("main > :first-child", (one) => [one.className, one.innerText]); await page.close(); return said; };
   const [alone, kept] = await first("alone");
   assert.equal(alone, "verdict");
-  assert.match(kept, /^ty keeps [\d.]+ MiB \([\d.–]+ MiB \*\) private after decay, [\d.]+ MiB \([\d.–]+ MiB \*\) resident at its peak, 4 runs/);
+  assert.match(kept, /^ty: [\d.]+ MiB \([\d.–]+ MiB \*\) private after decay, /);
   const [systems, said] = await first("systems");
   assert.equal(systems, "verdict");
-  assert.match(said, /^macOS: ty-jemalloc keeps [^\n]+\n+Linux: ty-jemalloc keeps [^\n]+$/);
+  assert.match(said, /^macOS: ty-jemalloc[^\n]+\n+Linux: ty-jemalloc[^\n]+$/);
 });
 
 test("pictures to look at", async () => {
@@ -281,9 +280,8 @@ test("three servers, eight runs each, ten minutes at 20 Hz: the file is under 3 
   assert.ok(size < 3 << 20, String(size));
 });
 
-/* One second is the limit that people notice, but a time by itself says what machine it was taken on. Beside it stands the
-   same file with a script that only reads its numbers: a page that takes no more than four times as long to be interactive is
-   so within a second wherever its file alone is read within a quarter of one. */
+/* The goal is one second, but a time depends on the machine. So the page's time is compared with that of the same file under a
+   script that only parses the numbers: at most four times as long, that is a second where parsing takes a quarter. */
 test("a large campaign is interactive within four times of what reading its file takes", async (context) => {
   const html = readFileSync(files.big, "utf8"), [start, end] = [html.lastIndexOf("<script>") + 8, html.lastIndexOf("</script>")];
   const read = `for (const one of document.querySelectorAll("script[type]")) JSON.parse(one.textContent);
@@ -296,7 +294,7 @@ test("a large campaign is interactive within four times of what reading its file
     took[name].push(Number(await page.$eval("html", (html) => html.dataset.ready)));
     await page.close();
   }
-  // The first of each warms the browser.
+  // The first round of each is a warm-up.
   const [reading, all] = ["read", "big"].map((name) => took[name].slice(1).toSorted((a, b) => a - b)[2]);
   context.diagnostic(`${(html.length / 1024).toFixed(0)} Ki letters, interactive after ${all.toFixed(0)} ms, read after ${reading.toFixed(0)} ms`);
   assert.ok(all <= 4 * reading, `${all} ms against ${reading} ms`);

@@ -1,4 +1,4 @@
-// Copies what a report embeds of uPlot from the package. With `--check` it only says whether that is what is there.
+// Copies the uPlot files that reports embed from its package. With `--check` it only compares them.
 import { copyFileSync, readFileSync } from "node:fs";
 
 const from = new URL("node_modules/uplot/", import.meta.url);

@@ -1,4 +1,4 @@
-//! What malloc of the GNU C library makes of tunables: which values it takes, and what it goes by where none is set.
+//! How malloc of the GNU C library reads tunables: accepted values and defaults.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use super::Tunable;
 
 pub const TUNABLES: &str = "GLIBC_TUNABLES";
 
-/// The oldest and the newest glibc whose malloc was read for its defaults. The first with tunables had them all but for
-/// names that came later.
+/// The oldest and the newest glibc whose malloc was read for its defaults. The first one with tunables had them all,
+/// except some later names.
 const READ: ((u32, u32), (u32, u32)) = ((2, 26), (2, 41));
 
 /// Where every tunable of malloc begins.
@@ -32,7 +32,7 @@ const DEFAULTS: [(&str, &str); 13] = [
     ("trim_threshold", "131072"),
 ];
 
-/// Those that grow with what is freed, until any of [`FIXING`] is set (mallopt(3)).
+/// Thresholds that grow with freed blocks, until any of [`FIXING`] is set (mallopt(3)).
 const GROWING: [&str; 2] = ["mmap_threshold", "trim_threshold"];
 
 const FIXING: [&str; 4] = ["mmap_max", "mmap_threshold", "top_pad", "trim_threshold"];
@@ -49,8 +49,8 @@ pub fn numbers(version: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// The most of a tunable that every version was seen to take. What is more some leave be without a word, while the loader
-/// takes and lists any number (`do_set_tcache_count` and its like in `malloc/malloc.c`).
+/// The largest value that every version accepts. Some versions ignore larger ones silently, while the loader accepts
+/// and lists any number (`do_set_tcache_count` and similar functions in `malloc/malloc.c`).
 const SURE: [(&str, i128); 4] = [
     ("tcache_count", 127),
     ("tcache_max", 1032),
@@ -73,9 +73,8 @@ pub fn size(value: &str, bounds: Option<(i128, i128)>) -> Option<i128> {
     }
 }
 
-/// Every tunable of malloc with what it goes by: the value that is set, or else its default, which is said. `listed` is what
-/// the loader lists in the environment that `variable` reads. A value of which it is not known whether malloc takes it is
-/// left out. `wide` is of a program of 64 bits.
+/// Every tunable of malloc with its value, or its default, which is marked. `listed` is the loader's list under
+/// `variable`. A value that malloc may not accept is left out. `wide` means a 64-bit program.
 pub fn options(
     listed: &BTreeMap<String, Tunable>,
     variable: &dyn Fn(&str) -> Option<String>,

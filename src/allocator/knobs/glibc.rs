@@ -66,7 +66,7 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
     })
 }
 
-/// What is asked of one tunable.
+/// The result for one tunable.
 struct Request {
     variable: String,
     tunable: String,
@@ -106,7 +106,7 @@ fn requests(variable: &str, value: &str) -> Vec<Result<Request, KnobError>> {
             }),
         }];
     }
-    // The loader steps over an empty pair, such as one behind the last `:`.
+    // The loader skips an empty pair, such as after the last `:`.
     let empty = |pair: &&str| pair.is_empty() && !value.trim_matches(':').is_empty();
     let pairs = value
         .split(':')
@@ -122,11 +122,11 @@ fn requests(variable: &str, value: &str) -> Vec<Result<Request, KnobError>> {
     pairs.collect()
 }
 
-/// The library that does what `MALLOC_CHECK_` asks for, and from which version on (NEWS of glibc 2.34) nothing else does.
+/// The library for `MALLOC_CHECK_`, and the version since which only this library reads it (NEWS of glibc 2.34).
 const DEBUG: &str = "libc_malloc_debug";
 const SPLIT: (u32, u32) = (2, 34);
 
-/// Refuses what the loader lists and the C library does not do by itself any more.
+/// Refuses tunables that the loader lists but the C library alone no longer implements.
 fn in_force(request: Request, question: &Question<'_>) -> Result<Request, KnobError> {
     let Subject { preloaded, env, .. } = question.subject;
     let is_debug = |text: &OsStr| text.to_string_lossy().contains(DEBUG);
@@ -227,7 +227,7 @@ mod tests {
         );
     }
 
-    /// What is said of one tunable, by a loader that bounds it as glibc's does.
+    /// A loader's line for one tunable, bounded as glibc does.
     fn judged(tunable: &str, value: &str) -> Result<bool, String> {
         let listed = Tunable {
             value: "0x0".to_owned(),

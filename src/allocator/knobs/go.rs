@@ -48,10 +48,10 @@ fn started(question: &Question<'_>, env: &BTreeMap<String, String>) -> Option<St
     Some(heard.said.stderr)
 }
 
-/// Whether the collections are such as only this percentage makes. That they are not shows nothing: what is taken at once
-/// raises a goal, and a program that prints its version may need no collection.
+/// Whether only this percentage explains the collections. A negative answer proves nothing: a large allocation raises
+/// a goal, and a program that prints its version may need no collection.
 fn is_collecting_by(percentage: &str, verdict: &str, question: &Question<'_>) -> bool {
-    // The version may be told by another program.
+    // Another program may print the version.
     if question.subject.teller != question.subject.program {
         return false;
     }

@@ -1,17 +1,17 @@
-//! Options of jemalloc, checked by itself: it names what it does not understand, and prints what is in force.
+//! Options of jemalloc, checked by jemalloc: it names what it does not understand, and prints the values in force.
 //!
-//! It is not told to abort, though it could be: it would leave a core file behind, and tell of one mistake only.
+//! It is not set to abort, which would leave a core file and report one mistake only.
 
 use super::super::probe;
 use super::{Checked, KnobError, Question, near, unseen};
 use crate::record::KnobFacts;
-use crate::record::jemalloc::{Said, pairs, read};
+use crate::record::jemalloc::{Output, pairs, read};
 use crate::record::variables::same;
 
 /// What the options of the user are put after, so that theirs win.
 const CONFIRM: &str = "confirm_conf:true,stats_print:true";
 
-/// What sets how much it says, which is what it is asked by. It sets no memory.
+/// Options of verbosity, which the probe itself uses. They change no memory.
 const TALK: [&str; 3] = ["confirm_conf", "stats_print", "stats_print_opts"];
 
 /// Numbers of which it complains where they are out of range; it makes another number of all others, without a word.
@@ -46,7 +46,7 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
         let mut wrong: Vec<KnobError> = complaints
             .filter_map(|complaint| error(complaint, variable, value, &statements, question))
             .collect();
-        // What was complained of is not in force either.
+        // A rejected option is not in force either.
         if wrong.is_empty() {
             wrong.extend(knobs.iter().filter_map(|knob| clamped(knob, question)));
         }
@@ -66,7 +66,7 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
 }
 
 /// Each option that was asked for, of several for one the last.
-fn knobs(variable: &str, value: &str, statements: &Said) -> Vec<KnobFacts> {
+fn knobs(variable: &str, value: &str, statements: &Output) -> Vec<KnobFacts> {
     let pairs = pairs(value);
     let last = |at: usize| !pairs[at + 1..].iter().any(|(option, _)| *option == pairs[at].0);
     let kept = pairs.iter().enumerate().filter(|(at, _)| last(*at));
@@ -78,11 +78,11 @@ fn knobs(variable: &str, value: &str, statements: &Said) -> Vec<KnobFacts> {
             .find(|(one, _)| one == option)
             .map(|(_, value)| value);
         let (effective, seen) = match (shown(option, statements), set) {
-            // The statistics have the number that it chose, which nobody asked for.
+            // The statistics have its own choice, not a setting.
             (Some(_), Some(value)) if requested == DEFAULT => (Some(value.clone()), Some("its confirmation")),
             (Some(value), _) => (Some(value), Some("its statistics")),
             (None, Some(value)) if is_kept(option, value) => (Some(value.clone()), Some("its confirmation")),
-            // It repeats what was written, and not what it made of that.
+            // It repeats the text, not the parsed value.
             (None, Some(_)) => (None, Some("its name")),
             (None, None) => (None, None),
         };
@@ -106,7 +106,7 @@ fn silent(value: &str) -> String {
 }
 
 /// The value of an option in jemalloc's statistics, which have an option with two names under one.
-fn shown(option: &str, statements: &Said) -> Option<String> {
+fn shown(option: &str, statements: &Output) -> Option<String> {
     if option != "lg_tcache_max" {
         return statements.options.get(option).cloned();
     }
@@ -114,7 +114,7 @@ fn shown(option: &str, statements: &Said) -> Option<String> {
     most.is_power_of_two().then(|| most.ilog2().to_string())
 }
 
-/// Whether jemalloc takes a value as it is or complains of it.
+/// Whether jemalloc accepts a value or complains.
 fn is_kept(option: &str, value: &str) -> bool {
     WHOLE.contains(&option) || value.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
 }
@@ -140,7 +140,7 @@ fn error(
     complaint: &str,
     variable: &str,
     value: &str,
-    statements: &Said,
+    statements: &Output,
     question: &Question<'_>,
 ) -> Option<KnobError> {
     let pair = |start: &str| complaint.strip_prefix(start)?.split_once(':');
@@ -189,7 +189,7 @@ fn error(
         let cure = format!("write {variable}=OPTION:VALUE,OPTION:VALUE without spaces");
         return Some(wrong(format!("{variable}={value}"), why, &cure));
     }
-    // Such as that a build has no background threads. What is only information goes on.
+    // For example a build without background threads. Plain information does not matter.
     complaint.starts_with("Error").then(|| {
         wrong(
             format!("{variable}={value}"),

@@ -35,7 +35,7 @@ fn variable(option: &str) -> String {
 }
 
 pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> {
-    // How much it says is what it is asked by, so that its list would show the question, or nothing. It sets no memory.
+    // The probe sets the verbosity, so its list would show that. It changes no memory.
     let mut env = question.env.clone();
     env.remove(QUESTION.0);
     let mut with = vec![QUESTION];
@@ -99,7 +99,7 @@ fn one(name: &str, value: &str, statement: &Said, uses: &str) -> Result<KnobFact
     })
 }
 
-/// The option with its value, also under the name that mimalloc says it has taken the place of.
+/// The option with its value, also under the older name that mimalloc mentions.
 fn found(option: &str, statement: &Said) -> Option<(String, String)> {
     if let Some(value) = statement.options.get(option) {
         return Some((option.to_owned(), value.clone()));

@@ -17,7 +17,7 @@ enum Kind {
     Switch,
 }
 
-/// The settings whose values are numbers or switches. The others are not looked at.
+/// Settings with numbers or switches as values. Others are not checked.
 const KINDS: [(&str, Kind); 18] = [
     ("TCMALLOC_RELEASE_RATE", Kind::Float),
     ("TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES", Kind::Integer),
@@ -39,7 +39,7 @@ const KINDS: [(&str, Kind); 18] = [
     ("TBB_MALLOC_SET_HUGE_SIZE_THRESHOLD", Kind::Integer),
 ];
 
-/// Checks settings whose names all begin with `start`.
+/// Checks settings with names that begin with `start`.
 pub(super) fn check(question: &Question<'_>, start: &str) -> Result<Checked, Vec<KnobError>> {
     let names = names(question, start);
     let uses = question.detection.facts.to_string();
@@ -51,7 +51,7 @@ pub(super) fn check(question: &Question<'_>, start: &str) -> Result<Checked, Vec
     }
 }
 
-/// The settings that what is preloaded has, or what the program is made of; none where no file could be read.
+/// Settings of the preloaded library, or of the program's own files; empty if no file could be read.
 fn names(question: &Question<'_>, start: &str) -> BTreeSet<String> {
     let own = question.subject.library_path();
     let program = &question.detection.file;
@@ -89,9 +89,9 @@ fn one(name: &str, value: &str, names: &BTreeSet<String>, uses: &str) -> Result<
     })
 }
 
-/// What is wrong with a value and what to write.
+/// The problem with a value, and the cure.
 fn wrong(kind: Kind, value: &str) -> Option<(String, &'static str)> {
-    /// What gperftools takes for what it says.
+    /// The words that gperftools reads as switches.
     const SWITCHES: [&str; 10] = ["0", "1", "f", "t", "n", "y", "no", "yes", "false", "true"];
     let (good, what, cure) = match kind {
         Kind::Integer => (

@@ -1,4 +1,4 @@
-//! Settings of virtual machines and interpreters, checked by these themselves: they refuse what they do not know.
+//! Settings of virtual machines and interpreters, checked by the runtimes: they refuse unknown ones.
 
 use super::super::probe;
 use super::{Checked, KnobError, Question, unseen};
@@ -7,7 +7,7 @@ use crate::record::AllocatorFamily;
 /// A program that reads a variable.
 struct Reader {
     variable: &'static str,
-    /// What it is run with so that it reads the variable and ends.
+    /// Arguments with which it reads the variable and ends.
     args: &'static [&'static str],
     name: &'static str,
     cure: &'static str,
@@ -54,8 +54,8 @@ const READERS: [Reader; 6] = [
 /// How Java says that it reads a variable.
 const PICKED_UP: &str = "Picked up ";
 
-/// Checks settings that a runtime of this kind reads. Where the program is another one, whose launcher it may be, nobody is
-/// there to be asked.
+/// Checks settings for a runtime of this kind. If the program is another one, perhaps its launcher, there is no
+/// runtime to ask.
 pub(super) fn check(question: &Question<'_>, family: AllocatorFamily) -> Result<Checked, Vec<KnobError>> {
     let mut checked = unseen(question.env);
     let detection = question.detection;
@@ -83,7 +83,7 @@ pub(super) fn check(question: &Question<'_>, family: AllocatorFamily) -> Result<
         };
         let mut lines = heard.said.stderr.lines();
         let said = lines.find(|line| !line.trim().is_empty() && !line.contains(PICKED_UP));
-        // A number out of its bounds is told, and Node.js goes on without it.
+        // Node.js warns of a number out of bounds and continues without it.
         let goes_on = said.is_some_and(|said| said.starts_with("Error: "));
         if goes_on || !heard.ended.is_some_and(|status| status.success()) {
             let said = said.unwrap_or("nothing, and fails").trim();

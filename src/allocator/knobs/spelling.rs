@@ -12,13 +12,13 @@ const NAMES: [&str; 9] = [
 /// How the names of all settings of one allocator begin.
 const BEGINNINGS: [&str; 3] = ["MIMALLOC", "TCMALLOC", "TBB_MALLOC"];
 
-/// From so many characters on two slips are believed: shorter, two letters tell names of different things apart.
+/// Least length for two slips: in shorter names two letters distinguish different settings.
 const LONG: usize = 16;
 
-/// Below so many, one letter does: only such are slips that have the same letters.
+/// Below this length one letter does too: only permutations count as slips.
 const SHORT: usize = 6;
 
-/// The variable that was meant by one that nobody reads; `None` of one that is read, and of one of something else.
+/// The intended variable for an unknown one; `None` if it is known, or unrelated.
 pub(super) fn meant(variable: &str) -> Option<String> {
     if reader(variable).is_some() {
         return None;

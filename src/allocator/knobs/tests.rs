@@ -1,4 +1,4 @@
-//! Which variables fit which allocators, without running anything.
+//! Which variables fit which allocators, without any process.
 
 use super::*;
 use crate::record::{AllocatorFacts, Confidence};
@@ -100,7 +100,7 @@ fn a_setting_of_v8_is_for_the_program_that_holds_it() {
     );
     let said = refused(DENO, &found(AllocatorFamily::V8, None)).unwrap_or_default();
     assert!(said.ends_with("does not read it; set `NODE_OPTIONS`"), "{said}");
-    // A launcher of a Go program runs in Node.js, and nobody's memory is there.
+    // A Go program's launcher runs in Node.js, without the memory that matters.
     let said = refused("NODE_OPTIONS", &found(AllocatorFamily::Go, None)).unwrap_or_default();
     assert!(said.contains("this server uses go 1.2"), "{said}");
     assert_eq!(refused("PYTHONMALLOC", &found(AllocatorFamily::Pymalloc, None)), None);

@@ -1,4 +1,4 @@
-//! What a preloaded allocator says of itself when its process ends: how much it had from the system at most.
+//! The final report of a preloaded allocator: the most memory that it had from the system.
 
 use std::ffi::OsString;
 
@@ -48,7 +48,7 @@ pub fn is_asked(family: AllocatorFamily, env: &[(OsString, Option<OsString>)]) -
     })
 }
 
-/// Takes the accounts out of what was printed on stderr: what each says that it had at most, in bytes.
+/// Extracts the reports from stderr: the most memory of each, in bytes.
 pub fn take(stderr: &mut String) -> Vec<u64> {
     let mut held = Vec::new();
     let mut rest = String::new();
@@ -86,7 +86,7 @@ pub fn take(stderr: &mut String) -> Vec<u64> {
 fn most(line: &str) -> Option<u64> {
     let line = line.trim();
     if let Some(sums) = line.strip_prefix("Allocated: ") {
-        // What it keeps for later was in use before.
+        // Cached memory was in use before.
         let sum = |name: &str| {
             let (_, rest) = sums.split_once(name)?;
             rest.split([',', ' ']).next()?.parse::<u64>().ok()

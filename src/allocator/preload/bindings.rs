@@ -1,11 +1,11 @@
-//! Who calls whose `malloc`, by the account that the loader of the GNU C library gives of it (pure).
+//! Which library serves `malloc`, by the debug output of the GNU C library's loader (pure).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// C++'s `operator new`, in whichever form.
 pub const NEW: &str = "new";
 
-/// Functions whose binding says who allocates, and what they are called here.
+/// Functions whose binding shows who allocates, with their names here.
 const CALLS: [(&str, &str); 7] = [
     ("malloc", "malloc"),
     ("calloc", "calloc"),
@@ -22,15 +22,15 @@ const BEGINS: &str = "transferring control: ";
 /// What the loader said of one program in one process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image {
-    /// Every file that something was bound for, as the loader calls it: a program by what it was started as.
+    /// Every bound file by the loader's name for it: for a program the name it was started by.
     pub files: BTreeSet<String>,
     /// For each file the functions of allocation that were bound in its name, and the file that serves them.
     served: BTreeMap<String, BTreeMap<&'static str, String>>,
 }
 
-/// Reads what `LD_DEBUG=bindings,libs` printed of one process: lines such as
-/// ``28381: binding file /bin/ls [0] to /lib/libc.so.6 [0]: normal symbol `malloc' [GLIBC_2.2.5]``. What a program loads after
-/// its start counts to the next one, if the process becomes another.
+/// Reads the output of `LD_DEBUG=bindings,libs` for one process: lines such as ``28381: binding file /bin/ls [0] to
+/// /lib/libc.so.6 [0]: normal symbol `malloc' [GLIBC_2.2.5]``. After an `exec`, late bindings count to the next
+/// program.
 pub fn images(text: &str) -> Vec<Image> {
     let mut parts: Vec<&str> = text.split(BEGINS).collect();
     let rest = if parts.len() > 1 { parts.pop() } else { None };
@@ -85,7 +85,7 @@ impl Image {
     }
 }
 
-/// Why the loader did not load a library that it was told to: what stands in parentheses in its complaint.
+/// Why the loader rejected a library: the parentheses of its complaint.
 pub fn refusal(stderr: &str, library: &str) -> Option<String> {
     let line = stderr
         .lines()

@@ -1,9 +1,9 @@
-//! The variable that makes a loader load libraries first, put together from several who each want one loaded.
+//! Composes the variable that makes a loader load libraries first, from several sources.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// Where the loader is told; Windows has nothing like it.
+/// The loader's variable; Windows has none.
 pub const VARIABLE: &str = if cfg!(target_os = "macos") {
     "DYLD_INSERT_LIBRARIES"
 } else {
@@ -17,8 +17,8 @@ pub const VARIABLE: &str = if cfg!(target_os = "macos") {
 )]
 pub struct Unlistable(pub PathBuf);
 
-/// What the variable is to hold: `libraries` in their order, then those that the user typed. Of two that define the same
-/// function the first serves. `None` where there is nothing to load.
+/// The variable's value: `libraries` in order, then the user's. Of two that define the same function the first serves.
+/// `None` without libraries.
 pub fn compose(libraries: &[PathBuf], typed: Option<&OsStr>) -> Result<Option<OsString>, Unlistable> {
     if let Some(wrong) = libraries.iter().find(|path| !can_be_listed(path)) {
         return Err(Unlistable(wrong.clone()));

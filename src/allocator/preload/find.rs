@@ -49,17 +49,17 @@ pub enum FindError {
     },
     #[error("there is no library `{}`: check the path", .0.display())]
     Missing(PathBuf),
-    /// What is at the path is something else.
+    /// The file at the path is something else.
     #[error("`{}` is not a shared library: {why}", path.display())]
     NoLibrary {
         path: PathBuf,
-        /// What it is instead, and the cure.
+        /// Its real kind, and the cure.
         why: &'static str,
     },
 }
 
-/// The library that is meant, with links resolved, for a program of this kind of machine; `None` of what has nothing to be
-/// preloaded. Where the kind is not known, the first is taken.
+/// The library with resolved links, for a program of this machine type; `None` if the allocator needs no preload.
+/// Without a known type the first one is used.
 pub fn find(preload: &Preload, machine: Option<Machine>, places: &Places) -> Result<Option<PathBuf>, FindError> {
     match preload {
         Preload::System => Ok(None),
@@ -128,7 +128,7 @@ fn directories(root: &Path, usual: &str) -> Vec<PathBuf> {
     }
 }
 
-/// What is in a directory, in the order of the names.
+/// The entries of a directory by name.
 fn entries(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -136,7 +136,7 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// `[4, 5]` of `libx.so.4.5` and of `libx.4.5.dylib`, nothing of `libx.so`; `None` of what is called otherwise.
+/// `[4, 5]` for `libx.so.4.5` and `libx.4.5.dylib`, empty for `libx.so`; `None` for other names.
 fn version(name: &str, stem: &str) -> Option<Vec<u32>> {
     let rest = name.strip_prefix(stem)?;
     let numbers = match rest.strip_suffix(".dylib") {
@@ -188,7 +188,7 @@ fn other(library: &Path, server: Option<Machine>) -> Option<(Machine, Machine)> 
 mod tests {
     use super::*;
 
-    /// The first bytes of a library for this processor (62 is x86-64, 183 AArch64), without a loader or anything else.
+    /// The first bytes of a library for this processor (62 is x86-64, 183 AArch64), without a loader.
     fn elf(processor: u8) -> Vec<u8> {
         let mut bytes = vec![0; 64];
         bytes[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");

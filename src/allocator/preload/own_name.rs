@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::super::elf;
 
-/// The library by its own name (`libmimalloc.so.2` of `libmimalloc.so.2.0`), where that is beside it and the same file; or
-/// else as it is.
+/// The library under its own name (`libmimalloc.so.2` for `libmimalloc.so.2.0`), if that is the same file; else
+/// unchanged.
 pub fn by_own_name(library: &Path) -> PathBuf {
     let name = elf::linking(library).and_then(|linking| linking.own_name);
     let named = name.map(|name| library.with_file_name(name));

@@ -1,4 +1,4 @@
-//! Which package a library came from, by the system's own package manager.
+//! The package of a library, from the system's package manager.
 
 use std::path::Path;
 use std::process::Command;

@@ -15,9 +15,8 @@ pub struct Typed {
     pub others: Vec<String>,
 }
 
-/// Takes the variable's value apart. A path at which there is nothing is an error, for the loader only warns of it; a bare
-/// name is what the loader's list says, or else is left to the loader, and so is a path that it fills in (`$LIB`) or that
-/// begins where the server runs.
+/// Splits the variable's value. A missing path is an error, since the loader only warns. A bare name is looked up in
+/// the loader's list or left to the loader, like a path with `$LIB` or a relative one.
 pub fn typed(value: &str, places: &Places) -> Result<Typed, FindError> {
     let mut typed = Typed::default();
     for name in compose::split(value) {
@@ -47,7 +46,7 @@ fn listed(name: &str, places: &Places) -> Option<PathBuf> {
 }
 
 impl Typed {
-    /// What is left in the variable.
+    /// The rest of the variable.
     pub fn rest(&self) -> String {
         self.others.join(":")
     }

@@ -1,5 +1,5 @@
-//! Whether a server would use an allocator that is preloaded into it: by what it is made of, and by running it for its
-//! version under the eyes of its loader.
+//! Whether a server would use a preloaded allocator: by its files, and by a run for its version with the loader's
+//! debug output.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,10 +13,10 @@ use super::bindings::{self, Image, NEW};
 use crate::host;
 use crate::record::{AllocatorFamily, Confidence};
 
-/// Why what is preloaded into a server would not serve it.
+/// Why a preloaded library would not serve a server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PreloadError {
-    /// It has an allocator of its own, in its file or in what it loads or starts.
+    /// It has its own allocator, in its file or in what it loads or starts.
     #[error(
         "`{program}` {has}{prefix} and would not use a preloaded allocator: to measure another one, build the \
          server with it"
@@ -39,7 +39,7 @@ pub enum PreloadError {
          server with it"
     )]
     Static(String),
-    /// The loader does not let itself be told.
+    /// The loader ignores the variable.
     #[error(
         "`{0}` runs with more rights than its user's (setuid, setgid or capabilities), so its loader preloads \
          nothing: measure \
@@ -77,15 +77,15 @@ pub enum PreloadError {
     Fatal { shown: String, library: String },
 }
 
-/// A server and what is to be preloaded into it.
+/// A server and the libraries to preload.
 pub struct Question<'q> {
     pub library: &'q Path,
-    /// What was found in the server as it is.
+    /// The findings without a preload.
     pub plain: &'q Detection,
     pub without: &'q Subject,
     /// The server with everything that is preloaded.
     pub with: &'q Subject,
-    /// An empty directory for what the loader tells.
+    /// An empty directory for the loader's output.
     pub scratch: &'q Path,
     pub stop: &'q dyn Fn() -> bool,
 }
@@ -129,7 +129,7 @@ fn runs_without(question: &Question<'_>) -> bool {
     heard.is_ok_and(|heard| heard.ended.is_some_and(|ended| ended.code().is_some()))
 }
 
-/// Refuses what is known not to work before anything is run.
+/// Refuses preloads that cannot work, before any run.
 fn refuse(question: &Question<'_>) -> Result<(), PreloadError> {
     let Detection {
         facts, file, loader, ..
@@ -148,7 +148,7 @@ fn refuse(question: &Question<'_>) -> Result<(), PreloadError> {
                 allocator: format!("Go{}", behind(facts.version.as_ref())),
             });
         }
-        // What is preloaded comes before a library that the program needs.
+        // A preload comes before a library that the program needs.
         family if family.is_replacement() && sure && (within || !needs_malloc(question)) => {
             let prefix = facts.prefix.as_ref().map(|prefix| format!(" (prefix `{prefix}`)"));
             return Err(PreloadError::Embedded {
@@ -168,7 +168,7 @@ fn refuse(question: &Question<'_>) -> Result<(), PreloadError> {
     if host::is_privileged(file) {
         return Err(PreloadError::Privileged(program));
     }
-    // What is no ELF file has no loader that could be read here.
+    // A file that is no ELF file has no loader to read here.
     let Some(loader) = loader else { return Ok(()) };
     let own = libc_of(&loader.display().to_string());
     let needed = elf::linking(question.library).unwrap_or_default().needed;
@@ -211,8 +211,8 @@ fn libc_of(name: &str) -> AllocatorFamily {
     }
 }
 
-/// What the bindings say of the server's own code. The C library calls `malloc` in every process, its loader binds it in the
-/// name of every program, and what is preloaded may bring libraries of its own: none of that says anything of a program.
+/// The bindings of the server's own code. Other bindings show nothing: the C library calls `malloc` in every process,
+/// its loader binds it for every program, and a preloaded library may load others.
 fn used(question: &Question<'_>, images: &[Image], library: &str) -> Result<bool, PreloadError> {
     // What a shell binds says nothing of the program that it starts.
     if question.plain.is_launcher {
@@ -282,7 +282,7 @@ fn brought(question: &Question<'_>, file: &Path) -> BTreeSet<PathBuf> {
     libraries.iter().map(|path| real(path)).collect()
 }
 
-/// What is preloaded, and all that it brings.
+/// The preload, and all that it loads.
 fn preloaded(question: &Question<'_>) -> BTreeSet<PathBuf> {
     let all = question.with.preloaded.iter();
     all.flat_map(|path| brought(question, path).into_iter().chain([real(path)]))

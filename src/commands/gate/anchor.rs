@@ -1,4 +1,4 @@
-//! Whether runs that are to be made can be compared with an anchor of records: told before the first of them.
+//! Checks before the first run whether the planned runs can be compared with an anchor's records.
 
 use anyhow::{Context, bail};
 
@@ -40,7 +40,7 @@ pub fn fits(
 fn enough(anchor: &[Played], rules: &Rules, looks: &Schedule) -> anyhow::Result<()> {
     let first = looks.runs().first().copied().unwrap_or(0);
     for rule in &rules.primaries {
-        let lens = rule.what.lens.unwrap_or(rules.lens);
+        let lens = rule.subject.lens.unwrap_or(rules.lens);
         let through = anchor
             .iter()
             .filter(|run| counts(&run.summary) && lens_of(run).0 == lens);
@@ -48,7 +48,7 @@ fn enough(anchor: &[Played], rules: &Rules, looks: &Schedule) -> anyhow::Result<
             0 => bail!(
                 "the anchor has no run that counts through the {lens} lens, which decides `{}`: record it with --lens \
                  both, or choose another lens with --lens",
-                rule.what
+                rule.subject
             ),
             runs if runs < first => bail!(
                 "the anchor has {runs} of the {first} runs through the {lens} lens that the first interim analysis \

@@ -15,7 +15,7 @@ use crate::resolve::{ServerChoice, detector, shim};
 use crate::summary::exit;
 use crate::{cli, growth};
 
-/// The servers under both lenses when nobody says which, or as they are and why.
+/// The servers under both lenses by default; or as shipped only, and why.
 pub fn lenses(options: &cli::Gate, mut choices: Vec<ServerChoice>) -> (Vec<ServerChoice>, Vec<String>) {
     if options.lens.is_some() {
         return (choices, Vec::new());
@@ -80,7 +80,7 @@ pub fn played(options: &cli::Gate, runs: &[&Played], lenses: Vec<Lens>) -> GateC
     let repeated = repeated
         .filter(|one| one.values.len() >= LEAST_ROUNDS)
         .map(|one| one.name);
-    // A server that failed may not have come to what is named, and a failure is what there is to say then.
+    // A failed server may not have reached the named place, and its failure is the result then.
     let failed = summaries().any(|run| exit(run) == Exit::ServerFailed);
     let unseen = phases
         .iter()

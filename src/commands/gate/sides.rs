@@ -1,4 +1,4 @@
-//! Whose runs are which, of servers that are driven here, and whether they can be compared.
+//! Assigns the driven servers' runs to sides, and checks that the sides can be compared.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,7 @@ use crate::lens::Lens;
 use crate::record::Preload;
 use crate::summary::{Unset, is_denied};
 
-/// The servers that are driven here, each with the name of its part unless it was given one. What is preloaded into all of
-/// them changes no name.
+/// The driven servers, each named by its role unless it has a label. A common preload changes no name.
 pub fn driven(options: &cli::Gate, anchor: Option<&str>) -> Vec<String> {
     let preload = options.extra.preload.first();
     let sides = [
@@ -29,7 +28,7 @@ pub fn driven(options: &cli::Gate, anchor: Option<&str>) -> Vec<String> {
 
 fn labelled(role: Role, text: &str, preload: Option<&Preload>) -> String {
     let spec: Result<crate::resolve::ServerSpec, _> = text.parse();
-    // What is wrong with it is told with everything else that is.
+    // Its mistakes are reported with all others.
     let Ok(mut spec) = spec else {
         return text.to_owned();
     };
@@ -54,7 +53,7 @@ pub fn labelled_runs(runs: &[Played], label: &str) -> Vec<Played> {
     own.cloned().collect()
 }
 
-/// Refuses allocators that were told to purge in different ways.
+/// Refuses sides whose allocators were purged in different ways.
 pub fn alike<'r>(lenses: impl Iterator<Item = (Lens, Option<&'r str>)>) -> anyhow::Result<()> {
     let purged = lenses.filter(|(lens, _)| *lens == Lens::Purged);
     let allocators: BTreeSet<&str> = purged.filter_map(|(_, allocator)| allocator).collect();
@@ -73,7 +72,7 @@ pub fn lens_of(run: &Played) -> (Lens, Option<&str>) {
     (lens.name, lens.allocator.as_deref())
 }
 
-/// The lenses that every side was looked at through, whatever came of the runs.
+/// The lenses that every side has runs through, whatever their result.
 pub fn common(sides: &Sides) -> anyhow::Result<Vec<Lens>> {
     let has = |runs: &[Played], lens: Lens| runs.iter().any(|run| lens_of(run).0 == lens);
     let mut all = vec![(Role::Baseline, &sides.baseline), (Role::Candidate, &sides.candidate)];
@@ -95,9 +94,9 @@ pub fn common(sides: &Sides) -> anyhow::Result<Vec<Lens>> {
     )
 }
 
-/// Refuses runs in which a setting or a library was seen not to be in force, or was not seen in force though the run was to
-/// show it: a verdict would be on something else. Memory that
-/// the purged lens was to purge is not known then, and decides nothing by itself.
+/// Refuses runs in which a setting or library was seen to be ineffective, or could not be confirmed where the run had
+/// to. A verdict would be about another configuration. Memory that was not purged as planned is unknown and decides
+/// nothing.
 pub fn in_force(sides: &Sides) -> anyhow::Result<()> {
     let all = [&sides.baseline, &sides.candidate]
         .into_iter()
@@ -132,8 +131,7 @@ pub fn in_force(sides: &Sides) -> anyhow::Result<()> {
     }
 }
 
-/// What some run was to have and did not: settings, libraries, memory given back. So nobody takes the verdict for one on
-/// them.
+/// Settings, libraries and purges that some run should have had and lacked, as notes to the verdict.
 pub fn unseen_settings(sides: &Sides) -> Vec<String> {
     let all = [&sides.baseline, &sides.candidate]
         .into_iter()

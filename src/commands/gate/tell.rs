@@ -1,4 +1,4 @@
-//! The verdict, printed, kept beside the records, and told to a workflow.
+//! The verdict: printed, stored beside the records, and reported to a workflow.
 
 use std::path::Path;
 
@@ -19,11 +19,11 @@ use crate::gate::{self, Judgement, Sides};
 pub struct Verdict<'v> {
     pub sides: &'v Sides,
     pub judgement: &'v Judgement,
-    /// What is to be known besides.
+    /// Notes to the verdict.
     pub notes: &'v [String],
 }
 
-/// Prints the verdict, keeps it `beside` the records that were made for it, and says what it comes to.
+/// Prints the verdict, stores it `beside` its records, and returns the exit code.
 pub fn tell(
     options: &cli::Gate,
     verdict: &Verdict<'_>,
@@ -70,8 +70,7 @@ pub fn tell(
     Ok(exit.code())
 }
 
-/// Refuses to decide between runs whose circumstances alone can make memory differ. What is not the hosts' is refused
-/// whatever is allowed.
+/// Refuses runs whose circumstances alone can change memory. Options allow only differences between hosts.
 pub fn refuse(differences: &[Difference], options: &cli::Gate) -> anyhow::Result<()> {
     let least = match options.holding.allow_different_hosts {
         true => Weight::Measurement,

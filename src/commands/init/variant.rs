@@ -11,12 +11,12 @@ use crate::resolve::detector;
 /// What changes nothing about memory, but is right for every server.
 const HARMLESS: (&str, &str) = ("RUST_LOG", "error");
 
-/// A variable and its value of which nobody's memory changes.
+/// A variable and value that change no memory.
 pub fn harmless() -> (String, String) {
     (HARMLESS.0.to_owned(), HARMLESS.1.to_owned())
 }
 
-/// A variable and its value, for a server whose program is there or not.
+/// A variable and value for a server, installed or not.
 pub fn setting(name: &str, profile: &Profile, program: Option<&Path>) -> (String, String) {
     let Some(program) = program else {
         return harmless();
@@ -26,7 +26,7 @@ pub fn setting(name: &str, profile: &Profile, program: Option<&Path>) -> (String
     let Some((variable, value)) = of(&detection.facts) else {
         return harmless();
     };
-    // What was found may be wrong; what a run would refuse is not proposed.
+    // Detection may be wrong; a setting that a run would refuse is not proposed.
     choice.env.insert(variable.clone(), value.to_owned());
     match detector::knobs(&choice, program, &|| false) {
         Ok(_) => (variable, value.to_owned()),
@@ -46,7 +46,7 @@ fn of(facts: &AllocatorFacts) -> Option<(String, &'static str)> {
             let variable = own.unwrap_or_else(|| "NODE_OPTIONS".to_owned());
             Some((variable, "--max-semi-space-size=1"))
         }
-        // Of what it has from the C library.
+        // For the part that the C library serves.
         AllocatorFamily::Pymalloc => Some(("MALLOC_ARENA_MAX".to_owned(), "1")),
         _ => None,
     }

@@ -1,4 +1,4 @@
-//! What was asked to be printed, looked at before anything is started: a sweep of an hour should not end in a typo.
+//! Checks the wanted output before any start: a sweep of an hour should not end in a typo.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::text::{Form, nearest};
 use crate::tune::Server;
 use crate::tune::report::ship::text;
 
-/// Mistakes in what every cell is told.
+/// Mistakes in options for every cell.
 pub fn of_one_server(extra: &ServerExtras, mistakes: &mut Report) {
     if extra.preload.len() > 1 {
         let all: Vec<String> = extra.preload.iter().map(ToString::to_string).collect();
@@ -30,8 +30,7 @@ pub fn of_one_server(extra: &ServerExtras, mistakes: &mut Report) {
     }
 }
 
-/// Forms to be pasted are all that is printed, and of what was run: with a list, or another format, one of the two would be
-/// left out without a word.
+/// Forms to paste are the whole output: beside a list or another format one of the two would be dropped silently.
 pub fn of_one_kind(options: &Tune, mistakes: &mut Report) {
     let Some(form) = options.telling.print.first() else {
         return;

@@ -46,8 +46,8 @@ pub fn looked_at(mut server: ServerChoice, quiet: bool) -> anyhow::Result<Server
     Ok(server)
 }
 
-/// The server as it is and every cell of it, verified, with what is to be said of those that were left out. A cell that
-/// the server would not take is a mistake of whoever wrote it, unless it came along with a preset.
+/// The default and every cell, verified, with notes on those that were dropped. A cell that the server does not accept
+/// is a mistake, unless it came with a preset.
 pub fn choices(
     server: &ServerChoice,
     presets: &[Preset],
@@ -92,7 +92,7 @@ fn nothing_left(notes: &[String]) -> (String, &'static str) {
     (title, "name another preset, or write a grid file")
 }
 
-/// Every cell with the library that it preloads, and what is wrong with those that have none.
+/// Every cell with its preloaded library, and mistakes where it is missing.
 fn found(mut choices: Vec<ServerChoice>) -> (Vec<ServerChoice>, Vec<String>) {
     let mut missing = Vec::new();
     for choice in &mut choices {
@@ -105,7 +105,7 @@ fn found(mut choices: Vec<ServerChoice>) -> (Vec<ServerChoice>, Vec<String>) {
     (choices, missing)
 }
 
-/// Notes what is preloaded as the variable that it is shipped as, by the names that stay when libraries are updated.
+/// Records the preload as the variable to ship, with a path that survives updates of the library.
 fn shipped(choice: &mut ServerChoice) {
     let libraries: Vec<PathBuf> = choice.libraries.iter().map(|path| by_own_name(path)).collect();
     let typed = choice.env.get(VARIABLE).map(OsStr::new);
@@ -117,7 +117,7 @@ fn shipped(choice: &mut ServerChoice) {
     }
 }
 
-/// Those cells of a preset that the server takes: builds lack features, and nobody chose these one by one.
+/// The preset's cells that the server accepts: builds lack features, and the user did not choose these one by one.
 fn taken(server: &ServerChoice, cells: Vec<Cell>, notes: &mut Vec<String>) -> Vec<Cell> {
     let mut taken = Vec::new();
     for cell in cells {

@@ -17,7 +17,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// That of so many cells, the default among them.
+    /// For this many cells, the default included.
     pub fn new(scenario: &Loaded, cells: usize, rungs: &[u32], budget: Option<Span>) -> Price {
         let files = scenario.project.files.len() as u64;
         Price {
@@ -55,7 +55,7 @@ impl Price {
         }
     }
 
-    /// The price before anything is run.
+    /// The price, before any run.
     pub fn before(&self) -> String {
         let runs = self.cells.saturating_mul(self.most()).saturating_add(self.warm_up());
         let rounds = self

@@ -1,4 +1,4 @@
-//! What came of a sweep, printed, and kept beside the records.
+//! The result of a sweep, printed and stored beside the records.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::tune::{CellResult, KeepReason, Recommendation, Sweep, report};
 
 use super::asked::unknown;
 
-/// Prints the sweep, keeps it `beside` the records that were made for it, and says what it comes to.
+/// Prints the sweep, stores it `beside` its records, and returns the exit code.
 pub fn tell(
     options: &cli::Tune,
     sweep: &Sweep,
@@ -58,10 +58,10 @@ pub fn tell(
     Ok(exit.code())
 }
 
-/// A sweep finds something whenever the server works as it is: that a setting breaks it is one of its findings.
+/// A sweep succeeds if the server works with its default: that a setting breaks it is a result.
 fn exit(sweep: &Sweep) -> Exit {
     match sweep.choice {
-        // Also where the time ran out: the sweep is whole, and has too few runs to say anything.
+        // Also if time ran out: the sweep is complete, with too few runs.
         Recommendation::Default(KeepReason::TooFew) => Exit::Inconclusive,
         Recommendation::Use(_) | Recommendation::Default(_) => Exit::Passed,
         Recommendation::None(_) => Exit::GateFailed,
@@ -69,8 +69,7 @@ fn exit(sweep: &Sweep) -> Exit {
     }
 }
 
-/// Prints the forms that were asked for, and nothing else: what is printed can be pasted. What must be known of them is
-/// said beside.
+/// Prints only the wanted forms, ready to paste. Caveats go to stderr.
 fn shipped(options: &cli::Tune, sweep: &Sweep) -> anyhow::Result<()> {
     let Some(cell) = named(options, sweep)? else {
         say(&report::headline(sweep));

@@ -1,5 +1,5 @@
-//! What came back while a server was left alone: the curves of each window from its beginning, every run faint behind the
-//! median, with the times when half and nine tenths had come back.
+//! Charts of idle windows: every run's curve faint behind the median, with the times of half and nine tenths of the
+//! fall.
 
 use crate::charts::axis::{self, Axis};
 use crate::charts::{Chart, Mark, Series, Shape, Up};
@@ -122,8 +122,8 @@ fn own(window: &Window) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The median of all runs as long as any lasts. One whose window is over keeps its last value: a median of those that are left
-/// would fall or rise where a run leaves it, as no run did.
+/// The median of all runs while any lasts. A run whose window is over keeps its last value: without it the median
+/// would jump where no run did.
 fn middles(one: &Decaying, longest: f64) -> Vec<(f64, f64)> {
     let known: Vec<&Window> = one
         .windows
@@ -153,8 +153,8 @@ fn value(window: &Window, moment: f64) -> f64 {
     before + (after - before) * place.fract()
 }
 
-/// When half, or nine tenths, had come back at the median of the runs, and where the median curve is then; `None` where less
-/// than half of the runs gave enough back to say.
+/// The median time of half, or nine tenths, of the fall, and the median curve there; `None` if fewer than half of the
+/// runs released enough.
 fn reached_at(one: &Decaying, curve: &[(f64, f64)], most: bool) -> Option<(f64, f64)> {
     let time = |course: &Course| if most { course.t90 } else { course.t50 };
     let times = one.windows.iter().filter_map(|window| time(window.private.as_ref()?));
@@ -190,7 +190,7 @@ mod tests {
     use crate::record::{IdleKind, Reader};
     use crate::summary;
 
-    /// A silence in which memory went from 140 MiB to so many, for so long.
+    /// A silent window in which memory falls from 140 MiB to `floor`.
     fn window(to: u64, seconds: u64) -> Window {
         let mut session = Session::new("server");
         session.spawn(0, "server", None, 140, 20);

@@ -23,7 +23,7 @@ pub struct Latencies<'l> {
     pub p95: Option<f64>,
 }
 
-/// The plot of a method; `None` where nobody answered.
+/// The plot of a method; `None` without answers.
 pub fn latencies(method: &str, servers: &[Latencies]) -> Option<Chart> {
     let bounds = servers.iter().flat_map(|one| one.histogram.bins());
     let bounds: Vec<f64> = bounds.flat_map(|(begin, end, _)| [begin, end]).collect();

@@ -57,7 +57,7 @@ fn marks(runs: &[String], cell: &Cell, unit: Unit) -> Vec<Mark> {
         ]
     });
     let dots = cell.values.iter().enumerate().filter_map(|(run, value)| {
-        // Runs of one value would hide each other; up and down says nothing.
+        // Points of equal value would overlap; the vertical position has no meaning.
         let shift = ((run * 7) % 5) as f64 * 2.4 - 4.8;
         let text = format!("{}: {}", name(runs, run), figures::value_with_unit((*value)?, unit));
         Some(Mark::Dot("run", ((*value)?, MIDDLE - shift), Shape::Circle(3.2), text))

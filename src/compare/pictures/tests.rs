@@ -120,7 +120,7 @@ fn of_the_work_of_a_server_that_failed_nothing_is_said() {
     assert!(page.contains("ty-jemalloc did the same work as ty"));
     assert!(!page.contains(&format!("{label} did the same work")));
     assert!(page.contains(&format!("{label}: its work is not known: no run of {label} counts")));
-    // Beside a baseline that has none, nothing is known of anybody's.
+    // Without the baseline's work, no other server's is known to be equal.
     let page = page::render(&report::document(&by_target(runs.clone(), Some(&label)), &runs));
     assert!(page.contains("ty-jemalloc: its work is not known"));
     assert!(!page.contains("did the same work"), "{page}");
@@ -165,10 +165,10 @@ fn a_page_of_several_systems_begins_with_a_sentence_for_each() {
     runs.extend(mac);
     let page = compared(&runs);
     let main = page.find("<main>").unwrap();
-    let end = page.find("<section id=\"servers\"").unwrap();
+    let end = page.find("<section id=\"all-completions\"").unwrap();
     let said = |size: &str, system: &str| {
         format!(
-            "<p class=\"{size} strong\">{system}: ty-jemalloc: private memory after decay +33 to +37 %, peak resident memory +25 to +28 %, \
+            "<p class=\"{size} strong\">{system}: ty-jemalloc: private memory after decay +33 to +37 %, resident peak +25 to +28 %, \
              no measurable difference in CPU time (−0.2 to +0.2 %) (4 runs each)</p>"
         )
     };
@@ -196,7 +196,7 @@ fn a_server_against_itself_is_two_servers_on_the_page_of_a_gate() {
         anchor: None,
     };
     let end = Rule {
-        what: "private".parse().unwrap(),
+        subject: "private".parse().unwrap(),
         tolerance: Tolerance::AS_SHIPPED,
     };
     let rules = Rules {

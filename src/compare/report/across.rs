@@ -51,7 +51,7 @@ pub fn steps(targets: &[Target]) -> Vec<Column> {
                 let text = row.map(|row| figures::with_interval(&row.cells[place], Unit::Bytes));
                 text.unwrap_or_else(|| HOLE.to_owned())
             };
-            table = table.text(side.label.clone(), 1, cell).beneath(system.clone());
+            table = table.text(side.label.clone(), 1, cell).grouped(system.clone());
         }
     }
     table.columns()

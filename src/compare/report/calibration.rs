@@ -15,18 +15,18 @@ use crate::units;
 /// Numbers of runs in the table.
 const RUNS: [(usize, &str); 4] = [(3, "3 runs"), (5, "5 runs"), (8, "8 runs"), (12, "12 runs")];
 
-/// What so many runs of one server against itself say of later ones.
+/// The report of a calibration.
 pub fn document(calibration: &Calibration, looks: &Schedule) -> Document {
     let legend = format!(
-        "CV: variation between runs, as a share of the mean. Under N runs: the smallest growth that N runs of each server show \
-         to exceed the tolerance of {} in {} of cases, with {} interim analyses. * decides a comparison.",
-        tolerated(calibration.lens),
+        "* decides a gate. CV: variation between runs, as a share of the mean. N runs: the smallest growth that a gate with \
+         N runs of each server catches in {} of cases, above a tolerance of {}, whichever is more ({} interim analyses).",
         units::percent(WANTED),
+        tolerated(calibration.lens),
         looks.runs().len()
     );
     let noise = Section::new("noise", "Noise", Weight::Answer)
         .with(table(calibration, looks))
-        .with(Sentence::definition("calibrate.legend", legend));
+        .with(Sentence::answer("calibrate.legend", Tone::Quiet, legend));
     Document {
         title: format!(
             "{}: {} against itself, {}, {}",
@@ -83,13 +83,20 @@ fn share(share: f64) -> String {
     }
 }
 
-/// What is tolerated when nobody says: `5 % or 2.0 MiB`.
+/// The default tolerance: `5 % or 2.0 MiB`.
 fn tolerated(lens: Lens) -> String {
     let usual = tolerance(lens);
     format!(
         "{} or {}",
         units::percent(usual.tol()),
         units::bytes(usual.floor() as u64)
+    )
+}
+
+fn passes() -> String {
+    format!(
+        "an unchanged server then passes in {} of cases, and most others are inconclusive",
+        units::percent(WANTED)
     )
 }
 
@@ -100,13 +107,15 @@ fn recommendation(calibration: &Calibration, looks: &Schedule) -> String {
         Some(runs) => {
             let alone = match alone {
                 Some(alone) if alone == runs as usize => String::new(),
-                Some(alone) => format!(" ({alone} if one is not calibrated)"),
-                None => " (if both are calibrated)".to_owned(),
+                Some(alone) => {
+                    return format!(
+                        "use {alone} runs of each server, {lens} ({runs} if both servers are calibrated): {}",
+                        passes()
+                    );
+                }
+                None => " (if both servers are calibrated)".to_owned(),
             };
-            format!(
-                "use {runs} runs of each server, {lens}{alone}: an unchanged server then passes in {} of cases",
-                units::percent(WANTED)
-            )
+            format!("use {runs} runs of each server, {lens}{alone}: {}", passes())
         }
         None => match needed(Calibrated::all(calibration, true), looks.alpha()) {
             Some(runs) => format!(
@@ -121,8 +130,8 @@ fn recommendation(calibration: &Calibration, looks: &Schedule) -> String {
     }
 }
 
-/// What so many runs of each side can see at the one-sided level `alpha`, by the figures that decide; `both` says whether
-/// the other sides are calibrated too.
+/// The smallest growth that these numbers of runs show at the one-sided level `alpha`, for figures that decide; `both`
+/// is whether the other sides are calibrated too.
 pub fn can_see(calibration: &Calibration, runs: &[usize], alpha: f64, both: bool) -> String {
     let decisive = Calibrated::all(calibration, both).filter(|one| one.noise.primary);
     let figures: Vec<String> = decisive

@@ -1,4 +1,4 @@
-//! Memory calls as text: one table for a run and for several servers, and what they say of a server.
+//! Memory calls as text: one table for a run or several servers, and sentences on their differences.
 
 use crate::compare::{Comparison, Side};
 use crate::record::{CallCount, CallKind};
@@ -10,13 +10,13 @@ use crate::text::table::{Column, Table};
 
 pub(crate) const TITLE: &str = "System calls";
 
-/// A difference of fewer calls than this is not worth a sentence.
+/// A smaller difference in calls gets no sentence.
 const WORTH: u64 = 1_000;
 
 /// So much more than the baseline is.
 const MUCH: f64 = 2.0;
 
-/// Kinds that have a column even where nobody called them, for that is what one looks for.
+/// Kinds that always have a column, since readers look for them.
 const ALWAYS: [CallKind; 3] = [CallKind::MadviseDontneed, CallKind::Mmap, CallKind::Munmap];
 
 pub(crate) type Named<'t> = (&'t str, &'t Traced);
@@ -63,17 +63,17 @@ pub(crate) fn columns(servers: &[Named<'_>]) -> Vec<Column> {
         let (of, head) = kind.words();
         table = table
             .number(head, rank(*kind), |row| (tone(row), cell(row.calls[place])))
-            .beneath(of);
+            .grouped(of);
     }
     table
         .number("faults", 2, |row| {
             (tone(row), units::or_unknown(row.minor_faults, units::count))
         })
-        .beneath("minor")
+        .grouped("minor")
         .columns()
 }
 
-/// What leaves first where there is no room: what tells least of what an allocator gives back.
+/// The first columns to drop on a narrow terminal: those that say least about released memory.
 fn rank(kind: CallKind) -> u8 {
     match kind {
         CallKind::MadviseDontneed | CallKind::MadviseFree => 1,
@@ -107,7 +107,7 @@ fn rows<'t>((server, traced): Named<'t>, kinds: &[CallKind]) -> Vec<Row<'t>> {
     traced.phases.iter().map(row).chain([total]).collect()
 }
 
-/// `12,345 3.2 GiB`; failures are told where there are any.
+/// `12,345 3.2 GiB`, with failures if there are any.
 fn cell(count: CallCount) -> String {
     let mut text = units::count(count.calls);
     if count.calls > 0 {
@@ -162,13 +162,13 @@ fn traced(comparison: &Comparison) -> Vec<Named<'_>> {
         .collect()
 }
 
-/// The columns of the table and what is to be known of it; `None` where nothing was traced.
+/// The table's columns and its notes; `None` if nothing was traced.
 pub(crate) fn table(comparison: &Comparison) -> Option<(Vec<Column>, String)> {
     let servers = traced(comparison);
     (!servers.is_empty()).then(|| (columns(&servers), note(&servers)))
 }
 
-/// What is said of servers that differ much from the baseline. Where that was not traced, or a run was cut short, nothing.
+/// Sentences on servers that differ much from the baseline; none if either was not traced or a run was cut short.
 pub(crate) fn verdict(comparison: &Comparison) -> Vec<String> {
     let whole = |side: Option<&Side>| {
         side.and_then(|side| side.traced.as_ref())

@@ -25,9 +25,9 @@ pub struct Case {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Passed,
-    /// Nothing is wrong, but somebody should know.
+    /// A warning that fails nothing.
     Warned,
-    /// There is nothing to look at.
+    /// There is no data.
     Skipped,
     /// There are data, and they do not decide.
     Undecided,

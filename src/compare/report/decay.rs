@@ -1,4 +1,4 @@
-//! What came back while servers were left alone, of all servers.
+//! Idle windows of all servers.
 
 use crate::charts::rows::Curves;
 use crate::compare::run::decay;
@@ -70,9 +70,9 @@ pub fn columns(comparison: &Comparison) -> Option<Vec<Column>> {
         .text("settle time", 2, |line| with(&line.decayed.settle_time, time))
         .number(decay::LAZILY, 8, |line| lazily(line.decayed))
         .text(decay::IN_WINDOW, 2, |line| with(&line.decayed.share, units::percent))
-        .beneath(decay::RETURNED)
+        .grouped(decay::RETURNED)
         .text(decay::BY_THEN, 6, |line| with(&line.decayed.returned, units::percent))
-        .beneath(decay::RETURNED)
+        .grouped(decay::RETURNED)
         .text("ended", 1, |line| ends(&line.decayed.ends))
         .filled(HOLE);
     (!lines.is_empty()).then_some(table)
@@ -102,7 +102,7 @@ fn lines<'c>(comparison: &'c Comparison) -> Vec<Line<'c>> {
     lines.collect()
 }
 
-/// The middle by itself; a hole is `–`.
+/// The median alone; a gap is `–`.
 fn middle(cell: &Figures, text: impl Fn(f64) -> String) -> String {
     known(cell, |median| text(median.median))
 }
@@ -111,7 +111,7 @@ fn with(cell: &Figures, text: impl Fn(f64) -> String) -> String {
     known(cell, |median| figures::around(median, &text))
 }
 
-/// What is known of all runs, or of how many. Of less than half of them it is no figure of the server: `– (2 of 5)`.
+/// The text of a figure, with the number of runs that have it if not all do. Below half it is not shown: `– (2 of 5)`.
 fn known(cell: &Figures, text: impl Fn(&MedianInterval) -> String) -> String {
     let (of, all) = (cell.values.iter().flatten().count(), cell.values.len());
     match cell.median {
@@ -171,7 +171,7 @@ pub fn verdict(comparison: &Comparison) -> Vec<String> {
         .collect()
 }
 
-/// What light traffic cost each server by itself.
+/// The cost of light traffic alone, for each server.
 pub fn costs(comparison: &Comparison) -> Vec<String> {
     let costs = comparison.sides.iter().filter_map(|side| Some((side, side.traffic?)));
     costs
@@ -267,7 +267,7 @@ fn amounts(mut sizes: Vec<f64>) -> String {
     }
 }
 
-/// What light traffic cost by itself, with its interval over the runs.
+/// The cost of light traffic alone, with its interval over the runs.
 fn traffic(cost: &MedianInterval) -> String {
     let size = |bytes: f64| units::signed_mib(bytes.round() as i64);
     let mark = if cost.reached {
@@ -280,7 +280,7 @@ fn traffic(cost: &MedianInterval) -> String {
         _ => format!(" ({}{mark})", figures::span(&size(cost.low), &size(cost.high))),
     };
     format!(
-        "light traffic itself costs {} MiB a minute{span} by the control; no figure is corrected for it",
+        "light traffic alone: {} MiB a minute{span} in the control phase; no figure is corrected for this",
         size(cost.median)
     )
 }

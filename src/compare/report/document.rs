@@ -48,26 +48,36 @@ pub fn origin(runs: &[Played]) -> String {
 
 pub fn title(scenarios: &Scenarios) -> String {
     let names: Vec<&str> = scenarios.keys().map(String::as_str).collect();
-    let mut labels: Vec<&str> = Vec::new();
-    for side in scenarios.values().flatten().flat_map(|target| &target.comparison.sides) {
-        if !labels.contains(&side.label.as_str()) {
-            labels.push(&side.label);
+    let sides = scenarios.values().flatten().flat_map(|target| &target.comparison.sides);
+    let mut servers: Vec<(&str, Option<&str>)> = Vec::new();
+    for side in sides {
+        if !servers.iter().any(|(label, _)| *label == side.label) {
+            servers.push((&side.label, side.version.as_deref()));
         }
     }
-    let servers = match labels.as_slice() {
+    let one = servers.first().and_then(|(_, version)| *version);
+    let one = one.filter(|one| servers.iter().all(|(_, version)| *version == Some(one)));
+    let label = |(label, version): &(&str, Option<&str>)| match version {
+        Some(version) if one.is_none() => format!("{label} ({version})"),
+        _ => (*label).to_owned(),
+    };
+    let labels: Vec<String> = servers.iter().map(label).collect();
+    let labels = match labels.as_slice() {
         [] => "nothing".to_owned(),
-        [only] => (*only).to_owned(),
+        [only] => only.clone(),
         [baseline, others @ ..] => format!("{} against {baseline}", others.join(", ")),
     };
-    format!("{}: {servers}", names.join(", "))
+    let all = if servers.len() > 1 { "all " } else { "" };
+    let version = one.map_or_else(String::new, |one| format!(" ({all}{one})"));
+    format!("{}: {labels}{version}", names.join(", "))
 }
 
-/// All tables and pictures. `is_compared` is whether it is also said what to conclude of each server against the baseline:
-/// where many were tried to choose one, as in a sweep, such sentences would answer another question, and some by chance.
+/// All tables and charts. `is_compared` adds conclusions for each server against the baseline. A sweep has none: among
+/// many settings some would hold by chance.
 pub fn sections(scenarios: &Scenarios, runs: &[Played], keys: Keys, is_compared: bool) -> Vec<Section> {
     let by_record: Records = runs.iter().map(|run| (run.record.as_str(), &run.summary)).collect();
     let all: Vec<&Target> = scenarios.values().flatten().collect();
-    let mut sections = vec![servers(&all)];
+    let mut sections = Vec::new();
     for targets in scenarios.values().filter(|targets| targets.len() > 1) {
         sections.push(overview(targets));
     }
@@ -81,6 +91,7 @@ pub fn sections(scenarios: &Scenarios, runs: &[Played], keys: Keys, is_compared:
         };
         sections.extend(of_target(target, on, &by_record, keys, is_compared));
     }
+    sections.push(servers(&all));
     sections.extend(fingerprints(&all, &by_record));
     let headers: Vec<_> = runs.iter().map(|run| &run.summary.header).collect();
     sections.push(run::reproduced(&headers));
@@ -213,16 +224,20 @@ fn private(target: &Target, id: &str, name: &str, keys: Keys) -> Option<Section>
 
 /// What the signs of the table mean that is read first, in as few words as there are.
 fn signs(comparison: &Comparison) -> String {
-    let rows = comparison
-        .rows
-        .iter()
-        .filter(|row| row.measure.figure == Figure::Private);
-    let rows: Vec<Row> = rows.cloned().collect();
-    let medians = || rows.iter().flat_map(|row| &row.cells).filter_map(|cell| cell.median);
+    let medians = || {
+        comparison
+            .rows
+            .iter()
+            .flat_map(|row| &row.cells)
+            .filter_map(|cell| cell.median)
+    };
     let few = medians().any(|median| median.n > 1 && !median.reached);
     let parts = [
-        (figures::has_ends(&rows), " · ▾ lowest, ▴ highest"),
-        (few, " · * full range, too few runs for 95 %"),
+        (figures::has_ends(&comparison.rows), " · ▾ lowest, ▴ highest"),
+        (
+            few,
+            " · * full range, too few runs for 95 % · vs baseline: 95 % intervals",
+        ),
     ];
     parts
         .into_iter()
@@ -235,11 +250,9 @@ fn signs(comparison: &Comparison) -> String {
 fn legend(comparison: &Comparison) -> impl Iterator<Item = String> {
     let cells = || comparison.rows.iter().flat_map(|row| &row.cells);
     let others = || comparison.rows.iter().flat_map(|row| row.cells.iter().skip(1));
-    let few = cells().any(|cell| cell.median.is_some_and(|median| median.n > 1 && !median.reached));
     let holes = cells().any(|cell| cell.median.is_none()) || others().any(|cell| cell.ratio.is_none());
     let parts = [
         Some("medians with 95 % intervals, and the 95 % interval of the ratio to the baseline".to_owned()),
-        few.then(|| format!("{} full range: too few runs for a 95 % interval", figures::MARK)),
         figures::rounds(comparison),
         figures::ends(&comparison.rows),
         holes.then(|| format!("{HOLE} not known, zero, or fewer than 2 runs")),
@@ -272,10 +285,10 @@ fn every_run(id: &str, comparison: &Comparison, keys: Keys) -> Section {
     let caption = "Private memory of every run, MiB";
     Section::new(format!("{id}runs"), "Every run", Weight::Evidence)
         .with(strips(comparison, keys))
-        .with_all(table.some().map(|table| (caption, table)))
+        .with_all(table.non_empty().map(|table| (caption, table)))
 }
 
-/// What came back while the servers were left alone, and by force before checkpoints.
+/// Idle windows, and forced releases before checkpoints.
 fn came_back(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Section> {
     let mut section = Section::new(format!("{id}decay"), "Released memory", Weight::Evidence);
     if let Some(table) = decay::columns(comparison) {
@@ -291,13 +304,13 @@ fn came_back(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Named>)], 
     section.with_all(forced.map(|table| (caption.as_str(), table))).filled()
 }
 
-/// What grows from round to round, if anything was repeated.
+/// Growth from round to round, if anything was repeated.
 fn grown(id: &str, comparison: &Comparison) -> Option<Section> {
     let section = Section::new(format!("{id}growth"), "Growth per round", Weight::Evidence);
     Some(section.noted(growth::note()).with(growth::table(comparison)?))
 }
 
-/// A plot for each method that somebody answered, with the medians of the runs' percentiles.
+/// A plot for each answered method, with the medians of the runs' percentiles.
 fn latency(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Section> {
     let titles = ["Median of each method", "95th percentile of each method"];
     let tables = Figure::OF_METHODS.into_iter().zip(titles);
@@ -463,7 +476,7 @@ fn fingerprints(targets: &[&Target], by_record: &Records<'_>) -> Option<Section>
         .filled()
 }
 
-/// The file of a record, and what it says. Directories tell nothing to whom the page is sent.
+/// A record's file name and facts. Directories mean nothing to other readers of the page.
 pub fn played<'r>(runs: &'r [String], by_record: &Records<'r>) -> Vec<Named<'r>> {
     let named = runs.iter().filter_map(|record| {
         let name = record.rsplit(['/', '\\']).next().unwrap_or(record);

@@ -11,13 +11,13 @@ use crate::units;
 
 pub use crate::document::HOLE;
 
-/// Says that so few runs do not reach the confidence that is asked for.
+/// Marks a full range: too few runs for the wanted confidence.
 pub const MARK: &str = "*";
 
 /// Where the least and the most of a place are marked.
-pub const ENDS: &str = "(intervals do not overlap, 4 runs or more)";
+pub const ENDS: &str = "intervals do not overlap, 4 runs or more";
 
-/// Fewest runs of each server that put one apart: the ranges of two servers that are alike leave each other out by chance
+/// Fewest runs of each server for a lowest or highest mark: by chance, the ranges of two equal servers do not overlap
 /// in one case of ten with three runs, in one of 35 with four.
 const APART: usize = 4;
 
@@ -56,7 +56,7 @@ pub fn has_ends(rows: &[Row]) -> bool {
 
 /// What the signs mean, where any of these rows has one.
 pub fn ends(rows: &[Row]) -> Option<String> {
-    has_ends(rows).then(|| format!("{LEAST} lowest, {} highest {ENDS}", document::MOST))
+    has_ends(rows).then(|| format!("{LEAST} and {}: {ENDS}", document::MOST))
 }
 
 /// That the figures of a phase are those of one round, where any was played more than once.
@@ -91,7 +91,7 @@ pub fn amount(value: f64, unit: Unit) -> String {
     }
 }
 
-/// The unit of what was set and not measured, such as a limit or the end of an axis: it is not of whole ticks.
+/// The unit of a value that was set and not measured, such as a limit: it has no whole ticks.
 pub fn as_set(unit: Unit) -> Unit {
     match unit {
         Unit::CpuNanos => Unit::Nanos,
@@ -219,8 +219,8 @@ fn between(low: f64, high: f64) -> Option<String> {
 /// The upper end in per cent above which a wide interval has none that is worth its digits.
 pub const MOST: f64 = 1_000.0;
 
-/// Whether an interval says next to nothing of how much more there may be: it ends above [`MOST`], and at more than ten
-/// times what it begins with.
+/// Whether an interval is too wide to say how much more there may be: it ends above [`MOST`], and at more than ten
+/// times its start.
 pub fn is_boundless(low: f64, high: f64) -> bool {
     high > 1.0 + MOST / 100.0 && high > 10.0 * low
 }

@@ -4,7 +4,7 @@ use crate::text::clean_lines;
 
 use super::cases::{Outcome, Suite};
 
-/// A line for everything that is wrong or worth a warning, in the form that the runner reads from a step's output.
+/// One line for every failure and warning, in the form that the runner reads from a step's output.
 pub fn annotations(suites: &[Suite]) -> Vec<String> {
     let mut lines = Vec::new();
     for suite in suites {
@@ -24,12 +24,12 @@ pub fn annotations(suites: &[Suite]) -> Vec<String> {
     lines
 }
 
-/// What a message may not hold as it is.
+/// Characters to escape in a message.
 fn data(text: &str) -> String {
     clean_lines(text).replace('%', "%25").replace('\n', "%0A")
 }
 
-/// What a property may not hold as it is.
+/// Characters to escape in a property.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -119,7 +119,7 @@ impl Line {
         }
     }
 
-    /// Growth stands out, and so does what is not decided.
+    /// Growth and open answers stand out.
     pub fn tone(&self) -> Tone {
         match self.said {
             Growth::Above => Tone::Warning,
@@ -128,7 +128,7 @@ impl Line {
         }
     }
 
-    /// What is said of it, in a word.
+    /// The answer in one word.
     pub fn answer(&self) -> &'static str {
         match self.said {
             Growth::Above => "grows",
@@ -138,7 +138,7 @@ impl Line {
     }
 }
 
-/// The columns of such a table, after those of names.
+/// The table's columns, after the names.
 pub(crate) fn columns<'l>(names: Table<'l, Line>) -> Table<'l, Line> {
     names
         .number("rounds", 5, |line| line.rounds.to_string())
@@ -175,7 +175,7 @@ pub(crate) fn attribution(lines: &[Line], lens: Lens, runs: usize) -> Vec<String
     sentences
 }
 
-/// What is not decided: the parts that the same would decide together, and what that is.
+/// Open answers, grouped by what would decide them.
 fn undecided(lines: &[Line]) -> Vec<String> {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for line in lines.iter().filter(|line| line.said == Growth::Unclear) {
@@ -247,7 +247,7 @@ pub(crate) fn table(comparison: &Comparison) -> Option<Vec<Column>> {
         .text("server", 0, |line| &line.server);
     columns(names)
         .text("answer", 1, |line| (line.tone(), line.answer()))
-        .some()
+        .non_empty()
 }
 
 /// What each server grows with, in sentences.

@@ -1,7 +1,6 @@
-//! A comparison as JSON, for programs: versioned, with a schema in `docs/schemas/comparison-report.json`.
+//! A comparison as JSON: versioned, with a schema in `docs/schemas/comparison-report.json`.
 //!
-//! Sizes are bytes and times nanoseconds, as in the summary of one run. What is not known is `null`, never 0. Most of it
-//! is the comparison itself; here is what is put beside.
+//! Sizes are bytes, times nanoseconds. Unknown values are `null`.
 
 #[cfg(test)]
 mod tests;
@@ -22,8 +21,7 @@ use super::notes::strained;
 /// misread.
 pub const FORMAT: Version = Version { major: 2, minor: 0 };
 
-/// Servers compared, and every run that they are compared by. Sizes are bytes, times nanoseconds. What is not known is
-/// `null`.
+/// Compared servers, with all of their runs. Sizes are bytes, times nanoseconds. Unknown values are `null`.
 #[derive(Serialize, JsonSchema)]
 struct Report<'c> {
     /// Version of this format.
@@ -39,7 +37,7 @@ struct Report<'c> {
 struct Run<'c> {
     /// Its name.
     record: &'c str,
-    /// What it says, as `lsp-soak report --format json` prints it.
+    /// The run, as `lsp-soak report --format json` prints it.
     summary: json::Report,
 }
 
@@ -48,7 +46,7 @@ struct Run<'c> {
 struct Scenario<'c> {
     /// Its name.
     name: &'c str,
-    /// Every target that it was played on: ratios are taken within one, never across.
+    /// The targets; ratios are taken within one, never across.
     targets: Vec<Target<'c>>,
 }
 

@@ -9,10 +9,10 @@ use crate::units;
 
 use super::figures;
 
-/// Groups and outliers of memory below this share of the value are not worth a word.
+/// Groups and outliers of memory below this share of the value are not reported.
 const WORTH: f64 = 0.01;
 
-/// Of the digits of a hash so many are shown.
+/// Shown digits of a hash.
 const HASH: usize = 12;
 
 /// Everything but unequal work: groups and outliers of memory, and circumstances that differ.
@@ -61,7 +61,7 @@ fn bad(id: &'static str, text: String) -> Sentence {
     Sentence::answer(id, Tone::Bad, text).marked("important")
 }
 
-/// What an interval is where the runs were ended by what they showed.
+/// The meaning of an interval if interim analyses ended the runs.
 fn looked(comparison: &Comparison) -> Option<String> {
     let compared = comparison.sides.len() > 1 && comparison.looked;
     compared.then(|| {
@@ -76,7 +76,7 @@ pub fn unseen(label: &str, knob: &KnobFacts) -> String {
     format!("{label}: {}", setting(knob))
 }
 
-/// That runs of a server may not be what they were to be.
+/// Doubts about the runs of a server.
 pub fn doubt(label: &str, text: &str) -> String {
     format!("{label}: {text}")
 }
@@ -87,7 +87,7 @@ pub fn unknown_work(side: &Side, baseline: &Side) -> Option<String> {
     Some(format!("its work is not known: no run of {} counts", without.label))
 }
 
-/// What a side did less of than the baseline, and what it did otherwise: a sentence each.
+/// Work that a side did less of, or did otherwise, than the baseline: a sentence each.
 pub fn work(side: &Side, baseline: &str) -> Vec<Sentence> {
     let of = |less: bool| -> Vec<&Inequality> { side.work.iter().filter(|work| work.less == less).collect() };
     let mut notes = Vec::new();
@@ -167,8 +167,7 @@ pub fn huge_pages(label: &str, baseline: &str, found: &HugePages) -> String {
     let size = |bytes: f64| units::bytes(bytes.abs() as u64);
     let than = |bytes: f64| if bytes < 0.0 { "less" } else { "more" };
     format!(
-        "{label} has {} {} in huge pages than {baseline}, and {} {} private memory in total: huge pages count \
-         untouched memory, so compare with `--thp never` too",
+        "{label}: {} {} in huge pages and {} {} private memory (medians) than {baseline}; compare with `--thp never` too",
         size(found.huge),
         than(found.huge),
         size(found.private),
@@ -231,7 +230,7 @@ fn groups(comparison: &Comparison, place: usize, side: &Side) -> Option<String> 
     Some(format!("{said}{others}"))
 }
 
-/// How far the groups of a figure are apart, as a share; `None` where it has none that are worth a word.
+/// The distance between a figure's groups, as a share; `None` without groups worth a sentence.
 pub fn gap(cell: &Cell) -> Option<f64> {
     let gap = cell.clusters.last()?.low / cell.clusters.first()?.high - 1.0;
     (cell.clusters.len() > 1 && gap >= WORTH).then_some(gap)

@@ -1,4 +1,4 @@
-//! What servers gave back by force and what they account for, each over its runs.
+//! Forced releases and self-reports of each server, over its runs.
 
 use crate::compare::{Accounted, Comparison, Forced};
 use crate::stats::MedianInterval;
@@ -8,7 +8,7 @@ use crate::units;
 
 use super::figures::{HOLE, around};
 
-/// What is said of each server, in a sentence for each phase.
+/// A sentence for each server and phase.
 pub fn verdict(comparison: &Comparison) -> Vec<String> {
     let sentences = comparison.sides.iter().flat_map(|side| {
         let releases = side.forced.iter().map(|one| (one.phase.as_str(), one.step));
@@ -36,7 +36,7 @@ fn places<'s>(all: impl Iterator<Item = (&'s str, Option<u32>)> + Clone) -> impl
 /// What the table of [`columns`] is of.
 pub const SUBJECT: &str = "private, MiB, by force before checkpoints";
 
-/// What servers gave back before checkpoints, a row for each phase and server; `None` where that was not asked for.
+/// Releases before checkpoints, a row for each phase and server; `None` without the purged lens.
 pub fn columns(comparison: &Comparison) -> Option<Vec<Column>> {
     let mut phases: Vec<&str> = Vec::new();
     let all = comparison.sides.iter().flat_map(|side| &side.forced_before_checkpoints);
@@ -66,10 +66,10 @@ pub fn columns(comparison: &Comparison) -> Option<Vec<Column>> {
             one.gave.as_ref().map_or_else(|| HOLE.to_owned(), given)
         })
         .text("by", 3, |(.., one)| one.by.join(" and "))
-        .some()
+        .non_empty()
 }
 
-/// What came back, with its interval; what was taken is less than nothing.
+/// Released memory with its interval; negative if memory grew.
 fn given(gave: &MedianInterval) -> String {
     around(gave, back)
 }
@@ -79,12 +79,12 @@ fn back(bytes: f64) -> String {
     text.strip_prefix('+').map(str::to_owned).unwrap_or(text)
 }
 
-/// `a forced release in decay, by malloc_trim: private 200.0 (198.0–203.0 *) → 150.0 (149.0–151.0 *) MiB, 50.0 (48.0–52.0 *)
+/// `forced release in decay by malloc_trim: private 200.0 (198.0–203.0 *) → 150.0 (149.0–151.0 *) MiB, 50.0 (48.0–52.0 *)
 /// MiB released`.
 fn forced(name: &str, forced: &Forced) -> String {
     let why = forced.missing.join("; ");
     if forced.by.is_empty() {
-        return format!("a forced release in {name}: {}, {why}", units::UNKNOWN);
+        return format!("forced release in {name}: {} ({why})", units::UNKNOWN);
     }
     let size = |bytes: f64| units::mib(bytes.round() as u64);
     let came = match (forced.before, forced.after, forced.gave) {
@@ -98,17 +98,17 @@ fn forced(name: &str, forced: &Forced) -> String {
     };
     let beside = if why.is_empty() { why } else { format!("; {why}") };
     format!(
-        "a forced release in {name}, by {}: {came}{beside}",
+        "forced release in {name} by {}: {came}{beside}",
         forced.by.join(" and ")
     )
 }
 
 fn change(gave: &MedianInterval) -> String {
     if gave.median < 0.0 {
-        return format!("{} MiB more taken", back(-gave.median));
+        return format!("{} MiB more than before", back(-gave.median));
     }
     if back(gave.low.abs().max(gave.high.abs())) == "0.0" {
-        return "nothing came back".to_owned();
+        return "nothing released".to_owned();
     }
     format!("{} MiB released", given(gave))
 }

@@ -1,4 +1,4 @@
-//! Golden comparisons: made from the golden record, with what tells servers apart put into each run.
+//! Golden comparisons, made from the golden record with one difference for each server.
 
 use serde_json::{Value, json};
 
@@ -163,7 +163,7 @@ fn pasted(runs: Vec<Played>) -> String {
     markdown::render(&document(&compared(runs.clone()), &runs))
 }
 
-/// What is printed where nobody asks for more.
+/// The default output, without details.
 fn answered(runs: Vec<Played>) -> String {
     let look = Look {
         columns: 100,

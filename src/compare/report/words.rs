@@ -51,8 +51,8 @@ fn bounded(row: &Row, place: usize) -> Option<&Ratio> {
     row.cells[place].ratio.as_ref().filter(|ratio| ratio.high.is_finite())
 }
 
-/// That a server ran without a setting that it was to have, or did not show one that it was to show, so that nothing is said
-/// of it; `None` where it had them all as far as that is known.
+/// A server ran without a wanted setting, or could not confirm one, so no conclusion is drawn. `None` if all were in
+/// force as far as known.
 fn without(side: &Side) -> Option<String> {
     let knob = side.unseen.iter().find(|knob| is_denied(knob))?;
     let why = match knob.taken {
@@ -66,7 +66,7 @@ fn without(side: &Side) -> Option<String> {
     ))
 }
 
-/// That servers which were told to purge in different ways are not compared.
+/// Servers that were purged in different ways are not compared.
 fn apart(side: &Side, baseline: &Side) -> String {
     format!(
         "{} and {} are not compared: the purged lens compares versions of one server, and these use {} and {}, which \

@@ -8,7 +8,7 @@ use crate::record::{AllocatorFacts, AllocatorFamily, KnobFacts, ServerFacts};
 use crate::document::{Block, Document, Section, Weight};
 use crate::text::table::Table;
 
-/// What is known of the allocator of a program.
+/// The facts about a program's allocator.
 pub fn document(shown: &str, facts: &AllocatorFacts, knobs: &[KnobFacts]) -> Document {
     let known = [
         ("version", &facts.version),
@@ -33,7 +33,7 @@ pub fn document(shown: &str, facts: &AllocatorFacts, knobs: &[KnobFacts]) -> Doc
         verdict: Vec::new(),
         sections: vec![
             section("known", "Evidence").with(Block::facts("Evidence", known.chain(knobs).chain(seen))),
-            section("options", "Options in force").with_all(table.some()),
+            section("options", "Options in force").with_all(table.non_empty()),
         ]
         .into_iter()
         .filter_map(Section::filled)
@@ -62,7 +62,7 @@ pub(crate) fn version(server: &ServerFacts, facts: &AllocatorFacts) -> Option<St
     own.or_else(|| preload?.known_version())
 }
 
-/// What was preloaded and where it came from; empty where nothing was.
+/// The preloaded library and its origin; empty if none.
 pub(crate) fn preloaded(server: &ServerFacts) -> String {
     let Some(preload) = &server.preload else {
         return String::new();
@@ -77,7 +77,7 @@ pub(crate) fn preloaded(server: &ServerFacts) -> String {
     )
 }
 
-/// How it is known, for a report: what was preloaded, settings and what was seen, each with its source.
+/// The evidence: preloads, settings and observations, each with its source.
 pub(crate) fn evidence<'f>(server: &'f ServerFacts, facts: &'f AllocatorFacts) -> Vec<(&'f str, String)> {
     let preloaded = Some(preloaded(server)).filter(|text| !text.is_empty());
     let preloaded = preloaded.into_iter().map(|text| ("preloaded", text));
@@ -141,7 +141,7 @@ pub(crate) mod tests {
             confidence: Some(Confidence::Certain),
             evidence: vec![
                 evidence("probe", "jemalloc 5.3.0-1-ge13ca993 answered through _RJEM_MALLOC_CONF"),
-                evidence("libraries", "linked with glibc 2.36, calls malloc, realloc"),
+                evidence("libraries", "linked with glibc 2.36, imports malloc, realloc"),
             ],
         };
         let knob = |option: &str, requested: &str, effective: &str| KnobFacts {

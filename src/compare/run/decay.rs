@@ -8,10 +8,10 @@ use crate::units;
 
 use crate::text::table::Column;
 
-/// The head of the column of what was lazily freed at the end.
+/// The column for lazily freed memory at the end.
 pub(crate) const LAZILY: &str = "lazily freed";
 
-/// What was left to the kernel where that is known of some windows of a kind only.
+/// Stands for lazily freed memory if only some windows of a kind have it.
 pub(crate) const SOME_LEFT: &str = "an unknown amount left for the kernel to reclaim";
 
 /// The head of the column of curves.
@@ -37,8 +37,8 @@ const MEANINGS: [(&str, &str); 9] = [
     (LAZILY, "at its end, resident until the kernel reclaims it"),
 ];
 
-/// What two columns are of: the share that a window gave back itself, and that which was back by its floor. Both are of the
-/// whole run's growth.
+/// Two columns: the share that the window itself released, and the share released by its floor. Both are of the run's
+/// growth so far.
 pub(crate) const RETURNED: &str = "returned";
 
 pub(crate) const IN_WINDOW: &str = "in window";
@@ -63,10 +63,21 @@ pub(crate) fn name(window: &Window) -> String {
     label(&window.phase.name, window.kind, window.control)
 }
 
-/// The same of a window of several runs. What it was comes first, for narrow tables cut the end off.
+/// The same for a window of several runs. The kind comes first, since narrow tables cut the end off; a phase with the name
+/// of its kind is not named twice.
 pub(crate) fn label(phase: &str, kind: WindowKind, control: bool) -> String {
-    let kind = if control { "control" } else { kind.name() };
-    format!("{kind} in {phase}")
+    let (kind, stem) = match kind {
+        _ if control => ("control", "control"),
+        WindowKind::Silent => ("idle", "idle"),
+        WindowKind::Simmer => ("light traffic", "traffic"),
+        WindowKind::Closed => ("closing", "clos"),
+        WindowKind::Released => ("forced release", "release"),
+    };
+    if phase.contains(stem) {
+        phase.to_owned()
+    } else {
+        format!("{kind} in {phase}")
+    }
 }
 
 /// How a window ended, with the settle time where memory settled.
@@ -90,7 +101,7 @@ pub(crate) fn time(time: Nanos) -> String {
     format!("{:.1} s", Duration::from_nanos(time).as_secs_f64())
 }
 
-/// What was above the floor, times how long, in MiB·s.
+/// Memory above the floor times its duration, in MiB·s.
 pub(crate) fn held(byte_seconds: f64) -> String {
     units::count((byte_seconds / f64::from(1 << 20)).round() as u64)
 }
@@ -155,14 +166,14 @@ pub(crate) fn sentence(gave: &[Gave]) -> Option<String> {
 
 fn released_nothing(windows: &[&Gave]) -> Option<String> {
     let why = match windows {
-        [one] if one.held => ": this allocator does not purge then",
+        [one] if one.held => " (purges only on activity)",
         _ => "",
     };
     let when: Vec<String> = windows.iter().map(|one| when(one.kind).to_owned()).collect();
     (!windows.is_empty()).then(|| format!("nothing released {}{why}", joined(&when, "or")))
 }
 
-/// What became lazily freed, which is in no figure of what was released: it is resident until the kernel takes it.
+/// Lazily freed memory counts as resident, not as released, until the kernel reclaims it.
 fn left_to_kernel(gave: &Gave) -> String {
     let left = match gave.lazily {
         Some(lazily) => format!("{} left for the kernel to reclaim", size(lazily)),
@@ -192,8 +203,8 @@ pub(crate) fn size(bytes: f64) -> String {
     }
 }
 
-/// ` (22 % of the growth so far)`; nothing where the share prints as 0. The table says of a release what was returned by its
-/// end, which is another part of another whole.
+/// ` (22 % of the growth so far)`; empty where the share prints as 0. For a forced release the table has the share at
+/// the window's end, which differs.
 fn share(gave: &Gave, of: &str) -> String {
     let share = gave
         .share
@@ -208,7 +219,7 @@ pub(crate) fn noise(gave: &Gave) -> String {
     format!("within noise ({})", size(gave.noise))
 }
 
-/// What gave the occasion, in a sentence.
+/// The kind of window, in a sentence.
 pub(crate) fn when(kind: WindowKind) -> &'static str {
     match kind {
         WindowKind::Silent => "while idle",
@@ -231,7 +242,7 @@ fn joined(parts: &[String], by: &str) -> String {
     }
 }
 
-/// What was lazily freed at the end of a window, where it is much of what is there.
+/// Lazily freed memory at the end of a window, if it is a large part.
 pub(crate) fn lazily(window: &Window) -> Option<String> {
     let lazily = window.much_lazily_freed()?;
     let after = window.private.as_ref()?.after;
@@ -256,20 +267,20 @@ pub(crate) fn left_out(window: &Window) -> Option<String> {
     })
 }
 
-/// What light traffic cost by itself, beside what came back with it.
+/// The cost of light traffic alone, beside its releases.
 pub(crate) fn cost(traffic: &Traffic) -> String {
     let more = |bytes: f64| units::signed_mib(bytes.round() as i64);
     let windows = traffic
         .in_windows
-        .map(|bytes| format!("{} MiB of the change is its own, ", more(bytes)));
+        .map(|bytes| format!(", so {} MiB of the change", more(bytes)));
     format!(
-        "light traffic: {}by the control's {} MiB a minute; no figure is corrected for it",
-        windows.unwrap_or_default(),
-        more(traffic.per_minute())
+        "light traffic alone: {} MiB a minute in the control phase{}; no figure is corrected for this",
+        more(traffic.per_minute()),
+        windows.unwrap_or_default()
     )
 }
 
-/// What to know of a window beyond its figures: that it ran out of time, why it was not waited for, what its traffic costs.
+/// A remark beyond the window's figures: it timed out, was not waited for, or its traffic has a cost.
 pub(crate) fn remark(window: &Window) -> Option<String> {
     let name = name(window);
     let Some(course) = &window.private else {
@@ -286,7 +297,7 @@ pub(crate) fn remark(window: &Window) -> Option<String> {
     }
     match window.why()? {
         WindowEnd::TimedOut if window.moving.is_empty() => {
-            // Of memory that was not seen for long enough nobody knows.
+            // Memory that was not watched for long enough has no conclusion.
             let what = window.settled.map_or("not known to be at rest", |_| "still changing");
             Some(format!("{name}: memory was {what} when the time was up"))
         }

@@ -1,4 +1,4 @@
-//! The machine, the program and the project, by which two records can be told to be of the same thing.
+//! The machine, the program and the project, by which two records can be matched.
 
 use crate::record::{Header, Host, ScenarioFacts, ServerFacts, WorkspaceFacts};
 use crate::units;
@@ -7,7 +7,7 @@ use super::allocator;
 
 type Fact = (&'static str, String);
 
-/// Everything by which a run can be told from another; what is not there is left out.
+/// The fingerprint's facts; unknown ones are left out.
 pub(crate) fn facts(header: &Header) -> Vec<Fact> {
     let facts = of_server(&header.server)
         .into_iter()

@@ -1,4 +1,4 @@
-//! Tables of what was given back by force, and of what a server accounts for.
+//! Tables of forced releases and self-reports.
 
 use std::time::Duration;
 
@@ -48,9 +48,9 @@ pub(crate) fn releases(summary: &Summary) -> Option<Vec<Column>> {
         .text("by", 2, by)
         .number("before", 1, |one| size(one.release.before))
         .number("after", 1, |one| size(one.release.after))
-        .number("came back", 0, back)
+        .number("released", 0, back)
         .number("took", 4, |one| units::or_unknown(slowest(one), time))
-        .some()
+        .non_empty()
 }
 
 /// A row for each time that the server was asked, if it was.
@@ -81,7 +81,7 @@ pub(crate) fn reports(summary: &Summary) -> Option<Vec<Column>> {
             one.share().map_or_else(unknown, |share| units::percent(share.ratio()))
         })
         .number("took", 4, |one| units::or_unknown(one.report.took, time))
-        .some()
+        .non_empty()
 }
 
 fn last<T>(all: &[T]) -> &[T] {

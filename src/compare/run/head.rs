@@ -1,4 +1,4 @@
-//! The head: what was run, on what, and how it ended.
+//! The head of a report: the server, the machine, and how the run ended.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::units;
 /// Longest version of a server that is shown as it says it.
 const VERSION: usize = 80;
 
-/// What was run and how it went, each fact with its name; of a traced run only what was run.
+/// Facts about the run, each with its name; a traced run has no results.
 pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     let mut facts = vec![
         ("server", server(summary)),
@@ -38,7 +38,7 @@ pub fn time(nanos: Nanos) -> String {
     units::duration(Duration::from_nanos(nanos))
 }
 
-/// Processor time, as far as it is believed.
+/// CPU time, as far as it is known.
 pub fn cpu_time(nanos: Nanos) -> String {
     units::cpu_time(Duration::from_nanos(nanos))
 }
@@ -92,7 +92,7 @@ pub fn result(summary: &Summary) -> Option<(u64, &str)> {
         .find_map(|phase| Some((phase.private?, phase.phase.name.as_str())))
 }
 
-/// What the run came to, in one sentence without its point; `None` where nothing is known of its memory.
+/// The result in one sentence without a full stop; `None` if its memory is unknown.
 pub fn conclusion(summary: &Summary) -> Option<String> {
     let first = summary
         .phases

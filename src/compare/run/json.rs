@@ -1,6 +1,6 @@
-//! One run as JSON, for programs: versioned, with a schema in `docs/schemas/run-report.json`.
+//! One run as JSON: versioned, with a schema in `docs/schemas/run-report.json`.
 //!
-//! Sizes are bytes and times nanoseconds, as in the record. What is not known is `null`, never 0.
+//! Sizes are bytes, times nanoseconds, as in the record. Unknown values are `null`.
 
 use std::collections::BTreeMap;
 
@@ -26,8 +26,8 @@ use crate::summary::{
 /// misread.
 pub const FORMAT: Version = Version { major: 2, minor: 0 };
 
-/// One run. Sizes are bytes; times and durations are nanoseconds, times since the server was first spawned; shares are
-/// parts of one. What is not known is `null`.
+/// One run. Sizes are bytes; times and durations are nanoseconds, times since the first start of the server; shares
+/// are 0 to 1. Unknown values are `null`.
 #[derive(Serialize, JsonSchema)]
 pub struct Report {
     /// Version of this format.
@@ -48,7 +48,7 @@ pub struct Report {
     duration: Nanos,
     /// Restarts of the server.
     restarts: u32,
-    /// What the server said of itself.
+    /// The server's own name and version.
     initialized: Option<Initialized>,
     /// One for each server that was waited for.
     readiness: Vec<Readiness>,
@@ -66,13 +66,13 @@ pub struct Report {
     phases: Vec<PhaseSummary>,
     /// How memory grows with what the scenario repeats. One run is no verdict.
     growth: Vec<Growth>,
-    /// What idle windows gave back.
+    /// Idle windows.
     idles: Vec<Idle>,
-    /// What came back while the server was left alone, window by window.
+    /// Idle windows, one by one.
     decay: Vec<Window>,
-    /// What light traffic cost by itself, by the control window; `null` where none was played.
+    /// The cost of light traffic alone, from the control window; `null` without one.
     traffic_cost: Option<TrafficCost>,
-    /// Memory given back by force, in steps and before checkpoints.
+    /// Forced releases, in steps and before checkpoints.
     released: Vec<Released>,
     /// What the server said of its own memory.
     self_reports: Vec<Reported>,
@@ -113,9 +113,9 @@ struct Traffic {
     stderr: u64,
     /// Notifications received, by method.
     notifications: BTreeMap<String, u64>,
-    /// Messages of the server that came faster than they could be written down.
+    /// Messages of the server that came too fast to be recorded.
     dropped: u64,
-    /// Requests and notifications of the server whose parameters were too long to be looked at.
+    /// Requests and notifications of the server whose parameters were too long to read.
     unread: u64,
 }
 
@@ -146,7 +146,7 @@ struct Slope {
     per_message: Option<f64>,
 }
 
-/// What one idle window gave back, by the sampled curve.
+/// One idle window, by the sampled curve.
 #[derive(Serialize, JsonSchema)]
 struct Idle {
     /// Its phase.
@@ -163,11 +163,11 @@ struct Idle {
     before: Option<u64>,
     /// And when it ended.
     after: Option<u64>,
-    /// Its part of what the run had taken.
+    /// Share of the growth so far.
     share: Option<f64>,
 }
 
-/// What light traffic cost by itself, by the control window. It is taken off no figure.
+/// The cost of light traffic alone, from the control window. No figure is corrected for it.
 #[derive(Serialize, JsonSchema)]
 struct TrafficCost {
     #[serde(flatten)]
@@ -181,10 +181,10 @@ struct TrafficCost {
 struct Released {
     #[serde(flatten)]
     released: release::Released,
-    /// Whether it came before the phase's checkpoint, as the lens asks for; otherwise it was a step.
+    /// Whether it came before the phase's checkpoint, as the lens demands; otherwise it was a step.
     checkpoint: bool,
-    /// Bytes of private memory that came back while it ran; less than nothing if more was taken. What had come back by the
-    /// end of its window is in the row of `decay` of the same phase whose kind is `released`.
+    /// Bytes of private memory released during the step; negative if memory grew. The row of `decay` with the same
+    /// phase and kind `released` has the release by the window's end.
     gave: Option<i64>,
 }
 
@@ -193,8 +193,8 @@ struct Released {
 struct Reported {
     #[serde(flatten)]
     reported: release::Reported,
-    /// What it accounts for against what it had: resident memory of a single process, private memory of several; `null`
-    /// where either is not known.
+    /// Share of the measured memory that the report accounts for: of resident memory for one process, of private
+    /// memory for several; `null` if either is unknown.
     ratio: Option<f64>,
 }
 
@@ -320,7 +320,7 @@ pub(crate) fn lines(report: &impl Serialize) -> Result<String, serde_json::Error
     Ok(text)
 }
 
-/// The schema of what is written.
+/// The schema of the output.
 pub(crate) fn schema_of<T: JsonSchema>() -> serde_json::Value {
     let settings = SchemaSettings::default().for_serialize();
     settings.into_generator().into_root_schema_for::<T>().to_value()

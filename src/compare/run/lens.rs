@@ -3,7 +3,7 @@
 use crate::lens::Lens;
 use crate::record::LensFacts;
 
-/// What the allocator was told, and how far that can be relied on; `None` when it was left as it is.
+/// How the allocator was purged, and how reliably; `None` as shipped.
 pub(crate) fn words(facts: &LensFacts) -> Option<String> {
     if facts.name == Lens::AsShipped {
         return None;

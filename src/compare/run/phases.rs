@@ -77,17 +77,17 @@ pub fn table(summary: &Summary, phases: &[Line<'_>]) -> Vec<Column> {
     let table = Table::new(phases)
         .text("phase", 0, |phase| name(phase, summary))
         .number("checkpoint", 0, |phase| units::or_unknown(phase.private, units::mib))
-        .beneath("private")
+        .grouped("private")
         .number("increment", 1, |phase| increment(phase, is_first(phase)))
-        .beneath("private")
+        .grouped("private")
         .number("peak", 2, |phase| units::or_unknown(phase.peak, peak))
-        .beneath("resident")
+        .grouped("resident")
         .number("checkpoint", 5, |phase| resident(phase, tree))
-        .beneath(settled)
+        .grouped(settled)
         .number("returned", 3, |phase| {
             units::or_unknown(share(phase, tree), units::percent)
         })
-        .beneath(gone)
+        .grouped(gone)
         .number("CPU", 7, |phase| units::or_unknown(phase.cpu, cpu_time))
         .number("time", 6, |phase| time(phase.ended.saturating_sub(phase.started)))
         .number("hits", 4, |phase| hits(&phase.steps));
@@ -103,13 +103,13 @@ pub fn table(summary: &Summary, phases: &[Line<'_>]) -> Vec<Column> {
     let table = rare.fold(table, |table, (of, head, value)| {
         table
             .number(head, 9, |phase| units::or_unknown(value(phase), units::mib))
-            .beneath(of)
+            .grouped(of)
     });
     table
         .number("faults", 10, |phase| {
             units::or_unknown(phase.minor_faults, units::count)
         })
-        .beneath("minor")
+        .grouped("minor")
         .number("threads", 11, |phase| units::or_unknown(threads(phase), units::count))
         .columns()
 }
@@ -140,7 +140,8 @@ fn increment(phase: &PhaseSummary, first: bool) -> Cell {
     Cell::plain(units::or_unknown(phase.increment, units::signed_mib))
 }
 
-/// One process: what it has resident. A tree: its proportional size; where the system has none, the sum as a bound.
+/// Resident memory for one process; proportional size for a tree, or the sum as an upper bound where the system has
+/// none.
 fn resident(phase: &PhaseSummary, tree: bool) -> String {
     let Some(taken) = &phase.checkpoint else {
         return units::UNKNOWN.to_owned();
@@ -153,7 +154,7 @@ fn resident(phase: &PhaseSummary, tree: bool) -> String {
     }
 }
 
-/// The share that came back, in the one metric that can tell it.
+/// The released share, in the one metric that has it.
 fn share(phase: &PhaseSummary, tree: bool) -> Option<f64> {
     if tree {
         phase.returned.private

@@ -1,4 +1,4 @@
-//! Memory given back by force, and what a server accounts for, in words.
+//! Forced releases and self-reports in words.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::summary::decay::{Course, Window, WindowKind};
 use crate::summary::release::{Released, Reported};
 use crate::units;
 
-/// Reports that are told one by one: of a server that is asked again and again the last.
+/// Reports to print; of repeated ones the last.
 const REPORTS: usize = 4;
 
 /// Everything that there is to say of it.
@@ -23,7 +23,7 @@ pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
     sentences
 }
 
-/// Bytes that came back by the end of the window that the release began; `None` where the phase has not one alone.
+/// Bytes released by the end of the release's window; `None` unless the phase has exactly one.
 fn by_the_end(released: &Released, windows: &[Window]) -> Option<i64> {
     let is_its = |window: &&Window| window.kind == WindowKind::Released && window.phase == released.phase;
     let mut its = windows.iter().filter(is_its);
@@ -31,12 +31,12 @@ fn by_the_end(released: &Released, windows: &[Window]) -> Option<i64> {
     gave.filter(|_| its.next().is_none())
 }
 
-/// A step: what was used, and what came of it, while it ran and by the end of its window.
+/// A release step: the means, and the release during it and by the end of its window.
 fn step(released: &Released, family: Option<AllocatorFamily>, window: Option<i64>) -> String {
     let name = &released.phase.name;
     let why = released.why(family).join("; ");
     if !released.is_done() {
-        return format!("a forced release in {name}: {}, {why}", units::UNKNOWN);
+        return format!("forced release in {name}: {} ({why})", units::UNKNOWN);
     }
     let by = by(&released.release.used);
     let beside = if why.is_empty() {
@@ -44,14 +44,11 @@ fn step(released: &Released, family: Option<AllocatorFamily>, window: Option<i64
     } else {
         format!("; {why}")
     };
-    format!(
-        "a forced release in {name}, by {by}: {}{beside}",
-        came(released, window)
-    )
+    format!("forced release in {name} by {by}: {}{beside}", came(released, window))
 }
 
-/// Private memory before and after, and where more or less had come back by the end of its window, that too: pages go back
-/// after the answer as well. What part of what was taken that is stands in the table of windows, as `returned`.
+/// Private memory before and after, and the release by the window's end if that differs: pages are returned after the
+/// answer too. The table of windows has the share, as `returned`.
 fn came(released: &Released, window: Option<i64>) -> String {
     let (Some(before), Some(after), Some(gave)) = (released.release.before, released.release.after, released.gave())
     else {
@@ -94,7 +91,7 @@ fn by(used: &[Releaser]) -> String {
     parts.join(" and ")
 }
 
-/// What the lens had given back before checkpoints, all together.
+/// The lens's releases before checkpoints, all together.
 fn checkpoints(released: &[Released]) -> Option<String> {
     let done: Vec<&Released> = released
         .iter()
@@ -184,17 +181,17 @@ mod tests {
         for (released, words) in [
             (
                 released(vec![trim()], &[], 150),
-                "a forced release in decay, by malloc_trim in 12.0 ms: private 200.0 → 150.0 MiB, 50.0 MiB released",
+                "forced release in decay by malloc_trim in 12.0 ms: private 200.0 → 150.0 MiB, 50.0 MiB released",
             ),
             (
                 released(vec![server, trim(), trim()], &[], 201),
-                "a forced release in decay, by `gopls.mem_stats` in 265 ms and malloc_trim in 2 processes in 12.0 ms: \
+                "forced release in decay by `gopls.mem_stats` in 265 ms and malloc_trim in 2 processes in 12.0 ms: \
                  private \
                  200.0 → 201.0 MiB, 1.0 MiB more taken",
             ),
             (
                 released(Vec::new(), &["no library is preloaded", "no command is known"], 200),
-                "a forced release in decay: n/a, no library is preloaded; no command is known",
+                "forced release in decay: n/a (no library is preloaded; no command is known)",
             ),
         ] {
             assert_eq!(step(&released, Some(AllocatorFamily::Glibc), None), words);

@@ -31,9 +31,9 @@ pub fn programs(summary: &Summary) -> Vec<Column> {
         .number("at the end", 2, |program| {
             units::or_unknown(program.private, units::mib)
         })
-        .beneath("private")
+        .grouped("private")
         .number("most of one", 3, |program| units::or_unknown(program.peak, units::mib))
-        .beneath("resident")
+        .grouped("resident")
         .number("CPU", 5, |program| units::or_unknown(program.cpu, cpu_time))
         .columns()
 }
@@ -46,7 +46,7 @@ pub fn most_sent(summary: &Summary) -> Vec<&MethodSummary> {
     methods
 }
 
-/// The methods whose answers take longest, as `slowest: textDocument/completion 213 ms, …`.
+/// The slowest methods, as `slowest methods by 95th percentile: completion 213 ms, …`.
 pub fn slowest(summary: &Summary) -> Option<String> {
     let known = summary
         .methods
@@ -60,7 +60,7 @@ pub fn slowest(summary: &Summary) -> Option<String> {
         format!("{method} {}", time(*p95))
     });
     let known: Vec<String> = known.collect();
-    (!known.is_empty()).then(|| format!("slowest requests (95th percentile): {}", known.join(", ")))
+    (!known.is_empty()).then(|| format!("slowest methods by 95th percentile: {}", known.join(", ")))
 }
 
 /// How the requests of these methods ended, and when.
@@ -155,7 +155,7 @@ pub fn steps(summary: &Summary) -> Option<Vec<Column>> {
         .text("phase / step", 0, |row| &row.name)
         .number("hits", 1, share)
         .number("time", 2, |row| units::or_unknown(row.took, time))
-        .some()
+        .non_empty()
 }
 
 #[cfg(test)]

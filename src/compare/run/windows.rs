@@ -1,4 +1,4 @@
-//! What came back while the server was left alone: window by window, and in a sentence.
+//! Idle windows, one by one and in a sentence.
 
 use crate::charts::rows::Curves;
 use crate::compare::run::{decay as words, release};
@@ -38,7 +38,7 @@ pub fn remarks(summary: &Summary) -> Vec<String> {
     after.collect()
 }
 
-/// The windows that are worth a row.
+/// The windows with a row.
 pub fn shown(all: &[Window]) -> Vec<&Window> {
     let shown: Vec<&Window> = all
         .iter()
@@ -68,9 +68,9 @@ fn rows(windows: &[&Window]) -> Vec<Column> {
         .number("half-life", 8, when(|course| course.half_life))
         .number("MiB·s held", 7, known(|course| Some(course.held), words::held))
         .number(words::IN_WINDOW, 1, share(|course| course.share))
-        .beneath(words::RETURNED)
+        .grouped(words::RETURNED)
         .number(words::BY_THEN, 2, share(|course| course.returned))
-        .beneath(words::RETURNED)
+        .grouped(words::RETURNED)
         .number("resident", 5, resident)
         .text("", 0, |window| (tone(window), words::end(window)))
         .filled(units::UNKNOWN)

@@ -1,4 +1,4 @@
-//! Which circumstances are told when they differ, and what that means.
+//! Which differing circumstances are reported, and their consequence.
 
 use crate::lens::Lens;
 use crate::record::{Header, Interpreter, PreloadFacts};
@@ -7,7 +7,7 @@ use super::*;
 
 type Change = fn(&mut Header);
 
-/// Every circumstance, what it means, what changes it, and its two values then.
+/// Every circumstance, its consequence, a change to it, and its two values.
 const CHANGES: [(&str, Weight, Change, [&str; 2]); 34] = [
     (
         "operating system",

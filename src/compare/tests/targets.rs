@@ -1,4 +1,4 @@
-//! What is compared with what, and what never is.
+//! Which runs are compared, and which never are.
 
 use crate::lens::Lens;
 

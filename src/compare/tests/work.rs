@@ -61,7 +61,7 @@ fn unequal(baseline: &[Summary], candidate: &[Summary]) -> Vec<Inequality> {
     inequalities(&baseline, &candidate, WorkLimits::default())
 }
 
-/// What was counted of the one server and of the other.
+/// The counts of both servers.
 type Counted = (Count, Option<f64>, Option<f64>);
 
 const SAME: [Counted; 0] = [];
@@ -160,7 +160,7 @@ fn work_that_only_one_side_did_is_unequal_unless_it_came_to_nothing() {
     let told = [(Count::Requests, None, Some(8.0)), (Count::Hits, None, Some(3.0))];
     assert_eq!(counted(none(), asked(8, 3)), told);
     assert_eq!(counted(asked(0, 0), none()), SAME);
-    // From nothing to something is no share of anything.
+    // A change from zero has no share.
     assert_eq!(
         counted(asked(0, 0), asked(1, 0)),
         [(Count::Requests, Some(0.0), Some(1.0))]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::str::FromStr;
 
-use crate::figures::{At, Figure, Limit, Unit, What, WhatError};
+use crate::figures::{At, Figure, GatedFigure, GatedFigureError, Limit, Unit};
 use crate::lens::Lens;
 use crate::text::nearest;
 use crate::units::{Share, Size, Span};
@@ -17,13 +17,13 @@ impl GateContext {
         let Some((named, limit)) = text.split_once("<=") else {
             return Err((0..text.len(), (format!("`{text}` is no budget"), cure.to_owned())));
         };
-        // Of several equal words the last is meant: a metric comes first, a phase after it.
+        // Of several equal words the last counts: a metric comes first, a phase after it.
         let at = |word: &str| {
             let start = text.rfind(word).unwrap_or(0);
             start..start + word.len()
         };
-        let what: What = What::from_str(named).map_err(|error| match &error {
-            WhatError::Metric(word) => {
+        let what: GatedFigure = GatedFigure::from_str(named).map_err(|error| match &error {
+            GatedFigureError::Metric(word) => {
                 let near = nearest(word, Figure::COMPARED.map(Figure::name));
                 let cure = near.map_or_else(
                     || format!("there are {}", metrics()),
@@ -32,7 +32,10 @@ impl GateContext {
                 let start = text.find(word.as_str()).unwrap_or(0);
                 (start..start + word.len(), (format!("unknown metric `{word}`"), cure))
             }
-            WhatError::Rest(..) | WhatError::NoMethod(_) | WhatError::Method(_) | WhatError::Both(_) => {
+            GatedFigureError::Rest(..)
+            | GatedFigureError::NoMethod(_)
+            | GatedFigureError::Method(_)
+            | GatedFigureError::Both(_) => {
                 let words = error.to_string();
                 let (title, cure) = words.split_once(": ").unwrap_or((&words, cure));
                 (at(named.trim()), (title.to_owned(), cure.to_owned()))
@@ -57,7 +60,7 @@ impl GateContext {
             let title = "a limit must be above 0".to_owned();
             return Err((at(written), (title, cure.to_owned())));
         }
-        Ok(Limit { what, limit })
+        Ok(Limit { subject: what, limit })
     }
 }
 
@@ -68,7 +71,7 @@ pub(super) fn amount(text: &str, unit: Unit) -> Result<f64, Wrong> {
         (title.to_owned(), cure.to_owned())
     };
     match unit {
-        // A forgotten unit would be a limit of some bytes.
+        // Without a unit, the limit would be in bytes.
         Unit::Bytes if text.parse().is_ok_and(|number: f64| number > 0.0) => Err((
             format!("`{text}` is a size without a unit"),
             format!("write `{text} MiB`, or `{text} B` for bytes"),
@@ -91,9 +94,9 @@ pub(super) fn amount(text: &str, unit: Unit) -> Result<f64, Wrong> {
     }
 }
 
-/// A place in a string of a document, where the string is written as it reads; all of it otherwise.
+/// A place within a string of a document if the string has no escapes; otherwise the whole string.
 pub(super) fn inside(string: Range<usize>, text: &str, within: Range<usize>) -> Range<usize> {
-    // Quotes stand around it, and nothing is escaped.
+    // It has quotes around it, and no escapes.
     match string.len() == text.len() + 2 {
         true => string.start + 1 + within.start..string.start + 1 + within.end,
         false => string,

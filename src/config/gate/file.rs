@@ -1,4 +1,4 @@
-//! A gate file as it is written.
+//! The format of a gate file.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -43,7 +43,7 @@ pub struct EndpointEntry {
     pub fail: Option<Share>,
     /// What never matters, in the unit of the metric.
     pub floor: Option<String>,
-    /// Told, but deciding nothing.
+    /// Reported, but deciding nothing.
     pub advisory: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct EndpointEntry {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct LeakEntry {
-    /// The phase whose rounds are looked at; everything that is repeated when left out.
+    /// The phase whose rounds are judged; every repeated activity by default.
     pub phase: Option<String>,
     /// How much growth per round does not fail, with its unit: `64 KiB`. Any that is shown fails when left out.
     pub slope: Option<String>,

@@ -14,7 +14,7 @@ fn context(lenses: &[Lens]) -> GateContext {
 #[test]
 fn the_purged_lens_decides_and_the_other_advises_when_nobody_says() {
     let rules = context(&Lens::ALL).rules(None).unwrap();
-    let named = |rules: &[Rule]| rules.iter().map(|rule| rule.what.to_string()).collect::<Vec<_>>();
+    let named = |rules: &[Rule]| rules.iter().map(|rule| rule.subject.to_string()).collect::<Vec<_>>();
     assert_eq!(named(&rules.primaries), ["purged private"]);
     assert_eq!(named(&rules.advisory), ["as-shipped private", "as-shipped peak"]);
     assert_eq!(rules.primaries[0].tolerance, Tolerance::PURGED);
@@ -44,7 +44,7 @@ hits = "10%"
     let rules = context(&Lens::ALL).rules(Some(("gate.toml", text))).unwrap();
     assert_eq!(rules.primaries.len(), 1);
     assert_eq!(
-        rules.primaries[0].what.to_string(),
+        rules.primaries[0].subject.to_string(),
         "private in goto".replace(" in ", " after ")
     );
     assert_eq!(

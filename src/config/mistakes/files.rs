@@ -1,4 +1,4 @@
-//! Files that cannot be read at all, or not to their end, and projects with nothing in them.
+//! Unreadable or truncated files, and projects without files.
 
 use std::path::Path;
 

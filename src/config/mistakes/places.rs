@@ -1,4 +1,4 @@
-//! Mistakes in several places: in files that include each other, on the command line, and in both at once.
+//! Mistakes in several places: in files that include each other, on the command line, or both.
 
 use super::{HEAD, START, mistakes};
 use crate::config::{Isolation, Overrides};
@@ -98,7 +98,7 @@ fn what_the_command_line_gets_wrong_is_told_beside_what_the_file_gets_wrong() {
             place(here, None, None),
             Some("the workspace has no language"),
         ),
-        // What follows from what could not be read is no mistake of its own.
+        // A consequence of an unreadable file is no separate mistake.
         (&no_text, place(here, None, None), None),
         (&included, place(here, None, None), None),
         (&bad_language, place(here, None, None), None),

@@ -134,7 +134,7 @@ pub struct Type {
     pub per_file: Count,
     /// What to type; a line that fits the language when not given. `${n}` is a number that never comes twice.
     pub text: Option<String>,
-    /// Stops each text after so many keys.
+    /// Stops each text after this many keys.
     pub keystrokes: Option<Count>,
     /// Time from one key to the next: 10 ms automated, 50 ms mashing, 150 ms a good typist.
     pub cadence: Span,
@@ -152,7 +152,7 @@ impl Default for Type {
     }
 }
 
-/// Tells the server that files changed on disk, after changing them.
+/// Changes files on disk, and notifies the server.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Touch {
@@ -186,7 +186,7 @@ pub enum Change {
     Changed,
     /// A copy of it is made beside it.
     Created,
-    /// It is deleted and written again, told as two changes.
+    /// It is deleted and written again, reported as two changes.
     Recreated,
 }
 
@@ -221,7 +221,7 @@ impl Default for Notification {
     }
 }
 
-/// Does nothing for a while, as a person who thinks.
+/// Pauses, like a person who thinks.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Pause {

@@ -1,21 +1,22 @@
-//! The options of a window in which nothing is asked of the server.
+//! The options of an idle window.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::units::Span;
 
-/// Waits and watches what memory comes back.
+/// Waits and measures released memory.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Idle {
-    /// Whether nothing at all is sent meanwhile.
+    /// Whether any message is sent meanwhile.
     pub mode: IdleMode,
     /// How often something harmless is sent when simmering; 250 ms when not given.
     pub every: Option<Span>,
-    /// What is sent when simmering; all of it when not given, as far as the server offers it.
+    /// The messages of light traffic; by default all that the server supports.
     pub methods: Option<Vec<Light>>,
-    /// Whether this is the control: light traffic before there is anything to give back, for what the traffic costs.
+    /// Whether this is the control: light traffic before there is memory to release, which measures the traffic's own
+    /// cost.
     pub control: bool,
     /// Until when; `settled` unless `for` is given.
     pub until: Option<Until>,
@@ -25,16 +26,16 @@ pub struct Idle {
     /// How long to wait for the memory to settle; as long as the server's allocator may take when not given, which is
     /// 60 s where that is not known.
     pub at_most: Option<Span>,
-    /// How long nothing may come back before memory counts as held, where the allocator is known to give nothing back in
-    /// such a window; 12 s when not given. A server may still free something on a timer of its own.
+    /// How long memory must stay unchanged to count as held, if the allocator is known not to purge in this kind of
+    /// window; 12 s by default. A server may still free memory on a timer of its own.
     pub dwell: Option<Span>,
 }
 
-/// What is sent while idle.
+/// The traffic of an idle window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IdleMode {
-    /// Nothing: only what the server gives back by itself is seen.
+    /// No messages: only what the server releases by itself shows.
     #[default]
     Silent,
     /// Light harmless traffic, as a person's editor makes.
@@ -76,13 +77,13 @@ pub enum IdleEnd {
 }
 
 impl Idle {
-    /// How long private memory must stay within a band to count as settled where nothing is known of the allocator.
-    /// Allocators give back in steps with flat stretches of seven seconds between them; a look of two or five seconds
-    /// stopped up to 28 % too high, one of eight did not.
+    /// How long private memory must stay within a band to count as settled, for an unknown allocator. Allocators
+    /// release in steps with flat stretches of seven seconds. A window of two or five seconds stopped up to 28 % too
+    /// high, one of eight did not.
     pub const STEADY: Span = Span::from_secs(8);
 
-    /// See [`Idle::dwell`]. A server was seen to free on a timer of five seconds; and a worker thread of tokio ends after
-    /// ten idle ones and gives its own store back, so that a look of ten seconds would see that or not by chance.
+    /// See [`Idle::dwell`]. One server frees on a five-second timer. A tokio worker thread ends after ten idle seconds
+    /// and releases its own cache, so a window of ten seconds would see that only by chance.
     pub const DWELL: Span = Span::from_secs(12);
 
     pub fn end(&self) -> IdleEnd {
@@ -92,7 +93,7 @@ impl Idle {
         }
     }
 
-    /// How often something is sent; `None` when silent.
+    /// Interval of light traffic; `None` if silent.
     pub fn traffic(&self) -> Option<Span> {
         match self.mode {
             IdleMode::Silent => None,

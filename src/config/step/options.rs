@@ -67,10 +67,10 @@ pub struct Ask {
     pub concurrency: Count,
 }
 
-/// How many of so many documents are open: what the number of requests depends on.
+/// How many of that many documents are open; the number of requests depends on it.
 pub type Reach<'r> = &'r dyn Fn(Option<Count>) -> u64;
 
-/// How often a template is filled.
+/// How often a template is sent.
 pub fn sent(params: Option<&serde_json::Value>, files: Option<Count>, per_file: Count, open: Reach<'_>) -> u64 {
     match params.map_or(Scope::Once, template::scope) {
         Scope::Once => 1,
@@ -79,7 +79,7 @@ pub fn sent(params: Option<&serde_json::Value>, files: Option<Count>, per_file: 
     }
 }
 
-/// Declares the options of steps that send requests: how many, their own fields, then those of [`Ask`].
+/// Declares the options of requesting steps: the request count, their own fields, then those of [`Ask`].
 macro_rules! requests {
     ($(
         $(#[$about:meta])*
@@ -116,7 +116,7 @@ macro_rules! requests {
         }
 
         impl $name {
-            /// How many requests that are, where every file has enough places.
+            /// Number of requests, if every file has enough places.
             pub fn requests(&self, open: Reach<'_>) -> u64 {
                 let sends: fn(&$name, Reach<'_>) -> u64 = $sends;
                 sends(self, open)
@@ -180,7 +180,7 @@ requests! {
         pub per_file: Count = Count::TEN,
         /// What to type; a line that fits the language when not given. `${n}` is a number that never comes twice.
         pub text: Option<String> = None,
-        /// Stops each text after so many keys.
+        /// Stops each text after this many keys.
         pub keystrokes: Option<Count> = None,
         /// Time from one key to the next: 10 ms automated, 50 ms mashing, 150 ms a good typist.
         pub cadence: Span = Span::from_millis(50),
@@ -217,7 +217,7 @@ requests! {
         pub files: Option<Count> = None,
         /// How many identifiers in each.
         pub per_file: Count = Count(5),
-        /// Kinds to ask for, such as `quickfix`; all when empty.
+        /// Kinds of code action, such as `quickfix`; all when empty.
         pub only: Vec<String> = Vec::new(),
         /// How many actions of each list to resolve.
         pub resolve: u32 = 0,
@@ -289,9 +289,9 @@ pub enum CompleteOn {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Calls {
-    /// Who calls it.
+    /// The calling function.
     Incoming,
-    /// What it calls.
+    /// The called function.
     Outgoing,
     /// Both.
     #[default]

@@ -22,19 +22,19 @@ pub struct Release {
 pub enum PurgeMethod {
     /// A command of the server that its profile knows.
     Server,
-    /// Its allocator, told through a library that is preloaded (Linux).
+    /// Its allocator, through a preloaded library (Linux).
     Allocator,
 }
 
 impl Release {
-    /// What is used, in order.
+    /// The methods to use, in order.
     pub fn means(&self) -> Vec<PurgeMethod> {
         self.by
             .clone()
             .unwrap_or_else(|| vec![PurgeMethod::Server, PurgeMethod::Allocator])
     }
 
-    /// Whether the library is asked for.
+    /// Whether the library must be preloaded.
     pub fn preloads(&self) -> bool {
         self.by.as_ref().is_some_and(|by| by.contains(&PurgeMethod::Allocator))
     }
@@ -44,7 +44,7 @@ impl Release {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct SelfReport {
-    /// Whether it may be asked although that frees what it counts: in the last step of the last phase only.
+    /// Whether to ask even if that frees the counted memory: in the last step of the last phase only.
     pub destructive: bool,
     /// How long the answer may take; the scenario's deadline when not given.
     pub deadline: Option<Span>,

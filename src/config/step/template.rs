@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-/// How far a template must be repeated to use all its placeholders.
+/// How often a template must be sent to use all its placeholders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
-    /// Nothing in it differs from document to document.
+    /// It does not depend on the document.
     Once,
     Document,
-    /// It names a place in a document.
+    /// It contains a position in a document.
     Position,
 }
 
@@ -23,7 +23,7 @@ impl Scope {
 pub struct Values {
     pub uri: String,
     pub file: String,
-    /// An LSP position: line and character.
+    /// LSP position: line and character.
     pub position: (u32, u32),
     pub workspace: String,
     pub workspace_uri: String,
@@ -31,7 +31,7 @@ pub struct Values {
 
 pub const PLACEHOLDERS: [&str; 5] = ["uri", "file", "position", "workspace", "workspace-uri"];
 
-/// How far `template` must be repeated.
+/// How often `template` must be sent.
 pub fn scope(template: &Value) -> Scope {
     let mut widest = Scope::Once;
     each_placeholder(template, &mut |name| {
@@ -44,7 +44,7 @@ pub fn scope(template: &Value) -> Scope {
     widest
 }
 
-/// Placeholders in `template` that mean nothing.
+/// Unknown placeholders in `template`.
 pub fn unknown(template: &Value) -> Vec<String> {
     let mut names = Vec::new();
     each_placeholder(template, &mut |name| {

@@ -1,4 +1,4 @@
-//! One setting of a sweep: what it changes about a server, and what it is called.
+//! One setting of a sweep: its changes to a server, and its label.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::record::Preload;
 use crate::record::leaves;
 use crate::record::variables::{added, separator};
 
-/// The label of the server with nothing changed.
+/// The label of the unchanged server.
 pub const DEFAULT: &str = "default";
 
 const LONGEST: usize = 64;
@@ -18,13 +18,13 @@ const LONGEST: usize = 64;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
     pub label: String,
-    /// What is preloaded instead of what the server is given anyway.
+    /// The allocator to preload, instead of the server's own option.
     pub preload: Option<Preload>,
     pub env: BTreeMap<String, String>,
     pub args: Vec<String>,
     pub settings: Option<Value>,
     pub init_options: Option<Value>,
-    /// Processors that it keeps the server to; empty for all.
+    /// Processors of the server; empty for all.
     pub cpus: Vec<usize>,
 }
 
@@ -41,7 +41,7 @@ impl Cell {
         }
     }
 
-    /// Whether both change the same, whatever they are called.
+    /// Whether both make the same changes, whatever their labels.
     pub fn sets_as(&self, other: &Cell) -> bool {
         let unnamed = |cell: &Cell| Cell {
             label: String::new(),
@@ -54,7 +54,7 @@ impl Cell {
         self.sets_as(&Cell::default())
     }
 
-    /// What both change, under both names.
+    /// The combined changes and labels of both.
     pub fn and(&self, other: &Cell) -> Result<Cell, Conflict> {
         let mut both = self.clone();
         for (name, value) in &other.env {
@@ -85,7 +85,7 @@ impl Cell {
     }
 }
 
-/// One object over another, member by member; the name of a member that both set to different values.
+/// Merges two objects by member; an error names a member with two different values.
 fn merged(one: &Option<Value>, other: &Option<Value>) -> Result<Option<Value>, String> {
     let (Some(one), Some(other)) = (one, other) else {
         return Ok(one.clone().or(other.clone()));
@@ -99,7 +99,7 @@ fn merged(one: &Option<Value>, other: &Option<Value>) -> Result<Option<Value>, S
     }
 }
 
-/// Puts `other` over `value`, member by member. What is replaced by something else is told.
+/// Merges `other` into `value` by member. Reports replaced values.
 pub fn overlay(value: &mut Value, other: &Value, path: &str, replaced: &mut dyn FnMut(&str)) {
     match (value, other) {
         (Value::Object(members), Value::Object(others)) => {
@@ -124,7 +124,7 @@ pub fn overlay(value: &mut Value, other: &Value, path: &str, replaced: &mut dyn 
     }
 }
 
-/// A label from what an entry sets, as short as that can be said.
+/// The shortest label for the settings of an entry.
 pub fn label_of(entry: &ValueEntry) -> String {
     let mut words: Vec<String> = Vec::new();
     if let Some(preload) = &entry.preload {
@@ -133,7 +133,7 @@ pub fn label_of(entry: &ValueEntry) -> String {
     }
     for (name, value) in &entry.env {
         words.push(match separator(name) {
-            // The pairs of a list say by themselves what they are of.
+            // The pairs of a list name their own options.
             Some(_) => value.clone(),
             None => format!("{name}-{value}"),
         });
@@ -147,7 +147,7 @@ pub fn label_of(entry: &ValueEntry) -> String {
     cut(&label, LONGEST)
 }
 
-/// The text with nothing in it that a file cannot be called.
+/// The text without characters that are invalid in file names.
 fn safe(text: &str) -> String {
     let mut safe = String::new();
     for c in text.chars() {
@@ -165,7 +165,7 @@ fn cut(text: &str, longest: usize) -> String {
     cut.trim_end_matches(['-', '.', '_']).to_owned()
 }
 
-/// The label, or the first of it with a number that is not taken and names files.
+/// The label, or its first numbered variant that is unused and a valid file name.
 pub fn unlike(label: &str, taken: &dyn Fn(&str) -> bool) -> String {
     let first = cut(label, LONGEST);
     if names_files(&first) && !taken(&first) {

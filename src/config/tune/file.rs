@@ -1,4 +1,4 @@
-//! A grid file as it is written.
+//! The grid file.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub struct GridFile {
     #[serde(default)]
     #[schemars(required)]
     pub format: u32,
-    /// What is crossed.
+    /// The axes to cross.
     #[serde(default)]
     pub axis: Vec<AxisEntry>,
     /// Cells besides those that the axes make.
@@ -32,19 +32,19 @@ pub struct GridFile {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct AxisEntry {
-    /// What it is called.
+    /// The axis's name.
     #[schemars(required)]
     pub name: String,
-    /// What it may be.
+    /// The axis's values.
     #[schemars(required)]
     pub values: Vec<ValueEntry>,
 }
 
-/// What is changed about the server. One that only has a label changes nothing.
+/// A change to the server. A cell with only a label changes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ValueEntry {
-    /// Names it in reports and files; made from what it sets when not given.
+    /// Its name in reports and files; by default made from its settings.
     pub label: Option<String>,
     /// The allocator that is preloaded; `system` for the one that the server has.
     pub preload: Option<Preload>,
@@ -57,6 +57,6 @@ pub struct ValueEntry {
     pub settings: Option<Value>,
     /// Initialization options, over those that the server is given anyway.
     pub init_options: Option<Value>,
-    /// Processors that the server is kept to, such as `0-3,6` (Linux).
+    /// The server's processors, such as `0-3,6` (Linux).
     pub cpus: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Reads a grid file: every mistake in it at once, each with its place.
+//! Reads a grid file and reports every mistake with its place.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::config::names_files;
 use crate::processors;
 use crate::text::nearest;
 
-/// The cells of a grid file, its path and text, in the order of its axes; without the default, which is always there.
+/// The cells of a grid file (path and text) in the order of its axes; without the default, which is always included.
 pub fn read_grid(path: &str, text: &str) -> Result<Vec<Cell>, Report> {
     let mut report = Report::default();
     let document = match Document::parse(text) {
@@ -41,7 +41,7 @@ pub fn read_grid(path: &str, text: &str) -> Result<Vec<Cell>, Report> {
     report.unless_empty(cells)
 }
 
-/// A value of an axis, or a cell, under its label.
+/// A value of an axis, or a cell, with its label.
 type Named = (String, Cell);
 
 struct Reading<'d, 't> {
@@ -92,7 +92,7 @@ impl Reading<'_, '_> {
                 format!("leave values out, or use `exclude`; at most {MOST_CELLS}"),
             );
         }
-        // What changes nothing is the default.
+        // A cell without changes is the default.
         cells.retain(|cell| !cell.is_default());
         cells
     }
@@ -138,7 +138,7 @@ impl Reading<'_, '_> {
         named
     }
 
-    /// Only the server with nothing changed has that name, in the table and on the disk.
+    /// Reserves the default's label for the unchanged server, in tables and file names.
     fn as_default(&mut self, path: &[Segment<'_>], entry: &ValueEntry, what: &str) {
         let label: &[Segment<'_>] = if entry.label.is_some() { &["label".into()] } else { &[] };
         self.add(
@@ -148,7 +148,7 @@ impl Reading<'_, '_> {
         );
     }
 
-    /// What an entry sets, under its label; `None` where it has none and nothing to make one of.
+    /// The settings of an entry with its label; `None` if it has neither a label nor settings.
     fn value(&mut self, path: &[Segment<'_>], entry: &ValueEntry) -> Option<Named> {
         let inside = |key: &'static str| [path, &[key.into()]].concat();
         for name in entry.env.keys() {
@@ -202,7 +202,7 @@ impl Reading<'_, '_> {
         Some((label, cell))
     }
 
-    /// Every value of every axis with every one of the others, but for what is excluded.
+    /// Every combination of axis values, except excluded ones.
     fn crossed(&mut self, file: &GridFile, axes: &[Vec<Named>]) -> Vec<Cell> {
         if axes.is_empty() || axes.iter().map(Vec::len).product::<usize>() > 100 * MOST_CELLS {
             let many = !axes.is_empty();
@@ -283,7 +283,7 @@ impl Reading<'_, '_> {
     }
 }
 
-/// `did you mean …?`, or else what there is.
+/// `did you mean …?`, or else the known names.
 fn near<'n>(word: &str, known: impl Iterator<Item = &'n str> + Clone) -> String {
     match (nearest(word, known.clone()), known.collect::<Vec<_>>().join(", ")) {
         (Some(near), _) => format!("did you mean `{near}`?"),

@@ -1,4 +1,4 @@
-//! The page around a report: its head, its one style, its one script, and the policy that allows these two alone.
+//! The frame of the page: head, style, script, and the policy that allows only these two.
 
 use data_encoding::BASE64;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -12,22 +12,22 @@ const STYLE: [&str; 3] = [
     include_str!("assets/report.css"),
 ];
 
-/// The colours, which a picture by itself has too.
+/// The colours, which the SVG export shares.
 pub const PALETTE: &str = include_str!("assets/palette.css");
 
-const SCRIPT: [&str; 6] = [
+const SCRIPT: [&str; 7] = [
     include_str!("assets/uplot/uPlot.iife.min.js"),
     include_str!("assets/numbers.js"),
     include_str!("assets/look.js"),
     include_str!("assets/names.js"),
     include_str!("assets/chart.js"),
+    include_str!("assets/table.js"),
     include_str!("assets/page.js"),
 ];
 
-/// uPlot's licence asks to go with every copy.
+/// uPlot's licence must accompany every copy.
 const LICENCE: &str = include_str!("assets/uplot/LICENSE");
 
-/// The whole document. `data` are the elements that hold the charts' numbers.
 pub fn document(title: &str, body: &Markup) -> String {
     let style = STYLE.join("\n");
     let script = format!("/*\nuPlot: {LICENCE}*/\n{}", SCRIPT.join("\n"));
@@ -63,7 +63,7 @@ pub fn document(title: &str, body: &Markup) -> String {
     page.into_string()
 }
 
-/// What a policy calls a style or a script by.
+/// The hash by which the policy allows a style or a script.
 fn hash(text: &str) -> String {
     BASE64.encode(&Sha256::digest(text.as_bytes()))
 }
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn what_is_vendored_is_what_the_package_holds() {
-        let said = include_str!("assets/uplot/README.md");
+        let readme = include_str!("assets/uplot/README.md");
         for (file, text) in [
             ("uPlot.iife.min.js", SCRIPT[0]),
             ("uPlot.min.css", STYLE[0]),
@@ -94,7 +94,7 @@ mod tests {
         ] {
             let hash = data_encoding::HEXLOWER.encode(&Sha256::digest(text.as_bytes()));
             assert!(
-                said.contains(&format!("{hash}  {file}")),
+                readme.contains(&format!("{hash}  {file}")),
                 "{file} is not the one of the package: {hash}"
             );
         }

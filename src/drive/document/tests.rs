@@ -1,4 +1,4 @@
-//! Tests of documents against a server's view of the same changes, written without their code.
+//! Tests documents against an independent model of a server that applies the same changes.
 
 use lsp_types::DidChangeTextDocumentParams;
 use proptest::prelude::*;
@@ -38,7 +38,7 @@ impl Peer {
         }
     }
 
-    /// Walks to a position, and insists that it exists.
+    /// Returns the index of a position, and panics if it does not exist.
     fn index(&self, position: Position) -> usize {
         let mut at = 0;
         for _ in 0..position.line {
@@ -73,7 +73,7 @@ impl Peer {
     }
 }
 
-/// What a server gets to read.
+/// The notification that a server receives.
 fn sent(document: &Document, change: &Change) -> DidChangeTextDocumentParams {
     serde_json::from_value(serde_json::to_value(document.change(change, false)).unwrap()).unwrap()
 }
@@ -83,7 +83,7 @@ fn document(text: &str, sync: Sync, encoding: Encoding) -> Document {
     Document::new(uri, "python", text.to_owned(), sync, encoding)
 }
 
-/// Text in which line ends and characters of every width come up often.
+/// Text with many line ends and characters of every width.
 fn text() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "\r", "\n", "\r\n", "a", "é", "名", "😀", "\u{feff}", "e\u{301}", " x = 1",

@@ -1,5 +1,5 @@
-//! The words of each language that are not names: keywords, literal words and built-in type names
-//! that no server resolves to a place. Every table is sorted, because it is searched by halves.
+//! Words of each language that are not names: keywords, literals and built-in types that no server resolves. Every
+//! table is sorted for binary search.
 
 pub(super) const PYTHON: &[&str] = &[
     "False", "None", "True", "_", "and", "as", "assert", "async", "await", "break", "case", "class", "continue",
@@ -50,7 +50,7 @@ pub(super) const CPP: &[&str] = &[
     "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
 ];
 
-/// JavaScript and TypeScript together, contextual words included: a name that looks like one is merely not picked.
+/// JavaScript and TypeScript, including contextual keywords: names equal to one are never picked.
 pub(super) const SCRIPT: &[&str] = &[
     "abstract", "accessor", "any", "as", "asserts", "async", "await", "bigint", "boolean", "break", "case", "catch",
     "class", "const", "constructor", "continue", "debugger", "declare", "default", "delete", "do", "else", "enum",
@@ -80,7 +80,7 @@ pub(super) const ZIG: &[&str] = &[
     "void", "volatile", "while",
 ];
 
-/// What most languages that look like C call a keyword, for a language with no table of its own.
+/// Keywords of most C-like languages, for a language without its own table.
 pub(super) const GENERIC: &[&str] = &[
     "_", "abstract", "and", "as", "async", "await", "begin", "boolean", "break", "byte", "case", "catch", "char",
     "class", "const", "continue", "data", "def", "default", "defer", "delete", "do", "double", "elif", "else",
@@ -98,7 +98,7 @@ pub(super) const GRAPHQL: &[&str] = &[
     "query", "repeatable", "scalar", "schema", "subscription", "true", "type", "union",
 ];
 
-/// What most dialects of SQL share.
+/// The words that most dialects of SQL share.
 pub(super) const SQL: &[&str] = &[
     "all", "alter", "and", "as", "asc", "between", "by", "case", "create", "default", "delete", "desc", "distinct",
     "drop", "else", "end", "exists", "foreign", "from", "full", "group", "having", "in", "index", "inner", "insert",

@@ -1,5 +1,5 @@
-//! Cuts a text into tokens by the patterns of its language, good enough to know names from everything else, and never
-//! lost for good on broken text.
+//! Splits a text into tokens by the patterns of its language: precise enough to recognise names, and it recovers from
+//! broken text.
 
 mod jsx;
 
@@ -14,9 +14,8 @@ use super::{Family, Language, patterns};
 pub struct Token {
     pub kind: Kind,
     pub start: usize,
-    /// Offset just past its last byte.
     pub end: usize,
-    /// What it is written in: a part of a text may be in another language than the rest.
+    /// Language of this token: a part of a text may be in another language.
     pub language: &'static Language,
 }
 
@@ -30,19 +29,19 @@ pub enum Kind {
     Literal,
     Comment,
     Directive,
-    /// A bracket or a run of `.`, or any other single character of punctuation.
+    /// A bracket, a run of `.`, or any other single punctuation character.
     Operator,
-    /// What stands between a thing and its member.
+    /// An operator between an object and its member.
     Member,
-    /// In data and markup: what names something new, such as a key or an anchor …
+    /// In data and markup: the name of a definition, for example a key or an anchor.
     Key,
-    /// … something that is there already, such as an alias or a variable that is read …
+    /// In data and markup: a reference, for example an alias or a variable that is read.
     Use,
-    /// … and what the format gives a meaning to: a value, a tag, an attribute.
+    /// In data and markup: a word that the format defines: a value, a tag, an attribute.
     Word,
 }
 
-/// The patterns of one language, and what the groups in them hold.
+/// The patterns of one language, and the meaning of their groups.
 #[derive(Debug)]
 pub(super) struct Scanner {
     regex: Regex,
@@ -115,10 +114,10 @@ pub fn tokens<'t>(text: &'t str, language: &'static Language) -> Tokens<'t> {
     }
 }
 
-/// Tokens match by match, so that a large text takes no memory for all of them.
+/// Yields tokens match by match, so that a large text needs no memory for all of them.
 pub struct Tokens<'t> {
     lexer: Option<Lexer<'t>>,
-    /// How many of the last match have been read.
+    /// How many tokens of the last match have been read.
     read: usize,
 }
 
@@ -143,19 +142,19 @@ struct Lexer<'t> {
     pub(super) text: &'t str,
     pub(super) language: &'static Language,
     pub(super) at: usize,
-    /// What was found since it was last emptied.
+    /// Tokens not yet emitted.
     all: Vec<Token>,
-    /// What the last match holds, kept so that no match takes memory of its own.
+    /// Groups of the last match, reused so that no match allocates.
     captures: Option<Captures>,
     pub(super) frames: Vec<jsx::Frame>,
-    /// Whether the token before ends a value, so that `/` divides and `<` compares.
+    /// Whether the previous token ends a value, so that `/` divides and `<` compares.
     pub(super) value: bool,
-    /// Whether the token before is a member operator, after which every word is a name.
+    /// Whether the previous token is a member operator, after which every word is a name.
     member: bool,
 }
 
 impl<'t> Lexer<'t> {
-    /// Reads `text` from `at` on; `None` of a language without tokens.
+    /// Reads `text` from `at` on; `None` for a language without tokens.
     fn new(text: &'t str, at: usize, language: &'static Language) -> Option<Lexer<'t>> {
         (!language.patterns.is_empty()).then(|| Lexer {
             text,
@@ -169,7 +168,7 @@ impl<'t> Lexer<'t> {
         })
     }
 
-    /// Reads one match further; false at the end of the text.
+    /// Reads the next match; false at the end of the text.
     fn step(&mut self) -> bool {
         if self.at >= self.text.len() {
             return false;
@@ -208,11 +207,11 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// The next match of the language's patterns, and what its groups hold.
+    /// Reads the next match of the language's patterns and its groups.
     fn token(&mut self) {
         let scanner = self.language.scanner();
         let input = Input::new(self.text).range(self.at..);
-        // Whatever happens, the text is over or read further.
+        // Guarantees progress: the text ends here, or reading advances.
         self.at = self.text.len();
         let Some(mut captures) = self.captures.take() else {
             return;
@@ -230,7 +229,7 @@ impl<'t> Lexer<'t> {
     fn group(&mut self, group: Group, Span { start, end }: Span) {
         match group {
             Group::Token(kind @ (Kind::Key | Kind::Use | Kind::Word)) => {
-                // Quotation marks, dashes and symbols outside ASCII are in no word.
+                // Quotation marks, dashes and symbols outside ASCII belong to no word.
                 let fits = |c: char| c.is_ascii() || c.is_alphanumeric();
                 let (start, end) = (self.text.ceil_char_boundary(start), self.text.floor_char_boundary(end));
                 let word = self.text[start..end.max(start)].trim_start_matches(|c| !fits(c));
@@ -285,7 +284,7 @@ impl<'t> Lexer<'t> {
     }
 }
 
-/// What ends a literal that begins like this: `#"` ends with `"#`, `[=[` with `]=]`, `"mark(` with `)mark"`.
+/// The end of a literal with this start: `#"` ends with `"#`, `[=[` with `]=]`, `"mark(` with `)mark"`.
 fn mirrored(fence: &str) -> String {
     let turned = |c: char| match c {
         '[' => ']',

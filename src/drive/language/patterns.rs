@@ -1,14 +1,14 @@
-//! What the tokens of each language look like, as regular expressions over bytes. The first letters of a group's name
-//! say what it holds: `c`omment, `l`iteral, `d`irective, `o`perator, `m`ember operator, `n`umber, `i`dentifier or keyword,
-//! `a`lways a name, `x` always a keyword; in data and markup `k`ey, `u`se of something, `w`ord; `e_` and a language's id
-//! a part in that language; `b` the start of a block scalar; `f` what the end of a literal is to mirror.
+//! Token patterns of each language, as regular expressions over bytes. The first letters of a group's name give its
+//! meaning: `c`omment, `l`iteral, `d`irective, `o`perator, `m`ember operator, `n`umber, `i`dentifier or keyword,
+//! `a`lways a name, `x` always a keyword. In data and markup: `k`ey, `u`se, `w`ord. `e_` plus a language id: a part in
+//! that language; `b`: start of a block scalar; `f`: text that the end of a literal mirrors.
 
 const SLASHES: &str = r"(?<c1>//[^\n\r]*)";
 const STARS: &str = r"(?<c2>/\*(?s:.*?)(?:\*/|\z))";
-/// Comments as in Rust, with one more level in them.
+/// Comments as in Rust, with one level of nesting.
 const NESTED: &str = r"(?<c3>/\*(?s:/\*.*?\*/|.)*?(?:\*/|\z))";
 const HASH: &str = r"(?<c4>#[^\n\r]*)";
-/// A `#` inside a word of a shell begins no comment.
+/// A `#` inside a shell word does not begin a comment.
 const SHELL: &str = r"(?<c5>\B#[^\n\r]*)";
 const INSIDE: &str = r"(?<o1>[^\s\w]#)";
 const DASHES: &str = r"(?<c6>--[^\n\r]*)";
@@ -17,7 +17,7 @@ const SHEBANG: &str = r"(?<c8>\A#![^\[\n\r][^\n\r]*)";
 
 const DOUBLE: &str = r#"(?<l1>"(?:\\\r\n|(?s:\\.)|[^"\\\n\r])*(?:"|\\?\z)?)"#;
 const SINGLE: &str = r"(?<l2>'(?:\\\r\n|(?s:\\.)|[^'\\\n\r])*(?:'|\\?\z)?)";
-/// An apostrophe may be a prime, a quotation mark or a type variable: only a closed one quotes.
+/// An apostrophe may be a prime, a quotation mark or a type variable: only a closed pair quotes.
 const CLOSED: &str = r"(?<l3>'(?:(?s:\\.)|[^'\\\n\r])*'|`(?:(?s:\\.)|[^`\\\n\r])*`)";
 const TRIPLE: &str = r#"(?<l4>(?<f1>"""))"#;
 const BACKTICKS: &str = r"(?<l5>`[^`]*`?)";
@@ -25,7 +25,7 @@ const BACKTICKS: &str = r"(?<l5>`[^`]*`?)";
 pub(super) const PYTHON: &[&str] = &[
     HASH,
     r#"(?<l6>(?i:[rbuft]{0,2})(?<f2>"""|'''))"#,
-    // In braces of a formatted string its own quote opens a nested string.
+    // Inside braces of a formatted string, its own quote opens a nested string.
     r#"(?<l7>(?i:r?[ft]r?)"(?:\{\{|\{(?:"[^"\n\r]*"|'[^'\n\r]*'|\{[^{}\n\r]*\}|[^{}"'\n\r])*\}?|(?s:\\.)|[^"{\\\n\r])*"?)"#,
     r#"(?<l8>(?i:r?[ft]r?)'(?:\{\{|\{(?:"[^"\n\r]*"|'[^'\n\r]*'|\{[^{}\n\r]*\}|[^{}"'\n\r])*\}?|(?s:\\.)|[^'{\\\n\r])*'?)"#,
     r#"(?<l9>(?i:[rbu]{1,2})(?:"(?:(?s:\\.)|[^"\\\n\r])*"?|'(?:(?s:\\.)|[^'\\\n\r])*'?))"#,
@@ -39,7 +39,7 @@ pub(super) const RUST: &[&str] = &[
     r#"(?<d1>#!?\[(?:"(?:(?s:\\.)|[^"\\])*"|\[(?:\[[^\[\]]*\]|[^\[\]])*\]|[^\[\]"])*\]?)"#,
     r#"(?<l4>[bc]?r(?<f1>#*"))"#,
     r#"(?<l6>[bc]?"(?:(?s:\\.)|[^"\\])*(?:"|\\?\z))"#,
-    // A character, or else a lifetime: no string, but no name that resolves everywhere either.
+    // A character, or else a lifetime: no string, but not a name that every server resolves.
     r"(?<l7>b?'(?:\\(?s:.)[^'\n\r]*'?|[^\\\x80-\xff]'|[\x80-\xff]{2,4}')|'[\w\x80-\xff]*)",
     r"r#(?<a1>[A-Za-z_\x80-\xff][\w\x80-\xff]*)",
 ];
@@ -69,7 +69,7 @@ pub(super) const SHELLS: &[&str] = &[SHELL, TRIPLE, DOUBLE, CLOSED, INSIDE];
 pub(super) const SQL: &[&str] = &[DASHES, STARS, TRIPLE, DOUBLE, CLOSED];
 pub(super) const FORTRAN: &[&str] = &[BANG, TRIPLE, DOUBLE, CLOSED];
 
-/// What every programming language has, but for its member operators, which stand before the last.
+/// Patterns that every programming language shares. Member operators precede the last.
 pub(super) const TAIL: [&str; 4] = [
     r"(?<n>\d(?:[eE][+-]\d|\w)*(?:\.\d(?:[eE][+-]\d|\w)*)?)",
     r"(?<i>[A-Za-z_\x80-\xff][\w\x80-\xff]*)",
@@ -77,7 +77,7 @@ pub(super) const TAIL: [&str; 4] = [
     r"(?<o4>::|\S)",
 ];
 
-/// A value after some keys names a place of this or another document.
+/// The value of some keys refers to a place of this or another document.
 pub(super) const JSON: &[&str] = &[
     r"//[^\n\r]*|/\*(?s:.*?)(?:\*/|\z)",
     r#""(?<k1>\$ref|\$dynamicRef|extends|\$schema)"\s*:\s*"(?<u1>(?:(?s:\\.)|[^"\\\n\r])*)"?"#,
@@ -105,7 +105,7 @@ pub(super) const TOML: &[&str] = &[
 pub(super) const MARKDOWN: &[&str] = &[
     r"\]\((?<u1>[^\s)]*)|(?<w1>(?:[A-Za-z0-9]|[\xc3-\xe1\xe3-\xf4][\x80-\xbf]+|\xc2[\xaa\xb5\xba])(?:\w|[\xc3-\xe1\xe3-\xf4][\x80-\xbf]+|\xc2[\xaa\xb5\xba])*)",
 ];
-/// What a keyword gives its value to comes before it, and what it is given after.
+/// Some keywords assign to the name before them, others to the name after.
 pub(super) const CELLS: &[&str] = &[
     r"(?m:^)[ \t]*[*#][^\n\r]*",
     r"(?m:^)(?<k1>[^\s*#](?:[^\s]|[ ][^\s])*)",
@@ -128,7 +128,7 @@ const SCRIPTS: &str = concat!(
     r#"<(?<w1>script)(?<e_ATTRIBUTES1>(?:[^<>"'{]|"[^"]*"|'[^']*'|\{[^{}]*\})*)>(?<e_typescript1>(?s:.*?))(?:</script|\z)|"#,
     r#"<(?<w2>style)(?<e_ATTRIBUTES2>(?:[^<>"'{]|"[^"]*"|'[^']*'|\{[^{}]*\})*)>(?<e_css1>(?s:.*?))(?:</style|\z)"#,
 );
-/// Tags that are no project's own, as others of HTML are not, and all others.
+/// Standard tags of HTML, which no project defines, and all others.
 const TAGS: &str = concat!(
     r#"<(?:(?<u1>[A-Z][\w:.-]*|[a-z][\w:]*[.-][\w:.-]*)|(?<w3>[A-Za-z][\w:.-]*))"#,
     r#"(?<e_ATTRIBUTES3>(?:[^<>"'{]|"[^"]*"|'[^']*'|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\})*)>?"#,

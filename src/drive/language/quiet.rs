@@ -1,33 +1,33 @@
-//! Stretches whose names a server may not resolve: code under a condition that may not hold here (`#[cfg(…)]`,
-//! `#ifdef`), and in Rust the bodies of `macro_rules!`.
+//! Code whose names a server may not resolve: under a condition that may be false (`#[cfg(…)]`, `#ifdef`), and in Rust
+//! the bodies of `macro_rules!`.
 
 use super::Family;
 use super::lexer::{Kind, Token};
 
-/// Follows the tokens of a text, comments left out.
+/// Follows the tokens of a text without its comments.
 #[derive(Default)]
 pub(super) struct Quiet {
     depth: u32,
     stretch: Option<Stretch>,
-    /// `macro_rules` was read, and its body is yet to come.
+    /// Whether `macro_rules` was read, but not yet its body.
     armed: bool,
-    /// The preprocessor's open conditions: whether each leaves something out, and whether that ends with its branch.
+    /// Open preprocessor conditions: whether each hides code, and whether that ends with its branch.
     conditions: Vec<(bool, bool)>,
     /// Whether a preprocessor line was read.
     directives: bool,
 }
 
-/// A stretch being left out, and the depth of brackets around it.
+/// A hidden stretch, and the depth of brackets around it.
 #[derive(Clone, Copy)]
 enum Stretch {
     /// Ends with the bracket that opened it.
     Macro(u32),
-    /// What a condition applies to: ends with its braces, with `;` or with `,`.
+    /// The item under a condition: ends with its braces, with `;` or with `,`.
     Item(u32),
 }
 
 impl Quiet {
-    /// Whether `token` is left out.
+    /// Whether `token` is hidden.
     pub(super) fn hides(&mut self, text: &str, token: Token) -> bool {
         let word = &text[token.start..token.end];
         match token.language.family {
@@ -46,7 +46,7 @@ impl Quiet {
         let mut words = line.trim_start_matches(['#', ' ', '\t']).split_ascii_whitespace();
         match (words.next().unwrap_or_default(), words.next()) {
             ("if", Some("0")) => self.conditions.push((true, true)),
-            // The first line of a header that is to be read once.
+            // The first line of an include guard.
             ("ifndef", _) if !self.directives => self.conditions.push((false, false)),
             ("if" | "ifdef" | "ifndef", _) => self.conditions.push((true, false)),
             ("else" | "elif" | "elifdef" | "elifndef", _) => {
@@ -77,7 +77,7 @@ impl Quiet {
                 self.depth = self.depth.saturating_sub(1);
                 let ends = match self.stretch {
                     Some(Stretch::Macro(depth)) => self.depth <= depth,
-                    // The end of the item, or of what is around it.
+                    // The end of the item, or of the enclosing block.
                     Some(Stretch::Item(depth)) => self.depth < depth || (self.depth == depth && word == "}"),
                     None => false,
                 };
@@ -94,7 +94,7 @@ impl Quiet {
     }
 }
 
-/// Whether an attribute is a `cfg` of more than tests.
+/// Whether an attribute is a `cfg` that covers more than tests.
 fn is_condition(attribute: &str) -> bool {
     let condition = attribute.trim_start_matches(['#', '!', '[']).trim_start();
     let condition = condition.strip_prefix("cfg").map(str::trim_start);

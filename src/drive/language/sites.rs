@@ -1,4 +1,4 @@
-//! The places of a text where requests make sense: names, member accesses, argument lists.
+//! Places in a text where requests make sense: names, member accesses, argument lists.
 
 use std::ops::Range;
 
@@ -8,40 +8,40 @@ use super::{Family, Language};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identifier {
-    /// Its bytes.
+    /// In bytes.
     pub range: Range<usize>,
-    /// Its line, from 0.
+    /// Line number, from 0.
     pub line: u32,
-    /// Whether it stands where a new thing is named, as far as the words before it tell.
+    /// Whether it is a definition, judging by the words before it.
     pub definition: bool,
-    /// Whether it is a member of something: `name` in `thing.name`.
+    /// Whether it is a member: `name` in `thing.name`.
     pub member: bool,
-    /// Whether a server may know where it comes from: so all names of programs, but no tag of HTML.
+    /// Whether a server may resolve it: true for names in programs, false for tags of HTML.
     pub leads: bool,
 }
 
-/// A member operator that follows a name: where an editor asks for completions.
+/// A member operator after a name: an editor requests completions here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     pub offset: usize,
-    /// Offset just past the member's name, or past the operator when none follows on it.
+    /// Offset after the member's name, or after the operator if there is none.
     pub end: usize,
-    /// Its line, from 0.
+    /// Line number, from 0.
     pub line: u32,
     /// The name or keyword before the operator.
     pub receiver: Range<usize>,
 }
 
-/// A place just past the `(` that follows a name, where an editor asks for the signature.
+/// The place after a `(` that follows a name: an editor requests the signature here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     pub offset: usize,
-    /// Its line, from 0.
+    /// Line number, from 0.
     pub line: u32,
     pub name: Range<usize>,
 }
 
-/// Everything found in one text, each list in the order of the text.
+/// All sites of one text, each list sorted by offset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sites {
     pub identifiers: Vec<Identifier>,
@@ -69,7 +69,7 @@ pub fn sites(text: &str, language: &'static Language) -> Sites {
     reader.found
 }
 
-/// Collects sites from tokens, each seen after the two significant ones before it.
+/// Collects sites from tokens, each with the two significant ones before it.
 struct Reader<'t> {
     text: &'t str,
     lines: LineCounter<'t>,
@@ -111,7 +111,7 @@ impl Reader<'_> {
             member.end = token.end;
         }
         if language.completes_names() && (!language.instructions || self.instructs(token)) {
-            // No server has anything for an instruction that is written to its end.
+            // Servers complete no instruction that is already complete.
             let begun = self.text.ceil_char_boundary(token.start + 2).min(token.end);
             self.found.members.push(Member {
                 offset: token.start,
@@ -130,14 +130,14 @@ impl Reader<'_> {
         });
     }
 
-    /// Whether a word begins an instruction: it is the first of a line that does not go on with the one before.
+    /// Whether a word begins an instruction: it is the first of a line that does not continue the previous one.
     fn instructs(&self, token: Token) -> bool {
         let line = self.text[..token.start].trim_end_matches([' ', '\t']);
         let goes_on = self.last.is_some_and(|last| &self.text[last.start..last.end] == "\\");
         (line.is_empty() || line.ends_with(['\n', '\r'])) && !goes_on
     }
 
-    /// Whether the name before the `(` is being declared there: after a keyword for that, or in C after its type.
+    /// Whether the name before the `(` is being declared: after a keyword, or in C after its type.
     fn declares(&self, token: Token) -> bool {
         let typed = self.before.is_some_and(|before| {
             let word = &self.text[before.start..before.end];
@@ -152,22 +152,22 @@ impl Reader<'_> {
         let family = token.language.family;
         let c = family == Family::C;
         let typed = typed && c;
-        // A name without a small letter is a macro, and macros have no signature.
+        // A name without lower-case letters is a macro, and macros have no signature.
         let macro_call = c
             && self
                 .last
                 .is_some_and(|last| !self.text[last.start..last.end].contains(char::is_lowercase));
-        // `func (receiver) name(` in Go, where two statements never share a line like this.
+        // `func (receiver) name(` in Go, where no two statements share such a line.
         let method = family == Family::Go
             && self.before.zip(self.last).is_some_and(|(before, last)| {
                 self.text[..before.end].ends_with(')') && !self.text[before.end..last.start].contains(['\n', '\r'])
             });
-        // gopls gives no signature in front of a string.
+        // gopls returns no signature before a string.
         let string = family == Family::Go && self.text[token.end..].starts_with(['"', '`', '\'']);
         self.defines(self.before) || typed || macro_call || method || string
     }
 
-    /// Whether a token is a keyword after which something new is named.
+    /// Whether a token is a keyword that a definition follows.
     fn defines(&self, token: Option<Token>) -> bool {
         token.is_some_and(|token| {
             token.kind == Kind::Keyword && token.language.is_definer(&self.text[token.start..token.end])
@@ -175,7 +175,7 @@ impl Reader<'_> {
     }
 }
 
-/// Line numbers for offsets that only grow; a line ends with LF, CR LF or CR.
+/// Line numbers for increasing offsets; a line ends with LF, CR LF or CR.
 struct LineCounter<'t> {
     text: &'t str,
     at: usize,

@@ -1,4 +1,4 @@
-//! Tests of the language tables and of what is found in texts.
+//! Tests of the language tables and of the names found in texts.
 
 use proptest::prelude::*;
 
@@ -245,7 +245,7 @@ fn lines_end_with_lf_cr_lf_or_cr() {
     assert_eq!(found.iter().map(|name| name.line).collect::<Vec<u32>>(), [0, 1, 2, 4]);
 }
 
-/// The names of `text` that lead somewhere.
+/// Asserts the names of `text` that resolve to a definition.
 #[track_caller]
 fn leads(language: &str, text: &str, expected: &str) {
     let found = sites(text, Language::from_id(language)).identifiers.into_iter();
@@ -338,7 +338,7 @@ fn words_are_places_where_there_are_no_members_and_a_hash_inside_one_is_no_comme
     assert_eq!(members.len(), 2);
 }
 
-/// Text made of what is special somewhere, so that odd combinations come up often.
+/// Text made of special characters, so that odd combinations occur often.
 fn broken() -> impl Strategy<Value = String> {
     #[rustfmt::skip]
     let pieces = prop::sample::select(vec![

@@ -1,4 +1,4 @@
-//! Where a text takes a new statement, and what such a statement can reach into there.
+//! Finds where a new statement fits in a text, and which existing names it can use.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -9,23 +9,23 @@ use crate::drive::language::{Family, Identifier, Kind, Language, Member, Token, 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spot {
     pub(super) offset: usize,
-    /// The indentation of the new line, or `None` to type into the line that is there.
+    /// The indentation of the new line, or `None` to type into the existing line.
     pub(super) line: Option<Range<usize>>,
     pub(super) receiver: Range<usize>,
-    /// How; empty when the text has no member access at all.
+    /// The member operator; empty without member access.
     pub(super) operator: &'static str,
-    /// What a word begins and ends with where none is reached into: the quotes of a key, the brackets of a tag.
+    /// The delimiters of a word without member access: the quotes of a key, the brackets of a tag.
     pub(super) open: &'static str,
     pub(super) close: &'static str,
-    /// The member that the text uses there; empty when there is none.
+    /// The member that the text uses there; empty if none.
     pub(super) member: Range<usize>,
 }
 
-/// With fewer spots than this, a text is typed into over and over at one place.
+/// With fewer spots than this, typing would repeat at one place.
 const FEW: usize = 8;
 
-/// The best spots of a text, in order: new statements above those that use a member of something that is in scope
-/// there; where these are few, above those that use a name; failing that, member accesses typed once more.
+/// The best spots of a text, in order. First: new statements above a statement that uses a member of something in
+/// scope. If few: above statements that use a name. Otherwise: existing member accesses, typed again.
 pub(super) fn spots(text: &str, language: &'static Language) -> Vec<Spot> {
     let list = sites(text, language);
     if language.completes_names() {
@@ -92,7 +92,7 @@ fn spot(text: &str, language: &'static Language, member: &Member, offset: usize,
     }
 }
 
-/// The first letters of a name typed on a new line of its own.
+/// The first letters of a name, typed on a new line.
 fn begun(text: &str, name: &Identifier, offset: usize, indent: Range<usize>) -> Spot {
     let length: usize = text[name.range.clone()].chars().take(2).map(char::len_utf8).sum();
     let end = name.range.start + length;
@@ -107,7 +107,7 @@ fn begun(text: &str, name: &Identifier, offset: usize, indent: Range<usize>) -> 
     }
 }
 
-/// Where there are no members to reach into: the first letters of the word that begins a line, typed on a line above it.
+/// Without members: the first letters of the word that begins a line, typed on a line above it.
 fn words(text: &str, names: &[Identifier]) -> Vec<Spot> {
     let mut spots: Vec<Spot> = Vec::new();
     for name in names {
@@ -183,7 +183,7 @@ fn statements(text: &str, language: &'static Language) -> Vec<Statement> {
                     indent: start..token.start,
                 });
             }
-            // A decorator belongs to what follows it.
+            // A decorator belongs to the next statement.
             decorated = word == "@" && open.is_empty();
         }
         match word {
@@ -203,7 +203,7 @@ fn statements(text: &str, language: &'static Language) -> Vec<Statement> {
     list
 }
 
-/// Whether a statement can begin with `token`, the first of its line, so that another may stand before it.
+/// Whether a statement can begin with `token`, the first of its line, so that another may precede it.
 fn begins(text: &str, language: &Language, last: Option<Token>, token: Token, open: Option<Bracket>) -> bool {
     let word = &text[token.start..token.end];
     let before = last.map_or("", |last| &text[last.start..last.end]);
@@ -226,7 +226,7 @@ fn begins(text: &str, language: &Language, last: Option<Token>, token: Token, op
         _ => false,
     });
     match language.family {
-        // An import names modules, and does not reach into them.
+        // An import names modules, but does not access their members.
         Family::Python => open.is_none() && before != "\\" && !matches!(word, "from" | "import"),
         Family::Lua => open.is_none() && (value || matches!(before, "then" | "do" | "else" | "}" | ";")),
         Family::Go => open == Some(Bracket::Block) && (apart || value),
@@ -236,7 +236,7 @@ fn begins(text: &str, language: &Language, last: Option<Token>, token: Token, op
     }
 }
 
-/// What has been read since the last statement ended: it tells what a brace is for.
+/// The tokens since the last statement; they decide the meaning of a brace.
 #[derive(Default)]
 struct Header {
     function: bool,
@@ -266,7 +266,7 @@ impl Header {
         }
     }
 
-    /// Whether a brace after this opens a block of statements, rather than fields, members, arms or a value.
+    /// Whether a following brace opens a block of statements, rather than fields, members, arms or a value.
     fn opens_block(&self, text: &str, language: &Language, last: Option<Token>) -> bool {
         let before = last.map_or("", |last| &text[last.start..last.end]);
         let c_function = before == ")" && language.family == Family::C;
@@ -282,7 +282,7 @@ impl Header {
     }
 }
 
-/// The offsets past the line ends in a range of the text.
+/// The offsets after each line end in a range of the text.
 fn line_starts(text: &str, range: Range<usize>) -> impl Iterator<Item = usize> {
     let bytes = text.as_bytes();
     range.filter_map(move |at| match bytes[at] {
@@ -292,7 +292,7 @@ fn line_starts(text: &str, range: Range<usize>) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Where every name of a text occurs.
+/// The occurrences of every name in a text.
 struct Names<'t>(HashMap<&'t str, Vec<&'t Identifier>>);
 
 impl<'t> Names<'t> {
@@ -307,8 +307,8 @@ impl<'t> Names<'t> {
         Names(names)
     }
 
-    /// Whether what a member is taken of surely exists on the line above: it starts its chain, was mentioned before,
-    /// and its line only reaches into it, so that it does not bind it either.
+    /// Whether the object of a member exists on the line above: it starts its chain, occurs earlier, and its line only
+    /// accesses it, so does not bind it.
     fn in_scope_above(&self, text: &str, language: &Language, member: &Member) -> bool {
         let before = text[..member.receiver.start].trim_end();
         if language
@@ -333,7 +333,7 @@ impl<'t> Names<'t> {
             // A keyword such as `self` is in scope wherever it is used.
             return true;
         };
-        // They are in the order of the text, and may be very many.
+        // Sorted by offset, and possibly very many.
         let (above, rest) = uses.split_at(uses.partition_point(|name| name.line < member.line));
         above.iter().any(|name| !name.member)
             && rest

@@ -1,4 +1,4 @@
-//! Tests of what is typed and where.
+//! Tests of the typed text and its places.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use crate::drive::language::LANGUAGES;
 
 use super::*;
 
-/// The text with the first snippet typed into it and `|` where completions are asked for.
+/// The text after typing the first snippet, with `|` where completions are requested.
 fn typed(language: &str, text: &str) -> String {
     let triggers = [".", ">", ":"].map(str::to_owned);
     let snippet = compose(text, language, &triggers, 1, 0, 7)

@@ -1,4 +1,4 @@
-//! Opening, closing, saving, editing, and files that change behind the server's back.
+//! Opening, closing, saving and editing, and changing files on disk.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -67,8 +67,8 @@ pub async fn open<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments,
     }
 }
 
-/// Files that a step could not use, by the reason. Each reason is told once, with how many files it is of, when the step
-/// ends, however it does.
+/// Files that a step could not use, by reason. When the step ends, each reason is reported once, with the number of
+/// files.
 struct Unused<'a, S: Stage> {
     stage: &'a S,
     files: BTreeMap<String, Vec<String>>,
@@ -87,8 +87,7 @@ impl<'a, S: Stage> Unused<'a, S> {
         self.files.entry(reason).or_default().push(name.to_owned());
     }
 
-    /// What became of a file that was to be written: one that somebody has put something else in the place of is left
-    /// alone.
+    /// The result of writing a file. A file replaced by another process is left alone.
     fn unless_written<T>(
         &mut self,
         documents: &mut OpenDocuments,
@@ -97,7 +96,7 @@ impl<'a, S: Stage> Unused<'a, S> {
     ) -> Result<Option<T>, Stop> {
         match written {
             Ok(written) => Ok(Some(written)),
-            Err(error) if regular::is_ours(&error) => Err(Stop::failed(format!(
+            Err(error) if regular::is_disk_error(&error) => Err(Stop::failed(format!(
                 "write `{}`",
                 documents.path(file).display()
             ))(error)),
@@ -144,7 +143,7 @@ pub async fn close<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments
     scene.asker.flushed().await
 }
 
-/// `save`: writes the text to the workspace, sends `didSave` and tells the server's file watchers.
+/// `save`: writes the text to the workspace, sends `didSave` and notifies the server's file watchers.
 pub async fn save<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, options: &Save) -> Result<(), Stop> {
     let mut cadence = Cadence::new(options.cadence.0);
     let mut unused = Unused::of(scene);
@@ -177,10 +176,9 @@ struct Saved<'a> {
     text: Option<&'a str>,
 }
 
-/// `edit`: inserts a new empty-looking line here and there, and takes all of it back at the end.
+/// `edit`: inserts lines of spaces at several places, and undoes them at the end.
 ///
-/// The text is a line of spaces of a length that was never used before, so that no server can answer from a cache and
-/// no language minds it.
+/// Each line has a new length, so that no server can answer from a cache. Every language accepts it.
 pub async fn edit<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, options: &Edit) -> Result<(), Stop> {
     let mut cadence = Cadence::new(options.cadence.0);
     for index in 0..documents.reach(files(options.files)) {
@@ -205,7 +203,7 @@ pub async fn edit<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments,
     scene.asker.flushed().await
 }
 
-/// Sends a change, as the whole text where that is asked for.
+/// Sends a change, as the full text if requested.
 pub(super) async fn send<S: Stage>(
     scene: &Scene<'_, S>,
     document: &Document,
@@ -217,7 +215,7 @@ pub(super) async fn send<S: Stage>(
     scene.asker.notify("textDocument/didChange", &params).await
 }
 
-/// `touch`: changes files on disk and tells the server's file watchers.
+/// `touch`: changes files on disk and notifies the server's file watchers.
 pub async fn touch<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, options: &Touch) -> Result<(), Stop> {
     let mut cadence = Cadence::new(options.cadence.0);
     let mut unused = Unused::of(scene);
@@ -241,7 +239,7 @@ const CREATED: u8 = 1;
 const CHANGED: u8 = 2;
 const DELETED: u8 = 3;
 
-/// Changes one file of at most so many bytes and gives the watcher's events for it.
+/// Changes one file of at most `most` bytes and returns its watcher events.
 fn change(path: &Path, change: Change, serial: u64, most: u64) -> io::Result<Vec<(String, u8)>> {
     let text = regular::read(path, most)?;
     match change {
@@ -264,7 +262,7 @@ fn change(path: &Path, change: Change, serial: u64, most: u64) -> io::Result<Vec
     }
 }
 
-/// Tells the server of changes that it asked to hear of, as an editor does.
+/// Sends the changes that match the server's file watchers, as an editor does.
 async fn watched<S: Stage>(scene: &Scene<'_, S>, changes: &[(String, u8)]) -> Result<(), Stop> {
     let watchers = scene.session.client.watchers();
     let wanted = |uri: &str, kind: u8| {
@@ -285,8 +283,8 @@ async fn watched<S: Stage>(scene: &Scene<'_, S>, changes: &[(String, u8)]) -> Re
     scene.asker.notify("workspace/didChangeWatchedFiles", &params).await
 }
 
-/// Whether a server's watcher is for this kind of change to this file. Patterns are meant for the whole path or for
-/// the path in the workspace; servers write both. One that cannot be read covers everything.
+/// Whether a watcher matches this kind of change to this file. Servers write patterns for the absolute or the relative
+/// path, so either may match. An unreadable pattern matches everything.
 fn wants(watcher: &Watcher, path: &Path, root: &Path, kind: u8) -> bool {
     let Ok(glob) = Glob::new(&watcher.glob) else {
         return true;
@@ -296,7 +294,7 @@ fn wants(watcher: &Watcher, path: &Path, root: &Path, kind: u8) -> bool {
     watcher.kind & (1 << (kind - 1)) != 0 && (glob.is_match(path) || glob.is_match(below))
 }
 
-/// Start of the line that holds `offset`.
+/// Start of the line that contains `offset`.
 fn line_start(text: &str, offset: usize) -> usize {
     text.as_bytes()[..offset]
         .iter()

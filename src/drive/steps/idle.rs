@@ -1,4 +1,4 @@
-//! Windows in which nothing is asked of the server: silent, or with the light traffic of an editor whose user reads.
+//! Idle windows: without traffic, or with the light traffic of an editor whose user reads.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -18,10 +18,10 @@ use super::Scene;
 
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Share of one processor that a server at rest may use.
+/// Share of one processor that an idle server may use.
 const RESTING: f64 = 0.01;
 
-/// How many messages there are for one that tells of a file: people save less often than they move the mouse.
+/// Messages per file notification: people save less often than they move the mouse.
 const TOUCH_EVERY: usize = 10;
 
 pub async fn wait<S: Stage>(
@@ -29,16 +29,15 @@ pub async fn wait<S: Stage>(
     documents: &OpenDocuments,
     options: &Idle,
 ) -> Result<IdleWindow, Stop> {
-    // What came before is not part of the window: a server that has not read it is not at rest, and asking whether it has
-    // would end the silence. One that does not answer for long is busy; it is asked again when the phase ends.
+    // Earlier messages are not part of the window, and asking during it would be traffic. A server that does not answer
+    // in time is busy; it is asked again when the phase ends.
     barrier::pass(&scene.session.client, scene.job.scenario.deadline().0).await;
     let begun = scene.window().await;
     let decay = known(scene).await;
     let mut simmer = Simmer::new(scene, documents, options);
     scene.stage.quiet(options.mode == IdleMode::Silent).await;
     if options.mode == IdleMode::Silent {
-        // What is lazily freed by now and at the end, whatever of their share of the time exact reads have used up: what an
-        // allocator left to the kernel in between is in no cheap counter.
+        // Reads exact counters at the start and end, whatever the duty limit: cheap counters miss lazily freed memory.
         scene.stage.exact().await;
     }
     let over = match options.end() {
@@ -73,7 +72,7 @@ pub async fn wait<S: Stage>(
     })
 }
 
-/// How the memory that is there is given back. What was found in a program is not about that where others hold more than it.
+/// How the allocator releases memory. Unknown if processes of another program have more memory.
 async fn known<S: Stage>(scene: &Scene<'_, S>) -> Option<AllocatorDecay> {
     let known = scene.job.decay?;
     let leads = !known.in_program || scene.stage.leads(&scene.job.native).await != Some(false);
@@ -82,10 +81,10 @@ async fn known<S: Stage>(scene: &Scene<'_, S>) -> Option<AllocatorDecay> {
 
 struct Over {
     end: WindowEnd,
-    /// `None` when memory was not seen for long enough to tell.
+    /// `None` if memory was not observed for long enough.
     settled: Option<bool>,
     moving: String,
-    /// How long one that was too short would have had to be.
+    /// The length that a too short window would have needed.
     needed: Option<Nanos>,
 }
 
@@ -100,7 +99,7 @@ impl Over {
     }
 }
 
-/// Waits until memory has settled and nothing works on, as far as that can be told from the server's own traffic.
+/// Waits until memory has settled and the server is idle, judging by its own traffic.
 async fn settle<S: Stage>(
     scene: &Scene<'_, S>,
     simmer: &mut Simmer<'_, S>,
@@ -110,7 +109,7 @@ async fn settle<S: Stage>(
 ) -> Result<Over, Stop> {
     let silent = options.mode == IdleMode::Silent;
     let rule = Rule::of(decay, silent, options);
-    // The first value is that of the beginning: what came back before the first look came back in the window.
+    // The first value is the start: a release before the first check belongs to the window.
     let mut settling = Settling::new(rule, scene.stage.private().await);
     let rules = Rules {
         period: rule.steady,
@@ -119,7 +118,7 @@ async fn settle<S: Stage>(
     let mut rest = Watch::begin(&scene.session.client, scene.stage, rules).await;
     loop {
         simmer.until(Instant::now() + LOOK).await?;
-        // What light traffic costs in processor time is no sign of work.
+        // The processor time of light traffic is no sign of work.
         let unrest = match silent {
             true => rest.judge_work(Instant::now()).await,
             false => rest.progress(),
@@ -133,7 +132,7 @@ async fn settle<S: Stage>(
                 let memory = settling.moves().then(|| "its memory".to_owned());
                 return Ok(Over {
                     settled: settling.is_whole(at).then_some(false),
-                    // Of several, what the window is about.
+                    // If both are unsettled, report memory.
                     moving: memory.or(moving).unwrap_or_default(),
                     ..Over::new(WindowEnd::TimedOut, None)
                 });
@@ -149,23 +148,23 @@ async fn settle<S: Stage>(
     }
 }
 
-/// The light traffic: what the step names, as far as the server offers it, at places of one document in turn. Where
-/// nothing of that can be sent, word of no changed file.
+/// Light traffic: the requests of the step that the server supports, at places of one document in turn. If none can be
+/// sent, notifications about unchanged files.
 struct Simmer<'a, S: Stage> {
     scene: &'a Scene<'a, S>,
     documents: &'a OpenDocuments,
     every: Option<Duration>,
-    /// When the next message is due; `None` when silent.
+    /// When the next message is due; `None` without traffic.
     next: Option<Instant>,
     targets: Vec<Target>,
     methods: Vec<&'static str>,
     touches: bool,
-    /// Messages that were due, sent or not.
+    /// Messages due so far, sent or not.
     turns: usize,
     asked: usize,
     sent: u64,
     left_out: u64,
-    /// The answer that is waited for.
+    /// The pending answer.
     open: Option<Answer<'a>>,
 }
 
@@ -201,8 +200,8 @@ impl<'a, S: Stage> Simmer<'a, S> {
         }
     }
 
-    /// Waits until `end`, sending what is due meanwhile. The clock goes on while an answer is open, so that how much is sent
-    /// does not follow from how quick the server is: what is due then is left out.
+    /// Sends messages as they become due, until `end`. A message due while an answer is pending is dropped, so that
+    /// traffic does not depend on the server's speed.
     async fn until(&mut self, end: Instant) -> Result<(), Stop> {
         loop {
             let next = self.next.filter(|next| *next <= end);
@@ -226,7 +225,7 @@ impl<'a, S: Stage> Simmer<'a, S> {
         }
     }
 
-    /// Waits for the answer that is open.
+    /// Waits for the pending answer.
     async fn finish(&mut self) -> Result<(), Stop> {
         match self.open.take() {
             Some(open) => open.await,
@@ -234,7 +233,7 @@ impl<'a, S: Stage> Simmer<'a, S> {
         }
     }
 
-    /// A message is due. Those that were missed since the last, because lsp-soak itself was late, are not made up for.
+    /// Sends the due message. Messages missed because lsp-soak was late are not sent later.
     fn due(&mut self) {
         let (Some(every), Some(next)) = (self.every, self.next) else {
             return;
@@ -266,7 +265,7 @@ impl<'a, S: Stage> Simmer<'a, S> {
         self.open = Some(Box::pin(async move { asker.follow(method, &params).await.map(drop) }));
     }
 
-    /// Tells of an open document whose file is as it was: a server looks and finds nothing new.
+    /// Reports a change of an unchanged open file, so that the server looks and finds nothing new.
     fn touch(&self) {
         let file =
             (self.touches && self.documents.reach(Some(1)) > 0).then(|| self.documents.document(0).uri().as_str());

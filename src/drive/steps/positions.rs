@@ -15,7 +15,7 @@ use crate::drive::{Stage, Stop};
 
 use super::{Scene, files, lanes};
 
-/// One request per place and nothing else: definition, hover, signature help and their like.
+/// One request per place: definition, hover, signature help and similar.
 pub async fn plain<S: Stage>(
     scene: &Scene<'_, S>,
     documents: &OpenDocuments,
@@ -45,7 +45,7 @@ pub async fn references<S: Stage>(
     .await
 }
 
-/// `completion`, after a member's `.`; the first items of each list are resolved when asked for.
+/// `completion` after a member operator; resolves the first items of each list if requested.
 pub async fn completion<S: Stage>(
     scene: &Scene<'_, S>,
     documents: &OpenDocuments,
@@ -73,7 +73,7 @@ pub(super) async fn complete<S: Stage>(asker: &Asker<'_, S>, params: &Value, res
     Ok(())
 }
 
-/// `rename`: prepared where the server can, then computed; the edit that comes back is not applied.
+/// `rename`: prepared if the server supports it, then computed; the edit is not applied.
 pub async fn rename<S: Stage>(
     scene: &Scene<'_, S>,
     documents: &mut OpenDocuments,
@@ -110,7 +110,7 @@ pub async fn code_action<S: Stage>(
             document.position(target.offset),
             document.position(target.offset + target.name.len()),
         );
-        // What an editor knows to be wrong there: some servers offer nothing else than to mend it.
+        // The diagnostics there: some servers offer only quick fixes.
         let range = Range::new(start, end);
         let context = ActionContext {
             diagnostics: scene.session.client.diagnostics_at(document.uri().as_str(), range),
@@ -131,7 +131,7 @@ pub async fn code_action<S: Stage>(
     .await
 }
 
-/// `call-hierarchy`: prepared at each place, then the calls of each item that came back.
+/// `call-hierarchy`: prepared at each place, then the calls of each returned item.
 pub async fn call_hierarchy<S: Stage>(
     scene: &Scene<'_, S>,
     documents: &OpenDocuments,
@@ -162,7 +162,7 @@ pub async fn call_hierarchy<S: Stage>(
     .await
 }
 
-/// What a request about an item of another answer carries, as the server wrote it.
+/// Parameters of a request about an item, in the server's own JSON.
 #[derive(Serialize)]
 struct OfItem<'a> {
     item: &'a RawValue,
@@ -179,20 +179,20 @@ struct Actions<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ActionContext<'a> {
-    /// As the server wrote them: trees of them would take many times as much.
+    /// Raw JSON: parsed trees take many times as much memory.
     diagnostics: Vec<Box<RawValue>>,
     trigger_kind: u8,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     only: &'a [String],
 }
 
-/// Document and position of a place.
+/// The document and position of a place.
 fn at(documents: &OpenDocuments, target: &Target) -> Value {
     let document = documents.document(target.file);
     json!({ "textDocument": document.identifier(), "position": document.position(target.offset) })
 }
 
-/// The elements of a result that is a list or has an `items` list; none when the body was too large to be kept.
+/// The elements of a list result or of its `items`; none if the body was too large to keep.
 fn items(body: &Body) -> Vec<&RawValue> {
     #[derive(Deserialize)]
     struct List<'a> {
@@ -205,7 +205,7 @@ fn items(body: &Body) -> Vec<&RawValue> {
         .unwrap_or_default()
 }
 
-/// Does `work` for each, `lanes` at once.
+/// Runs `work` for each element, `lanes` at once.
 pub(super) async fn each<T>(all: &[T], lanes: usize, work: impl AsyncFn(&T) -> Result<(), Stop>) -> Result<(), Stop> {
     stream::iter(all)
         .map(|one| work(one))

@@ -1,4 +1,4 @@
-//! Requests about whole documents, the whole workspace, and whatever else a scenario wants to send.
+//! Requests about whole documents or the whole workspace, and custom requests.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::drive::{Stage, Stop, uri};
 use super::positions::each;
 use super::{Cadence, Scene, files, lanes};
 
-/// How long a request that may stay open is left open before it counts as parked.
+/// How long a long poll stays open before it counts as parked.
 const PARKED: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// One request per document: symbols, formatting, tokens, hints, folds.
@@ -84,9 +84,9 @@ async fn workspace_diagnostics<S: Stage>(scene: &Scene<'_, S>) -> Result<(), Sto
     raw(scene, METHOD, &json!({ "previousResultIds": [] })).await
 }
 
-/// Sends a request, as a long poll if the server is known to keep such a one open.
+/// Sends a request, as a long poll if the server is known to keep it open.
 async fn raw<S: Stage>(scene: &Scene<'_, S>, method: &str, params: &Value) -> Result<(), Stop> {
-    // Servers keep workspace diagnostics open until something changes: the protocol means them to.
+    // The protocol lets servers keep workspace diagnostics open until something changes.
     let mut parks = scene
         .job
         .choice
@@ -158,7 +158,7 @@ pub async fn notification<S: Stage>(
     scene.asker.flushed().await
 }
 
-/// A template with its placeholders filled, once for each time that it is sent.
+/// A template with its placeholders filled, once per request.
 fn filled<S: Stage>(
     scene: &Scene<'_, S>,
     documents: &OpenDocuments,
@@ -172,7 +172,7 @@ fn filled<S: Stage>(
     values.iter().map(|values| template::fill(template, values)).collect()
 }
 
-/// What the placeholders stand for, each time.
+/// The values of the placeholders, per request.
 fn values<S: Stage>(
     scene: &Scene<'_, S>,
     documents: &OpenDocuments,

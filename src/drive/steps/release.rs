@@ -1,5 +1,5 @@
-//! Memory given back by force, and what a server says of its own memory. Neither is a request of the scenario: their time
-//! is in the record, and in no latency.
+//! Forced releases, and the memory that a server itself reports. Neither is a request of the scenario: their time is
+//! recorded, but counts in no latency.
 
 use std::time::{Duration, Instant};
 
@@ -14,14 +14,14 @@ use crate::units;
 
 use super::Scene;
 
-/// Characters of an answer that are kept, from its beginning and from its end.
+/// Characters kept from the beginning and from the end of an answer.
 const KEPT: usize = 2000;
 
 pub async fn release<S: Stage>(scene: &Scene<'_, S>, options: &Options) -> Result<Release, Stop> {
     let deadline = scene.deadline(options.deadline);
-    // What was sent before is not part of what is given back. Who does not answer for long is busy, and goes on.
+    // Earlier messages are not part of the release. A server that does not answer in time is busy: continue.
     barrier::pass(&scene.session.client, deadline).await;
-    // It may be over within one interval, and what it gave back is to be in the curve.
+    // A release may be shorter than one interval, so the window is recorded explicitly.
     let begun = scene.window().await;
     let mut release = Release {
         before: scene.stage.private().await,
@@ -34,7 +34,7 @@ pub async fn release<S: Stage>(scene: &Scene<'_, S>, options: &Options) -> Resul
             PurgeMethod::Allocator => by_allocator(scene.stage, scene.job, deadline, &mut release).await,
         });
     }
-    // Where one of two did it and nobody asked for the other, there is nothing to say of that.
+    // If one of the two methods worked and no method was requested, the missing one is no news.
     if options.by.is_some() || release.used.is_empty() {
         release.missing.extend(absent);
     }
@@ -44,7 +44,7 @@ pub async fn release<S: Stage>(scene: &Scene<'_, S>, options: &Options) -> Resul
     Ok(release)
 }
 
-/// Has the server do it, or says that it has no command for that.
+/// Asks the server to release memory; an error if it has no command for it.
 async fn by_server<S: Stage>(
     scene: &Scene<'_, S>,
     deadline: Duration,
@@ -69,7 +69,7 @@ async fn by_server<S: Stage>(
     Ok(None)
 }
 
-/// Has the allocators of the processes do it in which the library listens, or says that none was preloaded.
+/// Asks the allocators with the preloaded library to release memory; an error if none was preloaded.
 async fn by_allocator<S: Stage>(stage: &S, job: &Job, patience: Duration, release: &mut Release) -> Option<String> {
     if job.library.is_none() {
         return Some(job.no_library.clone());
@@ -80,7 +80,7 @@ async fn by_allocator<S: Stage>(stage: &S, job: &Job, patience: Duration, releas
     None
 }
 
-/// What the lens asks for at a checkpoint.
+/// Takes the release that the lens requests at a checkpoint.
 pub async fn at_checkpoint<S: Stage>(stage: &S, job: &Job, patience: Duration) -> Option<Release> {
     if !job.choice.lens.forced {
         return None;
@@ -130,13 +130,13 @@ pub async fn report<S: Stage>(scene: &Scene<'_, S>, options: &ReportOptions) -> 
 }
 
 struct Answered {
-    /// The result as it was sent, or why there is none.
+    /// The raw result, or the error.
     text: Result<String, String>,
     /// Nanoseconds.
     took: u64,
 }
 
-/// Asks outside everything that is counted.
+/// Sends a request that counts nowhere.
 async fn question<S: Stage>(
     scene: &Scene<'_, S>,
     own: &config::SelfReport,
@@ -170,7 +170,7 @@ async fn question<S: Stage>(
     })
 }
 
-/// Beginning and end of what is long.
+/// The beginning and end of a long text.
 fn cut(text: &str) -> String {
     let length = text.chars().count();
     if length <= 2 * KEPT {

@@ -1,4 +1,4 @@
-//! Typing: one change per key at a cadence, completions where an editor asks for them, all undone at the end.
+//! Typing: one change per key at a cadence, with completions as in an editor, all undone at the end.
 
 use serde_json::json;
 
@@ -79,7 +79,7 @@ async fn run<S: Stage>(
     scene.asker.flushed().await
 }
 
-/// The keys to press: the composed ones, or the scenario's own text made unique by its number; cut to length.
+/// The keys to press: a composed snippet, or the scenario's own text made unique by its serial; cut to length.
 fn keys(mut snippet: Snippet, typed: &TypeAndComplete, triggers: &[String], serial: u64) -> Snippet {
     if let Some(text) = &typed.text {
         snippet.keys = own(text, triggers, serial);
@@ -90,8 +90,8 @@ fn keys(mut snippet: Snippet, typed: &TypeAndComplete, triggers: &[String], seri
     snippet
 }
 
-/// The keys of a text of the scenario: `${n}` is the number, which goes to the end where the text does not say.
-/// An editor asks after each trigger character, and its user after the last key.
+/// The keys of a text of the scenario. `${n}` is the serial, appended if absent. Completions are requested after each
+/// trigger character and after the last key.
 fn own(text: &str, triggers: &[String], serial: u64) -> Vec<Key> {
     let number = serial.to_string();
     let text = if text.contains("${n}") {
@@ -118,7 +118,7 @@ fn ends_word(key: &Key) -> bool {
     key.text.ends_with(|c: char| c.is_alphanumeric() || c == '_')
 }
 
-/// The completion context when an editor asks after this key; `None` when it does not.
+/// The completion context after this key; `None` if no completion is requested.
 fn context(key: &Key, in_word: bool, on: CompleteOn) -> Option<serde_json::Value> {
     let invoked = json!({ "triggerKind": 1 });
     match (&key.ask, on) {

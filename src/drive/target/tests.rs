@@ -1,4 +1,4 @@
-//! Tests of what is picked.
+//! Tests of the picked places.
 
 use std::fs;
 use std::path::Path;
@@ -28,13 +28,13 @@ fn files(dir: &Path, contents: &[(&str, String)]) -> Vec<SourceFile> {
     files
 }
 
-/// Picks places in the files as they are.
+/// Picks places in these files.
 fn pick(files: &[SourceFile], wanted: usize, per_file: usize, seed: u64, place: Place) -> Picked {
     let text = |file: usize| read(&files[file]).map(Cow::Owned);
     super::pick(files, text, wanted, per_file, seed, place)
 }
 
-/// A text with `count` names, each different.
+/// A text with `count` distinct names.
 fn text(prefix: &str, count: usize) -> String {
     (0..count)
         .map(|number| format!("{prefix}_{number} = 1  # not_this\n"))

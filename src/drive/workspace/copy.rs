@@ -1,4 +1,4 @@
-//! Copies a tree so that a server sees the same project: links, rights and times are kept, caches are left out.
+//! Copies a tree so that a server sees the same project: keeps links, rights and times, leaves out caches.
 
 use std::fs::{self, File, FileTimes, Metadata};
 use std::io;
@@ -11,16 +11,16 @@ use crate::config::files::is_left_out;
 #[cfg(target_os = "linux")]
 use crate::record::regular;
 
-/// How the contents of files get over.
+/// How file contents are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
-    /// Byte by byte, or however the system likes best.
+    /// Byte by byte, or as the system prefers.
     Copy,
-    /// By sharing blocks, or not at all.
+    /// By sharing blocks; an error if that fails.
     Reflink,
 }
 
-/// Copies the directory `from` to `to`, which must not exist, unless it is to `stop`.
+/// Copies the directory `from` to `to`, which must not exist; ends early if `stop`.
 pub(super) fn tree(from: &Path, to: &Path, method: Method, stop: &dyn Fn() -> bool) -> Result<(), WorkspaceError> {
     Copier { from, to, method, stop }.directory(Path::new(""))
 }
@@ -54,7 +54,7 @@ impl Copier<'_> {
             } else if kind.is_file() {
                 self.file(&inner)?;
             }
-            // Sockets, pipes and devices are nothing that a server reads.
+            // Servers read no sockets, pipes or devices.
         }
         let meta = fs::metadata(&from).map_err(read)?;
         keep_rights(&to, &meta).map_err(|error| WorkspaceError::io("set the rights of", &to, error))?;
@@ -74,7 +74,8 @@ impl Copier<'_> {
         Ok(())
     }
 
-    /// A link into the tree leads into the copy, one out of it leads to where it led before: never back into the original.
+    /// A link inside the tree points into the copy; a link out of it keeps its target. No link points into the
+    /// original.
     fn link(&self, relative: &Path) -> Result<(), WorkspaceError> {
         let (from, to) = (self.from.join(relative), self.to.join(relative));
         let goal = fs::read_link(&from).map_err(|error| WorkspaceError::io("read", &from, error))?;
@@ -124,12 +125,12 @@ fn cleaned(path: &Path) -> PathBuf {
     clean
 }
 
-/// The longest file that is copied in one go.
+/// Longest file copied in one go, in bytes.
 #[cfg(target_os = "linux")]
 const LONG: u64 = 1 << 20;
 
-/// Copies what is in a file. One that is long shares its blocks with the original if the file system can that, and else
-/// keeps its holes, and may be stopped in the middle.
+/// Copies the contents of a file. A long file shares its blocks if the file system supports that; otherwise holes are
+/// kept, and copying may stop in the middle.
 #[cfg(target_os = "linux")]
 fn contents(from: &Path, to: &Path, stop: &dyn Fn() -> bool) -> Result<(), WorkspaceError> {
     let failed = |error| WorkspaceError::io("copy", from, error);
@@ -147,7 +148,7 @@ fn contents(from: &Path, to: &Path, stop: &dyn Fn() -> bool) -> Result<(), Works
     }
 }
 
-/// Copies what is between the holes of a file, and says whether it went to its end.
+/// Copies the data between the holes of a file. Returns false if it stopped before the end.
 #[cfg(target_os = "linux")]
 fn keep_holes(source: &File, target: &File, length: u64, stop: &dyn Fn() -> bool) -> io::Result<bool> {
     use std::os::unix::fs::FileExt;
@@ -158,7 +159,7 @@ fn keep_holes(source: &File, target: &File, length: u64, stop: &dyn Fn() -> bool
     let mut buffer = vec![0; LONG as usize];
     let mut at = 0;
     while at < length {
-        // A file system that knows no holes says that all is data.
+        // A file system without holes reports that everything is data.
         let data = match seek(source, SeekFrom::Data(at)) {
             Err(Errno::NXIO) => break,
             data => data.unwrap_or(at),
@@ -219,8 +220,8 @@ pub(super) fn reflink(from: &Path, _to: &Path) -> Result<(), WorkspaceError> {
     })
 }
 
-/// The original's rights, with the owner's right to write on top: saving and removing must work in a copy of what is
-/// read-only, such as a module cache.
+/// Copies the rights and adds the owner's write right: saving and removing must work in a copy of a read-only tree, for
+/// example a module cache.
 #[cfg(unix)]
 fn keep_rights(to: &Path, meta: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
@@ -245,7 +246,7 @@ fn keep_rights(to: &Path, _meta: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Keeps the time of the last change as far as the system lets us: servers compare it, but none depends on it.
+/// Keeps the modification time where the system allows it: servers compare times, but none depends on them.
 fn keep_times(to: &Path, meta: &Metadata) {
     if let (Ok(modified), Ok(file)) = (meta.modified(), File::open(to)) {
         let _ = file.set_times(FileTimes::new().set_modified(modified));

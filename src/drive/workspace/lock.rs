@@ -1,5 +1,4 @@
-//! The lock of a place: a file beside it, which is removed with the claim, so that no file stays of every project that was
-//! ever looked at.
+//! The lock of a place: a file beside it. It is removed with the claim, so that lock files do not accumulate.
 
 use std::fs::{self, DirEntry, File, TryLockError};
 use std::io::Write;
@@ -8,14 +7,13 @@ use std::time::Duration;
 
 use super::WorkspaceError;
 
-/// What the file's name ends in.
 const EXTENSION: &str = "lock";
 
-/// A lock file younger than this may be of somebody who has made it and is about to lock it: held for a moment by who
-/// cleans up, it would send them to another place, and their server to another path.
+/// Age below which a lock file is not cleaned up: another run may have created it and be about to lock it. A lock held
+/// for cleaning would send that run, and its server, to another path.
 const YOUNG: Duration = Duration::from_secs(60);
 
-/// A lock that is held. The system lets go of it when we are killed; the file stays then until somebody cleans up.
+/// A held lock. If lsp-soak is killed, the system releases it and the file remains until a later run removes it.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
@@ -28,7 +26,7 @@ impl Lock {
         Lock::at(dir.with_extension(EXTENSION))
     }
 
-    /// Opens and locks this file; `None` while another process holds it.
+    /// Opens and locks `path`; `None` while another process holds it.
     pub fn at(path: PathBuf) -> Result<Option<Lock>, WorkspaceError> {
         loop {
             let file = File::options().create(true).truncate(false).write(true).open(&path);
@@ -42,14 +40,14 @@ impl Lock {
                 Err(TryLockError::WouldBlock) => continue,
                 Err(TryLockError::Error(error)) => return Err(WorkspaceError::io("lock", &path, error)),
             };
-            // Whoever had it may have removed it after it was opened here: then it keeps nobody out any more.
+            // The previous holder may have removed the file after it was opened here: then it excludes nobody.
             if lock.as_ref().is_none_or(|lock| is_at(&lock.file, &path)) {
                 return Ok(lock);
             }
         }
     }
 
-    /// Writes down who holds it, for those that it keeps out: without that they are kept out all the same.
+    /// Writes the holder's process id, for messages. The lock works without it.
     pub fn sign(&mut self) {
         let written = self.file.set_len(0);
         let _ = written.and_then(|()| write!(self.file, "{}", std::process::id()));
@@ -62,23 +60,22 @@ pub fn holder(path: &Path) -> Option<u32> {
 }
 
 impl Drop for Lock {
-    /// Removes the file while it is still locked: who opens it until then sees that it is at no path any more.
+    /// Removes the file while it is still locked: a process that opened it before sees that its path is gone.
     fn drop(&mut self) {
-        // Windows keeps the name of an open file that is removed, and refuses it to others until it is closed.
+        // Windows reserves the name of a removed file until it is closed.
         if cfg!(unix) && is_at(&self.file, &self.path) {
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Whether a file is a lock that a killed run may have left.
+/// Whether a file may be the lock of a killed run.
 pub(super) fn is_left(entry: &DirEntry) -> bool {
     let age = |meta: fs::Metadata| meta.modified().ok()?.elapsed().ok();
     let is_lock = entry.path().extension().is_some_and(|extension| extension == EXTENSION);
     cfg!(unix) && is_lock && entry.metadata().ok().and_then(age).is_some_and(|age| age >= YOUNG)
 }
 
-/// Whether the file at `path` is this one.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -124,7 +121,7 @@ mod tests {
         assert!(!is_at(&opened, &path), "it is at no path any more");
         opened.lock().unwrap();
         let second = Lock::of(&place).unwrap().expect("another file is there by now");
-        // The end of one that is at no path takes nobody's away.
+        // Dropping a lock whose file has no path removes no other lock.
         drop(Lock { file: opened, path });
         assert!(is_at(&second.file, &second.path));
     }

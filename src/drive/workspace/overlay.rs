@@ -1,4 +1,4 @@
-//! A writable layer over the original, by Linux's overlayfs.
+//! A writable layer over the original, with Linux's overlayfs.
 
 use std::path::Path;
 
@@ -56,7 +56,7 @@ pub(super) fn mount(source: &Path, _layers: &Path, _root: &Path) -> Result<(), W
     })
 }
 
-/// Takes every overlay off `root`, those of a killed run included.
+/// Unmounts every overlay at `root`, including those of a killed run.
 #[cfg(target_os = "linux")]
 pub(super) fn unmount(root: &Path) -> Result<(), WorkspaceError> {
     use std::fs;
@@ -75,7 +75,7 @@ pub(super) fn unmount(root: &Path) -> Result<(), WorkspaceError> {
     Ok(())
 }
 
-/// There is nothing to take off.
+/// Other systems have no overlays.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn unmount(_root: &Path) -> Result<(), WorkspaceError> {
     Ok(())

@@ -9,18 +9,18 @@ use sha2::{Digest, Sha256};
 use super::lock::{self, Lock};
 use super::{WorkspaceError, canonical, overlay};
 
-/// How many runs may use stand-ins of one workspace at the same time.
+/// Most runs that use stand-ins of one workspace at the same time.
 const SLOTS: usize = 16;
 
-/// A claimed place; the lock is held until this is dropped, and the system lets go of it when we are killed.
+/// A claimed place. The lock is held until this is dropped; the system releases it if lsp-soak is killed.
 #[derive(Debug)]
 pub struct Scratch {
     dir: PathBuf,
     _lock: Lock,
 }
 
-/// The directory of this user's places under `base`. Others may not look into it, let alone have made it: what a server
-/// reads is written there.
+/// The directory of this user's places under `base`. Other users can neither read nor create it, because servers read
+/// its contents.
 pub fn home(base: &Path) -> Result<PathBuf, WorkspaceError> {
     let home = base.join(name());
     match create_private(&home) {
@@ -31,7 +31,7 @@ pub fn home(base: &Path) -> Result<PathBuf, WorkspaceError> {
 }
 
 impl Scratch {
-    /// Claims the first free of the places called `name` in this user's `home`, empty. Their paths are equally long,
+    /// Claims the first free place called `name` in this user's `home` and empties it. Their paths are equally long,
     /// because servers store them.
     pub fn claim(home: &Path, name: &str) -> Result<Scratch, WorkspaceError> {
         for slot in 0..SLOTS {
@@ -45,7 +45,7 @@ impl Scratch {
         Err(WorkspaceError::Busy(SLOTS, home.to_owned()))
     }
 
-    /// Claims the first free place for stand-ins of `source`, and removes what killed runs left in any place.
+    /// Claims the first free place for stand-ins of `source`, and removes leftovers of killed runs.
     pub(super) fn of(base: &Path, source: &Path) -> Result<Scratch, WorkspaceError> {
         let home = home(base)?;
         if home.starts_with(source) {
@@ -64,12 +64,12 @@ impl Scratch {
         &self.dir
     }
 
-    /// Where the stand-in goes. The name is the same for all, because servers print and store it.
+    /// The path of the stand-in. Its name is constant, because servers print and store it.
     pub(super) fn root(&self) -> PathBuf {
         self.dir.join("workspace")
     }
 
-    /// Where an overlay keeps what is written.
+    /// Where an overlay stores its changes.
     pub(super) fn overlay(&self) -> PathBuf {
         self.dir.join("overlay")
     }
@@ -79,8 +79,7 @@ impl Scratch {
     }
 }
 
-/// Removes the places of killed runs, and their locks. What cannot be removed is left: it is in nobody's way but the
-/// disk's.
+/// Removes the places of killed runs, and their locks. Ignores failures: leftovers only use disk space.
 fn sweep(home: &Path) {
     let Ok(entries) = fs::read_dir(home) else { return };
     for entry in entries.flatten() {
@@ -95,19 +94,19 @@ fn sweep(home: &Path) {
     }
 }
 
-/// Each user has a directory of their own, also where all share one for temporary files.
+/// Each user has a directory, even where all users share one for temporary files.
 #[cfg(unix)]
 fn name() -> String {
     format!("lsp-soak-{}", rustix::process::geteuid().as_raw())
 }
 
-/// The directory for temporary files is the user's own already.
+/// The directory for temporary files already belongs to the user.
 #[cfg(not(unix))]
 fn name() -> String {
     "lsp-soak".to_owned()
 }
 
-/// Sees to it that what is there is a directory of ours, and no link to one, and closes it to others.
+/// Checks that `home` is a directory of this user and not a link, and makes it private.
 #[cfg(unix)]
 fn own(home: &Path) -> Result<(), WorkspaceError> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -144,17 +143,17 @@ fn make_private(dir: &Path) -> io::Result<()> {
     fs::DirBuilder::new().mode(0o700).create(dir)
 }
 
-/// A user's temporary directory is the user's own.
+/// A user's temporary directory is already private.
 #[cfg(not(unix))]
 fn make_private(dir: &Path) -> io::Result<()> {
     fs::create_dir(dir)
 }
 
-/// Removes a place with all it holds. An overlay is unmounted first, so that nothing is deleted through it.
+/// Removes a place and its contents. Unmounts an overlay first, so that nothing is deleted through it.
 fn remove(dir: &Path) -> Result<(), WorkspaceError> {
     overlay::unmount(&dir.join("workspace"))?;
     let removed = match fs::remove_dir_all(dir) {
-        // Directories that a server or the overlay made unreadable: open them up and try again.
+        // A server or the overlay may have made directories unreadable: restore the rights and try again.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             open_up(dir);
             fs::remove_dir_all(dir)
@@ -167,7 +166,7 @@ fn remove(dir: &Path) -> Result<(), WorkspaceError> {
     }
 }
 
-/// Gives the owner all rights to every directory, as far as possible.
+/// Gives the owner all rights to every directory where possible.
 fn open_up(dir: &Path) {
     #[cfg(unix)]
     {

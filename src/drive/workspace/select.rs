@@ -1,4 +1,4 @@
-//! Which files of a workspace a scenario may open, in an order that is the same on every system.
+//! Selects the files that a scenario may open, in an order that is the same on every system.
 
 use std::fs;
 use std::io::{self, Read};
@@ -12,19 +12,18 @@ use crate::config::glob::Glob;
 use crate::drive::language;
 use crate::record::regular;
 
-/// A file that may be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
     pub path: PathBuf,
-    /// Its path in the workspace, with `/` between the parts on every system.
+    /// Path relative to the workspace, with `/` on every system.
     pub relative: String,
-    /// Its bytes.
+    /// In bytes.
     pub size: u64,
     pub language: String,
 }
 
 impl SourceFile {
-    /// Bytes up to which it is read: somebody may let it grow after it was listed.
+    /// Most bytes read: the file may grow after it was listed.
     pub fn most(&self) -> u64 {
         const LEAST: u64 = 1 << 20;
         self.size.max(LEAST)
@@ -34,20 +33,20 @@ impl SourceFile {
 /// The files that a pattern selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
-    /// Sorted by their path in the workspace.
+    /// Sorted by relative path.
     pub files: Vec<SourceFile>,
-    /// Their bytes together.
+    /// Sum of their sizes.
     pub bytes: u64,
     /// SHA-256 over their paths and contents, in hexadecimal.
     pub sha256: String,
-    /// Files that match and are not among them, because they are too large.
+    /// Files that match but are larger than `largest`.
     pub too_large: u64,
-    /// Bytes over which a file is.
+    /// Size limit in bytes.
     pub largest: u64,
 }
 
-/// Finds the files under `root` that match `pattern` and none of `exclude` and have at most `largest` bytes; to find none is
-/// an error. Reading them all may take long, so that it is asked on the way whether to `stop`.
+/// Finds the files under `root` that match `pattern`, match none of `exclude` and have at most `largest` bytes. Finding
+/// none is an error. Reading may take long, so `stop` is checked between files.
 pub fn select(
     root: &Path,
     pattern: &Glob,
@@ -98,7 +97,7 @@ pub fn select(
     })
 }
 
-/// The path with `/`; `None` for a name that is not Unicode, which no URI in a scenario could name.
+/// The path with `/`; `None` if it is not Unicode, because no URI in a scenario could name it.
 fn relative(below: &Path) -> Option<String> {
     let parts: Option<Vec<&str>> = below.iter().map(|part| part.to_str()).collect();
     parts.map(|parts| parts.join("/"))
@@ -109,7 +108,7 @@ fn hash(files: &[SourceFile], largest: u64, stop: &dyn Fn() -> bool) -> Result<S
     let mut buffer = vec![0; 64 * 1024];
     for file in files {
         let failed = |error| WorkspaceError::io("read", &file.path, error);
-        // Lengths first, so that no two different trees feed the same bytes.
+        // Lengths first, so that different trees never feed the same bytes.
         hasher.update((file.relative.len() as u64).to_le_bytes());
         hasher.update(file.relative.as_bytes());
         hasher.update(file.size.to_le_bytes());

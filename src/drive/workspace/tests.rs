@@ -57,7 +57,7 @@ impl Place {
     }
 }
 
-/// Everything about a tree that must not change: names, contents, rights, times and where links lead.
+/// Everything about a tree that must not change: names, contents, rights, times and link targets.
 fn fingerprint(root: &Path) -> String {
     fn add(dir: &Path, hasher: &mut Sha256) {
         let mut entries: Vec<PathBuf> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -142,7 +142,7 @@ fn what_a_killed_run_left_behind_is_gone_with_the_next_one() {
     let workspace = place.open(Isolation::Copy).unwrap();
     assert_eq!(entries(&home), 1);
     fs::write(workspace.root().join("stale"), "").unwrap();
-    // Killed: neither closed nor dropped, and the lock is let go by the system.
+    // Simulates a kill: neither closed nor dropped; the system releases the lock.
     let mut killed = workspace;
     drop(killed.scratch.take());
     let path = killed.root().to_owned();

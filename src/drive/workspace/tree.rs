@@ -1,4 +1,4 @@
-//! What a server sees of a workspace, as one hash: two runs with the same one had the same files before them.
+//! Hashes the files of a workspace: equal hashes mean that two runs had the same files.
 
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -11,15 +11,15 @@ use crate::config::files::is_left_out;
 use crate::record::TreeFacts;
 use crate::record::regular;
 
-/// The longest file that is read whole. Sources are shorter; of what is longer, libraries and data, the ends differ
-/// when anything does.
+/// Longest file that is read whole, in bytes. Sources are shorter. Longer files are libraries and data, whose ends
+/// differ when anything does.
 const WHOLE: u64 = 1 << 20;
 
-/// All contents that are read: a second or two, however large the project is.
+/// Most bytes read in total: one or two seconds, whatever the size of the project.
 const MOST: u64 = 1 << 30;
 
-/// Looks at every file under `root` but those that a copy leaves out. Symbolic links count by where they lead; `None`
-/// if anything cannot be read, and when it is to `stop`.
+/// Reads every file under `root` that a copy includes. A symbolic link counts by its target. `None` if anything is
+/// unreadable, or if `stop`.
 pub fn facts(root: &Path, stop: &dyn Fn() -> bool) -> Option<TreeFacts> {
     within(root, MOST, stop)
 }
@@ -34,7 +34,7 @@ fn within(root: &Path, most: u64, stop: &dyn Fn() -> bool) -> Option<TreeFacts> 
             return None;
         }
         let meta = fs::symlink_metadata(&path).ok()?;
-        // Lengths first, so that no two different trees feed the same bytes.
+        // Lengths first, so that different trees never feed the same bytes.
         hasher.update((name.len() as u64).to_le_bytes());
         hasher.update(&name);
         if meta.is_symlink() {
@@ -61,7 +61,7 @@ fn within(root: &Path, most: u64, stop: &dyn Fn() -> bool) -> Option<TreeFacts> 
     Some(facts)
 }
 
-/// Files and links, each with its path below the root in bytes that are the same on every system, in their order.
+/// Files and links, sorted, each with a relative path whose bytes are the same on every system.
 fn entries(root: &Path) -> Option<Vec<(Vec<u8>, PathBuf)>> {
     let top = root.to_owned();
     let walk = WalkBuilder::new(root)
@@ -87,7 +87,7 @@ fn entries(root: &Path) -> Option<Vec<(Vec<u8>, PathBuf)>> {
     Some(paths)
 }
 
-/// Reads a short file whole, of a long one both ends.
+/// Reads a short file whole, and both ends of a long one.
 fn contents(path: &Path, length: u64, buffer: &mut Vec<u8>) -> io::Result<()> {
     buffer.clear();
     let (mut file, _) = regular::open(path)?;
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn what_is_not_read_any_more_counts_by_its_length() {
         let root = project();
-        // `pyproject.toml` comes first and is read; for the other there is nothing left.
+        // `pyproject.toml` comes first and is read; the limit leaves nothing for the other.
         let few = || within(root.path(), 10, &|| false).unwrap();
         let base = few();
         assert_eq!((base.files, base.bytes, base.unread), (2, 16, 1));

@@ -1,4 +1,4 @@
-//! Where there are neither groups nor orphans; a job holds a server with all that it starts.
+//! For systems without groups and orphans; a job contains a server and its children.
 
 use std::collections::BTreeSet;
 

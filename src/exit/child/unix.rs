@@ -13,8 +13,8 @@ use std::io;
 
 use rustix::process::{Pid, Signal};
 
-/// Puts a program into a group of its own; on Linux also into a session, so that nothing that it starts can join our group,
-/// and it dies when the thread that starts it ends.
+/// Puts a program into its own group. On Linux also into its own session, so that its children cannot join lsp-soak's
+/// group, and it ends with the thread that starts it.
 pub fn tie(command: &mut std::process::Command) {
     use std::os::unix::process::CommandExt;
     #[cfg(not(target_os = "linux"))]
@@ -33,7 +33,7 @@ pub fn tie(command: &mut std::process::Command) {
     }
 }
 
-/// Asks the kernel for SIGKILL when the parent's thread ends; if that already happened, nobody will send it.
+/// Asks the kernel for SIGKILL when the parent's thread ends; if it has already ended, no signal follows.
 #[cfg(target_os = "linux")]
 fn die_with(parent: Pid) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -44,9 +44,9 @@ fn die_with(parent: Pid) -> io::Result<()> {
     }
 }
 
-/// From now on orphans of what is started come to us instead of to init, so that they can be seen and ended.
+/// From now on, lsp-soak adopts orphans instead of init, so that it can see and end them.
 pub fn adopt_orphans() {
-    // Without it they go to init as elsewhere.
+    // On failure, orphans go to init.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
 }
@@ -54,13 +54,13 @@ pub fn adopt_orphans() {
 /// Kills a program with its helpers, which are in its group.
 pub fn kill_group(leader: u32) {
     if let Some(group) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
-        // It fails when all of them are gone, which is what is wanted.
+        // Fails if all of them are gone, as intended.
         let _ = rustix::process::kill_process_group(group, Signal::KILL);
     }
 }
 
-/// Children, ended ones included, that are none of `own` and not in our own process group: orphans of the server that
-/// were handed to us.
+/// Adopted orphans of the server: children, including ended ones, that are not in `own` and not in lsp-soak's process
+/// group.
 #[cfg(target_os = "linux")]
 pub(super) fn orphans(own: &BTreeSet<u32>) -> Vec<u32> {
     let group = rustix::process::getpgrp();
@@ -72,18 +72,18 @@ pub(super) fn orphans(own: &BTreeSet<u32>) -> Vec<u32> {
         .collect()
 }
 
-/// Reaps one that has ended.
+/// Reaps an ended process.
 #[cfg(target_os = "linux")]
 pub(super) fn reap(pid: u32) {
-    // One that lives on, or was reaped meanwhile, is nothing to be done about.
+    // Nothing to do if it still runs, or was already reaped.
     let _ = rustix::process::waitpid(Pid::from_raw(pid.cast_signed()), rustix::process::WaitOptions::NOHANG);
 }
 
-/// Kills one child. Until it is reaped nobody else has its id.
+/// Kills one child. Its id stays reserved until it is reaped.
 #[cfg(target_os = "linux")]
 pub(super) fn kill(pid: u32) {
     if let Some(pid) = Pid::from_raw(pid.cast_signed()) {
-        // It fails where it may not be killed, which is seen by that it stays.
+        // Fails without permission; then the process remains visible.
         let _ = rustix::process::kill_process(pid, Signal::KILL);
     }
 }
@@ -104,7 +104,7 @@ fn children() -> Vec<Pid> {
     lists.flat_map(parse).filter_map(Pid::from_raw).collect()
 }
 
-/// Orphans go to launchd here, which reaps them.
+/// launchd adopts and reaps orphans.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn orphans(_own: &BTreeSet<u32>) -> Vec<u32> {
     Vec::new()

@@ -1,4 +1,4 @@
-//! One chart: its servers on one time, phases and windows behind them, a legend above.
+//! One chart: servers on a common time axis, phases and windows behind them, a legend above.
 
 use maud::{Markup, html};
 
@@ -21,42 +21,40 @@ const LEFT: f64 = 70.0;
 const RIGHT: f64 = 940.0;
 const HEIGHT: f64 = 300.0;
 
-/// The sign of a peak, as it is drawn and written.
 const PEAK: &str = "▲";
 
-/// Places of all lines together, so that a picture of many runs stays small enough to be looked at in a browser.
+/// Limit of places in all lines together, so that browsers can show a picture of many runs.
 const PLACES: usize = 12_000;
 
 /// Fewest and most places of a line.
 const RANGE: (usize, usize) = (48, 800);
 
 pub struct Panel<'p> {
-    /// What it is of, where there are several.
+    /// Shown when there are several panels.
     pub heading: Option<String>,
     pub sentences: Vec<String>,
-    /// The servers, each with its runs, the baseline first.
+    /// Label and runs of each server, the baseline first.
     pub servers: Vec<(&'p str, Vec<Named<'p>>)>,
 }
 
-/// A server as it is drawn.
 struct Drawn<'p> {
     label: &'p str,
-    /// Its place in tables, which is its colour.
+    /// Place in tables; it determines the colour.
     place: usize,
     runs: Vec<Line>,
     line: Line,
     typical: &'p Summary,
-    /// Each phase of the typical run as it was over all runs.
+    /// The phases of the typical run, each with medians of all runs.
     middles: Vec<Middle>,
 }
 
 impl Panel<'_> {
-    /// Everything that it says in words.
+    /// All text above the chart.
     pub fn sentences(&self) -> Vec<String> {
         self.heading.iter().chain(&self.sentences).cloned().collect()
     }
 
-    /// Draws it from its top, and says how high it is. `number` tells it from others of the file.
+    /// Draws the panel and returns its height. `number` makes its ids unique in the file.
     pub fn draw(&self, number: usize) -> (Markup, f64) {
         let runs: Vec<&Summary> = self
             .servers
@@ -136,7 +134,7 @@ impl Panel<'_> {
     }
 }
 
-/// Which line is whose, in as many rows as that takes.
+/// The legend, and its number of rows.
 fn legend(drawn: &[Drawn], top: f64) -> (Markup, usize) {
     let (mut right, mut row) = (20.0, 0);
     let mut places = Vec::new();
@@ -164,7 +162,7 @@ fn legend(drawn: &[Drawn], top: f64) -> (Markup, usize) {
     (markup, row as usize + 1)
 }
 
-/// The chart from the upper left corner of its plot.
+/// The chart; its origin is the upper left corner of the plot.
 fn chart(drawn: &[Drawn], together: &Together, number: usize, names: &Names) -> Markup {
     let width = RIGHT - LEFT;
     let lines = drawn.iter().flat_map(|one| one.runs.iter().chain([&one.line]));
@@ -213,7 +211,7 @@ fn chart(drawn: &[Drawn], together: &Together, number: usize, names: &Names) -> 
     }
 }
 
-/// Behind the lines: phases with their names, and the windows of idleness, as they were in the first server's middle run.
+/// Phases and idle windows behind the lines, from the first server's typical run.
 fn ground(first: Option<&Drawn>, together: &Together, number: usize, names: &Names) -> Markup {
     let Some(first) = first else {
         return html! {};
@@ -251,12 +249,11 @@ fn ground(first: Option<&Drawn>, together: &Together, number: usize, names: &Nam
     }
 }
 
-/// Where a moment of the typical run stands.
+/// Horizontal position of a time of the typical run.
 fn across(one: &Drawn, together: &Together, moment: Nanos) -> f64 {
     tenth((together.at(one.typical, moment) / together.until * (RIGHT - LEFT)).min(RIGHT - LEFT))
 }
 
-/// The names of the phases over them.
 fn named(first: &Drawn, together: &Together) -> Names {
     let stretch = |phase: &PhaseSummary| {
         let (left, right) = (phase.started, phase.ended);
@@ -274,7 +271,7 @@ fn name(phase: &PhaseSummary, run: &Summary) -> String {
     }
 }
 
-/// Checkpoints at the median of the runs, the highest point of each line, and their values, clear of all of these.
+/// Checkpoints at the median of the runs, and the highest point of each line with its value, placed without overlaps.
 fn marks(drawn: &[Drawn], together: &Together, up: &dyn Fn(f64) -> f64) -> Markup {
     let width = RIGHT - LEFT;
     let around = |x: f64, top: f64, bottom: f64| Area {
@@ -283,7 +280,7 @@ fn marks(drawn: &[Drawn], together: &Together, up: &dyn Fn(f64) -> f64) -> Marku
         top,
         bottom,
     };
-    let taken = |one: &Drawn| -> Vec<(f64, f64, bool)> {
+    let checkpoints = |one: &Drawn| -> Vec<(f64, f64, bool)> {
         let phases = one.typical.phases.iter().zip(&one.middles);
         let mark = |(phase, middle): (&PhaseSummary, &Middle)| {
             let at = phase.checkpoint.as_ref()?.at;
@@ -291,9 +288,12 @@ fn marks(drawn: &[Drawn], together: &Together, up: &dyn Fn(f64) -> f64) -> Marku
         };
         phases.filter_map(mark).collect()
     };
-    let taken: Vec<Vec<(f64, f64, bool)>> = drawn.iter().map(taken).collect();
+    let checkpoints: Vec<Vec<(f64, f64, bool)>> = drawn.iter().map(checkpoints).collect();
     let peaks: Vec<(usize, f64, f64, u64)> = drawn.iter().filter_map(|one| peak(one, width, up)).collect();
-    let diamonds = taken.iter().flatten().map(|(x, y, _)| around(*x, y - 5.0, y + 5.0));
+    let diamonds = checkpoints
+        .iter()
+        .flatten()
+        .map(|(x, y, _)| around(*x, y - 5.0, y + 5.0));
     let triangles = peaks.iter().map(|(_, x, y, _)| around(*x, y - 9.0, y - 1.0));
     let areas: Vec<Area> = diamonds.chain(triangles).collect();
     let values: Vec<(f64, f64, String)> = peaks
@@ -301,9 +301,9 @@ fn marks(drawn: &[Drawn], together: &Together, up: &dyn Fn(f64) -> f64) -> Marku
         .map(|(_, x, y, value)| (*x, *y, format!("{PEAK} {}", units::mib(*value))))
         .collect();
     html! {
-        @for (one, taken) in drawn.iter().zip(&taken) {
+        @for (one, checkpoints) in drawn.iter().zip(&checkpoints) {
             g class=(class(one.place)) {
-                @for (x, y, settled) in taken {
+                @for (x, y, settled) in checkpoints {
                     path class=(if *settled { "taken" } else { "unsettled" }) d={ "M" (x) " " (tenth(y - 5.0)) "l5 5l-5 5l-5-5z" } {}
                 }
             }
@@ -311,8 +311,8 @@ fn marks(drawn: &[Drawn], together: &Together, up: &dyn Fn(f64) -> f64) -> Marku
         @for (place, x, y, _) in &peaks {
             g class=(class(*place)) { path.peak d={ "M" (x) " " (tenth(y - 9.0)) "l5 8h-10z" } {} }
         }
-        @for ((place, ..), label) in peaks.iter().zip(places::beside(&values, &areas, width)) {
-            // A value that had to move away is known by its server's colour and by the order of the values.
+        @for ((place, ..), label) in peaks.iter().zip(places::place(&values, &areas, (width, HEIGHT))) {
+            // Colour and order identify a value that had to move away.
             text class={ "value " (class(*place)) } x=(tenth(label.left)) y=(tenth(label.down)) {
                 tspan.of { (PEAK) } (label.text.trim_start_matches(PEAK))
             }
@@ -320,7 +320,7 @@ fn marks(drawn: &[Drawn], together: &Together, up: &dyn Fn(f64) -> f64) -> Marku
     }
 }
 
-/// The highest point of a server's line: whose it is, where it stands and its value.
+/// The highest point of a server's line: place of the server, position and value.
 fn peak(one: &Drawn, width: f64, up: &dyn Fn(f64) -> f64) -> Option<(usize, f64, f64, u64)> {
     let line = one.line.iter().enumerate();
     let points = line.flat_map(|(place, span)| {
@@ -333,7 +333,7 @@ fn peak(one: &Drawn, width: f64, up: &dyn Fn(f64) -> f64) -> Option<(usize, f64,
     Some((one.place, x, up(value as f64), value))
 }
 
-/// What the signs mean, in lines that have room.
+/// The legend of signs, wrapped.
 fn note(drawn: &[Drawn], together: &Together, names: &Names) -> Vec<String> {
     let exact = drawn
         .iter()
@@ -353,15 +353,15 @@ fn note(drawn: &[Drawn], together: &Together, names: &Names) -> Vec<String> {
     let windows = || drawn.first().into_iter().flat_map(|one| &one.typical.curves.windows);
     let any = |kind: IdleKind| windows().any(|window| window.kind == kind);
     match (any(IdleKind::Silent), any(IdleKind::Simmer)) {
-        (true, true) => sentences.push("Shaded: silence; hatched: light traffic.".to_owned()),
-        (true, false) => sentences.push("Shaded: silence.".to_owned()),
+        (true, true) => sentences.push("Shaded: idle; hatched: light traffic.".to_owned()),
+        (true, false) => sentences.push("Shaded: idle.".to_owned()),
         (false, true) => sentences.push("Hatched: light traffic.".to_owned()),
         (false, false) => {}
     }
     if together.is_aligned() {
         sentences.push("Each phase is as long as at the median of all runs.".to_owned());
     }
-    /// Names that are still read one by one.
+    /// Most names that a sentence lists.
     const FEW: usize = 4;
     match names.left_out.as_slice() {
         [] => {}

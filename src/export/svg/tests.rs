@@ -11,8 +11,8 @@ fn compared(runs: &[Played]) -> String {
     comparison(&by_target(runs.to_vec(), None), runs)
 }
 
-/// The picture without its style, which is files of their own.
-fn shown(picture: &str) -> String {
+/// The picture without its style, which has its own files.
+fn unstyled(picture: &str) -> String {
     let (start, end) = (picture.find("<style>").unwrap() + 7, picture.find("</style>").unwrap());
     format!("{}…{}", &picture[..start], &picture[end..]).replace("><", ">\n<")
 }
@@ -20,8 +20,8 @@ fn shown(picture: &str) -> String {
 #[test]
 fn pictures_of_one_run_and_of_two_servers() {
     let completed = summary::read(golden::open("completed")).unwrap();
-    insta::assert_snapshot!("one", shown(&run(&completed, "completed.jsonl")));
-    insta::assert_snapshot!("two", shown(&compared(&two())));
+    insta::assert_snapshot!("one", unstyled(&run(&completed, "completed.jsonl")));
+    insta::assert_snapshot!("two", unstyled(&compared(&two())));
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn each_target_has_a_chart_of_its_own() {
     }
     let picture = compared(&runs);
     assert_eq!(picture.matches("class=\"heading\"").count(), 2);
-    // Windows of light traffic are hatched by a pattern of each chart.
+    // Each chart has its own hatch pattern for light traffic.
     assert!(picture.contains("id=\"simmer0\"") && picture.contains("url(#simmer1)"));
     assert!(!compared(&two()).contains("class=\"heading\""));
     let one = played(|run| session("ty", 100 + run), 1);
@@ -90,16 +90,14 @@ fn a_picture_of_a_large_campaign_is_below_two_hundred_kibibytes() {
     assert_eq!(picture.matches("class=\"line\"").count(), 3);
 }
 
-/// The heights of every point of each path of a class, from the left; those down the picture are higher.
+/// The heights of each path's points, for paths of this class; larger is further down.
 fn paths(picture: &str, class: &str) -> Vec<Vec<i64>> {
-    let start = format!("class=\"{class}\" d=\"");
-    let drawn = picture
-        .split(&start)
-        .skip(1)
-        .map(|rest| rest.split('"').next().unwrap());
+    let start = format!("class=\"{class}\" ");
+    let drawn = picture.split(&start).skip(1);
+    let drawn = drawn.map(|rest| rest.split_once(" d=\"").unwrap().1.split('"').next().unwrap());
     let heights = |path: &str| {
         let (mut at, mut heights) = (0, Vec::new());
-        // A command is a letter, and numbers after a blank or their sign.
+        // A command is a letter, then numbers separated by blanks or signs.
         for part in path
             .split_inclusive(|_: char| true)
             .fold(Vec::<String>::new(), |mut parts, letter| {
@@ -129,7 +127,7 @@ fn paths(picture: &str, class: &str) -> Vec<Vec<i64>> {
 
 #[test]
 fn memory_that_only_grows_is_drawn_as_lines_that_only_rise() {
-    // Phases of other lengths in each run, and one step in each.
+    // Runs with phases of different lengths, and one step in each.
     let grown = |run: u64| {
         let mut session = Session::new("ty");
         session.spawn(0, "server", None, 20, 14);
@@ -153,7 +151,7 @@ fn memory_that_only_grows_is_drawn_as_lines_that_only_rise() {
         .collect();
     assert_eq!(lines.len(), 6);
     for line in &lines {
-        // The server is gone at its end, which is no fall of a line: it ends there.
+        // The line ends with the server instead of falling to 0.
         assert!(
             line.len() > 3 && line.is_sorted_by(|higher, lower| higher >= lower),
             "{line:?}"

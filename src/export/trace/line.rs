@@ -1,5 +1,3 @@
-//! One event of Chrome's format.
-
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
@@ -11,7 +9,6 @@ pub enum Track {
     Phases,
     Steps,
     Windows,
-    /// One of the lanes that requests which were under way at once need.
     Requests(u32),
 }
 
@@ -36,7 +33,7 @@ impl Track {
     }
 }
 
-/// An event. Times are microseconds, as the format has them, with as many digits as nanoseconds need.
+/// One event. Times are microseconds, with the decimals that nanoseconds need.
 #[derive(Serialize)]
 pub struct Line<'l, A = Map<String, Value>> {
     name: &'l str,
@@ -55,7 +52,7 @@ pub struct Line<'l, A = Map<String, Value>> {
     args: A,
 }
 
-/// Counters with values that are new, the most frequent arguments by far.
+/// Counters with new values: by far the most frequent arguments.
 pub struct Changed(Vec<(&'static str, u64)>);
 
 impl Serialize for Changed {
@@ -89,14 +86,14 @@ impl Line<'static, Changed> {
 }
 
 impl<'l> Line<'l> {
-    /// The name of a process, or of a row of it.
+    /// The name of a process or of one of its tracks.
     pub fn name(what: &'static str, pid: u32, track: Option<Track>, name: &str) -> Line<'static> {
         let mut line = Line::new(what, "M", pid, object(json!({ "name": name })));
         line.tid = track.map(Track::number);
         line
     }
 
-    /// The session stands above the processes.
+    /// Sorts the session above the processes.
     pub fn sort(pid: u32) -> Line<'static> {
         Line::new("process_sort_index", "M", pid, object(json!({ "sort_index": -1 })))
     }
@@ -115,7 +112,7 @@ impl<'l> Line<'l> {
         line
     }
 
-    /// A moment of a session's phases.
+    /// A point in time on the track of phases.
     pub fn instant(name: &'static str, pid: u32, at: Nanos, args: Value) -> Line<'static> {
         let mut line = Line::slice(name, name, pid, Track::Phases, (at, at), args);
         (line.ph, line.dur, line.s) = ("i", None, Some("t"));
@@ -123,7 +120,7 @@ impl<'l> Line<'l> {
     }
 }
 
-/// What is known: a key whose value is not is left out, for Perfetto shows `null` as a text.
+/// The known values: Perfetto would show `null` as text.
 fn object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(fields) => fields.into_iter().filter(|(_, value)| !value.is_null()).collect(),
@@ -131,20 +128,20 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// Exact to the nanosecond for three months.
+/// Exact to a nanosecond for three months.
 fn micros(at: Nanos) -> f64 {
     at as f64 / 1_000.0
 }
-/// The values of a process's counters, as far as they are known.
+/// The last known counter values of a process.
 #[derive(Default)]
-pub struct Held {
+pub struct Values {
     cheap: [Option<u64>; COUNTERS.len()],
     exact: [Option<u64>; EXACT.len()],
     pub private: Option<u64>,
 }
 
-impl Held {
-    /// Takes cheap counters: those that changed, if any did.
+impl Values {
+    /// Updates the cheap counters and returns the changes.
     pub fn sample(&mut self, now: &Counters) -> Option<Changed> {
         self.private = now.private;
         changed(
@@ -158,10 +155,10 @@ impl Held {
     }
 }
 
-/// Remembers values: those that are not what they were, and still known.
-fn changed(held: &mut [Option<u64>], now: impl Iterator<Item = (&'static str, Option<u64>)>) -> Option<Changed> {
-    let changed = held.iter_mut().zip(now).filter_map(|(held, (name, now))| {
-        let before = std::mem::replace(held, now);
+/// Updates values and returns those that changed and are known.
+fn changed(values: &mut [Option<u64>], now: impl Iterator<Item = (&'static str, Option<u64>)>) -> Option<Changed> {
+    let changed = values.iter_mut().zip(now).filter_map(|(value, (name, now))| {
+        let before = std::mem::replace(value, now);
         Some((name, now.filter(|_| now != before)?))
     });
     let changed: Vec<(&str, u64)> = changed.collect();

@@ -7,8 +7,8 @@ use crate::summary;
 
 use super::*;
 
-/// The events of a session's trace, beside its summary.
-fn of(session: &Session) -> (Vec<Value>, Summary) {
+/// The trace events of a session, and its summary.
+fn events(session: &Session) -> (Vec<Value>, Summary) {
     let mut trace = Trace::default();
     let mut out = Vec::new();
     let mut run = trace.run(&session.header, "run-001.jsonl", false, &mut out).unwrap();
@@ -33,7 +33,7 @@ fn count(events: &[Value], cat: &str) -> usize {
 #[test]
 fn a_trace_has_everything_that_was_done_and_every_value_that_changed() {
     let session = golden::completed();
-    let (events, summary) = of(&session);
+    let (events, summary) = events(&session);
     assert_eq!(count(&events, "phase"), summary.phases.len());
     assert_eq!(count(&events, "checkpoint"), 5);
     assert_eq!(count(&events, "peak"), 5);
@@ -52,7 +52,7 @@ fn a_trace_has_everything_that_was_done_and_every_value_that_changed() {
 fn a_traced_record_has_what_was_done_and_no_size_and_no_latency() {
     let mut session = golden::completed();
     session.header.plan.traced = Some(crate::record::TracerFacts::default());
-    let (events, summary) = of(&session);
+    let (events, summary) = events(&session);
     assert_eq!(count(&events, "phase"), summary.phases.len());
     assert_eq!(count(&events, "request") + count(&events, "peak"), 0);
     let sized = |event: &&Value| {
@@ -74,7 +74,7 @@ fn a_traced_record_has_what_was_done_and_no_size_and_no_latency() {
 #[test]
 fn slices_of_one_row_never_cross() {
     for session in [golden::completed(), golden::tree()] {
-        let (events, _) = of(&session);
+        let (events, _) = events(&session);
         let mut rows: HashMap<u64, Vec<(f64, f64)>> = HashMap::new();
         for event in events.iter().filter(|event| event["ph"] == "X") {
             let (from, took) = (event["ts"].as_f64().unwrap(), event["dur"].as_f64().unwrap());
@@ -100,7 +100,7 @@ fn a_process_id_that_is_used_again_is_another_process() {
             process.pid = 7;
         }
     }
-    let (events, _) = of(&session);
+    let (events, _) = events(&session);
     let named = |name: &str| events.iter().find(|event| event["args"]["name"] == name).unwrap()["pid"].clone();
     assert_eq!(named("server"), 7);
     assert_ne!(named("a helper (pid 7)"), 7);
@@ -113,7 +113,7 @@ fn a_step_that_did_not_end_is_there_and_a_trace_of_nothing_is_one() {
     session.step("goto \"<i>\"");
     session.at += 5_000_000_000;
     session.warn(crate::record::WarningKind::Host, "a warning");
-    let (events, _) = of(&session);
+    let (events, _) = events(&session);
     let step = events.iter().find(|event| event["cat"] == "step").unwrap();
     assert_eq!(
         (step["dur"].as_f64(), &step["args"]["unfinished"]),

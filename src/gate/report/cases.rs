@@ -8,10 +8,9 @@ use crate::units;
 use super::findings::{About, Finding, findings};
 use super::words::name;
 
-/// The cases of a gate: the runs of each server, the work, every rule, and circumstances that differ.
+/// Cases: the runs of each server, the work, every rule, and circumstances that differ.
 ///
-/// What is not decided is skipped, as nobody has looked, unless it is `strict`: then it is a failure, as the exit code
-/// is. What only advises fails nothing.
+/// An inconclusive rule is skipped, or failed if `strict`, as the exit code. Advice fails nothing.
 pub fn suites(judgement: &Judgement, strict: bool) -> Vec<Suite> {
     let mut cases: Vec<Case> = judgement.parties.iter().map(|party| runs(judgement, party)).collect();
     cases.extend(judgement.against.iter().map(|against| work(judgement, against)));
@@ -113,7 +112,7 @@ fn rule(judgement: &Judgement, found: &Finding, strict: bool) -> Case {
 fn unjudged(judgement: &Judgement) -> Vec<Case> {
     let rules = judgement.against.iter().flat_map(|against| {
         let judged = against.primaries.iter().chain(&against.advisory);
-        judged.map(|Judged { rule, .. }| About::Endpoint(rule.what.to_string(), against.role))
+        judged.map(|Judged { rule, .. }| About::Endpoint(rule.subject.to_string(), against.role))
     });
     let case = |about: About| Case {
         server: name(judgement, Role::Candidate),

@@ -18,10 +18,14 @@ use super::words::{bounds, change, name, outcome, short_limit, who, word};
 /// What the amounts of a rule are: not the medians of the comparison.
 const MEAN: &str = "geomean";
 
+/// Which bound decides.
+const LOWER: &str = "fails if";
+const UPPER: &str = "passes if";
+
 /// More rules than this are only counted in the headline.
 const MOST_SAID: usize = 2;
 
-/// The whole document; `notes` are told after what was found.
+/// The whole document; `notes` follow the findings.
 pub fn document(judgement: &Judgement, sides: &Sides, notes: &[String]) -> Document {
     let runs = told_apart(sides);
     let scenarios = side_by_side(&runs);
@@ -66,7 +70,7 @@ pub fn document(judgement: &Judgement, sides: &Sides, notes: &[String]) -> Docum
 fn warnings(judgement: &Judgement, scenarios: &Scenarios, notes: &[String]) -> Option<Section> {
     let doubts = doubts(judgement).into_iter().chain(notes.iter().cloned());
     let doubts = doubts.map(|text| Sentence::answer("gate.note", Tone::Warning, text).marked("note"));
-    // What else runs show stands in the warnings of the comparison, but for what is not in a verdict.
+    // The comparison's warnings that are not in the verdict.
     let comparisons = scenarios.values().flatten().map(|target| &target.comparison);
     let unusual = comparisons.flat_map(report::unusual);
     Section::new("gate-warnings", "Notes", Weight::Answer)
@@ -114,7 +118,7 @@ pub fn headline(judgement: &Judgement, conclusions: &[Finding]) -> String {
     format!("{}: {}{more}", outcome(judgement), reasons.join(", "))
 }
 
-/// The bounds of these rules against what they are held to.
+/// Bounds and limits of these rules.
 fn rules(against: &Against, anchor: &str, weight: Weight, judged: &[Judged]) -> Option<Section> {
     let role = against.role.name();
     let what = "geometric means, and one-sided bounds of their ratio (α = 0.05 over all interim analyses): a rule \
@@ -135,18 +139,18 @@ fn rules(against: &Against, anchor: &str, weight: Weight, judged: &[Judged]) -> 
 
 /// The lens that all of these rules name.
 fn common_lens(judged: &[Judged]) -> Option<Lens> {
-    let lens = judged.first()?.rule.what.lens?;
+    let lens = judged.first()?.rule.subject.lens?;
     judged
         .iter()
-        .all(|one| one.rule.what.lens == Some(lens))
+        .all(|one| one.rule.subject.lens == Some(lens))
         .then_some(lens)
 }
 
 /// `lens` is in the title, and so not in the name of each rule.
 fn table_of(role: Role, judged: &[Judged], lens: Option<Lens>) -> Vec<Column> {
     let rule = |judged: &Judged| match lens {
-        Some(_) => judged.rule.what.clone().through(None).to_string(),
-        None => judged.rule.what.to_string(),
+        Some(_) => judged.rule.subject.clone().through(None).to_string(),
+        None => judged.rule.subject.to_string(),
     };
     type Shown = fn(&Judged, &Evidence) -> String;
     let shown = |text: Shown| {
@@ -156,7 +160,7 @@ fn table_of(role: Role, judged: &[Judged], lens: Option<Lens>) -> Vec<Column> {
         }
     };
     fn amounts(judged: &Judged, value: f64) -> String {
-        amount(value, judged.rule.what.figure.unit())
+        amount(value, judged.rule.subject.figure.unit())
     }
     Table::new(judged)
         .text("rule", 0, rule)
@@ -168,25 +172,27 @@ fn table_of(role: Role, judged: &[Judged], lens: Option<Lens>) -> Vec<Column> {
             2,
             shown(|judged, evidence| amounts(judged, evidence.means.0)),
         )
-        .beneath(MEAN)
+        .grouped(MEAN)
         .number(
             "candidate",
             1,
             shown(|judged, evidence| amounts(judged, evidence.means.1)),
         )
-        .beneath(MEAN)
+        .grouped(MEAN)
         .number("difference", 4, shown(|_, evidence| change(evidence.contrast.ratio())))
         .number("bounds", 0, shown(|_, evidence| bounds(evidence)))
         .number(
-            "fails above",
+            "all above",
             0,
             shown(|judged, evidence| short_limit(judged, evidence.fail_above)),
         )
+        .grouped(LOWER)
         .number(
-            "passes below",
+            "all below",
             0,
             shown(|judged, evidence| short_limit(judged, evidence.pass_below)),
         )
+        .grouped(UPPER)
         .number("runs", 5, |judged| {
             units::or_unknown(judged.basis.look, |look| look.to_string())
         })
@@ -215,7 +221,7 @@ fn every_run(judgement: &Judgement) -> Option<Section> {
         })
         .collect();
     let values = |judged: &Judged, seen: &[Seen]| -> String {
-        let unit = judged.rule.what.figure.unit();
+        let unit = judged.rule.subject.figure.unit();
         let machines = seen.chunk_by(|a, b| a.machine == b.machine);
         let of_machine = |runs: &[Seen]| -> String {
             let values = runs
@@ -226,17 +232,17 @@ fn every_run(judgement: &Judgement) -> Option<Section> {
         machines.map(of_machine).collect::<Vec<String>>().join("; ")
     };
     let table = Table::new(&rows)
-        .text("rule", 0, |(_, judged)| judged.rule.what.to_string())
+        .text("rule", 0, |(_, judged)| judged.rule.subject.to_string())
         .text("against", 2, |(against, _)| against.role.name())
         .text("its runs", 1, |(_, judged)| values(judged, &judged.endpoint.baseline))
         .text("the candidate's", 1, |(_, judged)| {
             values(judged, &judged.endpoint.candidate)
         });
     let section = Section::new("gate-runs", "Every run, by rule", Weight::Evidence);
-    table.some().map(|table| section.with(table))
+    table.non_empty().map(|table| section.with(table))
 }
 
-/// What was run, and through which lens it is decided.
+/// The runs of each side, and the deciding lens.
 fn parties(judgement: &Judgement) -> Section {
     let mut facts: Vec<(String, String)> = judgement
         .parties

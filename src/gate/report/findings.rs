@@ -20,7 +20,6 @@ pub struct Finding {
     pub about: About,
     /// Whether it decides.
     pub decides: bool,
-    /// What it comes to.
     pub answer: Answer,
     /// It in a few words, for a heading.
     #[serde(skip)]
@@ -43,7 +42,7 @@ pub enum About {
 }
 
 impl About {
-    /// What it is called in a list.
+    /// The name in lists.
     pub fn title(&self) -> String {
         match self {
             About::Endpoint(what, role) => format!("{what} against the {}", role.name()),
@@ -148,9 +147,15 @@ fn missing(missing: &[Missing]) -> Vec<String> {
 fn assumption(judgement: &Judgement) -> Option<String> {
     let judged = judgement.against.iter();
     let judged = judged.flat_map(|against| against.primaries.iter().chain(&against.advisory));
-    let known = judged.map(|judged| (judged.rule.what.to_string(), judged.endpoint.known, judged.basis.look));
+    let known = judged.map(|judged| {
+        (
+            judged.rule.subject.to_string(),
+            judged.endpoint.known,
+            judged.basis.look,
+        )
+    });
     let budgets = judgement.budgets.iter();
-    let budgets = budgets.map(|kept| (kept.limit.what.to_string(), kept.known, kept.basis.look));
+    let budgets = budgets.map(|kept| (kept.limit.subject.to_string(), kept.known, kept.basis.look));
     let assumed = known.chain(budgets).filter(|(_, known, _)| *known == Known::Assumed);
     let (mut rules, looks): (Vec<String>, Vec<Option<usize>>) = assumed.map(|(rule, _, look)| (rule, look)).unzip();
     let mut seen: Vec<String> = Vec::new();
@@ -178,12 +183,12 @@ fn assumption(judgement: &Judgement) -> Option<String> {
     })
 }
 
-/// Runs that a rule which decides does not rest on, for it was answered before them.
+/// Later runs that a deciding rule does not use, because an earlier interim analysis answered it.
 fn beyond(judgement: &Judgement) -> Option<String> {
     let endpoints = judgement.against.iter().flat_map(|against| {
         let named = |judged: &Judged| {
             (
-                About::Endpoint(judged.rule.what.to_string(), against.role),
+                About::Endpoint(judged.rule.subject.to_string(), against.role),
                 judged.basis,
             )
         };
@@ -212,7 +217,7 @@ fn beyond(judgement: &Judgement) -> Option<String> {
 }
 
 fn endpoint(role: Role, judged: &Judged, decides: bool) -> Finding {
-    let what = &judged.rule.what;
+    let what = &judged.rule.subject;
     let answer = judged.verdict.answer;
     let aside = if decides { "" } else { " (advises)" };
     Finding {
@@ -224,6 +229,11 @@ fn endpoint(role: Role, judged: &Judged, decides: bool) -> Finding {
     }
 }
 
+/// What would decide a rule that is open.
+fn deciding(fail: &str, pass: &str) -> String {
+    format!("fails if all above {fail}, passes if all below {pass}")
+}
+
 fn in_short(role: Role, judged: &Judged) -> String {
     let bounds = match (&judged.verdict.evidence, judged.verdict.answer) {
         (Err(_), _) => "without usable data".to_owned(),
@@ -232,7 +242,7 @@ fn in_short(role: Role, judged: &Judged) -> String {
             let limits = match answer {
                 Answer::Fail => format!("limit {fail}"),
                 Answer::Pass => format!("limit {pass}"),
-                Answer::Inconclusive => format!("fails above {fail}, passes below {pass}"),
+                Answer::Inconclusive => deciding(&fail, &pass),
             };
             format!("{} ({limits})", bounds(evidence))
         }
@@ -241,7 +251,7 @@ fn in_short(role: Role, judged: &Judged) -> String {
         Role::Anchor => " against the anchor",
         Role::Baseline | Role::Candidate => "",
     };
-    format!("{} {bounds}{other}", judged.rule.what)
+    format!("{} {bounds}{other}", judged.rule.subject)
 }
 
 fn evidence(role: Role, judged: &Judged) -> String {
@@ -271,7 +281,8 @@ fn evidence(role: Role, judged: &Judged) -> String {
         Answer::Fail => format!("at least {lower} {against} (limit {fail})"),
         Answer::Pass => format!("at most {upper} {against} (passes below {pass})"),
         Answer::Inconclusive => format!(
-            "between {lower} and {upper} {against} (fails above {fail}, passes below {pass}){}",
+            "between {lower} and {upper} {against} ({}){}",
+            deciding(&fail, &pass),
             more(judged.needed)
         ),
     }
@@ -294,12 +305,12 @@ fn more(needed: Option<usize>) -> String {
 
 /// `peak <= 600 MiB`.
 fn budget_name(kept: &Kept) -> String {
-    let unit = kept.limit.what.figure.unit();
-    format!("{} <= {}", kept.limit.what, amount(kept.limit.limit, as_set(unit)))
+    let unit = kept.limit.subject.figure.unit();
+    format!("{} <= {}", kept.limit.subject, amount(kept.limit.limit, as_set(unit)))
 }
 
 fn budget(kept: &Kept) -> Finding {
-    let unit = kept.limit.what.figure.unit();
+    let unit = kept.limit.subject.figure.unit();
     let name = budget_name(kept);
     let machines = match kept.verdict.machines {
         0 | 1 => String::new(),
@@ -335,7 +346,10 @@ fn late(leak: &Leaking) -> String {
         let per = |value: f64| signed(value / 1024.0, 1);
         let (fail, pass) = (per(leak.limit.slope), per(leak.limit.ruled_out));
         let (lower, upper) = (per(lower), per(upper));
-        format!("; in the last half {lower} to {upper} per round (fails above {fail}, passes below {pass})")
+        format!(
+            "; in the last half {lower} to {upper} per round ({})",
+            deciding(&fail, &pass)
+        )
     });
     let open = leak
         .verdict

@@ -1,7 +1,7 @@
-//! A gate as JSON, for programs: versioned, with a schema in `docs/schemas/gate-report.json`.
+//! A gate as JSON: versioned, with a schema in `docs/schemas/gate-report.json`.
 //!
-//! Sizes are bytes and times nanoseconds, ratios are of geometric means, 1.1 being ten per cent more. What is not known is
-//! `null`, never 0. Most of it is the verdict itself; here is what is put beside.
+//! Sizes are bytes, times nanoseconds, ratios are of geometric means (1.1 is ten per cent more). Unknown values are
+//! `null`.
 
 #[cfg(test)]
 mod tests;
@@ -19,14 +19,14 @@ use super::findings::{Finding, doubts, findings};
 /// The version of this format. The minor one rises when something is added, the major one when a reader would misread.
 pub const FORMAT: Version = Version { major: 2, minor: 1 };
 
-/// A gate's verdict and all that it rests on. Sizes are bytes, times nanoseconds. What is not known is `null`.
+/// A gate's verdict with its evidence. Sizes are bytes, times nanoseconds. Unknown values are `null`.
 #[derive(Serialize, JsonSchema)]
 struct Report<'j> {
     /// Version of this format.
     format: Version,
-    /// What it comes to.
+    /// The verdict.
     outcome: Outcome,
-    /// The exit code: 0 passed, 1 failed, 3 inconclusive, 4 refused; what is inconclusive may have been asked to be 0 or 1.
+    /// Exit code: 0 passed, 1 failed, 3 inconclusive, 4 refused. Options can turn 3 into 0 or 1.
     exit_code: u8,
     /// The verdict in sentences with their numbers, what decides first.
     findings: Vec<Finding>,

@@ -1,11 +1,11 @@
-//! Golden gates: made from the golden record, with what tells servers apart put into each run.
+//! Golden gates, made from the golden record with one difference for each server.
 
 use crate::band::{LeakLimit, Tolerance};
 use crate::compare::Played;
 use crate::compare::report::{annotations, junit};
 use crate::document::tests::is_whole;
 use crate::document::{Look, markdown, terminal};
-use crate::figures::{At, Figure, Leak, Limit, Rule, Rules, What, WorkLimits};
+use crate::figures::{At, Figure, GatedFigure, Leak, Limit, Rule, Rules, WorkLimits};
 use crate::gate::{Judgement, Sides, judge};
 use crate::lens::Lens;
 use crate::record::{Ending, PreloadFacts, Schedule, golden};
@@ -14,7 +14,7 @@ use crate::summary;
 use super::findings::{self, About, findings};
 use super::{document, suites};
 
-/// A run whose private memory, peak and latencies are so many thousandths of the golden record's.
+/// A run with private memory, peak and latencies in thousandths of the golden record's.
 fn run(label: &str, number: u32, lens: Lens, thousandths: u64) -> Played {
     let mut summary = summary::read(golden::open("completed")).unwrap();
     summary.header.server.label = label.to_owned();
@@ -53,7 +53,7 @@ fn runs(label: &str, purged: &[u64]) -> Vec<Played> {
 fn rule(figure: Figure, at: At, lens: Lens, tolerance: Tolerance) -> Rule {
     let lens = Some(lens);
     Rule {
-        what: What { figure, at, lens },
+        subject: GatedFigure { figure, at, lens },
         tolerance,
     }
 }
@@ -67,7 +67,7 @@ fn rules() -> Rules {
             rule(Figure::Peak, At::Run, Lens::AsShipped, Tolerance::AS_SHIPPED),
         ],
         budgets: vec![Limit {
-            what: "peak".parse().unwrap(),
+            subject: "peak".parse().unwrap(),
             limit: 600.0 * 1_048_576.0,
         }],
         leak: None,
@@ -148,7 +148,7 @@ fn machines() -> Judgement {
     on(&mut sides.baseline, 3);
     on(&mut sides.candidate, 2);
     let mut rules = rules();
-    rules.budgets[0].what = "private".parse().unwrap();
+    rules.budgets[0].subject = "private".parse().unwrap();
     judge(&sides, &rules, &Schedule::once(5, 0.05).unwrap())
 }
 
@@ -215,7 +215,7 @@ fn sizes_of_both_sides_and_answers_are_whole_in_any_terminal() {
             let text = drawn(&judgement, &[], look);
             let heads: Vec<&str> = text.lines().filter(|line| line.contains("  rule ")).collect();
             assert!(
-                heads.iter().all(|line| line.contains(" passes below")),
+                heads.iter().all(|line| line.contains(" all below")),
                 "{name} at {columns}: {text}"
             );
             assert!(
@@ -281,8 +281,8 @@ fn growth_is_told_per_round_and_per_request_with_its_shape() {
     assert_eq!(
         growth.text,
         "growth over goto after 3 runs: +640.0 KiB per round, between +640.0 and +640.0; +64.0 KiB per request, between +64.0 and \
-         +64.0; linear; in the last half +640.0 to +640.0 per round (fails above 0.0, passes below \
-         +64.0)"
+         +64.0; linear; in the last half +640.0 to +640.0 per round (fails if all above \
+         0.0, passes if all below +64.0)"
     );
 }
 
@@ -398,7 +398,7 @@ fn what_huge_pages_do_to_the_difference_and_what_was_preloaded_is_told() {
     let told = markdown::render(&document(&judgement, &sides, &[]));
     let words = told.split_whitespace().collect::<Vec<&str>>().join(" ");
     for part in [
-        "candidate has 8.0 MiB more in huge pages than baseline, and 4.4 MiB more private memory in total",
+        "candidate: 8.0 MiB more in huge pages and 4.4 MiB more private memory (medians) than baseline",
         "jemalloc 5.3.0 preloaded",
     ] {
         assert!(words.contains(part), "{told}");

@@ -5,7 +5,6 @@ use crate::gate::{Judged, Judgement, Party, Role};
 use crate::stats::{Answer, Bound, Evidence};
 use crate::units;
 
-/// An answer as it is printed everywhere.
 pub fn word(answer: Answer) -> &'static str {
     match answer {
         Answer::Pass => "PASS",
@@ -22,7 +21,7 @@ pub fn outcome(judgement: &Judgement) -> &'static str {
     }
 }
 
-/// A ratio as what is more or less: `+2.80 %`.
+/// A ratio as a signed difference: `+2.80 %`.
 pub fn change(ratio: f64) -> String {
     match ratio {
         ratio if !ratio.is_finite() || ratio <= 0.0 => units::UNKNOWN.to_owned(),
@@ -33,7 +32,7 @@ pub fn change(ratio: f64) -> String {
     }
 }
 
-/// Two decimals of what is near the limits of rules, which are around 1 %, and fewer of more.
+/// Two decimals near the usual limits of about 1 %, fewer for larger values.
 fn decimals(percent: f64) -> usize {
     match percent.abs() {
         percent if percent < 10.0 => 2,
@@ -62,7 +61,7 @@ pub fn short_limit(judged: &Judged, bound: Bound) -> String {
 }
 
 fn floor(judged: &Judged) -> String {
-    amount(judged.rule.tolerance.floor(), as_set(judged.rule.what.figure.unit()))
+    amount(judged.rule.tolerance.floor(), as_set(judged.rule.subject.figure.unit()))
 }
 
 /// A limit of a ratio, with the amount that sets it where the share would be less than the noise that is believed of the
@@ -92,7 +91,7 @@ pub fn name(judgement: &Judgement, role: Role) -> String {
     }
 }
 
-/// Label, runs and version of a server, and what was preloaded into it. One that nobody gave a label is known by its profile.
+/// Label, runs, version and preloaded library of a server. The profile's name stands in for a missing label.
 pub fn who(party: &Party) -> String {
     let profile = party.profile.as_ref().filter(|_| party.label == party.role.name());
     let runs = units::counted(party.runs as u64, "run");

@@ -1,4 +1,4 @@
-//! Each part of a verdict by itself: which runs it is of, by what it is weighed, and whose it is.
+//! Each part of a verdict: its runs, its test and its side.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::*;
 
 pub const MIB: u64 = 1 << 20;
 
-/// Runs whose figure is set to each of these values.
+/// Runs whose figure has each of these values.
 pub fn valued(label: &str, values: &[u64], set: impl Fn(&mut Summary, u64)) -> Vec<Played> {
     let mut runs = side(label, &vec![100; values.len()]);
     for (run, value) in runs.iter_mut().zip(values) {
@@ -52,7 +52,7 @@ fn peak(summary: &mut Summary, bytes: u64) {
 /// A rule that tolerates 1 % and rules out 2 %.
 pub fn rule(what: &str) -> Rule {
     Rule {
-        what: what.parse().unwrap(),
+        subject: what.parse().unwrap(),
         tolerance: Tolerance::new(0.01, 0.02, 0.0).unwrap(),
     }
 }
@@ -92,7 +92,7 @@ fn several_endpoints_share_alpha_and_advice_takes_none_of_it() {
 
 #[test]
 fn what_failed_first_leaves_its_alpha_to_the_next() {
-    // p is 0.018, of 0.025 for figures whose spread is assumed.
+    // p is 0.018; figures with an assumed spread need 0.025.
     let mut sides = pair(&UNSURE.0, &[103_650_000, 104_650_000, 105_650_000], end);
     for (runs, bytes) in [(&mut sides.baseline, 100), (&mut sides.candidate, 200)] {
         runs.iter_mut().for_each(|run| peak(&mut run.summary, bytes * MIB));
@@ -331,7 +331,7 @@ fn equal_work_is_asked_of_the_runs_that_decide_and_of_no_others() {
     assert_eq!(answer(&advice).exit(), Exit::Passed);
     let mut rules = rules();
     rules.budgets = vec![Limit {
-        what: "as-shipped peak".parse().unwrap(),
+        subject: "as-shipped peak".parse().unwrap(),
         limit: 1e12,
     }];
     assert_eq!(judge(&advice, &rules, &Schedule::default()).exit(), Exit::ServerFailed);
@@ -355,7 +355,7 @@ fn equal_work_is_asked_of_each_rule_at_its_own_look() {
         primaries: Vec::new(),
         advisory: vec![rule("private")],
         budgets: vec![Limit {
-            what: "private".parse().unwrap(),
+            subject: "private".parse().unwrap(),
             limit: 1e12,
         }],
         ..rules()

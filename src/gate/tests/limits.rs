@@ -1,4 +1,4 @@
-//! Absolute limits and growth: whose they are, and through which lens.
+//! Absolute limits and growth: their side and lens.
 
 use crate::figures::{Leak, Limit, Rules};
 
@@ -7,12 +7,12 @@ use super::*;
 
 fn budget(what: &str, limit: f64) -> Limit {
     Limit {
-        what: what.parse().unwrap(),
+        subject: what.parse().unwrap(),
         limit,
     }
 }
 
-/// The usual limit of growth, and nothing else that decides.
+/// Only the usual limit of growth decides.
 fn of_growth_alone() -> Rules {
     Rules {
         primaries: Vec::new(),
@@ -107,7 +107,7 @@ fn several_growing(label: &str, lens: Lens, step: u64, count: u32) -> Vec<Played
     runs.collect()
 }
 
-/// What is said of growth, and of everything together.
+/// The findings on growth, and the overall answer.
 fn leaks(sides: &Sides, phase: Option<&str>) -> (Vec<(String, Answer)>, Answer) {
     let rules = Rules {
         primaries: Vec::new(),

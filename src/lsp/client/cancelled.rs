@@ -1,11 +1,11 @@
-//! Which requests were called off: an answer that comes all the same is late, and no surprise.
+//! The cancelled requests: an answer to one is late, not unexpected.
 
 use std::collections::{HashSet, VecDeque};
 
-/// Cancelled requests whose answer may still come and is then no surprise.
+/// Most cancelled requests remembered, for late answers.
 const MOST_CANCELLED: usize = 4096;
 
-/// The ids of cancelled requests, the last few of them.
+/// The ids of the last cancelled requests.
 #[derive(Debug, Default)]
 pub(super) struct Cancelled {
     ids: HashSet<i64>,

@@ -1,4 +1,4 @@
-//! The bytes that wait for the server to read them, in pieces that are gone as soon as they are written.
+//! The queue of bytes to the server, in pieces that are freed once written.
 
 use std::collections::VecDeque;
 use std::io;
@@ -6,34 +6,34 @@ use std::time::Instant;
 
 use crate::lsp::process::Gauge;
 
-/// Bytes of a piece; a longer message has several, so that no more than this is held of what the server has taken.
+/// Bytes of a piece. A longer message has several, so that at most this much of a written part stays in memory.
 const PIECE: usize = 256 * 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     pieces: VecDeque<Vec<u8>>,
     pub(super) queued: u64,
-    /// Bytes ever taken by the server.
+    /// Total bytes written to the server.
     pub(super) sent: u64,
-    /// The answers that the server has not taken: where each ends in all that was queued, and its length.
+    /// Queued answers: the end offset of each in the whole stream, and its length.
     answers: VecDeque<(u64, u64)>,
     pub(super) answering: u64,
-    /// When the server last took a byte.
+    /// When a byte was last written.
     pub(super) last_sent: Option<Instant>,
-    /// Tells what the server has not read of what it was sent; gone with the pipe, which it would keep open.
+    /// Counts unread bytes in the pipe. Dropped with the pipe, which it would keep open.
     pub(super) gauge: Option<Gauge>,
-    /// Nothing is written any more, by our will or because the pipe broke.
+    /// Writing has ended: closed by lsp-soak, or the pipe broke.
     pub(super) over: bool,
 }
 
-/// A message as it is written: pieces of bounded length.
+/// A message as it is written, in pieces of bounded length.
 #[derive(Debug, Default)]
 pub(super) struct Body(Vec<Vec<u8>>);
 
 impl io::Write for Body {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.0.last().is_none_or(|piece| piece.len() >= PIECE) {
-            // Most messages are short. What goes on is long, and pieces that grow leave holes between them.
+            // Most messages are short. A second piece means a long one, and growing pieces would fragment memory.
             let room = if self.0.is_empty() { 0 } else { PIECE };
             self.0.push(Vec::with_capacity(room));
         }
@@ -49,12 +49,12 @@ impl io::Write for Body {
 }
 
 impl Outbox {
-    /// Bytes that the server has not taken.
+    /// Bytes not yet written.
     pub(super) fn unsent(&self) -> u64 {
         if self.over { 0 } else { self.queued - self.sent }
     }
 
-    /// Bytes that were sent and that the server has not read, as far as that is known.
+    /// Bytes written but not read by the server, as far as known.
     pub(super) fn unread(&self) -> u64 {
         self.gauge.as_ref().map_or(0, Gauge::unread)
     }
@@ -97,12 +97,12 @@ impl Outbox {
         }
     }
 
-    /// Gives the next piece, if there is one.
+    /// Takes the next piece, if there is one.
     pub(super) fn take(&mut self) -> Option<Vec<u8>> {
         self.pieces.pop_front()
     }
 
-    /// The server took so many bytes.
+    /// Counts written bytes.
     pub(super) fn took(&mut self, bytes: usize) {
         self.sent += bytes as u64;
         self.last_sent = Some(Instant::now());
@@ -111,7 +111,7 @@ impl Outbox {
         }
     }
 
-    /// Gives up on everything that waits.
+    /// Drops the queue and ends writing.
     pub(super) fn stop(&mut self) {
         self.over = true;
         self.pieces = VecDeque::new();

@@ -1,4 +1,4 @@
-//! The task that reads the server's stdout: nothing that it does can wait for anything but the pipe.
+//! The task that reads the server's stdout; it waits for nothing but the pipe.
 
 use std::io;
 use std::sync::Arc;
@@ -15,17 +15,17 @@ use crate::lsp::frame::{Framer, Head};
 use crate::lsp::message::{self, Unread};
 use crate::lsp::scan::{Facts, Scanner};
 
-/// The first size of the read buffer; it grows to the longest message that is read whole.
+/// Initial size of the read buffer in bytes; it grows to the longest message that is read whole.
 const BUFFER: usize = 64 * 1024;
 /// The buffer for messages that are scanned as they arrive.
 const STREAM: usize = 256 * 1024;
-/// Longest parameters of a notification that are passed on while so many events wait for the driver, the fewest first:
-/// one that lags behind gets the events that matter most, the short ones, for longest, and never more than 10 MiB.
+/// Longest parameters passed on, by the number of events that wait for the driver. A driver that lags behind still gets
+/// the short events, which matter most, and at most 10 MiB.
 const LONGEST_PARAMS: [(usize, u64); 3] = [(64, 64 * 1024), (512, 4 * 1024), (usize::MAX, 1024)];
-/// Longest name of a method that is passed on.
+/// Longest method name that is passed on, in bytes.
 const LONGEST_NAME: usize = 256;
 
-/// Reads until the stream ends, and says why.
+/// Reads until the stream ends, and returns why.
 pub(super) async fn run<R: AsyncRead + Unpin>(stdout: R, shared: Arc<Shared>, events: mpsc::Sender<Incoming>) {
     let framer = Framer::new(shared.limits.max_message);
     let mut reader = Reader {
@@ -46,17 +46,17 @@ pub(super) async fn run<R: AsyncRead + Unpin>(stdout: R, shared: Arc<Shared>, ev
     };
     reader.note_noise();
     shared.state().close(reason.clone());
-    // Waits for room if it must: this event is the last. Without a receiver nobody needs it.
+    // Waits for room if needed: this event is the last. Without a receiver it is not needed.
     let _ = reader.events.send(Incoming::Closed(reason)).await;
 }
 
 struct Reader<R> {
     stdout: R,
     buffer: Vec<u8>,
-    /// The bytes between `start` and `end` were read and not used.
+    /// The bytes between `start` and `end` were read but not used.
     start: usize,
     end: usize,
-    /// When the last bytes came.
+    /// When the last bytes arrived.
     stamp: Instant,
     framer: Framer,
     scanner: Scanner,
@@ -84,7 +84,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         }
     }
 
-    /// Reads on in the middle of a header.
+    /// Reads more in the middle of a header.
     async fn more(&mut self) -> io::Result<Option<CloseReason>> {
         let bytes = self.framer.noise.unbroken;
         if bytes > self.shared.limits.noise {
@@ -120,7 +120,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         Ok(None)
     }
 
-    /// Scans a body that is too long to be kept, one buffer after the other.
+    /// Scans a body that is too long to keep, buffer by buffer.
     async fn streamed_body(&mut self, length: u64) -> io::Result<Option<CloseReason>> {
         self.make_room(STREAM);
         let mut left = length;
@@ -145,7 +145,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         Ok(None)
     }
 
-    /// Makes space for `more` bytes behind those that are not used yet.
+    /// Makes space for `more` bytes after the unused ones.
     fn make_room(&mut self, more: usize) {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
@@ -160,7 +160,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         }
     }
 
-    /// Reads once. The stamp is taken before anything is done with the bytes.
+    /// Reads once. The timestamp is taken before the bytes are processed.
     async fn fill(&mut self) -> io::Result<usize> {
         let read = self.stdout.read(&mut self.buffer[self.end..]).await?;
         self.stamp = Instant::now();
@@ -183,7 +183,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     }
 }
 
-/// Acts on one message. `body` is empty when the message was too long to be kept.
+/// Handles one message. `body` is empty if it was too long to keep.
 fn handle(shared: &Shared, events: &mpsc::Sender<Incoming>, stamp: Instant, facts: Option<&Facts>, body: &[u8]) {
     let sink = Sink { shared, events };
     let Some(facts) = facts else {
@@ -197,7 +197,7 @@ fn handle(shared: &Shared, events: &mpsc::Sender<Incoming>, stamp: Instant, fact
             what: unfit,
             method: name(facts),
         });
-        // What has a method may still be a notification that carries an id by mistake.
+        // A message with a method may be a notification with an id by mistake.
         if facts.method.is_empty() {
             return;
         }
@@ -263,7 +263,7 @@ fn answer(sink: &Sink<'_>, id: &crate::lsp::message::Id, facts: &Facts, body: &[
     }
 }
 
-/// The name of a method as it is passed on.
+/// The method name, cut to its limit.
 fn name(facts: &Facts) -> String {
     facts.method[..facts.method.floor_char_boundary(LONGEST_NAME)].to_owned()
 }
@@ -298,7 +298,7 @@ fn notified(sink: &Sink<'_>, stamp: Instant, facts: &Facts, body: &[u8]) {
     });
 }
 
-/// A part of the body as JSON text; `None` when it was not kept or is not JSON.
+/// A part of the body as JSON text; `None` if it was not kept or is not JSON.
 fn raw(range: Option<&std::ops::Range<u64>>, body: &[u8]) -> Option<Box<RawValue>> {
     serde_json::from_slice(part(range, body)?).ok()
 }
@@ -309,7 +309,7 @@ fn result(facts: &Facts, body: &[u8], limit: usize) -> Result<Box<RawValue>, Unr
     message::text_of(part(Some(range), body).ok_or(Unread::TooLong { bytes, limit })?)
 }
 
-/// A part of the body; `None` when it was not kept.
+/// A part of the body; `None` if it was not kept.
 fn part<'b>(range: Option<&std::ops::Range<u64>>, body: &'b [u8]) -> Option<&'b [u8]> {
     let range = range?;
     body.get(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)

@@ -9,7 +9,7 @@ use super::state::{Outcome, Shared};
 use super::{Ask, Reply};
 use crate::lsp::retry;
 
-/// Cancels the attempt when the caller stops waiting, whatever the reason.
+/// Cancels the attempt if the caller stops waiting.
 struct Attempt<'a> {
     shared: &'a Shared,
     id: i64,
@@ -21,7 +21,7 @@ impl Drop for Attempt<'_> {
     }
 }
 
-/// Asks until there is a final answer or the deadline.
+/// Retries until the final answer or the deadline.
 pub(super) async fn run(shared: &Shared, method: &str, params: Option<&RawValue>, ask: Ask) -> Reply {
     match time::timeout(ask.deadline, attempts(shared, method, params, ask)).await {
         Ok(reply) => reply,

@@ -1,4 +1,4 @@
-//! What reader, writer and callers share: open requests, the outbox, and the counts.
+//! State shared by reader, writer and callers: open requests, the outbox, and the counts.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,13 +24,13 @@ pub(super) struct Shared {
     state: Mutex<State>,
     pub(super) limits: Limits,
     queued: Notify,
-    /// Something was written, or nothing ever will be.
+    /// Notified when bytes were written or writing has ended.
     moved: Notify,
     stopped: Notify,
     overflowed: Notify,
 }
 
-/// Everything that changes. The lock is held for moments only and never across an await.
+/// All mutable state. The lock is held only briefly and never across an await.
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) outbox: Outbox,
@@ -44,9 +44,9 @@ pub(super) struct State {
     pub(super) totals: Totals,
     open: HashMap<i64, Open>,
     next_id: i64,
-    /// The id of the first request after the last notification, be it sent yet or not.
+    /// The id of the first request after the last notification, sent or not.
     notified: i64,
-    /// The highest id that was answered.
+    /// The highest answered id.
     answered: i64,
     cancelled: Cancelled,
 }
@@ -81,9 +81,9 @@ pub(super) enum Settled {
     Delivered,
     Late,
     Twice,
-    /// Its id is that of a request, but as a string.
+    /// The id is that of a request, but as a string.
     AsText,
-    /// There never was such a request.
+    /// No request has this id.
     Unknown,
 }
 
@@ -119,7 +119,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a notification. Once the shutdown has begun only its own is let through.
+    /// Queues a notification. After shutdown has begun, only the shutdown's own.
     pub(super) fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) {
         let mut state = self.state();
         if !state.shutting_down || method == "exit" {
@@ -129,8 +129,7 @@ impl Shared {
         }
     }
 
-    /// Queues the answer to a request of the server. One that asks and does not read what it gets is not going to: the
-    /// connection is over.
+    /// Queues the answer to a request of the server. If too many answers are unread, the connection ends.
     pub(super) fn answer(&self, state: &mut State, id: &Id, answer: &Result<Box<RawValue>, Refusal>) {
         state.outbox.answer(|out| message::write_answer(out, id, answer));
         let (unsent, limit) = (state.outbox.answering, self.limits.answers as u64);
@@ -149,7 +148,7 @@ impl Shared {
         self.queued.notify_one();
     }
 
-    /// Opens a request and queues it; `None` when the connection does not take it any more.
+    /// Opens a request and queues it; `None` if the connection accepts no more.
     pub(super) fn open(
         &self,
         method: &str,
@@ -180,7 +179,7 @@ impl Shared {
         Some((id, since, outcome))
     }
 
-    /// Gives up on a request, if it is still open, and tells the server.
+    /// Cancels a request if it is still open, and notifies the server.
     pub(super) fn cancel(&self, id: i64) {
         let mut state = self.state();
         if state.open.remove(&id).is_some() {
@@ -188,7 +187,7 @@ impl Shared {
         }
     }
 
-    /// Gives up on every long poll.
+    /// Cancels every long poll.
     pub(super) fn cancel_parked(&self) {
         let mut state = self.state();
         let parked: Vec<i64> = state
@@ -200,7 +199,7 @@ impl Shared {
         for id in parked {
             if let Some(open) = state.open.remove(&id) {
                 self.tell_cancelled(&mut state, id);
-                // The caller may be gone; then nobody needs to know.
+                // The caller may be gone; then the outcome is not needed.
                 let _ = open.done.send(Outcome::Parked);
             }
         }
@@ -216,7 +215,7 @@ impl Shared {
         }
     }
 
-    /// Waits for something to write, and takes it.
+    /// Waits for a piece to write, and takes it.
     pub(super) async fn next_piece(&self) -> Vec<u8> {
         loop {
             let piece = self.state().outbox.take();
@@ -232,7 +231,7 @@ impl Shared {
         self.moved.notify_waiters();
     }
 
-    /// Ends writing; what waits is dropped, and stdin is closed.
+    /// Ends writing: drops the queue and closes stdin.
     pub(super) fn stop_writing(&self) {
         self.state().outbox.stop();
         self.moved.notify_waiters();
@@ -245,7 +244,7 @@ impl Shared {
         }
     }
 
-    /// Waits until too many answers wait, which they never do for most.
+    /// Waits until too many answers are unread, which most connections never reach.
     pub(super) async fn overflowed(&self) -> CloseReason {
         loop {
             self.overflowed.notified().await;
@@ -260,7 +259,7 @@ impl Shared {
         self.moved_until(|outbox| outbox.sent >= goal).await;
     }
 
-    /// Waits until little waits for the server, so that a slow one slows its driver.
+    /// Waits until few bytes are queued, so that a slow server slows its driver.
     pub(super) async fn room(&self) {
         let limit = self.limits.queue as u64;
         self.moved_until(|outbox| outbox.unsent() <= limit).await;
@@ -283,7 +282,7 @@ impl Shared {
 }
 
 impl State {
-    /// Delivers an answer. `body` is called only when the asker wants the result.
+    /// Delivers an answer. `body` is called only if the caller wants the result.
     pub(super) fn settle(
         &mut self,
         id: &Id,
@@ -326,12 +325,12 @@ impl State {
             }
         };
         self.answered = self.answered.max(id);
-        // The caller may have gone in this very moment; the answer is then as good as late.
+        // The caller may have just gone; the answer then counts as late.
         let _ = open.done.send(outcome);
         Settled::Delivered
     }
 
-    /// Nothing more can come: every open request is lost.
+    /// Closes the connection: every open request is lost.
     pub(super) fn close(&mut self, reason: CloseReason) {
         self.closed.get_or_insert(reason);
         self.open.clear();
@@ -371,10 +370,10 @@ impl State {
     }
 }
 
-/// The name under which methods are counted together once there are too many of them.
+/// The common name for methods above the limit of distinct names.
 pub const OTHER_METHODS: &str = "(another method)";
 
-/// Counts one more of `method`. Names come from the server: their number is bounded.
+/// Counts one `method`. Names come from the server, so their number is bounded.
 pub(super) fn count(counts: &mut BTreeMap<String, u64>, method: &str) {
     const MOST_METHODS: usize = 1024;
     if let Some(count) = counts.get_mut(method) {

@@ -1,17 +1,16 @@
-//! Ways to break the protocol that can be lived with, as sentences for people.
+//! Tolerable protocol violations, as sentences.
 
 use crate::lsp::message::Id;
 
-/// What a server did that it should not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
-    /// A body is something else than a JSON object.
+    /// A body that is not a JSON object.
     #[error("a message is not a JSON object: `{0}`")]
     NoObject(String),
-    /// A message says neither what it asks nor what it answers.
+    /// A message with neither a method nor an id.
     #[error("a message has neither a method nor an id")]
     Nameless,
-    /// The server complained of a message of ours without saying which.
+    /// An error from the server that names no request.
     #[error("the server could not read a message: {0}")]
     Complaint(String),
     /// An id that no answer can repeat.
@@ -21,14 +20,14 @@ pub enum Violation {
         /// Method of the request; empty for an answer.
         method: String,
     },
-    /// A request for more than is kept or sent.
+    /// A request that exceeds a limit.
     #[error("a request of the server was refused: {0}")]
     Excess(String),
     #[error("the answer to a request has neither a result nor an error")]
     Hollow,
     #[error("a request was answered twice")]
     Twice,
-    /// An answer to a request that there never was.
+    /// An answer to an unknown request.
     #[error("an answer came to request `{0}`, which was never sent")]
     Unasked(Id),
     /// An answer whose id is that of a request, but as a string.

@@ -1,4 +1,4 @@
-//! The task that writes to the server's stdin, for as long as that takes.
+//! The task that writes to the server's stdin, however slow that is.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 
 use super::state::Shared;
 
-/// Writes what is queued until the connection is closed. Dropping `stdin` at the end closes it.
+/// Writes queued bytes until the connection is closed. Dropping `stdin` at the end closes it.
 pub(super) async fn run<W: AsyncWrite + Unpin>(mut stdin: W, shared: Arc<Shared>) {
     tokio::select! {
         biased;
@@ -16,7 +16,7 @@ pub(super) async fn run<W: AsyncWrite + Unpin>(mut stdin: W, shared: Arc<Shared>
     shared.stop_writing();
 }
 
-/// Returns when the pipe is broken. That is no event of its own: the end of stdout tells more.
+/// Returns when the pipe breaks. This sends no event: the end of stdout is more informative.
 async fn write<W: AsyncWrite + Unpin>(stdin: &mut W, shared: &Shared) {
     loop {
         let piece = shared.next_piece().await;

@@ -1,4 +1,4 @@
-//! Drains the server's stderr, always: a full pipe would stop the server. Keeps the end of it, and its start.
+//! Drains the server's stderr, because a full pipe would stop the server. Keeps its start and end.
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 
@@ -8,11 +8,11 @@ use tokio::task::AbortHandle;
 
 use super::Shared;
 
-/// How much of the end is kept.
+/// Bytes kept from the end.
 const KEPT: usize = 64 * 1024;
-/// How much of the start is kept: what a program says of itself before it works.
+/// Bytes kept from the start: programs describe themselves there.
 const HEAD: usize = 8 * 1024;
-/// One read; as large as the pipe may be, so that a flood costs few wake-ups.
+/// Bytes per read; as large as the pipe may be, so that a flood causes few wake-ups.
 const READ: usize = 256 * 1024;
 
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Stderr {
     }
 
     pub(super) async fn ended(&self) {
-        // An error means that the task is gone, and then nothing more comes either.
+        // An error means that the task is gone; then no more bytes arrive.
         let _ = self.ended.clone().wait_for(|ended| *ended).await;
     }
 }
@@ -110,7 +110,7 @@ impl Tail {
     fn text(&self) -> String {
         let (newer, older) = self.ring.split_at(self.next);
         let bytes = [older, newer].concat();
-        // A cut in the middle of a character leaves up to three bytes of it at the start.
+        // A cut inside a character leaves up to three of its bytes at the start.
         let start = if self.total > KEPT as u64 {
             bytes
                 .iter()

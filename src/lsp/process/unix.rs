@@ -1,4 +1,4 @@
-//! Processes on Linux and macOS: groups, signals, and not outliving lsp-soak.
+//! Processes on Linux and macOS: groups, signals, and ending with lsp-soak.
 #![cfg_attr(
     target_os = "linux",
     expect(
@@ -18,27 +18,27 @@ use tokio::process::{Child, Command};
 
 use crate::exit::child;
 
-/// Size that pipes are given, where the system allows it.
+/// Capacity of pipes in bytes, where the system allows it.
 #[cfg(target_os = "linux")]
 const PIPE: usize = 1 << 20;
 
-/// The server's process group. The server leads it, so the group has the server's process id.
+/// The server's process group. The server leads it, so both have the same id.
 #[derive(Debug)]
 pub(super) struct Group {
     leader: Pid,
-    /// A handle that cannot mean another process, whatever becomes of the id.
+    /// A handle that stays valid even if the id is reused.
     #[cfg(target_os = "linux")]
     handle: Option<std::os::fd::OwnedFd>,
 }
 
-/// Puts the server into a group of its own, and ties it to us.
+/// Puts the server into its own group, and ties its life to lsp-soak.
 pub(super) fn prepare(command: &mut Command) -> io::Result<()> {
     child::adopt_orphans();
     child::tie(command.as_std_mut());
     Ok(())
 }
 
-/// Keeps a program, and all that it starts, to some processors.
+/// Restricts a program and its children to some processors.
 #[cfg(target_os = "linux")]
 pub(super) fn keep_to(command: &mut std::process::Command, cpus: &[usize]) {
     use rustix::thread::{CpuSet, sched_setaffinity};
@@ -56,7 +56,7 @@ pub(super) fn keep_to(command: &mut std::process::Command, cpus: &[usize]) {
     }
 }
 
-/// Takes hold of the group of a child that has just been started.
+/// Takes over the group of a new child.
 pub(super) fn adopt(child: &mut Child) -> io::Result<Group> {
     let pid = child.id().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
     let leader = pid.ok_or_else(|| io::Error::other("the server was gone before it had a process id"))?;
@@ -76,10 +76,10 @@ impl Group {
         self.send(Signal::KILL, leader_gone);
     }
 
-    /// A failure means that nobody is left to hear, which is what was wanted.
+    /// Ignores failure: then no process is left.
     ///
-    /// The id of a group stays taken while it has members. Once leader and members are gone it could in
-    /// theory be another's; then the group's leader would be a process that is not ours to see as a child.
+    /// A group id stays reserved while it has members. Afterwards it could in theory belong to another group, but its
+    /// leader would not be a child of lsp-soak.
     fn send(&self, signal: Signal, leader_gone: bool) {
         let _ = rustix::process::kill_process_group(self.leader, signal);
         if leader_gone {
@@ -94,8 +94,7 @@ impl Group {
     }
 }
 
-/// Makes a pipe larger, so that a burst costs fewer wake-ups on either side. Over the user's limit it stays
-/// as it is.
+/// Enlarges a pipe, so that a burst causes fewer wake-ups. Above the user's limit it stays unchanged.
 #[cfg(target_os = "linux")]
 pub(super) fn widen(pipe: &impl AsFd) {
     let _ = rustix::pipe::fcntl_setpipe_size(pipe, PIPE);
@@ -109,8 +108,8 @@ pub(super) fn signal(status: ExitStatus) -> Option<i32> {
     status.signal()
 }
 
-/// Waits until a child is over and tells its exit code and the signal that ended it, but does not reap it; `None` if that
-/// cannot be done here. A thread waits, since the runtime's own way to wait reaps.
+/// Waits for the end of a child and returns its exit code and signal, without reaping it; `None` if unsupported. Uses a
+/// thread, because the runtime's own wait reaps.
 #[cfg(target_os = "linux")]
 pub(super) async fn unreaped(child: Option<u32>) -> Option<(Option<i32>, Option<i32>)> {
     use rustix::process::{PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
@@ -120,7 +119,7 @@ pub(super) async fn unreaped(child: Option<u32>) -> Option<(Option<i32>, Option<
     let wait = move || {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         let end = rustix::io::retry_on_intr(|| waitid(WaitId::PidFd(handle.as_fd()), options));
-        // Of a server that was dropped nobody wants to know.
+        // The receiver is gone if the server was dropped.
         let _ = told.send(end);
     };
     std::thread::Builder::new().name("exit".to_owned()).spawn(wait).ok()?;
@@ -128,14 +127,13 @@ pub(super) async fn unreaped(child: Option<u32>) -> Option<(Option<i32>, Option<
     Some((end.exit_status(), end.terminating_signal()))
 }
 
-/// Nothing is told here of a process that was not reaped.
+/// This system does not report on unreaped processes.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn unreaped(_child: Option<u32>) -> impl Future<Output = Option<(Option<i32>, Option<i32>)>> {
     std::future::ready(None)
 }
 
-/// Kills one process, if it is still the one that is meant, which is asked when its id cannot change hands any more.
-/// Returns whether it was.
+/// Kills one process if `is_meant`, which is checked while its id cannot be reused. Returns whether it was.
 #[cfg(target_os = "linux")]
 pub fn kill_pid(pid: u32, is_meant: impl FnOnce() -> bool) -> io::Result<bool> {
     let Some(target) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
@@ -156,7 +154,7 @@ pub fn kill_pid(pid: u32, is_meant: impl FnOnce() -> bool) -> io::Result<bool> {
     }
 }
 
-/// Kills one process, if it is still the one that is meant, which is asked right before. Returns whether it was.
+/// Kills one process if `is_meant`, which is checked just before. Returns whether it was.
 #[cfg(target_os = "macos")]
 pub fn kill_pid(pid: u32, is_meant: impl FnOnce() -> bool) -> io::Result<bool> {
     let Some(target) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
@@ -172,7 +170,7 @@ pub fn kill_pid(pid: u32, is_meant: impl FnOnce() -> bool) -> io::Result<bool> {
     }
 }
 
-/// Sends a signal to one thread of a process, so that no other is disturbed.
+/// Sends a signal to one thread of a process; other threads are not interrupted.
 #[cfg(target_os = "linux")]
 pub fn signal_thread(process: u32, thread: u32, signal: i32) -> io::Result<()> {
     // SAFETY: the system call takes three numbers and touches no memory of ours.
@@ -182,7 +180,7 @@ pub fn signal_thread(process: u32, thread: u32, signal: i32) -> io::Result<()> {
     }
 }
 
-/// Whether whoever started us wants us to outlive the terminal, as `nohup` does.
+/// Whether the parent process wants lsp-soak to outlive the terminal, as `nohup` does.
 #[expect(unsafe_code, reason = "no safe wrapper asks what a signal does now")]
 pub fn ignores_hangup() -> bool {
     let mut now = std::mem::MaybeUninit::<libc::sigaction>::zeroed();

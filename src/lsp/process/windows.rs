@@ -1,4 +1,4 @@
-//! Processes on Windows: a job that holds the server and all its children, and ends them with us.
+//! Processes on Windows: a job that contains the server and all its children, and ends with lsp-soak.
 #![expect(
     unsafe_code,
     reason = "job objects and process handles are only reachable through the system's C interface"
@@ -27,7 +27,7 @@ use windows_sys::Win32::System::Threading::{
 /// Exit code of a process that was killed.
 const KILLED: u32 = 1;
 
-/// The server's job. The system ends what is in it when the last handle is closed, even if we crash.
+/// The server's job. The system ends its processes when the last handle is closed, even after a crash.
 #[derive(Debug)]
 pub(super) struct Group {
     job: OwnedHandle,
@@ -70,7 +70,7 @@ fn create_job() -> io::Result<OwnedHandle> {
     Ok(job)
 }
 
-/// Resumes every thread of a process that was started suspended; it has one.
+/// Resumes the only thread of a process that was started suspended.
 fn resume(pid: u32) -> io::Result<()> {
     // SAFETY: takes no pointers.
     let snapshot = owned(unsafe { CreateToolhelp32Snapshot(TH32CS_SNAPTHREAD, 0) })?;
@@ -96,18 +96,18 @@ fn resume(pid: u32) -> io::Result<()> {
 }
 
 impl Group {
-    /// There is no request to end that a program without a window would hear.
+    /// Windows has no request to end for a program without a window.
     #[expect(clippy::unused_self, reason = "the same signature as on Unix")]
     pub(super) fn terminate(&self, _leader_gone: bool) {}
 
-    /// A failure means that nobody is left, which is what was wanted.
+    /// Ignores failure: then no process is left.
     pub(super) fn kill(&self, _leader_gone: bool) {
         // SAFETY: the handle is open for as long as `self` lives.
         unsafe { TerminateJobObject(self.job.as_raw_handle(), KILLED) };
     }
 }
 
-/// The size of a pipe is fixed when it is made here.
+/// On Windows the size of a pipe is fixed at its creation.
 pub(super) fn widen<T>(_pipe: &T) {}
 
 pub(super) fn signal(_status: ExitStatus) -> Option<i32> {
@@ -118,8 +118,7 @@ pub(super) fn unreaped(_child: Option<u32>) -> impl Future<Output = Option<(Opti
     std::future::ready(None)
 }
 
-/// Kills one process, if it is still the one that is meant, which is asked when its id cannot change hands any more.
-/// Returns whether it was.
+/// Kills one process if `is_meant`, which is checked while its id cannot be reused. Returns whether it was.
 pub fn kill_pid(pid: u32, is_meant: impl FnOnce() -> bool) -> io::Result<bool> {
     // SAFETY: takes no pointers.
     let opened = owned(unsafe { OpenProcess(PROCESS_TERMINATE, 0, pid) });

@@ -1,4 +1,4 @@
-//! What one message says, and the names that the scanner looks for.
+//! The facts of one message, and the names that the scanner recognises.
 
 use std::ops::Range;
 
@@ -6,25 +6,25 @@ use crate::lsp::message::Id;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
-    /// `null`, or no result at all.
+    /// `null`, or no result.
     #[default]
     Null,
     /// `[]`, `{}`, `""`, or an object whose payload is empty.
     ///
-    /// Payload members are `items`, `data`, `signatures`, `edits` and `documentChanges` (empty without elements)
-    /// and `contents` and `changes` (empty when no text, number or flag is in them, `kind` and `language` aside).
-    /// So a hover with `{"kind": "markdown", "value": ""}`, a completion list without items, a diagnostic report
-    /// without items and a workspace edit without edits are empty. A member `label`, `title` or `command` makes
-    /// an object full: it is itself an item.
+    /// Payload members are `items`, `data`, `signatures`, `edits` and `documentChanges` (empty without elements) and
+    /// `contents` and `changes` (empty without text, number or flag, except `kind` and `language`). So a hover with
+    /// `{"kind": "markdown", "value": ""}`, a completion list without items, a diagnostic report without items and a
+    /// workspace edit without edits are empty. A member `label`, `title` or `command` makes an object non-empty: it is
+    /// itself an item.
     Empty,
     Full,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fault {
-    /// JSON-RPC error code; 0 when there was none.
+    /// JSON-RPC error code; 0 if missing.
     pub code: i64,
-    /// Its message, cut to a bounded length.
+    /// Error message, cut to a bounded length.
     pub message: String,
     pub retrigger: Option<bool>,
 }
@@ -33,21 +33,21 @@ pub struct Fault {
 pub struct Facts {
     /// The id, unless absent or unfit.
     pub id: Option<Id>,
-    /// What is wrong with an id that is neither a number nor a string of a bounded length: `is null`.
+    /// Why the id is unfit, if it is neither a number nor a string of bounded length: `is null`.
     pub unfit: Option<&'static str>,
     /// The method, cut to a bounded length; empty in answers.
     pub method: String,
     pub params: Option<Range<u64>>,
-    /// Where the result is; its length is the size of the answer.
+    /// Byte range of the result; its length is the size of the answer.
     pub result: Option<Range<u64>>,
     pub shape: Shape,
-    /// Elements of the result, when it is a list or has an `items` list.
+    /// Elements of the result, if it is a list or has an `items` list.
     pub items: Option<u64>,
     /// The error, unless absent or null.
     pub error: Option<Fault>,
 }
 
-/// The names that mean something; where each counts is the scanner's business.
+/// Recognised names; the scanner decides where each counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Key {
     #[default]
@@ -65,7 +65,7 @@ pub(super) enum Key {
     /// A list whose elements are the payload.
     Payload,
     Deep,
-    /// A name of the thing itself: the object is an item.
+    /// A name of the item: the object is an item.
     Named,
     /// `kind` and `language`: text that describes other text.
     Descriptive,
@@ -86,10 +86,10 @@ pub(super) enum Slot {
     Leaf,
 }
 
-/// Longest id that is kept, in bytes as written: a longer one cannot be cut and still be the same.
+/// Longest id kept, in raw bytes: a longer one cannot be cut and stay the same.
 const LONGEST_ID: usize = 512;
 
-/// Reads an id from its JSON, strings with their quotes.
+/// Reads an id from its JSON, strings including quotes.
 fn id(json: &[u8]) -> Result<Id, &'static str> {
     if json.len() > LONGEST_ID {
         return Err("has over 512 bytes");
@@ -113,12 +113,12 @@ fn id(json: &[u8]) -> Result<Id, &'static str> {
     valid.then(|| Id::Literal(text.to_owned())).ok_or("is not valid JSON")
 }
 
-/// The text between quotes, with them.
+/// The text including its quotes.
 fn quoted(raw: &[u8]) -> Vec<u8> {
     [b"\"", raw, b"\""].concat()
 }
 
-/// Recognises a key as written between its quotes.
+/// Recognises a raw key between its quotes.
 pub(super) fn key(raw: &[u8]) -> Key {
     let unescaped;
     let name = if raw.contains(&b'\\') {
@@ -146,7 +146,7 @@ pub(super) fn key(raw: &[u8]) -> Key {
     }
 }
 
-/// The text of a JSON string as written between its quotes, perhaps cut.
+/// The text of a raw JSON string between its quotes, possibly cut.
 fn text(raw: &[u8]) -> String {
     serde_json::from_slice(&quoted(raw)).unwrap_or_else(|_cut| String::from_utf8_lossy(raw).into_owned())
 }
@@ -163,7 +163,7 @@ impl Facts {
         self.error = None;
     }
 
-    /// The id ended; of several in one message the last counts.
+    /// Stores the id; the last of several in one message counts.
     pub(super) fn take_id(&mut self, id: Result<Id, &'static str>) {
         self.unfit = id.as_ref().err().copied();
         self.id = id.ok();

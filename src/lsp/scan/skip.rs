@@ -1,15 +1,15 @@
-//! The hot loops of the scanner: past strings and past whole values, at a byte or eight at a time.
+//! The hot loops of the scanner: skip strings and whole values, one or eight bytes at a time.
 
 use memchr::memchr2;
 
-// The lowest bit is the comma, and everything above it stops the run.
+// The lowest bit marks a comma; higher bits stop the run.
 const PLAIN: u8 = 0;
 const COMMA: u8 = 1;
 const QUOTE: u8 = 2;
 const OPEN: u8 = 4;
 const CLOSE: u8 = 6;
 
-/// What a byte means outside strings, when only nesting and commas matter.
+/// The class of a byte outside strings, for nesting and commas.
 static CLASS: [u8; 256] = {
     let mut table = [PLAIN; 256];
     table[b'"' as usize] = QUOTE;
@@ -21,12 +21,12 @@ static CLASS: [u8; 256] = {
     table
 };
 
-/// Progress inside a list or object whose content does not matter.
+/// Progress inside a list or object that is skipped.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Skip {
-    /// Open brackets, the outermost included.
+    /// Open brackets, including the outermost.
     pub(super) depth: u32,
-    /// Commas between the elements of the outermost.
+    /// Commas between the elements of the outermost list.
     pub(super) commas: u64,
     pub(super) text: bool,
     pub(super) escaped: bool,
@@ -34,11 +34,11 @@ pub(super) struct Skip {
 
 pub(super) enum Reached {
     End(usize),
-    /// It goes on behind these bytes.
+    /// The value continues after these bytes.
     Out,
 }
 
-/// Runs over `bytes` from `at` until the outermost bracket is closed.
+/// Skips `bytes` from `at` until the outermost bracket is closed.
 pub(super) fn skip(skip: &mut Skip, bytes: &[u8], mut at: usize) -> Reached {
     let Skip {
         mut depth,
@@ -53,7 +53,7 @@ pub(super) fn skip(skip: &mut Skip, bytes: &[u8], mut at: usize) -> Reached {
                 None => break Reached::Out,
             }
         }
-        // Commas are counted without a branch: in a list of numbers nobody could predict it.
+        // Counts commas without a branch, because a list of numbers is unpredictable.
         let outermost = u8::from(depth == 1);
         let position = bytes[at..].iter().position(|byte| {
             let class = CLASS[usize::from(*byte)];
@@ -82,7 +82,7 @@ pub(super) fn skip(skip: &mut Skip, bytes: &[u8], mut at: usize) -> Reached {
     reached
 }
 
-/// The place of the quote that ends a string, from `at` inside it; `None` when it is not in these bytes.
+/// The offset of the quote that ends a string, from `at` inside it; `None` if it is not in these bytes.
 pub(super) fn text_end(bytes: &[u8], mut at: usize, escaped: &mut bool) -> Option<usize> {
     loop {
         if *escaped {
@@ -101,7 +101,7 @@ pub(super) fn text_end(bytes: &[u8], mut at: usize, escaped: &mut bool) -> Optio
     }
 }
 
-/// The next quote or backslash. Most strings are shorter than a call to `memchr2` is worth.
+/// The next quote or backslash. Most strings are too short for `memchr2` to pay off.
 fn special(bytes: &[u8], mut at: usize) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGHS: u64 = ONES << 7;
@@ -112,7 +112,7 @@ fn special(bytes: &[u8], mut at: usize) -> Option<usize> {
         let word = u64::from_le_bytes(*word);
         let quotes = word ^ (ONES * b'"' as u64);
         let slashes = word ^ (ONES * b'\\' as u64);
-        // The lowest marked byte is exact; a borrow can only mark higher ones wrongly.
+        // The lowest marked byte is exact; a borrow can only mark higher bytes wrongly.
         let position = ((quotes.wrapping_sub(ONES) & !quotes) | (slashes.wrapping_sub(ONES) & !slashes)) & HIGHS;
         if position != 0 {
             return Some(at + position.trailing_zeros() as usize / 8);

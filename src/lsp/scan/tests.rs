@@ -204,7 +204,7 @@ fn tree() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The documented meaning of emptiness, on a tree.
+/// The documented definition of emptiness, on a parsed tree.
 fn expected_shape(result: &Value) -> Shape {
     let some = match result {
         Value::Null => return Shape::Null,

@@ -1,4 +1,4 @@
-//! The header of a session being made up: a machine, a server and a project that could be.
+//! The header of an invented session.
 
 use crate::record::{
     FORMAT, Header, Host, Memory, PlanFacts, Revision, ScenarioFacts, ServerFacts, Settings, TreeFacts, WorkspaceFacts,
@@ -6,7 +6,6 @@ use crate::record::{
 
 use super::session::TICK;
 
-/// The header of a run of the server `label`.
 pub(super) fn header(label: &str) -> Header {
     Header {
         format: FORMAT,

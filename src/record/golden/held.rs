@@ -1,4 +1,4 @@
-//! What a process of a made-up session holds.
+//! The memory of a process in an invented session.
 
 use crate::record::{Counters, Nanos, Rollup};
 

@@ -1,4 +1,4 @@
-//! A session being made up: time goes on, memory follows, and entries are written as a real run would.
+//! Builds an invented session: time passes, memory follows, and entries are those of a real run.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(crate) struct Session {
     pub header: Header,
     pub entries: Vec<Entry>,
     pub at: Nanos,
-    /// By process: what it holds now.
+    /// Current memory by process number.
     held: BTreeMap<u32, Held>,
     phase: PhaseRef,
     phases: u32,
@@ -78,7 +78,7 @@ impl Session {
         self.sample();
     }
 
-    /// A process ends. What it had used by then is known of the server's own only, a little more than was sampled.
+    /// Ends a process. Only the server's own totals are known, a little above its last sample.
     pub fn vanish(&mut self, process: u32) {
         let held = self.held.remove(&process).filter(|_| process == 0);
         let used = held.map(|held| Used {
@@ -126,7 +126,7 @@ impl Session {
             .collect()
     }
 
-    /// A process goes to `private` MiB in even steps, at `busy` percent of a processor.
+    /// Moves a process to `private` MiB in even steps, at `busy` percent of a processor.
     pub fn go(&mut self, process: u32, private: u64, seconds: u64, busy: u64) {
         let ticks = seconds * SECOND / TICK;
         let start = self.held[&process].private as i128;
@@ -143,7 +143,7 @@ impl Session {
         }
     }
 
-    /// A process whose memory never rests, sampled every 50 ms.
+    /// A process whose memory never settles, sampled every 50 ms.
     pub fn wander(&mut self, process: u32, seconds: u64, seed: u64) {
         let mut state = seed;
         for tick in 0..seconds * 20 {
@@ -159,7 +159,7 @@ impl Session {
         }
     }
 
-    /// More for less than a tick: only the high-water mark tells.
+    /// A peak shorter than a tick: only the high-water mark shows it.
     pub fn spike(&mut self, process: u32, more: u64) {
         let held = self.held.get_mut(&process).unwrap();
         held.mark = held.mark.max(held.private + held.file + more * MIB);
@@ -186,13 +186,11 @@ impl Session {
         }));
     }
 
-    /// The window of the step begins here.
     pub fn window(&mut self) {
         let (phase, step) = (self.phase.clone(), self.steps);
         self.put(Event::WindowBegan(WindowStart { phase, step }));
     }
 
-    /// Memory is given back by force from here on.
     pub fn release_began(&mut self) {
         self.put(Event::ReleaseBegan(self.phase.clone()));
     }
@@ -221,7 +219,7 @@ impl Session {
         self.steps += 1;
     }
 
-    /// An idle window in which a process goes to `private` MiB.
+    /// An idle window in which a process moves to `private` MiB.
     pub fn idle(&mut self, kind: IdleKind, process: u32, private: u64, seconds: u64) {
         self.step("idle");
         self.window();
@@ -229,7 +227,7 @@ impl Session {
         self.idle_end(kind, seconds);
     }
 
-    /// The window of an idle step is over, so long after it began.
+    /// Ends an idle window after so many seconds.
     pub fn idle_end(&mut self, kind: IdleKind, seconds: u64) {
         self.end(
             "idle",
@@ -250,7 +248,7 @@ impl Session {
         );
     }
 
-    /// Requests with latencies that spread around `typical` microseconds.
+    /// Requests with latencies around `typical` microseconds.
     pub fn requests(&mut self, method: &str, count: u64, typical: u64, miss: &Outcome, misses: u64) {
         for number in 0..count {
             self.notes = (self.notes * 6_364_136_223 + 1_442_695_041) % 1_000_003;
@@ -297,7 +295,6 @@ impl Session {
             .for_each(|held| held.mark = held.private + held.file);
     }
 
-    /// The last checkpoint, to be changed.
     pub fn last_checkpoint(&mut self) -> &mut Event {
         let mut events = self.entries.iter_mut().rev().map(|entry| &mut entry.event);
         events.find(|event| matches!(event, Event::Checkpoint(_))).unwrap()
@@ -331,7 +328,7 @@ impl Session {
         self.put(Event::Ended(ending));
     }
 
-    /// A server goes, with these last words.
+    /// Ends the session with this shutdown and end of stderr.
     pub fn leave(&mut self, shutdown: Shutdown, stderr: &str) {
         self.put(Event::Shutdown(shutdown));
         self.put(Event::Closed(Close {

@@ -7,7 +7,7 @@ use crate::record::variables::added;
 use crate::record::{CellFacts, SweepFacts};
 use crate::resolve::ServerChoice;
 
-/// The server as it is, which comes first, and once for each cell.
+/// The default first, then one server for each cell.
 pub fn applied(server: &ServerChoice, cells: &[Cell]) -> Vec<ServerChoice> {
     let default = Cell {
         label: DEFAULT.to_owned(),

@@ -1,6 +1,6 @@
-//! What a server is given anyway beside what cells set: said before anything is started.
+//! Settings that a server has beside those of the cells, reported before any start.
 
-use crate::record::variables::is_tuned_so;
+use crate::record::variables::has_equal_tunable;
 
 use crate::config::tune::Cell;
 use crate::record::variables::{added, separator};
@@ -19,7 +19,7 @@ pub fn is_given(server: &ServerChoice, cell: &Cell) -> bool {
     // The C library has two names for the same, and follows the tunable.
     let tunables = server.env.get("GLIBC_TUNABLES").map_or("", String::as_str);
     let is_same = |(name, value): (&String, &String)| {
-        if is_tuned_so(tunables, name, value) {
+        if has_equal_tunable(tunables, name, value) {
             return Some(true);
         }
         let own = server.env.get(name)?;

@@ -1,4 +1,4 @@
-//! Grids that come along: what is worth trying on each allocator, in the variables that this one reads.
+//! Built-in grids: the settings worth trying on each allocator, in its own variables.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub enum PresetError {
     },
 }
 
-/// The cells of a preset on a server that was looked at, and what is said of those that it does not need.
+/// The cells of a preset for a detected server, with notes on those that it does not need.
 pub fn cells(preset: Preset, server: &ServerChoice) -> Result<(Vec<Cell>, Vec<String>), PresetError> {
     let facts = server.found.clone().unwrap_or_default();
     let linked = match &server.profile.allocator {
@@ -107,7 +107,7 @@ fn misfit(preset: Preset, family: AllocatorFamily, facts: &AllocatorFacts, label
 /// Why what the user sets is not tried again.
 const GIVEN: &str = "which is already set";
 
-/// The options of an allocator that the user sets: whoever looked at the server looked without them.
+/// The allocator's options that the user set; detection ran without them.
 fn given(preset: Preset, variable: &str, env: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
     match preset {
@@ -127,7 +127,7 @@ fn given(preset: Preset, variable: &str, env: &BTreeMap<String, String>) -> BTre
 
 /// What a server has already, so that it is not tried again.
 struct Own {
-    /// What its allocator does by itself.
+    /// The allocator's defaults.
     options: BTreeMap<String, String>,
     given: BTreeMap<String, String>,
     skipped: Vec<String>,
@@ -180,7 +180,7 @@ impl Own {
                 ("muzzy_decay_ms", text("1000")),
             ],
         ));
-        // Four for each processor unless it was told otherwise, so that a quarter is one for each.
+        // The default is four per processor, so a quarter is one each.
         let processors = self
             .options
             .get("narenas")
@@ -268,7 +268,7 @@ impl Own {
             set("gogc-50.limit-256MiB", &[("GOGC", "50"), ("GOMEMLIMIT", "256MiB")]),
         ];
         match version.and_then(minor_of_go) {
-            // Linux's MADV_FREE left memory in place that looked taken.
+            // With Linux's MADV_FREE, freed memory still looked resident.
             Some(minor) if !(12..16).contains(&minor) => {
                 self.skipped.push("madvdontneed-1, the default".to_owned());
             }

@@ -82,7 +82,7 @@ fn of(family: AllocatorFamily, version: &str) -> ServerChoice {
     })
 }
 
-/// Every cell with what it sets.
+/// Every cell with its settings.
 fn listed(cells: &[Cell]) -> String {
     let line = |choice: &ServerChoice| {
         let cell = choice.cell.as_ref().unwrap();

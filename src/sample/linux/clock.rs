@@ -1,13 +1,13 @@
-//! The processor time of a process in nanoseconds, which `/proc/PID/stat` has in ticks only.
+//! The processor time of a process in nanoseconds; `/proc/PID/stat` has only ticks.
 #![expect(unsafe_code, reason = "no safe wrapper asks for the clock of another process")]
 
 use std::time::Duration;
 
 use crate::record::{Nanos, nanos};
 
-/// What all threads of a process have used, those that ended among them, until somebody has waited for it.
+/// Processor time of all threads, including ended ones, until the process is reaped.
 ///
-/// The id of a process that was waited for may be another's by now: who asks checks that the process is still there.
+/// The id of a reaped process may be reused: callers check that the process still exists.
 pub(super) fn cpu(pid: u32) -> Option<Nanos> {
     let pid = libc::pid_t::try_from(pid).ok()?;
     let mut clock: libc::clockid_t = 0;
@@ -32,7 +32,7 @@ mod tests {
 
     use super::*;
 
-    /// A shell that has used some ten milliseconds and was not waited for.
+    /// A shell that used about ten milliseconds and was not reaped.
     fn ended() -> Child {
         let child = Command::new("sh")
             .args(["-c", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done"])
@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn a_zombie_still_says_to_the_nanosecond_what_it_used() {
         let mut child = ended();
-        // Of a process with one thread, the first number is all that it used.
+        // For a process with one thread, the first number is its total.
         let own = std::fs::read_to_string(format!("/proc/{}/schedstat", child.id())).unwrap();
         let own: u64 = own.split(' ').next().unwrap().parse().unwrap();
         let read = cpu(child.id()).unwrap();

@@ -1,4 +1,4 @@
-//! From what `/proc` says of a process to what is recorded of it (pure).
+//! Converts facts from `/proc` to recorded ones (pure).
 
 use crate::record::{Counters, Nanos};
 
@@ -16,7 +16,7 @@ pub(super) fn found(stat: &Stat) -> Found {
 }
 
 pub(super) fn kin(stat: &Stat) -> Kin {
-    // FNV-1a: all that is asked of it is to differ when the name, the fork flag or the stack's place does.
+    // FNV-1a: it only has to differ if the name, the fork flag or the stack's address does.
     let mix = |hash: u64, byte: u64| (hash ^ byte).wrapping_mul(0x100_0000_01b3);
     let name = stat
         .name

@@ -1,4 +1,4 @@
-//! Texts as kernels write them, and as nobody should.
+//! Texts as kernels write them, and malformed ones.
 
 use super::*;
 
@@ -6,7 +6,7 @@ const STAT: &[u8] = b"21123 (cat) R 21119 21119 17313 0 -1 4194304 100 7 2 0 31 
     18446744073709551615 93906988294144 93906988314025 140726287492640 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 \
     93906988330032 93906988331648 93907195854848 140726287497909 140726287497929 140726287497929 140726287499243 0\n";
 
-/// As Linux 6.18 writes it, some lines left out.
+/// From Linux 6.18, shortened.
 const STATUS: &[u8] = b"Name:\tVmRSS: 9 kB\nUmask:\t0022\nState:\tR (running)\nTgid:\t21122\nNgid:\t0\nPid:\t21122\n\
     TracerPid:\t0\nUid:\t0\t0\t0\t0\nGroups:\t4 20 24 \nVmPeak:\t    3060 kB\nVmSize:\t    3064 kB\nVmLck:\t       0 kB\n\
     VmHWM:\t    1616 kB\nVmRSS:\t    1612 kB\nRssAnon:\t     112 kB\nRssFile:\t    1496 kB\nRssShmem:\t       4 kB\n\
@@ -94,7 +94,7 @@ fn status_gives_bytes_and_is_not_fooled_by_a_name() {
 
 #[test]
 fn a_line_that_is_missing_is_unknown_and_not_zero() {
-    // Before Linux 4.5 there is no split of the resident size; a zombie has no `Vm` line at all.
+    // Before Linux 4.5 the resident size is not split; a zombie has no `Vm` line.
     let old = status(b"Name:\tx\nTgid:\t7\nVmRSS:\t    1612 kB\nThreads:\t1\n");
     assert_eq!((old.resident, old.anonymous, old.swap), (Some(1612 << 10), None, None));
     assert_eq!(status(b"Name:\tx\nState:\tZ (zombie)\n"), Status::default());

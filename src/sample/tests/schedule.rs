@@ -1,4 +1,4 @@
-//! Deadlines, checkpoints, exact reads and the size of what is written.
+//! Tests of deadlines, checkpoints, exact reads and the size of the record.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::sample::schedule::Command;
 
 use super::world::{MILLISECOND, SECOND, Scene, counters};
 
-/// What a checkpoint was made of.
+/// The inputs of a checkpoint.
 type Taken = Arc<Mutex<Vec<(Vec<Vec<Sample>>, Vec<Rollup>)>>>;
 
 fn checkpoint(taken: &Taken) -> Command {
@@ -51,7 +51,7 @@ fn deadlines_are_absolute_and_missed_ones_are_counted_not_made_up_for() {
     scene.oversleep(200 * MILLISECOND, 130 * MILLISECOND);
     let (events, pulse) = scene.play_with_pulse();
     assert_eq!(late(&events), [(330 * MILLISECOND, 2, 130 * MILLISECOND)]);
-    // 0, 50, 100, 150, 330, then 350 … 1000 as if nothing had been, and the round at the end.
+    // 0, 50, 100, 150, 330, then 350 … 1000 as scheduled, and the round at the end.
     assert_eq!(pulse.ticks(), 5 + 14 + 1);
 }
 
@@ -115,7 +115,7 @@ fn a_checkpoint_is_five_rounds_close_together_and_then_the_exact_counters() {
             .iter()
             .any(|(at, event)| *at == 3_200 * MILLISECOND && matches!(event, Event::Warning(_)))
     );
-    // The regular schedule went on: 0, 10, 20, 30 s, five rounds, the end.
+    // The regular schedule continued: 0, 10, 20, 30 s, five rounds, the end.
     assert_eq!((late(&events).len(), pulse.ticks()), (0, 4 + 5 + 1));
 }
 
@@ -133,7 +133,7 @@ fn a_glance_between_deadlines_tells_the_driver_what_is_now_and_writes_no_sample(
     let sampled = events.iter().filter(|(_, event)| matches!(event, Event::Sample(_)));
     let at: Vec<Nanos> = sampled.map(|(at, _)| *at).collect();
     assert!(at.iter().all(|at| at % (10 * SECOND) == 0), "{at:?}");
-    // What the glance saw is written at the next deadline all the same.
+    // The change is written at the next deadline although a glance saw it.
     assert_eq!(at.iter().filter(|at| **at == 10 * SECOND).count(), 2);
 }
 
@@ -224,7 +224,7 @@ fn an_exact_read_that_says_the_same_is_not_written_and_becomes_rarer() {
     scene.command(0, || quiet(true));
     scene.at(500 * SECOND, |world| world.set(100, counters(2 << 20)));
     let at = rollups(&scene.play());
-    // The cost differs with every read and does not count; what moved is looked at without delay.
+    // The cost differs with every read and does not count; changes are read without delay.
     assert_eq!(at, [0, 500 * SECOND]);
     assert!((30..80).contains(&world.borrow().rollups), "{}", world.borrow().rollups);
 }

@@ -1,4 +1,4 @@
-//! A made-up system: processes that do what a script says, under a clock that passes a day in a second.
+//! A simulated system: scripted processes, and a clock that passes a day in a second.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -17,12 +17,12 @@ use crate::sample::{Options, Pulse, Sink};
 pub const MILLISECOND: Nanos = 1_000_000;
 pub const SECOND: Nanos = 1_000_000_000;
 
-/// What there is, shared between the script and the system that the sampler asks.
+/// The state shared between the script and the sampler's system.
 #[derive(Default)]
 pub struct World {
     processes: BTreeMap<u32, Made>,
     born: u64,
-    /// Whether there are processes that nobody has looked at.
+    /// Whether there are processes that no look has seen.
     unlooked: bool,
     pub resets: usize,
     pub rollups: usize,
@@ -42,7 +42,7 @@ pub struct Made {
     pub environment: Vec<&'static str>,
 }
 
-/// Counters of a process with that much private memory.
+/// Counters of a process with this much private memory.
 pub fn counters(size: u64) -> Counters {
     Counters {
         resident: Some(size),
@@ -95,7 +95,7 @@ impl World {
         self.process(pid).program = program.to_owned();
     }
 
-    /// High-water marks that went down between two samples.
+    /// High-water marks that decreased between two samples.
     pub fn resets(events: &[(Nanos, Event)]) -> usize {
         let marks: Vec<_> = events
             .iter()
@@ -111,14 +111,14 @@ impl World {
 type Change = Box<dyn FnOnce(&mut World)>;
 type Tell = Box<dyn FnOnce() -> Command>;
 
-/// A script: what happens when, until when, and how the sampler is told to work.
+/// A script: timed events, the end, and the sampler's options.
 pub struct Scene {
     pub options: Options,
     pub world: Rc<RefCell<World>>,
     end: Nanos,
     changes: RefCell<BTreeMap<Nanos, Vec<Change>>>,
     commands: RefCell<VecDeque<(Nanos, Tell)>>,
-    /// The wait that would end then ends that much later.
+    /// A wait that would end at the first time ends this much later.
     oversleep: RefCell<Option<(Nanos, Nanos)>>,
 }
 

@@ -1,4 +1,4 @@
-//! What is read seldom: high-water marks at the ends of phases, and the exact counters.
+//! Rare reads: high-water marks at the ends of phases, and the exact counters.
 
 use std::path::PathBuf;
 
@@ -8,11 +8,11 @@ use super::super::member::News;
 use super::super::source::{Effort, Source};
 use super::{Now, Watch};
 
-/// Readings of a process until it has loaded what it loads: those of one checkpoint.
+/// Readings until a process has loaded its libraries: one checkpoint's.
 const ENOUGH: u64 = 5;
 
 impl<S: Source> Watch<S> {
-    /// Reads the high-water marks, writes them and sets them back, one process after the other.
+    /// Reads, writes and resets the high-water marks, process by process.
     pub fn peak(&mut self, phase: PhaseRef, now: Now) {
         self.look(Effort::CatchUp, now);
         let mut marks = Vec::with_capacity(self.members.len());
@@ -21,7 +21,7 @@ impl<S: Source> Watch<S> {
             if self.observe(index, now).is_none() {
                 continue;
             }
-            // Right after its mark is read, so that hardly anything can happen between the two.
+            // Resets right after the read, so that almost nothing can happen between.
             let member = &mut self.members[index];
             marks.push(member.sample());
             let done = match self.peak_reset {
@@ -37,7 +37,7 @@ impl<S: Source> Watch<S> {
                 }
             }
         }
-        // Without any reset that is said once, not of each.
+        // A failed reset is reported once, not per process.
         kept.retain(|_| reset);
         let mark = PeakMark {
             phase,
@@ -49,8 +49,8 @@ impl<S: Source> Watch<S> {
         self.bury(now);
     }
 
-    /// Looks, once for each program that a process runs, whether it has mapped the libraries that were preloaded and began
-    /// with the variables that the server was given.
+    /// Checks, once per program of a process, whether it mapped the preloaded libraries and started with the server's
+    /// variables.
     fn inspect(&mut self, now: Now) {
         for member in self.members.iter_mut().filter(|member| member.readings >= ENOUGH) {
             let program = member.reading.kin.map(|kin| kin.program);
@@ -76,7 +76,7 @@ impl<S: Source> Watch<S> {
 
     /// Reads the exact counters of every process that has any.
     pub fn rollups(&mut self, now: Now) -> Vec<Rollup> {
-        // Here a read that takes long is in nobody's way, and a process has had time to load what it loads.
+        // A slow read is harmless here, and the process had time to load its libraries.
         self.inspect(now);
         let mut rollups = Vec::with_capacity(self.members.len());
         for member in &mut self.members {
@@ -88,7 +88,7 @@ impl<S: Source> Watch<S> {
         rollups
     }
 
-    /// Reads the exact counters and writes them all, so that a record has what they were at this moment.
+    /// Reads and writes all exact counters, including unchanged ones.
     pub fn write_all_rollups(&mut self, now: Now) {
         for rollup in self.rollups(now) {
             let at = now();
@@ -99,8 +99,8 @@ impl<S: Source> Watch<S> {
         }
     }
 
-    /// Reads the exact counters and writes those that changed: what the process did itself at once, what its
-    /// neighbours did at most once per heartbeat. Tells whether any process did anything.
+    /// Reads the exact counters and writes changes: the process's own at once, those by other processes at most once
+    /// per heartbeat. Returns whether any process changed its own.
     pub fn write_rollups(&mut self, now: Now) -> bool {
         let mut changed = false;
         for rollup in self.rollups(now) {
@@ -118,7 +118,7 @@ impl<S: Source> Watch<S> {
     }
 }
 
-/// Which of these libraries are mapped.
+/// The libraries that are mapped.
 fn searched(process: u32, libraries: &[PathBuf], mapped: &[PathBuf]) -> Libraries {
     let (mapped, missing): (Vec<&PathBuf>, Vec<&PathBuf>) = libraries.iter().partition(|path| mapped.contains(path));
     let shown = |paths: Vec<&PathBuf>| paths.iter().map(|path| path.display().to_string()).collect();
@@ -129,14 +129,14 @@ fn searched(process: u32, libraries: &[PathBuf], mapped: &[PathBuf]) -> Librarie
     }
 }
 
-/// Which of these variables an environment has as they were given; of the others in it nothing is kept.
+/// The variables whose values are unchanged in an environment; its other variables are not kept.
 fn compared(process: u32, variables: &[(String, String)], environment: &[Vec<u8>]) -> Environment {
     let mut seen = Environment {
         process,
         ..Environment::default()
     };
     for (name, value) in variables {
-        // Of one that is there twice the first counts, as for getenv(3).
+        // Of duplicates the first counts, as in getenv(3).
         let text = environment.iter().find_map(|entry| {
             let rest = entry.strip_prefix(name.as_bytes())?;
             rest.strip_prefix(b"=")

@@ -1,4 +1,4 @@
-//! The leak rule on simulated servers of 160 MiB whose memory after decay has a spread of 0.1 %; seeded.
+//! The leak rule on simulated servers of 160 MiB with a spread of 0.1 %; seeded.
 
 use std::f64::consts::E;
 
@@ -17,17 +17,17 @@ use super::one_of;
 const KIB: f64 = 1_024.0;
 const MIB: f64 = 1_024.0 * KIB;
 const LEVEL: f64 = 160.0 * MIB;
-/// Of twenty rounds; of more so many fewer.
+/// For twenty rounds; more rounds have proportionally fewer.
 const SESSIONS: usize = 800;
 
-/// Answers in percent of so many sessions.
+/// Answers in percent of the sessions.
 #[derive(Debug)]
 struct Share {
     fail: f64,
     pass: f64,
 }
 
-/// Sessions of so many runs of so many rounds, each with its noise.
+/// Sessions of `runs` runs of `rounds` rounds, each with its noise.
 fn sessions(runs: usize, rounds: usize, mut curve: impl FnMut(&mut Random, usize) -> Vec<f64>) -> Share {
     let mut random = Random::for_use(20_261_122, "leak rule");
     let mut share = Share { fail: 0.0, pass: 0.0 };
@@ -60,7 +60,7 @@ fn sawtooth(random: &mut Random, rounds: usize, period: f64, height: f64) -> Vec
     always(rounds, |round| height * ((round + phase) % period) / period)
 }
 
-/// A cache of so many MiB.
+/// A cache of this many MiB.
 fn cache(round: f64, size: f64, tau: f64) -> f64 {
     size * MIB * (1.0 - E.powf(-round / tau))
 }
@@ -142,7 +142,7 @@ fn random_walks_and_sawteeth_are_not_said_to_grow() {
             let teeth = sessions(3, 20, |random, rounds| sawtooth(random, rounds, period, height));
             assert!(teeth.fail <= 5.0, "{period}, {height}: {teeth:?}");
         }
-        // Longer than the run: where no run sees it fall, nothing tells it from a leak.
+        // Longer than the run: while no run sees it fall, it equals a leak.
         for (runs, most) in [(3, 10.0), (5, 4.0)] {
             let teeth = sessions(runs, 20, |random, rounds| sawtooth(random, rounds, 30.0, height));
             assert!(teeth.fail <= most, "{runs}, {height}: {teeth:?}");
@@ -165,7 +165,7 @@ fn verdict(runs: &[Vec<Option<f64>>]) -> LeakVerdict {
     judge_leak(runs, &LeakLimit::default(), LEAK_ALPHA)
 }
 
-/// Its name, what it has after a round, and what is right to say of it.
+/// Name, memory after a round, and the right answer.
 type Advised = (&'static str, fn(f64) -> f64, Answer);
 
 #[test]

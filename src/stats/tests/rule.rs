@@ -1,4 +1,4 @@
-//! The decision rule on data whose answer is known.
+//! The decision rule on data with a known answer.
 
 use crate::band::{Tolerance, ToleranceError};
 use crate::record::Schedule;
@@ -8,7 +8,7 @@ use super::endpoint;
 
 const MIB: f64 = 1_048_576.0;
 
-/// Runs at `base` MiB whose spread is about 0.1 %.
+/// Runs at `base` MiB with a spread of about 0.1 %.
 fn quiet(base: f64, n: usize) -> Vec<f64> {
     let step = [0.0, 0.001, -0.001, 0.0005, -0.0005, 0.0012, -0.0012, 0.0003];
     (0..n).map(|run| base * MIB * (1.0 + step[run % step.len()])).collect()

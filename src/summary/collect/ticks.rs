@@ -18,8 +18,8 @@ impl Pass {
         sampling.latest = sampling.latest.max(delays.most);
     }
 
-    /// The sums of a tick are taken when its last sample is in: before that, memory that moved from one process to
-    /// another would count twice. A tick is over when a process comes that was read already, or too late for it.
+    /// Sums a tick after its last sample: earlier, memory that moved between processes would count twice. A tick ends
+    /// when a process appears that was already read, or that is too late for it.
     pub(super) fn sample(&mut self, at: Nanos, sample: &Sample) {
         let long = self.summary.header.settings.interval / 2;
         let same = |tick: &Tick| sample.process > tick.process && at.saturating_sub(tick.began) <= long;

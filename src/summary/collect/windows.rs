@@ -1,4 +1,4 @@
-//! Steps, and the windows in which the server is left alone.
+//! Steps and idle windows.
 
 use crate::record::{Nanos, PhaseRef, StepEnd, StepStart, WindowStart};
 use crate::summary::decay::Known;
@@ -20,7 +20,7 @@ impl Pass {
         self.watch(at);
     }
 
-    /// Whatever window is open ends here: what comes back from now on comes back by force.
+    /// Ends the open window: later releases are forced.
     pub(super) fn release_began(&mut self, at: Nanos, phase: &PhaseRef) {
         self.phases.release_began(phase, self.tree.totals());
         self.watch.over(at, self.known());

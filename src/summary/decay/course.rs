@@ -12,7 +12,7 @@ use super::curve::{Curve, at};
 
 const SECOND: Nanos = 1_000_000_000;
 
-/// Moments after the beginning whose values are told, in seconds.
+/// Reported moments after the start, in seconds.
 pub const AFTER: [u64; 4] = [1, 5, 10, 30];
 
 /// How well a half-life must describe the curve.
@@ -34,7 +34,7 @@ pub struct Course {
     #[serde(flatten, serialize_with = "shown::<AtMoments, _, _>")]
     #[schemars(with = "AtMoments")]
     pub at: [Option<u64>; AFTER.len()],
-    /// Until half of what fell to the floor had come back; `None` if that is no more than memory moves by itself.
+    /// Time until half of the fall to the floor; `None` if the fall is within noise.
     pub t50: Option<Nanos>,
     /// Until nine tenths had.
     pub t90: Option<Nanos>,
@@ -43,12 +43,12 @@ pub struct Course {
     pub returned: Option<f64>,
     /// `(before − after) / (peak − base)`: its own part of that.
     pub share: Option<f64>,
-    /// What was above the floor, times how long: byte seconds.
+    /// Memory above the floor times its duration, in byte seconds.
     #[serde(rename = "held_above_floor")]
     pub held: f64,
-    /// When it came within 0.5 % or 512 KiB of the floor for the last time; `None` if it was not there at the end.
+    /// When memory came within 0.5 % or 512 KiB of the floor for the last time; `None` if it was not there at the end.
     pub settle_time: Option<Nanos>,
-    /// The half-life of what is above the floor, where that describes the curve with R² over 0.98.
+    /// The half-life of the memory above the floor, if an exponential fits with R² over 0.98.
     pub half_life: Option<Nanos>,
 }
 
@@ -89,13 +89,13 @@ impl Course {
             let first = points.iter().find(|(_, one)| *one as f64 <= value);
             first.map(|(at, _)| *at).filter(|_| fell > band::around(before))
         };
-        // What it had until its floor is no more than the peak, whenever that was last looked at.
+        // Memory before the floor never exceeds the peak, whenever that was last read.
         let until = points
             .iter()
             .take_while(|(_, value)| *value > floor)
             .map(|(_, value)| *value);
         let peak = peak.map(|peak| until.fold(peak.max(before), u64::max));
-        // A run may release what it had before its first checkpoint: bytes and share are then still of one whole.
+        // A run may release memory from before its first checkpoint: bytes and share still refer to one whole.
         let base = base.map(|base| base.min(floor));
         let part = |value| share(peak, Some(value), base);
         let settle_time = settled(points, floor);
@@ -116,17 +116,17 @@ impl Course {
         })
     }
 
-    /// What came back between beginning and end; less than nothing if more was taken.
+    /// Bytes released between start and end; negative if memory grew.
     pub fn gave(&self) -> i64 {
         i64::try_from(i128::from(self.before) - i128::from(self.after)).unwrap_or(0)
     }
 
-    /// Whether what came back is more than memory moves by itself.
+    /// Whether the release exceeds noise.
     pub fn gave_much(&self) -> bool {
         self.before.saturating_sub(self.after) > band::around(self.before)
     }
 
-    /// What it released beyond that and took again before its end.
+    /// Memory released beyond that and taken again before the end.
     pub fn gave_for_a_while(&self) -> u64 {
         let fell = self.before.saturating_sub(self.floor);
         if fell > band::around(self.before) && !self.gave_much() {
@@ -136,7 +136,7 @@ impl Course {
         }
     }
 
-    /// What it fell to its floor, where the sizes of a table show that and of what it gave back nothing.
+    /// The fall to the floor, if a table would show it but no release.
     pub fn fell_as_shown(&self) -> u64 {
         let shown = units::mib(self.before) != units::mib(self.floor);
         let gave = u64::try_from(self.gave()).unwrap_or(0);
@@ -146,13 +146,13 @@ impl Course {
         }
     }
 
-    /// Whether more was taken than memory moves by itself.
+    /// Whether memory grew by more than noise.
     pub fn took_much(&self) -> bool {
         self.after.saturating_sub(self.before) > band::around(self.before)
     }
 }
 
-/// When the curve came into the band above its floor to stay.
+/// When the curve entered the band above its floor for good.
 fn settled(points: &[(Nanos, u64)], floor: u64) -> Option<Nanos> {
     let outside = |value: u64| value - floor > band::around(floor);
     match points.iter().rposition(|(_, value)| outside(*value)) {
@@ -171,8 +171,8 @@ fn held(points: &[(Nanos, u64)], floor: u64, took: Nanos) -> f64 {
     areas.sum()
 }
 
-/// A straight line through the logs of what is above the floor, until nineteen twentieths have come back: what is left of
-/// it then is mostly by how much the curve had not yet reached where it was going.
+/// A least-squares line through the logarithms of the memory above the floor, until 95 % of the fall: the rest mostly
+/// measures how far the curve was from its limit.
 fn half_life(points: &[(Nanos, u64)], floor: u64, end: Nanos) -> Option<Nanos> {
     let least = points.first()?.1.saturating_sub(floor) / 20;
     let moments = (0..FITTED.0 as u64).map(|n| end / FITTED.0 as u64 * n);

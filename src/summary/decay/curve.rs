@@ -6,7 +6,7 @@ use crate::record::Nanos;
 /// to settle.
 const MOST: usize = 4096;
 
-/// Values and when they came, each holding until the next.
+/// Values with their times, each valid until the next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Curve {
     /// Time since the window began, and the value from then on.

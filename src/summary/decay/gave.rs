@@ -1,43 +1,42 @@
-//! In which window memory came back.
+//! Releases by kind of window.
 
 use crate::band;
 use crate::record::{Nanos, WindowEnd};
 
 use super::{Course, Window, WindowKind};
 
-/// What windows of one kind gave back together.
+/// The release of all windows of one kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gave {
     pub kind: WindowKind,
     /// Bytes of private memory that windows released.
     pub released: f64,
-    /// Their part of what the run had taken, as tables have it of each window. `None` where work between them took again
-    /// what they released, so that they released more than that.
+    /// Their share of the growth so far, as tables show it for each window. `None` if work between windows took the
+    /// released memory again, so that they released more than the growth.
     pub share: Option<f64>,
-    /// Bytes that one fell to its floor, where a table shows that and nothing of what was released.
+    /// The fall of one window to its floor, in bytes, if a table shows it but no release.
     pub fell: f64,
     /// Bytes that one released and took again, beyond the noise.
     pub for_a_while: f64,
-    /// Bytes that were taken in other windows.
+    /// Bytes by which memory grew in other windows.
     pub taken: f64,
-    /// How much memory moves by itself, in bytes.
+    /// The noise of memory, in bytes.
     pub noise: f64,
     /// One of them released more than that.
     pub much: bool,
-    /// In one of them more than that was taken.
+    /// Whether one of them grew by more than noise.
     pub took: bool,
-    /// Nothing could come back, as far as is known of the allocator.
+    /// Whether the allocator is known not to purge in this kind of window.
     pub held: bool,
     /// Bytes that became lazily freed; `None` where that is not known of each window.
     pub lazily: Option<f64>,
-    /// Bytes of shared memory that were freed, if more than memory moves by itself: no private figure counts them.
+    /// Bytes of shared memory freed, if more than noise: no private figure counts them.
     pub shared: f64,
-    /// More than memory moves by itself did in one of the windows, also where it is not known how much in all of them.
+    /// Whether one window exceeded noise, even if the total is unknown.
     pub much_lazily: bool,
 }
 
-/// What came back by kind, in the order in which kinds came. Of a phase that repeats the last round counts, and no
-/// control does.
+/// Releases by kind, in the order of first appearance. Of a repeated phase the last round counts; controls do not.
 pub fn gave(windows: &[Window]) -> Vec<Gave> {
     let mut releases: Vec<Gave> = Vec::new();
     for one in windows.iter().filter(|window| counts(window, windows)).filter_map(of) {
@@ -69,8 +68,8 @@ pub fn gave(windows: &[Window]) -> Vec<Gave> {
     releases
 }
 
-/// Less than this and nothing is said of a window in which nothing came back: documents that are closed just before a
-/// silence, or a pause between rounds. A forced release takes no time, and that it gave nothing is its answer.
+/// A shorter window without a release is not reported, such as a closing just before an idle window or a pause between
+/// rounds. A forced release takes no time, and its lack of effect is a result.
 const SHORT: Nanos = 1_000_000_000;
 
 /// Whether a window is of the last round of its phase, long enough to say something, and no control.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::record::{Nanos, Rollup};
 
-/// What is known of it while entries pass by.
+/// Lazily freed memory, as far as the record was read.
 #[derive(Debug, Default)]
 pub(super) struct Lazy {
     /// What each process had when its exact counters were last read.

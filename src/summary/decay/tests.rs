@@ -1,4 +1,4 @@
-//! Windows of made-up sessions and curves whose truth is known.
+//! Windows of synthetic sessions and curves with a known truth.
 
 use crate::record::golden::Session;
 use crate::record::{Event, IdleKind, Rollup};
@@ -99,7 +99,7 @@ fn what_ends_above_its_floor_has_not_settled() {
     assert_eq!((grows.gave(), grows.took_much()), (-20 * MIB.cast_signed(), true));
 }
 
-/// A session in which 200 MiB were taken, up to the phase in which windows come.
+/// A session with 200 MiB of growth, up to the phase with windows.
 fn taken() -> Session {
     let mut session = Session::new("server");
     session.spawn(0, "server", None, 20, 20);
@@ -114,7 +114,7 @@ fn taken() -> Session {
     session
 }
 
-/// A step after which so many documents are open.
+/// A step after which this many documents are open.
 fn close(session: &mut Session, step: &str, left_open: u64) {
     session.step(step);
     session.step_end(step, 0, 0);
@@ -154,7 +154,7 @@ fn silence_traffic_and_closed_documents_are_told_apart() {
     );
 }
 
-/// Exact counters are read: so many MiB are lazily freed.
+/// Exact counters with this many MiB lazily freed.
 fn looked(session: &mut Session, mib: u64) {
     session.put(Event::Rollup(Rollup {
         lazy_free: mib * MIB,
@@ -162,7 +162,7 @@ fn looked(session: &mut Session, mib: u64) {
     }));
 }
 
-/// A checkpoint at which so many MiB are lazily freed.
+/// A checkpoint with this many MiB lazily freed.
 fn settled_with(session: &mut Session, mib: u64) {
     session.settle(true);
     if let Event::Checkpoint(checkpoint) = session.last_checkpoint() {
@@ -170,7 +170,7 @@ fn settled_with(session: &mut Session, mib: u64) {
     }
 }
 
-/// What was lazily freed when each window began and ended, in MiB.
+/// Lazily freed memory at the start and end of each window, in MiB.
 fn lazily(session: &Session) -> Vec<(WindowKind, Option<u64>, Option<u64>)> {
     let mib = |bytes: Option<u64>| bytes.map(|bytes| bytes / MIB);
     let windows = of(session).windows;
@@ -270,8 +270,8 @@ fn what_closed_documents_left_to_the_kernel_is_told_as_the_next_silence_begins()
     assert_eq!(lazily(&session), [(WindowKind::Closed, None, None)]);
 }
 
-/// A silent step of twelve seconds: for the first two the server is still at work on what was sent before, and frees
-/// 80 MiB of 220; in the window it frees 20 more.
+/// A silent step of twelve seconds: in the first two the server still works on earlier requests and frees 80 MiB of
+/// 220; in the window it frees 20 more.
 fn after_work() -> Session {
     let mut session = taken();
     session.step("idle");

@@ -1,4 +1,4 @@
-//! What light traffic costs by itself, from the control window: never taken off, but said where the windows' figures are.
+//! The cost of light traffic alone, from the control window: reported beside the windows, never subtracted.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use crate::record::Nanos;
 
 use super::{Window, WindowKind};
 
-/// What light traffic took by itself.
+/// The cost of light traffic alone.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Traffic {
     /// Change of private memory over the control windows, in bytes; below 0 if it fell.

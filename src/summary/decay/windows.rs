@@ -9,10 +9,10 @@ use super::curve::{Curve, at};
 use super::lazy::Lazy;
 use super::{POINTS, Window, WindowKind};
 
-/// Exact counters are read as a silent window begins; this long after that they may be told.
+/// Exact counters are read at the start of a silent window; readings up to this much later count as its start.
 const SOON: Nanos = 500_000_000;
 
-/// What is known of the run so far, each quantity by itself.
+/// The state of the run so far, by quantity.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known {
     pub private_peak: Option<u64>,
@@ -36,11 +36,11 @@ struct Open {
     shared: Curve,
     /// Whether it is an idle step.
     idle: bool,
-    /// What was lazily freed when it began.
+    /// Lazily freed memory at its start.
     lazily_before: Option<u64>,
-    /// What was known of the run when it began: what is taken after its floor has not come back by then.
+    /// The state of the run at its start: growth after its floor is not part of the whole.
     known: Known,
-    /// What it is, once its step has ended and it goes on.
+    /// Its kind, once its step has ended and it goes on.
     kind: Option<WindowKind>,
 }
 
@@ -48,7 +48,7 @@ struct Open {
 #[derive(Debug, Default)]
 pub struct Watch {
     open: Option<Open>,
-    /// One that goes on until the window of the step under way begins, and what it is if that is never said.
+    /// A window that lasts until the current step's own window begins, and its kind if that never happens.
     ending: Option<(Open, Window)>,
     done: Vec<Window>,
     lazy: Lazy,
@@ -73,8 +73,8 @@ impl Watch {
         self.lazy.exact(at, rollup);
     }
 
-    /// Those of all processes were read. As an idle window begins, this is what is known of its beginning, and of the end of
-    /// the one before.
+    /// The counters of all processes were read. At the start of an idle window they hold for its start, and for the
+    /// end of the previous one.
     pub fn looked(&mut self) {
         self.lazy.looked();
         let now = self.lazy.now();
@@ -95,8 +95,8 @@ impl Watch {
         self.lazy.gone(process);
     }
 
-    /// A step begins: what an earlier one left open is over, unless the step has a window of its own. What comes back until
-    /// that begins is still of the other: of documents that were closed just before, and not yet read of.
+    /// A step begins and ends an open window, unless the step has a window of its own. Until that begins, releases
+    /// belong to the earlier window, such as that of closed documents.
     pub fn step_started(&mut self, at: Nanos, start: &StepStart, known: Known) {
         let before = self.open.clone();
         self.over(at, known);
@@ -149,7 +149,7 @@ impl Watch {
         if end.idle.is_some() && !is_silent {
             self.lazy.worked();
         }
-        // In silence counters are read, and written where they changed, so that it is as it was at the end.
+        // While idle, counters are recorded when they change, so the last ones hold at the end.
         let lazily_freed = self.lazy.last().filter(|_| is_silent);
         let Some(open) = &mut self.open else { return };
         if let Some(idle) = &end.idle {

@@ -11,8 +11,8 @@ use crate::summary::{Span, Summary, Timeline};
 
 use super::of;
 
-/// A run of these samples, each with the milliseconds since the one before, whose second phase begins after this share of
-/// its time.
+/// A run of these samples, each with the milliseconds since the previous one, whose second phase begins after this
+/// share of its time.
 fn run(samples: &[(u64, u64)], share: f64) -> Summary {
     let mut session = Session::new("server");
     session.spawn(0, "server", None, 20, 20);
@@ -63,7 +63,7 @@ fn one_way() -> impl Strategy<Value = Vec<(u64, u64)>> {
     })
 }
 
-/// The lines of these runs as a picture of so many places has them.
+/// The lines of these runs in a chart with this many places.
 fn laid(runs: &[Summary], coarser: u64, places: usize) -> Vec<Line> {
     let together = Together::of(&runs.iter().collect::<Vec<&Summary>>());
     let width = lines::grid(runs.iter()).unwrap() << coarser;

@@ -106,7 +106,7 @@ fn a_mark_that_could_not_be_reset_leaves_the_others_as_sure_as_they_were() {
         }
     }
     let peak = of(&session).phases[1].peak;
-    // What is older than the phase is a bound from above all the same.
+    // A mark from before the phase is still an upper bound.
     assert_eq!(
         peak.map(|peak| (peak.lower, peak.upper)),
         Some((180 * MIB, Some(270 * MIB)))
@@ -160,7 +160,7 @@ fn without_exact_counters_a_tree_had_its_anonymous_pages_and_one_file_part() {
     assert_eq!(of(&session).phases[1].peak.unwrap().lower, (48 + 240 + 25 + 42) * MIB);
 }
 
-/// One process of 10 MiB and one of 100, and what is read of the one next.
+/// One process of 10 MiB and one of 100, and the next reading of the first.
 fn moving() -> (Session, impl Fn(u32, u64) -> Entry) {
     let mut session = Session::new("server");
     session.spawn(0, "a", None, 10, 0);
@@ -196,7 +196,7 @@ fn memory_that_moves_between_processes_within_a_tick_is_not_counted_twice() {
 #[test]
 fn memory_that_moves_out_of_a_process_as_it_ends_is_not_counted_twice() {
     let (mut session, sample) = moving();
-    // The round that reads what the one has taken over finds the other gone.
+    // The round that reads the memory of one finds the other ended.
     let gone = |at| Entry {
         at,
         event: Event::ProcessEnded(ProcessEnd { process: 1, used: None }),
@@ -415,7 +415,7 @@ fn a_peak_while_the_server_is_shut_down_is_of_no_phase() {
             .contains("at least 130.0 MiB, more than the 110.0 MiB of any phase")),
         "{told:?}"
     );
-    // Gone before another look at it: then only what it had when its mark was reset is known.
+    // It ended before the next reading, so only its memory at the reset of its mark is known.
     session.entries = without;
     session.vanish(0);
     session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Completed, "");

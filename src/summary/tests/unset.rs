@@ -107,7 +107,7 @@ fn a_setting_is_in_force_where_the_process_with_the_memory_has_it() {
     for events in [
         Vec::new(),
         vec![has(0), has(1)],
-        // Who has the memory matters, and of that one nothing is known in the second case.
+        // The process with the memory matters, and in the second case it is unknown.
         vec![lacks(0), has(1)],
         vec![lacks(0)],
     ] {
@@ -142,7 +142,7 @@ fn a_wrapper_that_only_adds_an_option_leaves_the_setting_in_force() {
     assert_eq!(with("narenas:2"), 1);
 }
 
-/// The run of a server under what is preloaded, which two processes gave these accounts of in MiB.
+/// The run of a server with a preloaded library, and the reports of two processes in MiB.
 fn accounted(held: Option<&[u64]>, family: AllocatorFamily, ending: Ending) -> Summary {
     let path = "/lib/je.so";
     let mut session = session(Vec::new());
@@ -183,17 +183,17 @@ fn what_is_preloaded_serves_where_it_had_the_memory_by_its_own_account() {
     for (held, family, words) in [
         (Some([4, 70].as_slice()), Jemalloc, seen.to_owned()),
         (Some(&[1, 4]), Jemalloc, unused("4.0 of the 78.4 MiB")),
-        // Of two processes one gave none, and it may have the memory.
+        // One of two processes did not report, and it may have the memory.
         (Some(&[4]), Jemalloc, unconfirmed.to_owned()),
         (Some(&[]), Jemalloc, unconfirmed.to_owned()),
         (Some(&[]), Tbbmalloc, unconfirmed.to_owned()),
-        // Nobody was asked then.
+        // No process was asked.
         (None, Jemalloc, bound.to_owned()),
         // It takes 32 MiB at once, used or not: that it had them says nothing, and that it had no more does.
         (Some(&[70, 1]), Mimalloc, bound.to_owned()),
         (Some(&[32, 1]), Mimalloc, bound.to_owned()),
         (Some(&[16, 1]), Mimalloc, unused("16.0 of the 78.4 MiB")),
-        // A virtual machine has memory of its own, which nobody expects in `malloc`.
+        // A virtual machine has its own heap, outside of `malloc`.
         (Some(&[1, 4]), V8, bound.to_owned()),
     ] {
         let summary = accounted(held, family, Ending::Completed);

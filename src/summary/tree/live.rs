@@ -10,7 +10,7 @@ pub struct Live {
     /// Whether it is the server's own process.
     pub server: bool,
     pub counters: Counters,
-    /// Whether it was read at all: one that came and went between two looks never was, and is in no sum.
+    /// Whether it was ever read: a process that began and ended between two samples is in no sum.
     pub read: bool,
     /// Most resident memory sampled in this epoch.
     pub resident_max: u64,

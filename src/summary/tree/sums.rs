@@ -4,7 +4,7 @@ use crate::record::Counters;
 
 use super::known;
 
-/// Sums over the tree at one moment. A lower bound leaves out what is not known; the others are not known then.
+/// Sums over the tree at one moment. A lower bound leaves out unknown parts; the other sums are `None` then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
     /// Private memory of all processes: the curve, an upper bound.
@@ -23,7 +23,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Those of processes that have memory of their own, by what was last read of each.
+    /// Sums over processes with memory of their own, by the last reading of each.
     pub fn of<'c>(counters: impl Iterator<Item = &'c Counters> + Clone) -> Sums {
         let read = || counters.clone();
         let own = || read().filter(|counters| counters.forked != Some(true));
@@ -54,7 +54,7 @@ fn most_anonymous<'c>(anonymous: u64, mut counters: impl Iterator<Item = &'c Cou
     }
 }
 
-/// The sum of values that are all known; nothing of nobody.
+/// The sum of values if all are known; `None` without any.
 fn add(mut values: impl Iterator<Item = Option<u64>>) -> Option<u64> {
     values
         .try_fold(0u64, |sum, value| Some(sum.saturating_add(value?)))

@@ -4,6 +4,7 @@ use crate::compare::report::figures::{self, HOLE};
 use crate::figures::{Figure, Unit};
 use crate::text::Tone;
 use crate::text::table::{Column, Table};
+use crate::tune::why_not::WhyNot;
 use crate::tune::{CellResult, Failure, Stopped, Sweep, Why};
 use crate::units;
 
@@ -18,16 +19,34 @@ pub fn amount(value: f64, figure: Figure) -> String {
     figures::amount(value, figure.unit())
 }
 
-/// What a cell is: chosen, on the front, or not run any more.
+/// A cell's state: chosen, stopped, or in two words why it is neither.
 pub fn mark(sweep: &Sweep, place: usize) -> (Tone, &'static str) {
     let cell = &sweep.cells[place];
     let chosen = sweep.choice.place() == Some(place);
-    match (&cell.stopped, chosen, cell.front) {
-        (Some(stopped), ..) if matches!(stopped.why, Why::Failed(_)) => (Tone::Bad, "failed"),
-        (Some(_), ..) => (Tone::Quiet, "stopped"),
-        (None, true, _) => (Tone::Good, "use"),
-        (None, false, true) => (Tone::Strong, "front"),
-        (None, false, false) => (Tone::Plain, ""),
+    match &cell.stopped {
+        Some(stopped) if matches!(stopped.why, Why::Failed(_)) => (Tone::Bad, "failed"),
+        Some(_) => (Tone::Quiet, "stopped"),
+        None if chosen => (Tone::Good, "use"),
+        None if place == 0 => (Tone::Plain, ""),
+        None => (Tone::Plain, cell.why_not.as_ref().map_or("", in_two_words)),
+    }
+}
+
+fn in_two_words(why: &WhyNot) -> &'static str {
+    match why {
+        WhyNot::Stopped => "stopped",
+        WhyNot::DidLess => "less work",
+        WhyNot::Refused => "not in force",
+        WhyNot::TooFew | WhyNot::NoDefault => "few runs",
+        WhyNot::NotMeasured => units::UNKNOWN,
+        WhyNot::NotLess | WhyNot::NotWorth { .. } => "saves little",
+        WhyNot::Dearer(_) => "costs more",
+        WhyNot::CostOpen(_) | WhyNot::CostUnknown(_) => "cost open",
+        WhyNot::OverLimit => "over limit",
+        WhyNot::Beaten(_) => "beaten",
+        WhyNot::NeedsMore(_) => "needs more",
+        WhyNot::MoreCpu(_) => "more CPU",
+        WhyNot::Slower { .. } => "slower",
     }
 }
 

@@ -15,8 +15,9 @@ use super::front::{Front, fronts};
 use super::ship;
 use super::why::why_not;
 use super::words::{chosen, headline, legend, sentences};
+use crate::tune::why_not::WhyNot;
 
-/// The whole document; `notes` are told after what was found.
+/// The whole document; `notes` follow the findings.
 pub fn document(sweep: &Sweep, runs: &[Played], notes: &[String]) -> Document {
     let front = Front::new(sweep, chosen(sweep));
     let runs = in_order(sweep, &front, runs);
@@ -82,9 +83,22 @@ fn tone(sweep: &Sweep) -> Tone {
     }
 }
 
+fn is_open(why: &WhyNot) -> bool {
+    matches!(why, WhyNot::CostOpen(_) | WhyNot::CostUnknown(_))
+}
+
 fn settings(sweep: &Sweep, front: &Front) -> Section {
     Section::new("settings", "Settings", Weight::Answer)
-        .noted("medians, sizes in MiB")
+        .noted(
+            match sweep
+                .cells
+                .iter()
+                .any(|cell| cell.why_not.as_ref().is_some_and(is_open))
+            {
+                true => "medians, sizes in MiB · cost open: not shown to stay within the limits of p95 and CPU",
+                false => "medians, sizes in MiB",
+            },
+        )
         .with(columns(sweep, &front.numbers))
         .with(Sentence::definition("tune.legend", legend(sweep)))
         .with_all(not_chosen(sweep))

@@ -13,7 +13,7 @@ use crate::tune::{CellResult, Sweep};
 /// Half the side of a point.
 const POINT: f64 = 5.0;
 
-const LEGEND: &str = "Down and left is better. Point: the median of a setting, with its number in the table above. \
+const LEGEND: &str = "Down and left is better. Point: the median of a setting, with its number in the table above and, where there is room, its name. ★: the setting to use. \
                       Lines: the intervals of the medians; an arrow at the edge means that the line goes on. Filled points are on the front: no other setting is as good in memory, latency and CPU and clearly better in one. \
                       Rings are not; a square is the default. Scales do not begin at 0. The default, what is chosen and the front, \
                       seven at most, have colours of their own; the others are near grey.";
@@ -73,7 +73,7 @@ pub fn fronts(sweep: &Sweep, front: &Front) -> Block {
 
 /// Private memory against this, with a number at each point.
 fn chart(title: String, sweep: &Sweep, front: &Front, against: Figure) -> Chart {
-    let cells = sweep.cells.iter().enumerate();
+    let cells = front.order.iter().map(|place| (*place, &sweep.cells[*place]));
     let points = cells.filter_map(|(place, cell)| {
         let (across, up) = (cell.figure(against).median?, cell.figure(Figure::Private).median?);
         Some((place, cell, across, up))
@@ -84,13 +84,18 @@ fn chart(title: String, sweep: &Sweep, front: &Front, against: Figure) -> Chart 
     let series = points.iter().map(|(place, cell, across, up)| Series {
         label: String::new(),
         class: format!(
-            "{} {}{}",
+            "{} {}{}{}",
             front.keys.class(front.places[*place]),
             if cell.front { "on" } else { "off" },
-            if cell.stopped.is_some() { " gone" } else { "" }
+            if cell.stopped.is_some() { " gone" } else { "" },
+            if sweep.choice.place() == Some(*place) {
+                " use"
+            } else {
+                ""
+            }
         ),
         words: words(front.numbers[*place], cell, against, across, up),
-        marks: marks(front.numbers[*place], cell, against, across, up),
+        marks: marks(sweep, (*place, front.numbers[*place]), against, across, up),
     });
     Chart {
         title,
@@ -100,7 +105,7 @@ fn chart(title: String, sweep: &Sweep, front: &Front, against: Figure) -> Chart 
             name: against.name(),
             ..across
         },
-        up: Up::Axis(up, (440.0, 330.0)),
+        up: Up::Axis(up, (440.0, 360.0)),
     }
 }
 
@@ -114,19 +119,33 @@ fn axis(intervals: impl Iterator<Item = MedianInterval> + Clone) -> Axis {
     Axis::around(ends.collect::<Vec<f64>>().into_iter(), |high| high * 0.02)
 }
 
-fn marks(number: usize, cell: &CellResult, against: Figure, across: &MedianInterval, up: &MedianInterval) -> Vec<Mark> {
+fn marks(
+    sweep: &Sweep,
+    (place, number): (usize, usize),
+    against: Figure,
+    across: &MedianInterval,
+    up: &MedianInterval,
+) -> Vec<Mark> {
+    let cell = &sweep.cells[place];
     let point = (across.median, up.median);
     let whisker = |ends| Mark::Stroke("whisker", ends, String::new());
     let shape = match cell.sets.default {
         true => Shape::Square(POINT),
         false => Shape::Circle(POINT),
     };
-    vec![
+    let used = sweep.choice.place() == Some(place);
+    let star = if used { "★ " } else { "" };
+    let names = [format!("{star}{number} {}", cell.label), format!("{star}{number}")];
+    let mut marks = vec![
         whisker([(across.low, point.1), (across.high, point.1)]),
         whisker([(point.0, up.low), (point.0, up.high)]),
-        Mark::Name(point, number.to_string()),
+        Mark::Name(point, names),
         Mark::Dot("point", point, shape, words(number, cell, against, across, up)),
-    ]
+    ];
+    if used {
+        marks.push(Mark::Dot("ring", point, Shape::Circle(POINT + 4.0), String::new()));
+    }
+    marks
 }
 
 fn words(number: usize, cell: &CellResult, against: Figure, across: &MedianInterval, up: &MedianInterval) -> String {

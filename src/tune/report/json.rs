@@ -39,13 +39,14 @@ struct Report<'s> {
     outcome: Outcome,
     /// The label of the setting to ship; `null` where none is recommended.
     chosen: Option<String>,
-    /// The exit code: 0, 1 where no setting stays under the limit, 3 where there are too few runs, 4 where the server failed as it is.
+    /// Exit code: 0; 1 no setting stays under the limit; 3 too few runs; 4 the server failed with its default
+    /// settings.
     exit_code: u8,
     /// The answer in sentences, the first of which is the answer itself.
     findings: Vec<String>,
     /// The setting to ship in every form that there is of it, by its name.
     ship: BTreeMap<String, String>,
-    /// What was asked for.
+    /// The rules of the sweep.
     rules: &'s Rules,
     /// The phase at whose checkpoint private memory is read.
     phase: Option<String>,
@@ -82,7 +83,7 @@ struct Cell<'s> {
     did_less: bool,
     /// Whether private memory had settled when it was read, in every run; `null` where the windows do not say.
     settled: Option<bool>,
-    /// Why it is not recommended; `null` of what is, and of the default where nothing is.
+    /// Why it is not recommended; `null` for the recommended setting, and for the default if none is.
     why_not: Option<WhyNot>,
 }
 

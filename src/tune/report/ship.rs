@@ -1,4 +1,4 @@
-//! A setting as it is written down where it is shipped: every text can be pasted as it is.
+//! A setting in the form in which it ships: every text can be pasted unchanged.
 
 mod editors;
 mod escape;
@@ -17,7 +17,7 @@ use crate::record::CellFacts;
 use crate::text::Form;
 use crate::tune::Server;
 
-/// Variables by which a loader is told to load a library first.
+/// Variables that make a loader load a library first.
 const PRELOADS: [&str; 2] = ["LD_PRELOAD", "DYLD_INSERT_LIBRARIES"];
 
 /// What a cell sets in this form; or why it cannot be written so, as a sentence with what to do instead.
@@ -49,7 +49,7 @@ pub fn usual(server: &Server, sets: &CellFacts) -> Vec<Form> {
 #[derive(Clone)]
 struct Setting<'s> {
     server: &'s Server,
-    /// What the server is given anyway, and over that what the cell sets: what was measured.
+    /// The server's own environment, overridden by the cell's settings, as measured.
     env: BTreeMap<String, String>,
     args: &'s [String],
     cpus: Option<&'s str>,
@@ -83,7 +83,7 @@ impl<'s> Setting<'s> {
         PRELOADS.into_iter().find(|name| self.env.contains_key(*name))
     }
 
-    /// Those variables whose names a reader takes, and the others.
+    /// Variables whose names a reader accepts, and the others.
     fn variables(
         &self,
         is_name: impl Fn(&str) -> bool + Copy,
@@ -116,7 +116,7 @@ impl<'s> Setting<'s> {
         rest
     }
 
-    /// The program as it is started.
+    /// The program that is started.
     fn program(&self) -> &String {
         self.server.path.as_ref().unwrap_or(&self.server.program)
     }

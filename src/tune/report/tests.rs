@@ -295,7 +295,7 @@ fn a_sweep_says_what_ended_it_and_what_it_was_played_for() {
     };
     let said = told(&whole, &limit).join("\n");
     assert!(said.contains("were eliminated for another --max-private"), "{said}");
-    // What was stopped then stays so.
+    // An earlier elimination stays.
     assert_eq!(sweep(&whole, &limit).unwrap().cells.len(), 5);
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn barred(sweep: &Sweep, cell: &CellResult) -> String {
     )
 }
 
-/// Why the default stays where nobody knows what a cell costs that needs less, and what would tell.
+/// Why the default stays if the cost of a better cell is unknown, and what would settle that.
 pub(crate) fn cost_open(sweep: &Sweep, cell: &CellResult) -> String {
     let text = barred(sweep, cell);
     match cell.why_not {
@@ -46,7 +46,7 @@ pub(crate) fn cost_open(sweep: &Sweep, cell: &CellResult) -> String {
     }
 }
 
-/// How often a cell would have to be run to show what it costs.
+/// How many runs of a cell would show its cost.
 pub(crate) fn to_settle(sweep: &Sweep, cell: &CellResult) -> String {
     let runs = sweep
         .cells
@@ -65,7 +65,7 @@ pub(crate) fn to_settle(sweep: &Sweep, cell: &CellResult) -> String {
     }
 }
 
-/// How much a cell costs in figures, beside what is allowed.
+/// A cell's cost in these figures, beside the limits.
 pub(crate) fn limits(sweep: &Sweep, cell: &CellResult, of: &[Figure]) -> String {
     let allowed = sweep
         .rules
@@ -102,7 +102,7 @@ fn cpus(sweep: &Sweep, cell: &CellResult, label: &str) -> String {
     format!("CPU {}, {label} {other}", cpu(cell))
 }
 
-/// The reason without what is said of its memory elsewhere.
+/// The reason, without the remark on memory that stands elsewhere.
 fn clause(sweep: &Sweep, cell: &CellResult, why: &WhyNot) -> String {
     let bytes = |value: f64| amount(value, Figure::Private);
     let costs = |of: &[Figure]| limits(sweep, cell, of);

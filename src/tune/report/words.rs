@@ -1,4 +1,4 @@
-//! A sweep in sentences: what to ship and why, what it costs, and what must be known to believe it.
+//! A sweep in sentences: what to ship and why, its cost, and the caveats.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use super::columns::{after, against, amount, name, stop};
 use super::doubts::{doubts, unsettled};
 use super::why;
 
-/// What is recommended; `None` of nothing.
+/// The recommended cell, if any.
 pub fn chosen(sweep: &Sweep) -> Option<&CellResult> {
     match sweep.choice {
         Recommendation::Use(place) => sweep.cells.get(place),
@@ -35,7 +35,18 @@ pub fn headline(sweep: &Sweep) -> String {
         return answer(sweep);
     }
     let all = units::counted(sweep.cells.len() as u64, "setting");
-    format!("{}; memory was still changing in {moving} of {all}", answer(sweep))
+    let all = match chosen(sweep) {
+        Some(chosen) if chosen.rest.moving == 0 => {
+            let default = if sweep.cells[0].rest.moving > 0 {
+                ", the default among them"
+            } else {
+                ""
+            };
+            format!("{moving} of {} other settings{default}", sweep.cells.len() - 1)
+        }
+        _ => format!("{moving} of {all}"),
+    };
+    format!("{}; memory was still changing in {all}", answer(sweep))
 }
 
 fn answer(sweep: &Sweep) -> String {
@@ -59,9 +70,10 @@ fn answer(sweep: &Sweep) -> String {
                 .and_then(figures::difference);
             let saved = saved.map_or_else(String::new, |saved| format!(", {saved}"));
             format!(
-                "use {}: {} private instead of {}{saved}",
+                "use {}: {} private{} instead of {}{saved}",
                 cell.label,
                 private(cell),
+                after(sweep),
                 private(default)
             )
         }
@@ -90,7 +102,7 @@ fn answer(sweep: &Sweep) -> String {
     }
 }
 
-/// What must be known of a cell that somebody wants to ship: of one that is not recommended, and of what had not settled.
+/// Caveats of a cell that a user wants to ship: not recommended, or not settled.
 pub fn reservations(sweep: &Sweep, cell: &CellResult) -> Vec<String> {
     let label = &cell.label;
     let is_default = |one: &&CellResult| one.label == *label;
@@ -141,14 +153,14 @@ fn dear(sweep: &Sweep, cell: &CellResult) -> Vec<Figure> {
     dear.map(|(figure, _)| figure).collect()
 }
 
-/// The figures of which it is not shown that a cell keeps within what is allowed.
+/// Figures in which a cell is not shown to stay within the limits.
 fn beyond(sweep: &Sweep, cell: &CellResult) -> Vec<Figure> {
     let allowed = sweep.rules.allowed().into_iter();
     let beyond = allowed.filter(|(figure, most)| cost_of(cell, *figure, *most) != Cost::Shown);
     beyond.map(|(figure, _)| figure).collect()
 }
 
-/// The reason, the price, and everything that limits what was found; what was stopped is told by itself.
+/// The reason, the price, and all caveats. Eliminated cells have sentences of their own.
 pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     let mut add = |tone: Tone, text: String| {
@@ -207,8 +219,7 @@ pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
 fn promised(sweep: &Sweep, cell: &CellResult) -> Option<String> {
     let (low, high) = cell.promise?;
     Some(format!(
-        "expect {} to {} private{} in a new run (95 %), slightly more than above: the setting was picked on these \
-         figures",
+        "expect {} to {} private{} in one new run (95 %); the best of many settings flatters its own figures",
         amount(low, Figure::Private),
         amount(high, Figure::Private),
         after(sweep)
@@ -242,19 +253,22 @@ fn reason(sweep: &Sweep, cell: &CellResult) -> String {
         "p95 at most {} and CPU at most {} above the default ({})",
         share(rules.latency),
         share(rules.cpu),
-        if shown { "upper ends of the intervals" } else { "means" }
+        if shown {
+            "shown by 95 % intervals"
+        } else {
+            "by the means"
+        }
     );
-    let front = if cell.front { " on the front" } else { "" };
     match rules.max_private {
         Some(limit) => format!(
             "chosen: the fastest with private memory under {} (upper end of the interval)",
             units::exact_bytes(limit)
         ),
-        None => format!("chosen: the least private memory{front} with {limits}"),
+        None => format!("chosen: the least private memory of the settings that keep {limits}"),
     }
 }
 
-/// What the chosen cell may cost beyond what is allowed, since its runs leave that open.
+/// The possible cost beyond the limits, if the chosen cell's runs leave that open.
 fn open(sweep: &Sweep, cell: &CellResult) -> Option<String> {
     let is_open = sweep.rules.max_private.is_none() && cost(cell, &sweep.rules) == Cost::Open;
     is_open.then(|| {
@@ -281,7 +295,7 @@ fn price(cell: &CellResult) -> String {
     }
 }
 
-/// Work that was not the same, in short: what was less comes first.
+/// Unequal work in short; less work comes first.
 fn unequal(cell: &CellResult) -> Option<String> {
     let worst = cell.work.iter().find(|work| work.less).or(cell.work.first())?;
     let more = match cell.work.len() {
@@ -315,12 +329,11 @@ pub fn legend(sweep: &Sweep) -> String {
         (false, false) => "not settled everywhere, ",
     };
     format!(
-        "medians, sizes in MiB · private: {settled}at the checkpoint{}; its interval is that of the median (* of all \
-         runs, \
-         too few for 95 %) · against default: 95 % interval of the ratio · returned: of what had been taken, by then, of \
-         resident memory where there is one process, else of private · t90: \
-         of what fell in {window}, time until nine tenths of the fall come back · p50, p95: latency of {method} · CPU, faults: of the \
-         whole run · front: no other is as good in private, p95 and CPU and clearly better in one",
+        "medians, sizes in MiB · private: {settled}at the checkpoint{}; interval: of the median (* full range: too few runs \
+         for 95 %) · against default: 95 % interval of the ratio · returned: share of the growth so far that was released \
+         (resident memory for one process, private for several) · t90: time until nine tenths of the fall in {window} · \
+         p50, p95: latency of {method} · CPU, faults: over the whole run · front: no other setting is as good in private, \
+         p95 and CPU and clearly better in one",
         after(sweep)
     )
 }

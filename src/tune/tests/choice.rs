@@ -1,4 +1,4 @@
-//! What is chosen, and what is kept for it.
+//! The recommendation and its prediction.
 
 use crate::figures::Figure;
 use crate::record::{AllocatorDecay, Delay, WindowEnd};

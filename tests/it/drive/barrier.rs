@@ -1,4 +1,4 @@
-//! Whether a server that only gets notifications reads them.
+//! Barriers detect whether a server reads its notifications.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::player::{METHOD_NOT_FOUND, Play, get_ready, heard, method, play, step_end};
 use crate::lsp::peer::Peer;
 
-/// How late an answer is that must not count in a short window.
+/// An answer too late to count in a short window.
 const LATE: Duration = Duration::from_secs(2);
 
 #[tokio::test]

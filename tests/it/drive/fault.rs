@@ -1,4 +1,4 @@
-//! Wedged, slow, gone and well are told apart.
+//! The driver distinguishes wedged, slow, ended and healthy servers.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use lsp_soak::lsp::process::{Gauge, Server};
 
 const PATIENCE: Duration = Duration::from_millis(600);
 
-/// Long enough for a fault to be noticed several times over.
+/// Long enough to detect a fault several times.
 const WATCHED: Duration = Duration::from_millis(2500);
 
 async fn watch(client: &Client, stage: &Fake) -> Option<Stop> {

@@ -1,4 +1,4 @@
-//! What servers register or load only when a document is open.
+//! Capabilities that servers register, or load, only once a document is open.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ async fn what_is_registered_after_the_first_open_is_offered_when_its_step_is_rea
     assert_eq!((end.requests, end.skipped), (2, false));
 }
 
-/// How the play ends with a server that registers nothing, and the steps that it came to the end of.
+/// The ending of a play with a server that registers nothing, and its completed steps.
 async fn ended(capabilities: &str) -> (Ending, Vec<String>) {
     let Play {
         mut job,
@@ -81,7 +81,7 @@ async fn what_is_never_registered_ends_the_run_where_it_is_needed() {
         (ending, steps),
         (missing.clone(), vec!["start".to_owned(), "open".to_owned()])
     );
-    // A client that takes no registrations knows at once.
+    // A client without dynamic registration knows at once.
     let (ending, steps) = ended("minimal").await;
     assert_eq!((ending, steps.contains(&"open".to_owned())), (missing, false));
 }

@@ -1,4 +1,4 @@
-//! Phases, rounds and steps as a server sees them, and what is written down of them.
+//! Phases, rounds and steps: what the server receives and what the journal records.
 
 use std::fs;
 
@@ -31,12 +31,12 @@ name = "start"
 steps = [{ start = {} }]
 "#;
 
-/// A play over one Python file, and the server that the test is.
+/// A play over one Python file, with the test as server.
 pub struct Play {
     pub job: Job,
     pub stage: Fake,
     pub peer: Peer,
-    /// What must stay for as long as it is played.
+    /// Keeps the relay and the directory for the duration of the play.
     pub place: (Relay, TempDir),
 }
 
@@ -71,7 +71,7 @@ pub fn play(top: &str, phases: &str) -> Play {
     }
 }
 
-/// Plays the server until it is ready.
+/// Acts as the server until it is ready.
 pub async fn get_ready(peer: &mut Peer) {
     let initialize = method(peer, "initialize").await;
     let capabilities = json!({ "textDocumentSync": 2, "hoverProvider": true, "codeActionProvider": true });
@@ -82,7 +82,7 @@ pub async fn get_ready(peer: &mut Peer) {
     peer.refuse(&barrier, METHOD_NOT_FOUND, Value::Null).await;
 }
 
-/// The next message, which must be of this method; what lsp-soak asks of its own accord is answered in passing.
+/// The next message, which must have this method. Answers lsp-soak's own requests on the way.
 pub async fn method(peer: &mut Peer, method: &str) -> Value {
     loop {
         let message = peer.receive().await;
@@ -94,15 +94,15 @@ pub async fn method(peer: &mut Peer, method: &str) -> Value {
     }
 }
 
-/// Has the phases played to their end, while a server that is ready does what the script says. What was told, and what
-/// the script found.
+/// Plays the phases to their end while a ready server follows the script. Returns the recorded events and the
+/// script's result.
 async fn played<T>(phases: &str, script: impl AsyncFnOnce(&mut Peer) -> T) -> (Fake, T) {
     let (stage, found, rest) = heard(phases, script).await;
     assert!(rest.iter().all(|method| method == BARRIER), "{rest:?}");
     (stage, found)
 }
 
-/// The same, and the methods that came after the script; what lsp-soak asks of its own accord is answered.
+/// As [`played`], with the methods received after the script. Answers lsp-soak's own requests.
 pub async fn heard<T>(phases: &str, script: impl AsyncFnOnce(&mut Peer) -> T) -> (Fake, T, Vec<String>) {
     let Play {
         job,
@@ -238,7 +238,7 @@ async fn every_round_of_a_repeat_types_what_was_never_typed_before() {
         rounds
     };
     let (stage, rounds) = played(phases, script).await;
-    // Two keys and the stroke that takes them back.
+    // Two keys and one stroke that deletes them.
     assert_eq!(rounds, [["x", "0", ""], ["x", "1", ""], ["x", "2", ""]]);
     let cycles = stage.told().into_iter().filter_map(|event| match event {
         Event::PhaseStarted(phase) if phase.name == "rounds" => Some(phase.cycle),
@@ -260,7 +260,7 @@ async fn as_many_requests_as_the_step_says_are_in_flight_together_and_no_more() 
         for _ in 0..3 {
             open.push(method(peer, "textDocument/hover").await);
         }
-        // What comes next is the answer to this, not a fourth request.
+        // The next message answers this request; a fourth request would be wrong.
         peer.ask(json!("t"), "window/workDoneProgress/create", json!({ "token": "t" }))
             .await;
         let end = json!({ "token": "t", "value": { "kind": "end" } });
@@ -315,7 +315,7 @@ async fn after_a_wedge_no_further_step_is_played_and_where_it_was_is_said() {
     assert_eq!(started.collect::<Vec<_>>(), ["start", "open", "hover"]);
     let end = step_end(&stage, "hover");
     assert_eq!((end.requests, end.hits), (1, 0), "what was asked counts");
-    // Giving up on the request is the last that the server hears.
+    // The cancellation is the last message to the server.
     method(&mut peer, "$/cancelRequest").await;
     drop(player);
     assert!(peer.reads_to_the_end().await);

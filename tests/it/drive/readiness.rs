@@ -1,4 +1,4 @@
-//! When a server counts as ready, by which rule, and what is said when it does not.
+//! When a server counts as ready, by which rule, and the message if it does not.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -68,7 +68,7 @@ async fn wait(
     }
 }
 
-/// Answers the barrier as a server that does not know the method; everything before it has been done then.
+/// Answers the barrier like a server that does not know the method, after everything before it.
 async fn answer_barrier(peer: &mut Peer) {
     loop {
         let message = peer.receive().await;
@@ -140,7 +140,7 @@ async fn progress_counts_from_its_begin_on_and_must_end() {
     };
     let ((ready, at), ended) = tokio::join!(waited, script);
     assert_eq!((ready.outcome, ready.progress), (ReadyOutcome::Ready, 1));
-    // On a busy machine the answer to the barrier may come late.
+    // A busy machine may delay the barrier's answer.
     assert!(
         matches!(ready.rule, ReadyRule::Progress | ReadyRule::Barrier),
         "decided by {:?}",
@@ -188,7 +188,7 @@ async fn the_signal_of_the_profile_is_waited_for_while_the_server_says_it_is_bus
         |quiescent: bool| json!({ "jsonrpc": "2.0", "method": "x/status", "params": { "quiescent": quiescent } });
     let script = async {
         peer.send(status_of(false)).await;
-        // Longer than the rest that would otherwise stand in for a signal.
+        // Longer than the quiet that would otherwise replace a signal.
         tokio::time::sleep(Duration::from_millis(2500)).await;
         peer.send(status_of(true)).await;
         let told = Instant::now();

@@ -1,4 +1,4 @@
-//! A server process that only passes bytes on: the driver spawns it as it spawns any, and the test plays the server.
+//! A server process that only forwards bytes: the driver spawns it as usual, and the test plays the server.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -13,16 +13,16 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
 use crate::lsp::peer::Peer;
 
-/// As much as a pipe holds.
+/// Capacity of a pipe.
 const ROOM: usize = 64 * 1024;
 
-/// What the process is, and the named pipes to it.
+/// The process's script and its named pipes.
 pub struct Relay {
     directory: TempDir,
 }
 
 impl Relay {
-    /// The pipes, and the peer at their other end. Nothing is started.
+    /// Creates the pipes and the peer at their other end, but starts nothing.
     pub fn new() -> (Relay, Peer) {
         let relay = Relay {
             directory: tempfile::tempdir().unwrap(),
@@ -71,7 +71,6 @@ impl Relay {
         (relay, Peer::over(input, output))
     }
 
-    /// How the process is started.
     pub fn launch(&self) -> Launch {
         let [from_peer, to_peer] = self.pipes();
         let script = "cat \"$1\" & exec cat > \"$2\"";

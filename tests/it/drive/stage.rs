@@ -1,4 +1,4 @@
-//! A stage without a process: processor time passes as the test says.
+//! A stage without a process, whose processor time the test controls.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -7,20 +7,18 @@ use std::time::{Duration, Instant};
 use lsp_soak::drive::{Cpu, Frame, Given, Stage};
 use lsp_soak::record::{Event, Nanos, PhaseRef, Survivor};
 
-/// A stage whose server is as busy as the test says.
 #[derive(Clone)]
 pub struct Fake(Arc<State>);
 
 struct State {
     begun: Instant,
     busy: AtomicBool,
-    /// Time seen last and processor time used until then.
+    /// Last reading of the clock, and the processor time until then.
     cpu: Mutex<(Nanos, Nanos)>,
     told: Mutex<Vec<Event>>,
 }
 
 impl Fake {
-    /// An idle server.
     pub fn idle() -> Fake {
         let state = State {
             begun: Instant::now(),
@@ -31,20 +29,19 @@ impl Fake {
         Fake(Arc::new(state))
     }
 
-    /// A server that keeps one processor busy until told otherwise.
+    /// A server that keeps one processor busy until `set_busy(false)`.
     pub fn busy() -> Fake {
         let stage = Fake::idle();
         stage.set_busy(true);
         stage
     }
 
-    /// From now on the server is busy, or not.
     pub fn set_busy(&self, busy: bool) {
         self.reading();
         self.0.busy.store(busy, Ordering::SeqCst);
     }
 
-    /// Everything that was written down so far.
+    /// All recorded events so far.
     #[cfg(unix)]
     pub fn told(&self) -> Vec<Event> {
         self.0.told.lock().unwrap().clone()

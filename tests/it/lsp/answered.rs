@@ -1,4 +1,4 @@
-//! Requests of the server: each is answered, at once, whatever else goes on.
+//! Every request of the server is answered at once, whatever else happens.
 
 use lsp_soak::lsp::{Answers, Id, Incoming, Limits};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Servers that break the protocol: what can be lived with is lived with, and told.
+//! Servers that break the protocol: tolerable faults are tolerated and reported.
 
 use lsp_soak::lsp::{
     Answers, CloseReason, Incoming, Limits, Reply, ServerCapabilities, Shape, Sync, position::Encoding,
@@ -117,7 +117,7 @@ async fn every_id_of_a_request_is_repeated_as_it_came_or_told() {
         let same = serde_json::from_str::<Value>(id).map_or(id.to_owned(), |id| id.to_string());
         assert!(answer.contains(&format!("\"id\":{same},")), "{id}: {answer}");
     }
-    // A lone surrogate is JSON, and no text that serde_json would read.
+    // A lone surrogate is valid JSON, but serde_json cannot read it as text.
     peer.send_raw(&ask("\"\\ud800\"")).await;
     assert!(peer.receive_text().await.contains(r#""id":"\ud800","#));
     let mebibyte = format!("\"{}\"", "x".repeat(1_000_000));

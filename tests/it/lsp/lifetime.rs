@@ -1,4 +1,5 @@
-//! Who ends with whom: a server's children with it, its orphans with us, and it with us. Looks into `/proc`.
+//! Shared ends of processes: children end with their server, orphans with lsp-soak, and the server with lsp-soak.
+//! Reads `/proc`.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use tokio::time::timeout;
 use super::peer::PATIENCE;
 use super::process::shell;
 
-/// One line of output, from a server that goes on running.
+/// One line of output, from a server that keeps running.
 async fn line(stdout: &mut tokio::process::ChildStdout) -> String {
     let mut line = String::new();
     while !line.ends_with('\n') {
@@ -26,7 +27,7 @@ async fn line(stdout: &mut tokio::process::ChildStdout) -> String {
 }
 
 fn is_running(pid: &str) -> bool {
-    // An ended process that nobody waited for is still there, as a zombie.
+    // An ended process stays as a zombie until somebody waits for it.
     std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
@@ -77,7 +78,7 @@ async fn one_process_is_killed_only_if_it_is_still_the_one_that_was_meant() {
 
 #[tokio::test]
 async fn an_orphan_of_the_server_comes_to_us_and_is_reaped() {
-    // The inner shell ends at once; its child, in a session of its own, is then an orphan for a moment.
+    // The inner shell ends at once, so its child, in another session, is briefly an orphan.
     let mut server = Server::spawn(&shell("sh -c 'setsid sleep 0.2 & echo $!'; exec sleep 1000")).unwrap();
     let (mut stdout, _stdin) = server.take_pipes().unwrap();
     let orphan = line(&mut stdout).await;
@@ -90,7 +91,7 @@ async fn an_orphan_of_the_server_comes_to_us_and_is_reaped() {
     server.kill_group();
 }
 
-/// Started by the test below as a process of its own.
+/// The test below starts this as a separate process.
 #[tokio::test]
 async fn helper_that_starts_a_server_when_asked_to() {
     let Ok(place) = std::env::var("LSP_SOAK_TEST_PID_FILE") else {

@@ -1,4 +1,4 @@
-//! What a server must not be able to do to its client: block it, flood it, or make it grow.
+//! A server cannot block its client, flood it, or make it grow.
 
 use std::time::{Duration, Instant};
 
@@ -35,7 +35,7 @@ async fn two_full_pipes_do_not_make_a_circle() {
             "textDocument/didChange",
             json!({"version": id, "text": "x".repeat(1000)}),
         );
-        // The peer writes requests, and reads nothing until all of them are written.
+        // The peer writes all requests before it reads.
         peer.send(json!({"jsonrpc": "2.0", "id": id, "method": "workspace/configuration", "params": {"items": [{}]}}))
             .await;
         next(&mut incoming).await;
@@ -84,7 +84,7 @@ async fn answers_that_are_not_read_end_the_connection_instead_of_eating_memory()
         ..Answers::default()
     };
     let (client, mut incoming, mut peer) = connect(64 * 1024, answers, limits);
-    // What lsp-soak itself has to say is no reason, however long it is.
+    // The client's own long messages do not count as a backlog of answers.
     client.notify("a/b", json!({"text": "x".repeat(1_000_000)}));
     for id in 0..100 {
         peer.send(json!({"jsonrpc": "2.0", "id": id, "method": "workspace/configuration", "params": {"items": [{}]}}))
@@ -260,7 +260,7 @@ async fn registrations_are_kept_up_to_a_bound_in_bytes_and_refused_beyond() {
     }
     assert_eq!((refused, client.watchers().len()), (8, 2));
     assert!(violation(&mut incoming).await.contains("registered"));
-    // A tree of these options would take a hundred times their text.
+    // As a tree these options would need a hundred times their text.
     let params = json!({ "unregisterations": [{ "id": "0", "method": "workspace/didChangeWatchedFiles" }] });
     peer.ask(json!("u"), "client/unregisterCapability", params).await;
     let dense = register(10, json!(vec![json!({ "": 0 }); 100_000]));

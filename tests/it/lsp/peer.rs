@@ -1,4 +1,4 @@
-//! The other end of a connection, played by the test.
+//! The server's end of a connection, played by the test.
 
 use std::time::Duration;
 
@@ -8,20 +8,20 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
 
-/// Long enough for the slowest machine; reached only by a test that fails.
+/// Long enough for the slowest machine; only a failing test waits this long.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A deadline that no test is meant to reach.
+/// A deadline that no test should reach.
 pub fn ask() -> Ask {
     Ask::within(PATIENCE)
 }
 
-/// A deadline that a test is meant to reach.
+/// A deadline that a test should reach.
 pub fn brief() -> Ask {
     Ask::within(Duration::from_millis(40))
 }
 
-/// A server that does what the test says, and nothing else.
+/// A server that the test scripts.
 pub struct Peer {
     input: DuplexStream,
     output: DuplexStream,
@@ -35,7 +35,7 @@ pub fn connect(capacity: usize, answers: Answers, limits: Limits) -> (Client, Re
     (client, incoming, Peer::over(input, output))
 }
 
-/// Connects a client with everything as usual.
+/// Connects a client with default settings.
 pub fn usual() -> (Client, Receiver<Incoming>, Peer) {
     connect(
         64 * 1024,
@@ -48,7 +48,7 @@ pub fn usual() -> (Client, Receiver<Incoming>, Peer) {
 }
 
 impl Peer {
-    /// A peer at the other end of these.
+    /// A peer on these pipes.
     pub fn over(input: DuplexStream, output: DuplexStream) -> Peer {
         Peer { input, output }
     }
@@ -58,7 +58,7 @@ impl Peer {
         serde_json::from_str(&self.receive_text().await).unwrap()
     }
 
-    /// The next message of the client as it was written.
+    /// The next message of the client, unparsed.
     pub async fn receive_text(&mut self) -> String {
         timeout(PATIENCE, self.read()).await.expect("the client sends nothing")
     }
@@ -80,20 +80,18 @@ impl Peer {
         String::from_utf8(body).unwrap()
     }
 
-    /// Whether the client closed its output, after everything that it sent.
+    /// Whether the client closed its output after all its messages.
     pub async fn reads_to_the_end(&mut self) -> bool {
         let mut rest = Vec::new();
         timeout(PATIENCE, self.input.read_to_end(&mut rest)).await.is_ok()
     }
 
-    /// Sends a message.
     pub async fn send(&mut self, message: Value) {
         let body = message.to_string();
         self.send_raw(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes())
             .await;
     }
 
-    /// Sends bytes as they are.
     pub async fn send_raw(&mut self, bytes: &[u8]) {
         timeout(PATIENCE, self.output.write_all(bytes))
             .await
@@ -101,20 +99,18 @@ impl Peer {
             .unwrap();
     }
 
-    /// Answers a request.
     pub async fn answer(&mut self, request: &Value, result: Value) {
         self.send(json!({"jsonrpc": "2.0", "id": request["id"], "result": result}))
             .await;
     }
 
-    /// Answers a request with an error.
     pub async fn refuse(&mut self, request: &Value, code: i64, data: Value) {
         let error = json!({"code": code, "message": "no", "data": data});
         self.send(json!({"jsonrpc": "2.0", "id": request["id"], "error": error}))
             .await;
     }
 
-    /// Asks the client something and returns its answer.
+    /// Sends the client a request and returns its answer.
     pub async fn ask(&mut self, id: Value, method: &str, params: Value) -> Value {
         self.send(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
             .await;
@@ -129,7 +125,6 @@ impl Peer {
     }
 }
 
-/// The next event.
 pub async fn next(incoming: &mut Receiver<Incoming>) -> Incoming {
     timeout(PATIENCE, incoming.recv())
         .await
@@ -137,7 +132,7 @@ pub async fn next(incoming: &mut Receiver<Incoming>) -> Incoming {
         .expect("the connection is gone")
 }
 
-/// The text of the next violation; other events are passed over.
+/// The text of the next violation; skips other events.
 pub async fn violation(incoming: &mut Receiver<Incoming>) -> String {
     loop {
         if let Incoming::Violation(violation) = next(incoming).await {

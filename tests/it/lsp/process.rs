@@ -1,4 +1,4 @@
-//! The server's process: started, drained, watched and ended.
+//! The server's process: start, output, watching and end.
 
 use lsp_soak::lsp::process::{Launch, Server};
 use tokio::io::AsyncReadExt;

@@ -1,4 +1,4 @@
-//! Requests of the client: their deadlines, retries, cancellation, and what their answers amount to.
+//! Requests of the client: deadlines, retries, cancellation, and the outcome of answers.
 
 use std::time::{Duration, Instant};
 

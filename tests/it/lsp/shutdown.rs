@@ -1,4 +1,4 @@
-//! The ladder that brings a server down: every rung is reached when, and only when, it is needed.
+//! The ladder of a shutdown: each measure is used when, and only when, it is needed.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::process::shell;
 const SHUTDOWN: &str = r#"{"jsonrpc":"2.0","id":1,"method":"shutdown"}"#;
 const EXIT: &str = r#"{"jsonrpc":"2.0","method":"exit"}"#;
 
-/// Long where the rung is meant to do, short where it is not.
+/// Long for the measure that should work, short for the others.
 fn deadlines(stage: ShutdownStage) -> Deadlines {
     let until = |rung: ShutdownStage| {
         if rung == stage {
@@ -50,7 +50,7 @@ async fn stopped(script: &str, stage: ShutdownStage) -> Stopped {
     stopped
 }
 
-/// Reads as many bytes as a message of this body has.
+/// A script line that reads a message with this body.
 fn read(body: &str) -> String {
     format!(
         "head -c {} >/dev/null",
@@ -120,7 +120,7 @@ async fn what_is_to_be_done_before_exit_is_done_between_the_answer_and_exit() {
     let (server, client) = start(&format!("{}; {answer}; {}; exit 3", read(SHUTDOWN), read(EXIT)));
     let mut whole = false;
     let look = async {
-        // Long enough for the server to end if it had been told to.
+        // Long enough for the server to end by mistake.
         whole = timeout(Duration::from_millis(300), server.exited()).await.is_err();
     };
     let stopped = shut_down(&client, &server, &deadlines(ShutdownStage::Exit), look).await;

@@ -1,4 +1,4 @@
-//! A process that does what it is told: this test program itself, started once more.
+//! A child process under the test's control: this test program, started again.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -12,7 +12,7 @@ use super::Kept;
 
 const VARIABLE: &str = "LSP_SOAK_TEST_CHILD";
 
-/// A child in a process group of its own; killed with that group when dropped.
+/// A child in its own process group; dropping it kills the group.
 pub struct Child {
     pub process: std::process::Child,
     stdin: ChildStdin,
@@ -20,7 +20,7 @@ pub struct Child {
 }
 
 impl Child {
-    /// This program, waiting to be told something.
+    /// This program, waiting for commands.
     pub fn obedient() -> Child {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command
@@ -28,7 +28,7 @@ impl Child {
             .env(VARIABLE, "1");
         let mut child = Child::of(command);
         child.hear("ready");
-        // The pages of code that this needs are there from now on and disturb no measurement.
+        // Loads the code of `spike` now, so that its pages disturb no measurement.
         child.tell("spike 33");
         child
     }
@@ -56,7 +56,7 @@ impl Child {
         self.process.id()
     }
 
-    /// Tells it something and waits until it is done; gives the rest of its answer's line.
+    /// Sends a command, waits for its end and returns the rest of the answer's line.
     pub fn tell(&mut self, what: &str) -> String {
         self.say(what);
         self.hear("done")
@@ -66,7 +66,7 @@ impl Child {
         writeln!(self.stdin, "{what}").unwrap();
     }
 
-    /// Waits for a line with that word, and gives what follows it.
+    /// Waits for a line with this word, and returns the rest of it.
     pub fn hear(&mut self, word: &str) -> String {
         let mut line = String::new();
         loop {
@@ -75,14 +75,14 @@ impl Child {
                 self.stdout.read_line(&mut line).unwrap() > 0,
                 "the child ended before it said `{word}`"
             );
-            // The test harness writes to the same place, without a line end at times.
+            // The test harness writes to the same stream, sometimes without a line end.
             if let Some((_, rest)) = line.split_once(word) {
                 return rest.trim().to_owned();
             }
         }
     }
 
-    /// Kills the process itself and not its group.
+    /// Kills the process, but not its group.
     pub fn kill(&mut self) {
         self.process.kill().unwrap();
     }
@@ -91,13 +91,13 @@ impl Child {
 impl Drop for Child {
     fn drop(&mut self) {
         let group = rustix::process::Pid::from_child(&self.process);
-        // It may be gone already, which is as good.
+        // The group may have ended already.
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         let _ = self.process.wait();
     }
 }
 
-/// Not a test unless started by one of the others: what the child does.
+/// The child's program. As an ordinary test it does nothing.
 #[expect(clippy::print_stdout, reason = "stdout is how the child answers")]
 #[test]
 fn obeys() {
@@ -112,7 +112,7 @@ fn obeys() {
         let number: usize = number.parse().unwrap();
         let mut answer = String::new();
         match verb {
-            // More than 32 MiB: malloc maps it by itself, and unmaps it when it is dropped.
+            // Above 32 MiB malloc maps it directly, and unmaps it on drop.
             "touch" => held.push(vec![1; number << 20]),
             "drop" => held.clear(),
             "spike" => drop(std::hint::black_box(vec![1u8; number << 20])),
@@ -127,7 +127,7 @@ fn obeys() {
     }
 }
 
-/// Works until the system has counted that much processor time.
+/// Works until the system has counted this much processor time.
 fn burn(time: Duration) {
     let spent = || {
         let text = std::fs::read("/proc/self/stat").unwrap();
@@ -140,8 +140,8 @@ fn burn(time: Duration) {
     }
 }
 
-/// Plays lsp-soak with a server whose daemon's parent ends at once, and says the names that the sampler sees. `late`: the
-/// server itself is gone before the sampler starts.
+/// Acts as lsp-soak with a server whose daemon's parent ends at once, and prints the names that the sampler sees.
+/// With `late` the server ends before the sampler starts.
 fn adopt(late: bool) -> String {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
     let options = Options {
@@ -164,7 +164,7 @@ fn adopt(late: bool) -> String {
     if !late {
         end();
     }
-    // The daemon may be on its way still, from shell to `setsid` to `sleep`.
+    // The daemon may still be on its way from shell to `setsid` to `sleep`.
     let mut alive = Vec::new();
     super::wait_until("the daemon", || {
         alive = sampler.alive();

@@ -14,8 +14,8 @@ fn near(value: Option<u64>, expected: u64) {
     assert!(value.abs_diff(expected) <= SLACK, "{value} is not near {expected}");
 }
 
-/// The kernel counts resident pages, and takes its mark, from a sum that leaves out what each processor has not handed in yet, which METHOD.md puts at
-/// so many pages: a test that runs beside others moves from processor to processor.
+/// The kernel's resident counters and marks lack what each processor has not yet added, up to the pages in METHOD.md.
+/// Beside other tests this one moves between processors.
 fn near_sum(value: Option<u64>, expected: u64) {
     let value = value.expect("Linux says it");
     let processors = fs::read_to_string("/proc/cpuinfo")
@@ -137,7 +137,7 @@ fn processor_time_is_that_which_was_spent() {
     next_round(&sampler);
     let spent = Duration::from_nanos(sampler.pulse().cpu().unwrap() - before);
     assert!(spent >= Duration::from_millis(290), "{spent:?}");
-    // The child may have spent some more while it looked at its own clock, but not as much again.
+    // The child may spend some more time while it reads its own clock, but not twice as much.
     assert!(spent < Duration::from_millis(600), "{spent:?}");
     let last = kept.last(0);
     assert_eq!(

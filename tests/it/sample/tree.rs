@@ -8,7 +8,7 @@ use lsp_soak::record::{Event, Process};
 use super::child::Child;
 use super::{Kept, next_round, often, options, rarely, wait_until, watch};
 
-/// The latest that was written of each process.
+/// The last record of each process.
 fn processes(kept: &Kept) -> BTreeMap<u32, Process> {
     let process = |event: Event| match event {
         Event::Process(process) => Some((process.process, process)),
@@ -73,7 +73,7 @@ fn a_child_that_is_born_between_two_deadlines_is_found_within_two_intervals() {
 
 #[test]
 fn a_fork_is_told_from_a_program_and_an_exec_is_written() {
-    // A subshell that reads is a fork without exec; then it becomes another program.
+    // A subshell that reads is a fork without exec, before it runs another program.
     let mut child = Child::shell("(read line; exec sleep 331); read line");
     let (sampler, kept) = watch(child.pid(), often());
     wait_until("the fork", || sampler.pulse().processes() == 2);
@@ -117,7 +117,7 @@ fn what_outlives_the_server_is_still_there_and_a_zombie_is_not() {
     wait_until("the child", || running(&kept, "351").is_some());
     next_round(&sampler);
     let cpu = sampler.pulse().cpu();
-    // Not waited for: it stays as a zombie.
+    // Nobody waits for it, so it stays a zombie.
     child.kill();
     wait_until("the end", || {
         kept.events()

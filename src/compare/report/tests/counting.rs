@@ -1,4 +1,4 @@
-//! Which runs count, and what is said where none does.
+//! Which runs count, and the text if none does.
 
 use super::*;
 
@@ -52,7 +52,7 @@ fn runs_of_one_server_say_what_it_keeps_and_its_peak() {
         "{}",
         pasted(runs())
     );
-    // Beside another it is told by what tells them apart.
+    // Beside another one, its distinguishing facts name it.
     assert!(!pasted(two()).contains("ty-system: 1"));
 }
 

@@ -1,4 +1,4 @@
-//! What came back by force, what servers account for, and what was preloaded into them.
+//! Forced releases, self-reports, and preloaded libraries.
 
 use crate::compare::release::tests::{before_checkpoint, with};
 use crate::record::{AllocatorFamily, PreloadFacts};
@@ -20,7 +20,7 @@ fn what_servers_gave_back_by_force_and_account_for_is_said_of_each() {
     insta::assert_snapshot!("given", answered(given()));
 }
 
-/// The same before a checkpoint, as the purged lens asks for it.
+/// The same before a checkpoint, as the purged lens does.
 fn before_checkpoints() -> Vec<Played> {
     let mut all = given();
     for run in &mut all {
@@ -38,7 +38,7 @@ fn what_was_given_back_before_checkpoints_has_medians_and_intervals_in_every_for
     let scenarios = compared(before_checkpoints());
     let page = page::render(&document(&scenarios, &before_checkpoints()));
     assert!(page.contains("Given back, private, MiB, by force before checkpoints"));
-    assert!(!page.contains("a forced release in"), "it is no step");
+    assert!(!page.contains("forced release in"), "it is no step");
     let sides = scenarios.values().flatten().flat_map(|target| &target.comparison.sides);
     for side in sides {
         let [one] = side.forced_before_checkpoints.as_slice() else {

@@ -95,8 +95,8 @@ fn one_sentence_says_which_window_released_memory() {
     let said = |windows: &[Gave]| sentence(windows).unwrap();
     assert_eq!(
         said(&[gave(Silent, 0.0, true), gave(Simmer, 43.0, false)]),
-        "43.0 MiB released in light traffic (22 % of the growth so far); nothing released while idle: this allocator \
-         does not purge then"
+        "43.0 MiB released in light traffic (22 % of the growth so far); nothing released while idle (purges only on \
+         activity)"
     );
     assert_eq!(
         said(&[
@@ -174,7 +174,7 @@ fn what_the_table_prints_is_not_called_nothing_and_no_share_of_it_is_called_none
     );
 }
 
-/// What is said of a silence that ended as held while memory went from 140 MiB to so many.
+/// The remark on a silent window that ended as held while memory fell from 140 MiB.
 fn held(to: u64) -> String {
     let mut session = Session::new("server");
     session.spawn(0, "server", None, 140, 20);
@@ -207,7 +207,7 @@ fn what_kept_still_for_too_short_is_not_said_to_move() {
     assert_eq!(end(window), "too short");
     assert_eq!(
         remark(window).unwrap(),
-        "silent in decay: too short: memory was stable, but the window ended after 10.0 s of the 12.0 s \
+        "idle in decay: too short: memory was stable, but the window ended after 10.0 s of the 12.0 s \
          needed"
     );
 }

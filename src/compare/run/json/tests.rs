@@ -1,4 +1,4 @@
-//! Tests of the format: what is written keeps to its schema.
+//! The output matches its schema.
 
 use serde_json::Value;
 

@@ -1,10 +1,12 @@
-/* The timeline. Everything that is text reaches the page as text, never as markup. */
+/* The timeline. Text enters the page as text, never as markup. */
 const lspSoak = (() => {
   const { QUANTITIES, read, highest } = lspSoakNumbers;
   const { color, own, faint, dash, element, swatch } = lspSoakLook;
   const RUG = 16, FONT = "12px system-ui, sans-serif";
-  /* Names of phases: how high a row of them is, how many there are at most, and how narrow a plot is at least beside its axis. */
+  /* Phase names: space above the plot, height of a row, most rows; then the space right and left of the plot. */
   const TOP = 24, ROW = 16, ROWS = 8, BESIDE = 22, AXIS = 88;
+  /* Distances of time ticks in seconds: round numbers of a clock. */
+  const STEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, ...[1, 60].flatMap((unit) => [1, 2, 5, 10, 15, 30].map((step) => step * unit)), ...[1, 2, 3, 6, 12, 24, 48, 168].map((hours) => hours * 3600)];
   const number = (value) => {
     if (value == null) return "n/a";
     const digits = value >= 1000 ? 0 : value >= 10 ? 1 : 2;
@@ -12,6 +14,12 @@ const lspSoak = (() => {
   };
   const time = (seconds) => {
     return seconds < 60 ? `${+seconds.toFixed(1)} s` : clock(seconds);
+  };
+  /* Labels of time ticks: seconds in short runs, else a clock, with decimals for steps below a second. */
+  const moments = (ticks, long) => {
+    const step = ticks[1] - ticks[0], digits = step < 1 ? Math.ceil(-Math.log10(step) - 1e-9) : 0;
+    if (!long) return ticks.map((tick) => `${+tick.toFixed(3)} s`);
+    return ticks.map((tick) => clock(Math.floor(tick + 1e-6)) + (digits ? (tick % 1 + 1e-6).toFixed(digits).slice(1) : ""));
   };
   const clock = (seconds) => {
     const whole = Math.round(seconds), two = (value) => String(value).padStart(2, "0");
@@ -30,20 +38,21 @@ const lspSoak = (() => {
       this.frame.append(this.tip);
       this.reach();
       this.keyboard();
+      this.fingers();
       new ResizeObserver(() => this.resize()).observe(this.frame);
       document.addEventListener("themechange", () => this.plot.redraw(false));
-      this.tell();
+      this.describe();
       root.dataset.ready = "true";
     }
 
-    values() { return [this.data.times(this.state.aligned), ...this.data.of(this.state.key, this.state.aligned)]; }
+    values() { return [this.data.times(this.state.aligned), ...this.data.values(this.state.key, this.state.aligned)]; }
     size() { return { width: this.frame.clientWidth, height: (window.innerWidth < 640 ? 320 : 420) + ROW * (this.rows - 1) }; }
     resize() {
       this.reserve();
       const size = this.size();
       if (size.width !== this.plot.width || size.height !== this.plot.height) this.plot.setSize(size);
     }
-    /* Room above the plot for the names of all phases, so that zooming moves nothing. */
+    /* Reserves room for all phase names, so that zooming does not move the plot. */
     reserve() {
       const width = this.frame.clientWidth - BESIDE - AXIS, part = width / this.whole()[1];
       const stretches = this.typical().phases.map(({ name, from, to }) => ({ name, left: from * part, right: to * part }));
@@ -54,7 +63,7 @@ const lspSoak = (() => {
     typical(server = this.state.server) { return this.data.typical(server, this.state.aligned); }
     whole() { return [0, this.data.size(this.state.aligned) * this.data.width]; }
 
-    /* Controls, legend and what surrounds the plot. */
+    /* Creates the controls, the legend and the frame of the plot. */
     build() {
       const { root, data, state } = this;
       const radios = data.keys.map((key) => element("label", {},
@@ -64,7 +73,7 @@ const lspSoak = (() => {
       radios.forEach((radio) => { radio.firstChild.name = name; });
       this.controls = element("div", { class: "controls" }, element("fieldset", {}, element("legend", { class: "unseen" }, "What is drawn"), ...radios));
       if (data.servers.length > 1) {
-        const select = element("select", { onchange: () => { state.server = select.selectedIndex; this.resize(); this.plot.redraw(false); this.tell(); } },
+        const select = element("select", { onchange: () => { state.server = select.selectedIndex; this.resize(); this.plot.redraw(false); this.describe(); } },
           ...data.servers.map((server) => element("option", {}, server.label)));
         this.controls.append(element("label", {}, "Phases and requests of ", select));
       }
@@ -77,24 +86,24 @@ const lspSoak = (() => {
         element("button", { type: "button", "aria-pressed": "true", onclick: (event) => this.toggle(place, event.currentTarget), onpointerenter: () => this.light(place), onpointerleave: () => this.light(null), onfocus: () => this.light(place), onblur: () => this.light(null) }, swatch(server), server.label)));
       this.frame = element("div", { class: "plot" });
       this.tip = element("div", { class: "tip", hidden: true });
-      this.spoken = element("p", { class: "unseen", "aria-live": "polite" });
+      this.announcement = element("p", { class: "unseen", "aria-live": "polite" });
       const mark = (sign, text, kind) => element("li", {}, element("i", kind ? { class: kind } : {}, sign), text);
-      this.signs = { taken: mark("◆", "checkpoint"), unsettled: mark("◇", several ? "checkpoint, not settled in every run" : "checkpoint, not settled"), highest: mark("▲", "highest point") };
+      this.signs = { checkpoint: mark("◆", "checkpoint"), unsettled: mark("◇", several ? "checkpoint, not settled in every run" : "checkpoint, not settled"), highest: mark("▲", "highest point") };
       const marks = [...Object.values(this.signs), mark("┃", "requests")];
       const kinds = new Set(data.servers.flatMap((server) => server.typical.windows.map((window) => window.kind)));
       if (kinds.has("silent")) marks.push(mark("", "silent window", "silent"));
       if (kinds.has("simmer")) marks.push(mark("", "simmering window", "simmer"));
       this.note = element("p", { class: "said" });
       this.several = several;
-      root.append(this.controls, this.legend, this.frame, this.spoken, element("ul", { class: "marks" }, ...marks), this.note,
-        element("p", { class: "hint" }, "Drag to zoom, double-click for the whole run. With the keyboard: arrows move the cursor, + and − zoom, Home and End go to the ends, Escape shows the whole run."));
+      root.append(this.controls, this.legend, this.frame, this.announcement, element("ul", { class: "marks" }, ...marks), this.note,
+        element("p", { class: "hint" }, "Drag to zoom, double-click for the whole run. With two fingers: spread to zoom; with one: move. With the keyboard: arrows move the cursor, + and − zoom, Home and End go to the ends, Escape shows the whole run."));
     }
 
     options() {
       const { data } = this;
       const axis = () => color("--quiet"), grid = { stroke: () => color("--rule"), width: 1 };
       const font = FONT;
-      /* As wide as the widest label and its tick, and for most quantities alike. */
+      /* Wide enough for the widest label; the minimum keeps most quantities alike. */
       const beside = (_, labels) => Math.ceil(Math.max(58, ...(labels ?? []).map((label) => textWidth(label) + 22)));
       const series = data.lines.map((line, index) => ({
         label: data.servers[line.server].label,
@@ -109,36 +118,36 @@ const lspSoak = (() => {
       }));
       return {
         ...this.size(), padding: [() => TOP + ROW * (this.rows - 1), BESIDE, 0, 0], legend: { show: false }, series: [{}, ...series],
-        scales: { x: { time: false, range: (_, low, high) => [low, high] }, y: { range: (_, low, high) => [0, (Math.max(high ?? 0, this.marked()) || 1) * 1.08] } },
+        scales: { x: { time: false, range: (_, low, high) => [low, high] }, y: { range: (_, low, high) => [0, (Math.max(high ?? 0, this.highestMark()) || 1) * 1.08] } },
         axes: [
-          { stroke: axis, grid: { show: false }, ticks: grid, font, size: 34, values: (_, ticks) => ticks.map(this.whole()[1] < 60 || ticks.at(-1) - ticks[0] < 5 ? time : clock), space: 70 },
+          { stroke: axis, grid: { show: false }, ticks: grid, font, size: 34, incrs: STEPS, values: (_, ticks) => moments(ticks, this.whole()[1] >= 60), space: 70 },
           { stroke: axis, grid, ticks: grid, font, size: beside, values: (_, ticks) => ticks.map((tick) => tick.toLocaleString("en")) },
         ],
         cursor: { drag: { x: true, y: false, dist: 5 }, points: { show: false }, y: false, bind: { dblclick: () => () => { this.zoom(...this.whole()); return null; } } },
-        hooks: { drawClear: [() => this.ground()], draw: [() => this.marks()], setCursor: [() => this.hover()], setScale: [(_, scale) => { if (scale === "x") this.tell(); }] },
+        hooks: { drawClear: [() => this.ground()], draw: [() => this.marks()], setCursor: [() => this.hover()], setScale: [(_, scale) => { if (scale === "x") this.describe(); }] },
       };
     }
 
-    /* The figure of a phase's checkpoint, of what is drawn. */
-    taken(phase) { return phase.checkpoint == null ? null : { private: phase.private, resident: phase.resident }[this.state.key]; }
+    /* The checkpoint value of the drawn quantity. */
+    checkpointValue(phase) { return phase.checkpoint == null ? null : { private: phase.private, resident: phase.resident }[this.state.key]; }
 
-    /* A server's strong line and its highest point, which one that is 0 all along does not have. */
-    best(server) {
-      const line = this.data.of(this.state.key, this.state.aligned)[server.main];
+    /* A server's strong line and its highest point, -1 if the line is always 0. */
+    highestPoint(server) {
+      const line = this.data.values(this.state.key, this.state.aligned)[server.main];
       let best = -1;
       line.forEach((value, point) => { if (value > (line[best] ?? 0)) best = point; });
       return [line, best];
     }
 
-    /* The highest mark, which may be above every sample. */
-    marked() {
-      const { key, shown } = this.state, of = { private: "private", resident: "peak" }[key];
-      if (!of) return 0;
-      const marks = this.data.servers.flatMap((server, place) => (shown[place] ? server.typical.phases.map((phase) => phase[of] ?? 0) : []));
+    /* The highest mark; it may exceed every sample. */
+    highestMark() {
+      const { key, shown } = this.state, mark = { private: "private", resident: "peak" }[key];
+      if (!mark) return 0;
+      const marks = this.data.servers.flatMap((server, place) => (shown[place] ? server.typical.phases.map((phase) => phase[mark] ?? 0) : []));
       return Math.max(0, ...marks) * QUANTITIES[key].scale;
     }
 
-    /* Behind the lines: phases, windows, names. */
+    /* Draws phases, windows and names behind the lines. */
     ground() {
       const { ctx, bbox } = this.plot, dots = devicePixelRatio;
       const at = (seconds) => this.plot.valToPos(seconds, "x", true);
@@ -161,7 +170,7 @@ const lspSoak = (() => {
       ctx.restore();
     }
 
-    /* Names over the plot, each with a line down through its beginning. */
+    /* Draws the names above the plot, each with a line at its start. */
     names(stretches) {
       const { ctx, bbox } = this.plot, dots = devicePixelRatio;
       const laid = lspSoakNames.lay(stretches, bbox.width / dots, textWidth, this.rows);
@@ -173,7 +182,7 @@ const lspSoak = (() => {
       ctx.font = FONT.replace("12", String(12 * dots));
       ctx.textBaseline = "bottom";
       ctx.textAlign = "left";
-      /* A name at the right end stands over beginnings before it: their lines end behind it. */
+      /* A name at the right end covers the lines of earlier stretches. */
       ctx.lineWidth = 3 * dots;
       ctx.strokeStyle = color("--ground");
       ctx.fillStyle = color("--text");
@@ -194,7 +203,7 @@ const lspSoak = (() => {
       return this.plot.ctx.createPattern(tile, "repeat");
     }
 
-    /* Before the lines: checkpoints, peaks, requests. */
+    /* Draws checkpoints, peaks and requests in front of the lines. */
     marks() {
       const { ctx, bbox } = this.plot, dots = devicePixelRatio, { key } = this.state;
       const at = (seconds) => this.plot.valToPos(seconds, "x", true), up = (value) => this.plot.valToPos(value, "y", true);
@@ -205,7 +214,7 @@ const lspSoak = (() => {
       ctx.clip();
       ctx.setLineDash([]);
       this.data.servers.forEach((server, place) => {
-        /* Marks of many servers would hide each other: the rest have theirs while they are pointed at. */
+        /* Marks of many servers would hide each other, so grey servers show theirs only when highlighted. */
         if (!this.state.shown[place] || (server.rest && this.lit !== place)) return;
         const { phases } = this.typical(place);
         ctx.fillStyle = ctx.strokeStyle = own(server, true);
@@ -216,11 +225,11 @@ const lspSoak = (() => {
             ctx.beginPath(); ctx.moveTo(at(phase.from), up(phase.peak * scale)); ctx.lineTo(at(phase.to), up(phase.peak * scale)); ctx.stroke();
             ctx.setLineDash([]);
           }
-          const value = this.taken(phase);
+          const value = this.checkpointValue(phase);
           if (value == null) continue;
           shape(ctx, at(phase.checkpoint), up(value * scale), 5 * dots, [[0, -1], [1, 0], [0, 1], [-1, 0]], phase.settled);
         }
-        const [line, best] = this.best(server);
+        const [line, best] = this.highestPoint(server);
         if (best >= 0) shape(ctx, at(this.data.times(this.state.aligned)[best]), up(line[best]) - 8 * dots, 5 * dots, [[0, -1], [1, 0.8], [-1, 0.8]], true);
       });
       const most = Math.max(1, ...this.typical().requests.values());
@@ -232,7 +241,7 @@ const lspSoak = (() => {
       ctx.restore();
     }
 
-    /* What is under the cursor, beside it. */
+    /* Shows the values at the cursor. */
     hover() {
       const { left, idx } = this.plot.cursor;
       if (idx == null || left < 0) { this.tip.hidden = true; delete this.root.dataset.cursor; return; }
@@ -242,7 +251,7 @@ const lspSoak = (() => {
       const head = [time(seconds), phase?.name, count ? `${count} request${count > 1 ? "s" : ""}` : null].filter(Boolean).join(" · ");
       const rows = this.data.servers.map((server, index) => {
         if (!this.state.shown[index]) return null;
-        const lines = this.data.of(this.state.key, this.state.aligned);
+        const lines = this.data.values(this.state.key, this.state.aligned);
         const value = number(highest(lines[server.main], place));
         let range = "";
         if (server.runs.length > 1) {
@@ -255,13 +264,13 @@ const lspSoak = (() => {
         ...rows.map((row) => element("div", {}, swatch(row.server), row.label, element("span", { class: "value" }, row.text))));
       this.tip.hidden = false;
       const over = this.plot.over, width = this.tip.offsetWidth, x = over.offsetLeft + left;
-      /* On a phone there is no room beside the cursor, so it stands beneath the chart. */
+      /* A phone has no room beside the cursor: the values go below the chart. */
       const beneath = this.frame.clientWidth < 2 * width;
       const side = x + 14 + width > this.frame.clientWidth ? x - width - 14 : x + 14;
       this.tip.style.left = `${beneath ? 0 : side}px`;
       this.tip.style.top = `${beneath ? this.frame.clientHeight + 4 : over.offsetTop + 8}px`;
       this.root.dataset.cursor = seconds.toFixed(2);
-      this.words = [head, ...rows.map((row) => `${row.label} ${row.text}`)].join(", ");
+      this.cursorText = [head, ...rows.map((row) => `${row.label} ${row.text}`)].join(", ");
     }
 
     keyboard() {
@@ -271,13 +280,19 @@ const lspSoak = (() => {
       over.setAttribute("aria-label", "Timeline: arrow keys move the cursor, plus and minus zoom, Escape shows the whole run");
       over.addEventListener("keydown", (event) => {
         if (event.ctrlKey || event.metaKey || event.altKey) return;
-        const { min, max } = this.plot.scales.x, step = Math.max(this.data.width, (max - min) / 200) * (event.shiftKey ? 10 : 1);
+        const { min, max } = this.plot.scales.x, [first, last] = this.whole(), step = Math.max(this.data.width, (max - min) / 200) * (event.shiftKey ? 10 : 1);
         const now = this.plot.cursor.left >= 0 ? this.plot.posToVal(this.plot.cursor.left, "x") : (min + max) / 2;
-        const go = (seconds) => this.point(Math.min(max, Math.max(min, seconds)));
-        const zoom = (part) => { const [low, high] = this.whole(), half = (max - min) * part / 2; this.zoom(Math.max(low, now - half), Math.min(high, now + half)); go(now); };
+        /* Past an edge the chart scrolls. */
+        const go = (seconds) => {
+          const to = Math.min(last, Math.max(first, seconds)), shift = Math.min(0, to - min) + Math.max(0, to - max);
+          if (shift) this.zoom(min + shift, max + shift);
+          this.point(to);
+        };
+        /* The cursor keeps its place on the screen. */
+        const zoom = (part) => { const before = (now - min) * part; this.zoom(now - before, now - before + (max - min) * part); this.point(now); };
         const keys = {
-          ArrowLeft: () => go(now - step), ArrowRight: () => go(now + step), Home: () => go(min), End: () => go(max),
-          "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), Escape: () => this.zoom(...this.whole()),
+          ArrowLeft: () => go(now - step), ArrowRight: () => go(now + step), Home: () => go(first), End: () => go(last),
+          "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), Escape: () => this.zoom(first, last),
         };
         if (!keys[event.key]) return;
         event.preventDefault();
@@ -288,32 +303,54 @@ const lspSoak = (() => {
 
     point(seconds) {
       this.plot.setCursor({ left: this.plot.valToPos(seconds, "x"), top: this.plot.over.clientHeight / 2 });
-      this.spoken.textContent = this.words ?? "";
+      this.announcement.textContent = this.cursorText ?? "";
     }
 
-    zoom(min, max) { if (max - min >= 2 * this.data.width) this.plot.setScale("x", { min, max }); }
+    /* Two fingers zoom, one moves a zoomed chart; the touched times stay under the fingers. Vertical moves scroll the page. */
+    fingers() {
+      const { over } = this.plot;
+      let touched = [];
+      const at = (touch) => touch.clientX - over.getBoundingClientRect().left;
+      const hold = (event) => { touched = [...event.targetTouches].slice(0, 2).map((touch) => this.plot.posToVal(at(touch), "x")); };
+      for (const name of ["touchstart", "touchend", "touchcancel"]) over.addEventListener(name, hold, { passive: true });
+      over.addEventListener("touchmove", (event) => {
+        const { min, max } = this.plot.scales.x, wide = over.clientWidth, [one, other] = [...event.targetTouches].map(at);
+        const two = touched.length > 1 && other !== undefined && (touched[1] - touched[0]) * (other - one) > 0;
+        const span = two ? (touched[1] - touched[0]) / (other - one) * wide : max - min;
+        const low = touched[0] - one / wide * span;
+        if (two || span < this.whole()[1]) this.zoom(low, low + span); else this.point(this.plot.posToVal(one, "x"));
+      }, { passive: true });
+    }
 
-    /* Other times: the zoom would be of something else. */
+    /* Shows this range, limited to the run. */
+    zoom(min, max) {
+      const [first, last] = this.whole(), span = Math.min(last - first, Math.max(max - min, 2 * this.data.width));
+      const low = Math.min(last - span, Math.max(first, min));
+      /* In a batch, which applies at once: callers read positions right after. */
+      this.plot.batch(() => this.plot.setScale("x", { min: low, max: low + span }));
+    }
+
+    /* New times make the old zoom meaningless, so show the whole run. */
     again() {
       this.resize();
       this.plot.batch(() => { this.plot.setData(this.values(), false); this.reach(); });
-      this.tell();
+      this.describe();
     }
 
     choose(key) {
       this.state.key = key;
       const { min, max } = this.plot.scales.x;
       this.plot.batch(() => { this.plot.setData(this.values(), false); this.plot.setScale("x", { min, max }); });
-      this.tell();
+      this.describe();
     }
 
-    /* A server that is pointed at has its whole colour. */
+    /* Highlights a server in its full colour. */
     light(place) {
       this.lit = place;
       if (this.data.servers.some((server) => server.rest)) this.plot.redraw(false);
     }
 
-    /* The x scale over the whole grid, so that a line that ends early does not end the chart. */
+    /* Scales x to the whole grid, even if all lines end earlier. */
     reach() { const [min, max] = this.whole(); this.plot.setScale("x", { min, max }); }
 
     toggle(place, button) {
@@ -327,16 +364,16 @@ const lspSoak = (() => {
         const show = this.state.shown[line.server] && (!line.run || this.state.runs);
         if (this.plot.series[index + 1].show !== show) this.plot.setSeries(index + 1, { show });
       }));
-      this.tell();
+      this.describe();
     }
 
-    /* The state as attributes: for assistive technology the text, for tests the rest. */
-    tell() {
+    /* Writes the note below the chart, and the state as attributes for tests. */
+    describe() {
       if (!this.plot) return;
       const { min, max } = this.plot.scales.x, quantity = QUANTITIES[this.state.key];
       Object.assign(this.root.dataset, { lines: this.plot.series.slice(1).filter((one) => one.show).length, from: (min ?? 0).toFixed(2), to: (max ?? 0).toFixed(2), quantity: this.state.key });
-      const phases = this.data.servers.flatMap((server) => server.typical.phases).filter((phase) => this.taken(phase) != null);
-      const drawn = { taken: phases.some((phase) => phase.settled), unsettled: phases.some((phase) => !phase.settled), highest: this.data.servers.some((server) => this.best(server)[1] >= 0) };
+      const phases = this.data.servers.flatMap((server) => server.typical.phases).filter((phase) => this.checkpointValue(phase) != null);
+      const drawn = { checkpoint: phases.some((phase) => phase.settled), unsettled: phases.some((phase) => !phase.settled), highest: this.data.servers.some((server) => this.highestPoint(server)[1] >= 0) };
       for (const [sign, item] of Object.entries(this.signs)) item.hidden = !drawn[sign];
       const kind = this.state.key === "private" ? sampled(this.data.exact, phases.length > 0) : quantity.note;
       const note = [`${quantity.name}, ${quantity.unit}${kind ? `, ${kind}` : ""}.`];
@@ -351,7 +388,7 @@ const lspSoak = (() => {
     }
   }
 
-  /* What the line of private memory is beside its checkpoints: the cheap counters of Linux count what is shared or lazily freed. */
+  /* The accuracy of the private line: Linux's cheap counters include shared and lazily freed memory. */
   const sampled = (exact, marked) => (exact ? `sampled, an upper bound${marked ? "; ◆ exact" : ""}` : "sampled");
   const ruler = document.createElement("canvas").getContext("2d");
   const textWidth = (text) => {

@@ -1,4 +1,4 @@
-/* How servers look: colours, dashes, and the elements that show them. Everything that is text reaches the page as text, never as markup. */
+/* Colours and dashes of servers, and the elements that show them. Text enters the page as text, never as markup. */
 const lspSoakLook = (() => {
   const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [4, 2], [14, 4], [1, 2]];
   const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -6,7 +6,7 @@ const lspSoakLook = (() => {
     const hue = color(`--s${server.place % DASHES.length}`);
     return server.rest && !lit ? mixed(hue, color("--rest"), 0.35) : hue;
   };
-  /* As `parts::class` gives them: where colours begin anew each has the next dash. */
+  /* As `page::class`: after all colours the dash moves on. */
   const dash = (place) => DASHES[(place + Math.floor(place / DASHES.length)) % DASHES.length];
   const classes = (server) => `s${server.place % DASHES.length}${server.rest ? " rest" : ""}`;
   const mixed = (one, other, part) => {

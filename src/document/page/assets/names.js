@@ -1,10 +1,9 @@
-/* Where the names of phases stand above a chart. No element of the page is touched here. */
+/* Layout of phase names above a chart, without access to the page. */
 const lspSoakNames = (() => {
   const GAP = 5;
-  /* Each stretch is `{ name, left, right }` in pixels from the left end of a plot of so many, in their order; `measure`
-     says how wide a name is. A name that is no longer than its stretch stands in the lowest row, which is 0; of the others each
-     stands over what it reaches beyond, so that no line from a stretch up to its name runs through another. A name without
-     room in `most` rows has none, and says so by row -1. */
+  /* Stretches are `{ name, left, right }` in pixels, from left to right; `measure` returns the width of a name. A name that
+     fits its stretch gets row 0, the lowest. A longer name gets a row above all names that it overlaps, so the line from a
+     stretch to its name crosses no other name. A name without room in `most` rows gets row -1. */
   const lay = (stretches, width, measure, most = Infinity) => {
     const laid = stretches.map(({ name, left, right }) => {
       const wide = measure(name), fits = wide + 2 * GAP <= right - left;

@@ -1,5 +1,5 @@
 "use strict";
-/* From what a report embeds to what a chart draws. No element of the page is touched here. */
+/* Decodes a report's embedded numbers for a chart, without access to the page. */
 const lspSoakNumbers = (() => {
   const QUANTITIES = {
     private: { name: "Private", unit: "MiB", scale: 1 / 1024 },
@@ -10,7 +10,7 @@ const lspSoakNumbers = (() => {
     faults: { name: "Faults", unit: "per second", scale: 1 },
   };
 
-  /* Two values for each place of the grid, in the order in which they came; null where nothing is known. */
+  /* Two values per place of the grid, in time order; null if unknown. */
   const decode = (coded, places, scale) => {
     const values = new Array(2 * places).fill(null);
     let value = 0;
@@ -29,22 +29,21 @@ const lspSoakNumbers = (() => {
     const sorted = values.toSorted((a, b) => a - b), half = sorted.length >> 1;
     return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
   };
-  /* At each moment the median of the lines, where at least half of them have a value. */
+  /* The median of the lines at each time, where at least half of them have a value. */
   const median = (lines) => lines[0].map((_, point) => {
     const known = lines.map((line) => line[point]).filter((value) => value !== null);
     return known.length && known.length * 2 >= lines.length ? middle(known) : null;
   });
 
-  /* From one sequence of bounds to another, straight between them. */
+  /* A piecewise linear map from one sequence of bounds to another. */
   const warp = (from, to) => (time) => {
     let part = 0;
     while (part < from.length - 2 && time >= from[part + 1]) part++;
     const length = from[part + 1] - from[part];
     return to[part] + (length > 0 ? Math.min(1, (time - from[part]) / length) : 1) * (to[part + 1] - to[part]);
   };
-  /* A line on a grid where the bounds lie elsewhere. Every value falls into one place, so that no peak is lost and none is drawn
-     twice: of those in one place the lowest and the highest, in their order. A place into which none falls has the value of its
-     moment. */
+  /* A line on the grid of other bounds. Each value falls into exactly one place, so no peak is lost or drawn twice. A place
+     keeps its lowest and highest value, in time order; an empty place takes the value at its time. */
   const align = (values, onto, back, width, places) => {
     const laid = Array.from({ length: places }, () => []);
     values.forEach((value, point) => {
@@ -60,7 +59,7 @@ const lspSoakNumbers = (() => {
     });
   };
 
-  /* The numbers of a chart: every line of every server on the time of the runs, or with their phases under each other. */
+  /* The numbers of a chart: all lines of all servers, in run time or with aligned phases. */
   const read = (text) => {
     const data = JSON.parse(text), { width } = data;
     const runs = data.servers.flatMap((server) => server.runs);
@@ -82,15 +81,15 @@ const lspSoakNumbers = (() => {
     });
     const decoded = new Map();
     const once = (name, make) => { if (!decoded.has(name)) decoded.set(name, make()); return decoded.get(name); };
-    /* All lines of a quantity, in the order of `lines`. */
-    const of = (key, aligned) => once(`${key} ${aligned}`, () => data.servers.flatMap((server) => {
+    /* The lines of a quantity, in the order of `lines`. */
+    const values = (key, aligned) => once(`${key} ${aligned}`, () => data.servers.flatMap((server) => {
       const own = server.runs.map((run) => {
         const line = decode(run.lines[key], places, QUANTITIES[key].scale);
         return aligned ? align(line, warp(run.bounds, common), warp(common, run.bounds), width, alignedPlaces) : line;
       });
       return [...(own.length > 1 ? own : []), median(own)];
     }));
-    /* Phases, windows and requests of the run that stands for its server, in the time that is drawn. */
+    /* Phases, windows and requests of a server's typical run, in the drawn time. */
     const typical = (server, aligned) => once(`typical ${server} ${aligned}`, () => {
       const { typical, runs, typicalRun } = data.servers[server];
       const to = aligned ? warp(runs[typicalRun].bounds, common) : (time) => time;
@@ -104,7 +103,7 @@ const lspSoakNumbers = (() => {
     });
     const size = (aligned) => (aligned ? alignedPlaces : places);
     const times = (aligned) => once(`times ${aligned}`, () => Array.from({ length: 2 * size(aligned) }, (_, point) => (point / 2 + 0.25) * width));
-    return { ...data, keys, alike, lines, of, typical, size, times };
+    return { ...data, keys, alike, lines, values, typical, size, times };
   };
 
   return { QUANTITIES, read, highest };

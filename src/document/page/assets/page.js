@@ -1,4 +1,4 @@
-/* What is on every page: theme, copying, charts. */
+/* Parts of every page: theme, copy buttons, charts. */
 (() => {
   const { Chart, element } = lspSoak;
   const root = document.documentElement, wish = matchMedia("(prefers-color-scheme: dark)");
@@ -9,7 +9,7 @@
   button.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; changed(); });
   wish.addEventListener("change", changed);
 
-  /* Paper is light, and nothing can be unfolded there. */
+  /* Print in light colours, with everything unfolded. */
   let before, folded = [];
   addEventListener("beforeprint", () => {
     before = root.dataset.theme;
@@ -23,14 +23,14 @@
   const text = (cell) => cell.innerText.replace(/\s+/g, " ").trim();
   const rows = (table) => [...table.rows].map((row) => [...row.cells].map(text));
   const forms = {
-    TSV: (table) => rows(table).map((row) => row.join("\t")).join("\n"),
+    TSV: (table) => (table.tHead ? lspSoakTable.tsv(rows(table), table.caption.innerText) : rows(table).map((row) => row.join("\t")).join("\n")),
     Markdown: (table) => {
       const [head, ...others] = rows(table).map((row) => `| ${row.map((cell) => cell.replace(/[|\\]/g, "\\$&").replace(/</g, "&lt;")).join(" | ")} |`);
       const rule = `|${"---|".repeat(table.rows[0].cells.length)}`;
       return table.tHead ? [head, rule, ...others].join("\n") : [`|${" |".repeat(table.rows[0].cells.length)}`, rule, head, ...others].join("\n");
     },
   };
-  /* Where a browser keeps the clipboard from files, the old way still works. */
+  /* Some browsers deny local files the clipboard API; the old command still works. */
   const copy = async (value) => {
     try { await navigator.clipboard.writeText(value); } catch {
       const area = element("textarea", { class: "unseen" });

@@ -1,23 +1,22 @@
-//! The parts of JavaScript and TypeScript whose meaning depends on what is around them: templates, regular
-//! expressions and JSX.
+//! The context-dependent parts of JavaScript and TypeScript: templates, regular expressions and JSX.
 
 use super::{Family, Kind, Lexer};
 
-/// What is open around the current place.
+/// An open construct around the current offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Frame {
-    /// `{` in code or in markup: back to what is around it at `}`.
+    /// `{` in code or in markup; `}` closes it.
     Brace,
-    /// `${`: back into the template literal at `}`.
+    /// `${`; `}` returns to the template literal.
     Template,
-    /// Between `<` and `>`; `name` until the tag's name was read.
+    /// Between `<` and `>`; `name` is set until the tag's name was read.
     Tag { closing: bool, name: bool },
     /// Between an opening and a closing tag.
     Children,
 }
 
 impl Lexer<'_> {
-    /// Adds a token that only these languages have, if one is next. Keeps count of braces.
+    /// Adds a token that only these languages have, if one is next. Counts braces.
     pub(super) fn script(&mut self) -> bool {
         let rest = self.text[self.at..].trim_start();
         self.at = self.text.len() - rest.len();
@@ -96,7 +95,7 @@ impl Lexer<'_> {
                 if let Some(Frame::Tag { name, .. }) = self.frames.last_mut() {
                     *name = false;
                 }
-                // A lower-case tag is the host's own element, and `data-x` is no name.
+                // A lower-case tag is an HTML element, and `data-x` is no name.
                 let host = name && !after_dot && word.starts_with(char::is_lowercase);
                 let literal = host || word.contains(['-', ':']);
                 self.push(if literal { Kind::Literal } else { Kind::Identifier }, word.len());
@@ -125,7 +124,7 @@ impl Lexer<'_> {
     }
 }
 
-/// The length of a regular expression, or `None` when the line ends first and it must be a division.
+/// The length of a regular expression; `None` if the line ends first, so it is a division.
 fn regex(rest: &str) -> Option<usize> {
     let (mut class, mut escaped) = (false, true);
     let end = rest.find(|c| {
@@ -145,7 +144,7 @@ fn regex(rest: &str) -> Option<usize> {
     Some(rest.len() - flags.trim_start_matches(|c: char| c.is_ascii_alphabetic()).len())
 }
 
-/// Whether what follows a `<` where a value may begin is a tag, and not the type parameters of an arrow function.
+/// Whether the text after a `<` at the start of a value is a tag, not the type parameters of an arrow function.
 fn opens_tag(rest: &str) -> bool {
     let name = rest.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '$' | '-' | '.' | ':'));
     let (name, after) = rest.split_at(name.unwrap_or(rest.len()));

@@ -10,7 +10,7 @@ use super::escape::{comment, is_name, joined, json as in_json, lua as text, shel
 use super::extension::Extension;
 use super::{Pair, Setting};
 
-/// Members for `settings.json`. What the extension has no setting for is told in comments.
+/// Members for `settings.json`. Comments hold what the extension has no setting for.
 pub(crate) fn vscode(setting: &Setting<'_>) -> String {
     let extension = Extension::of(setting.server);
     let mut members: BTreeMap<String, Value> = BTreeMap::new();
@@ -54,8 +54,8 @@ pub(crate) fn vscode(setting: &Setting<'_>) -> String {
     joined(comments.chain(members))
 }
 
-/// The setting that names a script, which `comments` then hold. To start the editor itself with what is meant for the
-/// server would set it for every program that it starts, and preload libraries into all of them.
+/// The setting that names a script, which `comments` contain. Starting the editor with the server's environment would
+/// set it for every program that the editor starts, and preload libraries into all of them.
 fn in_its_place(
     setting: &Setting<'_>,
     extension: Option<&Extension>,
@@ -96,7 +96,7 @@ fn in_its_place(
     member.map(|(key, value)| (key.to_owned(), value))
 }
 
-/// Servers whose configuration in Neovim is called otherwise.
+/// Servers with another name in Neovim's configurations.
 const CONFIGURATIONS: [(&str, &str); 5] = [
     ("rust-analyzer", "rust_analyzer"),
     ("typescript-language-server", "ts_ls"),
@@ -105,7 +105,7 @@ const CONFIGURATIONS: [(&str, &str); 5] = [
     ("bash-language-server", "bashls"),
 ];
 
-/// A call of `vim.lsp.config`, which adds to what is configured already.
+/// A call of `vim.lsp.config`, which extends the existing configuration.
 pub(crate) fn neovim(setting: &Setting<'_>) -> String {
     let name = setting.server.name.as_str();
     let known = CONFIGURATIONS.iter().find(|(server, _)| *server == name);

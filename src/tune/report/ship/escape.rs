@@ -1,10 +1,10 @@
-//! Text that others wrote, as each reader of a pasted line takes it back unchanged, and as nobody can be misled by.
+//! Escapes foreign text so that each reader of a pasted line gets it back unchanged and shows nothing misleading.
 
 use serde_json::Value;
 
 use crate::text::{is_hidden, quoted};
 
-/// The text with what is hidden in it written by `as_written`.
+/// The text with hidden characters written by `as_written`.
 fn spelled(text: &str, as_written: impl Fn(char) -> String) -> String {
     let mut spelled = String::with_capacity(text.len());
     for c in text.chars() {
@@ -21,8 +21,8 @@ pub(crate) fn comment(sign: &str, text: &str) -> String {
     format!("{sign} {}", spelled(text, |c| c.escape_default().to_string()))
 }
 
-/// A word of a POSIX shell. Quotes take everything, but a terminal that it is pasted into takes no control characters:
-/// those are made by `printf`, but for line ends, whose last ones would be lost so.
+/// A word of a POSIX shell. Quotes accept every character, but a terminal drops pasted control characters: `printf`
+/// makes those. Line ends stay, since `$(…)` would drop trailing ones.
 pub(crate) fn shell(word: &str) -> String {
     let body = word.trim_end_matches('\n');
     let is_odd = |c: char| is_hidden(c) && c != '\n' && c != '\t';
@@ -54,7 +54,7 @@ pub(crate) fn is_name(name: &str) -> bool {
     begins && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// An assignment between the double quotes of a unit of systemd: `%` is a specifier there, `$` is nothing special.
+/// An assignment between double quotes in a systemd unit: `%` is a specifier there, `$` is plain.
 pub(crate) fn systemd(text: &str) -> String {
     let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
     let text = spelled(&text, |c| match c {
@@ -66,7 +66,7 @@ pub(crate) fn systemd(text: &str) -> String {
     format!("\"{text}\"")
 }
 
-/// JSON in lines. Outside of its strings there is nothing hidden but line ends.
+/// JSON in lines. Outside of strings only line ends are hidden.
 pub(crate) fn json(value: &Value) -> String {
     let text = serde_json::to_string_pretty(value).unwrap_or_default();
     let lines = text

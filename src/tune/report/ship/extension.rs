@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::tune::Server;
 
-/// The settings of an extension; `None` for what it has no setting for.
+/// An extension's settings; `None` if it lacks one.
 pub(crate) struct Extension {
     server: &'static str,
     pub env: Option<&'static str>,

@@ -43,7 +43,7 @@ pub(crate) fn cargo(setting: &Setting<'_>) -> Result<String, String> {
     Ok(joined(lines.into_iter().chain(comments(setting, "#"))))
 }
 
-/// What is built in already, and over it these options.
+/// Built-in options, extended by these.
 fn with_baked(facts: &AllocatorFacts, options: &str) -> String {
     let baked = facts.baked.as_deref().unwrap_or_default();
     added("MALLOC_CONF", baked, options).unwrap_or_else(|| options.to_owned())

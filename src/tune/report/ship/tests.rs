@@ -1,4 +1,4 @@
-//! Every form of a setting, as it is pasted.
+//! Every form of a setting, as pasted.
 
 use strum::VariantArray;
 
@@ -58,7 +58,7 @@ fn forms(server: &Server, cell: &CellFacts) -> String {
     Form::VARIANTS.iter().copied().map(one).collect()
 }
 
-/// Servers, each with a setting and what is odd about the two.
+/// Servers, each with a setting and a peculiarity.
 fn cases() -> [(&'static str, Server, CellFacts); 10] {
     let je = AllocatorFamily::Jemalloc;
     let conf = "background_thread:true,dirty_decay_ms:1000";

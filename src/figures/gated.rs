@@ -1,4 +1,4 @@
-//! Which figure a rule is about: a metric, where in the run, and through which lens.
+//! The figure that a rule names: metric, part of the run, and lens.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,56 +10,55 @@ use crate::figures::{Figure, Measure, Place, Unit};
 use crate::lens::Lens;
 use crate::summary::Summary;
 
-/// A figure of a run, named before there is a run.
+/// A figure named before there is a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct What {
+pub struct GatedFigure {
     pub figure: Figure,
-    /// Of which part of the run.
+    /// Part of the run.
     pub at: At,
-    /// Through which lens; `None` for the one that decides.
+    /// `None` for the lens that decides.
     pub lens: Option<Lens>,
 }
 
-/// A figure as it is written.
+/// A figure in JSON.
 #[derive(Serialize, JsonSchema)]
 pub struct Named {
     /// The figure in words.
     name: String,
-    /// Which figure.
+    /// Kind of figure.
     figure: Figure,
-    /// What it counts.
+    /// Unit of the figure.
     unit: Unit,
-    /// The lens that it names; `null` for the one that decides.
+    /// Lens of the figure; `null` for the lens that decides.
     lens: Option<Lens>,
 }
 
-impl From<&What> for Named {
-    fn from(what: &What) -> Named {
+impl From<&GatedFigure> for Named {
+    fn from(subject: &GatedFigure) -> Named {
         Named {
-            name: what.to_string(),
-            figure: what.figure,
-            unit: what.figure.unit(),
-            lens: what.lens,
+            name: subject.to_string(),
+            figure: subject.figure,
+            unit: subject.figure.unit(),
+            lens: subject.lens,
         }
     }
 }
 
-/// A part of a run, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum At {
-    /// The phase that is the result of the scenario.
+    /// The phase whose checkpoint is the scenario's result.
     Result,
-    /// The phase of this name; its last round.
+    /// The last round of this phase.
     Phase(String),
     Run,
     Method(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum WhatError {
+pub enum GatedFigureError {
     #[error("unknown metric `{0}`: there are {all}", all = names())]
     Metric(String),
-    /// Neither a phase nor a method follows the metric.
+    /// The text after the metric is neither a phase nor a method.
     #[error("`{0}` says nothing here: write the metric alone, or `{1} after PHASE`, or `{1} of METHOD`")]
     Rest(String, &'static str),
     #[error("`{0}` is of a method: write `{0} of METHOD`, such as `{0} of textDocument/completion`")]
@@ -74,32 +73,36 @@ fn names() -> String {
     Figure::COMPARED.map(Figure::name).join(", ")
 }
 
-impl What {
-    /// The figure where it is looked at when nobody says where: latencies have no such place.
-    pub fn usual(figure: Figure, phase: Option<String>, method: Option<String>) -> Result<What, WhatError> {
+impl GatedFigure {
+    /// The figure with its default part of the run. Latencies have no default.
+    pub fn usual(
+        figure: Figure,
+        phase: Option<String>,
+        method: Option<String>,
+    ) -> Result<GatedFigure, GatedFigureError> {
         let latency = Figure::OF_METHODS.contains(&figure);
         let at = match (method, phase) {
-            (Some(_), _) if !latency => return Err(WhatError::Method(figure.name())),
-            (Some(_), Some(_)) => return Err(WhatError::Both(figure.name())),
+            (Some(_), _) if !latency => return Err(GatedFigureError::Method(figure.name())),
+            (Some(_), Some(_)) => return Err(GatedFigureError::Both(figure.name())),
             (Some(method), None) => At::Method(method),
-            (None, _) if latency => return Err(WhatError::NoMethod(figure.name())),
+            (None, _) if latency => return Err(GatedFigureError::NoMethod(figure.name())),
             (None, Some(phase)) => At::Phase(phase),
             (None, None) if Figure::OF_RUNS.contains(&figure) => At::Run,
             (None, None) => At::Result,
         };
-        Ok(What { figure, at, lens: None })
+        Ok(GatedFigure { figure, at, lens: None })
     }
 
-    pub fn through(self, lens: Option<Lens>) -> What {
-        What { lens, ..self }
+    pub fn through(self, lens: Option<Lens>) -> GatedFigure {
+        GatedFigure { lens, ..self }
     }
 
-    /// The figure in a run; `None` where the run does not have it.
+    /// The figure's value; `None` where the run does not have it.
     pub fn value(&self, run: &Summary) -> Option<f64> {
         self.measure(run)?.value(run)
     }
 
-    /// The figure as it stands in a run of this scenario.
+    /// The measure in a run of this scenario.
     pub fn measure(&self, run: &Summary) -> Option<Measure> {
         let phases = &run.header.scenario.phases;
         let phase = |number: usize| {
@@ -121,33 +124,32 @@ impl What {
     }
 }
 
-impl FromStr for What {
-    type Err = WhatError;
+impl FromStr for GatedFigure {
+    type Err = GatedFigureError;
 
-    fn from_str(text: &str) -> Result<What, WhatError> {
+    fn from_str(text: &str) -> Result<GatedFigure, GatedFigureError> {
         let (first, rest) = word(text);
         let lens = Lens::ALL.into_iter().find(|lens| lens.name() == first);
         let (metric, rest) = if lens.is_some() { word(rest) } else { (first, rest) };
         let figure = Figure::COMPARED.into_iter().find(|figure| figure.name() == metric);
-        let figure = figure.ok_or_else(|| WhatError::Metric(metric.to_owned()))?;
+        let figure = figure.ok_or_else(|| GatedFigureError::Metric(metric.to_owned()))?;
         let (phase, method) = match word(rest) {
             ("", _) => (None, None),
             ("after" | "in", phase) if !phase.is_empty() => (Some(phase.to_owned()), None),
             ("of", method) if !method.is_empty() => (None, Some(method.to_owned())),
-            (_, _) => return Err(WhatError::Rest(rest.to_owned(), figure.name())),
+            (_, _) => return Err(GatedFigureError::Rest(rest.to_owned(), figure.name())),
         };
-        What::usual(figure, phase, method).map(|what| what.through(lens))
+        GatedFigure::usual(figure, phase, method).map(|subject| subject.through(lens))
     }
 }
 
-/// The first word, and what follows it.
 fn word(text: &str) -> (&str, &str) {
     let text = text.trim();
     let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     (first, rest.trim_start())
 }
 
-impl fmt::Display for What {
+impl fmt::Display for GatedFigure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(lens) = self.lens {
             write!(f, "{lens} ")?;
@@ -179,8 +181,8 @@ mod tests {
         ];
         session.header.scenario.phases = phases.map(|(name, _)| name.to_owned()).to_vec();
         let result = |session: &Session| {
-            let what = What::usual(Figure::Private, None, None).unwrap();
-            what.measure(&summarised(session)).unwrap().place.name().to_owned()
+            let subject = GatedFigure::usual(Figure::Private, None, None).unwrap();
+            subject.measure(&summarised(session)).unwrap().place.name().to_owned()
         };
         assert_eq!(result(&session), "account", "nothing was played");
         for (phase, step) in phases {
