@@ -224,6 +224,7 @@ pub(super) fn gave(runs: &[&Summary]) -> Vec<Given> {
             much: runs.iter().all(|one| one.much),
             took: runs.iter().all(|one| one.took),
             held: runs.iter().all(|one| one.held),
+            never: runs.iter().all(|one| one.never),
             shared: median(runs.iter().map(|one| one.shared))?.median,
             lazily: median(runs.iter().filter_map(|one| one.lazily)).map(|lazily| lazily.median),
             much_lazily: runs.iter().all(|one| one.much_lazily),

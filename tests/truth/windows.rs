@@ -127,6 +127,6 @@ fn a_guessed_allocator_or_that_of_a_wrapper_is_not_blamed() {
         assert_eq!(window.why(), Some(end), "{window:?}");
         let is_held = end == WindowEnd::Held;
         assert_eq!(window.decay.is_some(), is_held, "{window:?}");
-        assert_eq!(outcome.output().contains("this allocator does not purge"), is_held);
+        assert_eq!(outcome.output().contains("purges only on activity"), is_held);
     }
 }

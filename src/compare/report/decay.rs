@@ -302,6 +302,7 @@ mod tests {
             much: mib > 0.5,
             took: mib < -0.5,
             held: false,
+            never: false,
             shared: 0.0,
             lazily: None,
             much_lazily: false,

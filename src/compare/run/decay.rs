@@ -166,6 +166,7 @@ pub(crate) fn sentence(gave: &[Gave]) -> Option<String> {
 
 fn released_nothing(windows: &[&Gave]) -> Option<String> {
     let why = match windows {
+        [one] if one.never => " (set never to purge)",
         [one] if one.held => " (purges only on activity)",
         _ => "",
     };

@@ -1,7 +1,7 @@
 //! Releases by kind of window.
 
 use crate::band;
-use crate::record::{Nanos, WindowEnd};
+use crate::record::{Delay, Nanos, WindowEnd};
 
 use super::{Course, Window, WindowKind};
 
@@ -28,6 +28,8 @@ pub struct Gave {
     pub took: bool,
     /// Whether the allocator is known not to purge in this kind of window.
     pub held: bool,
+    /// Whether it is then set never to purge.
+    pub never: bool,
     /// Bytes that became lazily freed; `None` where that is not known of each window.
     pub lazily: Option<f64>,
     /// Bytes of shared memory freed, if more than noise: no private figure counts them.
@@ -58,6 +60,7 @@ pub fn gave(windows: &[Window]) -> Vec<Gave> {
                     much: sum.much || one.much,
                     took: sum.took || one.took,
                     held: sum.held && one.held,
+                    never: sum.never && one.never,
                     shared: sum.shared + one.shared,
                     lazily: sum.lazily.zip(one.lazily).map(|(sum, one)| sum + one),
                     much_lazily: sum.much_lazily || one.much_lazily,
@@ -105,6 +108,7 @@ fn of(window: &Window) -> Option<Gave> {
         much: course.gave_much(),
         took: course.took_much(),
         held: window.end == Some(WindowEnd::Held),
+        never: window.end == Some(WindowEnd::Held) && window.decay.is_some_and(|decay| decay.delay == Delay::Never),
         shared: shared(window),
         lazily: window.became_lazy().map(|bytes| bytes as f64),
         much_lazily: window.became_much_lazy(),

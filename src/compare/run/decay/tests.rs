@@ -18,6 +18,7 @@ fn gave(kind: WindowKind, mib: f64, held: bool) -> Gave {
         much: mib > 1.0,
         took: mib < -1.0,
         held,
+        never: false,
         shared: 0.0,
         lazily: None,
         much_lazily: false,
@@ -98,6 +99,11 @@ fn one_sentence_says_which_window_released_memory() {
         "43.0 MiB released in light traffic (22 % of the growth so far); nothing released while idle (purges only on \
          activity)"
     );
+    let never = Gave {
+        never: true,
+        ..gave(Silent, 0.0, true)
+    };
+    assert_eq!(said(&[never]), "nothing released while idle (set never to purge)");
     assert_eq!(
         said(&[
             gave(Silent, 30.0, false),
