@@ -7,9 +7,9 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint};
 
 use crate::config::options::{
-    Exports, Format, Output, Recording, Repeating, ScenarioOptions, ServerExtras, ServerOptions, Voice,
+    Exports, Format, LENS, Output, Recording, Repeating, ScenarioOptions, ServerExtras, ServerOptions, Voice,
 };
-use crate::config::values::ServerText;
+use crate::config::values::{Lenses, ServerText};
 use crate::text::nearest;
 
 mod allocator;
@@ -332,6 +332,9 @@ pub struct Check {
     pub scenario: ScenarioOptions,
     #[command(flatten)]
     pub repeating: Repeating,
+    /// Show the plan as shipped, purged, or both
+    #[arg(long, value_enum, value_name = "LENS", default_value_t, long_help = LENS)]
+    pub lens: Lenses,
 }
 
 const SERVERS: &str = "\

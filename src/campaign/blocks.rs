@@ -40,6 +40,8 @@ pub struct Campaign<'c> {
     pub talk: Talk,
     /// Whether these runs are enough, for `--runs auto`.
     pub enough: &'c dyn Fn(&[Played]) -> bool,
+    /// What these runs have decided so far, and what is still open, in a sentence.
+    pub standing: &'c dyn Fn(&[Played]) -> Option<String>,
     /// Whether these runs already rule out an answer, so that more would be a waste of time. Asked after each block,
     /// when every side has a run.
     pub hopeless: &'c dyn Fn(&[Played]) -> bool,
@@ -113,6 +115,10 @@ impl Campaign<'_> {
                 return Ok(outcomes);
             }
             clock.lap(before.took, block.len());
+            let standing = Some(&outcomes.runs).filter(|_| auto && !block[0].warm_up && self.talk != Talk::Quiet);
+            if let Some(sentence) = standing.and_then(|runs| (self.standing)(runs)) {
+                progress::say(&sentence);
+            }
             if block[0].warm_up && self.talk != Talk::Quiet {
                 let sentences = match &self.sweep {
                     Some(sweep) => (sweep.price)(clock.longest),
@@ -124,8 +130,7 @@ impl Campaign<'_> {
         Ok(outcomes)
     }
 
-    /// The runs of a block without those of eliminated cells. A sweep warms up with the default cell alone, since the
-    /// warm-up is for the machine.
+    /// The runs of a block without those of eliminated cells.
     fn remaining(
         &self,
         block: &[plan::Run],
@@ -136,7 +141,7 @@ impl Campaign<'_> {
             return block.to_vec();
         };
         if block[0].warm_up {
-            return block.iter().filter(|run| run.server == 0).copied().collect();
+            return block.to_vec();
         }
         let now = (sweep.stopped)(runs);
         for (label, why) in now.iter().filter(|(label, _)| !stopped.contains_key(*label)) {
@@ -164,9 +169,10 @@ impl Campaign<'_> {
     /// The course of these runs, for the progress display.
     pub(super) fn course(&self, runs: Vec<usize>) -> Course {
         let Loaded { scenario, project, .. } = self.scenario;
+        let first = header::played(scenario, &self.choices[0]);
         Course {
             scenario: scenario.name.clone(),
-            outline: plan::outline(scenario, project.files.len() as u64),
+            outline: plan::outline(&first, project.files.len() as u64),
             runs,
             budget: self.repeating.time_budget.map(|span| span.0),
         }
@@ -318,10 +324,20 @@ pub fn planned_runs(repeating: &Repeating, choices: &[ServerChoice], seed: u64) 
     let blocks = Blocks {
         servers: choices.len(),
         blocks,
-        warm_up: many,
+        warm_up: if many { programs(choices) } else { Vec::new() },
         seed,
     };
     blocks.share(repeating.partition.unwrap_or(Partition::WHOLE))
+}
+
+/// The first server of each program. A warm-up fills the machine's caches, whatever the settings and the lens.
+fn programs(choices: &[ServerChoice]) -> Vec<usize> {
+    // One interpreter may run servers of several profiles.
+    let same = |one: &ServerChoice, other: &ServerChoice| {
+        (&one.program, &one.profile_name) == (&other.program, &other.profile_name)
+    };
+    let is_first = |index: &usize| !choices[..*index].iter().any(|other| same(&choices[*index], other));
+    (0..choices.len()).filter(is_first).collect()
 }
 
 /// The name of a server's files. The usual lens adds nothing.

@@ -40,8 +40,11 @@ pub fn sentences(campaign: &Campaign<'_>, runs: &[Played], fitting: Option<u32>)
             .find(|header| header.server.label == choice.label && header.server.lens.name == choice.lens.lens);
         if let Some(header) = header.filter(|_| is_baseline) {
             let others = runs.iter().map(|run| &run.summary.header);
-            let mut others = others.filter(|other| other.server.lens.name == choice.lens.lens);
-            let both = others.all(|other| matches!(calibrations::find(other), Found::Fits(..)));
+            let others = others.filter(|other| other.server.lens.name == choice.lens.lens);
+            let calibrated = others.filter(|other| matches!(calibrations::find(other), Found::Fits(..)));
+            let lens = |other: &&ServerChoice| other.lens.lens == choice.lens.lens;
+            // A server that did not warm up is not known to be calibrated.
+            let both = calibrated.count() == campaign.choices.iter().filter(lens).count();
             let seen = |calibration: &_| can_see(calibration, &planned, alpha, both);
             sentences.push(match calibrations::find(header) {
                 Found::Fits(path, calibration) => {

@@ -6,16 +6,17 @@ use std::ffi::OsString;
 
 use crate::allocator::Detection;
 use crate::allocator::knobs::Checked;
-use crate::config::Loaded;
 use crate::config::options::Measuring;
+use crate::config::{Loaded, Scenario};
 use crate::drive::Job;
 use crate::host;
+use crate::lens::Lens;
 use crate::lsp::process::Launch;
 use crate::processors;
 use crate::progress::Progress;
 use crate::record::PlanFacts;
 use crate::record::{self, Header, ScenarioFacts, ServerFacts, Settings, TreeFacts, WorkspaceFacts};
-use crate::resolve::{ServerChoice, which};
+use crate::resolve::{self, ServerChoice, which};
 use crate::trace::Tracer;
 
 use crate::resolve::{detector, preload, shim};
@@ -91,6 +92,14 @@ fn restricted(mut host: record::Host, cpus: &[usize]) -> record::Host {
         host.affinity = Some(processors::ranges(cpus));
     }
     host
+}
+
+/// What a run of this server plays of a scenario.
+pub fn played(scenario: &Scenario, choice: &ServerChoice) -> Scenario {
+    match choice.lens.lens {
+        Lens::AsShipped => scenario.clone(),
+        Lens::Purged => scenario.purged(resolve::needs_traffic(choice)),
+    }
 }
 
 pub fn scenario(loaded: &Loaded, seed: u64) -> ScenarioFacts {

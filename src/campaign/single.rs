@@ -207,7 +207,7 @@ impl Run {
         let reports = prepared_workspace.reports.as_ref().map(Scratch::path);
         let library = library.zip(reports).map(|(path, reports)| shim::library(path, reports));
         let mut job = Job {
-            scenario: loaded.scenario.clone(),
+            scenario: header::played(&loaded.scenario, choice),
             choice: choice.clone(),
             decay: detector::decay(choice, &detection.facts, &checked),
             native: if detection.is_launcher {

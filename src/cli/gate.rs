@@ -46,7 +46,7 @@ pub struct Gate {
     /// Play no more runs than fit into this time
     #[arg(long, value_name = "TIME", help_heading = "Runs", hide_short_help = true)]
     pub time_budget: Option<Span>,
-    /// Measure memory as shipped, purged, or both [default: both where possible]
+    /// Measure memory as shipped, purged, or both [default: purged where possible]
     #[arg(long, value_enum, value_name = "LENS", help_heading = "Measuring", long_help = LENS)]
     pub lens: Option<Lenses>,
     #[command(flatten)]

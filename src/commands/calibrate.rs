@@ -50,6 +50,7 @@ pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8
             measuring: options.recording.measuring,
             talk: crate::commands::talk(options.output.voice),
             enough: &|_| false,
+            standing: &|_| None,
             hopeless: &|runs| runs.iter().any(|run| exit(&run.summary) != Exit::Passed),
             sweep: None,
         };

@@ -11,6 +11,7 @@ use crate::config::values::{Lenses, Runs};
 use crate::document::terminal;
 use crate::drive::lacks;
 use crate::exit::Exit;
+use crate::lens::Lens;
 use crate::progress::Progress;
 use crate::record::{Ending, PlanFacts};
 use crate::resolve::ServerChoice;
@@ -28,18 +29,17 @@ pub fn run(options: &cli::Check, interrupt: &Interrupt) -> anyhow::Result<u8> {
         options: &options.scenario,
         servers: &options.servers,
         extras: &options.extra,
-        lenses: Lenses::AsShipped,
+        lenses: options.lens,
         out: None,
     })?;
-    let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
     for scenario in &scenarios {
-        let runs = campaign::planned_runs(&options.repeating, &choices, scenario.scenario.seed());
-        let until = until(&options.repeating);
-        print(&plan::describe(scenario, &runs, &labels, &until, formats::columns()))?;
-        for doubt in choices.iter().flat_map(|choice| caps::too_short(choice, scenario)) {
-            print(&format!("warning: {doubt}\n"))?;
+        for lens in options.lens.list() {
+            plan_of(options, scenario, &choices, *lens)?;
         }
     }
+    // A server offers the same through each lens.
+    let first = options.lens.list()[0];
+    let choices: Vec<ServerChoice> = choices.into_iter().filter(|choice| choice.lens.lens == first).collect();
     if choices.is_empty() {
         return Ok(Exit::Passed.code());
     }
@@ -56,6 +56,37 @@ pub fn run(options: &cli::Check, interrupt: &Interrupt) -> anyhow::Result<u8> {
         }
         Ok(worst.code())
     })
+}
+
+/// Prints what is played through a lens.
+fn plan_of(options: &cli::Check, scenario: &Loaded, choices: &[ServerChoice], lens: Lens) -> anyhow::Result<()> {
+    let choices: Vec<ServerChoice> = choices
+        .iter()
+        .filter(|choice| choice.lens.lens == lens)
+        .cloned()
+        .collect();
+    let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
+    let mut played = scenario.clone();
+    played.scenario = match (choices.first(), lens) {
+        (Some(choice), _) => header::played(&scenario.scenario, choice),
+        (None, Lens::Purged) => scenario.scenario.purged(false),
+        (None, Lens::AsShipped) => scenario.scenario.clone(),
+    };
+    let runs = campaign::planned_runs(&options.repeating, &choices, scenario.scenario.seed());
+    if options.lens != Lenses::AsShipped {
+        print(&format!("lens: {lens}\n"))?;
+    }
+    print(&plan::describe(
+        &played,
+        &runs,
+        &labels,
+        &until(&options.repeating),
+        formats::columns(),
+    ))?;
+    for doubt in choices.iter().flat_map(|choice| caps::too_short(choice, &played)) {
+        print(&format!("warning: {doubt}\n"))?;
+    }
+    Ok(())
 }
 
 /// What of the plan is played, and what ends it early.

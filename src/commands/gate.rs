@@ -17,7 +17,7 @@ use crate::soak::Interrupt;
 use super::invocation::Invocation;
 use super::{exports, prepare};
 use records::{Named, recorded};
-use rules::{lenses, planned, played, rules};
+use rules::{needed, planned, played, rules, through};
 use sides::{alike, common, driven, in_force, lens_of, split, unseen_settings};
 use tell::{Verdict, tell};
 
@@ -68,9 +68,10 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
         .take(servers.len())
         .map(|choice| choice.label.clone())
         .collect();
-    let (choices, mut notes) = lenses(options, choices);
-    notes.extend(prepare::quiet_purge(&choices, scenario));
+    let (choices, mut notes) = through(options, choices);
     let rules = rules(options, &planned(options, scenario, &choices))?;
+    let choices = needed(options, &rules, choices);
+    notes.extend(prepare::quiet_purge(&choices, scenario));
     if let Some(kept) = &kept {
         anchor::fits(kept, options, scenario, &choices, &rules, &looks)?;
     }
@@ -88,6 +89,7 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
         measuring: options.measuring,
         talk: crate::commands::talk(options.voice),
         enough: &|runs| judged(&side(runs), &rules, &looks).is_final(),
+        standing: &|runs| crate::gate::report::standing(&judged(&side(runs), &rules, &looks), &looks),
         hopeless: &|runs| hopeless(&side(runs), options),
         sweep: None,
     };

@@ -123,6 +123,7 @@ async fn play(
             measuring: options.recording.measuring,
             talk: crate::commands::talk(options.output.voice),
             enough: &|runs| campaign::decided(runs, &options.repeating),
+            standing: &|_| None,
             hopeless: &|_| false,
             sweep: None,
         };
@@ -135,7 +136,9 @@ async fn play(
         }
         report.add(&outcomes.runs)?;
         github::tell(&outcomes.runs, baseline);
-        if let Some(sentence) = too_short(options, &outcomes.runs).filter(|_| outcomes.exit == Exit::Passed) {
+        if let Some(sentence) =
+            too_short(options, choices.len(), &outcomes.runs).filter(|_| outcomes.exit == Exit::Passed)
+        {
             super::say(&format!("error: {sentence}"));
             outcomes.exit = Exit::OwnFailure;
         }
@@ -160,18 +163,19 @@ async fn play(
 }
 
 /// That the time was too short for a single run that counts, and what would do.
-fn too_short(options: &cli::Run, runs: &[Played]) -> Option<String> {
+fn too_short(options: &cli::Run, servers: usize, runs: &[Played]) -> Option<String> {
     let budget = options.repeating.time_budget?.0;
     if runs.iter().any(|run| counts(&run.summary)) {
         return None;
     }
-    let warm_up = runs.iter().filter(|run| run.summary.header.plan.warm_up);
-    let warm_up = Duration::from_nanos(warm_up.map(|run| run.summary.duration).sum());
+    let first = runs.iter().filter(|run| run.summary.header.plan.warm_up);
+    let first: Vec<u64> = first.map(|run| run.summary.duration).collect();
+    let warm_up = Duration::from_nanos(first.iter().sum());
     Some(format!(
         "no run counts: the warm-up took {} of the budget of {}; set --time-budget to {} or more, or use --runs",
         units::duration(warm_up),
         units::duration(budget),
-        // The block that warms up, one like it that counts, and half of one for what comes before a server.
-        units::duration(warm_up.mul_f64(2.5))
+        // The block that warms up, one run of each server, and half as much for what comes before a server.
+        units::duration(warm_up.mul_f64(1.0 + 1.5 * servers as f64 / first.len().max(1) as f64))
     ))
 }

@@ -87,6 +87,7 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
         measuring: options.measuring,
         talk,
         enough: &|_| false,
+        standing: &|_| None,
         hopeless: &|runs| alike(runs).is_err(),
         sweep: Some(Sweeping {
             stopped: &|runs| reasons(runs, &rules),

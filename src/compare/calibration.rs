@@ -6,8 +6,8 @@ use crate::figures::{Figure, Measure, Place, Unit};
 use crate::lens::Lens;
 use crate::record::{Calibration, Noise, Schedule};
 use crate::stats::{ASSUMED_VARIATION, Arm, Known, detectable, power, runs_needed};
-use crate::summary::Summary;
 use crate::summary::decay::{Window, WindowKind};
+use crate::summary::{PhaseSummary, Summary};
 
 /// The chance with which an effect is to be shown.
 pub const WANTED: f64 = 0.8;
@@ -46,19 +46,22 @@ fn of_row(row: &Row, side: usize, decisive: &[String]) -> Option<Noise> {
     })
 }
 
-/// The noise of a figure if not both sides are calibrated. Purging removes groups from memory after the last idle
-/// window. Peaks, and memory right after work, can still form groups.
+/// The noise of a figure if not both sides are calibrated. Purging removes groups from memory in a last phase of idle windows,
+/// played or left out. Peaks, and memory right after work, can still form groups.
 pub fn uncalibrated<'r>(measure: &Measure, lens: Lens, runs: impl IntoIterator<Item = &'r Summary>) -> Known {
     let is_quiet = |run: &Summary| {
         let last = run.header.scenario.phases.len().checked_sub(1);
-        let idle = |window: &Window| {
-            !window.control && matches!(window.kind, WindowKind::Silent | WindowKind::Simmer) && {
-                let number = window.phase.phase;
-                Some(number as usize) == last
-                    && matches!(measure.place, Place::Phase { number: of, .. } if of == number)
-            }
+        let is_last = |number: u32| {
+            Some(number as usize) == last && matches!(measure.place, Place::Phase { number: of, .. } if of == number)
         };
-        run.windows.iter().any(idle)
+        let idle = |window: &Window| {
+            !window.control
+                && matches!(window.kind, WindowKind::Silent | WindowKind::Simmer)
+                && is_last(window.phase.phase)
+        };
+        let empty = |phase: &PhaseSummary| phase.steps.is_empty() && is_last(phase.phase.phase);
+        let left_out = run.header.server.lens.without_windows && run.phases.iter().any(empty);
+        left_out || run.windows.iter().any(idle)
     };
     match (lens, measure.figure) {
         (Lens::Purged, Figure::Private) if runs.into_iter().all(is_quiet) => Known::Seen,

@@ -197,8 +197,9 @@ const OF_RUNS: [Circumstance; 31] = [
 ];
 
 /// Of the runs of one server. Where they differ in these, they are runs of two.
-const OF_SERVER: [Circumstance; 9] = [
+const OF_SERVER: [Circumstance; 10] = [
     of("memory settings", Weight::Quantity, memory_settings),
+    of("idle windows", Weight::Quantity, windows),
     of("environment", Weight::Measurement, environment),
     of("version", Weight::Measurement, |header| text(&header.server.version)),
     of("arguments", Weight::Measurement, arguments),
@@ -217,10 +218,11 @@ const OF_SERVER: [Circumstance; 9] = [
 ];
 
 /// Of them, those that a lens changes.
-const OF_ENVIRONMENT: [&str; 2] = ["memory settings", "environment"];
+const OF_ENVIRONMENT: [&str; 3] = ["memory settings", "environment", "idle windows"];
 
 /// Options of one side of a gate only; sides are meant to be versions of one server.
-const OF_SIDES: [Circumstance; 3] = [
+const OF_SIDES: [Circumstance; 4] = [
+    of("idle windows", Weight::Quantity, windows),
     of("memory settings", Weight::Noted, memory_settings),
     of("environment", Weight::Noted, environment),
     of("arguments", Weight::Noted, arguments),
@@ -347,6 +349,11 @@ fn memory_settings(header: &Header) -> String {
         Some(preload) => format!("{name}={}", value.replace(&preload.path, &preload.name)),
         None => format!("{name}={value}"),
     }))
+}
+
+fn windows(header: &Header) -> String {
+    let left_out = header.server.lens.without_windows;
+    if left_out { "left out" } else { "played" }.to_owned()
 }
 
 /// What else was set for the server, but for what keeps its caches apart.

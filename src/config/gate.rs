@@ -35,6 +35,8 @@ pub struct GateContext {
     pub repeated: Vec<String>,
     /// The lenses of the runs.
     pub lenses: Vec<Lens>,
+    /// Lenses that runs are made through only if a rule names them.
+    pub optional_lenses: Vec<Lens>,
     /// Default share that is tolerated.
     pub tol: Option<Share>,
     /// Default share that must be ruled out.
@@ -243,7 +245,7 @@ impl GateContext {
     /// Checks that a lens is used.
     fn lens(&self, lens: Option<Lens>) -> Result<(), Wrong> {
         match lens {
-            Some(lens) if !self.lenses.contains(&lens) => Err((
+            Some(lens) if !self.lenses.contains(&lens) && !self.optional_lenses.contains(&lens) => Err((
                 format!("no run uses the {lens} lens"),
                 "ask for it with --lens both, or leave `lens` out".to_owned(),
             )),

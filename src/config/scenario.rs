@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::units::{Share, Span};
 
 use super::glob::Glob;
-use super::step::Step;
+use super::step::{IdleEnd, IdleMode, Step};
 
 /// The newest scenario format that this version reads.
 pub const FORMAT: u32 = 1;
@@ -134,11 +134,15 @@ pub enum Repeat {
 /// Shortest period over which rest is judged: over less, one tick of Linux's clock, 10 ms, looks like a busy server.
 const SHORTEST_QUIET: Span = Span::from_millis(150);
 
+/// How long memory must be still before a checkpoint is read whose allocator releases at once.
+const PURGED_QUIET: Span = Span::from_millis(500);
+
 /// Limits of the wait for readiness, as far as they are given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Readiness {
-    /// How long to wait for a first sign of start-up work before taking it that there is none.
+    /// How long to wait for a first sign of start-up work before taking it that there is none; when not given, four times the
+    /// longest rest that was seen between two bursts of work, at most 3 s.
     pub start_grace: Option<Span>,
     /// How long nothing may move before the server counts as ready; at least 150 ms.
     pub quiet: Option<Span>,
@@ -151,7 +155,8 @@ pub struct Readiness {
 /// Limits of the wait for readiness, complete.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReadinessLimits {
-    pub start_grace: Span,
+    /// `None`: by what is seen of the server's work.
+    pub start_grace: Option<Span>,
     pub quiet: Span,
     pub timeout: Span,
     pub cpu: Share,
@@ -161,7 +166,7 @@ impl Readiness {
     /// Completes the options from `under`, then from the defaults.
     pub fn over(self, under: Readiness) -> ReadinessLimits {
         ReadinessLimits {
-            start_grace: self.start_grace.or(under.start_grace).unwrap_or(Span::from_secs(3)),
+            start_grace: self.start_grace.or(under.start_grace),
             quiet: self
                 .quiet
                 .or(under.quiet)
@@ -228,11 +233,55 @@ impl Scenario {
         }
     }
 
+    /// What a run plays whose allocator releases at once: the same without the windows that wait for releases, and with shorter
+    /// rests before checkpoints. Windows with light traffic stay where the allocator releases only when it is called.
+    pub fn purged(&self, needs_traffic: bool) -> Scenario {
+        let waits = |step: &Step| match step {
+            Step::Idle(idle) if idle.control => false,
+            Step::Idle(idle) => {
+                let settles = matches!(idle.end(), IdleEnd::Settled { .. });
+                settles && !(needs_traffic && idle.mode == IdleMode::Simmer)
+            }
+            _ => false,
+        };
+        let mut scenario = self.clone();
+        for phase in &mut scenario.phases {
+            phase.settle.quiet = Some(self.settle(phase).quiet.min(PURGED_QUIET));
+            phase.steps.retain(|step| !waits(step));
+        }
+        scenario
+    }
+
     pub fn settle(&self, phase: &Phase) -> SettleLimits {
         phase.settle.over(Settle {
             quiet: self.settle.quiet,
             at_most: self.settle.at_most,
             cpu: self.settle.cpu,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_purged_run_waits_for_no_release_and_keeps_what_is_more_than_a_wait() {
+        let scenario: Scenario = toml::from_str(
+            "phase = [{ name = \"decay\", steps = [\
+             { idle = {} }, { idle = { mode = \"simmer\" } }, { idle = { for = \"30s\" } }, { idle = { control = true } }, \
+             { close = {} }] }, { name = \"end\", steps = [{ idle = {} }] }]",
+        )
+        .expect("it is valid");
+        let left = |needs_traffic| {
+            let phases = scenario.purged(needs_traffic).phases;
+            phases.iter().map(|phase| phase.steps.len()).collect::<Vec<usize>>()
+        };
+        assert_eq!((left(false), left(true)), (vec![3, 0], vec![4, 0]));
+        let rest = |scenario: &Scenario| scenario.settle(&scenario.phases[1]).quiet;
+        assert_eq!(
+            (rest(&scenario), rest(&scenario.purged(false))),
+            (Span::from_secs(1), Span::from_millis(500))
+        );
     }
 }

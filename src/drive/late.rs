@@ -24,7 +24,7 @@ pub async fn wait<S: Stage>(
         let mut watch = Watch::begin(&session.client, stage, rules).await;
         loop {
             let unrest = watch.look().await;
-            let rested = unrest.is_none() && begun.elapsed() >= limits.start_grace.0;
+            let rested = unrest.is_none() && watch.has_rested(begun, limits.start_grace.map(|grace| grace.0));
             if done() || rested || begun.elapsed() >= limits.timeout.0 {
                 return;
             }

@@ -3,14 +3,18 @@
 use std::time::{Duration, Instant};
 
 use crate::config::{Phase, Profile, ReadinessLimits, Repeat, Scenario, Step};
+use crate::lens::Lens;
 use crate::lsp;
-use crate::record::{BARRIER, Ending, Event, PhaseRef, StepEnd, StepStart, Warning, WarningKind, WindowStart};
+use crate::record::{
+    BARRIER, Ending, Event, PhaseRef, StepEnd, StepStart, Warning, WarningKind, WindowEnd, WindowStart,
+};
 use crate::units;
 
 use super::ask::{Asker, Errors};
 use super::documents::OpenDocuments;
 use super::quiet::{Rules, Watch};
 use super::session::Session;
+use super::settling::{Rule, Settling};
 use super::tally::Tally;
 use super::workspace::Selection;
 use super::{Frame, Job, Stage, Stop, barrier, fault, late, shutdown, steps};
@@ -418,6 +422,7 @@ impl<'a, S: Stage> Player<'a, S> {
     /// Waits until the server has read everything and is idle, or until the phase's deadline.
     async fn settle(&self, phase: &Phase, place: PhaseRef) -> Result<Frame, Stop> {
         let limits = self.job.scenario.settle(phase);
+        let purged = self.job.choice.lens.lens == Lens::Purged;
         let session = self.session.as_ref().ok_or(Stop::Gone)?;
         self.stage.quiet(true).await;
         let rules = Rules {
@@ -432,11 +437,18 @@ impl<'a, S: Stage> Player<'a, S> {
             }
             let begun = Instant::now();
             let mut watch = Watch::begin(&session.client, self.stage, rules).await;
+            let mut memory = purged.then(|| Settling::new(Rule::still(limits.quiet.0, limits.at_most.0), None));
             loop {
-                match watch.look().await {
-                    None => return None,
-                    Some((_, what)) if begun.elapsed() >= limits.at_most.0 => return Some(what),
-                    Some(_) => {}
+                let unrest = watch.look().await;
+                let end = match &mut memory {
+                    None => unrest.is_none().then_some(WindowEnd::Settled),
+                    Some(memory) => memory.look(begun.elapsed(), self.stage.private().await, unrest.is_none()),
+                };
+                match (end, unrest) {
+                    (Some(WindowEnd::Settled), _) => return None,
+                    (_, Some((_, what))) if begun.elapsed() >= limits.at_most.0 => return Some(what),
+                    (_, None) if begun.elapsed() >= limits.at_most.0 => return Some("its memory moves".to_owned()),
+                    _ => {}
                 }
             }
         };

@@ -31,6 +31,41 @@ pub struct Watch<'a, S> {
     busy: Instant,
     /// Last time that a begun progress was open.
     worked: Option<Instant>,
+    rests: Rests,
+}
+
+/// The longest rest that is waited through for more work, where no time is set.
+pub const LONGEST_REST: Duration = Duration::from_secs(3);
+
+/// A server that rested for a while between two bursts of work may rest this many times as long before the next.
+const REST_FACTOR: u32 = 4;
+
+/// Rests between bursts of processor time.
+#[derive(Clone, Copy, Debug)]
+struct Rests {
+    /// End of the last burst, or the beginning.
+    since: Instant,
+    longest: Duration,
+}
+
+impl Rests {
+    fn begin(now: Instant) -> Rests {
+        Rests {
+            since: now,
+            longest: Duration::ZERO,
+        }
+    }
+
+    fn burst(&mut self, now: Instant) {
+        self.longest = self.longest.max(now.saturating_duration_since(self.since));
+        self.since = now;
+    }
+
+    /// Whether more work is not expected.
+    fn is_over(&self, now: Instant, least: Duration) -> bool {
+        let needed = (self.longest * REST_FACTOR).clamp(least.min(LONGEST_REST), LONGEST_REST);
+        now.saturating_duration_since(self.since) >= needed
+    }
 }
 
 /// Why a server is not idle: the violated rule and its sentence.
@@ -46,6 +81,16 @@ impl<'a, S: Stage> Watch<'a, S> {
             cpu: stage.cpu().await.into_iter().collect(),
             busy: Instant::now(),
             worked: None,
+            rests: Rests::begin(Instant::now()),
+        }
+    }
+
+    /// Whether the server has rested so long that more work is not expected: for `grace`, counted from `begun`, or for a time
+    /// that follows from the rests seen so far.
+    pub fn has_rested(&self, begun: Instant, grace: Option<Duration>) -> bool {
+        match grace {
+            Some(grace) => begun.elapsed() >= grace,
+            None => self.rests.is_over(Instant::now(), self.rules.period),
         }
     }
 
@@ -126,6 +171,13 @@ impl<'a, S: Stage> Watch<'a, S> {
     async fn cpu_share(&mut self) -> Option<f64> {
         let period = self.rules.period.as_nanos() as u64;
         let reading = self.stage.cpu().await?;
+        if let Some(last) = self.cpu.back() {
+            let share =
+                reading.used.saturating_sub(last.used) as f64 / reading.at.saturating_sub(last.at).max(1) as f64;
+            if share > self.rules.cpu {
+                self.rests.burst(Instant::now());
+            }
+        }
         if self.cpu.back().is_none_or(|last| last.at < reading.at) {
             self.cpu.push_back(reading);
         }
@@ -135,5 +187,35 @@ impl<'a, S: Stage> Watch<'a, S> {
         let first = self.cpu.front()?;
         let window = reading.at.saturating_sub(first.at);
         (window >= period).then(|| reading.used.saturating_sub(first.used) as f64 / window as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_rest_between_bursts_says_how_long_to_wait_for_the_next() {
+        let begun = Instant::now();
+        let at = |millis: u64| begun + Duration::from_millis(millis);
+        let second = Duration::from_secs(1);
+        let mut rests = Rests::begin(begun);
+        assert!(
+            !rests.is_over(at(900), second) && rests.is_over(at(1_000), second),
+            "no less than asked for"
+        );
+        rests.burst(at(100));
+        assert!(rests.is_over(at(1_100), second));
+        rests.burst(at(600));
+        assert!(
+            !rests.is_over(at(2_500), second) && rests.is_over(at(2_600), second),
+            "500 ms seen, so 2 s"
+        );
+        rests.burst(at(3_000));
+        assert!(
+            !rests.is_over(at(5_900), second) && rests.is_over(at(6_000), second),
+            "never more than 3 s"
+        );
+        assert!(rests.is_over(at(6_000), Duration::from_secs(9)));
     }
 }

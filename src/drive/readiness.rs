@@ -10,7 +10,7 @@ use crate::config::ReadinessLimits;
 use crate::lsp::{Client, Reply};
 use crate::record::{Readiness, ReadyOutcome, ReadyRule};
 
-use super::quiet::{Rules, Unrest, Watch};
+use super::quiet::{LONGEST_REST, Rules, Unrest, Watch};
 use super::signal::Signals;
 use super::{Stage, barrier};
 
@@ -52,7 +52,8 @@ pub async fn wait(
         if let Some(reason) = signals.failure(client) {
             return wait.verdict(ReadyOutcome::Failed, ReadyRule::Signal, reason);
         }
-        let Some((rule, missing)) = wait.missing(unrest) else {
+        let rested = watch.has_rested(wait.begun, limits.start_grace.map(|grace| grace.0));
+        let Some((rule, missing)) = wait.missing(unrest, rested) else {
             return wait.barrier().await;
         };
         if wait.begun.elapsed() >= limits.timeout.0 {
@@ -77,21 +78,21 @@ struct Wait<'a> {
 }
 
 impl Wait<'_> {
-    /// The first violated rule; the server's own signal comes before rules observed from outside.
-    fn missing(&mut self, unrest: Option<Unrest>) -> Option<Unrest> {
+    /// The first violated rule, given whether the server has rested so long that no work is expected; the server's own signal comes before rules observed from outside.
+    fn missing(&mut self, unrest: Option<Unrest>, rested: bool) -> Option<Unrest> {
         self.rest = if unrest.is_none() {
             self.rest.or_else(|| Some(Instant::now()))
         } else {
             None
         };
         self.worked |= matches!(unrest, Some((ReadyRule::Progress | ReadyRule::Cpu, _))) || self.has_worked();
-        let grace = self.limits.start_grace.0;
+        let grace = self.limits.start_grace.map_or(LONGEST_REST, |grace| grace.0);
         // On a trivial project some servers never send their signal. A long idle time replaces it, unless the server
         // reported that it is busy.
         let patient = self.signals.busy() || self.rest.is_none_or(|since| since.elapsed() < grace * SIGNAL);
         let signal = self.signals.waiting(self.client).filter(|_| patient);
         let pending = signal.map(|signal| (ReadyRule::Signal, signal)).or(unrest);
-        if pending.is_none() && !self.active() && self.begun.elapsed() < grace {
+        if pending.is_none() && !self.active() && !rested {
             return Some((
                 ReadyRule::Quiet,
                 "no start-up work appeared within the start grace".to_owned(),

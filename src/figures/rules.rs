@@ -25,6 +25,25 @@ pub struct Rules {
     pub work: WorkLimits,
 }
 
+impl Rules {
+    /// The lenses that the rules measure through.
+    pub fn lenses(&self) -> Vec<Lens> {
+        let rules = self
+            .primaries
+            .iter()
+            .chain(&self.advisory)
+            .map(|rule| rule.subject.lens);
+        let limits = self.budgets.iter().map(|limit| limit.subject.lens);
+        let leak = self.leak.as_ref().map(|_| None);
+        let used: Vec<Lens> = rules
+            .chain(limits)
+            .chain(leak)
+            .map(|lens| lens.unwrap_or(self.lens))
+            .collect();
+        Lens::ALL.into_iter().filter(|lens| used.contains(lens)).collect()
+    }
+}
+
 /// A tolerated growth of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Rule {

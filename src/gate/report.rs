@@ -12,4 +12,4 @@ mod tests;
 pub use crate::gate::report::cases::suites;
 pub use crate::gate::report::document::document;
 pub(crate) use crate::gate::report::document::{headline, side_by_side, told_apart};
-pub use crate::gate::report::findings::{About, Finding, findings};
+pub use crate::gate::report::findings::{About, Finding, findings, standing};

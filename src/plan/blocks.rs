@@ -28,13 +28,13 @@ pub fn once(servers: usize) -> Vec<Run> {
 /// The order within a block is random, and balanced: in each group of as many blocks as there are servers, every server
 /// has every place once, as in a Latin square whose rows and columns were shuffled. Two servers alternate as AB BA or
 /// BA AB. A plan with more blocks begins with the runs of one with fewer, so that runs can be added until a look decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blocks {
     pub servers: usize,
     /// Number of measured blocks: runs per server.
     pub blocks: u32,
-    /// Whether a discarded block, in the order of the command line, comes first on every machine.
-    pub warm_up: bool,
+    /// The servers of a discarded block that comes first on every machine.
+    pub warm_up: Vec<usize>,
     /// Seed of the order.
     pub seed: u64,
 }
@@ -48,7 +48,7 @@ impl Blocks {
 
     /// The whole plan in order.
     pub fn runs(&self) -> Vec<Run> {
-        let warm_up = (0..self.servers).map(|server| (server, 0)).filter(|_| self.warm_up);
+        let warm_up = self.warm_up.iter().map(|server| (*server, 0));
         let mut random = Random::for_use(self.seed, "blocks");
         let mut order = Vec::new();
         while order.len() < self.blocks as usize && self.servers > 0 {
@@ -106,7 +106,7 @@ mod tests {
         Blocks {
             servers,
             blocks,
-            warm_up: true,
+            warm_up: (0..servers).collect(),
             seed,
         }
     }
@@ -132,8 +132,17 @@ mod tests {
         assert_eq!(runs.len(), 8);
         assert!(runs.iter().zip(1..).all(|(run, number)| run.number == number));
         assert!(runs.iter().all(|run| run.warm_up == (run.number <= 2)));
+        let once = Blocks {
+            warm_up: vec![1],
+            ..plan(2, 3, 7)
+        };
+        let first = once.runs()[..2]
+            .iter()
+            .map(|run| (run.server, run.block))
+            .collect::<Vec<_>>();
+        assert_eq!((first[0], first[1].1, once.runs().len()), ((1, 0), 1, 7));
         let cold = Blocks {
-            warm_up: false,
+            warm_up: Vec::new(),
             ..plan(2, 3, 7)
         };
         assert!(cold.runs().iter().all(|run| !run.warm_up && run.block > 0));

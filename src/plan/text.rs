@@ -217,7 +217,7 @@ mod tests {
         let blocks = |blocks| Blocks {
             servers: 2,
             blocks,
-            warm_up: true,
+            warm_up: vec![0, 1],
             seed: 1,
         };
         let shown = |runs: &[Run], until: &[String]| {

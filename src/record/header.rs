@@ -253,6 +253,9 @@ pub struct LensFacts {
     /// Whether the preloaded library forced a release before each checkpoint.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forced: bool,
+    /// Whether idle windows that wait for releases were left out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_windows: bool,
     /// Whether the allocator confirmed the settings; `None` where it cannot.
     pub verified: Option<bool>,
 }

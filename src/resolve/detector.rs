@@ -16,6 +16,7 @@ use crate::allocator::{self, Detection, Subject};
 use crate::config::Allocator;
 use crate::config::Profile;
 use crate::host;
+use crate::lens::Lens;
 use crate::record::AllocatorDecay;
 use crate::record::jemalloc::CONFIRM;
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence, LensFacts, ServerFacts};
@@ -277,6 +278,7 @@ pub fn lens(choice: &ServerChoice, checked: &Checked) -> LensFacts {
         env: lens.env.clone(),
         approximate: lens.approximate,
         forced: lens.forced,
+        without_windows: lens.lens == Lens::Purged,
         verified: match own.as_slice() {
             [] => None,
             own if own.contains(&Some(false)) => Some(false),

@@ -1,6 +1,7 @@
 //! Gates on servers of known memory: growth fails, equality passes, and less work is refused.
 
 use std::fs;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
@@ -83,12 +84,46 @@ fn a_server_passes_against_itself_and_fails_against_an_anchor_that_needed_less()
 fn a_server_never_fails_against_itself_through_both_lenses() {
     let ground = ground();
     let words = [
-        "gate", "scenario.toml", "--baseline", "base", "--candidate", "base", "--looks", "3,5", "-q",
+        "gate", "scenario.toml", "--baseline", "base", "--candidate", "base", "--looks", "3,5", "--lens", "both", "-q",
     ];
     let output = ground.run(&words);
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}\n{said}", output.status);
     assert!(said.contains("PASS: ") || said.contains("INCONCLUSIVE: "), "{said}");
+}
+
+/// One server on both sides warms up once.
+#[test]
+fn what_decides_nothing_is_not_played_unless_it_was_asked_for() {
+    let ground = ground();
+    let words = [
+        "scenario.toml", "--baseline", "base", "--candidate", "base", "--out", "usual",
+    ];
+    let (said, told) = ends(0, &ground, &words);
+    assert!(
+        said.contains("as shipped and peak: not measured (`--lens both`)"),
+        "{said}"
+    );
+    assert!(told.contains("purged private: "), "{told}");
+    let records = ground.records("usual");
+    let is_purged = |path: &&PathBuf| path.to_string_lossy().ends_with("-purged.jsonl");
+    assert!(records.iter().all(|path| is_purged(&path)), "{records:?}");
+    assert_eq!(records.len() % 2, 1, "{records:?}");
+    let file = "format = 1\n[[endpoint]]\nmetric = \"private\"\n[[endpoint]]\nmetric = \"peak\"\nlens = \"as-shipped\"\n\
+                advisory = true\n";
+    ground.write("gate.toml", file);
+    let named = [
+        &words[..5],
+        &["--gate", "gate.toml", "--runs", "2", "--out", "named", "-q"],
+    ]
+    .concat();
+    ground.run(&[&["gate"][..], &named].concat());
+    let records = ground.records("named");
+    assert_eq!(
+        (records.len(), records.iter().filter(is_purged).count()),
+        (9, 5),
+        "{records:?}"
+    );
 }
 
 #[test]
@@ -177,7 +212,7 @@ fn an_anchor_by_which_nothing_can_be_decided_is_refused_before_the_first_run() {
     let said = ground.run(&[&["gate"][..], &words(&anchored), &["--details"]].concat());
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
     assert!(said.contains("against the anchor") || said.contains("PASS"), "{said}");
-    assert_eq!(ground.records("anchored").len(), 6);
+    assert_eq!(ground.records("anchored").len(), 1 + 2 * 2);
     let refused = |more: &[&'static str], told: &str| {
         let (_, errors) = ends(2, &ground, &[&words(more)[..], &["--out", "new"]].concat());
         assert!(errors.contains(told), "{told} is not in\n{errors}");

@@ -15,25 +15,32 @@ use crate::resolve::{ServerChoice, detector, shim};
 use crate::summary::exit;
 use crate::{cli, growth};
 
-/// The servers under both lenses by default; or as shipped only, and why.
-pub fn lenses(options: &cli::Gate, mut choices: Vec<ServerChoice>) -> (Vec<ServerChoice>, Vec<String>) {
+/// The servers that can be played: through the asked lenses, or else through the purged one first, where that is possible, and
+/// as shipped. Also why the purged lens is impossible.
+pub fn through(options: &cli::Gate, mut choices: Vec<ServerChoice>) -> (Vec<ServerChoice>, Vec<String>) {
     if options.lens.is_some() {
         return (choices, Vec::new());
     }
     detector::look(&mut choices);
-    match crate::resolve::purged(&choices, &|choice| shim::of_lens(choice).ok()) {
-        Ok(purged) => match crate::resolve::mistakes(&purged).as_slice() {
-            [] => ([purged, choices].concat(), Vec::new()),
-            refused => {
-                let why = refused.iter().map(|mistake| format!("as-shipped decides: {mistake}"));
-                (choices, why.collect())
-            }
-        },
-        Err(errors) => {
-            let why = errors.iter().map(|error| format!("as-shipped decides: {error}"));
+    let purged = crate::resolve::purged(&choices, &|choice| shim::of_lens(choice).ok());
+    let refused: Vec<String> = match &purged {
+        Ok(purged) => crate::resolve::mistakes(purged),
+        Err(errors) => errors.iter().map(ToString::to_string).collect(),
+    };
+    match purged {
+        Ok(purged) if refused.is_empty() => ([purged, choices].concat(), refused),
+        _ => {
+            let why = refused.iter().map(|why| format!("as-shipped decides: {why}"));
             (choices, why.collect())
         }
     }
+}
+
+/// Keeps the lenses that the rules measure through: what decides nothing is not played, unless it was asked for.
+pub fn needed(options: &cli::Gate, rules: &Rules, mut choices: Vec<ServerChoice>) -> Vec<ServerChoice> {
+    let used = rules.lenses();
+    choices.retain(|choice| options.lens.is_some() || used.contains(&choice.lens.lens));
+    choices
 }
 
 /// What a gate file may name, of runs that are to be made.
@@ -47,6 +54,12 @@ pub fn planned(options: &cli::Gate, scenario: &Loaded, choices: &[ServerChoice])
     let repeated = phases.iter().filter(|phase| phase.repeat.as_ref().is_some_and(often));
     let whole = scenario.scenario.repeat.filter(often).map(|_| growth::WHOLE.to_owned());
     let looked = |lens: &Lens| choices.iter().any(|choice| choice.lens.lens == *lens);
+    let possible = Lens::ALL.into_iter().filter(looked);
+    // The first lens decides; the other is played only for a rule that names it.
+    let (lenses, optional_lenses) = match options.lens {
+        Some(_) => (possible.collect(), Vec::new()),
+        None => possible.partition(|lens| choices.first().is_some_and(|choice| choice.lens.lens == *lens)),
+    };
     let steps = phases.iter().flat_map(|phase| &phase.steps);
     let sent = |step: &Step| -> Vec<String> {
         let besides = step.follows().iter().copied();
@@ -57,7 +70,8 @@ pub fn planned(options: &cli::Gate, scenario: &Loaded, choices: &[ServerChoice])
         methods: steps.flat_map(sent).collect::<BTreeSet<String>>().into_iter().collect(),
         all_methods: true,
         repeated: repeated.map(|phase| phase.name.clone()).chain(whole).collect(),
-        lenses: Lens::ALL.into_iter().filter(looked).collect(),
+        lenses,
+        optional_lenses,
         ..held(options)
     }
 }

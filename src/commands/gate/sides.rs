@@ -10,6 +10,7 @@ use crate::findings::setting;
 use crate::gate::{Role, Sides};
 use crate::lens::Lens;
 use crate::record::Preload;
+use crate::resolve::asks_for;
 use crate::summary::{Unset, is_denied};
 
 /// The driven servers, each named by its role unless it has a label. A common preload changes no name.
@@ -110,7 +111,7 @@ pub fn in_force(sides: &Sides) -> anyhow::Result<()> {
         let denied = server
             .knobs
             .iter()
-            .filter(|knob| is_denied(knob) && !of_lens(&knob.variable));
+            .filter(|knob| is_denied(knob) && !(of_lens(&knob.variable) && asks_for(knob)));
         let mut without = unset.map(Unset::to_string).chain(denied.map(setting));
         // One run of each side is enough.
         let label = format!("`{}`", server.label);

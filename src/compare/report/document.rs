@@ -234,10 +234,8 @@ fn signs(comparison: &Comparison) -> String {
     let few = medians().any(|median| median.n > 1 && !median.reached);
     let parts = [
         (figures::has_ends(&comparison.rows), " · ▾ lowest, ▴ highest"),
-        (
-            few,
-            " · * full range, too few runs for 95 % · vs baseline: 95 % intervals",
-        ),
+        (few, " · * full range, too few runs for 95 %"),
+        (few && comparison.sides.len() > 1, " · vs baseline: 95 % intervals"),
     ];
     parts
         .into_iter()

@@ -6,12 +6,14 @@ use serde::Serialize;
 use crate::compare::Inequality;
 use crate::compare::report::growth::{named, reason};
 use crate::compare::report::{amount, as_set, difference, huge_pages, signed, strained, unequal};
+use crate::exit::Exit;
 use crate::gate::{Basis, Judged, Judgement, Kept, Leaking, Missing, Role};
 use crate::lens::Lens;
+use crate::record::{LensFacts, Schedule};
 use crate::stats::{ASSUMED_VARIATION, Answer, Known, LEAST_TO_PASS, Side, unseen};
 use crate::units;
 
-use super::words::{bounds, change, limit};
+use super::words::{bounds, change, limit, word};
 
 /// One thing that a gate found.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -96,6 +98,31 @@ fn refusals(judgement: &Judgement) -> Vec<Finding> {
     broken.chain(less).collect()
 }
 
+/// What the runs so far decide, and how many more of each server the rest needs; `None` without a rule that compares.
+pub fn standing(judgement: &Judgement, looks: &Schedule) -> Option<String> {
+    let open = |judged: &Judged| {
+        let runs = judged.basis.runs;
+        let next = looks.after(runs).unwrap_or(runs);
+        let more = judged.needed.unwrap_or(next).max(next).saturating_sub(runs);
+        match more {
+            0 => "still open".to_owned(),
+            more => format!("needs {} more of each", units::counted(more as u64, "run")),
+        }
+    };
+    let of_rule = |judged: &Judged| {
+        let known = judged.verdict.evidence.as_ref().ok().map(bounds);
+        let state = match judged.verdict.answer {
+            Answer::Inconclusive => open(judged),
+            answer => word(answer).to_owned(),
+        };
+        let words: Vec<String> = known.into_iter().chain([state]).collect();
+        format!("{}: {}", judged.rule.subject, words.join(", "))
+    };
+    let rules = judgement.against.iter().flat_map(|against| &against.primaries);
+    let rules: Vec<String> = rules.map(of_rule).collect();
+    (!rules.is_empty()).then(|| rules.join("; "))
+}
+
 /// What must be known to read the verdict right: circumstances that differ, sides that share no machine, huge pages,
 /// work that was done otherwise, but not less, and machines that were busy or short of memory.
 pub fn doubts(judgement: &Judgement) -> Vec<String> {
@@ -116,9 +143,18 @@ pub fn doubts(judgement: &Judgement) -> Vec<String> {
         doubts.extend(assumption(judgement));
         doubts.extend(beyond(judgement));
         doubts.extend(missing(&judgement.missing));
+        doubts.extend(unmeasured(judgement));
     }
     doubts.extend(judgement.strains.iter().map(strained));
     doubts
+}
+
+/// What a pass through the purged lens alone says nothing of.
+fn unmeasured(judgement: &Judgement) -> Option<String> {
+    let is_shipped = |lens: &LensFacts| lens.name == Lens::AsShipped;
+    let shipped = judgement.parties.iter().flat_map(|party| &party.lenses).any(is_shipped);
+    let passes = judgement.exit() == Exit::Passed && judgement.lens == Lens::Purged;
+    (passes && !shipped).then(|| "as shipped and peak: not measured (`--lens both`)".to_owned())
 }
 
 /// The rules that were not judged, and what would mend it.

@@ -19,7 +19,7 @@ const METHOD_NOT_FOUND: i64 = -32601;
 
 fn limits(timeout: u64) -> ReadinessLimits {
     ReadinessLimits {
-        start_grace: Span::from_millis(300),
+        start_grace: Some(Span::from_millis(300)),
         quiet: Span::from_millis(150),
         timeout: Span::from_millis(timeout),
         cpu: Share(0.1),
