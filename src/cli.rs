@@ -13,12 +13,14 @@ use crate::config::values::{Lenses, ServerText};
 use crate::text::nearest;
 
 mod allocator;
+mod cache;
 mod gate;
 mod init;
 mod shell;
 mod tune;
 
 pub use allocator::AllocatorOptions;
+pub use cache::{Cache, CacheAction};
 pub use gate::{Gate, Holding, Inconclusive};
 pub use init::Init;
 pub use shell::{Completions, Man, Schema, SchemaOf};
@@ -103,6 +105,8 @@ pub enum Command {
     Allocator(AllocatorOptions),
     /// List the known servers that are installed, with version and allocator
     Servers(Servers),
+    /// List the servers that were installed for NAME@VERSION, or remove them
+    Cache(Cache),
     /// Write a starter scenario and servers.toml for a project
     Init(Init),
     /// Print the completion script of a shell

@@ -1,6 +1,7 @@
 //! The subcommands: the only code that opens what the user named and prints to stdout.
 
 mod allocator;
+mod cache;
 mod calibrate;
 mod check;
 mod exports;
@@ -65,6 +66,7 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Check(options) => heeding(&|interrupt| check::run(&options, interrupt)),
         Command::Allocator(options) => listen().and_then(|_| allocator::run(&options)),
         Command::Servers(options) => listen().and_then(|_| servers::run(&options)),
+        Command::Cache(options) => cache::run(&options),
         Command::Init(options) => listen().and_then(|_| init::run(&options)),
         Command::Completions(options) => shell::completions(&options),
         Command::Man(options) => shell::man(&options),

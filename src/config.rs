@@ -43,7 +43,7 @@ pub use scenario::{
     FORMAT, Isolation, Phase, Readiness, ReadinessLimits, Repeat, Scenario, Settle, SettleLimits, Workspace,
 };
 pub use server::{
-    Allocator, Failure, NotificationSignal, Profile, ProgressSignal, Question, Ready, SelfReport, Servers, Signal,
-    Total, own_home,
+    Allocator, Failure, NotificationSignal, Package, Profile, ProgressSignal, Question, Ready, SelfReport, Servers,
+    Signal, Total, own_home,
 };
 pub use step::{IdleMode, Step};

@@ -140,6 +140,7 @@ fn server(run: &Run, launch: &Launch, stop: &dyn Fn() -> bool) -> ServerFacts {
         sha256: host::file_sha256(&launch.program).ok(),
         interpreter: host::interpreter(&launch.program, |name| which.program(name), &launch.cwd, stop),
         version: detector::version_of(&choice.profile, &launch.program, (&launch.cwd, &launch.env), stop),
+        package: choice.package.clone(),
         args: choice.args.clone(),
         env: set(launch),
         inherited: inherited(launch),

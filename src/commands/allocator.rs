@@ -9,6 +9,7 @@ use crate::allocator::{self, Detection};
 use crate::campaign::build;
 use crate::cli;
 use crate::compare::run;
+use crate::config::Report;
 use crate::config::options::Format;
 use crate::document::terminal;
 use crate::record::{AllocatorFacts, KnobFacts};
@@ -38,7 +39,10 @@ type Looked = (String, AllocatorFacts, Vec<KnobFacts>);
 
 fn of_program(options: &cli::AllocatorOptions, program: &str) -> anyhow::Result<Looked> {
     let catalogue = prepare::catalogue(options.file.as_deref(), None)?;
-    let spec: ServerSpec = program.parse()?;
+    let mut mistakes = Report::default();
+    let specs = prepare::pinned(vec![program.parse()?], &catalogue, &mut mistakes);
+    prepare::told(mistakes)?;
+    let spec: ServerSpec = specs.into_iter().next().context("one server was named")?;
     let path = Path::new(&spec.target);
     let which = which(None);
     // A library cannot be started, but it can be looked into.

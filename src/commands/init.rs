@@ -146,7 +146,7 @@ fn told(language: &Language, others: &[Language], servers: &[Server<'_>], scenar
         ([], servers) => {
             let names: Vec<String> = servers
                 .iter()
-                .map(|server| match &server.profile.install {
+                .map(|server| match server.profile.installed_with() {
                     Some(command) => format!("\n  {}: {command}", server.name),
                     None => format!("\n  {}", server.name),
                 })

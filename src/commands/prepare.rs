@@ -17,7 +17,7 @@ use crate::host;
 use crate::lens::Lens;
 use crate::record::HugePages;
 use crate::resolve::which;
-use crate::resolve::{ChoiceError, Common, ServerChoice, ServerSpec};
+use crate::resolve::{ChoiceError, Common, ServerChoice, ServerSpec, Store};
 use crate::trace::{Tracer, Untraceable};
 
 use super::{Mistakes, places};
@@ -200,15 +200,15 @@ fn servers(typed: &Typed<'_>, catalogue: &Catalogue, mistakes: &mut Report) -> V
     for wrong in twice {
         mistakes.add_loose(wrong.to_string(), "");
     }
-    let mut wrong = |error: ChoiceError| mistakes.add_loose(error.to_string(), "");
     let mut specs: Vec<ServerSpec> = Vec::new();
     for text in typed.servers {
-        match text.parse() {
+        match text.parse::<ServerSpec>() {
             Ok(spec) => specs.push(spec),
-            Err(error) => wrong(error),
+            Err(error) => mistakes.add_loose(error.to_string(), ""),
         }
     }
-    let specs = crate::resolve::spread(&specs, &preloads);
+    let specs = crate::resolve::spread(&pinned(specs, catalogue, mistakes), &preloads);
+    let wrong = |error: ChoiceError| mistakes.add_loose(error.to_string(), "");
     let mut chosen = match crate::resolve::choose(&specs, &common, catalogue, &which(None)) {
         Ok(chosen) => chosen,
         Err(errors) => {
@@ -230,6 +230,21 @@ fn servers(typed: &Typed<'_>, catalogue: &Catalogue, mistakes: &mut Report) -> V
         choice.profile.settings = settings.clone().or(choice.profile.settings.take());
     }
     chosen
+}
+
+/// Installs every server that names a version. Where there are mistakes already, nothing is installed.
+pub fn pinned(specs: Vec<ServerSpec>, catalogue: &Catalogue, mistakes: &mut Report) -> Vec<ServerSpec> {
+    let Some(store) = Store::usual() else {
+        return specs;
+    };
+    if !mistakes.is_empty() {
+        return specs.into_iter().filter(|spec| !spec.target.contains('@')).collect();
+    }
+    let (specs, wrong) = crate::resolve::install(specs, catalogue, &store, &super::say);
+    for error in wrong {
+        mistakes.add_loose(error.to_string(), "");
+    }
+    specs
 }
 
 /// Keeps everything from here on to some processors, and to some huge pages. Before any thread is started that works, for only

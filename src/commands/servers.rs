@@ -15,16 +15,17 @@ use super::{formats, prepare, print};
 pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
     let catalogue = prepare::catalogue(options.file.as_deref(), None)?;
     let which = which(None);
-    let (mut rows, mut others): (Vec<[String; 5]>, Vec<(&str, &str)>) = (Vec::new(), Vec::new());
+    let (mut rows, mut others): (Vec<[String; 5]>, Vec<(&str, String)>) = (Vec::new(), Vec::new());
     for (name, profile) in catalogue.iter() {
         let program = match installed(name, profile, &which) {
             Some(Program::File(program)) => program,
             Some(Program::Build(_)) => {
-                others.push((name, "built on demand"));
+                others.push((name, "built on demand".to_owned()));
                 continue;
             }
             None => {
-                others.push((name, profile.install.as_deref().unwrap_or("see its project's site")));
+                let how = profile.installed_with();
+                others.push((name, how.unwrap_or_else(|| "see its project's site".to_owned())));
                 continue;
             }
         };

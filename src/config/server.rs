@@ -24,8 +24,12 @@ pub struct Servers {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Profile {
-    /// A command that installs the program, shown if it is missing.
+    /// A command that installs the program, shown if it is missing; by default that of its package.
     pub install: Option<String>,
+    /// The package that has the program, so that `NAME@VERSION` installs one version of it.
+    pub package: Option<Package>,
+    /// Packages that are installed beside it, each with its version.
+    pub package_with: Vec<String>,
     /// Name of the profile that this one starts from, a built-in one or another of the same file.
     pub inherits: Option<String>,
     /// Names or paths of the program, the first that is found; the profile's name when empty.
@@ -79,6 +83,33 @@ pub struct Profile {
     pub allocator: Option<Allocator>,
     /// The request for a self-report of memory.
     pub self_report: Option<SelfReport>,
+}
+
+/// A published package, by its ecosystem.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema, strum::IntoStaticStr)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Package {
+    /// A Python package.
+    Pypi(String),
+    /// A package of npm.
+    Npm(String),
+    /// A Rust crate with a program.
+    Crate(String),
+    /// A Go module whose root is the program.
+    Go(String),
+}
+
+impl Package {
+    pub fn ecosystem(&self) -> &'static str {
+        self.into()
+    }
+
+    pub fn name(&self) -> &str {
+        match self {
+            Package::Pypi(name) | Package::Npm(name) | Package::Crate(name) | Package::Go(name) => name,
+        }
+    }
 }
 
 /// The request for a self-report of memory.
@@ -272,6 +303,22 @@ impl Profile {
     pub fn programs<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let own = self.programs.is_empty().then_some(name);
         self.programs.iter().map(String::as_str).chain(own)
+    }
+
+    /// A command that installs the program.
+    pub fn installed_with(&self) -> Option<String> {
+        let of_package = || {
+            let package = self.package.as_ref()?;
+            let command = match package {
+                Package::Pypi(_) => "pip install",
+                Package::Npm(_) => "npm install -g",
+                Package::Crate(_) => "cargo install",
+                Package::Go(name) => return Some(format!("go install {name}@latest")),
+            };
+            let beside = self.package_with.iter().map(|more| format!(" {more}"));
+            Some(format!("{command} {}{}", package.name(), beside.collect::<String>()))
+        };
+        self.install.clone().or_else(of_package)
     }
 
     /// The LSP language id of a file of the scenario's `language`.

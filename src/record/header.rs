@@ -214,6 +214,9 @@ pub struct ServerFacts {
     pub interpreter: Option<Interpreter>,
     /// Output of `--version`.
     pub version: Option<String>,
+    /// The package that lsp-soak installed it from; `None` for programs of the machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub package: Option<PackageFacts>,
     /// Arguments.
     pub args: Vec<String>,
     /// Environment variables that lsp-soak sets for the server, including those that isolate its caches.
@@ -237,6 +240,19 @@ pub struct ServerFacts {
     /// Preloaded library that releases memory on a signal; `None` without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shim: Option<ShimFacts>,
+}
+
+/// An installed package.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PackageFacts {
+    /// `pypi`, `npm`, `crate` or `go`.
+    pub ecosystem: String,
+    /// Name of the package.
+    pub name: String,
+    /// Version that was asked for.
+    pub version: String,
+    /// SHA-256 of npm's list of installed packages with their hashes, or of the installed program.
+    pub sha256: Option<String>,
 }
 
 /// The lens of a run and the settings it made.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{Allocator, Catalogue, Profile, own_home};
 use crate::lens::Lens;
-use crate::record::{AllocatorFacts, CellFacts, Preload};
+use crate::record::{AllocatorFacts, CellFacts, PackageFacts, Preload};
 use crate::text::nearest;
 
 use super::error::ChoiceError;
@@ -23,6 +23,8 @@ pub struct ServerChoice {
     pub profile_name: Option<String>,
     pub profile: Profile,
     pub program: Program,
+    /// The package that was installed for it, if it names a version.
+    pub package: Option<PackageFacts>,
     pub args: Vec<String>,
     /// Its environment variables: the profile's, then those for all servers, then its own.
     pub env: BTreeMap<String, String>,
@@ -55,6 +57,7 @@ impl ServerChoice {
             env: profile.env.clone(),
             profile,
             program,
+            package: None,
             preload: Preload::System,
             preload_asked: false,
             libraries: Vec::new(),
@@ -137,7 +140,10 @@ fn resolve(
     catalogue: &Catalogue,
     which: &Which,
 ) -> Result<ServerChoice, ChoiceError> {
-    let (profile_name, program) = find(&spec.target, catalogue, which)?;
+    let (profile_name, program) = match &spec.installed {
+        Some(own) => (Some(own.profile.as_str()), Program::File(own.program.clone())),
+        None => find(&spec.target, catalogue, which)?,
+    };
     let profile = profile_name
         .and_then(|name| catalogue.get(name))
         .cloned()
@@ -160,6 +166,7 @@ fn resolve(
         profile_name: profile_name.map(str::to_owned),
         preload,
         preload_asked: own.is_some(),
+        package: spec.installed.as_ref().map(|own| own.facts.clone()),
         ..ServerChoice::plain(&label, profile, program)
     };
     choice.args.extend(common.args.iter().cloned());
@@ -205,7 +212,7 @@ fn find<'c>(target: &str, catalogue: &'c Catalogue, which: &Which) -> Result<(Op
 
 /// By what the program of a profile is installed, as the end of a clause; empty where that differs from system to system.
 fn with(profile: &Profile) -> String {
-    let command = profile.install.as_ref();
+    let command = profile.installed_with();
     command.map_or_else(String::new, |command| format!(" with `{command}`"))
 }
 

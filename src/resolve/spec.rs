@@ -1,6 +1,7 @@
 //! Parses `--server '[LABEL:] [K=V …] NAME|PATH'`.
 
 use super::error::ChoiceError;
+use super::package::Installed;
 use crate::config::names_files;
 use crate::record::Preload;
 
@@ -11,6 +12,8 @@ pub struct ServerSpec {
     pub preload: Option<Preload>,
     pub env: Vec<(String, String)>,
     pub target: String,
+    /// What was installed for it, if it names a version.
+    pub installed: Option<Installed>,
 }
 
 /// The preload's name in place of a variable. No program reads a variable of this name.
@@ -48,6 +51,7 @@ impl std::str::FromStr for ServerSpec {
             preload,
             env,
             target: rest.to_owned(),
+            installed: None,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! The machine, the program and the project, by which two records can be matched.
 
-use crate::record::{Header, Host, ScenarioFacts, ServerFacts, WorkspaceFacts};
+use crate::record::{Header, Host, PackageFacts, ScenarioFacts, ServerFacts, WorkspaceFacts};
 use crate::units;
 
 use super::allocator;
@@ -27,6 +27,10 @@ fn of_server(server: &ServerFacts) -> Vec<Fact> {
     vec![
         ("server", server.program.clone()),
         ("version", text(&server.version)),
+        (
+            "installed from",
+            server.package.as_ref().map_or_else(String::new, package),
+        ),
         ("SHA-256", text(&server.sha256)),
         ("arguments", server.args.join(" ")),
         ("environment", env.collect::<Vec<String>>().join(" ")),
@@ -38,6 +42,16 @@ fn of_server(server: &ServerFacts) -> Vec<Fact> {
         ),
         ("preloaded", allocator::preloaded(server)),
     ]
+}
+
+fn package(package: &PackageFacts) -> String {
+    let PackageFacts {
+        ecosystem,
+        name,
+        version,
+        sha256,
+    } = package;
+    format!("{ecosystem} {name} {version}, SHA-256 {}", text(sha256))
 }
 
 fn of_work(scenario: &ScenarioFacts, workspace: &WorkspaceFacts) -> Vec<Fact> {

@@ -1,0 +1,73 @@
+//! `lsp-soak cache`: the servers that were installed for `NAME@VERSION`.
+
+use std::time::SystemTime;
+
+use anyhow::Context;
+
+use crate::cli::{self, CacheAction};
+use crate::exit::Exit;
+use crate::resolve::{Entry, Store};
+use crate::text::Paint;
+use crate::text::table::{self, Cell, Column};
+use crate::units;
+
+use super::{formats, print};
+
+pub fn run(options: &cli::Cache) -> anyhow::Result<u8> {
+    let store = Store::usual().context("there is no home directory: set LSP_SOAK_CACHE_DIR")?;
+    let entries = || format!("cannot read the cache `{}`", store.root().display());
+    let entries = store.entries().with_context(entries)?;
+    match &options.action {
+        None => list(&store, &entries)?,
+        Some(CacheAction::Clear { names }) => clear(&store, &entries, names)?,
+    }
+    Ok(Exit::Passed.code())
+}
+
+fn list(store: &Store, entries: &[Entry]) -> anyhow::Result<()> {
+    if entries.is_empty() {
+        return print(&format!("the cache `{}` is empty\n", store.root().display()));
+    }
+    let cells = |cell: &dyn Fn(&Entry) -> String| entries.iter().map(|entry| Cell::plain(cell(entry))).collect();
+    let columns = vec![
+        Column::text("server", 0, cells(&|entry| format!("{}@{}", entry.name, entry.version))),
+        Column::text("from", 0, cells(&|entry| entry.kind.clone())),
+        Column::number("size", 1, cells(&|entry| units::bytes(entry.size()))),
+        Column::number("last used", 2, cells(&last_used)),
+    ];
+    let mut text = String::new();
+    table::draw(&mut text, Paint(false), columns, formats::columns(), "");
+    let size = units::bytes(entries.iter().map(Entry::size).sum());
+    print(&format!("{text}{size} in `{}`\n", store.root().display()))
+}
+
+fn last_used(entry: &Entry) -> String {
+    let age = entry.used.and_then(|used| SystemTime::now().duration_since(used).ok());
+    units::or_unknown(age, |age| format!("{} ago", units::duration(age)))
+}
+
+/// Removes the named entries, `NAME` or `NAME@VERSION`, or all.
+fn clear(store: &Store, entries: &[Entry], names: &[String]) -> anyhow::Result<()> {
+    let is_named =
+        |entry: &Entry, name: &String| *name == entry.name || *name == format!("{}@{}", entry.name, entry.version);
+    let unknown = names
+        .iter()
+        .find(|name| !entries.iter().any(|entry| is_named(entry, name)));
+    if let Some(name) = unknown {
+        anyhow::bail!("the cache has no `{name}`: `lsp-soak cache` lists what it has");
+    }
+    for entry in entries
+        .iter()
+        .filter(|entry| names.is_empty() || names.iter().any(|name| is_named(entry, name)))
+    {
+        let size = entry.size();
+        let removed = store.remove(entry);
+        let removed = removed.with_context(|| format!("cannot remove `{}`", entry.directory.display()))?;
+        let name = format!("{}@{}", entry.name, entry.version);
+        print(&match removed {
+            true => format!("removed {name}, {}\n", units::bytes(size)),
+            false => format!("kept {name}: a running lsp-soak uses it\n"),
+        })?;
+    }
+    Ok(())
+}
