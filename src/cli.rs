@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint};
 
 use crate::config::options::{
-    Exports, Format, LENS, Output, Recording, Repeating, ScenarioOptions, ServerExtras, ServerOptions, Voice,
+    Exports, Format, Output, Recording, Repeating, ScenarioOptions, ServerExtras, ServerOptions, Voice,
 };
 use crate::config::values::{Lenses, ServerText};
 use crate::text::nearest;
@@ -75,12 +75,6 @@ Exit codes:
   2 bad input or a failure of lsp-soak      3 a gate is inconclusive
   4 the server failed the scenario, or did less work than the baseline
   130 interrupted";
-
-/// The long help of `--trace-syscalls`.
-const TRACE: &str = "\
-Count memory system calls by phase in one more run of each server (Linux, with strace): how often it called madvise, mmap, \
-munmap, mremap and brk, and for how many bytes. This run comes after the others, outside their time budget. Tracing slows \
-the server down, so memory and latency of this run are not used";
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -213,7 +207,7 @@ pub struct Run {
     #[command(flatten)]
     pub recording: Recording,
     /// Count memory system calls by phase in one more run of each server (Linux, with strace)
-    #[arg(long, help_heading = "Measuring", long_help = TRACE)]
+    #[arg(long, help_heading = "Measuring")]
     pub trace_syscalls: bool,
     #[command(flatten)]
     pub output: Output,
@@ -337,7 +331,7 @@ pub struct Check {
     #[command(flatten)]
     pub repeating: Repeating,
     /// Show the plan as shipped, purged, or both
-    #[arg(long, value_enum, value_name = "LENS", default_value_t, long_help = LENS)]
+    #[arg(long, value_enum, value_name = "LENS", default_value_t)]
     pub lens: Lenses,
 }
 

@@ -16,7 +16,7 @@ mod which;
 pub use choice::{Common, LIBRARY, Program, ServerChoice, Setting, Shim, choose, installed};
 pub use detector::{KnownDecay, listed};
 pub use error::ChoiceError;
-pub use package::{Entry, Installed, PackageError, Store, install};
+pub use package::{Entry, PackageError, Store, install};
 pub use preload::mistakes;
 pub use purge::{PurgeError, asks_for, needs_traffic, purged};
 pub use shim::Library;

@@ -244,6 +244,14 @@ pub(super) fn line_of(out: &mut String, line: impl AsRef<str>) {
     out.push('\n');
 }
 
+/// `a, b or c`.
+pub fn any_of(all: &[String]) -> String {
+    match all {
+        [most @ .., last] if !most.is_empty() => format!("{} or {last}", most.join(", ")),
+        all => all.concat(),
+    }
+}
+
 /// Quotes a word for a shell and for environment files, if necessary.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
@@ -367,5 +375,13 @@ mod tests {
         assert_eq!(nearest("hovre", known), Some("hover"));
         assert_eq!(nearest("opne", known), Some("open"));
         assert_eq!(nearest("close", known), None);
+    }
+
+    #[test]
+    fn alternatives_are_listed_as_they_are_read() {
+        let any_of = |names: &[&str]| any_of(&names.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(any_of(&["c"]), "c");
+        assert_eq!(any_of(&["c", "cpp"]), "c or cpp");
+        assert_eq!(any_of(&["a", "b", "c"]), "a, b or c");
     }
 }

@@ -56,6 +56,8 @@ pub struct Coded {
 pub struct Typical {
     pub run: String,
     pub phases: Vec<Phase>,
+    /// The phases as they are named above the chart.
+    pub stretches: Vec<Stretch>,
     pub windows: Vec<Window>,
     /// Places with the number of requests that ended there.
     pub requests: Vec<(usize, u64)>,
@@ -73,6 +75,14 @@ pub struct Phase {
     pub private: Option<u64>,
     pub resident: Option<u64>,
     pub peak: Option<u64>,
+}
+
+/// A phase or all its rounds that follow one another.
+#[derive(Serialize)]
+pub struct Stretch {
+    pub name: String,
+    pub from: f64,
+    pub to: f64,
 }
 
 #[derive(Serialize)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
-use crate::config::options::{Exports, Format, LENS, Measuring, ScenarioOptions, ServerExtras, Voice};
+use crate::config::options::{Exports, Format, Measuring, ScenarioOptions, ServerExtras, Voice};
 use crate::config::values::{CpuList, Lenses, LookPlan, Runs, ServerText, cpus, looks, size};
 use crate::units::{Share, Size, Span};
 
@@ -47,7 +47,7 @@ pub struct Gate {
     #[arg(long, value_name = "TIME", help_heading = "Runs", hide_short_help = true)]
     pub time_budget: Option<Span>,
     /// Measure memory as shipped, purged, or both [default: purged where possible]
-    #[arg(long, value_enum, value_name = "LENS", help_heading = "Measuring", long_help = LENS)]
+    #[arg(long, value_enum, value_name = "LENS", help_heading = "Measuring")]
     pub lens: Option<Lenses>,
     #[command(flatten)]
     pub extra: ServerExtras,

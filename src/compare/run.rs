@@ -175,7 +175,7 @@ fn growing(summary: &Summary) -> Vec<growth::Line> {
 }
 
 /// What grows from round to round.
-fn attribution(summary: &Summary) -> Vec<Sentence> {
+pub(crate) fn attribution(summary: &Summary) -> Vec<Sentence> {
     let lines = growing(summary);
     if lines.is_empty() {
         return Vec::new();

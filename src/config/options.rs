@@ -19,26 +19,6 @@ as-shipped measures the server with its allocator as it is, which users notice. 
 memory at each checkpoint: small changes then show in few runs, between versions of one server but never between allocators. \
 An allocator that is not detected is named in the profile, such as `allocator = { linked = \"jemalloc\" }`";
 
-/// What `--thp` chooses between.
-const THP: &str = "\
-Allow transparent huge pages for everything that is started: never; madvise, where a program asks for them; always, which \
-the system must allow. Huge pages hold more memory than a program touched, so servers compare better without them \
-[default: the system's setting]";
-
-/// What `--preload` does.
-const PRELOAD: &str = "\
-Run every server under each of these allocators: jemalloc, mimalloc, tcmalloc, tbbmalloc, the path of a library, or system \
-for its own. Nothing is rebuilt: the library is preloaded, and checked to be in use before anything runs. A server that \
-brings its own allocator is refused. Labels end in the allocator, such as clangd-jemalloc. For one server write \
---server 'preload=jemalloc clangd'";
-
-/// What `--purge-shim` does.
-const SHIM: &str = "\
-Preload a library into every server that releases free memory on a signal, for `release` steps: by malloc_trim of glibc, \
-or in a preloaded jemalloc, tcmalloc or TBB. It adds a sleeping thread to each process and is recorded. The purged lens \
-preloads it where an allocator has no setting to purge. It is looked for at PATH, in LSP_SOAK_PURGE_SHIM and beside \
-lsp-soak, and is otherwise built from lsp-soak's sources (Linux)";
-
 /// The servers, and their options.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Servers")]
@@ -73,7 +53,7 @@ pub struct ServerExtras {
     #[arg(long = "env", value_name = "K=V", hide_short_help = true)]
     pub env: Vec<String>,
     /// Run every server under each of these allocators, such as jemalloc,mimalloc,system
-    #[arg(long, value_name = "ALLOC,…", value_delimiter = ',', long_help = PRELOAD)]
+    #[arg(long, value_name = "ALLOC,…", value_delimiter = ',')]
     pub preload: Vec<Preload>,
     /// Initialization options from a JSON or TOML file, instead of the profile's
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
@@ -87,8 +67,7 @@ pub struct ServerExtras {
         value_name = "PATH",
         value_hint = ValueHint::FilePath,
         num_args = 0..=1,
-        require_equals = true,
-        long_help = SHIM
+        require_equals = true
     )]
     pub purge_shim: Option<Option<PathBuf>>,
     /// Your own server profiles [default: servers.toml beside the scenario or here]
@@ -157,7 +136,7 @@ impl Repeating {
 #[command(next_help_heading = "Measuring")]
 pub struct Recording {
     /// Measure memory as shipped, purged, or both
-    #[arg(long, value_enum, value_name = "LENS", default_value_t, long_help = LENS)]
+    #[arg(long, value_enum, value_name = "LENS", default_value_t)]
     pub lens: Lenses,
     /// How it is measured.
     #[command(flatten)]
@@ -178,7 +157,13 @@ pub struct Measuring {
     #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = interval, allow_hyphen_values = true, hide_short_help = true)]
     pub interval: Span,
     /// Allow transparent huge pages: never, madvise or always [default: the system's setting]
-    #[arg(long, value_enum, value_name = "MODE", hide_possible_values = true, long_help = THP, hide_short_help = true)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "MODE",
+        hide_possible_values = true,
+        hide_short_help = true
+    )]
     pub thp: Option<HugePages>,
     /// Do not reset the kernel's peaks, to compare with `/usr/bin/time -v`
     #[arg(long, hide_short_help = true)]

@@ -121,7 +121,9 @@ fn block(section: &Section, block: &Block, has_pictures: bool) -> Markup {
                 .collect();
             table(&caption, &kept)
         }
-        Block::Matrix(matrix) => crossed(matrix),
+        Block::Matrix(matrix) if section.note.is_empty() => crossed(matrix, &matrix.caption),
+        // The note explains the signs.
+        Block::Matrix(matrix) => crossed(matrix, &section.caption()),
         Block::Timeline(timeline) => timeline.embed(),
         Block::Charts { legend, class, charts } => html! {
             p.quiet { (legend) }
@@ -235,7 +237,7 @@ fn unbroken(text: &str) -> Markup {
 }
 
 /// A row per place and a column per server, or the other way round for many servers.
-fn crossed(matrix: &Matrix) -> Markup {
+fn crossed(matrix: &Matrix, caption: &str) -> Markup {
     let servers = || 0..matrix.heads.len();
     let keys = Keys::of_first(matrix.colored);
     let name = |server: usize| {
@@ -249,7 +251,7 @@ fn crossed(matrix: &Matrix) -> Markup {
     let is_turned = matrix.heads.len() > BESIDE.max(matrix.rows.len());
     let table = html! {
         table class=(if is_turned { "figures" } else { "figures beside" }) {
-            caption { (clean(&matrix.caption)) }
+            caption { (clean(caption)) }
             @if is_turned {
                 thead { tr {
                     th scope="col" class="text" { "server" }
@@ -274,7 +276,7 @@ fn crossed(matrix: &Matrix) -> Markup {
             }
         }
     };
-    copyable(&matrix.caption, &table)
+    copyable(caption, &table)
 }
 
 fn head(matrix: &Matrix, server: usize) -> Markup {
@@ -292,8 +294,8 @@ fn value(cell: &MatrixCell, server: usize) -> Markup {
         @if !cell.interval.is_empty() { " " span.quiet.whole { "(" (cell.interval) ")" } }
         // In words, because arrows here mean differences.
         @match cell.end {
-            Some(LEAST) => { " " span.mark.good { "least" } }
-            Some(_) => { " " span.mark.warning { "most" } }
+            Some(LEAST) => { " " span.mark.good { (LEAST) " lowest" } }
+            Some(most) => { " " span.mark.warning { (most) " highest" } }
             None => {}
         }
         @if let Some(difference) = &cell.difference { @if server > 0 { " " (ratio(difference)) } }

@@ -295,6 +295,9 @@ fn besides(more: &[String], columns: usize) -> String {
     line(fits.unwrap_or(1))
 }
 
+/// Ends an interval that is the full range of too few runs.
+const STAR: &str = " *";
+
 /// A row per server and place. The strips of one place share their scale.
 fn rows_of(matrix: &Matrix, columns: usize) -> Vec<Column> {
     let lines: Vec<(usize, usize)> = (0..matrix.rows.len())
@@ -307,11 +310,15 @@ fn rows_of(matrix: &Matrix, columns: usize) -> Vec<Column> {
             .map(|line| &at(line).interval)
             .filter(|text| !text.is_empty())
     };
-    // A star says that there are too few runs for 95 %.
-    let interval = if intervals().count() > 0 && intervals().all(|text| text.ends_with('*')) {
-        "full range"
-    } else {
-        "95 % CI"
+    // A star says that there are too few runs for 95 %. Where all have it, the head has it for them.
+    let is_range = intervals().count() > 0 && intervals().all(|text| text.ends_with(STAR));
+    let head = if is_range { "full range *" } else { "95 % CI" };
+    let interval = |line| {
+        let text = at(line).interval.as_str();
+        (
+            Tone::Quiet,
+            text.strip_suffix(STAR).filter(|_| is_range).unwrap_or(text),
+        )
     };
     let mut table = Table::new(&lines)
         .text("", 0, |(row, server)| match server {
@@ -321,8 +328,8 @@ fn rows_of(matrix: &Matrix, columns: usize) -> Vec<Column> {
         .text("server", 0, |(_, server)| &matrix.heads[*server])
         .number("median", 0, |line| &at(line).median)
         .text("", 0, |line| end(at(line)))
-        .text(interval, 2, |line| (Tone::Quiet, &at(line).interval))
-        .text("vs baseline", 1, |line| difference(line.1, at(line)))
+        .text(head, 2, interval)
+        .text("vs baseline, 95 %", 1, |line| difference(line.1, at(line)))
         .text("on each machine", 4, |line| {
             let difference = at(line).difference.as_ref();
             difference.and_then(|one| one.by_machine.clone()).unwrap_or_default()

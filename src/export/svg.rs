@@ -15,8 +15,8 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::compare::pictures::Named;
 use crate::compare::report::document::{played, title};
-use crate::compare::report::{alone, words};
-use crate::compare::run::windows;
+use crate::compare::report::{alone, growth, words};
+use crate::compare::run::{attribution, windows};
 use crate::compare::{Comparison, Played, Scenarios, Target};
 use crate::document::page::PALETTE;
 use crate::export::svg::panel::Panel;
@@ -40,7 +40,10 @@ pub fn run(summary: &Summary, record: &str) -> String {
     let header = &summary.header;
     let sentences = match held_up(header) {
         Some(why) => vec![why],
-        None => windows::released(summary).into_iter().collect(),
+        None => {
+            let grows = attribution(summary).into_iter().map(|sentence| sentence.text);
+            grows.chain(windows::released(summary)).collect()
+        }
     };
     let summary = &*measured(summary);
     let panel = Panel {
@@ -84,8 +87,12 @@ fn panels<'p>(scenarios: &'p Scenarios, runs: &'p [Played]) -> Vec<Panel<'p>> {
     all.iter().map(panel).collect()
 }
 
-/// The first sentence about each server; for a single server what it retains.
+/// What grows, or else the first sentence about each server; for a single server what it retains.
 fn conclusions(comparison: &Comparison) -> Vec<String> {
+    let grown = growth::verdict(comparison);
+    if !grown.is_empty() {
+        return grown;
+    }
     let others = 1..comparison.sides.len();
     let sentences = others.filter_map(|place| words::verdict(comparison, place));
     alone::kept(comparison).into_iter().chain(sentences).collect()

@@ -66,7 +66,7 @@ fn head(loaded: &Loaded, outline: &Outline) -> String {
     let requests = match outline.repeat {
         // The number depends on the time.
         Some(Repeat::For(_)) => String::new(),
-        _ => format!("up to {}, ", units::counted(outline.total.requests, "request")),
+        _ => format!("about {}, ", units::counted(outline.total.requests, "request")),
     };
     let least = units::duration(outline.total.least);
     let mut text = format!(
@@ -157,7 +157,7 @@ fn tail(outline: &Outline) -> String {
     }
     let typed = outline.phases.iter().flat_map(|phase| &phase.steps);
     let typed = typed.map(|step| step.name).find(|name| name.starts_with("type"));
-    let more = typed.map(|name| format!(" `{name}` sends more where lines are longer."));
+    let more = typed.map(|name| format!(" `{name}` is counted with the shortest line, and sends more in longer ones."));
     let settles = outline.phases.iter().map(|phase| phase.settle);
     let (least, most) = (settles.clone().min(), settles.max());
     let settle = match (least.map(units::duration), most.map(units::duration)) {

@@ -3,27 +3,16 @@
 mod client;
 mod store;
 
-use std::path::PathBuf;
-
 use crate::config::{Catalogue, Package, Profile};
 use crate::record::PackageFacts;
 use crate::text::nearest;
 
-use super::spec::ServerSpec;
+use super::spec::{Installed, ServerSpec};
 pub use client::ClientError;
 pub use store::{Entry, Store};
 
 /// Two dots between the first and the last version of a range.
 const RANGE: &str = "..";
-
-/// A server in the cache.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Installed {
-    /// Name of the profile.
-    pub profile: String,
-    pub program: PathBuf,
-    pub facts: PackageFacts,
-}
 
 /// Why a server of a version cannot be had.
 #[derive(Debug, thiserror::Error)]

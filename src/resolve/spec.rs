@@ -1,9 +1,19 @@
 //! Parses `--server '[LABEL:] [K=V …] NAME|PATH'`.
 
+use std::path::PathBuf;
+
 use super::error::ChoiceError;
-use super::package::Installed;
 use crate::config::names_files;
-use crate::record::Preload;
+use crate::record::{PackageFacts, Preload};
+
+/// A server that was installed into the cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Installed {
+    /// Name of the profile.
+    pub profile: String,
+    pub program: PathBuf,
+    pub facts: PackageFacts,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSpec {

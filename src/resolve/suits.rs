@@ -3,6 +3,7 @@
 use super::choice::ServerChoice;
 use crate::config::Loaded;
 use crate::config::Report;
+use crate::text::any_of;
 
 /// Adds a mistake for each server whose profile lists languages without the project's. A server without a list may be
 /// for any.
@@ -23,7 +24,7 @@ fn unsuited(choice: &ServerChoice, loaded: &Loaded) -> Option<(String, String)> 
     let name = choice.profile_name.as_deref().unwrap_or(&choice.label);
     let title = format!(
         "`{name}` is for {}, and the workspace of `{}` is in {language}",
-        either(own),
+        any_of(own),
         loaded.scenario.name,
     );
     let cure = format!(
@@ -31,23 +32,4 @@ fn unsuited(choice: &ServerChoice, loaded: &Loaded) -> Option<(String, String)> 
          servers.toml"
     );
     Some((title, cure))
-}
-
-/// `c or cpp`, `a, b or c`.
-fn either(names: &[String]) -> String {
-    match names {
-        [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
-        _ => names.concat(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn alternatives_are_listed_as_they_are_read() {
-        let either = |names: &[&str]| super::either(&names.iter().map(ToString::to_string).collect::<Vec<_>>());
-        assert_eq!(either(&["c"]), "c");
-        assert_eq!(either(&["c", "cpp"]), "c or cpp");
-        assert_eq!(either(&["a", "b", "c"]), "a, b or c");
-    }
 }

@@ -158,6 +158,37 @@ pub fn phase(runs: &[&Summary], of: &PhaseRef) -> Middle {
     }
 }
 
+/// A phase, or all rounds of one that follow one another: `hover ×10`.
+pub struct Stretch {
+    pub name: String,
+    pub from: Nanos,
+    pub to: Nanos,
+}
+
+/// The phases as a chart names them.
+pub fn stretches(run: &Summary) -> Vec<Stretch> {
+    let chunks = run.phases.chunk_by(|a, b| a.phase.phase == b.phase.phase);
+    let stretch = |rounds: &[PhaseSummary]| {
+        let (first, last) = (rounds.first()?, rounds.last()?);
+        let is_repeated = || {
+            run.phases
+                .iter()
+                .any(|one| one.phase.phase == first.phase.phase && one.phase.cycle > 0)
+        };
+        let round = match rounds.len() {
+            1 if is_repeated() => format!(" #{}", u64::from(first.phase.cycle) + 1),
+            1 => String::new(),
+            several => format!(" ×{several}"),
+        };
+        Some(Stretch {
+            name: format!("{}{round}", first.phase.name),
+            from: first.started,
+            to: last.ended,
+        })
+    };
+    chunks.filter_map(stretch).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,6 +256,26 @@ mod tests {
         assert_eq!(together.at(&runs[0], 7), 7.0);
         assert_eq!(together.until, runs[0].duration as f64);
         assert!(Together::of(&[]).until > 0.0);
+    }
+
+    #[test]
+    fn rounds_that_follow_one_another_have_one_name() {
+        let named = |rounds: &[(u32, u32)]| {
+            let mut run = run(1, 1);
+            let one = run.phases[0].clone();
+            let phases = rounds.iter().map(|(phase, cycle)| {
+                let mut round = one.clone();
+                (round.phase.phase, round.phase.cycle) = (*phase, *cycle);
+                round.phase.name = ["start", "hover"][*phase as usize].to_owned();
+                round
+            });
+            run.phases = phases.collect();
+            let names = stretches(&run).into_iter().map(|stretch| stretch.name);
+            names.collect::<Vec<String>>()
+        };
+        assert_eq!(named(&[(0, 0), (1, 0), (1, 1), (1, 2)]), ["start", "hover ×3"]);
+        let names = ["start #1", "hover #1", "start #2", "hover #2"];
+        assert_eq!(named(&[(0, 0), (1, 0), (0, 1), (1, 1)]), names);
     }
 
     #[test]

@@ -259,9 +259,27 @@ impl Column {
 /// Appends a table in at most `columns`, then the names of hidden columns and where to find them: `elsewhere`, or a
 /// wider terminal.
 pub fn draw(out: &mut String, paint: Paint, table: Vec<Column>, columns: usize, elsewhere: &str) {
-    let needed = width_of(&table);
+    let needed = needed(&table, columns);
     let missed = fit(out, paint, table, columns);
     report_hidden(out, paint, &missed, (needed, columns), elsewhere);
+}
+
+/// The fewest columns, more than these, in which nothing is hidden.
+fn needed(table: &[Column], columns: usize) -> usize {
+    let whole = width_of(table);
+    let fits = |columns: usize| whole - spare(table, columns) <= columns;
+    let is_cut = table.iter().all(|column| column.rank < SPARE);
+    (columns.saturating_add(1)..whole)
+        .find(|columns| is_cut && fits(*columns))
+        .unwrap_or(whole)
+}
+
+/// By how much the first column can be cut without making two of its cells alike.
+fn spare(table: &[Column], columns: usize) -> usize {
+    table.first().map_or(0, |first| {
+        let least = first.unique_width().min(columns / 3 * 2).max(LEAST);
+        first.width().saturating_sub(least)
+    })
 }
 
 /// Appends the names of hidden columns, each once, and the width that all columns need.
@@ -292,10 +310,7 @@ fn report_hidden(
 
 /// Appends a table in at most `columns`. Returns the names of hidden columns in order.
 fn fit(out: &mut String, paint: Paint, mut table: Vec<Column>, columns: usize) -> Vec<String> {
-    let least = table
-        .first()
-        .map_or(LEAST, |first| first.unique_width().min(columns / 3 * 2).max(LEAST));
-    let spare = |table: &[Column]| table.first().map_or(0, |first| first.width().saturating_sub(least));
+    let spare = |table: &[Column]| spare(table, columns);
     let all: Vec<String> = table.iter().map(Column::name).collect();
     while width_of(&table) > columns && drop_last(&mut table, SPARE).is_some() {}
     while width_of(&table) - spare(&table) > columns && drop_last(&mut table, 1).is_some() {}

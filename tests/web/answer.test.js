@@ -34,7 +34,7 @@ test("the page says the same as a terminal, in the same order", async () => {
   const places = said.map((sentence) => printed.indexOf(sentence));
   assert.ok(said.length > 3 && places.every((place) => place >= 0), said[places.indexOf(-1)]);
   assert.deepEqual(places, places.toSorted((a, b) => a - b));
-  assert.ok(places.at(-1) < printed.indexOf("Private memory MiB at checkpoints"));
+  assert.ok(places.at(-1) < printed.indexOf("Private memory after each phase"));
   await page.close();
 });
 
@@ -62,14 +62,16 @@ test("on a phone every server is in sight", async () => {
 });
 
 test("three servers take six pages of paper at most", async () => {
-  const page = await open("allocators");
-  for (const format of ["A4", "Letter"]) {
-    const file = join(out, `allocators-${format}.pdf`);
-    await page.pdf({ path: file, format, printBackground: true });
-    const pages = readFileSync(file, "latin1").match(/\/Type\s*\/Page\b/g).length;
-    assert.ok(pages >= 2 && pages <= 6, `${format}: ${pages} pages`);
+  for (const width of [1280, 800]) {
+    const page = await open("allocators", { width });
+    for (const format of ["A4", "Letter"]) {
+      const file = join(out, `allocators-${format}.pdf`);
+      await page.pdf({ path: file, format, printBackground: true });
+      const pages = readFileSync(file, "latin1").match(/\/Type\s*\/Page\b/g).length;
+      assert.ok(pages >= 2 && pages <= 6, `${format} at ${width}: ${pages} pages`);
+    }
+    await page.close();
   }
-  await page.close();
 });
 
 test("what is copied as TSV is numbers alone, and their units are in the head", async () => {
@@ -174,7 +176,7 @@ test("an axis of time has round times, from a part of a second to days", async (
       const data = JSON.parse(document.querySelector(".chart script").textContent), root = document.createElement("div");
       const stretch = (one) => { for (const name of ["from", "to", "checkpoint"]) if (one[name] != null) one[name] *= times; };
       data.width *= times;
-      for (const { typical, runs } of data.servers) { typical.phases.forEach(stretch); typical.windows.forEach(stretch); runs.forEach((run) => { run.bounds = run.bounds.map((bound) => bound * times); }); }
+      for (const { typical, runs } of data.servers) { typical.phases.forEach(stretch); typical.stretches.forEach(stretch); typical.windows.forEach(stretch); runs.forEach((run) => { run.bounds = run.bounds.map((bound) => bound * times); }); }
       root.className = "chart";
       root.append(lspSoak.element("script", { type: "application/json" }, JSON.stringify(data)));
       document.querySelector(".chart").replaceWith(root);

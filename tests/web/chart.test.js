@@ -23,7 +23,7 @@ test("whatever is drawn, every label lies inside the chart", async () => {
 test("every phase has its whole name, on a phone too, and no name is over another", async () => {
   for (const name of ["one", "two", "gate", "sweep", "big"]) for (const width of [1280, 390]) {
     const page = await open(name, { width });
-    const phases = await page.evaluate(() => lspSoakNumbers.read(document.querySelector(".chart script").textContent).servers[0].typical.phases.map(({ name }) => name));
+    const phases = await page.evaluate(() => lspSoakNumbers.read(document.querySelector(".chart script").textContent).servers[0].typical.stretches.map(({ name }) => name));
     assert.ok(phases.length > 4);
     const { all } = await written(page);
     const names = all.filter(({ text }) => phases.includes(text));

@@ -38,7 +38,7 @@ function run(values, roll) {
 /** The aligned lines of these runs, with the median last. */
 function lines(all, roll) {
   const runs = all.map((values) => run(values, roll));
-  const server = { label: "server", place: 0, runs, typical: { run: runs[0].name, phases: [], windows: [], requests: [] } };
+  const server = { label: "server", place: 0, runs, typical: { run: runs[0].name, phases: [], stretches: [], windows: [], requests: [] } };
   return read(JSON.stringify({ width: WIDTH, exact: false, servers: [server] })).values("private", true);
 }
 

@@ -197,7 +197,7 @@ test("several machines of one target are one comparison that says how far they a
 test("the least and the most of a row are told in words, not by colour alone", async () => {
   const page = await open("two");
   const marks = await page.$$eval("#private .mark", (all) => all.map((one) => one.textContent));
-  assert.ok(marks.includes("least") && marks.includes("most") && marks.every((mark) => ["least", "most"].includes(mark)), marks.join());
+  assert.ok(marks.includes("▾ lowest") && marks.includes("▴ highest") && marks.every((mark) => ["▾ lowest", "▴ highest"].includes(mark)), marks.join());
   await page.close();
 });
 

@@ -14,7 +14,7 @@ pub fn scenario(language: &str) -> String {
 # mistake in it; `lsp-soak schema scenario` lists everything that may stand here.
 format = 1
 name = "soak"
-description = "a first look: definitions, completions, symbols, and what comes back"
+description = "a first look: definitions, completions, symbols, and what is released"
 
 # The project. It is copied to a scratch directory for each run, so that nothing is ever written to it; write
 # `isolation = "in-place"` where it is too large for that and no step saves.
@@ -50,7 +50,7 @@ steps = [
 name = "symbols"
 steps = [{{ workspace-symbol = {{ queries = ["a", "test", "config"], optional = true, expect = "anything" }} }}]
 
-# What comes back when the server is left alone: in silence, and under the light traffic of an editor at rest. Each
+# What the server releases when it is left alone: without messages, and under the light traffic of an editor at rest. Each
 # window ends when memory keeps still, or when the server's allocator cannot give any more back.
 [[phase]]
 name = "decay"

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::charts::rows::Memory;
-use crate::charts::timeline::{Coded, Phase, Quantities, Run, Server, Timeline, Typical, Window};
+use crate::charts::timeline::{Coded, Phase, Quantities, Run, Server, Stretch, Timeline, Typical, Window};
 use crate::document::page::Keys;
 use crate::record::{IdleKind, Nanos};
 use crate::summary::lines::{self, Line, Quantity};
@@ -137,9 +137,15 @@ fn typical(run: &str, summary: &Summary, runs: &[Named], width: Nanos) -> Typica
             IdleKind::Simmer => "simmer",
         },
     });
+    let stretches = together::stretches(summary).into_iter().map(|one| Stretch {
+        name: clean(&one.name),
+        from: seconds(one.from),
+        to: seconds(one.to),
+    });
     Typical {
         run: clean(run),
         phases: summary.phases.iter().map(|one| phase(one, &all, repeats)).collect(),
+        stretches: stretches.collect(),
         windows: windows.collect(),
         requests: requests
             .into_iter()

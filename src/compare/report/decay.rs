@@ -155,8 +155,19 @@ fn ends(ends: &[(WindowEnd, u64)]) -> String {
     }
 }
 
-/// In which windows servers released memory: a sentence for those that did the same.
+/// How much servers released in which windows: a line for those that did the same.
 pub fn verdict(comparison: &Comparison) -> Vec<String> {
+    grouped(comparison, &brief)
+}
+
+/// The same with every run, in more words.
+pub fn details(comparison: &Comparison) -> Vec<String> {
+    let all = grouped(comparison, &sentence);
+    let brief = verdict(comparison);
+    all.into_iter().filter(|sentence| !brief.contains(sentence)).collect()
+}
+
+fn grouped(comparison: &Comparison, sentence: &dyn Fn(&[Given]) -> Option<String>) -> Vec<String> {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for side in &comparison.sides {
         let Some(sentence) = sentence(&side.gave) else { continue };
@@ -177,6 +188,44 @@ pub fn costs(comparison: &Comparison) -> Vec<String> {
     costs
         .map(|(side, cost)| format!("{}: {}", side.label, traffic(&cost)))
         .collect()
+}
+
+/// `released nothing while idle, ≤ 26.6 MiB in light traffic`. What only more words can say is said in them.
+fn brief(gave: &[Given]) -> Option<String> {
+    let unusual = |one: &Gave| one.shared > 0.0 || one.much_lazily || one.took || one.for_a_while > 0.0;
+    if gave.iter().flat_map(|given| &given.runs).any(unusual) {
+        return sentence(gave);
+    }
+    let mut parts: Vec<(String, Vec<String>)> = Vec::new();
+    for given in gave {
+        let released = given.runs.iter().map(|one| if one.much { one.released } else { 0.0 });
+        let (least, most) = released.fold((f64::INFINITY, 0.0_f64), |(least, most), one| {
+            (least.min(one), most.max(one))
+        });
+        let size = |bytes: f64| {
+            if bytes > 0.0 {
+                units::mib(bytes.round() as u64)
+            } else {
+                "0".to_owned()
+            }
+        };
+        let amount = match (size(least), size(most)) {
+            _ if most <= 0.0 => "nothing".to_owned(),
+            (least, most) if least == most => format!("{most} MiB"),
+            (least, most) if least == "0" => format!("≤ {most} MiB"),
+            (least, most) => format!("{least} to {most} MiB"),
+        };
+        let when = decay::when(given.middle.kind).to_owned();
+        match parts.iter_mut().find(|(known, _)| *known == amount) {
+            Some((_, windows)) => windows.push(when),
+            None => parts.push((amount, vec![when])),
+        }
+    }
+    let words = parts
+        .iter()
+        .map(|(amount, windows)| format!("{amount} {}", windows.join(" or ")));
+    let words: Vec<String> = words.collect();
+    (!words.is_empty()).then(|| format!("released {}", words.join(", ")))
 }
 
 /// Which windows released memory, where all runs say the same; of the others, in how many runs.

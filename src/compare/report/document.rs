@@ -58,6 +58,7 @@ pub fn title(scenarios: &Scenarios) -> String {
     let one = servers.first().and_then(|(_, version)| *version);
     let one = one.filter(|one| servers.iter().all(|(_, version)| *version == Some(one)));
     let label = |(label, version): &(&str, Option<&str>)| match version {
+        Some(version) if one.is_none() && version.starts_with(label) => (*version).to_owned(),
         Some(version) if one.is_none() => format!("{label} ({version})"),
         _ => (*label).to_owned(),
     };
@@ -65,10 +66,16 @@ pub fn title(scenarios: &Scenarios) -> String {
     let labels = match labels.as_slice() {
         [] => "nothing".to_owned(),
         [only] => only.clone(),
-        [baseline, others @ ..] => format!("{} against {baseline}", others.join(", ")),
+        [baseline, other] => format!("{other} against {baseline}"),
+        // Each has a sentence of its own.
+        [baseline, others @ ..] => format!("{} servers against {baseline}", others.len()),
     };
-    let all = if servers.len() > 1 { "all " } else { "" };
-    let version = one.map_or_else(String::new, |one| format!(" ({all}{one})"));
+    let version = match one {
+        Some(one) if servers.len() > 1 => format!(" (all {one})"),
+        Some(one) if one.starts_with(&labels) => one.strip_prefix(&labels).unwrap_or_default().to_owned(),
+        Some(one) => format!(" ({one})"),
+        None => String::new(),
+    };
     format!("{}: {labels}{version}", names.join(", "))
 }
 
@@ -165,6 +172,11 @@ fn verdict(target: &Target, is_named: bool) -> Vec<Sentence> {
         )
         .chain(decay::verdict(comparison).into_iter().map(strong("compare.came-back")))
         .chain(
+            decay::details(comparison)
+                .into_iter()
+                .map(|text| Sentence::evidence("compare.released", text)),
+        )
+        .chain(
             decay::costs(comparison)
                 .into_iter()
                 .map(|text| Sentence::evidence("compare.traffic", text)),
@@ -212,11 +224,11 @@ fn private(target: &Target, id: &str, name: &str, keys: Keys) -> Option<Section>
     let comparison = &target.comparison;
     let table = table(comparison, Figure::Private, keys)?;
     let title = match name {
-        "" => "Private memory".to_owned(),
-        name => format!("Private memory, {name}"),
+        "" => "Private memory after each phase".to_owned(),
+        name => format!("Private memory after each phase, {name}"),
     };
     let section = Section::new(format!("{id}private"), title, Weight::Answer)
-        .noted(format!("MiB at checkpoints, medians{}", signs(comparison)))
+        .noted(format!("MiB, medians{}", signs(comparison)))
         .with(table)
         .with_all(legend(comparison).map(|text| Sentence::definition("compare.legend", text)));
     Some(section)
@@ -235,7 +247,6 @@ fn signs(comparison: &Comparison) -> String {
     let parts = [
         (figures::has_ends(&comparison.rows), " · ▾ lowest, ▴ highest"),
         (few, " · * full range, too few runs for 95 %"),
-        (few && comparison.sides.len() > 1, " · vs baseline: 95 % intervals"),
     ];
     parts
         .into_iter()
@@ -249,8 +260,12 @@ fn legend(comparison: &Comparison) -> impl Iterator<Item = String> {
     let cells = || comparison.rows.iter().flat_map(|row| &row.cells);
     let others = || comparison.rows.iter().flat_map(|row| row.cells.iter().skip(1));
     let holes = cells().any(|cell| cell.median.is_none()) || others().any(|cell| cell.ratio.is_none());
+    let medians = match comparison.sides.len() {
+        1 => "medians with 95 % intervals",
+        _ => "medians with 95 % intervals, and the 95 % interval of the ratio to the baseline",
+    };
     let parts = [
-        Some("medians with 95 % intervals, and the 95 % interval of the ratio to the baseline".to_owned()),
+        Some(medians.to_owned()),
         figures::rounds(comparison),
         figures::ends(&comparison.rows),
         holes.then(|| format!("{HOLE} not known, zero, or fewer than 2 runs")),

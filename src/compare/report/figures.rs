@@ -210,7 +210,15 @@ fn between(low: f64, high: f64) -> Option<String> {
     }
     let (low, high) = ((low - 1.0) * 100.0, (high - 1.0) * 100.0);
     let digits = digits(low, high);
-    Some(match (signed(low, digits), signed(high, digits)) {
+    // An end that rounds to 0 would not tell on which side of it the interval ends.
+    let end = |end: f64| {
+        let most = if end == 0.0 { digits + 1 } else { 3 };
+        let shown = (digits..most).map(|digits| signed(end, digits));
+        shown
+            .reduce(|text, more| if text.starts_with(['+', '−']) { text } else { more })
+            .unwrap_or_default()
+    };
+    Some(match (end(low), end(high)) {
         (low, high) if low == high => format!("{low} %"),
         (low, high) => format!("{low} to {high} %"),
     })
@@ -265,7 +273,8 @@ mod tests {
         assert_eq!(between(0.584, 0.599).unwrap(), "−41.6 to −40.1 %");
         assert_eq!(between(0.98, 1.13).unwrap(), "−2 to +13 %");
         assert_eq!(between(0.9999, 1.0004).unwrap(), "−0.01 to +0.04 %");
-        assert_eq!(between(0.999, 1.2).unwrap(), "0 to +20 %");
+        assert_eq!(between(0.999, 1.2).unwrap(), "−0.1 to +20 %");
+        assert_eq!(between(1.0, 1.2).unwrap(), "0 to +20 %");
         assert_eq!(between(1.0, 1.0).unwrap(), "0.00 %");
         assert_eq!(between(0.0, f64::INFINITY), None);
         assert_eq!(between(1e-9, 236_696.93).unwrap(), "−100 to > +1000 %");

@@ -4,6 +4,7 @@ use crate::compare::{Cell, Comparison, Ratio, Row, Side, Why};
 use crate::figures::{Figure, Measure, Place};
 use crate::findings::setting;
 use crate::summary::is_denied;
+use crate::text::any_of;
 use crate::units;
 
 use super::figures::{self, digits};
@@ -38,13 +39,22 @@ pub fn verdict(comparison: &Comparison, place: usize) -> Option<String> {
     };
     let runs = runs_of(first);
     let alike = known.iter().all(|(_, ratio)| runs_of(ratio) == runs);
-    let figures = known.iter().map(|(row, ratio)| match alike {
-        true => difference(row, ratio),
-        false => format!("{} ({})", difference(row, ratio), runs_of(ratio)),
+    let (shown, open): (Vec<_>, Vec<_>) = known.iter().partition(|(_, ratio)| ratio.differs());
+    let runs_of = |ratio: &Ratio| (!alike).then(|| runs_of(ratio));
+    let shown = shown.iter().map(|(row, ratio)| {
+        let runs = runs_of(ratio).map_or_else(String::new, |runs| format!(" ({runs})"));
+        format!("{} {}{runs}", what(row), how_much(ratio))
     });
-    let figures: Vec<String> = figures.collect();
+    let open = open.iter().map(|(row, ratio)| {
+        let runs = runs_of(ratio).map_or_else(String::new, |runs| format!(", {runs}"));
+        format!("{} ({}{runs})", what(row), how_much(ratio))
+    });
+    let (shown, open): (Vec<String>, Vec<String>) = (shown.collect(), open.collect());
+    let open = (!open.is_empty()).then(|| format!("no measurable difference in {}", any_of(&open)));
+    let shown = (!shown.is_empty()).then(|| shown.join(", "));
+    let figures: Vec<String> = shown.into_iter().chain(open).collect();
     let runs = if alike { format!(" ({runs})") } else { String::new() };
-    Some(format!("{}: {}{runs}", side.label, figures.join(", ")))
+    Some(format!("{}: {}{runs}", side.label, figures.join("; ")))
 }
 
 fn bounded(row: &Row, place: usize) -> Option<&Ratio> {
@@ -105,6 +115,9 @@ pub fn no_run_counts(comparison: &Comparison) -> Option<String> {
     let failed = sides.iter().filter(|side| left(side, Why::Failed) > 0).map(failures);
     let why: Vec<String> = failed.collect();
     Some(match why.as_slice() {
+        [] if sides.iter().any(|side| left(side, Why::Unfinished) > 0) => {
+            "no run counts, so there is no result: the first was not played to its end".to_owned()
+        }
         [] => "no run counts, so there is no result: allow more time or more runs".to_owned(),
         why => format!("no run counts, so there is no result: {}", why.join(", ")),
     })
@@ -148,14 +161,14 @@ pub fn telling(comparison: &Comparison) -> Vec<&Row> {
     comparison.result_row().into_iter().chain(of_runs).collect()
 }
 
-/// `private memory after decay −16 to −7 %`, `no measurable difference in CPU time (−23 to +10 %)`.
-fn difference(row: &Row, ratio: &Ratio) -> String {
-    let what = format!("{}{}", row.measure.figure.words(), row.measure.place.suffix());
-    let range = figures::difference(ratio).unwrap_or_default() + &by_machine(ratio);
-    match ratio.differs() {
-        true => format!("{what} {range}"),
-        false => format!("no measurable difference in {what} ({range})"),
-    }
+/// `private memory after decay`.
+fn what(row: &Row) -> String {
+    format!("{}{}", row.measure.figure.words(), row.measure.place.suffix())
+}
+
+/// `−16 to −7 %`.
+fn how_much(ratio: &Ratio) -> String {
+    figures::difference(ratio).unwrap_or_default() + &by_machine(ratio)
 }
 
 /// Whether both have enough runs of a figure, and no machine has enough of both.

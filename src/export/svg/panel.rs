@@ -10,7 +10,7 @@ use crate::compare::pictures::Named;
 use crate::document::page::class;
 use crate::record::{IdleKind, Nanos};
 use crate::summary::lines::{self, Line, Quantity};
-use crate::summary::together::{self, Middle, Together, median};
+use crate::summary::together::{self, Middle, Stretch, Together, median};
 use crate::summary::{PhaseSummary, PrivateMetric, Span, Summary, held_up};
 use crate::text::{clean, cut, wrap};
 use crate::units;
@@ -217,7 +217,7 @@ fn ground(first: Option<&Drawn>, together: &Together, number: usize, names: &Nam
         return html! {};
     };
     let across = |moment: Nanos| across(first, together, moment);
-    let phases = first.typical.phases.iter().enumerate();
+    let stretches = together::stretches(first.typical);
     let windows = first.typical.curves.windows.iter();
     let hatched = windows.clone().any(|window| window.kind == IdleKind::Simmer);
     html! {
@@ -226,8 +226,8 @@ fn ground(first: Option<&Drawn>, together: &Together, number: usize, names: &Nam
                 rect width="8" height="8" class="phase" {} line.hatch x1="0" x2="0" y1="0" y2="8" {}
             } }
         }
-        @for (place, phase) in phases {
-            @let (left, right) = (across(phase.started), across(phase.ended));
+        @for (place, phase) in stretches.iter().enumerate() {
+            @let (left, right) = (across(phase.from), across(phase.to));
             @if place % 2 == 0 { rect.phase x=(left) width=(tenth(right - left)) height=(HEIGHT) {} }
         }
         @for window in windows {
@@ -238,8 +238,8 @@ fn ground(first: Option<&Drawn>, together: &Together, number: usize, names: &Nam
             };
             rect class=(kind) x=(left) width=(tenth(right - left)) height=(HEIGHT) fill=[fill] {}
         }
-        @for phase in &first.typical.phases {
-            @let left = across(phase.started);
+        @for phase in &stretches {
+            @let left = across(phase.from);
             @let is_above = names.upper.iter().any(|(of, _)| *of == left);
             line.begin x1=(left) x2=(left) y1=(if is_above { "-34" } else { "-18" }) y2=(HEIGHT) {}
         }
@@ -255,20 +255,16 @@ fn across(one: &Drawn, together: &Together, moment: Nanos) -> f64 {
 }
 
 fn named(first: &Drawn, together: &Together) -> Names {
-    let stretch = |phase: &PhaseSummary| {
-        let (left, right) = (phase.started, phase.ended);
-        let name = cut(&clean(&name(phase, first.typical)), 48);
-        (across(first, together, left), across(first, together, right), name)
+    let named = |phase: &Stretch| {
+        let name = cut(&clean(&phase.name), 48);
+        (
+            across(first, together, phase.from),
+            across(first, together, phase.to),
+            name,
+        )
     };
-    let stretches: Vec<(f64, f64, String)> = first.typical.phases.iter().map(stretch).collect();
+    let stretches: Vec<(f64, f64, String)> = together::stretches(first.typical).iter().map(named).collect();
     places::names(&stretches, RIGHT - LEFT)
-}
-
-fn name(phase: &PhaseSummary, run: &Summary) -> String {
-    match run.phases.iter().any(|phase| phase.phase.cycle > 0) {
-        true => format!("{} #{}", phase.phase.name, u64::from(phase.phase.cycle) + 1),
-        false => phase.phase.name.clone(),
-    }
 }
 
 /// Checkpoints at the median of the runs, and the highest point of each line with its value, placed without overlaps.

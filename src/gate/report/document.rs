@@ -13,7 +13,7 @@ use crate::text::{Sentence, Tone};
 use crate::units;
 
 use super::findings::{About, Finding, doubts, findings};
-use super::words::{bounds, change, name, outcome, short_limit, who, word};
+use super::words::{bounds, change, floor, name, outcome, share, who, word};
 
 /// What the amounts of a rule are: not the medians of the comparison.
 const MEAN: &str = "geomean";
@@ -181,22 +181,20 @@ fn table_of(role: Role, judged: &[Judged], lens: Option<Lens>) -> Vec<Column> {
         .grouped(MEAN)
         .number("difference", 4, shown(|_, evidence| change(evidence.contrast.ratio())))
         .number("bounds", 0, shown(|_, evidence| bounds(evidence)))
-        .number(
-            "all above",
-            0,
-            shown(|judged, evidence| short_limit(judged, evidence.fail_above)),
-        )
+        .number("all above", 0, shown(|_, evidence| share(evidence.fail_above)))
         .grouped(LOWER)
         .number(
-            "all below",
-            0,
-            shown(|judged, evidence| short_limit(judged, evidence.pass_below)),
+            "set by",
+            4,
+            shown(|judged, evidence| floor(judged, evidence.fail_above).unwrap_or_default()),
         )
+        .grouped("limit")
+        .number("all below", 0, shown(|_, evidence| share(evidence.pass_below)))
         .grouped(UPPER)
         .number("runs", 5, |judged| {
             units::or_unknown(judged.basis.look, |look| look.to_string())
         })
-        .columns()
+        .filled("")
 }
 
 /// The rules that advise, and decide nothing.

@@ -61,12 +61,13 @@ pub fn findings(judgement: &Judgement) -> Vec<Finding> {
     if judgement.is_refused() {
         return sentences;
     }
+    // Whoever asks for leaks repeats one activity at a time, and the rest only follows from their growth.
+    sentences.extend(judgement.leaks.iter().map(|leak| growth(leak, judgement.lens)));
     for against in &judgement.against {
         let primaries = against.primaries.iter();
         sentences.extend(primaries.map(|judged| endpoint(against.role, judged, true)));
     }
     sentences.extend(judgement.budgets.iter().map(budget));
-    sentences.extend(judgement.leaks.iter().map(|leak| growth(leak, judgement.lens)));
     for against in &judgement.against {
         let advice = against.advisory.iter();
         sentences.extend(advice.map(|judged| endpoint(against.role, judged, false)));
@@ -277,7 +278,7 @@ fn in_short(role: Role, judged: &Judged) -> String {
             let (fail, pass) = (limit(judged, evidence.fail_above), limit(judged, evidence.pass_below));
             let limits = match answer {
                 Answer::Fail => format!("limit {fail}"),
-                Answer::Pass => format!("limit {pass}"),
+                Answer::Pass => format!("passes below {pass}"),
                 Answer::Inconclusive => deciding(&fail, &pass),
             };
             format!("{} ({limits})", bounds(evidence))
@@ -380,10 +381,11 @@ fn budget(kept: &Kept) -> Finding {
 fn late(leak: &Leaking) -> String {
     let bounds = leak.verdict.late.map_or_else(String::new, |(_, lower, upper)| {
         let per = |value: f64| signed(value / 1024.0, 1);
-        let (fail, pass) = (per(leak.limit.slope), per(leak.limit.ruled_out));
+        let limit = |value: f64| format!("{} KiB", per(value));
+        let (fail, pass) = (limit(leak.limit.slope), limit(leak.limit.ruled_out));
         let (lower, upper) = (per(lower), per(upper));
         format!(
-            "; in the last half {lower} to {upper} per round ({})",
+            "; in the last half {lower} to {upper} KiB per round ({})",
             deciding(&fail, &pass)
         )
     });
@@ -409,7 +411,7 @@ fn growth(leak: &Leaking, lens: Lens) -> Finding {
         Some((middle, low, high)) => {
             let per = |value: f64| signed(value / 1024.0, 1);
             let span = |what: &str, (middle, low, high): (f64, f64, f64)| {
-                format!("{} KiB per {what}, between {} and {}", per(middle), per(low), per(high))
+                format!("{} KiB per {what} ({} to {})", per(middle), per(low), per(high))
             };
             let each = |value: f64| leak.sent.and_then(|sent| sent.per_message(value));
             let message = each(middle).zip(each(low)).zip(each(high)).zip(leak.sent);
@@ -421,10 +423,17 @@ fn growth(leak: &Leaking, lens: Lens) -> Finding {
         }
     };
     let name = growth_name(leak, lens);
+    let per = leak.verdict.slope.map_or_else(String::new, |(middle, ..)| {
+        let message = leak
+            .sent
+            .and_then(|sent| Some((sent.per_message(middle)?, sent.name())));
+        let (value, what) = message.unwrap_or((middle, "round"));
+        format!(" of {} KiB per {what}", signed(value / 1024.0, 1))
+    });
     let shown = match leak.verdict.answer {
-        Answer::Pass => "is ruled out",
-        Answer::Fail => "is shown",
-        Answer::Inconclusive => "is not decided",
+        Answer::Pass => "is ruled out".to_owned(),
+        Answer::Fail => format!("{per} is shown").trim_start().to_owned(),
+        Answer::Inconclusive => "is not decided".to_owned(),
     };
     Finding {
         short: format!("{name} {shown}"),

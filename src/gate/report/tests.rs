@@ -280,9 +280,8 @@ fn growth_is_told_per_round_and_per_request_with_its_shape() {
         .unwrap();
     assert_eq!(
         growth.text,
-        "growth over goto after 3 runs: +640.0 KiB per round, between +640.0 and +640.0; +64.0 KiB per request, between +64.0 and \
-         +64.0; linear; in the last half +640.0 to +640.0 per round (fails if all above \
-         0.0, passes if all below +64.0)"
+        "growth over goto after 3 runs: +640.0 KiB per round (+640.0 to +640.0); +64.0 KiB per request (+64.0 to +64.0); linear; in \
+         the last half +640.0 to +640.0 KiB per round (fails if all above 0.0 KiB, passes if all below +64.0 KiB)"
     );
 }
 

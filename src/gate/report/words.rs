@@ -52,31 +52,26 @@ pub fn bounds(evidence: &Evidence) -> String {
     format!("{} to {} %", end(evidence.lower), end(evidence.upper))
 }
 
-/// A limit in as few words as there are: the amount where that sets it.
-pub fn short_limit(judged: &Judged, bound: Bound) -> String {
-    match bound.by_floor {
-        true => format!("+{}", floor(judged)),
-        false => limit(judged, bound),
-    }
+/// The amount that sets a limit where the share would be less than the noise that is believed of the figure.
+pub fn floor(judged: &Judged, bound: Bound) -> Option<String> {
+    let (rule, unit) = (&judged.rule, judged.rule.subject.figure.unit());
+    bound.by_floor.then(|| amount(rule.tolerance.floor(), as_set(unit)))
 }
 
-fn floor(judged: &Judged) -> String {
-    amount(judged.rule.tolerance.floor(), as_set(judged.rule.subject.figure.unit()))
-}
-
-/// A limit of a ratio, with the amount that sets it where the share would be less than the noise that is believed of the
-/// figure. Shares are mostly round.
-pub fn limit(judged: &Judged, bound: Bound) -> String {
-    let by = match bound.by_floor {
-        true => format!(" ({})", floor(judged)),
-        false => String::new(),
-    };
+/// A limit as a share, which is mostly round.
+pub fn share(bound: Bound) -> String {
     let text = change(bound.ratio);
-    let text = text
-        .strip_suffix(".00 %")
+    text.strip_suffix(".00 %")
         .or_else(|| text.strip_suffix(".0 %"))
-        .map_or(text.clone(), |round| format!("{round} %"));
-    format!("{text}{by}")
+        .map_or(text.clone(), |round| format!("{round} %"))
+}
+
+/// The same with the amount that sets it.
+pub fn limit(judged: &Judged, bound: Bound) -> String {
+    match floor(judged, bound) {
+        Some(floor) => format!("{} ({floor})", share(bound)),
+        None => share(bound),
+    }
 }
 
 /// What a server is called in a sentence: its label, with its part where the label does not tell it from the others.

@@ -23,14 +23,19 @@ pub fn document(sweep: &Sweep, runs: &[Played], notes: &[String]) -> Document {
     let runs = in_order(sweep, &front, runs);
     let default = sweep.cells.first().map(|cell| cell.label.as_str());
     let scenarios = by_target(runs.clone(), default);
-    let mut sections: Vec<Section> = shipped(sweep).into_iter().collect();
-    sections.push(settings(sweep, &front));
     let notes = notes.iter();
     let notes = notes.map(|note| Sentence::answer("tune.note", Tone::Warning, note.clone()).marked("note"));
     let (warnings, verdict): (Vec<Sentence>, Vec<Sentence>) = sentences(sweep)
         .into_iter()
         .chain(notes)
         .partition(|one| !one.mark.is_empty());
+    // What to paste comes first, then what that saves and costs.
+    let (shipped, verdict) = match shipped(sweep) {
+        Some(section) => (Some(section.with_all(verdict)), Vec::new()),
+        None => (None, verdict),
+    };
+    let mut sections: Vec<Section> = shipped.into_iter().collect();
+    sections.push(settings(sweep, &front));
     let warnings = Section::new("tune-warnings", "Notes", Weight::Answer).with_all(warnings);
     sections.extend(warnings.filled());
     sections
@@ -129,7 +134,7 @@ fn shipped(sweep: &Sweep) -> Option<Section> {
     let block = |form: &Form| {
         let text = ship::text(*form, &sweep.server, &cell.sets).ok()?;
         let (title, language) = form.words();
-        let title = Some(format!("{title} (`--print {}`)", form.name()));
+        let title = Some(format!("{title}, --print {}", form.name()));
         Some(Block::Code { language, title, text })
     };
     let (first, rest) = usual.split_first()?;

@@ -87,7 +87,7 @@ pub(crate) fn unsettled<'s>(cells: impl IntoIterator<Item = &'s CellResult>) -> 
     let (why, cure) = match why {
         Moving::TimedOut(what) => {
             let what = if what.is_empty() { "its memory" } else { what };
-            let why = format!("its window ended while this was still changing: {what}");
+            let why = format!("{what} was still changing when the window ended");
             (why, "raise `at-most`")
         }
         Moving::TooShort { took, decay, capped } => {
@@ -105,7 +105,7 @@ pub(crate) fn unsettled<'s>(cells: impl IntoIterator<Item = &'s CellResult>) -> 
         }
     };
     Some(format!(
-        "memory was still changing with {}: in {} of {} of {} {why}; this setting is neither eliminated for its \
+        "memory was still changing with {}: in {} of {} of {} {why}; such settings are neither eliminated for their \
          memory nor predicted: {cure}",
         labels.join(", "),
         first.rest.moving,

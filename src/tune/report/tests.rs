@@ -174,7 +174,10 @@ fn an_answer_from_memory_that_was_still_moving_says_so() {
     assert!(headline(&moving).ends_with("; memory was still changing in 5 of 5 settings"));
     let said: Vec<String> = sentences(&moving).into_iter().map(|sentence| sentence.text).collect();
     let said = said.join("\n");
-    assert!(said.contains("in 8 of 8 runs of default its window ended"), "{said}");
+    assert!(
+        said.contains("in 8 of 8 runs of default its memory was still changing when the window ended"),
+        "{said}"
+    );
     assert!(!said.contains("19 of 20 cases"), "a promise: {said}");
     assert!(legend(&moving).contains("private: not settled everywhere, at the checkpoint"));
     assert!(legend(&shipped()).contains("private: settled, at the checkpoint"));

@@ -40,7 +40,7 @@ const lspSoak = (() => {
       this.keyboard();
       this.fingers();
       new ResizeObserver(() => this.resize()).observe(this.frame);
-      document.addEventListener("themechange", () => this.plot.redraw(false));
+      document.addEventListener("themechange", () => { this.resize(); this.plot.redraw(false); });
       this.describe();
       root.dataset.ready = "true";
     }
@@ -55,7 +55,7 @@ const lspSoak = (() => {
     /* Reserves room for all phase names, so that zooming does not move the plot. */
     reserve() {
       const width = this.frame.clientWidth - BESIDE - AXIS, part = width / this.whole()[1];
-      const stretches = this.typical().phases.map(({ name, from, to }) => ({ name, left: from * part, right: to * part }));
+      const stretches = this.typical().stretches.map(({ name, from, to }) => ({ name, left: from * part, right: to * part }));
       const laid = lspSoakNames.lay(stretches, width, textWidth, ROWS);
       this.rows = lspSoakNames.rows(laid);
       this.unnamed = laid.filter(({ row }) => row < 0).length;
@@ -91,8 +91,8 @@ const lspSoak = (() => {
       this.signs = { checkpoint: mark("◆", "checkpoint"), unsettled: mark("◇", several ? "checkpoint, not settled in every run" : "checkpoint, not settled"), highest: mark("▲", "highest point") };
       const marks = [...Object.values(this.signs), mark("┃", "requests")];
       const kinds = new Set(data.servers.flatMap((server) => server.typical.windows.map((window) => window.kind)));
-      if (kinds.has("silent")) marks.push(mark("", "silent window", "silent"));
-      if (kinds.has("simmer")) marks.push(mark("", "simmering window", "simmer"));
+      if (kinds.has("silent")) marks.push(mark("", "idle window", "silent"));
+      if (kinds.has("simmer")) marks.push(mark("", "light traffic", "simmer"));
       this.note = element("p", { class: "said" });
       this.several = several;
       root.append(this.controls, this.legend, this.frame, this.announcement, element("ul", { class: "marks" }, ...marks), this.note,
@@ -152,10 +152,10 @@ const lspSoak = (() => {
       const { ctx, bbox } = this.plot, dots = devicePixelRatio;
       const at = (seconds) => this.plot.valToPos(seconds, "x", true);
       const clip = (from, to) => [Math.max(at(from), bbox.left), Math.min(at(to), bbox.left + bbox.width)];
-      const { phases, windows } = this.typical();
+      const { stretches, windows } = this.typical();
       ctx.save();
-      phases.forEach((phase, place) => {
-        const [left, right] = clip(phase.from, phase.to);
+      stretches.forEach(({ from, to }, place) => {
+        const [left, right] = clip(from, to);
         if (right <= left) return;
         if (place % 2 === 0) { ctx.fillStyle = color("--phase"); ctx.fillRect(left, bbox.top, right - left, bbox.height); }
       });
@@ -165,7 +165,7 @@ const lspSoak = (() => {
         ctx.fillStyle = window.kind === "silent" ? color("--silent") : this.hatched();
         ctx.fillRect(left, bbox.top, right - left, bbox.height);
       }
-      const shown = phases.map((phase) => [phase, ...clip(phase.from, phase.to)]).filter(([, left, right]) => right > left);
+      const shown = stretches.map((one) => [one, ...clip(one.from, one.to)]).filter(([, left, right]) => right > left);
       this.names(shown.map(([{ name }, left, right]) => ({ name, left: (left - bbox.left) / dots, right: (right - bbox.left) / dots })));
       ctx.restore();
     }

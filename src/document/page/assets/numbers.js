@@ -99,7 +99,7 @@ const lspSoakNumbers = (() => {
         requests.set(there, (requests.get(there) ?? 0) + count);
       }
       const moved = (one) => ({ ...one, from: to(one.from), to: to(one.to), checkpoint: one.checkpoint == null ? null : to(one.checkpoint) });
-      return { run: typical.run, phases: typical.phases.map(moved), windows: typical.windows.map(moved), requests };
+      return { run: typical.run, phases: typical.phases.map(moved), stretches: typical.stretches.map(moved), windows: typical.windows.map(moved), requests };
     });
     const size = (aligned) => (aligned ? alignedPlaces : places);
     const times = (aligned) => once(`times ${aligned}`, () => Array.from({ length: 2 * size(aligned) }, (_, point) => (point / 2 + 0.25) * width));

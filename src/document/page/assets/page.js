@@ -9,16 +9,16 @@
   button.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; changed(); });
   wish.addEventListener("change", changed);
 
-  /* Print in light colours, with everything unfolded. */
-  let before, folded = [];
+  /* Print in light colours, with charts as wide as paper. What is folded on the screen is folded on paper. */
+  const PAPER = "718px";
+  let before;
   addEventListener("beforeprint", () => {
     before = root.dataset.theme;
     root.dataset.theme = "light";
-    folded = [...document.querySelectorAll("details:not([open])")];
-    folded.forEach((one) => { one.open = true; });
+    document.body.style.width = PAPER;
     changed();
   });
-  addEventListener("afterprint", () => { folded.forEach((one) => { one.open = false; }); if (before) root.dataset.theme = before; else delete root.dataset.theme; changed(); });
+  addEventListener("afterprint", () => { document.body.style.width = ""; if (before) root.dataset.theme = before; else delete root.dataset.theme; changed(); });
 
   const text = (cell) => cell.innerText.replace(/\s+/g, " ").trim();
   const rows = (table) => [...table.rows].map((row) => [...row.cells].map(text));
