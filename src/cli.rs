@@ -99,7 +99,7 @@ pub enum Command {
     Allocator(AllocatorOptions),
     /// List the known servers that are installed, with version and allocator
     Servers(Servers),
-    /// List the servers that were installed for NAME@VERSION, or remove them
+    /// List installed servers and pinned workspaces, or remove them
     Cache(Cache),
     /// Write a starter scenario and servers.toml for a project
     Init(Init),

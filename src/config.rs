@@ -21,6 +21,7 @@ mod load;
 mod mistakes;
 mod names;
 pub mod options;
+mod origin;
 mod problem;
 #[expect(clippy::disallowed_methods, reason = "it looks for the directory of a project")]
 mod project;
@@ -37,6 +38,7 @@ pub use gate::GateContext;
 pub use kind::Kind;
 pub use load::{Loaded, load_scenario, read_text};
 pub use names::names_files;
+pub use origin::{Fetch, Fetched, OriginError, Pin, Source};
 pub use problem::{Fault, Report};
 pub use project::{Overrides, Project, plain_path};
 pub use scenario::{

@@ -46,8 +46,8 @@ pub use event::{
     StepEnd, StepStart, Warning, WarningKind, WindowStart,
 };
 pub use header::{
-    Header, Host, HugePages, Interpreter, LensFacts, Memory, PackageFacts, PlanFacts, Revision, ScenarioFacts,
-    ServerFacts, Settings, Strain, TreeFacts, Version, WorkspaceFacts,
+    Header, Host, HugePages, Interpreter, LensFacts, Memory, OriginFacts, PackageFacts, PlanFacts, Revision,
+    ScenarioFacts, ServerFacts, Settings, Strain, TreeFacts, Version, WorkspaceFacts,
 };
 pub use idle::{AllocatorDecay, Delay, IdleKind, IdleWindow, WindowEnd};
 pub use looks::{Schedule, ScheduleError};

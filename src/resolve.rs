@@ -2,6 +2,7 @@
 
 pub mod cells;
 mod choice;
+mod client;
 pub mod detector;
 mod error;
 mod package;
@@ -10,20 +11,24 @@ mod purge;
 pub mod shim;
 mod spec;
 mod spread;
+mod store;
 mod suits;
 mod which;
+mod workspace;
 
 pub use choice::{Common, LIBRARY, Program, ServerChoice, Setting, Shim, choose, installed};
 pub use detector::{KnownDecay, listed};
 pub use error::ChoiceError;
-pub use package::{Entry, PackageError, Store, install};
+pub use package::{PackageError, install};
 pub use preload::mistakes;
 pub use purge::{PurgeError, asks_for, needs_traffic, purged};
 pub use shim::Library;
 pub use spec::ServerSpec;
 pub use spread::{Twice, distinct, spread};
+pub use store::{Entry, Store};
 pub use suits::suits;
 pub use which::{Which, unrunnable, which};
+pub use workspace::fetch;
 
 use std::ffi::OsString;
 

@@ -74,6 +74,7 @@ pub fn header(
         scenario: scenario(loaded, job.seed),
         workspace: WorkspaceFacts {
             path: project.root.display().to_string(),
+            origin: project.origin.clone(),
             isolation: project.isolation.name().to_owned(),
             language: project.language.clone(),
             files: job.selection.files.len() as u64,

@@ -13,9 +13,9 @@ pub struct Cache {
 /// What is done with the cache, instead of listing it.
 #[derive(Debug, Subcommand)]
 pub enum CacheAction {
-    /// Remove installed servers
+    /// Remove installed servers and pinned workspaces
     Clear {
-        /// NAME or NAME@VERSION; all when none is named
+        /// NAME, NAME@VERSION or the origin of a workspace; all when none is named
         #[arg(value_name = "NAME")]
         names: Vec<String>,
     },
@@ -25,4 +25,5 @@ const CACHE: &str = "\
 Examples:
   lsp-soak cache
   lsp-soak cache clear ty@0.0.104
+  lsp-soak cache clear pypi:prefect==3.9.1
   lsp-soak cache clear";

@@ -1,4 +1,4 @@
-//! `lsp-soak cache`: the servers that were installed for `NAME@VERSION`.
+//! `lsp-soak cache`: the servers that were installed for `NAME@VERSION`, and pinned workspaces.
 
 use std::time::SystemTime;
 
@@ -30,8 +30,8 @@ fn list(store: &Store, entries: &[Entry]) -> anyhow::Result<()> {
     }
     let cells = |cell: &dyn Fn(&Entry) -> String| entries.iter().map(|entry| Cell::plain(cell(entry))).collect();
     let columns = vec![
-        Column::text("server", 0, cells(&|entry| format!("{}@{}", entry.name, entry.version))),
-        Column::text("from", 0, cells(&|entry| entry.kind.clone())),
+        Column::text("name", 0, entries.iter().map(name).collect()),
+        Column::text("kind", 0, cells(&kind)),
         Column::number("size", 1, cells(&|entry| units::bytes(entry.size()))),
         Column::number("last used", 2, cells(&last_used)),
     ];
@@ -41,15 +41,29 @@ fn list(store: &Store, entries: &[Entry]) -> anyhow::Result<()> {
     print(&format!("{text}{size} in `{}`\n", store.root().display()))
 }
 
+fn name(entry: &Entry) -> Cell {
+    let (name, version) = entry.parts();
+    Cell::plain(name).ending(version)
+}
+
+fn kind(entry: &Entry) -> String {
+    match &entry.setup {
+        Some(setup) => format!("{}, {setup}", entry.kind),
+        None => entry.kind.clone(),
+    }
+}
+
 fn last_used(entry: &Entry) -> String {
     let age = entry.used.and_then(|used| SystemTime::now().duration_since(used).ok());
     units::or_unknown(age, |age| format!("{} ago", units::duration(age)))
 }
 
-/// Removes the named entries, `NAME` or `NAME@VERSION`, or all.
+/// Removes the named entries, each by its name, its title or as it is listed, or all.
 fn clear(store: &Store, entries: &[Entry], names: &[String]) -> anyhow::Result<()> {
-    let is_named =
-        |entry: &Entry, name: &String| *name == entry.name || *name == format!("{}@{}", entry.name, entry.version);
+    let is_named = |entry: &Entry, text: &String| {
+        let (name, version) = entry.parts();
+        *text == name || *text == entry.title() || *text == format!("{name}{version}")
+    };
     let unknown = names
         .iter()
         .find(|name| !entries.iter().any(|entry| is_named(entry, name)));
@@ -63,7 +77,7 @@ fn clear(store: &Store, entries: &[Entry], names: &[String]) -> anyhow::Result<(
         let size = entry.size();
         let removed = store.remove(entry);
         let removed = removed.with_context(|| format!("cannot remove `{}`", entry.directory.display()))?;
-        let name = format!("{}@{}", entry.name, entry.version);
+        let name = entry.title();
         print(&match removed {
             true => format!("removed {name}, {}\n", units::bytes(size)),
             false => format!("kept {name}: a running lsp-soak uses it\n"),

@@ -11,7 +11,9 @@ use crate::cli;
 use crate::config::options::ScenarioOptions;
 use crate::config::options::ServerExtras;
 use crate::config::values::{CpuList, Lenses};
-use crate::config::{self, Catalogue, IdleMode, Isolation, Loaded, Overrides, Report, Step};
+use crate::config::{
+    self, Catalogue, Fetch, Fetched, IdleMode, Isolation, Loaded, OriginError, Overrides, Pin, Report, Step,
+};
 use crate::drive::workspace::{self, Workspace};
 use crate::host;
 use crate::lens::Lens;
@@ -106,20 +108,40 @@ fn scenarios(typed: &Typed<'_>, mistakes: &mut Report) -> Vec<Loaded> {
     let options = typed.options;
     let overrides = Overrides {
         workspace: options.workspace.clone(),
+        setup: options.setup.clone(),
         language: options.language.clone(),
         files: options.files.clone(),
         largest_file: Some(options.largest_file),
         isolation: options.isolation.as_deref().and_then(|text| isolation(text, mistakes)),
         seed: options.seed,
     };
-    let mut loaded = Vec::new();
-    for path in typed.scenarios {
-        match config::load_scenario(path, &overrides) {
-            Ok(scenario) => loaded.push(scenario),
-            Err(report) => mistakes.merge(report),
-        }
-    }
-    loaded
+    let mut load = |fetch: &Fetch<'_>| {
+        let loaded = typed.scenarios.iter().map(|path| {
+            let loaded = config::load_scenario(path, &overrides, fetch);
+            loaded.unwrap_or_else(|report| {
+                mistakes.merge(report);
+                None
+            })
+        });
+        let loaded: Vec<Option<Loaded>> = loaded.collect();
+        (loaded, mistakes.is_empty())
+    };
+    // Pinned workspaces are fetched when nothing is wrong.
+    let loaded = match load(&|_| None) {
+        (loaded, true) if loaded.contains(&None) => load(&|pin| Some(fetched(pin))).0,
+        (loaded, _) => loaded,
+    };
+    loaded.into_iter().flatten().collect()
+}
+
+fn fetched(pin: &Pin) -> Result<Fetched, OriginError> {
+    let store = Store::usual().ok_or_else(|| OriginError {
+        key: pin.source.key(),
+        title: "there is no home directory for the cache".to_owned(),
+        cure: "set LSP_SOAK_CACHE_DIR".to_owned(),
+    })?;
+    let hash = |root: &Path| workspace::tree::facts(root, &|| false).map(|facts| facts.sha256);
+    crate::resolve::fetch(pin, &store, &hash, &super::say)
 }
 
 fn isolation(text: &str, mistakes: &mut Report) -> Option<Isolation> {

@@ -128,7 +128,10 @@ const fn nearly(name: &'static str, near: Near, fact: Fact) -> Circumstance {
     }
 }
 
-const OF_RUNS: [Circumstance; 31] = [
+/// The circumstance of workspaces that were fetched.
+const PINNED: &str = "pinned workspace";
+
+const OF_RUNS: [Circumstance; 32] = [
     of("operating system", Weight::Quantity, |header| header.host.os.clone()),
     of("architecture", Weight::Host, |header| {
         let target = &header.host.target;
@@ -179,6 +182,7 @@ const OF_RUNS: [Circumstance; 31] = [
     of("lsp-soak", Weight::Noted, |header| header.tool.clone()),
     of("scenario", Weight::Measurement, |header| header.scenario.sha256.clone()),
     of("seed", Weight::Measurement, |header| header.scenario.seed.to_string()),
+    of(PINNED, Weight::Quantity, pinned),
     of("workspace", Weight::Measurement, |header| {
         header.workspace.sha256.clone()
     }),
@@ -316,8 +320,12 @@ pub fn circumstances(header: &Header) -> BTreeMap<String, String> {
 /// The names of the circumstances in which this run differs from a calibration's.
 pub fn unlike(then: &BTreeMap<String, String>, now: &Header) -> Vec<&'static str> {
     let differ = |one: &&Circumstance| {
-        let then = then.get(one.name);
-        then.is_none_or(|then| one.differs(then, &(one.fact)(now)))
+        let now = (one.fact)(now);
+        // An older calibration does not name what did not exist then.
+        match then.get(one.name) {
+            Some(then) => one.differs(then, &now),
+            None => one.name != PINNED || now != none(),
+        }
     };
     deciding().filter(differ).map(|one| one.name).collect()
 }
@@ -349,6 +357,15 @@ fn memory_settings(header: &Header) -> String {
         Some(preload) => format!("{name}={}", value.replace(&preload.path, &preload.name)),
         None => format!("{name}={value}"),
     }))
+}
+
+/// The content of a fetched workspace, and what prepared it. Equal files may have several origins.
+fn pinned(header: &Header) -> String {
+    let origin = header.workspace.origin.as_ref();
+    origin.map_or_else(none, |origin| match &origin.setup {
+        Some(setup) => format!("{} after `{setup}`", origin.sha256),
+        None => origin.sha256.clone(),
+    })
 }
 
 fn windows(header: &Header) -> String {

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::decode::{Document, Segment};
+use super::origin::Fetch;
 use super::problem::{Fault, Report};
 use super::project::{self, Overrides, Project};
 use super::scenario::{Isolation, Scenario, Workspace};
@@ -34,8 +35,9 @@ pub struct Loaded {
     pub project: Project,
 }
 
-/// Reads the scenario at `path`, or reports every mistake in it and in its includes.
-pub fn load_scenario(path: &Path, overrides: &Overrides) -> Result<Loaded, Report> {
+/// Reads the scenario at `path`, or reports every mistake in it and in its includes. `None` if `fetch` leaves its workspace for
+/// later.
+pub fn load_scenario(path: &Path, overrides: &Overrides, fetch: &Fetch<'_>) -> Result<Option<Loaded>, Report> {
     let mut report = Report::default();
     let text = match read_text(path, "name a scenario file, such as scenarios/completions.toml") {
         Ok(text) => text,
@@ -49,14 +51,17 @@ pub fn load_scenario(path: &Path, overrides: &Overrides) -> Result<Loaded, Repor
         report.add_loose(title, cure);
         return Err(report);
     }
-    let (loaded, found) = load(path, &text, overrides, Isolation::default());
-    match loaded {
+    let (loaded, found) = load(path, &text, overrides, Isolation::default(), fetch);
+    let (loaded, found) = match loaded {
         // Steps that write can be checked only when the isolation is known: an included file may set it.
         Some(Loaded { project, .. }) if project.isolation == Isolation::InPlace => {
-            let (loaded, found) = load(path, &text, overrides, Isolation::InPlace);
-            found.unless_empty(loaded)
+            load(path, &text, overrides, Isolation::InPlace, fetch)
         }
-        loaded => found.unless_empty(loaded),
+        loaded => (loaded, found),
+    };
+    match found.is_empty() {
+        true => Ok(loaded),
+        false => Err(found),
     }
 }
 
@@ -81,19 +86,27 @@ fn beside(path: &Path) -> Option<String> {
 }
 
 /// Reads the text of a scenario; its steps are checked against `isolation`.
-fn load(path: &Path, text: &str, overrides: &Overrides, isolation: Isolation) -> (Option<Loaded>, Report) {
+fn load(
+    path: &Path,
+    text: &str,
+    overrides: &Overrides,
+    isolation: Isolation,
+    fetch: &Fetch<'_>,
+) -> (Option<Loaded>, Report) {
     let mut loader = Loader {
         overrides,
+        fetch,
         isolation,
         texts: String::new(),
         included: 0,
         stack: fs::canonicalize(path).into_iter().collect(),
         written: Written::default(),
         project: None,
+        is_left: false,
     };
     let (scenario, mut report) = loader.file(path, text, overrides.workspace.is_some());
-    if let Some(root) = &overrides.workspace {
-        loader.overridden_project(root, &mut report);
+    if overrides.workspace.is_some() {
+        loader.overridden_project(&mut report);
     }
     let project = loader.project;
     let texts = loader.texts;
@@ -113,6 +126,7 @@ fn load(path: &Path, text: &str, overrides: &Overrides, isolation: Isolation) ->
 
 struct Loader<'o> {
     overrides: &'o Overrides,
+    fetch: &'o Fetch<'o>,
     /// The isolation of the workspace, as far as known.
     isolation: Isolation,
     texts: String,
@@ -122,6 +136,8 @@ struct Loader<'o> {
     stack: Vec<PathBuf>,
     written: Written,
     project: Option<Project>,
+    /// The project is fetched later.
+    is_left: bool,
 }
 
 /// The workspace in the files; the first one set counts.
@@ -234,7 +250,7 @@ impl Loader<'_> {
                 continue;
             }
             self.stack.push(whole);
-            let settled = settled || self.project.is_some();
+            let settled = settled || self.project.is_some() || self.is_left;
             let (part, inner) = self.file(&path, &text, settled);
             self.stack.pop();
             report.merge(inner);
@@ -267,6 +283,11 @@ impl Loader<'_> {
         Some(Some(Fault::new(span.clone(), title, cure)))
     }
 
+    fn take(&mut self, project: Option<Project>) {
+        self.is_left = project.is_none();
+        self.project = project;
+    }
+
     fn own_project(
         &mut self,
         directory: &Path,
@@ -275,9 +296,8 @@ impl Loader<'_> {
         faults: &mut Vec<Fault>,
         report: &mut Report,
     ) {
-        let root = directory.join(&workspace.path);
-        match project::resolve(&root, workspace, self.overrides) {
-            Ok(project) => self.project = Some(project),
+        match project::resolve(directory, workspace, self.overrides, self.fetch) {
+            Ok(project) => self.take(project),
             Err(missing) => {
                 let loose = missing.overridden(self.overrides);
                 let (title, cure) = missing.words();
@@ -293,14 +313,14 @@ impl Loader<'_> {
     }
 
     /// The project of `--workspace`, regardless of other mistakes. Does not report consequences of unreadable files.
-    fn overridden_project(&mut self, root: &Path, report: &mut Report) {
+    fn overridden_project(&mut self, report: &mut Report) {
         let mut workspace = self.written.workspace.take().unwrap_or_default();
         if self.written.unclear {
             // Any language works: the pattern of the command line does not depend on it.
             workspace.language.get_or_insert_default();
         }
-        match project::resolve(root, &workspace, self.overrides) {
-            Ok(project) => self.project = Some(project),
+        match project::resolve(Path::new(""), &workspace, self.overrides, self.fetch) {
+            Ok(project) => self.take(project),
             Err(missing) if self.written.unclear && !missing.overridden(self.overrides) => {}
             Err(missing) => {
                 let (title, cure) = missing.words();

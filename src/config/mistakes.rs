@@ -24,7 +24,7 @@ fn mistakes(files: &[(&str, &str)], overrides: &Overrides) -> String {
     for (name, text) in files {
         fs::write(root.path().join(name), text).unwrap();
     }
-    let report = load_scenario(&root.path().join(files[0].0), overrides).unwrap_err();
+    let report = load_scenario(&root.path().join(files[0].0), overrides, &|_| None).unwrap_err();
     let real = root.path().canonicalize().unwrap();
     report
         .to_string()

@@ -79,9 +79,12 @@ pub struct ServerExtras {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Scenario")]
 pub struct ScenarioOptions {
-    /// Your own project instead of the scenario's
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    /// Your own project instead of the scenario's: a directory, or pinned as pypi:prefect==3.9.1
+    #[arg(long, value_name = "DIR|ORIGIN", value_hint = ValueHint::DirPath)]
     pub workspace: Option<PathBuf>,
+    /// Command that prepares a pinned workspace, such as 'uv sync'
+    #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString, hide_short_help = true)]
+    pub setup: Option<String>,
     /// Language of the project
     #[arg(long, value_name = "ID")]
     pub language: Option<String>,

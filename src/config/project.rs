@@ -4,17 +4,23 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest, Sha256};
+
 use super::files;
 use super::glob::{Glob, GlobError, languages, of_language};
+use super::origin::{Context, Fetch, Origin, OriginError, origin};
 use super::scenario::{Isolation, Workspace};
+use crate::record::{OriginFacts, regular};
 use crate::text::nearest;
 use crate::units::Size;
 
 /// Command-line values that replace the scenario's.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overrides {
-    /// The project to open, relative to the current directory.
+    /// The project to open, relative to the current directory, or a pinned origin.
     pub workspace: Option<PathBuf>,
+    /// Command that prepares a pinned workspace.
+    pub setup: Option<String>,
     /// Language id of the files to open.
     pub language: Option<String>,
     /// Pattern of the files to open.
@@ -30,6 +36,8 @@ pub struct Overrides {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Project {
     pub root: PathBuf,
+    /// Where it was fetched from; `None` for a directory of the user.
+    pub origin: Option<OriginFacts>,
     pub language: String,
     /// The pattern that selected the files.
     pub pattern: String,
@@ -44,7 +52,7 @@ pub struct Project {
 /// Why there is no project to open.
 #[derive(Debug)]
 pub enum Missing {
-    Path,
+    Origin(OriginError),
     Directory(PathBuf),
     Language,
     /// The language is unknown and there is no pattern.
@@ -59,19 +67,48 @@ pub enum Missing {
     Unreadable(PathBuf, io::Error),
 }
 
-/// Finds the directory and the files to open.
-pub fn resolve(root: &Path, workspace: &Workspace, overrides: &Overrides) -> Result<Project, Missing> {
-    if workspace.path.is_empty() && overrides.workspace.is_none() {
-        return Err(Missing::Path);
-    }
+/// Largest archive whose SHA-256 is computed for a message.
+const QUICK_SUM: u64 = 256 << 20;
+
+/// Finds the directory and the files to open; `None` if the workspace is pinned and not fetched yet. Paths are relative to
+/// `directory`.
+pub fn resolve(
+    directory: &Path,
+    workspace: &Workspace,
+    overrides: &Overrides,
+    fetch: &Fetch<'_>,
+) -> Result<Option<Project>, Missing> {
+    let isolation = overrides.isolation.unwrap_or(workspace.isolation);
+    let here = match directory.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => directory,
+    };
+    let absolute = std::path::absolute(here).unwrap_or_else(|_| here.to_owned());
+    let context = Context {
+        workspace: overrides.workspace.as_deref(),
+        setup: overrides.setup.as_deref(),
+        isolation,
+        directory,
+        absolute: &absolute,
+        sum: &sum,
+    };
+    let (root, origin) = match origin(workspace, &context).map_err(Missing::Origin)? {
+        Origin::Directory(path) => (path, None),
+        Origin::Pinned(pin) => {
+            // Nothing is fetched for a project that cannot be opened.
+            choice(workspace, overrides)?;
+            match fetch(&pin) {
+                None => return Ok(None),
+                Some(fetched) => {
+                    let fetched = fetched.map_err(Missing::Origin)?;
+                    (fetched.root, Some(fetched.facts))
+                }
+            }
+        }
+    };
     let absolute = root.canonicalize().ok().map(plain_path).filter(|path| path.is_dir());
-    let root = absolute.ok_or_else(|| Missing::Directory(root.to_path_buf()))?;
-    let language = overrides
-        .language
-        .clone()
-        .or_else(|| workspace.language.clone())
-        .ok_or(Missing::Language)?;
-    let pattern = pattern(&language, workspace, overrides)?;
+    let root = absolute.ok_or(Missing::Directory(root))?;
+    let (language, pattern) = choice(workspace, overrides)?;
     let matches = files::find(&root, &pattern, &workspace.exclude);
     let mut files = matches.map_err(|error| Missing::Unreadable(root.clone(), error))?.files;
     if files.is_empty() {
@@ -85,14 +122,33 @@ pub fn resolve(root: &Path, workspace: &Workspace, overrides: &Overrides) -> Res
     if files.is_empty() {
         return Err(Missing::Small(all, largest_file));
     }
-    Ok(Project {
+    Ok(Some(Project {
         root,
+        origin,
         language,
         pattern: pattern.as_str().to_owned(),
         files,
         largest_file,
-        isolation: overrides.isolation.unwrap_or(workspace.isolation),
-    })
+        isolation,
+    }))
+}
+
+/// The SHA-256 of a file that is not too large.
+fn sum(path: &Path) -> Option<String> {
+    let bytes = regular::read(&path.canonicalize().ok()?, QUICK_SUM).ok()?;
+    let digest = Sha256::digest(&bytes);
+    Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The language, and the pattern of its files.
+fn choice(workspace: &Workspace, overrides: &Overrides) -> Result<(String, Glob), Missing> {
+    let language = overrides
+        .language
+        .clone()
+        .or_else(|| workspace.language.clone())
+        .ok_or(Missing::Language)?;
+    let pattern = pattern(&language, workspace, overrides)?;
+    Ok((language, pattern))
 }
 
 /// The pattern, in order of priority: the command line's; that of the command line's language; the scenario's; that of
@@ -119,7 +175,8 @@ impl Missing {
     /// The key of `[workspace]` with the mistake.
     pub fn key(&self) -> &'static str {
         match self {
-            Missing::Path | Missing::Directory(_) | Missing::Unreadable(..) => "path",
+            Missing::Origin(error) => error.key,
+            Missing::Directory(_) | Missing::Unreadable(..) => "path",
             Missing::Language | Missing::Pattern(_) => "language",
             Missing::BadPattern(_) | Missing::Files(..) | Missing::Small(..) => "files",
         }
@@ -128,7 +185,13 @@ impl Missing {
     /// Whether the mistake is on the command line.
     pub fn overridden(&self, overrides: &Overrides) -> bool {
         match self {
-            Missing::Path | Missing::Directory(_) | Missing::Unreadable(..) => overrides.workspace.is_some(),
+            Missing::Origin(error) if error.key == "setup" => {
+                overrides.workspace.is_some() || overrides.setup.is_some()
+            }
+            Missing::Origin(error) if error.key == "isolation" => {
+                overrides.workspace.is_some() || overrides.isolation.is_some()
+            }
+            Missing::Origin(_) | Missing::Directory(_) | Missing::Unreadable(..) => overrides.workspace.is_some(),
             Missing::Language | Missing::Pattern(_) => overrides.language.is_some(),
             Missing::BadPattern(_) | Missing::Small(..) => true,
             Missing::Files(..) => overrides.files.is_some() || overrides.language.is_some(),
@@ -138,10 +201,7 @@ impl Missing {
     /// The description and the cure.
     pub fn words(&self) -> (String, String) {
         match self {
-            Missing::Path => (
-                "the workspace has no path".to_owned(),
-                "write `path = \"…\"`, relative to this file".to_owned(),
-            ),
+            Missing::Origin(error) => (error.title.clone(), error.cure.clone()),
             Missing::Directory(path) => (
                 format!("there is no directory `{}`", path.display()),
                 "a workspace's `path` is relative to the scenario's file, --workspace to the current directory"

@@ -61,8 +61,33 @@ pub struct Scenario {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Workspace {
-    /// Directory, relative to the scenario's file.
+    /// Directory, relative to the scenario's file, or a pinned origin such as `pypi:prefect==3.9.1`.
+    #[serde(default)]
     pub path: String,
+    /// Sources of a Python package of one version, `NAME==VERSION`.
+    #[serde(default)]
+    pub pypi: Option<String>,
+    /// Files of an npm package of one version, `NAME@VERSION`.
+    #[serde(default)]
+    pub npm: Option<String>,
+    /// Sources of a crate of one version, `NAME@VERSION`.
+    #[serde(default, rename = "crate")]
+    pub krate: Option<String>,
+    /// URL of a git repository, whose commit `rev` is checked out.
+    #[serde(default)]
+    pub git: Option<String>,
+    /// Hash of the commit of `git`, at least 7 digits.
+    #[serde(default)]
+    pub rev: Option<String>,
+    /// URL or path of a `.tar.gz`, `.tar.xz`, `.tar` or `.zip` file.
+    #[serde(default)]
+    pub archive: Option<String>,
+    /// SHA-256 of the file of `archive`.
+    #[serde(default)]
+    pub sha256: Option<String>,
+    /// Command that prepares a pinned workspace, such as `uv sync`; run once by `sh`.
+    #[serde(default)]
+    pub setup: Option<String>,
     /// LSP language id of the files to open, such as `python`.
     #[serde(default)]
     pub language: Option<String>,

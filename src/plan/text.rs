@@ -77,7 +77,9 @@ fn head(loaded: &Loaded, outline: &Outline) -> String {
         let _ = writeln!(text, "{}", loaded.scenario.description);
     }
     let files = units::count(project.files.len() as u64);
-    let (root, language, pattern) = (project.root.display(), &project.language, &project.pattern);
+    let (language, pattern) = (&project.language, &project.pattern);
+    let origin = project.origin.as_ref().map(|origin| origin.origin.clone());
+    let root = origin.unwrap_or_else(|| project.root.display().to_string());
     let _ = writeln!(text, "\nworkspace  {root} (isolation: {})", project.isolation);
     let _ = writeln!(text, "files      {files} × {language}, {pattern}");
     let _ = writeln!(text, "seed       {}\n", loaded.scenario.seed());
@@ -194,7 +196,8 @@ mod tests {
 
     fn plan_of(name: &str, columns: usize) -> String {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios").join(name);
-        let mut loaded = load_scenario(&path, &Overrides::default()).unwrap_or_else(|report| panic!("{report}"));
+        let loaded = load_scenario(&path, &Overrides::default(), &|_| None).unwrap_or_else(|report| panic!("{report}"));
+        let mut loaded = loaded.expect("it is a directory");
         loaded.project.root = PathBuf::from("shop");
         loaded.project.files.truncate(30);
         describe(&loaded, &plan::once(2), &["ty", "pyright"], &[], columns)

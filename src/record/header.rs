@@ -312,6 +312,9 @@ pub struct ScenarioFacts {
 pub struct WorkspaceFacts {
     /// The original directory.
     pub path: String,
+    /// Where the original was fetched from; `None` for a directory of the user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<OriginFacts>,
     /// Isolation: `copy`, `reflink`, `overlay`, `in-place`.
     pub isolation: String,
     /// Language id.
@@ -326,6 +329,17 @@ pub struct WorkspaceFacts {
     pub tree: Option<TreeFacts>,
     /// Checked-out commit of the original; `None` outside a git checkout.
     pub revision: Option<Revision>,
+}
+
+/// The origin of a pinned workspace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OriginFacts {
+    /// Origin as `--workspace` takes it, such as `pypi:prefect==3.9.1`.
+    pub origin: String,
+    /// Command that prepared the files.
+    pub setup: Option<String>,
+    /// SHA-256 over the fetched files, as that of a tree, before the command.
+    pub sha256: String,
 }
 
 /// All files of a workspace except histories and caches, which a copy leaves out.

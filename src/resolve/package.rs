@@ -1,15 +1,14 @@
 //! Servers of a published version, `NAME@VERSION`: installed once into a cache by their ecosystem's own client.
 
 mod client;
-mod store;
 
 use crate::config::{Catalogue, Package, Profile};
 use crate::record::PackageFacts;
 use crate::text::nearest;
 
+use super::client::ClientError;
 use super::spec::{Installed, ServerSpec};
-pub use client::ClientError;
-pub use store::{Entry, Store};
+use super::store::{Key, Store};
 
 /// Two dots between the first and the last version of a range.
 const RANGE: &str = "..";
@@ -173,32 +172,27 @@ fn installed(
         directory: store.root().display().to_string(),
         why,
     };
-    let key = store::Key {
+    let key = Key {
         kind: package.ecosystem(),
         name: package.name(),
         version,
         with: &profile.package_with,
+        setup: None,
     };
-    let slot = store.claim(&key).map_err(unusable)?;
-    let entry = match slot.entry() {
-        Some(entry) => entry,
-        None => {
-            say(&format!(
-                "installing {} {version} from {} into `{}`",
-                package.name(),
-                package.ecosystem(),
-                slot.directory().display()
-            ));
-            let made = client::install(package, &profile.package_with, version, slot.directory());
-            let made = made.and_then(|()| client::sha256(package, profile, name, slot.directory()));
-            let sha256 = made.map_err(|why| PackageError::Client {
-                spec: spec.to_owned(),
-                why,
-            })?;
-            slot.finish(sha256).map_err(unusable)?
-        }
-    };
-    slot.keep().map_err(unusable)?;
+    let entry = store.fill(&key, &unusable, |directory| {
+        say(&format!(
+            "installing {} {version} from {} into `{}`",
+            package.name(),
+            package.ecosystem(),
+            directory.display()
+        ));
+        let made = client::install(package, &profile.package_with, version, directory);
+        let made = made.and_then(|()| client::sha256(package, profile, name, directory));
+        made.map_err(|why| PackageError::Client {
+            spec: spec.to_owned(),
+            why,
+        })
+    })?;
     let program = client::program(package, profile, name, &entry.directory);
     Ok(Installed {
         profile: name.to_owned(),

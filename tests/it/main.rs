@@ -9,6 +9,8 @@ mod lsp;
 #[cfg(target_os = "linux")]
 mod messages;
 mod mistakes;
+#[cfg(unix)]
+mod pinned;
 mod report;
 #[cfg(target_os = "linux")]
 mod sample;

@@ -83,6 +83,7 @@ fn circumstances(options: &cli::Gate, scenario: &Loaded, choice: &ServerChoice) 
         scenario: header::scenario(scenario, scenario.scenario.seed()),
         workspace: WorkspaceFacts {
             sha256: selection.sha256,
+            origin: project.origin.clone(),
             ..WorkspaceFacts::default()
         },
         settings: header::settings(&options.measuring, choice, single::capabilities(scenario, choice)),

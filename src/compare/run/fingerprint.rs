@@ -1,6 +1,6 @@
 //! The machine, the program and the project, by which two records can be matched.
 
-use crate::record::{Header, Host, PackageFacts, ScenarioFacts, ServerFacts, WorkspaceFacts};
+use crate::record::{Header, Host, OriginFacts, PackageFacts, ScenarioFacts, ServerFacts, WorkspaceFacts};
 use crate::units;
 
 use super::allocator;
@@ -66,9 +66,21 @@ fn of_work(scenario: &ScenarioFacts, workspace: &WorkspaceFacts) -> Vec<Fact> {
         ("scenario", format!("{}, seed {}", scenario.path, scenario.seed)),
         ("scenario SHA-256", scenario.sha256.clone()),
         ("workspace", workspace.path.clone()),
+        (
+            "fetched from",
+            workspace.origin.as_ref().map_or_else(String::new, origin),
+        ),
         ("workspace files", files),
         ("workspace SHA-256", hash.clone()),
     ]
+}
+
+fn origin(facts: &OriginFacts) -> String {
+    let OriginFacts { origin, setup, sha256 } = facts;
+    let setup = setup
+        .as_ref()
+        .map_or_else(String::new, |setup| format!("prepared by `{setup}`, "));
+    format!("{origin}, {setup}SHA-256 {sha256}")
 }
 
 fn of_host(host: &Host) -> Vec<Fact> {

@@ -173,8 +173,9 @@ fn server(summary: &Summary) -> String {
 fn workspace(summary: &Summary) -> String {
     let facts = &summary.header.workspace;
     let files = format!("{}, {}", units::counted(facts.files, "file"), units::bytes(facts.bytes));
+    let origin = facts.origin.as_ref().map(|origin| origin.origin.clone());
     joined([
-        Some(facts.path.clone()),
+        origin.or_else(|| Some(facts.path.clone())),
         Some(facts.language.clone()),
         Some(files),
         Some(facts.isolation.clone()),

@@ -1,14 +1,14 @@
 //! Which differing circumstances are reported, and their consequence.
 
 use crate::lens::Lens;
-use crate::record::{Header, Interpreter, PreloadFacts};
+use crate::record::{Header, Interpreter, OriginFacts, PreloadFacts};
 
 use super::*;
 
 type Change = fn(&mut Header);
 
 /// Every circumstance, its consequence, a change to it, and its two values.
-const CHANGES: [(&str, Weight, Change, [&str; 2]); 34] = [
+const CHANGES: [(&str, Weight, Change, [&str; 2]); 35] = [
     (
         "operating system",
         Weight::Quantity,
@@ -170,6 +170,17 @@ const CHANGES: [(&str, Weight, Change, [&str; 2]); 34] = [
         Weight::Measurement,
         |header| header.scenario.seed = 2,
         ["1", "2"],
+    ),
+    (
+        "pinned workspace",
+        Weight::Quantity,
+        |header| {
+            header.workspace.origin = Some(OriginFacts {
+                sha256: "b".to_owned(),
+                ..OriginFacts::default()
+            });
+        },
+        ["b", "none"],
     ),
     (
         "workspace",

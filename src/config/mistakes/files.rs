@@ -16,7 +16,7 @@ fn several_mistakes_of_syntax_are_all_told() {
 
 #[test]
 fn a_scenario_that_is_not_there_is_named() {
-    let report = load_scenario(Path::new("no/such.toml"), &Overrides::default()).unwrap_err();
+    let report = load_scenario(Path::new("no/such.toml"), &Overrides::default(), &|_| None).unwrap_err();
     let text = report.to_string();
     assert!(text.contains("cannot read the scenario `no/such.toml`"), "{text}");
 }
@@ -49,11 +49,15 @@ fn a_file_that_is_no_text_is_told_with_its_line() {
         path
     };
     let latin = write("latin.toml", b"format = 1\n# caf\xe9\n");
-    let text = load_scenario(&latin, &Overrides::default()).unwrap_err().to_string();
+    let text = load_scenario(&latin, &Overrides::default(), &|_| None)
+        .unwrap_err()
+        .to_string();
     assert!(text.contains("latin.toml`: line 2 is not UTF-8"), "{text}");
     assert!(text.contains("save it as UTF-8"), "{text}");
     let outer = write("outer.toml", b"format = 1\nname = 'x'\ninclude = ['latin.toml']\n");
-    let text = load_scenario(&outer, &Overrides::default()).unwrap_err().to_string();
+    let text = load_scenario(&outer, &Overrides::default(), &|_| None)
+        .unwrap_err()
+        .to_string();
     assert!(
         text.contains("cannot read the included `latin.toml`: line 2 is not UTF-8"),
         "{text}"

@@ -68,6 +68,7 @@ pub(super) fn header(label: &str) -> Header {
 fn workspace() -> WorkspaceFacts {
     WorkspaceFacts {
         path: "fixtures/workspaces/shop".to_owned(),
+        origin: None,
         isolation: "copy".to_owned(),
         language: "python".to_owned(),
         files: 42,

@@ -1,37 +1,11 @@
 //! The clients of ecosystems: what installs a package, and what lists its versions.
 
-use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
 
 use crate::config::{Package, Profile};
 use crate::host;
+use crate::resolve::client::{ClientError, python, run};
 use crate::resolve::which::which;
-
-/// The longest installation: a server that is compiled.
-const PATIENCE: Duration = Duration::from_secs(3_600);
-
-/// Lines of a client's message that an error shows.
-const SHOWN: usize = 12;
-
-/// Characters of such a line: pip lists every version that there is.
-const LONGEST: usize = 200;
-
-/// Why a client did not do its work.
-#[derive(Debug, thiserror::Error)]
-pub enum ClientError {
-    #[error("`{0}` is not installed: {1}")]
-    Missing(String, &'static str),
-    #[error("`{command}` failed{tail}")]
-    Failed { command: String, tail: String },
-    #[error("what `{0}` prints cannot be read")]
-    Unread(String),
-    #[error("cargo does not list the versions of a crate: name each one, such as `--server NAME@1.2.3`")]
-    NoList,
-    #[error("cannot read the installed files: {0}")]
-    Files(#[from] io::Error),
-}
 
 /// Installs a version into an empty directory.
 pub fn install(package: &Package, with: &[String], version: &str, into: &Path) -> Result<(), ClientError> {
@@ -158,51 +132,10 @@ pub fn sha256(
     Ok(file.map(|file| host::file_sha256(&file)).transpose()?)
 }
 
-fn python() -> &'static str {
-    if cfg!(windows) { "python" } else { "python3" }
-}
-
 /// The directory of programs in a part of an entry.
 fn bin(directory: &Path, part: &str) -> PathBuf {
     let scripts = cfg!(windows) && !part.is_empty();
     directory.join(part).join(if scripts { "Scripts" } else { "bin" })
-}
-
-/// What a client prints; its last words where it fails.
-fn run(words: &[&str], env: &[(&str, &str)]) -> Result<String, ClientError> {
-    let Some(program) = which(None)
-        .program(words[0])
-        .or_else(|| which(None).path(Path::new(words[0])))
-    else {
-        let cure = match words[0] {
-            "npm" => "install Node.js with npm",
-            "cargo" => "install Rust with cargo",
-            "go" => "install Go",
-            _ => "install Python 3 with its module venv, or uv",
-        };
-        return Err(ClientError::Missing(words[0].to_owned(), cure));
-    };
-    let mut command = Command::new(program);
-    command.args(&words[1..]).envs(env.iter().copied());
-    let heard = host::listen(&mut command, PATIENCE, &|| false)?;
-    match heard.ended.is_some_and(|status| status.success()) {
-        true => Ok(heard.said.stdout),
-        false => Err(ClientError::Failed {
-            command: words.join(" "),
-            tail: tail(&format!("{}\n{}", heard.said.stdout, heard.said.stderr)),
-        }),
-    }
-}
-
-/// The last lines of an output, each after a line break.
-fn tail(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let last = &lines[lines.len().saturating_sub(SHOWN)..];
-    let short = |line: &&str| -> String {
-        let rest = line.chars().nth(LONGEST).map_or("", |_| " …");
-        line.chars().take(LONGEST).chain(rest.chars()).collect()
-    };
-    last.iter().map(|line| format!("\n{}", short(line))).collect()
 }
 
 #[cfg(test)]
@@ -214,20 +147,5 @@ mod tests {
         let text = "ty (0.0.3)\nAvailable versions: 0.0.3, 0.0.2, 0.0.1a9\n  INSTALLED: 0.0.3\n";
         assert_eq!(listed(text).expect("they are there"), ["0.0.1a9", "0.0.2", "0.0.3"]);
         assert_eq!(listed("nothing"), None);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_client_that_fails_is_quoted() {
-        let error = run(&["sh", "-c", "echo no such version >&2; exit 1"], &[]).expect_err("it fails");
-        assert!(
-            error.to_string().ends_with("exit 1` failed\nno such version"),
-            "{error}"
-        );
-        let error = run(&["no-such-client"], &[]).expect_err("it is not there");
-        assert!(
-            error.to_string().starts_with("`no-such-client` is not installed: "),
-            "{error}"
-        );
     }
 }

@@ -1,4 +1,4 @@
-//! The cache: one directory for each package and version, which only one process fills.
+//! The cache: one directory for each package and version and each pinned workspace, which only one process fills.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,6 +10,15 @@ use serde::{Deserialize, Serialize};
 
 /// The file that makes an entry whole. Written last; its time is that of the last use.
 const ENTRY: &str = "entry.json";
+
+/// The kind of entries that have the files of a workspace.
+pub const WORKSPACE: &str = "workspace";
+
+/// Characters of the longest name of a directory.
+const LONGEST: usize = 80;
+
+/// Digits of a hash that a list shows.
+const SHORT: usize = 12;
 
 /// The entries that this process uses, by their locks.
 static USED: Mutex<Vec<File>> = Mutex::new(Vec::new());
@@ -27,6 +36,8 @@ pub struct Key<'k> {
     pub version: &'k str,
     /// More packages beside it.
     pub with: &'k [String],
+    /// The command that prepares it.
+    pub setup: Option<&'k str>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +47,8 @@ pub struct Entry {
     pub version: String,
     #[serde(default)]
     pub with: Vec<String>,
+    #[serde(default)]
+    pub setup: Option<String>,
     pub sha256: Option<String>,
     #[serde(skip)]
     pub directory: PathBuf,
@@ -45,7 +58,7 @@ pub struct Entry {
 
 /// The place of an entry, locked against other processes.
 #[derive(Debug)]
-pub struct Slot {
+struct Slot {
     directory: PathBuf,
     lock: File,
     entry: Entry,
@@ -82,12 +95,13 @@ impl Store {
 
     /// Locks the place of an entry, and waits while another process fills it. What is not whole is removed. A whole entry is only
     /// shared, so that this process may claim it again.
-    pub fn claim(&self, key: &Key<'_>) -> io::Result<Slot> {
+    fn claim(&self, key: &Key<'_>) -> io::Result<Slot> {
         let Key {
             kind,
             name,
             version,
             with,
+            setup,
         } = key;
         let mut own = (*version).to_owned();
         with.iter().for_each(|more| own.push_str(&format!("+{more}")));
@@ -105,6 +119,7 @@ impl Store {
                 name: (*name).to_owned(),
                 version: (*version).to_owned(),
                 with: with.to_vec(),
+                setup: setup.map(str::to_owned),
                 sha256: None,
                 directory: directory.clone(),
                 used: None,
@@ -119,6 +134,30 @@ impl Store {
             }
         }
         Ok(slot)
+    }
+
+    /// The entry; where there is none, `make` fills its directory and returns a hash of it. Nothing is kept of what `make` leaves
+    /// when it fails.
+    pub fn fill<E>(
+        &self,
+        key: &Key<'_>,
+        unusable: &dyn Fn(io::Error) -> E,
+        make: impl FnOnce(&Path) -> Result<Option<String>, E>,
+    ) -> Result<Entry, E> {
+        let slot = self.claim(key).map_err(unusable)?;
+        let entry = match slot.entry() {
+            Some(entry) => entry,
+            None => match make(&slot.directory) {
+                Ok(sha256) => slot.finish(sha256).map_err(unusable)?,
+                Err(error) => {
+                    // What stays is removed by the next one.
+                    let _ = fs::remove_dir_all(&slot.directory);
+                    return Err(error);
+                }
+            },
+        };
+        slot.keep().map_err(unusable)?;
+        Ok(entry)
     }
 
     /// Every whole entry, by kind, name and version.
@@ -147,6 +186,35 @@ impl Store {
 }
 
 impl Entry {
+    /// What it is called: `ty@0.0.104`, or the origin of a workspace.
+    pub fn title(&self) -> String {
+        match self.kind == WORKSPACE {
+            true => self.name.clone(),
+            false => format!("{}@{}", self.name, self.version),
+        }
+    }
+
+    /// The title in two parts, name and version; of a hash only the first digits.
+    pub fn parts(&self) -> (String, String) {
+        let title = self.title();
+        let end = title
+            .rfind('#')
+            .or_else(|| title.find("=="))
+            .or_else(|| title.rfind('@'));
+        let (name, version) = title.split_at(end.unwrap_or(title.len()));
+        let version = match version.strip_prefix('#') {
+            Some(hash) => format!(
+                "#{}",
+                hash.trim_start_matches("sha256=")
+                    .chars()
+                    .take(SHORT)
+                    .collect::<String>()
+            ),
+            None => version.to_owned(),
+        };
+        (name.to_owned(), version)
+    }
+
     /// Bytes of its files.
     pub fn size(&self) -> u64 {
         size(&self.directory)
@@ -154,16 +222,12 @@ impl Entry {
 }
 
 impl Slot {
-    pub fn directory(&self) -> &Path {
-        &self.directory
-    }
-
-    pub fn entry(&self) -> Option<Entry> {
+    fn entry(&self) -> Option<Entry> {
         read(&self.directory)
     }
 
     /// Makes the entry whole.
-    pub fn finish(&self, sha256: Option<String>) -> io::Result<Entry> {
+    fn finish(&self, sha256: Option<String>) -> io::Result<Entry> {
         let entry = Entry {
             sha256,
             ..self.entry.clone()
@@ -173,7 +237,7 @@ impl Slot {
     }
 
     /// Keeps others from removing the entry until this process ends, and lets them use it.
-    pub fn keep(self) -> io::Result<()> {
+    fn keep(self) -> io::Result<()> {
         self.lock.unlock()?;
         self.lock.lock_shared()?;
         File::options()
@@ -201,11 +265,11 @@ fn read(directory: &Path) -> Option<Entry> {
     })
 }
 
-/// A name as one part of a path.
+/// A name as one part of a path, cut to what every file system takes: versions and hashes tell names apart.
 fn safe(name: &str) -> String {
-    name.chars()
-        .map(|c| if c == '/' || c == '\\' { '+' } else { c })
-        .collect()
+    let known = |c: char| c.is_alphanumeric() || "@._-+=!".contains(c);
+    let parts = name.chars().map(|c| if known(c) { c } else { '+' });
+    parts.take(LONGEST).collect()
 }
 
 fn below(directory: &Path) -> io::Result<Vec<PathBuf>> {
@@ -236,6 +300,7 @@ mod tests {
         name: "@scope/server",
         version: "1.2.3",
         with: &[],
+        setup: None,
     };
 
     #[test]
@@ -244,11 +309,11 @@ mod tests {
         let store = Store::at(root.path().join("cache"));
         assert_eq!(store.entries().unwrap(), []);
         let slot = store.claim(&KEY).unwrap();
-        fs::write(slot.directory().join("half"), "x").unwrap();
+        fs::write(slot.directory.join("half"), "x").unwrap();
         drop(slot);
         let slot = store.claim(&KEY).unwrap();
-        assert!(slot.entry().is_none() && !slot.directory().join("half").exists());
-        fs::write(slot.directory().join("program"), "12345").unwrap();
+        assert!(slot.entry().is_none() && !slot.directory.join("half").exists());
+        fs::write(slot.directory.join("program"), "12345").unwrap();
         slot.finish(Some("abc".to_owned())).unwrap();
         drop(slot);
         let slot = store.claim(&KEY).unwrap();
@@ -262,6 +327,41 @@ mod tests {
         assert!(!store.remove(entry).unwrap(), "it is in use");
         drop(slot);
         assert!(store.remove(entry).unwrap() && store.entries().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_title_has_a_name_and_a_version() {
+        let parts = |kind: &str, name: &str, version: &str| {
+            let entry = Entry {
+                kind: kind.to_owned(),
+                name: name.to_owned(),
+                version: version.to_owned(),
+                with: Vec::new(),
+                setup: None,
+                sha256: None,
+                directory: PathBuf::new(),
+                used: None,
+            };
+            let (name, version) = entry.parts();
+            format!("{name} {version}")
+        };
+        for (kind, name, shown) in [
+            ("npm", "@scope/server", "@scope/server @1.2.3"),
+            (WORKSPACE, "npm:@scope/server@4.5.6", "npm:@scope/server @4.5.6"),
+            (WORKSPACE, "pypi:prefect==3.9.1", "pypi:prefect ==3.9.1"),
+            (
+                WORKSPACE,
+                "git:git@example.org:a#0123456789abcdef",
+                "git:git@example.org:a #0123456789ab",
+            ),
+            (
+                WORKSPACE,
+                "archive:/a.tgz#sha256=0123456789abcdef",
+                "archive:/a.tgz #0123456789ab",
+            ),
+        ] {
+            assert_eq!(parts(kind, name, "1.2.3"), shown);
+        }
     }
 
     #[test]

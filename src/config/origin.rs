@@ -1,0 +1,617 @@
+//! Where a workspace comes from: a directory, or a pinned origin that has the same files on every machine.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::scenario::{Isolation, Workspace};
+use super::server::Package;
+use crate::record::OriginFacts;
+
+/// Before the SHA-256 in the text of an archive.
+const SUM: &str = "sha256=";
+
+/// Digits of a SHA-256.
+const SUM_DIGITS: usize = 64;
+
+/// Fewest and most digits of a commit's hash.
+const COMMIT_DIGITS: std::ops::RangeInclusive<usize> = 7..=64;
+
+/// Where a workspace comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    Directory(PathBuf),
+    Pinned(Pin),
+}
+
+/// A workspace that is fetched once and set up once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pin {
+    pub source: Source,
+    /// The command that prepares the fetched files.
+    pub setup: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The sources of a published version.
+    Package(Package, String),
+    Git {
+        url: String,
+        /// Hash of a commit, or the beginning of one.
+        rev: String,
+    },
+    Archive {
+        /// URL or path.
+        place: String,
+        sha256: String,
+    },
+}
+
+/// A fetched workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetched {
+    pub root: PathBuf,
+    pub facts: OriginFacts,
+}
+
+/// Gets a pinned workspace, or says why not; `None` leaves it for later.
+pub type Fetch<'f> = dyn Fn(&Pin) -> Option<Result<Fetched, OriginError>> + 'f;
+
+/// Why an origin cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OriginError {
+    /// The key of `[workspace]` with the mistake.
+    pub key: &'static str,
+    pub title: String,
+    pub cure: String,
+}
+
+/// What decides besides the scenario's `[workspace]`.
+#[derive(Clone, Copy)]
+pub struct Context<'c> {
+    /// `--workspace`.
+    pub workspace: Option<&'c Path>,
+    /// `--setup`.
+    pub setup: Option<&'c str>,
+    pub isolation: Isolation,
+    /// The directory that paths are relative to.
+    pub directory: &'c Path,
+    /// The same, absolute.
+    pub absolute: &'c Path,
+    /// The SHA-256 of a file, where that is quick.
+    pub sum: &'c dyn Fn(&Path) -> Option<String>,
+}
+
+/// An origin as written, before it is checked.
+enum Written<'t> {
+    Package(Package),
+    Git(&'t str, Option<&'t str>),
+    Archive(&'t str, Option<&'t str>),
+}
+
+impl Source {
+    /// The key of `[workspace]` that says it.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Source::Package(package, _) => package.ecosystem(),
+            Source::Git { .. } => "git",
+            Source::Archive { .. } => "archive",
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Package(package, version) => {
+                let (ecosystem, name) = (package.ecosystem(), package.name());
+                write!(f, "{ecosystem}:{name}{}{version}", separator(package))
+            }
+            Source::Git { url, rev } => write!(f, "git:{url}#{rev}"),
+            Source::Archive { place, sha256 } => write!(f, "archive:{place}#{SUM}{sha256}"),
+        }
+    }
+}
+
+/// The origin of a workspace. `--workspace` replaces what the scenario says, its `setup` too.
+pub fn origin(workspace: &Workspace, context: &Context<'_>) -> Result<Origin, OriginError> {
+    let own = context.workspace.is_none();
+    let path = context.workspace.unwrap_or(Path::new(&workspace.path));
+    let written = match own {
+        true => table(workspace)?,
+        false => None,
+    };
+    let written = match written {
+        Some(written) => Some(written),
+        None => path.to_str().and_then(text).map(|written| ("path", written)),
+    };
+    let setup = context.setup.or(workspace.setup.as_deref().filter(|_| own));
+    let Some((key, written)) = written else {
+        return match setup {
+            Some(_) => Err(error(
+                "setup",
+                "`setup` needs a pinned workspace, because it writes into the directory",
+                "prepare the directory yourself, or pin the workspace, such as `pypi:prefect==3.9.1`",
+            )),
+            None if own && path.as_os_str().is_empty() => Err(error(
+                "path",
+                "the workspace has no path",
+                "write `path = \"…\"`, relative to this file, or pypi, npm, crate, git or archive",
+            )),
+            None => Ok(Origin::Directory(context.directory.join(path))),
+        };
+    };
+    let source = source(key, written, context)?;
+    match context.isolation {
+        Isolation::InPlace => Err(error(
+            "isolation",
+            format!("`{source}` is pinned, and `in-place` would change its files"),
+            "use copy, reflink or overlay",
+        )),
+        Isolation::Copy | Isolation::Reflink | Isolation::Overlay => Ok(Origin::Pinned(Pin {
+            source,
+            setup: setup.map(str::to_owned),
+        })),
+    }
+}
+
+/// The origin in the keys of `[workspace]`, with its key; `None` if only `path` says it.
+fn table(workspace: &Workspace) -> Result<Option<(&'static str, Written<'_>)>, OriginError> {
+    let package = |name: &Option<String>, of: fn(String) -> Package| name.clone().map(of).map(Written::Package);
+    let rev = workspace.rev.as_deref();
+    let sum = workspace.sha256.as_deref();
+    let path = (!workspace.path.is_empty()).then_some(());
+    let mut written: Vec<(&'static str, Written<'_>)> = [
+        ("pypi", package(&workspace.pypi, Package::Pypi)),
+        ("npm", package(&workspace.npm, Package::Npm)),
+        ("crate", package(&workspace.krate, Package::Crate)),
+        ("git", workspace.git.as_deref().map(|url| Written::Git(url, rev))),
+        (
+            "archive",
+            workspace.archive.as_deref().map(|place| Written::Archive(place, sum)),
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(key, written)| written.map(|written| (key, written)))
+    .collect();
+    let keys: Vec<&'static str> = path
+        .map(|()| "path")
+        .into_iter()
+        .chain(written.iter().map(|(key, _)| *key))
+        .collect();
+    if let [first, second, ..] = keys[..] {
+        return Err(error(
+            second,
+            format!("the workspace has two origins, `{first}` and `{second}`"),
+            "keep one of them",
+        ));
+    }
+    for (key, is_set, owner) in [("rev", rev.is_some(), "git"), ("sha256", sum.is_some(), "archive")] {
+        if is_set && keys != [owner] {
+            let title = format!("`{key}` belongs to `{owner}`, which the workspace does not have");
+            return Err(error(
+                key,
+                title,
+                format!("write `{owner} = \"…\"` beside it, or leave it out"),
+            ));
+        }
+    }
+    Ok(written.pop())
+}
+
+/// The origin in a short text such as `pypi:prefect==3.9.1`; `None` for a path.
+fn text(text: &str) -> Option<Written<'_>> {
+    let (kind, rest) = text.split_once(':')?;
+    match kind {
+        "pypi" => Some(Written::Package(Package::Pypi(rest.to_owned()))),
+        "npm" => Some(Written::Package(Package::Npm(rest.to_owned()))),
+        "crate" => Some(Written::Package(Package::Crate(rest.to_owned()))),
+        "git" => {
+            // `git://…` is itself a URL.
+            let whole = if rest.starts_with("//") { text } else { rest };
+            let (url, rev) = fragment(whole);
+            Some(Written::Git(url, rev))
+        }
+        "archive" => {
+            let (place, sum) = fragment(rest);
+            Some(Written::Archive(
+                place,
+                sum.map(|sum| sum.strip_prefix(SUM).unwrap_or(sum)),
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// What is before and after the last `#`.
+fn fragment(text: &str) -> (&str, Option<&str>) {
+    text.rsplit_once('#')
+        .map_or((text, None), |(before, after)| (before, Some(after)))
+}
+
+fn source(key: &'static str, written: Written<'_>, context: &Context<'_>) -> Result<Source, OriginError> {
+    match written {
+        Written::Package(package) => published(key, package),
+        Written::Git(url, rev) => commit(key, url, rev, context.absolute),
+        Written::Archive(place, sum) => archive(key, place, sum, context),
+    }
+}
+
+/// A package whose name still has the version behind it.
+fn published(key: &'static str, package: Package) -> Result<Source, OriginError> {
+    let text = package.name().to_owned();
+    let (ecosystem, separator) = (package.ecosystem(), separator(&package));
+    // The `@` of a scope is the first character.
+    let parts = text
+        .split_once("==")
+        .or_else(|| text.rsplit_once('@').filter(|(name, _)| !name.is_empty()));
+    let name = parts.map_or(text.as_str(), |(name, _)| name);
+    if !is_name(name) {
+        let title = format!("`{name}` is no name of a package");
+        return Err(error(key, title, format!("write `{ecosystem}:NAME{separator}VERSION`")));
+    }
+    let Some((_, version)) = parts else {
+        return Err(error(
+            key,
+            format!("`{ecosystem}:{text}` has no version, so its files change from time to time"),
+            format!("pin it: `{ecosystem}:{text}{separator}VERSION`"),
+        ));
+    };
+    let is_pypi = matches!(package, Package::Pypi(_));
+    if !is_version(version, is_pypi) {
+        let example = if is_pypi { "3.9.1" } else { "14.1.0" };
+        return Err(error(
+            key,
+            format!("`{version}` in `{ecosystem}:{text}` is no exact version"),
+            format!("write one version in full, such as `{ecosystem}:{name}{separator}{example}`"),
+        ));
+    }
+    let named = match package {
+        Package::Pypi(_) => Package::Pypi(name.to_owned()),
+        Package::Npm(_) => Package::Npm(name.to_owned()),
+        Package::Crate(_) => Package::Crate(name.to_owned()),
+        Package::Go(_) => Package::Go(name.to_owned()),
+    };
+    Ok(Source::Package(named, version.to_owned()))
+}
+
+/// How an ecosystem writes a version behind a name.
+fn separator(package: &Package) -> &'static str {
+    match package {
+        Package::Pypi(_) => "==",
+        Package::Npm(_) | Package::Crate(_) | Package::Go(_) => "@",
+    }
+}
+
+/// A name that no client takes for an option or a path.
+fn is_name(name: &str) -> bool {
+    let bare = name.strip_prefix('@').unwrap_or(name);
+    let parts: Vec<&str> = bare.split('/').collect();
+    let is_part = |part: &&str| {
+        part.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+            && part.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+    };
+    parts.len() == 1 + usize::from(bare.len() < name.len()) && parts.iter().all(is_part)
+}
+
+/// Whether it names one version: of `1.2` and `1.2.x` npm and cargo take the newest.
+fn is_version(version: &str, is_pypi: bool) -> bool {
+    let known = |c: char| c.is_ascii_alphanumeric() || "._+-!".contains(c);
+    let release = version.split(['-', '+']).next().unwrap_or_default();
+    let numbers: Vec<&str> = release.split('.').collect();
+    let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_full = is_pypi || numbers.len() == 3 && numbers.iter().all(is_number);
+    version.starts_with(|c: char| c.is_ascii_digit()) && version.chars().all(known) && is_full
+}
+
+fn commit(key: &'static str, url: &str, rev: Option<&str>, directory: &Path) -> Result<Source, OriginError> {
+    let at = if key == "git" { "rev" } else { key };
+    if url.is_empty() || url.starts_with('-') {
+        return Err(error(
+            key,
+            "git has no URL",
+            "write `git = \"URL\"` and `rev = \"COMMIT\"`",
+        ));
+    }
+    if has_password(url) {
+        return Err(error(
+            key,
+            "the URL of the git repository has a password, which would be in every record",
+            "leave it out: git asks its credential helper",
+        ));
+    }
+    let Some(rev) = rev.filter(|rev| !rev.is_empty()) else {
+        return Err(error(
+            key,
+            format!("`{url}` has no revision, so its files change from time to time"),
+            format!("add the hash of a commit, as `rev` or `git:{url}#COMMIT`: `git ls-remote {url}` lists some"),
+        ));
+    };
+    if !COMMIT_DIGITS.contains(&rev.len()) || !is_hex(rev) {
+        return Err(error(
+            at,
+            format!("`{rev}` is no hash of a commit, and a branch or a tag can move"),
+            format!("write its hash, at least 7 digits: `git ls-remote {url} {rev}` prints it"),
+        ));
+    }
+    // `host:path` is the short form of ssh.
+    let is_path = !url.contains("://") && url.find(':').is_none_or(|colon| url[..colon].contains('/'));
+    Ok(Source::Git {
+        url: match is_path {
+            true => directory.join(url).to_string_lossy().into_owned(),
+            false => url.to_owned(),
+        },
+        rev: rev.to_ascii_lowercase(),
+    })
+}
+
+fn archive(key: &'static str, place: &str, sum: Option<&str>, context: &Context<'_>) -> Result<Source, OriginError> {
+    let at = if key == "archive" && sum.is_some() {
+        "sha256"
+    } else {
+        key
+    };
+    let is_url = place.contains("://");
+    if place.is_empty() || place.starts_with('-') || is_url && !is_scheme(place) {
+        let title = format!("`{place}` is no archive");
+        return Err(error(
+            key,
+            title,
+            "write a path or a URL that begins with file, http or https",
+        ));
+    }
+    if has_password(place) {
+        return Err(error(
+            key,
+            "the URL of the archive has a password, which would be in every record",
+            "download it, and name the file",
+        ));
+    }
+    let path = context.absolute.join(place);
+    if sum.is_some_and(|sum| sum.len() == SUM_DIGITS && is_hex(sum)) {
+        return Ok(Source::Archive {
+            place: match is_url {
+                true => place.to_owned(),
+                false => path.to_string_lossy().into_owned(),
+            },
+            sha256: sum.unwrap_or_default().to_ascii_lowercase(),
+        });
+    }
+    let local = match place.strip_prefix("file://") {
+        Some(path) => Some(PathBuf::from(path)),
+        None => Some(path).filter(|_| !is_url),
+    };
+    let cure = match local.as_deref().and_then(context.sum) {
+        Some(real) => format!("the file has `{SUM}{real}`"),
+        None if is_url => format!("`curl -L {place} | sha256sum` prints it"),
+        None => format!("`sha256sum {place}` prints it"),
+    };
+    Err(match sum {
+        None => error(
+            at,
+            format!("the archive `{place}` has no SHA-256, so its files may change"),
+            cure,
+        ),
+        Some(sum) => error(
+            at,
+            format!("`{sum}` is no SHA-256, which has {SUM_DIGITS} digits"),
+            cure,
+        ),
+    })
+}
+
+fn is_scheme(url: &str) -> bool {
+    ["file://", "http://", "https://"]
+        .iter()
+        .any(|scheme| url.starts_with(scheme))
+}
+
+fn is_hex(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Whether the URL has `user:password@` before its host.
+fn has_password(url: &str) -> bool {
+    let authority = url
+        .split_once("://")
+        .map(|(_, rest)| rest.split('/').next().unwrap_or_default());
+    let user = authority.and_then(|authority| authority.rsplit_once('@'));
+    user.is_some_and(|(user, _)| user.contains(':'))
+}
+
+fn error(key: &'static str, title: impl Into<String>, cure: impl Into<String>) -> OriginError {
+    OriginError {
+        key,
+        title: title.into(),
+        cure: cure.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHA: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+    /// The origin of `--workspace`, in a directory where every file has the same hash.
+    fn named(text: &str) -> Result<Origin, OriginError> {
+        of(&Workspace::default(), Some(text), None, Isolation::Copy)
+    }
+
+    fn of(
+        workspace: &Workspace,
+        text: Option<&str>,
+        setup: Option<&str>,
+        isolation: Isolation,
+    ) -> Result<Origin, OriginError> {
+        let context = Context {
+            workspace: text.map(Path::new),
+            setup,
+            isolation,
+            directory: Path::new("here"),
+            absolute: Path::new("/here"),
+            sum: &|path| path.starts_with("/here").then(|| SHA.to_owned()),
+        };
+        origin(workspace, &context)
+    }
+
+    fn pin(origin: Result<Origin, OriginError>) -> Pin {
+        match origin {
+            Ok(Origin::Pinned(pin)) => pin,
+            other => panic!("it is not pinned: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_short_text_is_an_origin_and_anything_else_is_a_path() {
+        for (text, shown) in [
+            ("pypi:prefect==3.9.1", "pypi:prefect==3.9.1"),
+            ("pypi:prefect@3.9.1rc1", "pypi:prefect==3.9.1rc1"),
+            ("crate:ripgrep@14.1.0", "crate:ripgrep@14.1.0"),
+            ("crate:ripgrep==14.1.0", "crate:ripgrep@14.1.0"),
+            ("npm:@scope/server@1.2.3-rc.1", "npm:@scope/server@1.2.3-rc.1"),
+            (
+                "git:https://example.org/a.git#ABCDEF0",
+                "git:https://example.org/a.git#abcdef0",
+            ),
+            ("git:git@example.org:a.git#abcdef0", "git:git@example.org:a.git#abcdef0"),
+            ("git://example.org/a.git#abcdef0", "git:git://example.org/a.git#abcdef0"),
+            ("git:../a#abcdef0", "git:/here/../a#abcdef0"),
+        ] {
+            assert_eq!(pin(named(text)).source.to_string(), shown, "{text}");
+        }
+        for place in ["https://example.org/a.zip", "file:///tmp/a.tgz", "/tmp/a.tgz"] {
+            let text = format!("archive:{place}#sha256={SHA}");
+            assert_eq!(pin(named(&text)).source.to_string(), text);
+        }
+        for path in ["shop", "./pypi:prefect", "C:\\shop", "a:b", ""] {
+            let directory = Origin::Directory(Path::new("here").join(path));
+            assert_eq!(named(path), Ok(directory), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_pinned_is_refused_with_a_cure() {
+        let found = format!("the file has `sha256={SHA}`");
+        for (text, title, cure) in [
+            (
+                "pypi:prefect",
+                "`pypi:prefect` has no version",
+                "pin it: `pypi:prefect==VERSION`",
+            ),
+            ("pypi:prefect>=3", "is no name of a package", "`pypi:NAME==VERSION`"),
+            (
+                "pypi:prefect==3.*",
+                "`3.*` in `pypi:prefect==3.*` is no exact version",
+                "`pypi:prefect==3.9.1`",
+            ),
+            ("pypi:-r==1", "`-r` is no name", "`pypi:NAME==VERSION`"),
+            ("pypi:../x==1", "`../x` is no name", "`pypi:NAME==VERSION`"),
+            ("npm:express@latest", "`latest` in", "`npm:express@14.1.0`"),
+            ("npm:@scope/server", "has no version", "`npm:@scope/server@VERSION`"),
+            ("crate:ripgrep@14.1", "`14.1` in", "`crate:ripgrep@14.1.0`"),
+            ("npm:express@4.18.x", "`4.18.x` in", "write one version in full"),
+            (
+                "git:https://example.org/a",
+                "has no revision",
+                "git ls-remote https://example.org/a",
+            ),
+            (
+                "git:https://example.org/a#main",
+                "`main` is no hash",
+                "git ls-remote https://example.org/a main",
+            ),
+            (
+                "git:https://example.org/a#abcdef",
+                "`abcdef` is no hash",
+                "at least 7 digits",
+            ),
+            ("git:--upload-pack=x#abcdef0", "git has no URL", "write `git = "),
+            (
+                "git:https://me:secret@example.org/a#abcdef0",
+                "has a password",
+                "credential helper",
+            ),
+            ("archive:a.tgz", "`a.tgz` has no SHA-256", found.as_str()),
+            (
+                "archive:/other/a.tgz",
+                "has no SHA-256",
+                "`sha256sum /other/a.tgz` prints it",
+            ),
+            (
+                "archive:https://example.org/a.tgz",
+                "has no SHA-256",
+                "`curl -L https://example.org/a.tgz | sha256sum`",
+            ),
+            (
+                "archive:a.tgz#sha256=12",
+                "`12` is no SHA-256, which has 64 digits",
+                found.as_str(),
+            ),
+            (
+                "archive:ftp://example.org/a.tgz",
+                "is no archive",
+                "file, http or https",
+            ),
+        ] {
+            let error = named(text).expect_err(text);
+            assert!(error.title.contains(title), "{text}: {}", error.title);
+            assert!(error.cure.contains(cure), "{text}: {}", error.cure);
+            assert!(!error.title.contains("secret"), "{}", error.title);
+        }
+    }
+
+    #[test]
+    fn a_table_names_one_origin_and_nothing_that_belongs_to_another() {
+        let text = |text: &str| Some(text.to_owned());
+        let git = Workspace {
+            git: text("https://example.org/a"),
+            rev: text("abcdef0"),
+            setup: text("make"),
+            ..Workspace::default()
+        };
+        let pinned = pin(of(&git, None, None, Isolation::Overlay));
+        assert_eq!((pinned.source.key(), pinned.setup.as_deref()), ("git", Some("make")));
+        assert_eq!(
+            pin(of(&git, None, Some("true"), Isolation::Copy)).setup.as_deref(),
+            Some("true")
+        );
+        // `--workspace` replaces it with its setup.
+        assert_eq!(pin(of(&git, Some("pypi:a==1"), None, Isolation::Copy)).setup, None);
+        let wrong = |workspace: Workspace| of(&workspace, None, None, Isolation::Copy).expect_err("it is wrong");
+        let two = wrong(Workspace {
+            npm: text("express@4.18.2"),
+            ..git.clone()
+        });
+        assert_eq!(
+            (two.key, two.title.as_str()),
+            ("git", "the workspace has two origins, `npm` and `git`")
+        );
+        let stray = wrong(Workspace {
+            path: "shop".to_owned(),
+            rev: text("abcdef0"),
+            ..Workspace::default()
+        });
+        assert!(
+            stray.key == "rev" && stray.title.contains("belongs to `git`"),
+            "{stray:?}"
+        );
+        let setup = wrong(Workspace {
+            path: "shop".to_owned(),
+            setup: text("make"),
+            ..Workspace::default()
+        });
+        assert!(
+            setup.key == "setup" && setup.title.contains("needs a pinned workspace"),
+            "{setup:?}"
+        );
+        let branch = wrong(Workspace {
+            rev: text("main"),
+            ..git.clone()
+        });
+        assert_eq!(branch.key, "rev");
+        let in_place = of(&git, None, None, Isolation::InPlace).expect_err("it would be changed");
+        assert_eq!(in_place.key, "isolation");
+        assert_eq!(wrong(Workspace::default()).title, "the workspace has no path");
+    }
+}

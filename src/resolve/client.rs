@@ -1,0 +1,104 @@
+//! Runs the clients of ecosystems: package managers, git, and what unpacks archives.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::host;
+use crate::resolve::which::which;
+
+/// The longest installation: a server that is compiled.
+const PATIENCE: Duration = Duration::from_secs(3_600);
+
+/// Lines of a client's message that an error shows.
+const SHOWN: usize = 12;
+
+/// Characters of such a line: pip lists every version that there is.
+const LONGEST: usize = 200;
+
+/// Why a client did not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    #[error("`{0}` is not installed: {1}")]
+    Missing(String, &'static str),
+    #[error("`{command}` failed{tail}")]
+    Failed { command: String, tail: String },
+    #[error("what `{0}` prints cannot be read")]
+    Unread(String),
+    #[error("cargo does not list the versions of a crate: name each one, such as `--server NAME@1.2.3`")]
+    NoList,
+    #[error("cannot read the installed files: {0}")]
+    Files(#[from] io::Error),
+}
+
+pub fn python() -> &'static str {
+    if cfg!(windows) { "python" } else { "python3" }
+}
+
+/// The path of a client, or how to install it.
+pub fn program(name: &str) -> Result<PathBuf, ClientError> {
+    let found = which(None).program(name).or_else(|| which(None).path(Path::new(name)));
+    found.ok_or_else(|| {
+        let cure = match name {
+            "npm" => "install Node.js with npm",
+            "cargo" => "install Rust with cargo",
+            "go" => "install Go",
+            "git" | "curl" | "tar" | "unzip" => "install it and put it on PATH",
+            "sh" => "install a POSIX shell and put it on PATH",
+            _ => "install Python 3 with its module venv, or uv",
+        };
+        ClientError::Missing(name.to_owned(), cure)
+    })
+}
+
+/// What a client prints; its last words where it fails.
+pub fn run(words: &[&str], env: &[(&str, &str)]) -> Result<String, ClientError> {
+    run_in(None, words, env)
+}
+
+/// The same in another directory.
+pub fn run_in(directory: Option<&Path>, words: &[&str], env: &[(&str, &str)]) -> Result<String, ClientError> {
+    let mut command = Command::new(program(words[0])?);
+    command.args(&words[1..]).envs(env.iter().copied());
+    directory.map(|directory| command.current_dir(directory));
+    let heard = host::listen(&mut command, PATIENCE, &|| false)?;
+    match heard.ended.is_some_and(|status| status.success()) {
+        true => Ok(heard.said.stdout),
+        false => Err(ClientError::Failed {
+            command: words.join(" "),
+            tail: tail(&format!("{}\n{}", heard.said.stdout, heard.said.stderr)),
+        }),
+    }
+}
+
+/// The last lines of an output, each after a line break.
+pub fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = &lines[lines.len().saturating_sub(SHOWN)..];
+    let short = |line: &&str| -> String {
+        let rest = line.chars().nth(LONGEST).map_or("", |_| " …");
+        line.chars().take(LONGEST).chain(rest.chars()).collect()
+    };
+    last.iter().map(|line| format!("\n{}", short(line))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_client_that_fails_is_quoted() {
+        let error = run(&["sh", "-c", "echo no such version >&2; exit 1"], &[]).expect_err("it fails");
+        assert!(
+            error.to_string().ends_with("exit 1` failed\nno such version"),
+            "{error}"
+        );
+        let error = run(&["no-such-client"], &[]).expect_err("it is not there");
+        assert!(
+            error.to_string().starts_with("`no-such-client` is not installed: "),
+            "{error}"
+        );
+    }
+}

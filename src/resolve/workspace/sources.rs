@@ -1,0 +1,193 @@
+//! Fetches the files of each kind of origin.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::config::{Package, Source};
+use crate::host;
+use crate::resolve::client::{ClientError, python, run};
+
+use super::FetchError;
+use super::unpack::unpack;
+
+/// What is downloaded, and removed once it is unpacked.
+const DOWNLOAD: &str = "download";
+
+/// Puts the files of `source` into `files`, which does not exist yet. Works in `directory`.
+pub fn fetch(source: &Source, directory: &Path, files: &Path, say: &dyn Fn(&str)) -> Result<(), FetchError> {
+    let failed = |why: ClientError| FetchError::Client {
+        origin: source.to_string(),
+        why,
+    };
+    let download = directory.join(DOWNLOAD);
+    fs::create_dir(&download).map_err(|why| failed(why.into()))?;
+    match source {
+        Source::Package(package @ Package::Crate(_), version) => {
+            let vendored = vendor(package.name(), version, &download).map_err(failed)?;
+            fs::rename(vendored, files).map_err(|why| failed(why.into()))?;
+        }
+        Source::Package(package, version) => {
+            let archive = pack(package, version, &download, say).map_err(failed)?;
+            unpack(&source.to_string(), &archive, &download, files)?;
+        }
+        Source::Git { url, rev } => checkout(url, rev, files)?,
+        Source::Archive { place, sha256 } => {
+            let archive = local(place, &download).map_err(failed)?;
+            let real = host::file_sha256(&archive).map_err(|why| failed(why.into()))?;
+            if real != *sha256 {
+                return Err(FetchError::Sum {
+                    place: place.clone(),
+                    real,
+                    expected: sha256.clone(),
+                });
+            }
+            unpack(place, &archive, &download, files)?;
+        }
+    }
+    fs::remove_dir_all(&download).map_err(|why| failed(why.into()))
+}
+
+/// Downloads the archive of a package.
+fn pack(package: &Package, version: &str, into: &Path, say: &dyn Fn(&str)) -> Result<PathBuf, ClientError> {
+    let (name, at) = (package.name(), into.display().to_string());
+    match package {
+        Package::Pypi(_) => {
+            let exact = format!("{name}=={version}");
+            let pip = |kind: &str, of: &str| {
+                let words = [
+                    python(),
+                    "-m",
+                    "pip",
+                    "download",
+                    "--quiet",
+                    "--disable-pip-version-check",
+                    "--no-input",
+                    "--no-deps",
+                    "--ignore-requires-python",
+                    kind,
+                    of,
+                    "--dest",
+                    &at,
+                    &exact,
+                ];
+                run(&words, &[])
+            };
+            // pip asks a source for its metadata, which may need what this machine does not have.
+            if pip("--no-binary", name).is_err() {
+                say(&format!(
+                    "no source distribution of {exact} can be fetched: using the files of its wheel"
+                ));
+                pip("--only-binary", name)?;
+            }
+        }
+        Package::Npm(_) | Package::Crate(_) | Package::Go(_) => {
+            let exact = format!("{name}@{version}");
+            run(
+                &[
+                    "npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", &at, &exact,
+                ],
+                &[],
+            )?;
+        }
+    }
+    let entries = fs::read_dir(into)?;
+    let archive = entries.flatten().map(|entry| entry.path()).find(|path| path.is_file());
+    archive.ok_or_else(|| ClientError::Unread(name.to_owned()))
+}
+
+/// The directory of a crate. cargo unpacks a crate only for a package that depends on it.
+fn vendor(name: &str, version: &str, into: &Path) -> Result<PathBuf, ClientError> {
+    let (manifest, vendored) = (into.join("Cargo.toml"), into.join("vendor"));
+    fs::create_dir(into.join("src"))?;
+    fs::write(into.join("src").join("lib.rs"), "")?;
+    fs::write(
+        &manifest,
+        format!(
+            "[package]\nname = \"scratch\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[dependencies]\nfetched = {{ package = \
+             \"{name}\", version = \"={version}\" }}\n\n[workspace]\n"
+        ),
+    )?;
+    let (from, to) = (manifest.display().to_string(), vendored.display().to_string());
+    run(
+        &[
+            "cargo",
+            "vendor",
+            "--quiet",
+            "--versioned-dirs",
+            "--respect-source-config",
+            "--manifest-path",
+            &from,
+            &to,
+        ],
+        &[],
+    )?;
+    let own = vendored.join(format!("{name}-{version}"));
+    // cargo wrote it; it is no file of the crate.
+    fs::remove_file(own.join(".cargo-checksum.json"))?;
+    Ok(own)
+}
+
+/// Checks a commit out. `.git` stays, for a setup that asks for the version; servers get a copy without it.
+fn checkout(url: &str, rev: &str, files: &Path) -> Result<(), FetchError> {
+    let failed = |why: ClientError| FetchError::Client {
+        origin: url.to_owned(),
+        why,
+    };
+    fs::create_dir(files).map_err(|why| failed(why.into()))?;
+    let at = files.display().to_string();
+    let (git_dir, index) = (format!("{at}/.git"), format!("{at}/.git/index"));
+    // Of a hook that runs lsp-soak git would take its own repository.
+    let env = [
+        ("GIT_DIR", git_dir.as_str()),
+        ("GIT_WORK_TREE", &at),
+        ("GIT_INDEX_FILE", &index),
+        ("GIT_TERMINAL_PROMPT", "0"),
+    ];
+    let git = |words: &[&str]| {
+        run(
+            &[&["git", "-C", &at, "-c", "core.autocrlf=false"], words].concat(),
+            &env,
+        )
+    };
+    git(&["init", "--quiet"]).map_err(failed)?;
+    // Servers that offer single commits do so by their whole hash only.
+    let commit = format!("{rev}^{{commit}}");
+    let shallow = rev.len() >= 40 && git(&["fetch", "--quiet", "--depth", "1", url, rev]).is_ok();
+    if !shallow {
+        git(&["fetch", "--quiet", "--tags", url, "+refs/heads/*:refs/remotes/origin/*"]).map_err(failed)?;
+    }
+    let found = git(&["rev-parse", "--verify", "--quiet", &commit]);
+    match found {
+        // A tag may have the name of a hash.
+        Ok(found) if found.trim().starts_with(rev) => {
+            git(&["checkout", "--quiet", "--detach", found.trim()]).map_err(failed)?;
+            Ok(())
+        }
+        Ok(_) | Err(_) => Err(FetchError::NoCommit {
+            url: url.to_owned(),
+            rev: rev.to_owned(),
+        }),
+    }
+}
+
+/// The file of an archive, downloaded if it is not on this machine.
+fn local(place: &str, into: &Path) -> Result<PathBuf, ClientError> {
+    if !place.contains("://") {
+        return Ok(PathBuf::from(place));
+    }
+    let unread = || ClientError::Unread(place.to_owned());
+    let url = lsp_types::Url::parse(place).map_err(|_| unread())?;
+    if url.scheme() == "file" {
+        return url.to_file_path().map_err(|()| unread());
+    }
+    let name = url.path_segments().and_then(Iterator::last).unwrap_or_default();
+    let file = into.join(format!("archive-{name}"));
+    let to = file.display().to_string();
+    run(
+        &[
+            "curl", "--fail", "--location", "--silent", "--show-error", "--output", &to, "--", place,
+        ],
+        &[],
+    )?;
+    Ok(file)
+}

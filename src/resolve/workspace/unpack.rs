@@ -1,0 +1,120 @@
+//! Unpacks archives whose entries all stay below one directory.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Component, Path};
+use std::process::{Command, Stdio};
+
+use crate::resolve::client::{ClientError, program, run};
+
+use super::FetchError;
+
+/// Entries of an archive that are looked at: more would fill the memory.
+const MOST: usize = 10_000_000;
+
+/// Bytes of the longest name.
+const LONGEST: u64 = 1 << 16;
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Tar,
+    Zip,
+}
+
+/// Unpacks `archive` to `files`. A directory around everything, as in most archives of sources, is left out.
+pub fn unpack(shown: &str, archive: &Path, scratch: &Path, files: &Path) -> Result<(), FetchError> {
+    let failed = |why: ClientError| FetchError::Client {
+        origin: shown.to_owned(),
+        why,
+    };
+    let name = archive.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+    let kind = match () {
+        () if ends(&[".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tar"]) => Kind::Tar,
+        () if ends(&[".zip", ".whl"]) => Kind::Zip,
+        () => return Err(FetchError::Kind(shown.to_owned())),
+    };
+    let (from, into) = (archive.display().to_string(), scratch.join("unpacked"));
+    let to = into.display().to_string();
+    let listing: &[&str] = match kind {
+        Kind::Tar => &["tar", "-tf", &from],
+        Kind::Zip => &["unzip", "-Z1", &from],
+    };
+    if let Some(name) = outside(listing).map_err(failed)? {
+        return Err(FetchError::Escape {
+            archive: shown.to_owned(),
+            name,
+        });
+    }
+    fs::create_dir(&into).map_err(|why| failed(why.into()))?;
+    let unpacking: &[&str] = match kind {
+        Kind::Tar => &["tar", "-xf", &from, "-C", &to, "--no-same-owner"],
+        Kind::Zip => &["unzip", "-qq", "-o", &from, "-d", &to],
+    };
+    run(unpacking, &[]).map_err(failed)?;
+    strip(&into, files).map_err(|why| failed(why.into()))
+}
+
+/// The first entry whose path leads out of the archive.
+fn outside(listing: &[&str]) -> Result<Option<String>, ClientError> {
+    let mut child = Command::new(program(listing[0])?)
+        .args(&listing[1..])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let mut outside = None;
+    if let Some(names) = child.stdout.take() {
+        let mut names = BufReader::new(names);
+        for _ in 0..MOST {
+            let mut line = Vec::new();
+            if names.by_ref().take(LONGEST).read_until(b'\n', &mut line)? == 0 {
+                break;
+            }
+            let name = String::from_utf8_lossy(&line);
+            let name = name.trim_end_matches('\n');
+            if leads_out(name) {
+                outside = Some(name.to_owned());
+                break;
+            }
+        }
+    }
+    // A broken archive is reported when it is unpacked.
+    child.wait()?;
+    Ok(outside)
+}
+
+fn leads_out(name: &str) -> bool {
+    let stays = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    name.starts_with('\\') || name.split('\\').any(|part| part == "..") || !Path::new(name).components().all(stays)
+}
+
+/// Moves what was unpacked to `files`: the only directory, or everything.
+fn strip(unpacked: &Path, files: &Path) -> std::io::Result<()> {
+    let mut entries = fs::read_dir(unpacked)?;
+    let (first, second) = (entries.next().transpose()?, entries.next());
+    match first.filter(|first| second.is_none() && first.file_type().is_ok_and(|kind| kind.is_dir())) {
+        Some(only) => fs::rename(only.path(), files),
+        None => fs::rename(unpacked, files),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_stays_below_its_archive() {
+        for (name, out) in [
+            ("shop/a.py", false),
+            ("./shop/", false),
+            ("shop/..a.py", false),
+            ("../a.py", true),
+            ("shop/../../a.py", true),
+            ("/etc/passwd", true),
+            ("shop\\..\\..\\a.py", true),
+        ] {
+            assert_eq!(leads_out(name), out, "{name}");
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! Pinned workspaces, from repositories and archives of this machine.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+
+/// A directory with a cache of its own.
+struct Place(TempDir);
+
+/// What a command printed.
+struct Said {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Place {
+    fn new() -> Place {
+        Place(tempfile::tempdir().expect("there is a place for temporary files"))
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().canonicalize().expect("it is there")
+    }
+
+    fn soak(&self, words: &[&str]) -> Said {
+        let output = Command::new(env!("CARGO_BIN_EXE_lsp-soak"))
+            .args(words)
+            .current_dir(self.path())
+            .env("LSP_SOAK_CACHE_DIR", self.path().join("cache"))
+            .env("TMPDIR", self.path())
+            .output()
+            .expect("lsp-soak runs");
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it is text");
+        Said {
+            code: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+
+    /// Checks a scenario with this `[workspace]`.
+    fn check(&self, workspace: &str) -> Said {
+        let text = format!(
+            "format = 1\nname = \"a\"\n[workspace]\nlanguage = \"python\"\n{workspace}\n[[phase]]\nname = \"start\"\n\
+             steps = [{{ start = {{}} }}, {{ open = {{}} }}]\n"
+        );
+        fs::write(self.path().join("a.toml"), text).expect("the directory is ours");
+        self.soak(&["check", "a.toml"])
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> String {
+        fs::write(self.path().join(name), bytes).expect("the directory is ours");
+        Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// A repository with one file; returns its URL and its commit.
+    fn repository(&self) -> (String, String) {
+        let at = self.path().join("repository");
+        fs::create_dir(&at).expect("the directory is ours");
+        fs::write(at.join("a.py"), "a = 1\n").expect("the directory is ours");
+        let git = |words: &[&str]| {
+            let output = Command::new("git")
+                .arg("-C")
+                .arg(&at)
+                .args(["-c", "user.name=a", "-c", "user.email=a@example.org"])
+                .args(words)
+                .output()
+                .expect("git is installed");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8(output.stdout).expect("it is text").trim().to_owned()
+        };
+        git(&["init", "--quiet", "--initial-branch", "main"]);
+        git(&["add", "a.py"]);
+        git(&["commit", "--quiet", "--message", "a"]);
+        (format!("file://{}", at.display()), git(&["rev-parse", "HEAD"]))
+    }
+
+    /// Names of the entries in the cache.
+    fn cached(&self) -> Vec<String> {
+        let at = self.path().join("cache/workspace");
+        let names = fs::read_dir(at).into_iter().flatten().flatten();
+        let entries = names.flat_map(|name| fs::read_dir(name.path()).into_iter().flatten().flatten());
+        let directories = entries.filter(|entry| entry.path().is_dir());
+        directories
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect()
+    }
+}
+
+/// A `.tar.gz` of these files; the names are written as they are.
+fn archive(files: &[(&str, &str)]) -> Vec<u8> {
+    let mut tar = Vec::new();
+    for (name, text) in files {
+        let mut head = [0_u8; 512];
+        let mut put = |at: usize, text: &str| head[at..at + text.len()].copy_from_slice(text.as_bytes());
+        put(0, name);
+        put(100, "0000644\0");
+        put(124, &format!("{:011o}\0", text.len()));
+        put(136, "00000000000\0");
+        put(148, "        ");
+        put(156, "0");
+        put(257, "ustar\x0000");
+        let sum: u32 = head.iter().map(|byte| u32::from(*byte)).sum();
+        head[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        tar.extend(head);
+        tar.extend(text.as_bytes());
+        tar.resize(tar.len().next_multiple_of(512), 0);
+    }
+    tar.extend([0; 1024]);
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(&tar).expect("memory takes everything");
+    packed.finish().expect("memory takes everything")
+}
+
+#[test]
+fn a_commit_is_fetched_once_and_set_up_once() {
+    let place = Place::new();
+    let (url, commit) = place.repository();
+    let counted = place.path().join("counted");
+    let workspace = format!(
+        "git = \"{url}\"\nrev = \"{commit}\"\nsetup = \"echo x >> {}; cp a.py b.py; test -d .git\"",
+        counted.display()
+    );
+    let first = place.check(&workspace);
+    assert_eq!(first.code, Some(0), "{}", first.stderr);
+    let setting = format!("setting up git:{url}#{commit}: echo x >> ");
+    assert!(first.stderr.contains(&setting), "{}", first.stderr);
+    assert!(
+        first.stdout.contains(&format!("git:{url}#{commit}")),
+        "{}",
+        first.stdout
+    );
+    assert!(first.stdout.contains("2 × python"), "{}", first.stdout);
+    let second = place.check(&workspace);
+    assert_eq!((second.code, second.stderr.as_str()), (Some(0), ""));
+    assert_eq!(fs::read_to_string(counted).expect("the setup wrote it"), "x\n");
+    // The beginning of a hash is the same commit, and another entry.
+    let short = place.check(&format!("path = \"git:{url}#{}\"", &commit[..8]));
+    assert_eq!(short.code, Some(0), "{}", short.stderr);
+    assert!(short.stdout.contains("1 × python"), "{}", short.stdout);
+    assert_eq!(place.cached().len(), 2);
+}
+
+#[test]
+fn a_commit_that_is_not_there_and_a_branch_are_refused_at_their_place() {
+    let place = Place::new();
+    let (url, _) = place.repository();
+    let none = place.check(&format!("git = \"{url}\"\nrev = \"0123456789\""));
+    assert_eq!(none.code, Some(2));
+    for part in ["has no commit `0123456789`", "a.toml:6:7", "a branch or a tag contains"] {
+        assert!(none.stderr.contains(part), "{part}: {}", none.stderr);
+    }
+    let branch = place.check(&format!("git = \"{url}\"\nrev = \"main\""));
+    assert_eq!(branch.code, Some(2));
+    for part in ["`main` is no hash of a commit", "a.toml:6:7", "git ls-remote"] {
+        assert!(branch.stderr.contains(part), "{part}: {}", branch.stderr);
+    }
+    assert!(!branch.stderr.contains("fetching"), "{}", branch.stderr);
+    assert_eq!(place.cached(), [] as [String; 0]);
+}
+
+#[test]
+fn nothing_is_fetched_where_there_is_any_mistake() {
+    let place = Place::new();
+    let (url, commit) = place.repository();
+    let said = place.check(&format!("git = \"{url}\"\nrev = \"{commit}\"\nexclud = []"));
+    assert_eq!(said.code, Some(2));
+    assert!(
+        said.stderr.contains("exclud") && !said.stderr.contains("fetching"),
+        "{}",
+        said.stderr
+    );
+    assert!(!place.path().join("cache").exists());
+}
+
+#[test]
+fn a_setup_that_fails_is_quoted_and_leaves_nothing() {
+    let place = Place::new();
+    let sum = place.write("a.tgz", &archive(&[("shop/a.py", "a = 1\n")]));
+    let workspace =
+        format!("archive = \"a.tgz\"\nsha256 = \"{sum}\"\nsetup = \"seq 100000; echo no such compiler >&2; exit 3\"");
+    let said = place.check(&workspace);
+    assert_eq!(said.code, Some(2));
+    for part in [
+        "the setup `seq 100000;",
+        "99999\n       100000\n       no such compiler\n",
+        "a.toml:7:9",
+    ] {
+        assert!(said.stderr.contains(part), "{part}: {}", said.stderr);
+    }
+    assert_eq!(place.cached(), [] as [String; 0]);
+    let mended = place.check(&workspace.replace("exit 3", "exit 0"));
+    assert_eq!(mended.code, Some(0), "{}", mended.stderr);
+}
+
+#[test]
+fn an_archive_is_checked_before_it_is_unpacked() {
+    let place = Place::new();
+    let sum = place.write(
+        "a.tar.gz",
+        &archive(&[("shop/a.py", "a = 1\n"), ("shop/b.py", "b = 1\n")]),
+    );
+    let url = format!("file://{}", place.path().join("a.tar.gz").display());
+    let good = place.check(&format!("archive = \"{url}\"\nsha256 = \"{sum}\""));
+    assert_eq!(good.code, Some(0), "{}", good.stderr);
+    assert!(good.stdout.contains("2 × python"), "{}", good.stdout);
+    let wrong = "0".repeat(64);
+    let said = place.check(&format!("archive = \"{url}\"\nsha256 = \"{wrong}\""));
+    assert_eq!(said.code, Some(2));
+    let title = format!("has the SHA-256 `{sum}`, not `{wrong}`");
+    assert!(
+        said.stderr.contains(&title) && said.stderr.contains("a.toml:6:10"),
+        "{}",
+        said.stderr
+    );
+    let unpinned = place.check("archive = \"a.tar.gz\"");
+    assert_eq!(unpinned.code, Some(2));
+    let cure = format!("the file has `sha256={sum}`");
+    assert!(unpinned.stderr.contains(&cure), "{}", unpinned.stderr);
+    assert_eq!(place.cached().len(), 1);
+}
+
+#[test]
+fn an_archive_that_leads_out_of_its_directory_is_refused() {
+    for name in ["../escaped.py", "shop/../../escaped.py", "/tmp/lsp-soak-escaped.py"] {
+        let place = Place::new();
+        let sum = place.write("a.tgz", &archive(&[("shop/a.py", "a = 1\n"), (name, "b = 1\n")]));
+        let said = place.check(&format!("archive = \"a.tgz\"\nsha256 = \"{sum}\""));
+        assert_eq!(said.code, Some(2));
+        let title = format!("has the entry `{name}`, which leads out of the archive");
+        assert!(said.stderr.contains(&title), "{}", said.stderr);
+        assert_eq!(place.cached(), [] as [String; 0]);
+        assert!(!Path::new("/tmp/lsp-soak-escaped.py").exists());
+    }
+}
+
+#[test]
+fn the_cache_lists_workspaces_and_clears_them_by_their_origin() {
+    let place = Place::new();
+    let (url, commit) = place.repository();
+    let sum = place.write("a.tgz", &archive(&[("a.py", "a = 1\n"), ("b.py", "b = 1\n")]));
+    let archive = format!("archive:{}#sha256={sum}", place.path().join("a.tgz").display());
+    let git = format!("git:{url}#{commit}");
+    for workspace in [&archive, &git] {
+        let said = place.check(&format!("path = \"{workspace}\"\nsetup = \"true\""));
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+    }
+    let list = place.soak(&["cache"]).stdout;
+    let row = |kind: &str, hash: &str| {
+        let mut rows = list
+            .lines()
+            .map(|row| row.split_whitespace().collect::<Vec<_>>().join(" "));
+        rows.any(|row| row.starts_with(kind) && row.contains(&format!("#{} workspace, true", &hash[..12])))
+    };
+    assert!(
+        row("git:", &commit) && row("archive:", &sum) && list.contains(" ago"),
+        "{list}"
+    );
+    let cleared = place.soak(&["cache", "clear", &git]);
+    assert!(
+        cleared.stdout.starts_with(&format!("removed {git}, ")),
+        "{}{}",
+        cleared.stdout,
+        cleared.stderr
+    );
+    let list = place.soak(&["cache"]).stdout;
+    assert!(!list.contains("git:") && list.contains("archive:"), "{list}");
+    let unknown = place.soak(&["cache", "clear", &git]);
+    assert!(unknown.stderr.contains("the cache has no"), "{}", unknown.stderr);
+    assert_eq!(place.soak(&["cache", "clear"]).code, Some(0));
+    assert_eq!(place.cached(), [] as [String; 0]);
+}
+
+#[test]
+fn two_commands_at_once_fetch_a_workspace_once() {
+    let place = Place::new();
+    let (url, commit) = place.repository();
+    let counted = place.path().join("counted");
+    let setup = format!("sleep 0.2; echo x >> {}", counted.display());
+    fs::write(
+        place.path().join("a.toml"),
+        "format = 1\nname = \"a\"\n[workspace]\nlanguage = \"python\"\n[[phase]]\nname = \"start\"\nsteps = [{ start = {} }]\n",
+    )
+    .expect("the directory is ours");
+    let origin = format!("git:{url}#{commit}");
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let said = place.soak(&["check", "a.toml", "--workspace", &origin, "--setup", &setup]);
+                assert_eq!(said.code, Some(0), "{}", said.stderr);
+            });
+        }
+    });
+    assert_eq!(fs::read_to_string(counted).expect("the setup wrote it"), "x\n");
+}
+
+/// The header of the only record of a run of `workspace`, whose server ends at once.
+fn header(place: &Place, workspace: &str, out: &str) -> Value {
+    place.check(workspace);
+    place.soak(&["run", "a.toml", "--server", "/bin/true", "--out", out]);
+    let records = fs::read_dir(place.path().join(out)).expect("it was made").flatten();
+    let record = records
+        .map(|entry| entry.path())
+        .find(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+        .expect("there is a record");
+    let text = fs::read_to_string(record).expect("it is ours");
+    serde_json::from_str(text.lines().next().expect("it has a header")).expect("it is JSON")
+}
+
+#[test]
+fn the_record_has_the_origin_and_the_hash_of_what_was_fetched() {
+    let place = Place::new();
+    let (url, commit) = place.repository();
+    let sum = place.write("a.tgz", &archive(&[("a-1/a.py", "a = 1\n")]));
+    let git = format!("git = \"{url}\"\nrev = \"{commit}\"");
+    let of_git = header(&place, &format!("{git}\nsetup = \"cp a.py b.py\""), "git");
+    let origin = &of_git["workspace"]["origin"];
+    assert_eq!(origin["origin"], format!("git:{url}#{commit}"));
+    assert_eq!(origin["setup"], "cp a.py b.py");
+    assert_eq!(of_git["workspace"]["files"], 2);
+    // The same files of another origin have the same hash, and the setup does not count.
+    let of_archive = header(&place, &format!("archive = \"a.tgz\"\nsha256 = \"{sum}\""), "archive");
+    assert_eq!(of_archive["workspace"]["origin"]["sha256"], origin["sha256"]);
+    assert_eq!(of_archive["workspace"]["origin"]["setup"], Value::Null);
+    assert_eq!(
+        of_archive["workspace"]["origin"]["sha256"], of_archive["workspace"]["tree"]["sha256"],
+        "it is the hash of what the server sees"
+    );
+    // A directory has no origin.
+    let of_directory = header(&place, "path = \"repository\"", "directory");
+    assert_eq!(of_directory["workspace"].get("origin"), None);
+}
+
+#[test]
+fn unequal_contents_are_never_compared() {
+    let place = Place::new();
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/records/completed.jsonl");
+    let text = fs::read_to_string(golden).expect("it is checked in");
+    let (header, rest) = text.split_once('\n').expect("it has a header");
+    let put = |number: u32, label: &str, origin: &str, hash: &str| {
+        let mut header: Value = serde_json::from_str(header).expect("it is JSON");
+        header["plan"]["run"] = number.into();
+        header["server"]["label"] = label.into();
+        header["workspace"]["origin"] = serde_json::json!({ "origin": origin, "setup": null, "sha256": hash });
+        let name = format!("run-{number:03}-{label}.jsonl");
+        fs::write(place.path().join(&name), format!("{header}\n{rest}")).expect("the directory is ours");
+        name
+    };
+    let a = put(1, "a", "pypi:shop==1", "aa");
+    let same = put(2, "b", "git:URL#0123456", "aa");
+    let other = put(3, "b", "pypi:shop==2", "bb");
+    let equal = place.soak(&["compare", &a, &same]);
+    assert_eq!(equal.code, Some(0), "{}", equal.stderr);
+    let refused = place.soak(&["compare", &a, &other]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    assert!(
+        refused.stderr.contains("the runs differ in pinned workspace (aa, bb)"),
+        "{}",
+        refused.stderr
+    );
+    let gate = place.soak(&[
+        "gate", "--from", &a, "--from", &other, "--baseline", "a", "--candidate", "b",
+    ]);
+    assert_eq!(gate.code, Some(2), "{}", gate.stdout);
+    assert!(gate.stderr.contains("pinned workspace (aa, bb)"), "{}", gate.stderr);
+}
