@@ -1,6 +1,7 @@
 //! The runs of one scenario: planned in blocks, prepared, played and recorded.
 
 pub mod before;
+mod beside;
 mod blocks;
 pub mod build;
 pub mod calibrations;
@@ -8,6 +9,8 @@ pub mod caps;
 pub mod files;
 mod forecast;
 pub mod header;
+pub mod invocation;
+mod jobs;
 mod launch;
 mod read;
 mod scratch;
@@ -15,6 +18,7 @@ pub mod single;
 mod traced;
 
 pub use blocks::{Campaign, Outcomes, Sweeping, called_off, decided, planned_runs};
+pub use jobs::Jobs;
 pub use read::{STDIN, open, played, summary};
 pub use scratch::Scratch;
 pub use traced::tracer;

@@ -111,9 +111,9 @@ pub enum Command {
     Schema(Schema),
 }
 
-/// Options allowed with `--resume`: they change the output only.
-const OUTPUT: [&str; 8] = [
-    "details", "export_csv", "export_html", "export_json", "export_markdown", "format", "quiet", "verbose",
+/// Options allowed with `--resume`: they change the output only, or which of the remaining runs this process plays.
+const OUTPUT: [&str; 9] = [
+    "details", "export_csv", "export_html", "export_json", "export_markdown", "format", "job", "quiet", "verbose",
 ];
 
 /// The text that lsp-soak prints without arguments.

@@ -9,7 +9,6 @@ mod formats;
 mod gate;
 mod github;
 mod init;
-mod invocation;
 mod output;
 mod places;
 mod prepare;
@@ -138,7 +137,7 @@ fn tell_records(out: &Path, talk: Talk, outcomes: &Outcomes) {
     }
     say(&format!("records: {}", out.display()));
     if outcomes.exit == Exit::Interrupted
-        && let Some(command) = invocation::begun(out)
+        && let Some(command) = output::begun(out)
     {
         let out = quoted(&out.display().to_string());
         say(&format!("interrupted: resume with `lsp-soak {command} --resume {out}`"));

@@ -45,7 +45,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::figures::{Figure, Measure, Named, Place};
-use crate::record::{KnobFacts, PreloadFacts, shown};
+use crate::record::{KnobFacts, PreloadFacts, Strain, shown};
 use crate::summary::calls::Traced;
 
 use super::stats::{Cluster, MedianInterval, Outlier};
@@ -193,6 +193,11 @@ fn alike(a: &[String], b: &[String]) -> bool {
 }
 
 impl Comparison {
+    /// Whether runs were played at once, so that no time of theirs decides.
+    pub fn is_shared(&self) -> bool {
+        self.strains.iter().any(|found| found.strain == Strain::Shared)
+    }
+
     pub fn row(&self, measure: &Measure) -> Option<&Row> {
         self.rows.iter().find(|row| row.measure == *measure)
     }

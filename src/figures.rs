@@ -307,6 +307,11 @@ impl Figure {
         matches!(self, Figure::Private | Figure::Resident)
     }
 
+    /// Whether it counts time, which runs that are played at once take from each other.
+    pub fn is_time(self) -> bool {
+        matches!(self.unit(), Unit::Nanos | Unit::CpuNanos)
+    }
+
     /// The lowest noise for these values. Processor time counted in nanoseconds has no tick noise.
     pub fn noise_of(self, values: impl IntoIterator<Item = f64>) -> NoiseFloor {
         let in_ticks = |value: f64| is_in_ticks(Duration::from_nanos(value as u64));

@@ -84,6 +84,11 @@ fn recorded(summary: &Summary, list: &mut Vec<Finding>) {
     if held_up(&summary.header).is_none() {
         let advice = advice(&summary.header.host, waited(summary));
         list.extend(advice.into_iter().map(|text| finding(Severity::Warning, text)));
+        list.extend(summary.header.plan.jobs.map(|jobs| {
+            let text =
+                format!("{jobs} runs were played at once, so latencies and CPU time are those of a shared machine");
+            finding(Severity::Warning, text)
+        }));
     }
     // [`readiness`] and `sampling` report these two from the events themselves.
     let own = [WarningKind::Unsettled, WarningKind::Readiness];

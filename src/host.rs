@@ -16,7 +16,7 @@ mod windows;
 #[cfg(target_os = "linux")]
 use linux::{complete, pressure as platform_pressure};
 #[cfg(target_os = "linux")]
-pub use linux::{keep_to, may_keep_to};
+pub use linux::{cpus_by_core, keep_to, may_keep_to};
 #[cfg(windows)]
 use windows::complete;
 
@@ -52,6 +52,11 @@ pub fn keep_to(_cpus: &[usize]) -> std::io::Result<()> {
 #[cfg(not(target_os = "linux"))]
 pub fn may_keep_to(cpus: &[usize]) -> std::io::Result<()> {
     if cpus.is_empty() { Ok(()) } else { no_affinity() }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn cpus_by_core() -> std::io::Result<Vec<usize>> {
+    no_affinity().map(|()| Vec::new())
 }
 
 #[cfg(not(target_os = "linux"))]

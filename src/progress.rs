@@ -65,6 +65,7 @@ pub struct Place {
     pub name: String,
     /// Place of the server on the command line.
     pub server: usize,
+    /// Of the server; empty for several runs at once.
     pub label: String,
 }
 
@@ -176,6 +177,11 @@ impl Progress {
         let mut state = self.state();
         state.before += took;
         state.pace.played(server, took);
+    }
+
+    /// A run that another process played.
+    pub fn beside(&self, server: usize, took: Duration) {
+        self.state().beside(server, took);
     }
 
     pub fn command(&self, command: &str) {

@@ -350,7 +350,7 @@ pub fn alike(runs: &[Played]) -> Result<Vec<Difference>, NoSweep> {
     let all = || cells.values().flatten().copied();
     let mut differing = differences(all());
     // Cells that set processors are compared by them; then each cell keeps its own.
-    let is_affinity = |one: &Difference| one.what == "affinity";
+    let is_affinity = |one: &Difference| one.what == "usable processors";
     let of_cells = all().any(|header| header.plan.cell.as_ref().is_some_and(|cell| cell.cpus.is_some()));
     differing.retain(|one| !of_cells || !is_affinity(one));
     for (label, headers) in &cells {

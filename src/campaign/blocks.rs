@@ -21,6 +21,8 @@ use crate::stats::decide_by_looks;
 use crate::summary;
 
 use super::before::{self, Before};
+use super::invocation::Invocation;
+use super::jobs::Jobs;
 use super::single::Outcome;
 use super::{calibrations, forecast, header};
 
@@ -46,6 +48,7 @@ pub struct Campaign<'c> {
     /// when every side has a run.
     pub hopeless: &'c dyn Fn(&[Played]) -> bool,
     pub sweep: Option<Sweeping<'c>>,
+    pub jobs: Jobs,
 }
 
 /// A sweep's campaign: it eliminates cells, and the failure of a cell does not end it.
@@ -57,18 +60,37 @@ pub struct Sweeping<'c> {
     pub price: &'c dyn Fn(Duration) -> Vec<String>,
 }
 
-struct One<'o> {
-    planned: plan::Run,
-    place: Place,
-    progress: &'o Progress,
+pub(super) struct One<'o> {
+    pub planned: plan::Run,
+    pub place: Place,
+    pub progress: &'o Progress,
 }
 
+#[derive(Debug)]
 pub struct Outcomes {
     /// Runs with a record, in their order.
     pub runs: Vec<Played>,
     pub exit: Exit,
     /// The error that prevented the remaining runs.
     pub failed: Option<anyhow::Error>,
+}
+
+impl Default for Outcomes {
+    /// Nothing was played yet.
+    fn default() -> Outcomes {
+        Outcomes {
+            runs: Vec::new(),
+            exit: Exit::Passed,
+            failed: None,
+        }
+    }
+}
+
+impl Outcomes {
+    /// The exit code, or the error that prevented the remaining runs.
+    pub fn code(self) -> anyhow::Result<u8> {
+        self.failed.map_or(Ok(self.exit.code()), Err)
+    }
 }
 
 impl Campaign<'_> {
@@ -79,33 +101,25 @@ impl Campaign<'_> {
 
     /// Plays the plan until it ends, the answer is known, the time is up, or the user interrupts.
     pub async fn play(&self, interrupt: &Interrupt) -> anyhow::Result<Outcomes> {
-        let mut outcomes = Outcomes {
-            runs: Vec::new(),
-            exit: Exit::Passed,
-            failed: None,
-        };
+        if let Jobs::Of { run, .. } = self.jobs {
+            return self.job(run, interrupt).await;
+        }
+        let mut outcomes = Outcomes::default();
         let plan = self.plan();
         let shown = Progress::show(self.course(plan.iter().map(|run| run.server).collect()), self.talk);
         let mut before = Before::default();
         let mut clock = Clock::start(self.repeating.time_budget.map(|span| span.0));
         let mut stopped = BTreeMap::new();
-        for block in plan.chunk_by(|a, b| a.block == b.block) {
+        for block in plan::batches(&plan, self.jobs.at_once().unwrap_or(1), &self.looks()) {
             let auto = self.repeating.runs == Some(Runs::Auto);
             let block = self.remaining(block, &outcomes.runs, &mut stopped);
             if block.is_empty() || !clock.has_time(block.len()) || (auto && (self.enough)(&outcomes.runs)) {
                 break;
             }
-            for planned in &block {
-                let run = One {
-                    planned: *planned,
-                    place: self.place(&plan, *planned),
-                    progress: shown.progress(),
-                };
-                let exit = self.run(&run, interrupt, &mut outcomes, &mut before).await?;
-                outcomes.exit = outcomes.exit.worse(exit);
-                if exit == Exit::Interrupted || outcomes.failed.is_some() {
-                    return Ok(outcomes);
-                }
+            let state = (&mut outcomes, &mut before);
+            let exit = self.batch((&plan, &block), shown.progress(), interrupt, state).await?;
+            if exit == Exit::Interrupted || outcomes.failed.is_some() {
+                return Ok(outcomes);
             }
             if block[0].warm_up && outcomes.exit != Exit::Passed {
                 // A failure in the warm-up run would repeat in every run.
@@ -128,6 +142,37 @@ impl Campaign<'_> {
             }
         }
         Ok(outcomes)
+    }
+
+    /// Plays the runs of a batch until one is interrupted or cannot be played.
+    async fn batch(
+        &self,
+        (plan, batch): (&[plan::Run], &[plan::Run]),
+        progress: &Progress,
+        interrupt: &Interrupt,
+        (outcomes, before): (&mut Outcomes, &mut Before),
+    ) -> anyhow::Result<Exit> {
+        if let Jobs::Beside { command, shares } = &self.jobs {
+            let runs = (plan, batch);
+            let exit = self
+                .beside((command, shares), runs, progress, interrupt, (&mut *outcomes, before))
+                .await?;
+            outcomes.exit = outcomes.exit.worse(exit);
+            return Ok(exit);
+        }
+        for planned in batch {
+            let run = One {
+                planned: *planned,
+                place: self.place(plan, *planned),
+                progress,
+            };
+            let exit = self.run(&run, interrupt, outcomes, before).await?;
+            outcomes.exit = outcomes.exit.worse(exit);
+            if exit == Exit::Interrupted || outcomes.failed.is_some() {
+                return Ok(exit);
+            }
+        }
+        Ok(Exit::Passed)
     }
 
     /// The runs of a block without those of eliminated cells.
@@ -179,7 +224,7 @@ impl Campaign<'_> {
     }
 
     /// The name of a run among several. A plan that may end early only bounds their number, so it shows no total.
-    fn place(&self, plan: &[plan::Run], planned: plan::Run) -> Place {
+    pub(super) fn place(&self, plan: &[plan::Run], planned: plan::Run) -> Place {
         let bounded =
             self.repeating.time_budget.is_some() || self.repeating.runs == Some(Runs::Auto) || self.sweep.is_some();
         let number = planned.number;
@@ -196,7 +241,7 @@ impl Campaign<'_> {
     }
 
     /// Plays one run, unless its record exists.
-    async fn run(
+    pub(super) async fn run(
         &self,
         one: &One<'_>,
         interrupt: &Interrupt,
@@ -209,9 +254,7 @@ impl Campaign<'_> {
             progress,
         } = one;
         let choice = &self.choices[planned.server];
-        let path = self
-            .out
-            .join(format!("run-{:03}-{}.jsonl", planned.number, name(choice)));
+        let path = self.path(*planned);
         if let Some(played) = before::recorded(&path, self.scenario, choice.cell.as_ref())? {
             let exit = summary::exit(&played.summary);
             before.add(&played);
@@ -253,7 +296,10 @@ impl Campaign<'_> {
 
     fn prepared(&self, one: &One<'_>, before: &Before) -> header::Run {
         let choice = &self.choices[one.planned.server];
+        // Of a resumed campaign the first call, which can be made again.
+        let called = Invocation::read(self.out).ok().map(|begun| begun.command_line);
         header::Run {
+            called,
             loaded: self.scenario.clone(),
             choice: choice.clone(),
             plan: PlanFacts {
@@ -264,6 +310,7 @@ impl Campaign<'_> {
                 traced: None,
                 looks: self.looks(),
                 cell: choice.cell.clone(),
+                jobs: self.jobs.at_once(),
             },
             before: before.first(choice).cloned(),
             measuring: self.measuring,

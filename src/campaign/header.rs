@@ -23,6 +23,8 @@ use crate::resolve::{detector, preload, shim};
 
 #[derive(Clone)]
 pub struct Run {
+    /// The call that began the campaign; `None` if this process is it.
+    pub called: Option<Vec<OsString>>,
     pub loaded: Loaded,
     pub choice: ServerChoice,
     pub plan: PlanFacts,
@@ -83,7 +85,7 @@ pub fn header(
             tree,
             revision: host::revision(&project.root, stop),
         },
-        settings: settings(&run.measuring, choice, job.capabilities.clone()),
+        settings: begun(run, settings(&run.measuring, choice, job.capabilities.clone())),
     }
 }
 
@@ -113,6 +115,14 @@ pub fn scenario(loaded: &Loaded, seed: u64) -> ScenarioFacts {
         phases: loaded.scenario.phases.iter().map(|phase| phase.name.clone()).collect(),
         result: loaded.scenario.result().map(|phase| phase.name.clone()),
     }
+}
+
+/// With the command line that began the campaign.
+fn begun(run: &Run, mut settings: Settings) -> Settings {
+    if let Some(called) = &run.called {
+        settings.command_line = called.iter().cloned().map(lossy).collect();
+    }
+    settings
 }
 
 pub fn settings(measuring: &Measuring, choice: &ServerChoice, capabilities: String) -> Settings {

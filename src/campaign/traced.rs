@@ -33,6 +33,7 @@ impl Campaign<'_> {
                 continue;
             }
             let run = header::Run {
+                called: None,
                 loaded: self.scenario.clone(),
                 choice: choice.clone(),
                 plan: PlanFacts {

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
-use crate::config::options::{Exports, Format, Measuring, ScenarioOptions, ServerExtras, Voice};
-use crate::config::values::{CpuList, Lenses, LookPlan, Runs, ServerText, cpus, looks, size};
+use crate::config::options::{Exports, Format, Measuring, Processors, ScenarioOptions, ServerExtras, Voice};
+use crate::config::values::{Lenses, LookPlan, Runs, ServerText, looks, size};
 use crate::units::{Share, Size, Span};
 
 /// `lsp-soak gate`.
@@ -29,7 +29,7 @@ pub struct Gate {
         long,
         num_args = 1..,
         value_name = "RECORDS",
-        conflicts_with_all = ["scenario", "out", "time_budget", "lens", "cpus"]
+        conflicts_with_all = ["scenario", "out", "time_budget", "lens", "cpus", "jobs"]
     )]
     pub from: Vec<PathBuf>,
     /// Resume an interrupted run; no other option is needed
@@ -55,9 +55,8 @@ pub struct Gate {
     pub scenario_options: ScenarioOptions,
     #[command(flatten)]
     pub measuring: Measuring,
-    /// Restrict everything that is started to these processors, such as 0-3,6 (Linux)
-    #[arg(long, value_name = "LIST", value_parser = cpus, help_heading = "Measuring", hide_short_help = true)]
-    pub cpus: Option<CpuList>,
+    #[command(flatten)]
+    pub processors: Processors,
     /// Directory for records, gate.md, gate.json and gate.xml [default: reports/UTC-SCENARIO]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,

@@ -14,7 +14,7 @@ use crate::record::{CALIBRATION_FORMAT, Calibration, Schedule};
 use crate::soak::Interrupt;
 use crate::summary::exit;
 
-use super::invocation::Invocation;
+use super::resume::{begin, holding, resume};
 use super::{formats, prepare};
 
 pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8> {
@@ -25,17 +25,22 @@ pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8
             None
         }
     };
-    let resume = options.resume.as_deref();
-    let resumed = resume.map(|out| Invocation::resume(out, calibrate)).transpose()?;
+    let out = options.resume.as_deref();
+    let hold = holding(&options.recording.processors);
+    let resumed = out.map(|out| resume(out, hold, calibrate)).transpose()?;
     let options = as_run(resumed.as_ref().map_or(options, |resumed| &resumed.options));
     let out = options.recording.out.as_deref();
-    prepare::confine(options.recording.cpus.as_ref(), options.recording.measuring.thp)?;
+    let jobs = prepare::share(
+        &options.recording.processors,
+        options.recording.measuring.thp,
+        "calibrate",
+    )?;
     // A directory that is gone on with is not empty.
     let new = out.filter(|_| resumed.is_none());
     let (scenarios, choices) = prepare::understood(&prepare::Typed::of(&options, new))?;
     let directories = match resumed {
         Some(resumed) => vec![resumed.out],
-        None => Invocation::begin(output::directories(out, &scenarios)?)?,
+        None => begin(output::directories(out, &scenarios)?)?,
     };
     let (Some(scenario), Some(out)) = (scenarios.first(), directories.first()) else {
         return Ok(Exit::Passed.code());
@@ -53,26 +58,37 @@ pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8
             standing: &|_| None,
             hopeless: &|runs| runs.iter().any(|run| exit(&run.summary) != Exit::Passed),
             sweep: None,
+            jobs,
         };
         campaign.play(interrupt).await
     })?;
+    if options.recording.processors.job.is_some() {
+        return outcomes.code();
+    }
     super::tell_records(out, crate::commands::talk(options.output.voice), &outcomes);
     if let Some(error) = outcomes.failed {
         return Err(error);
     }
+    let code = outcomes.exit.code();
     // Interrupted runs give no calibration.
     if outcomes.exit == Exit::Passed {
-        for calibration in calibrated(outcomes.runs, &options.repeating.looks.0) {
-            let document = calibration::document(&calibration, &options.repeating.looks.0);
-            let look = formats::look(options.output.voice.details);
-            super::print(&terminal::render(&document, look))?;
-            let path = calibrations::store(&calibration)?;
-            if !options.output.voice.quiet {
-                super::say(&format!("calibration: {}", path.display()));
-            }
+        tell(outcomes.runs, &options)?;
+    }
+    Ok(code)
+}
+
+/// Prints and stores a calibration for each server and lens.
+fn tell(runs: Vec<Played>, options: &cli::Run) -> anyhow::Result<()> {
+    for calibration in calibrated(runs, &options.repeating.looks.0) {
+        let document = calibration::document(&calibration, &options.repeating.looks.0);
+        let look = formats::look(options.output.voice.details);
+        super::print(&terminal::render(&document, look))?;
+        let path = calibrations::store(&calibration)?;
+        if !options.output.voice.quiet {
+            super::say(&format!("calibration: {}", path.display()));
         }
     }
-    Ok(outcomes.exit.code())
+    Ok(())
 }
 
 /// A calibration is runs of one server.

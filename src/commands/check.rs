@@ -114,6 +114,7 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
         allow_unsupported: false,
     };
     let run = header::Run {
+        called: None,
         loaded: scenario.clone(),
         choice: choice.clone(),
         plan: PlanFacts::default(),

@@ -14,7 +14,7 @@ use crate::gate::{Judgement, Sides, judge_calibrated};
 use crate::record::Schedule;
 use crate::soak::Interrupt;
 
-use super::invocation::Invocation;
+use super::resume::{begin, holding, resume};
 use super::{exports, prepare};
 use records::{Named, recorded};
 use rules::{needed, planned, played, rules, through};
@@ -36,7 +36,7 @@ pub fn run(options: &cli::Gate, interrupt: &Interrupt) -> anyhow::Result<u8> {
                 None
             }
         };
-        let resumed = Invocation::resume(out, gate)?;
+        let resumed = resume(out, holding(&options.processors), gate)?;
         return live(&resumed.options, Some(resumed.out), interrupt);
     }
     match options.from.is_empty() {
@@ -47,7 +47,7 @@ pub fn run(options: &cli::Gate, interrupt: &Interrupt) -> anyhow::Result<u8> {
 
 /// Drives every side, then decides. A resumed directory plays only the missing runs.
 fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) -> anyhow::Result<u8> {
-    prepare::confine(options.cpus.as_ref(), options.measuring.thp)?;
+    let jobs = prepare::share(&options.processors, options.measuring.thp, "gate")?;
     one_preload(options)?;
     let looks = looks(options)?;
     let anchor = options.anchor.as_deref();
@@ -79,7 +79,7 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
     let side = |runs: &[Played]| split(runs, &labels, kept.clone());
     let out = match resumed {
         Some(out) => out,
-        None => Invocation::begin(output::directories(options.out.as_deref(), &scenarios)?)?.remove(0),
+        None => begin(output::directories(options.out.as_deref(), &scenarios)?)?.remove(0),
     };
     let campaign = Campaign {
         scenario,
@@ -92,13 +92,14 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
         standing: &|runs| crate::gate::report::standing(&judged(&side(runs), &rules, &looks), &looks),
         hopeless: &|runs| hopeless(&side(runs), options),
         sweep: None,
+        jobs,
     };
     let (runs, exit) = play(&campaign, interrupt)?;
-    let sides = side(&runs);
-    let judgement = judged(&sides, &rules, &looks);
-    if exit == Exit::Interrupted {
+    if exit == Exit::Interrupted || options.processors.job.is_some() {
         return Ok(exit.code());
     }
+    let sides = side(&runs);
+    let judgement = judged(&sides, &rules, &looks);
     in_force(&sides)?;
     notes.extend(unseen_settings(&sides));
     let verdict = Verdict {

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::campaign::files;
+use crate::campaign::invocation::{self, Invocation};
+use crate::cli;
 use crate::config::Loaded;
 use crate::drive::workspace::lock::{self, Lock};
-
-use crate::commands::invocation;
 
 /// The file that keeps other processes out.
 const LOCK: &str = "in-use.lock";
@@ -31,6 +31,15 @@ impl Directory {
     /// Takes the directory of a campaign that is gone on with.
     pub fn resumed(path: PathBuf) -> anyhow::Result<Directory> {
         Directory::claim(path, false)
+    }
+
+    /// The directory that the process which started this one holds.
+    pub fn shared(path: PathBuf) -> anyhow::Result<Directory> {
+        Ok(Directory {
+            path,
+            lock: None,
+            made: false,
+        })
     }
 
     fn claim(path: PathBuf, made: bool) -> anyhow::Result<Directory> {
@@ -70,6 +79,11 @@ impl Drop for Directory {
     }
 }
 
+/// The subcommand that began the campaign of a directory; `None` where there is none that can be resumed.
+pub fn begun(out: &Path) -> Option<String> {
+    cli::subcommand(&Invocation::read(out).ok()?.command_line)
+}
+
 /// Makes the directory for the records of each scenario. Nothing is ever overwritten.
 pub fn directories(out: Option<&Path>, scenarios: &[Loaded]) -> anyhow::Result<Vec<Directory>> {
     let names = unlike(scenarios.iter().map(|scenario| scenario.scenario.name.as_str()));
@@ -104,7 +118,7 @@ fn refusal(path: &Path) -> Option<(String, String)> {
     }
     let title = format!("`{}` is not empty, and records are never overwritten", path.display());
     let new = "name a new directory with --out";
-    let cure = match invocation::begun(path) {
+    let cure = match begun(path) {
         Some(command) => format!(
             "if its runs were interrupted, use `lsp-soak {command} --resume {}`, else {new}",
             path.display()

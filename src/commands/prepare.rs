@@ -5,11 +5,11 @@ mod value;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 
+use crate::campaign::Jobs;
 use crate::cli;
-use crate::config::options::ScenarioOptions;
-use crate::config::options::ServerExtras;
+use crate::config::options::{Processors, ScenarioOptions, ServerExtras};
 use crate::config::values::{CpuList, Lenses};
 use crate::config::{
     self, Catalogue, Fetch, Fetched, IdleMode, Isolation, Loaded, OriginError, Overrides, Pin, Report, Step,
@@ -21,6 +21,7 @@ use crate::record::HugePages;
 use crate::resolve::which;
 use crate::resolve::{ChoiceError, Common, ServerChoice, ServerSpec, Store};
 use crate::trace::{Tracer, Untraceable};
+use crate::units;
 
 use super::{Mistakes, places};
 use crate::commands::output;
@@ -279,6 +280,38 @@ pub fn confine(cpus: Option<&CpuList>, huge_pages: Option<HugePages>) -> anyhow:
         host::limit_huge_pages(mode).with_context(|| format!("cannot do `--thp {}`, leave it out", mode.name()))?;
     }
     Ok(())
+}
+
+/// The same, and how the runs of `command` share these processors.
+pub fn share(processors: &Processors, huge_pages: Option<HugePages>, command: &'static str) -> anyhow::Result<Jobs> {
+    if let Some(job) = &processors.job {
+        confine(Some(&job.cpus), huge_pages)?;
+        return Ok(Jobs::Of {
+            run: job.run,
+            jobs: processors.jobs,
+        });
+    }
+    confine(processors.cpus.as_ref(), huge_pages)?;
+    if processors.jobs == 1 {
+        return Ok(Jobs::Alone);
+    }
+    let cpus = host::cpus_by_core().context("cannot play runs at once, leave `--jobs` out")?;
+    let jobs = processors.jobs as usize;
+    if cpus.len() < jobs {
+        let most = units::counted(cpus.len() as u64, "processor");
+        bail!(
+            "`--jobs {jobs}` needs a processor for each, and there is {most}: use --jobs {}",
+            cpus.len()
+        );
+    }
+    Ok(Jobs::Beside {
+        command,
+        shares: cpus
+            .chunks_exact(cpus.len() / jobs)
+            .take(jobs)
+            .map(<[usize]>::to_vec)
+            .collect(),
+    })
 }
 
 fn through(typed: &Typed<'_>, mut choices: Vec<ServerChoice>, mistakes: &mut Report) -> Vec<ServerChoice> {

@@ -2,66 +2,68 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
+use crate::campaign::invocation::{FILE, Invocation};
 use crate::cli::{self, Command};
+use crate::config::options::Processors;
 
-use crate::commands::invocation::{FILE, Invocation};
 use crate::commands::output::Directory;
 
-impl Invocation {
-    /// Writes how this process was called into the directory of each of its scenarios.
-    pub fn begin(directories: Vec<Directory>) -> anyhow::Result<Vec<Directory>> {
-        for (scenario, out) in directories.iter().enumerate() {
-            Invocation::current(scenario)?.save(out)?;
-        }
-        Ok(directories)
-    }
+/// Takes the directory of a campaign.
+pub type Hold = fn(PathBuf) -> anyhow::Result<Directory>;
 
-    /// The options of the campaign in `out`, as if typed again in the same directory; `of` takes them out of the
-    /// expected command.
-    pub fn resume<T>(out: &Path, of: impl FnOnce(Command) -> Option<T>) -> anyhow::Result<Resumed<T>> {
-        let out = fs::canonicalize(out)
-            .with_context(|| format!("cannot resume: there is no directory `{}`", out.display()))?;
-        let path = out.join(FILE);
-        let text = fs::read_to_string(&path).with_context(|| {
-            format!(
-                "cannot read `{}`: resume a directory that `lsp-soak run`, `gate`, `tune` or `calibrate` wrote",
-                path.display()
-            )
-        })?;
-        let invocation: Invocation =
-            serde_json::from_str(&text).with_context(|| format!("`{}` is damaged", path.display()))?;
-        let out = Directory::resumed(out)?;
-        // Before the directory changes, which files to export to are relative to.
-        let words = with_output(&invocation.command_line, std::env::args_os().collect());
-        std::env::set_current_dir(&invocation.directory).with_context(|| {
-            format!(
-                "cannot change to `{}`, where the runs started",
-                invocation.directory.display()
-            )
-        })?;
-        let parsed = cli::parse_extended(words).with_context(|| {
-            format!(
-                "`{}` holds the command line of another lsp-soak version",
-                path.display()
-            )
-        })?;
-        let Some(options) = of(parsed.command) else {
-            let command = cli::subcommand(&invocation.command_line).unwrap_or_default();
-            bail!(
-                "`{}` was started by `lsp-soak {command}`: use `lsp-soak {command} --resume`",
-                out.display()
-            );
-        };
-        Ok(Resumed {
-            options,
-            scenario: invocation.scenario,
-            out,
-        })
+/// A process that plays one run for another writes into the directory that the other one holds.
+pub fn holding(processors: &Processors) -> Hold {
+    match processors.job {
+        Some(_) => Directory::shared,
+        None => Directory::resumed,
     }
+}
+
+/// Writes how this process was called into the directory of each of its scenarios.
+pub fn begin(directories: Vec<Directory>) -> anyhow::Result<Vec<Directory>> {
+    for (scenario, out) in directories.iter().enumerate() {
+        Invocation::current(scenario)?.save(out)?;
+    }
+    Ok(directories)
+}
+
+/// The options of the campaign in `out`, as if typed again in the same directory; `hold` takes the directory, and `of` the
+/// options out of the expected command.
+pub fn resume<T>(out: &Path, hold: Hold, of: impl FnOnce(Command) -> Option<T>) -> anyhow::Result<Resumed<T>> {
+    let out =
+        fs::canonicalize(out).with_context(|| format!("cannot resume: there is no directory `{}`", out.display()))?;
+    let invocation = Invocation::read(&out)?;
+    let out = hold(out)?;
+    // Before the directory changes, which files to export to are relative to.
+    let words = with_output(&invocation.command_line, std::env::args_os().collect());
+    std::env::set_current_dir(&invocation.directory).with_context(|| {
+        format!(
+            "cannot change to `{}`, where the runs started",
+            invocation.directory.display()
+        )
+    })?;
+    let parsed = cli::parse_extended(words).with_context(|| {
+        format!(
+            "`{}` holds the command line of another lsp-soak version",
+            out.join(FILE).display()
+        )
+    })?;
+    let Some(options) = of(parsed.command) else {
+        let command = cli::subcommand(&invocation.command_line).unwrap_or_default();
+        bail!(
+            "`{}` was started by `lsp-soak {command}`: use `lsp-soak {command} --resume`",
+            out.display()
+        );
+    };
+    Ok(Resumed {
+        options,
+        scenario: invocation.scenario,
+        out,
+    })
 }
 
 /// The stored command line with the options beside `--resume`, which change only the output.

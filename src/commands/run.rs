@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::campaign::{self, Campaign};
+use crate::campaign::{self, Campaign, Jobs};
 use crate::cli::{self, Command};
 use crate::commands::output::{self, Directory};
 use crate::compare::{Played, counts};
@@ -15,16 +15,21 @@ use crate::soak::Interrupt;
 use crate::trace::Tracer;
 use crate::units;
 
-use super::invocation::Invocation;
 use super::report::known;
+use super::resume::{begin, holding, resume};
 use super::show::{Outputs, Shape};
 use super::{exports, formats, github, prepare};
 
 pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
-    let (resumed, begun) = options.resume.as_deref().map(resume).transpose()?.unzip();
+    let (resumed, begun) = options
+        .resume
+        .as_deref()
+        .map(|out| resumed(out, options))
+        .transpose()?
+        .unzip();
     let options = resumed.as_ref().unwrap_or(options);
     let out = options.recording.out.as_deref();
-    prepare::confine(options.recording.cpus.as_ref(), options.recording.measuring.thp)?;
+    let jobs = prepare::share(&options.recording.processors, options.recording.measuring.thp, "run")?;
     // A directory that is gone on with is not empty.
     let new = out.filter(|_| resumed.is_none());
     let tracer = options.trace_syscalls.then(campaign::tracer);
@@ -49,7 +54,7 @@ pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let targets = exports::targets(output.format, &output.exports, output.export_csv.as_deref())?;
     let directories = match begun {
         Some(begun) => vec![begun],
-        None => Invocation::begin(output::directories(out, &scenarios)?)?,
+        None => begin(output::directories(out, &scenarios)?)?,
     };
     super::block_on(async {
         interrupt.heed();
@@ -60,6 +65,7 @@ pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
             choices: &choices,
             tracer: tracer.as_ref(),
             baseline,
+            jobs: &jobs,
         };
         let played = play(&asked, &directories, interrupt, &mut report).await;
         report.finish()?;
@@ -68,7 +74,7 @@ pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
 }
 
 /// The options of the campaign in `out`, with its scenario.
-fn resume(out: &Path) -> anyhow::Result<(cli::Run, Directory)> {
+fn resumed(out: &Path, typed: &cli::Run) -> anyhow::Result<(cli::Run, Directory)> {
     let run = |command| {
         if let Command::Run(options) = command {
             Some(options)
@@ -76,7 +82,7 @@ fn resume(out: &Path) -> anyhow::Result<(cli::Run, Directory)> {
             None
         }
     };
-    let resumed = Invocation::resume(out, run)?;
+    let resumed = resume(out, holding(&typed.recording.processors), run)?;
     let scenarios = resumed.options.scenarios.into_iter().skip(resumed.scenario).take(1);
     let recording = crate::config::options::Recording {
         out: Some(resumed.out.to_owned()),
@@ -97,9 +103,10 @@ struct Asked<'a> {
     /// What counts memory calls, in one more run of each server.
     tracer: Option<&'a Tracer>,
     baseline: Option<&'a str>,
+    jobs: &'a Jobs,
 }
 
-/// Plays every run of the plan, one after the other.
+/// Plays every run of the plan.
 async fn play(
     asked: &Asked<'_>,
     directories: &[Directory],
@@ -112,6 +119,7 @@ async fn play(
         choices,
         tracer,
         baseline,
+        jobs,
     } = *asked;
     let mut worst = Exit::Passed;
     for (scenario, out) in scenarios.iter().zip(directories) {
@@ -126,11 +134,15 @@ async fn play(
             standing: &|_| None,
             hopeless: &|_| false,
             sweep: None,
+            jobs: jobs.clone(),
         };
         if let Some(doubt) = prepare::quiet_purge(choices, scenario) {
             super::say(&format!("warning: {doubt}"));
         }
         let mut outcomes = campaign.play(interrupt).await?;
+        if let Jobs::Of { .. } = jobs {
+            return outcomes.code();
+        }
         if let Some(tracer) = tracer {
             campaign.trace(tracer, interrupt, &mut outcomes).await?;
         }

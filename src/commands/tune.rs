@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use crate::campaign::{Campaign, Outcomes, Sweeping};
+use crate::campaign::{Campaign, Jobs, Outcomes, Sweeping};
 use crate::cli::{self, Command};
 use crate::commands::output::{self, Directory};
 use crate::compare::Played;
@@ -23,7 +23,7 @@ use crate::tune::report::{set, stop};
 use crate::tune::{Rules, alike, planned, stopped, sweep};
 
 use super::exports::{self, Target};
-use super::invocation::Invocation;
+use super::resume::{begin, resume};
 use super::{prepare, show};
 use price::Price;
 use tell::tell;
@@ -42,7 +42,7 @@ pub fn run(options: &cli::Tune, interrupt: &Interrupt) -> anyhow::Result<u8> {
                 None
             }
         };
-        let resumed = Invocation::resume(out, tune)?;
+        let resumed = resume(out, Directory::resumed, tune)?;
         return live(&resumed.options, Some(resumed.out), interrupt);
     }
     match options.from.is_empty() {
@@ -76,7 +76,7 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
     }
     let out = match resumed {
         Some(out) => out,
-        None => Invocation::begin(output::directories(options.out.as_deref(), &scenarios)?)?.remove(0),
+        None => begin(output::directories(options.out.as_deref(), &scenarios)?)?.remove(0),
     };
     of_sweep(&mut choices, asked_for(options, &rules, notes));
     let campaign = Campaign {
@@ -89,6 +89,7 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
         enough: &|_| false,
         standing: &|_| None,
         hopeless: &|runs| alike(runs).is_err(),
+        jobs: Jobs::Alone,
         sweep: Some(Sweeping {
             stopped: &|runs| reasons(runs, &rules),
             price: &|run: Duration| price.after(run),

@@ -23,7 +23,11 @@ pub fn noise(comparison: &Comparison, side: usize, lens: Lens) -> Vec<Noise> {
         .map(|endpoint| endpoint.name)
         .collect();
     let of_figure = |figure: Figure| comparison.rows.iter().filter(move |row| row.measure.figure == figure);
-    let rows = FIGURES.into_iter().flat_map(of_figure);
+    // Runs that are played at once take time from each other.
+    let figures = FIGURES
+        .into_iter()
+        .filter(|figure| !(comparison.is_shared() && figure.is_time()));
+    let rows = figures.flat_map(of_figure);
     rows.filter_map(|row| of_row(row, side, &decisive)).collect()
 }
 

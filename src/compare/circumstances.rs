@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::lens::Lens;
+use crate::processors;
 use crate::record::Header;
 use crate::record::variables::sets_memory;
 use crate::units;
@@ -144,7 +145,7 @@ const OF_RUNS: [Circumstance; 32] = [
     of("C library", Weight::Host, |header| text(&header.host.libc)),
     of("processor", Weight::Host, |header| text(&header.host.cpu)),
     of("processors", Weight::Host, |header| count(header.host.cpus)),
-    of("affinity", Weight::Host, |header| text(&header.host.affinity)),
+    of("usable processors", Weight::Host, usable),
     of("CPU quota", Weight::Host, |header| {
         units::or_unknown(header.host.cpu_quota, |quota| quota.to_string())
     }),
@@ -357,6 +358,12 @@ fn memory_settings(header: &Header) -> String {
         Some(preload) => format!("{name}={}", value.replace(&preload.path, &preload.name)),
         None => format!("{name}={value}"),
     }))
+}
+
+/// How many processors the run could use, whichever they were.
+fn usable(header: &Header) -> String {
+    let affinity = header.host.affinity.as_deref();
+    count(affinity.and_then(|list| Some(processors::list(list)?.len() as u64)))
 }
 
 /// The content of a fetched workspace, and what prepared it. Equal files may have several origins.

@@ -50,7 +50,7 @@ pub fn strained<'r>(sides: impl Iterator<Item = (String, Vec<&'r Played>)>) -> V
                 .collect(),
         })
     };
-    [Strain::Busy, Strain::Short, Strain::Counters]
+    [Strain::Shared, Strain::Busy, Strain::Short, Strain::Counters]
         .into_iter()
         .filter_map(of)
         .collect()

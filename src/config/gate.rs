@@ -37,6 +37,8 @@ pub struct GateContext {
     pub lenses: Vec<Lens>,
     /// Lenses that runs are made through only if a rule names them.
     pub optional_lenses: Vec<Lens>,
+    /// Whether runs are played at once, so that no time decides.
+    pub is_shared: bool,
     /// Default share that is tolerated.
     pub tol: Option<Share>,
     /// Default share that must be ruled out.
@@ -186,6 +188,9 @@ impl GateContext {
                 return None;
             }
         };
+        if let Err(wrong) = self.figure(what.figure) {
+            faults.push(fault(span("metric"), wrong));
+        }
         if let Err(wrong) = self.phase(&what.at) {
             faults.push(fault(span("phase"), wrong));
         }
@@ -240,6 +245,17 @@ impl GateContext {
             None => return Ok(()),
         };
         Err((format!("the scenario asks for no `{name}`"), cure))
+    }
+
+    /// Checks that it decides anything.
+    fn figure(&self, figure: Figure) -> Result<(), Wrong> {
+        match self.is_shared && figure.is_time() {
+            true => Err((
+                format!("{} decides nothing among runs that are played at once", figure.words()),
+                "leave `--jobs` out, or this rule".to_owned(),
+            )),
+            false => Ok(()),
+        }
     }
 
     /// Checks that a lens is used.

@@ -11,7 +11,7 @@ use crate::record::HugePages;
 use crate::record::Preload;
 use crate::units::{Size, Span};
 
-use super::values::{CpuList, Lenses, LookPlan, Runs, ServerText, cpus, interval, looks, partition};
+use super::values::{CpuList, Job, Lenses, LookPlan, Runs, ServerText, cpus, interval, job, looks, partition};
 
 /// What `--lens` chooses between.
 pub const LENS: &str = "\
@@ -144,12 +144,26 @@ pub struct Recording {
     /// How it is measured.
     #[command(flatten)]
     pub measuring: Measuring,
-    /// Restrict everything that is started to these processors, such as 0-3,6 (Linux)
-    #[arg(long, value_name = "LIST", value_parser = cpus, hide_short_help = true)]
-    pub cpus: Option<CpuList>,
+    #[command(flatten)]
+    pub processors: Processors,
     /// Directory for the records [default: reports/UTC-SCENARIO]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
+}
+
+/// The processors that runs use, and how many runs share them.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Measuring")]
+pub struct Processors {
+    /// Restrict everything that is started to these processors, such as 0-3,6 (Linux)
+    #[arg(long, value_name = "LIST", value_parser = cpus, hide_short_help = true)]
+    pub cpus: Option<CpuList>,
+    /// Play N runs at once, each on an equal share of the processors (Linux)
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024), hide_short_help = true)]
+    pub jobs: u32,
+    /// The run that this process plays for the one that started it
+    #[arg(long, value_name = "RUN@LIST", value_parser = job, hide = true)]
+    pub job: Option<Job>,
 }
 
 /// How it is measured.

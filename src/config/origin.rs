@@ -490,10 +490,19 @@ mod tests {
         }
     }
 
+    /// Each of these texts is refused with this title and this cure.
+    fn refused(texts: &[(&str, &str, &str)]) {
+        for (text, title, cure) in texts {
+            let error = named(text).expect_err(text);
+            assert!(error.title.contains(title), "{text}: {}", error.title);
+            assert!(error.cure.contains(cure), "{text}: {}", error.cure);
+            assert!(!error.title.contains("secret"), "{}", error.title);
+        }
+    }
+
     #[test]
-    fn what_is_not_pinned_is_refused_with_a_cure() {
-        let found = format!("the file has `sha256={SHA}`");
-        for (text, title, cure) in [
+    fn a_package_without_one_exact_version_is_refused_with_a_cure() {
+        refused(&[
             (
                 "pypi:prefect",
                 "`pypi:prefect` has no version",
@@ -511,6 +520,13 @@ mod tests {
             ("npm:@scope/server", "has no version", "`npm:@scope/server@VERSION`"),
             ("crate:ripgrep@14.1", "`14.1` in", "`crate:ripgrep@14.1.0`"),
             ("npm:express@4.18.x", "`4.18.x` in", "write one version in full"),
+        ]);
+    }
+
+    #[test]
+    fn a_repository_without_a_commit_and_an_archive_without_a_sum_are_refused_with_a_cure() {
+        let found = format!("the file has `sha256={SHA}`");
+        refused(&[
             (
                 "git:https://example.org/a",
                 "has no revision",
@@ -553,12 +569,7 @@ mod tests {
                 "is no archive",
                 "file, http or https",
             ),
-        ] {
-            let error = named(text).expect_err(text);
-            assert!(error.title.contains(title), "{text}: {}", error.title);
-            assert!(error.cure.contains(cure), "{text}: {}", error.cure);
-            assert!(!error.title.contains("secret"), "{}", error.title);
-        }
+        ]);
     }
 
     #[test]

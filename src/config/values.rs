@@ -169,6 +169,31 @@ pub fn cpus(text: &str) -> Result<CpuList, String> {
         .ok_or_else(|| processors::CURE.to_owned())
 }
 
+/// A run of a plan, and the processors for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// From 1.
+    pub run: u32,
+    pub cpus: CpuList,
+}
+
+impl fmt::Display for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.run, processors::ranges(&self.cpus.0))
+    }
+}
+
+/// A job, for example `3@0-1`.
+pub fn job(text: &str) -> Result<Job, String> {
+    let parts = text.split_once('@');
+    let parts = parts.and_then(|(run, list)| Some((run.parse().ok()?, processors::list(list)?)));
+    let (run, list) = parts.ok_or("write RUN@LIST, such as 3@0-1")?;
+    Ok(Job {
+        run,
+        cpus: CpuList(list),
+    })
+}
+
 /// A part of the plan, for example `2/4`.
 pub fn partition(text: &str) -> Result<Partition, String> {
     let numbers = text
@@ -200,6 +225,15 @@ pub fn size(text: &str) -> Result<Size, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_job_is_a_run_and_its_processors() {
+        let written = job("12@0-1,4").unwrap();
+        assert_eq!((written.run, written.to_string().as_str()), (12, "12@0-1,4"));
+        for wrong in ["", "3", "@1", "a@1", "3@"] {
+            assert!(job(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn rungs_rise() {

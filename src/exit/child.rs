@@ -11,7 +11,7 @@ mod platform;
 
 #[cfg(unix)]
 pub use platform::tie;
-pub use platform::{adopt_orphans, kill_group};
+pub use platform::{adopt_orphans, interrupt, kill_group};
 
 /// Longest time for killing new orphans.
 const LONGEST: Duration = Duration::from_secs(5);

@@ -39,6 +39,7 @@ pub fn strains(summary: &Summary) -> impl Iterator<Item = (Strain, f64)> + use<>
         (Strain::Counters, notable_error(host).map(|error| error as f64)),
         (Strain::Short, short.filter(|waited| *waited >= PRESSURE)),
         (Strain::Busy, busy(host).map(|(load, cpus)| load / cpus as f64)),
+        (Strain::Shared, summary.header.plan.jobs.map(f64::from)),
     ];
     strains
         .into_iter()

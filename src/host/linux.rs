@@ -132,6 +132,18 @@ pub fn may_keep_to(cpus: &[usize]) -> io::Result<()> {
     }
 }
 
+/// The processors that this process may use; those of one core stand together.
+pub fn cpus_by_core() -> io::Result<Vec<usize>> {
+    let allowed = sched_getaffinity(None)?;
+    let mut cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect();
+    cpus.sort_by_cached_key(|cpu| {
+        let siblings = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+        let siblings = line(&siblings).and_then(|list| processors::list(&list));
+        (siblings.and_then(|list| list.first().copied()).unwrap_or(*cpu), *cpu)
+    });
+    Ok(cpus)
+}
+
 fn affinity(set: &CpuSet) -> Option<String> {
     let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect();
     Some(processors::ranges(&cpus)).filter(|list| !list.is_empty())

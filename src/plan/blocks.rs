@@ -71,6 +71,26 @@ impl Blocks {
     }
 }
 
+/// The blocks of a plan; those that can be played at once are together. After the warm-up, and after each of `looks` runs of every
+/// server, nothing has begun that comes later.
+pub fn batches<'p>(plan: &'p [Run], at_once: u32, looks: &[u32]) -> Vec<&'p [Run]> {
+    let mut batches: Vec<&[Run]> = Vec::new();
+    let (mut first, mut end) = (0, 0);
+    for block in plan.chunk_by(|a, b| a.block == b.block) {
+        let ends = |run: &Run| run.warm_up || looks.contains(&run.block);
+        let is_full = end - first + block.len() > at_once as usize;
+        let is_new = is_full || plan[first..end].last().is_some_and(ends);
+        if is_new {
+            first = end;
+        } else {
+            batches.pop();
+        }
+        end += block.len();
+        batches.push(&plan[first..end]);
+    }
+    batches
+}
+
 /// As many orders of the servers as there are servers, each of which has every place once.
 fn square(servers: usize, random: &mut Random) -> Vec<Vec<usize>> {
     let mut first: Vec<usize> = (0..servers).collect();
@@ -117,6 +137,20 @@ mod tests {
         runs.chunk_by(|a, b| a.block == b.block)
             .map(|block| block.iter().map(|run| run.server).collect())
             .collect()
+    }
+
+    #[test]
+    fn blocks_are_played_at_once_up_to_the_next_look() {
+        let plan = plan(2, 6, 1).runs();
+        let lengths = |at_once, looks: &[u32]| {
+            let batches = batches(&plan, at_once, looks);
+            assert_eq!(batches.concat(), plan);
+            batches.iter().map(|batch| batch.len()).collect::<Vec<_>>()
+        };
+        assert_eq!(lengths(1, &[]), [2; 7]);
+        assert_eq!(lengths(4, &[]), [2, 4, 4, 4]);
+        assert_eq!(lengths(5, &[3]), [2, 4, 2, 4, 2]);
+        assert_eq!(lengths(64, &[3, 5]), [2, 6, 4, 2]);
     }
 
     #[test]

@@ -46,7 +46,10 @@ impl Lines {
     pub fn begin(&mut self, place: &Place) -> Vec<String> {
         (self.label, self.last_line) = (clean(&place.label), None);
         let named = !place.name.is_empty() && self.is_spoken();
-        let line = || format!("{}, {} begins", place.name, self.label);
+        let line = || match self.label.as_str() {
+            "" => format!("{} begin", place.name),
+            label => format!("{}, {label} begins", place.name),
+        };
         named.then(line).into_iter().collect()
     }
 

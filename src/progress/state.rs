@@ -57,8 +57,8 @@ impl State {
     /// A run begins with its preparation.
     pub fn begin(&mut self, place: Place) {
         self.run = Some(Run {
+            what: if place.label.is_empty() { "at once" } else { "preparing" }.to_owned(),
             place,
-            what: "preparing".to_owned(),
             ..Run::default()
         });
     }
@@ -71,6 +71,12 @@ impl State {
         if whole {
             self.pace.played(run.place.server, took);
         }
+    }
+
+    /// A run has ended that another process played.
+    pub fn beside(&mut self, server: usize, took: Duration) {
+        self.played += took;
+        self.pace.played(server, took);
     }
 
     pub fn follow(&mut self, pulse: Pulse) {

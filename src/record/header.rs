@@ -78,6 +78,9 @@ pub struct PlanFacts {
     /// Cell of the sweep; `None` outside a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<CellFacts>,
+    /// Runs that were played at once, each on its own processors; `None` if this one had the machine to itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<u32>,
 }
 
 /// Conditions of the machine that make figures less precise. Each comes with an amount.
@@ -89,6 +92,8 @@ pub enum Strain {
     Short,
     /// The machine was overloaded; the amount is the load per processor.
     Busy,
+    /// Runs were played at once; the amount is their number.
+    Shared,
 }
 
 /// The machine and its state when the run began. Unknown is `None`.

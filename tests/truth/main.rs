@@ -34,6 +34,7 @@ mod huge_pages;
 mod interrupts;
 #[cfg(target_os = "linux")]
 mod itself;
+mod jobs;
 #[cfg(target_os = "linux")]
 mod journal;
 #[cfg(target_os = "linux")]

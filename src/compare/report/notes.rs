@@ -141,6 +141,10 @@ pub fn strained(found: &Strained) -> String {
         false => format!("; {}", sides.collect::<Vec<String>>().join(", ")),
     };
     match found.strain {
+        Strain::Shared => format!(
+            "{runs} shared the machine ({} at once{sides}), so their latencies and CPU time decide nothing",
+            found.worst
+        ),
         Strain::Busy => {
             let load = found.cpus.map_or(found.worst, |cpus| found.worst * cpus as f64);
             let cpus = units::or_unknown(found.cpus, |cpus| units::counted(cpus, "processor"));

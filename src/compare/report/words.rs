@@ -157,6 +157,7 @@ pub fn telling(comparison: &Comparison) -> Vec<&Row> {
         figure,
     };
     let of_runs = Figure::OF_RUNS.into_iter();
+    let of_runs = of_runs.filter(|figure| !(comparison.is_shared() && figure.is_time()));
     let of_runs = of_runs.filter_map(|figure| comparison.row(&of_run(figure)));
     comparison.result_row().into_iter().chain(of_runs).collect()
 }

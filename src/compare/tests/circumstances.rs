@@ -52,10 +52,10 @@ const CHANGES: [(&str, Weight, Change, [&str; 2]); 35] = [
         ["4", "8"],
     ),
     (
-        "affinity",
+        "usable processors",
         Weight::Host,
-        |header| header.host.affinity = text("b"),
-        ["a", "b"],
+        |header| header.host.affinity = text("1-3"),
+        ["2", "3"],
     ),
     (
         "CPU quota",
@@ -242,7 +242,7 @@ fn header() -> Header {
     header.host.libc = text("a");
     header.host.cpu = text("a");
     header.host.cpus = Some(4);
-    header.host.affinity = text("a");
+    header.host.affinity = text("0-1");
     header.host.page_size = Some(4 << 10);
     header.host.memory.total = Some(16 << 30);
     header.host.memory.overcommit = Some(0);

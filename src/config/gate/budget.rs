@@ -41,6 +41,7 @@ impl GateContext {
                 (at(named.trim()), (title.to_owned(), cure.to_owned()))
             }
         })?;
+        self.figure(what.figure).map_err(|wrong| (at(named.trim()), wrong))?;
         let wanted = match &what.at {
             At::Phase(name) | At::Method(name) => name.as_str(),
             At::Result | At::Run => named.trim(),

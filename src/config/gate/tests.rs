@@ -119,6 +119,28 @@ fn a_method_that_nobody_asked_for_is_a_mistake_only_where_all_are_known() {
 }
 
 #[test]
+fn no_time_decides_among_runs_that_are_played_at_once() {
+    let text = "format = 1\n[[endpoint]]\nmetric = \"p95\"\nmethod = \"textDocument/hover\"\n";
+    let shared = |budget: &str| GateContext {
+        is_shared: true,
+        budgets: vec![budget.to_owned()],
+        ..context(&[Lens::AsShipped])
+    };
+    let report = shared("cpu <= 9s")
+        .rules(Some(("gate.toml", text)))
+        .unwrap_err()
+        .to_string();
+    for title in [
+        "95th percentile of latency decides nothing",
+        "CPU time decides nothing",
+        "leave `--jobs` out",
+    ] {
+        assert!(report.contains(title), "{report}");
+    }
+    assert!(shared("peak <= 1 GiB").rules(None).is_ok());
+}
+
+#[test]
 fn more_than_three_endpoints_cannot_decide() {
     let text = format!("format = 1\n{}", "[[endpoint]]\nmetric = \"private\"\n".repeat(4));
     let report = context(&Lens::ALL).rules(Some(("gate.toml", &text))).unwrap_err();

@@ -51,6 +51,14 @@ pub fn adopt_orphans() {
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
 }
 
+/// Asks a program to end, as ctrl-c does.
+pub fn interrupt(pid: u32) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        // Fails if it has ended.
+        let _ = rustix::process::kill_process(pid, Signal::INT);
+    }
+}
+
 /// Kills a program with its helpers, which are in its group.
 pub fn kill_group(leader: u32) {
     if let Some(group) = i32::try_from(leader).ok().and_then(Pid::from_raw) {

@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
-use crate::campaign::files;
-use crate::cli;
+use super::files;
 
 /// The file that holds it.
-pub(super) const FILE: &str = "invocation.json";
+pub const FILE: &str = "invocation.json";
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -19,17 +18,29 @@ pub struct Invocation {
     format: u32,
     /// The directory in which it was called.
     #[serde(with = "words::one")]
-    pub(super) directory: PathBuf,
+    pub directory: PathBuf,
     /// The command line, the program first.
     #[serde(with = "words")]
-    pub(super) command_line: Vec<OsString>,
+    pub command_line: Vec<OsString>,
     /// Which of its scenarios these are the records of, from 0.
-    pub(super) scenario: usize,
+    pub scenario: usize,
 }
 
 impl Invocation {
+    /// That of the records in `out`.
+    pub fn read(out: &Path) -> anyhow::Result<Invocation> {
+        let path = out.join(FILE);
+        let text = fs::read_to_string(&path).with_context(|| {
+            format!(
+                "cannot read `{}`: resume a directory that `lsp-soak run`, `gate`, `tune` or `calibrate` wrote",
+                path.display()
+            )
+        })?;
+        serde_json::from_str(&text).with_context(|| format!("`{}` is damaged", path.display()))
+    }
+
     /// This process as it was called, for the records of one of its scenarios.
-    pub(super) fn current(scenario: usize) -> anyhow::Result<Invocation> {
+    pub fn current(scenario: usize) -> anyhow::Result<Invocation> {
         Ok(Invocation {
             format: 1,
             directory: std::env::current_dir().context("cannot tell the current directory")?,
@@ -38,7 +49,7 @@ impl Invocation {
         })
     }
 
-    pub(super) fn save(&self, out: &Path) -> anyhow::Result<()> {
+    pub fn save(&self, out: &Path) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(self)?;
         let path = out.join(FILE);
         files::write(&path, &text, "make room, or name another directory with --out")
@@ -94,13 +105,6 @@ mod words {
             Ok(system(Word::deserialize(deserializer)?).into())
         }
     }
-}
-
-/// The subcommand that began the campaign of a directory; `None` where there is none that can be resumed.
-pub fn begun(out: &Path) -> Option<String> {
-    let text = fs::read_to_string(out.join(FILE)).ok()?;
-    let invocation: Invocation = serde_json::from_str(&text).ok()?;
-    cli::subcommand(&invocation.command_line)
 }
 
 #[cfg(test)]

@@ -1,0 +1,26 @@
+//! Who plays the runs of a campaign.
+
+/// Who plays the runs of a campaign.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Jobs {
+    /// This process, one after the other.
+    Alone,
+    /// A process each, as many at once as there are shares of processors. They are called with this command.
+    Beside {
+        command: &'static str,
+        shares: Vec<Vec<usize>>,
+    },
+    /// This process is one of so many, and plays this run only.
+    Of { run: u32, jobs: u32 },
+}
+
+impl Jobs {
+    /// How many runs are played at once; `None` if each has the machine to itself.
+    pub fn at_once(&self) -> Option<u32> {
+        match self {
+            Jobs::Alone => None,
+            Jobs::Beside { shares, .. } => u32::try_from(shares.len()).ok(),
+            Jobs::Of { jobs, .. } => Some(*jobs),
+        }
+    }
+}
