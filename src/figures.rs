@@ -137,6 +137,8 @@ pub enum Figure {
     Peak,
     /// Resident memory at the checkpoint, in bytes; for a tree the proportional size.
     Resident,
+    /// Live memory at the checkpoint, in bytes: what the server reported after a forced collection of garbage.
+    Live,
     /// Processor time of the tree, in nanoseconds.
     Cpu,
     /// Minor page faults of the tree.
@@ -208,10 +210,11 @@ const fn time(name: &'static str, words: &'static str, caption: &'static str) ->
 
 impl Figure {
     /// Figures of comparisons and gates, in the order of tables.
-    pub const COMPARED: [Figure; 7] = [
+    pub const COMPARED: [Figure; 8] = [
         Figure::Private,
         Figure::Peak,
         Figure::Resident,
+        Figure::Live,
         Figure::Cpu,
         Figure::Faults,
         Figure::P50,
@@ -219,10 +222,11 @@ impl Figure {
     ];
 
     /// Figures of phases, in the order of tables.
-    pub const OF_PHASES: [Figure; 5] = [
+    pub const OF_PHASES: [Figure; 6] = [
         Figure::Private,
         Figure::Peak,
         Figure::Resident,
+        Figure::Live,
         Figure::Cpu,
         Figure::Faults,
     ];
@@ -248,6 +252,7 @@ impl Figure {
             Figure::Private => memory("private", "private memory", "Private memory at checkpoints, MiB"),
             Figure::Peak => memory("peak", "resident peak", "Resident peak within phases, MiB"),
             Figure::Resident => memory("resident", "resident memory", "Resident memory at checkpoints, MiB"),
+            Figure::Live => memory("live", "live memory", "Live memory at checkpoints, MiB"),
             Figure::Cpu => Facts {
                 unit: Unit::CpuNanos,
                 noise: NoiseFloor::TICK,
@@ -304,7 +309,7 @@ impl Figure {
 
     /// Whether the figure is read at a checkpoint: its sentence says "after" a phase, not "in".
     pub fn is_of_checkpoints(self) -> bool {
-        matches!(self, Figure::Private | Figure::Resident)
+        matches!(self, Figure::Private | Figure::Resident | Figure::Live)
     }
 
     /// Whether it counts time, which runs that are played at once take from each other.
@@ -356,7 +361,10 @@ impl Measure {
         match &self.place {
             Place::Phase { number, .. } => {
                 let last = summary.phases.iter().rev().find(|phase| phase.phase.phase == *number)?;
-                in_phase(self.figure, last, summary.resident_metric)
+                match self.figure {
+                    Figure::Live => summary.live(&last.phase).map(|bytes| bytes as f64),
+                    figure => in_phase(figure, last, summary.resident_metric),
+                }
             }
             Place::Window(kind) => match self.figure {
                 Figure::T90 => {
@@ -402,7 +410,7 @@ fn in_phase(figure: Figure, phase: &PhaseSummary, resident: ResidentMetric) -> O
                 ResidentMetric::Resident => phase.returned.resident,
             };
         }
-        Figure::P50 | Figure::P95 | Figure::T90 => None,
+        Figure::Live | Figure::P50 | Figure::P95 | Figure::T90 => None,
     };
     value.map(|value| value as f64)
 }

@@ -13,7 +13,14 @@ use crate::summary::{PhaseSummary, Summary};
 pub const WANTED: f64 = 0.8;
 
 /// Figures that are calibrated, in the order of tables.
-const FIGURES: [Figure; 5] = [Figure::Private, Figure::Peak, Figure::Cpu, Figure::P50, Figure::P95];
+const FIGURES: [Figure; 6] = [
+    Figure::Private,
+    Figure::Peak,
+    Figure::Live,
+    Figure::Cpu,
+    Figure::P50,
+    Figure::P95,
+];
 
 /// The noise of every figure of a side that all its runs have.
 pub fn noise(comparison: &Comparison, side: usize, lens: Lens) -> Vec<Noise> {
@@ -51,7 +58,7 @@ fn of_row(row: &Row, side: usize, decisive: &[String]) -> Option<Noise> {
 }
 
 /// The noise of a figure if not both sides are calibrated. Purging removes groups from memory in a last phase of idle windows,
-/// played or left out. Peaks, and memory right after work, can still form groups.
+/// played or left out, and what is live has none. Peaks, and memory right after work, can still form groups.
 pub fn uncalibrated<'r>(measure: &Measure, lens: Lens, runs: impl IntoIterator<Item = &'r Summary>) -> Known {
     let is_quiet = |run: &Summary| {
         let last = run.header.scenario.phases.len().checked_sub(1);
@@ -68,6 +75,7 @@ pub fn uncalibrated<'r>(measure: &Measure, lens: Lens, runs: impl IntoIterator<I
         left_out || run.windows.iter().any(idle)
     };
     match (lens, measure.figure) {
+        (Lens::Purged, Figure::Live) => Known::Seen,
         (Lens::Purged, Figure::Private) if runs.into_iter().all(is_quiet) => Known::Seen,
         _ => Known::Assumed,
     }
@@ -144,7 +152,9 @@ impl<'n> Calibrated<'n> {
     /// Whether a comparison assumes its spread, or a part of it: see [`uncalibrated`].
     pub fn is_assumed(&self) -> bool {
         // Of private memory that at the end decides, which an idle window precedes.
-        let is_quiet = self.lens == Lens::Purged && self.noise.primary && self.noise.figure == Figure::Private.name();
+        let of_memory = [Figure::Private, Figure::Live].map(Figure::name);
+        let is_quiet =
+            self.lens == Lens::Purged && self.noise.primary && of_memory.contains(&self.noise.figure.as_str());
         !self.both && !is_quiet
     }
 

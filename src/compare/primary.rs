@@ -8,7 +8,7 @@ use crate::stats::{Endpoint, Known, Seen};
 use super::{Comparison, Row};
 
 /// A side's endpoints against the baseline, with the lens's limits: private memory at the result, and the peak of the
-/// run. `known` is the noise of each.
+/// run; where garbage was collected first, live memory at the result alone. `known` is the noise of each.
 pub fn primary(
     comparison: &Comparison,
     side: usize,
@@ -20,9 +20,16 @@ pub fn primary(
         place: Place::Run,
         figure: Figure::Peak,
     });
-    private
+    let live = comparison.rows.iter().filter(|row| row.measure.figure == Figure::Live);
+    let live = live
+        .rev()
+        .find(|row| Some(&row.measure.place) == comparison.result.as_ref());
+    let decide: Vec<&Row> = match live {
+        Some(live) => vec![live],
+        None => private.into_iter().chain(peak).collect(),
+    };
+    decide
         .into_iter()
-        .chain(peak)
         .map(|row| endpoint(row, side, lens, known(&row.measure)))
         .collect()
 }

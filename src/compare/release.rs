@@ -183,6 +183,7 @@ pub(crate) mod tests {
                 what: "malloc_trim".to_owned(),
                 pid: Some(7),
                 answer: String::new(),
+                accounted: None,
                 took: 12_000_000,
             }],
             missing: Vec::new(),

@@ -37,6 +37,8 @@ pub struct GateContext {
     pub lenses: Vec<Lens>,
     /// Lenses that runs are made through only if a rule names them.
     pub optional_lenses: Vec<Lens>,
+    /// Whether runs through the purged lens report their live memory, which then decides.
+    pub is_collected: bool,
     /// Whether runs are played at once, so that no time decides.
     pub is_shared: bool,
     /// Default share that is tolerated.
@@ -95,7 +97,7 @@ impl GateContext {
         }
     }
 
-    /// The default endpoints: private memory at the end, and the peak if only the as-shipped lens is present.
+    /// The default endpoints: live memory at the end if it is reported, else private memory, and the peak if only the as-shipped lens is present.
     fn usual(&self, rules: &mut Rules, report: &mut Report) {
         let mut add = |figure: Figure, at: At, lens: Lens, decides: bool| {
             let what = GatedFigure {
@@ -119,7 +121,10 @@ impl GateContext {
         };
         let purged = self.lenses.contains(&Lens::Purged);
         if purged {
-            add(Figure::Private, At::Result, Lens::Purged, true);
+            if self.is_collected {
+                add(Figure::Live, At::Result, Lens::Purged, true);
+            }
+            add(Figure::Private, At::Result, Lens::Purged, !self.is_collected);
         }
         if self.lenses.contains(&Lens::AsShipped) {
             add(Figure::Private, At::Result, Lens::AsShipped, !purged);
@@ -249,12 +254,16 @@ impl GateContext {
 
     /// Checks that it decides anything.
     fn figure(&self, figure: Figure) -> Result<(), Wrong> {
-        match self.is_shared && figure.is_time() {
-            true => Err((
+        match figure {
+            Figure::Live if !self.is_collected => Err((
+                "no server reports its live memory after a forced collection".to_owned(),
+                "use `private` through the purged lens".to_owned(),
+            )),
+            figure if self.is_shared && figure.is_time() => Err((
                 format!("{} decides nothing among runs that are played at once", figure.words()),
                 "leave `--jobs` out, or this rule".to_owned(),
             )),
-            false => Ok(()),
+            _ => Ok(()),
         }
     }
 

@@ -161,13 +161,13 @@ impl<'a, S: Stage> Player<'a, S> {
         self.stage.tell(Event::PhaseDriven(place.clone()));
         self.during = format!("phase `{}`, settling", phase.name);
         let mut frame = self.settle(phase, place.clone()).await?;
-        let patience = self.job.scenario.deadline().0;
-        if self.job.choice.lens.forced {
+        let lens = &self.job.choice.lens;
+        if lens.forced || lens.collected_by.is_some() {
             // Memory released before this sample was released without force.
             self.stage.sample().await;
             self.stage.tell(Event::ReleaseBegan(place.clone()));
+            frame = self.purge(phase, frame).await?;
         }
-        frame.released = steps::at_checkpoint(self.stage, self.job, patience).await;
         if !frame.settled {
             let text = format!("`{}` did not settle: {}", phase.name, frame.unsettled);
             self.stage.tell(Event::Warning(Warning {
@@ -179,6 +179,35 @@ impl<'a, S: Stage> Player<'a, S> {
         self.stage.checkpoint(frame).await;
         self.stage.peak(place).await;
         Ok(())
+    }
+
+    /// Forces the release that the lens asks for. A collector gives back memory after its answer too, which is waited for.
+    async fn purge(&self, phase: &Phase, frame: Frame) -> Result<Frame, Stop> {
+        let session = self.session.as_ref().ok_or(Stop::Gone)?;
+        let patience = self.job.scenario.deadline().0;
+        let mut released = tokio::select! {
+            biased;
+            released = steps::at_checkpoint(&session.client, self.stage, self.job, patience) => released?,
+            stop = session.fault(self.stage, fault::patience(patience)) => return Err(stop),
+        };
+        let frame = match self.job.choice.lens.collected_by {
+            None => frame,
+            Some(_) => {
+                let again = self.settle(phase, frame.phase.clone()).await?;
+                released.after = self.stage.private().await;
+                Frame {
+                    settled: frame.settled && again.settled,
+                    unsettled: [frame.unsettled, again.unsettled].concat(),
+                    waited: frame.waited,
+                    phase: frame.phase,
+                    released: None,
+                }
+            }
+        };
+        Ok(Frame {
+            released: Some(released),
+            ..frame
+        })
     }
 
     /// Warns once of a server that reports a failure after it was ready: some then give only empty answers.

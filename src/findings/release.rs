@@ -53,6 +53,7 @@ fn process(largest: &UnpurgedProcess, others: usize, tree: Option<u64>) -> Strin
             format!("purged the C library's memory, but its {family} offers no way to purge")
         }
         PurgeFailure::Malloc(path) => format!("purged the C library's memory, but its `malloc` comes from {path}"),
+        PurgeFailure::Uncollected(command) => format!("reported no live memory by `{command}`"),
         PurgeFailure::Unset(name) => format!("has no {name}, by which lsp-soak asked it to purge"),
         PurgeFailure::Without(path) => format!("does not load {path}, the only allocator that was asked to purge"),
     };

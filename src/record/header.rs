@@ -274,6 +274,9 @@ pub struct LensFacts {
     /// Whether the preloaded library forced a release before each checkpoint.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forced: bool,
+    /// Command of the server that collected its garbage before each checkpoint and reported the live memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collected_by: Option<String>,
     /// Whether idle windows that wait for releases were left out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_windows: bool,

@@ -21,6 +21,13 @@ pub struct Release {
     pub took: Nanos,
 }
 
+impl Release {
+    /// Live memory in bytes, by the server's own word after it collected its garbage.
+    pub fn live(&self) -> Option<u64> {
+        self.used.iter().find_map(|one| one.accounted)
+    }
+}
+
 /// One means of a forced release, with its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Releaser {
@@ -33,6 +40,9 @@ pub struct Releaser {
     pub pid: Option<u32>,
     /// Answer, cut to a bounded length.
     pub answer: String,
+    /// Live memory after a forced collection, by the answer; `None` where it has no such total.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accounted: Option<u64>,
     /// Duration: until the server's answer, or by the clock of the process itself.
     pub took: Nanos,
 }

@@ -67,6 +67,7 @@ fn release() -> impl Strategy<Value = Release> {
         answer: what.clone(),
         what,
         pid: u32::try_from(took).ok(),
+        accounted: took.checked_sub(1),
         took,
     });
     let used = proptest::collection::vec(used, 0..3);

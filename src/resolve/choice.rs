@@ -82,6 +82,8 @@ pub struct Setting {
     pub approximate: bool,
     /// Whether the preloaded library forces a release before each checkpoint.
     pub forced: bool,
+    /// The server's own command that collects its garbage before each checkpoint and reports its live memory.
+    pub collected_by: Option<String>,
 }
 
 /// The library that lets a server's allocator be purged.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::allocator::knobs::purge_delay;
-use crate::config::Allocator;
+use crate::config::{Allocator, Total};
 use crate::lens::Lens;
 use crate::record::{AllocatorFamily, Confidence, KnobFacts};
 
@@ -21,6 +21,13 @@ const GLIBC: [(&str, &str); 3] = [
     ("MALLOC_TRIM_THRESHOLD_", "0"),
     ("MALLOC_MMAP_THRESHOLD_", "65536"),
 ];
+
+/// Go's soft limit: below it the runtime gives back what it has collected, at once.
+const GO: (&str, &str) = ("GOMEMLIMIT", "1");
+
+/// What a runtime with a collector lacks.
+const UNCOLLECTED: &str =
+    "whose garbage only the server can collect: its profile has no `self-report` with `total` and `releases = true`";
 
 /// Why a server cannot be looked at through the purged lens.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -103,7 +110,10 @@ fn purge(choice: &ServerChoice, shim: &dyn Fn(&ServerChoice) -> Option<Shim>) ->
         AllocatorFamily::Glibc => choice.shim.clone().or_else(|| shim(choice)),
         _ => None,
     };
+    let collected_by = collector(choice, family);
     let (env, approximate) = match family {
+        AllocatorFamily::Go if collected_by.is_some() => (set(&[GO]), false),
+        _ if collected_by.is_some() => (BTreeMap::new(), false),
         AllocatorFamily::Glibc if forced.is_some() => (BTreeMap::new(), false),
         AllocatorFamily::Jemalloc => {
             // Built as a crate it has a prefix and reads a variable of its own.
@@ -120,6 +130,7 @@ fn purge(choice: &ServerChoice, shim: &dyn Fn(&ServerChoice) -> Option<Shim>) ->
             (set(&[(&variable, "0")]), false)
         }
         AllocatorFamily::Glibc => (set(&GLIBC), true),
+        AllocatorFamily::Go | AllocatorFamily::V8 | AllocatorFamily::Jvm => return Err(refused(UNCOLLECTED)),
         _ if name == "system" => return Err(refused("which has no purge setting here")),
         _ => return Err(refused("which has no known purge setting")),
     };
@@ -131,9 +142,17 @@ fn purge(choice: &ServerChoice, shim: &dyn Fn(&ServerChoice) -> Option<Shim>) ->
         env,
         approximate,
         forced: forced.is_some(),
+        collected_by,
     };
     purged.shim = forced.or(purged.shim);
     Ok(purged)
+}
+
+/// The command by which a server collects its own garbage and reports its live memory, where no allocator can purge.
+fn collector(choice: &ServerChoice, family: AllocatorFamily) -> Option<String> {
+    let is_collected = matches!(family, AllocatorFamily::Go | AllocatorFamily::V8 | AllocatorFamily::Jvm);
+    let own = choice.profile.self_report.as_ref().filter(|_| is_collected)?;
+    (own.releases && own.total != Total::None).then(|| own.ask.name().to_owned())
 }
 
 /// The allocator that a server's purge settings are for.
@@ -199,7 +218,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::config::Profile;
+    use crate::config::{Profile, Question, SelfReport};
     use crate::record::AllocatorFacts;
     use crate::resolve::Program;
 
@@ -264,6 +283,31 @@ mod tests {
         // The others have settings and need no forced release.
         let told = &purged(&[linked("a", "jemalloc")], &|_| library()).unwrap()[0];
         assert!(!told.lens.forced && told.shim.is_none());
+    }
+
+    #[test]
+    fn garbage_is_collected_by_the_servers_own_command_if_that_reports_a_total() {
+        let mut gopls = found("gopls", AllocatorFamily::Go, "", Confidence::Certain);
+        let refused = |gopls: &ServerChoice| without(std::slice::from_ref(gopls)).unwrap_err()[0].to_string();
+        assert!(refused(&gopls).contains("self-report"), "{}", refused(&gopls));
+        let own = |total, releases| SelfReport {
+            ask: Question::Command("gopls.mem_stats".to_owned()),
+            total,
+            releases,
+            destructive: false,
+        };
+        for incomplete in [own(Total::None, true), own(Total::HeapAlloc, false)] {
+            gopls.profile.self_report = Some(incomplete);
+            assert!(refused(&gopls).contains("self-report"));
+        }
+        gopls.profile.self_report = Some(own(Total::HeapAlloc, true));
+        let told = &without(&[gopls]).unwrap()[0];
+        assert_eq!(told.lens.collected_by.as_deref(), Some("gopls.mem_stats"));
+        assert_eq!(told.env["GOMEMLIMIT"], "1");
+        // Freed memory of an allocator with a setting is not garbage.
+        let mut jemalloc = linked("a", "jemalloc");
+        jemalloc.profile.self_report = Some(own(Total::HeapAlloc, true));
+        assert_eq!(without(&[jemalloc]).unwrap()[0].lens.collected_by, None);
     }
 
     #[test]

@@ -197,6 +197,7 @@ fn releaser(pid: u32, line: &str) -> Releaser {
         what: join(called.clone().map(|(name, _)| (*name).to_owned()).collect()),
         pid: Some(pid),
         answer: join(called.map(|(name, answer)| format!("{name}={answer}")).collect()),
+        accounted: None,
         took: took.and_then(|(_, nanos)| nanos.parse().ok()).unwrap_or_default(),
     }
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::record::{
     AllocatorFamily, Checkpoint, PhaseRef, Release, ReleasedBy, RoundName, SelfReport, StepEnd, shown,
 };
+use crate::summary::Summary;
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Released {
@@ -82,6 +83,15 @@ impl Released {
     pub fn gave(&self) -> Option<i64> {
         let (before, after) = self.release.before.zip(self.release.after)?;
         i64::try_from(i128::from(before) - i128::from(after)).ok()
+    }
+}
+
+impl Summary {
+    /// Live memory in bytes at a phase's checkpoint: what the server reported after the collection that the lens asked for.
+    pub fn live(&self, phase: &PhaseRef) -> Option<u64> {
+        let those = self.released.iter().rev();
+        let mut at_checkpoint = those.filter(|one| one.step.is_none() && one.phase == *phase);
+        at_checkpoint.next()?.release.live()
     }
 }
 

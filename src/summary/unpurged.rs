@@ -47,6 +47,8 @@ pub enum PurgeFailure {
     Malloc(String),
     /// It lacks this library, which was to be preloaded and receives the purge signal.
     Without(String),
+    /// The server's own command did not report live memory after a collection.
+    Uncollected(String),
     /// This variable, which tells its allocator to purge, was changed or removed in its environment.
     Unset(String),
 }
@@ -60,6 +62,11 @@ pub(super) enum PurgeMethod<'r> {
         library: Option<&'r str>,
         variables: &'r BTreeMap<String, String>,
     },
+    /// By the server's own command before each checkpoint, which collects garbage and reports the live memory.
+    Collected {
+        command: &'r str,
+        variables: &'r BTreeMap<String, String>,
+    },
 }
 
 impl PurgeMethod<'_> {
@@ -68,9 +75,15 @@ impl PurgeMethod<'_> {
         match server.lens.name {
             _ if server.lens.forced => Some(PurgeMethod::Forced(listening)),
             Lens::AsShipped => None,
-            Lens::Purged => Some(PurgeMethod::Told {
-                library: server.preload.as_ref().map(|preload| preload.path.as_str()),
-                variables: &server.lens.env,
+            Lens::Purged => Some(match &server.lens.collected_by {
+                Some(command) => PurgeMethod::Collected {
+                    command,
+                    variables: &server.lens.env,
+                },
+                None => PurgeMethod::Told {
+                    library: server.preload.as_ref().map(|preload| preload.path.as_str()),
+                    variables: &server.lens.env,
+                },
             }),
         }
     }
@@ -86,6 +99,10 @@ pub(super) fn unpurged(checkpoint: &Checkpoint, tree: &Tree, means: &PurgeMethod
         let why = match means {
             PurgeMethod::Forced(listening) => deaf(live.pid, release, listening),
             PurgeMethod::Told { library, variables } => untold(live, *library, variables),
+            PurgeMethod::Collected { command, .. } if release.live().is_none() => {
+                Some(PurgeFailure::Uncollected((*command).to_owned()))
+            }
+            PurgeMethod::Collected { variables, .. } => untold(live, None, variables),
         };
         processes.extend(why.map(|why| UnpurgedProcess {
             pid: live.pid,
@@ -174,6 +191,7 @@ mod tests {
             what: "malloc_trim".to_owned(),
             pid: Some(4_000 + process),
             answer: "malloc_trim=1".to_owned(),
+            accounted: None,
             took: 1,
         });
         taken.released = Some(Release {
@@ -181,6 +199,42 @@ mod tests {
             ..Release::default()
         });
         session
+    }
+
+    #[test]
+    fn without_a_report_of_live_memory_nothing_was_collected() {
+        for accounted in [Some(70 * MIB), None] {
+            let mut session = session(0, &[0, 1]);
+            session.header.server.lens = LensFacts {
+                name: Lens::Purged,
+                collected_by: Some("gopls.mem_stats".to_owned()),
+                ..LensFacts::default()
+            };
+            let Event::Checkpoint(taken) = session.last_checkpoint() else {
+                panic!("there is one")
+            };
+            let phase = taken.phase.clone();
+            taken.released = Some(Release {
+                used: vec![Releaser {
+                    by: ReleasedBy::Server,
+                    what: "gopls.mem_stats".to_owned(),
+                    pid: None,
+                    answer: String::new(),
+                    accounted,
+                    took: 1,
+                }],
+                ..Release::default()
+            });
+            let summary = of(&session);
+            assert_eq!(summary.live(&phase), accounted);
+            assert_eq!(summary.unpurged.is_empty(), accounted.is_some());
+            let measures = crate::figures::Measure::all(&summary).into_iter();
+            let mut live = measures.filter(|one| one.figure == crate::figures::Figure::Live);
+            assert_eq!(
+                live.find_map(|one| one.value(&summary)),
+                accounted.map(|bytes| bytes as f64)
+            );
+        }
     }
 
     fn listens(session: &mut Session, malloc: &str, within: Option<AllocatorFamily>) {
@@ -244,6 +298,7 @@ mod tests {
                 what: "malloc_trim".to_owned(),
                 pid: Some(4_001),
                 answer: String::new(),
+                accounted: None,
                 took: 1,
             }],
             ..Release::default()

@@ -1,6 +1,6 @@
 //! Settings of Go's runtime. It never prints them: their syntax is checked here, limits by Go itself, and the names of
-//! `GODEBUG` by whether they are in the program. `GOGC` is seen in the goals that the collector traces when a program starts;
-//! of a limit that is far away, and of `GODEBUG`, nothing is seen.
+//! `GODEBUG` by whether they are in the program. `GOGC`, and a limit below any heap, are seen in the goals that the collector
+//! traces when a program starts; of a limit that is far away, and of `GODEBUG`, nothing is seen.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,12 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
     let mut checked = unseen(question.env);
     for knob in &mut checked.knobs {
         knob.seen = Some("its syntax".to_owned());
-        if knob.variable == "GOGC" && is_collecting_by(&knob.requested, &verdict, question) {
+        let is_seen = match knob.variable.as_str() {
+            "GOGC" => is_collecting_by(&knob.requested, &verdict, question),
+            "GOMEMLIMIT" => is_limited_by(&knob.requested, &verdict, question),
+            _ => false,
+        };
+        if is_seen {
             knob.effective = Some(knob.requested.clone());
             knob.seen = Some("the collections that it traced when it was started".to_owned());
             knob.taken = Some(true);
@@ -65,6 +70,14 @@ fn is_collecting_by(percentage: &str, verdict: &str, question: &Question<'_>) ->
             first_goal(verdict).is_none() && usual().is_some()
         }
     }
+}
+
+/// Whether only this limit explains the collections: it is below any heap, so that the first goal is nothing.
+fn is_limited_by(limit: &str, verdict: &str, question: &Question<'_>) -> bool {
+    const NOTHING: u64 = 1 << 20;
+    let is_tiny = limit.parse::<u64>().is_ok_and(|bytes| bytes < NOTHING);
+    let is_own = question.subject.teller == question.subject.program && !question.env.contains_key("GOGC");
+    is_tiny && is_own && first_goal(verdict) == Some(0)
 }
 
 /// The goal of the first collection, in MiB: of `gc 1 @0.009s …, 3->4->1 MB, 4 MB goal, …` 4.
@@ -265,6 +278,29 @@ mod tests {
         }
         for value in ["", "512MB", "MiB", "-1", "1.5GiB", "512 MiB"] {
             assert!(limit(value).is_some(), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_limit_is_seen_only_where_it_alone_is_below_any_heap() {
+        let traced = |goal: u64| format!("gc 1 @0.000s 15%: 0->0->0 MB, {goal} MB goal, 2 P\n");
+        for (limit, percentage, goal, seen) in [
+            ("1", None, 0, true),
+            ("1", None, 4, false),
+            ("1GiB", None, 0, false),
+            ("2097152", None, 0, false),
+            ("1", Some("5"), 0, false),
+        ] {
+            let env = percentage.map(|percentage: &str| ("GOGC".to_owned(), percentage.to_owned()));
+            let env = env.into_iter().collect();
+            let (subject, detection) = Default::default();
+            let question = Question {
+                env: &env,
+                subject: &subject,
+                detection: &detection,
+                stop: &|| false,
+            };
+            assert_eq!(is_limited_by(limit, &traced(goal), &question), seen, "{limit} {goal}");
         }
     }
 

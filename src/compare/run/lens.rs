@@ -15,6 +15,12 @@ pub(crate) fn words(facts: &LensFacts) -> Option<String> {
             facts.name
         ));
     }
+    if let Some(command) = &facts.collected_by {
+        return Some(format!(
+            "{} lens: garbage collected by `{command}` before each checkpoint",
+            facts.name
+        ));
+    }
     let near = if facts.approximate { ", approximate" } else { "" };
     let taken = match facts.verified {
         Some(true) => "verified",
@@ -48,6 +54,13 @@ mod tests {
         };
         let said = "purged lens: system purged before each checkpoint";
         assert_eq!(words(&forced).as_deref(), Some(said));
+        let collected = LensFacts {
+            name: Lens::Purged,
+            collected_by: Some("gopls.mem_stats".to_owned()),
+            ..LensFacts::default()
+        };
+        let said = "purged lens: garbage collected by `gopls.mem_stats` before each checkpoint";
+        assert_eq!(words(&collected).as_deref(), Some(said));
         assert_eq!(words(&LensFacts::default()), None);
     }
 }

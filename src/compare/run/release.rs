@@ -156,6 +156,7 @@ mod tests {
             what: what.to_owned(),
             pid: Some(7),
             answer: String::new(),
+            accounted: None,
             took: millis * 1_000_000,
         }
     }

@@ -148,6 +148,7 @@ fn figures_have_the_names_units_and_noise_of_the_method() {
         ("private", Unit::Bytes, NoiseFloor::MEMORY),
         ("peak", Unit::Bytes, NoiseFloor::MEMORY),
         ("resident", Unit::Bytes, NoiseFloor::MEMORY),
+        ("live", Unit::Bytes, NoiseFloor::MEMORY),
         ("cpu", Unit::CpuNanos, tick),
         ("faults", Unit::Count, faults),
         ("p50", Unit::Nanos, NoiseFloor::RELATIVE),

@@ -24,6 +24,25 @@ fn the_purged_lens_decides_and_the_other_advises_when_nobody_says() {
 }
 
 #[test]
+fn live_memory_decides_where_the_server_reports_it_and_nowhere_else_can_a_rule_name_it() {
+    let collected = GateContext {
+        is_collected: true,
+        ..context(&[Lens::Purged])
+    };
+    let rules = collected.rules(None).unwrap();
+    let named = |rules: &[Rule]| rules.iter().map(|rule| rule.subject.to_string()).collect::<Vec<_>>();
+    assert_eq!(named(&rules.primaries), ["purged live"]);
+    assert_eq!(named(&rules.advisory), ["purged private"]);
+    let limited = |context: GateContext| GateContext {
+        budgets: vec!["live after goto <= 9 MiB".to_owned()],
+        ..context
+    };
+    assert!(limited(collected).rules(None).is_ok());
+    let refused = limited(context(&[Lens::Purged])).rules(None).unwrap_err().to_string();
+    assert!(refused.contains("reports its live memory"), "{refused}");
+}
+
+#[test]
 fn a_gate_file_says_what_decides() {
     let text = r#"
 format = 1

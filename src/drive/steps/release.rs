@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::config;
 use crate::config::step::{PurgeMethod, Release as Options, SelfReport as ReportOptions};
 use crate::drive::{Job, Stage, Stop, accounted, barrier};
-use crate::lsp::{Ask, Reply};
+use crate::lsp::{Ask, Client, Reply};
 use crate::record::{Release, ReleasedBy, Releaser, SelfReport};
 use crate::units;
 
@@ -30,7 +30,7 @@ pub async fn release<S: Stage>(scene: &Scene<'_, S>, options: &Options) -> Resul
     let mut absent = Vec::new();
     for means in options.means() {
         absent.extend(match means {
-            PurgeMethod::Server => by_server(scene, deadline, &mut release).await?,
+            PurgeMethod::Server => by_server(&scene.session.client, scene.job, deadline, &mut release).await?,
             PurgeMethod::Allocator => by_allocator(scene.stage, scene.job, deadline, &mut release).await,
         });
     }
@@ -45,23 +45,25 @@ pub async fn release<S: Stage>(scene: &Scene<'_, S>, options: &Options) -> Resul
 }
 
 /// Asks the server to release memory; an error if it has no command for it.
-async fn by_server<S: Stage>(
-    scene: &Scene<'_, S>,
+async fn by_server(
+    client: &Client,
+    job: &Job,
     deadline: Duration,
     release: &mut Release,
 ) -> Result<Option<String>, Stop> {
-    let own = scene.job.choice.profile.self_report.as_ref();
+    let own = job.choice.profile.self_report.as_ref();
     let Some(own) = own.filter(|own| own.releases) else {
         let why = "the profile of the server has no command that releases memory";
         return Ok(Some(why.to_owned()));
     };
-    let answered = question(scene, own, deadline).await?;
+    let answered = question(client, own, deadline).await?;
     match answered.text {
         Ok(text) => release.used.push(Releaser {
             by: ReleasedBy::Server,
             what: own.ask.name().to_owned(),
             pid: None,
             answer: cut(&text),
+            accounted: accounted::total(own.total, &text),
             took: answered.took,
         }),
         Err(why) => release.missing.push(why),
@@ -80,21 +82,27 @@ async fn by_allocator<S: Stage>(stage: &S, job: &Job, patience: Duration, releas
     None
 }
 
-/// Takes the release that the lens requests at a checkpoint.
-pub async fn at_checkpoint<S: Stage>(stage: &S, job: &Job, patience: Duration) -> Option<Release> {
-    if !job.choice.lens.forced {
-        return None;
-    }
+/// Takes the release that the lens requests at a checkpoint: the server collects its garbage by its own command, or the
+/// preloaded library purges.
+pub async fn at_checkpoint<S: Stage>(
+    client: &Client,
+    stage: &S,
+    job: &Job,
+    patience: Duration,
+) -> Result<Release, Stop> {
     let begun = Instant::now();
     let mut release = Release {
         before: stage.private().await,
         ..Release::default()
     };
-    let absent = by_allocator(stage, job, patience, &mut release).await;
+    let absent = match job.choice.lens.forced {
+        true => by_allocator(stage, job, patience, &mut release).await,
+        false => by_server(client, job, patience, &mut release).await?,
+    };
     release.missing.extend(absent);
     release.after = stage.private().await;
     release.took = begun.elapsed().as_nanos() as u64;
-    Some(release)
+    Ok(release)
 }
 
 pub async fn report<S: Stage>(scene: &Scene<'_, S>, options: &ReportOptions) -> Result<SelfReport, Stop> {
@@ -113,7 +121,7 @@ pub async fn report<S: Stage>(scene: &Scene<'_, S>, options: &ReportOptions) -> 
         return Ok(none(&format!("`{name}` frees what it counts: {cure}")));
     }
     let (private, resident) = (scene.stage.private().await, scene.stage.resident().await);
-    let answered = question(scene, own, deadline).await?;
+    let answered = question(&scene.session.client, own, deadline).await?;
     let (text, missing) = match answered.text {
         Ok(text) => (text, String::new()),
         Err(why) => (String::new(), why),
@@ -137,11 +145,7 @@ struct Answered {
 }
 
 /// Sends a request that counts nowhere.
-async fn question<S: Stage>(
-    scene: &Scene<'_, S>,
-    own: &config::SelfReport,
-    deadline: Duration,
-) -> Result<Answered, Stop> {
+async fn question(client: &Client, own: &config::SelfReport, deadline: Duration) -> Result<Answered, Stop> {
     let (method, params) = match &own.ask {
         config::Question::Request(method) => (method.as_str(), Value::Null),
         config::Question::Command(command) => {
@@ -152,7 +156,7 @@ async fn question<S: Stage>(
     let name = own.ask.name();
     let begun = Instant::now();
     let ask = Ask::within(deadline).keeping();
-    let reply = scene.session.client.request(method, &params, ask).await;
+    let reply = client.request(method, &params, ask).await;
     let text = match reply {
         Reply::Answer { body: Ok(body), .. } => Ok(body.get().to_owned()),
         Reply::Answer { body: Err(why), .. } => Err(format!("the answer to `{name}` cannot be read: {why}")),
