@@ -72,7 +72,9 @@ pub fn uncalibrated<'r>(measure: &Measure, lens: Lens, runs: impl IntoIterator<I
         };
         let empty = |phase: &PhaseSummary| phase.steps.is_empty() && is_last(phase.phase.phase);
         let left_out = run.header.server.lens.without_windows && run.phases.iter().any(empty);
-        left_out || run.windows.iter().any(idle)
+        // What a collector gives back, and when, is up to its server.
+        let is_collected = run.header.server.lens.collected_by.is_some();
+        !is_collected && (left_out || run.windows.iter().any(idle))
     };
     match (lens, measure.figure) {
         (Lens::Purged, Figure::Live) => Known::Seen,
@@ -334,6 +336,24 @@ mod tests {
             of(Figure::Cpu, Lens::AsShipped, [&quiet, &quiet]),
             (1.0, Known::Assumed)
         );
+    }
+
+    #[test]
+    fn private_memory_beside_a_collector_is_as_loud_as_any_other_and_what_is_live_is_not() {
+        let mut run = crate::compare::tests::run("a", 1, 100).summary;
+        let last = run.phases.len() - 1;
+        run.header.server.lens.without_windows = true;
+        run.phases[last].steps.clear();
+        let at = |figure| Measure {
+            place: Place::result(&run).unwrap(),
+            figure,
+        };
+        let (private, live) = (at(Figure::Private), at(Figure::Live));
+        let known = |measure: &Measure, run: &Summary| uncalibrated(measure, Lens::Purged, [run]);
+        assert_eq!(known(&private, &run), Known::Seen);
+        run.header.server.lens.collected_by = Some("gopls.mem_stats".to_owned());
+        assert_eq!(known(&private, &run), Known::Assumed);
+        assert_eq!(known(&live, &run), Known::Seen);
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod allocators;
 mod calibrate;
 #[cfg(target_os = "linux")]
 mod campaign;
+mod collected;
 #[cfg(target_os = "linux")]
 mod decay;
 #[cfg(target_os = "linux")]
