@@ -274,6 +274,11 @@ impl Figure {
         }
     }
 
+    /// The compared figure of this name.
+    pub fn named(name: &str) -> Option<Figure> {
+        Figure::COMPARED.into_iter().find(|figure| figure.name() == name)
+    }
+
     pub const fn name(self) -> &'static str {
         self.facts().name
     }

@@ -169,10 +169,7 @@ impl<'n> Calibrated<'n> {
     }
 
     fn is_memory(&self) -> bool {
-        let figure = Figure::COMPARED
-            .into_iter()
-            .find(|figure| figure.name() == self.noise.figure);
-        figure.is_some_and(|figure| figure.unit() == Unit::Bytes)
+        Figure::named(&self.noise.figure).is_some_and(|figure| figure.unit() == Unit::Bytes)
     }
 
     /// The least spread that a comparison will believe.

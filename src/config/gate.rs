@@ -343,7 +343,7 @@ fn measured(entry: &EndpointEntry, span: &dyn Fn(&'static str) -> Range<usize>) 
     let Some(metric) = &entry.metric else {
         return Err(Fault::new(span("metric"), "an endpoint without a metric", all()));
     };
-    let Some(figure) = Figure::COMPARED.into_iter().find(|figure| figure.name() == metric) else {
+    let Some(figure) = Figure::named(metric) else {
         let near = nearest(metric, Figure::COMPARED.map(Figure::name));
         let fault = Fault::new(span("metric"), format!("unknown metric `{metric}`"), all());
         return Err(fault.label(near.map_or_else(String::new, |near| format!("did you mean `{near}`?"))));

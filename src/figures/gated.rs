@@ -131,7 +131,7 @@ impl FromStr for GatedFigure {
         let (first, rest) = word(text);
         let lens = Lens::ALL.into_iter().find(|lens| lens.name() == first);
         let (metric, rest) = if lens.is_some() { word(rest) } else { (first, rest) };
-        let figure = Figure::COMPARED.into_iter().find(|figure| figure.name() == metric);
+        let figure = Figure::named(metric);
         let figure = figure.ok_or_else(|| GatedFigureError::Metric(metric.to_owned()))?;
         let (phase, method) = match word(rest) {
             ("", _) => (None, None),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::band::tolerance;
 use crate::compare::calibration::{Calibrated, WANTED, needed, recommended};
 use crate::document::{Document, Section, Weight};
+use crate::figures::{Figure, Unit};
 use crate::lens::Lens;
 use crate::record::{Calibration, Noise, Schedule};
 use crate::stats::ASSUMED_VARIATION;
@@ -67,9 +68,9 @@ fn what(noise: &Noise) -> String {
 }
 
 fn mean(noise: &Noise) -> String {
-    match noise.figure.as_str() {
-        "private" | "peak" => units::bytes(noise.mean as u64),
-        "cpu" => units::cpu_time(Duration::from_nanos(noise.mean as u64)),
+    match Figure::named(&noise.figure).map(Figure::unit) {
+        Some(Unit::Bytes) => units::bytes(noise.mean as u64),
+        Some(Unit::CpuNanos) => units::cpu_time(Duration::from_nanos(noise.mean as u64)),
         _ => units::duration(Duration::from_nanos(noise.mean as u64)),
     }
 }
@@ -202,6 +203,19 @@ mod tests {
                 noise("textDocument/hover", "p50", false, 1.1e6, 0.12),
             ],
             recommended_runs: Some(8),
+        }
+    }
+
+    #[test]
+    fn memory_is_told_in_bytes_whatever_its_figure() {
+        for figure in Figure::COMPARED
+            .into_iter()
+            .filter(|figure| figure.unit() == Unit::Bytes)
+        {
+            let mut calibration = calibration();
+            calibration.noise.truncate(1);
+            calibration.noise[0].figure = figure.name().to_owned();
+            assert_eq!(mean(&calibration.noise[0]), "20.3 MiB", "{figure:?}");
         }
     }
 
