@@ -197,7 +197,7 @@ impl<'a, S: Stage> Player<'a, S> {
                 released.after = self.stage.private().await;
                 Frame {
                     settled: frame.settled && again.settled,
-                    unsettled: [frame.unsettled, again.unsettled].concat(),
+                    unsettled: joined(frame.unsettled, again.unsettled),
                     waited: frame.waited,
                     phase: frame.phase,
                     released: None,
@@ -496,6 +496,15 @@ impl<'a, S: Stage> Player<'a, S> {
     }
 }
 
+/// Why two waits did not end, each reason once; empty if both did.
+fn joined(first: String, second: String) -> String {
+    match (first.as_str(), second.as_str()) {
+        ("", _) => second,
+        (one, other) if other.is_empty() || one == other => first,
+        (one, other) => format!("{one}, and after the collection {other}"),
+    }
+}
+
 /// What a server lacks for a step of a phase, and the reason if its profile has one.
 pub fn lacks(profile: &Profile, step: &Step, phase: &str) -> String {
     let (name, method) = (step.name(), step.method().unwrap_or_default());
@@ -528,5 +537,21 @@ impl Rounds {
         };
         self.done += u64::from(more);
         more
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_of_two_waits_are_told_once_each() {
+        let told = |first: &str, second: &str| joined(first.to_owned(), second.to_owned());
+        assert_eq!(told("", ""), "");
+        assert_eq!(
+            told("busy", "") + &told("", "busy") + &told("busy", "busy"),
+            "busybusybusy"
+        );
+        assert_eq!(told("busy", "late"), "busy, and after the collection late");
     }
 }
