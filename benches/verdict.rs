@@ -35,12 +35,16 @@ const DRAWS: usize = 2_000;
 
 fn main() -> io::Result<()> {
     let args = Args::read();
-    if !args.wants("gates") {
+    let chosen: Vec<u64> = MORE
+        .into_iter()
+        .filter(|more| args.wants(&format!("+{}", more / 10)))
+        .collect();
+    if chosen.is_empty() {
         return Ok(());
     }
     let server = Path::new(PROGRAM).with_file_name("fixture-system");
     if !server.exists() {
-        say("gates: n/a, the fixture server is not built: `cargo build --release --bin fixture-system`");
+        say("verdict: n/a, the fixture server is not built: `cargo build --release --bin fixture-system`");
         return Ok(());
     }
     let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
@@ -56,8 +60,8 @@ fn main() -> io::Result<()> {
     let head = [
         "candidate", "plan", "median", "least", "most", "PASS", "FAIL", "open", "wrong, drawn",
     ];
-    let mut table = Table::new("time to the verdict of a gate", &head);
-    for more in MORE {
+    for more in chosen {
+        let mut table = Table::new("time to the verdict of a gate", &head);
         let mut gates: Vec<Vec<Gate>> = plans.iter().map(|_| Vec::new()).collect();
         // In turn, so that a busy machine is busy for both.
         for number in 0..args.pick(5, 1) {
@@ -71,9 +75,9 @@ fn main() -> io::Result<()> {
             table.row(row(more, name, gates));
         }
         let what = format!("time at +{:.1} % ÷ that of {}", more as f64 / 10.0, plans[1].0);
+        table.print();
         aim(&what, Some(medians[0] / medians[1]), 0.2, times);
     }
-    table.print();
     Ok(())
 }
 
