@@ -16,7 +16,7 @@ mod suits;
 mod which;
 mod workspace;
 
-pub use choice::{Common, LIBRARY, Program, ServerChoice, Setting, Shim, choose, installed};
+pub use choice::{Collector, Common, LIBRARY, Program, ServerChoice, Setting, Shim, choose, installed};
 pub use detector::{KnownDecay, listed};
 pub use error::ChoiceError;
 pub use package::{PackageError, install};

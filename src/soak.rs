@@ -5,6 +5,7 @@
 mod cgroup;
 mod holder;
 mod interrupt;
+mod java;
 mod library;
 mod live;
 mod survivors;

@@ -110,10 +110,11 @@ fn cure(command: &[String]) -> &'static str {
     }
 }
 
-/// The preloaded release library, built if necessary.
-pub async fn library(shim: &Shim, quiet: bool) -> anyhow::Result<PathBuf> {
+/// The preloaded release library, built if necessary; `None` where a script takes its place.
+pub async fn library(shim: &Shim, quiet: bool) -> anyhow::Result<Option<PathBuf>> {
     let manifest = match shim {
-        Shim::File(file) => return Ok(file.clone()),
+        Shim::Node => return Ok(None),
+        Shim::File(file) => return Ok(Some(file.clone())),
         Shim::Build(manifest) => manifest.display().to_string(),
     };
     let command = [
@@ -121,7 +122,10 @@ pub async fn library(shim: &Shim, quiet: bool) -> anyhow::Result<PathBuf> {
     ];
     let file = build(LIBRARY, &command.map(str::to_owned), None, quiet).await?;
     // The canonical path, as in the process's mappings.
-    fs::canonicalize(&file).with_context(|| format!("cannot find `{}`, which was just built", file.display()))
+    let found = fs::canonicalize(&file);
+    found
+        .map(Some)
+        .with_context(|| format!("cannot find `{}`, which was just built", file.display()))
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ pub fn header(
             allocator: Some(detector::facts(&run.choice, detection, &checked)),
             preload: preload::facts(&run.choice, detection, stop),
             knobs: checked.knobs,
-            shim: job.library.as_ref().map(shim::facts),
+            shim: job.library.as_ref().and_then(shim::facts),
             ..server(run, &job.launch, stop)
         },
         scenario: scenario(loaded, job.seed),

@@ -140,7 +140,7 @@ impl Run {
                 tokio::select! {
                     biased;
                     () = interrupt.pressed(1) => return discard(prepared_workspace).await,
-                    file = build::library(shim, self.progress.is_silent()) => Some(file?),
+                    file = build::library(shim, self.progress.is_silent()) => file?,
                 }
             }
         };
@@ -186,7 +186,7 @@ impl Run {
         interrupt: &Interrupt,
     ) -> anyhow::Result<Option<Prepared>> {
         let Run { loaded, choice, .. } = self;
-        prepared_workspace.reports = library.is_some().then(|| Scratch::claim("shim")).transpose()?;
+        prepared_workspace.reports = choice.shim.is_some().then(|| Scratch::claim("shim")).transpose()?;
         let root = prepared_workspace.workspace.root();
         let stop = || interrupt.is_pressed(1);
         // Before the server is asked for its version, because that may create files.
@@ -205,7 +205,7 @@ impl Run {
             launch.before = tracer.words(pipe);
         }
         let reports = prepared_workspace.reports.as_ref().map(Scratch::path);
-        let library = library.zip(reports).map(|(path, reports)| shim::library(path, reports));
+        let library = reports.map(|reports| shim::library(library, reports));
         let mut job = Job {
             scenario: header::played(&loaded.scenario, choice),
             choice: choice.clone(),

@@ -23,6 +23,8 @@ pub trait Stage: Clone + Send + Sync + 'static {
     /// Asks the allocators of all processes with the preloaded library to release memory; waits up to `patience` for
     /// each.
     fn give_back(&self, patience: Duration) -> impl Future<Output = Given>;
+    /// Has the Java virtual machines of the tree collect their garbage and report what is live.
+    fn collect(&self, patience: Duration) -> impl Future<Output = Given>;
     /// Allows costly reads while nothing is in flight. After a call with false, no such read is running.
     fn quiet(&self, yes: bool) -> impl Future<Output = ()>;
     /// Records the exact counters of the tree, which costs a read of each process.

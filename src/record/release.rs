@@ -22,9 +22,10 @@ pub struct Release {
 }
 
 impl Release {
-    /// Live memory in bytes, by the server's own word after it collected its garbage.
+    /// Live memory in bytes, by what its processes reported after they collected their garbage.
     pub fn live(&self) -> Option<u64> {
-        self.used.iter().find_map(|one| one.accounted)
+        let accounted = self.used.iter().filter_map(|one| one.accounted);
+        accounted.reduce(u64::saturating_add)
     }
 }
 

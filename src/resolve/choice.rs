@@ -82,16 +82,33 @@ pub struct Setting {
     pub approximate: bool,
     /// Whether the preloaded library forces a release before each checkpoint.
     pub forced: bool,
-    /// The server's own command that collects its garbage before each checkpoint and reports its live memory.
-    pub collected_by: Option<String>,
+    /// What collects the server's garbage before each checkpoint and reports its live memory.
+    pub collected_by: Option<Collector>,
 }
 
-/// The library that lets a server's allocator be purged.
+/// What collects garbage and reports what is live. Displayed as the call.
+#[derive(Clone, Debug, PartialEq, Eq, strum::Display)]
+pub enum Collector {
+    /// The server's own command.
+    #[strum(to_string = "{0}")]
+    Command(String),
+    /// The script that Node.js loads.
+    #[strum(to_string = "gc()")]
+    Node,
+    /// `jcmd` of a JDK.
+    #[strum(to_string = "GC.class_histogram")]
+    Java,
+}
+
+/// What is loaded into a server to release its memory on a signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shim {
+    /// The preloaded library.
     File(PathBuf),
     /// What cargo builds from this manifest.
     Build(PathBuf),
+    /// The script that collects the garbage of Node.js.
+    Node,
 }
 
 pub const LIBRARY: &str = "libpurge_shim.so";

@@ -278,7 +278,7 @@ pub fn lens(choice: &ServerChoice, checked: &Checked) -> LensFacts {
         env: lens.env.clone(),
         approximate: lens.approximate,
         forced: lens.forced,
-        collected_by: lens.collected_by.clone(),
+        collected_by: lens.collected_by.as_ref().map(ToString::to_string),
         without_windows: lens.lens == Lens::Purged,
         verified: match own.as_slice() {
             [] => None,

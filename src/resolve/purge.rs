@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use crate::allocator::knobs::purge_delay;
 use crate::config::{Allocator, Total};
 use crate::lens::Lens;
-use crate::record::{AllocatorFamily, Confidence, KnobFacts};
+use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, KnobFacts};
 
-use super::choice::{ServerChoice, Setting, Shim};
+use super::choice::{Collector, ServerChoice, Setting, Shim};
+use super::shim::NODE_OPTIONS;
 
 /// jemalloc's options; later ones win.
 const JEMALLOC: &str = "background_thread:true,dirty_decay_ms:0,muzzy_decay_ms:0";
@@ -105,12 +106,18 @@ fn purge(choice: &ServerChoice, shim: &dyn Fn(&ServerChoice) -> Option<Shim>) ->
             .collect()
     };
     let detected = choice.found.as_ref().filter(|facts| facts.family == family);
+    let own = collector(choice, family);
     // Several kinds of memory that the C library keeps are out of reach of its settings, and none of its own program's.
     let forced = match family {
         AllocatorFamily::Glibc => choice.shim.clone().or_else(|| shim(choice)),
+        AllocatorFamily::V8 if own.is_none() && runs_node(detected) => Some(Shim::Node),
         _ => None,
     };
-    let collected_by = collector(choice, family);
+    let collected_by = own.or(match family {
+        AllocatorFamily::V8 if forced.is_some() => Some(Collector::Node),
+        AllocatorFamily::Jvm if cfg!(target_os = "linux") => Some(Collector::Java),
+        _ => None,
+    });
     let (env, approximate) = match family {
         AllocatorFamily::Go if collected_by.is_some() => (set(&[GO]), false),
         _ if collected_by.is_some() => (BTreeMap::new(), false),
@@ -141,7 +148,7 @@ fn purge(choice: &ServerChoice, shim: &dyn Fn(&ServerChoice) -> Option<Shim>) ->
         allocator: Some(name),
         env,
         approximate,
-        forced: forced.is_some(),
+        forced: forced.is_some() && collected_by.is_none(),
         collected_by,
     };
     purged.shim = forced.or(purged.shim);
@@ -149,10 +156,16 @@ fn purge(choice: &ServerChoice, shim: &dyn Fn(&ServerChoice) -> Option<Shim>) ->
 }
 
 /// The command by which a server collects its own garbage and reports its live memory, where no allocator can purge.
-fn collector(choice: &ServerChoice, family: AllocatorFamily) -> Option<String> {
+fn collector(choice: &ServerChoice, family: AllocatorFamily) -> Option<Collector> {
     let is_collected = matches!(family, AllocatorFamily::Go | AllocatorFamily::V8 | AllocatorFamily::Jvm);
     let own = choice.profile.self_report.as_ref().filter(|_| is_collected)?;
-    (own.releases && own.total != Total::None).then(|| own.ask.name().to_owned())
+    (own.releases && own.total != Total::None).then(|| Collector::Command(own.ask.name().to_owned()))
+}
+
+/// Whether V8 is that of Node.js, which loads a script of ours. Of other programs with V8 the variable is known.
+fn runs_node(detected: Option<&AllocatorFacts>) -> bool {
+    let own = detected.and_then(|facts| facts.variable.as_deref());
+    cfg!(target_os = "linux") && own.is_none_or(|own| own == NODE_OPTIONS)
 }
 
 /// The allocator that a server's purge settings are for.
@@ -302,12 +315,29 @@ mod tests {
         }
         gopls.profile.self_report = Some(own(Total::HeapAlloc, true));
         let told = &without(&[gopls]).unwrap()[0];
-        assert_eq!(told.lens.collected_by.as_deref(), Some("gopls.mem_stats"));
+        let command = Collector::Command("gopls.mem_stats".to_owned());
+        assert_eq!(told.lens.collected_by, Some(command));
         assert_eq!(told.env["GOMEMLIMIT"], "1");
         // Freed memory of an allocator with a setting is not garbage.
         let mut jemalloc = linked("a", "jemalloc");
         jemalloc.profile.self_report = Some(own(Total::HeapAlloc, true));
         assert_eq!(without(&[jemalloc]).unwrap()[0].lens.collected_by, None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn node_and_java_collect_without_a_command_of_the_server() {
+        let told = |family, variable| without(&[found("a", family, variable, Confidence::Certain)]);
+        let node = &told(AllocatorFamily::V8, "NODE_OPTIONS").unwrap()[0];
+        assert_eq!(
+            (&node.lens.collected_by, &node.shim),
+            (&Some(Collector::Node), &Some(Shim::Node))
+        );
+        assert!(!node.lens.forced && node.lens.env.is_empty());
+        let java = &told(AllocatorFamily::Jvm, "JAVA_TOOL_OPTIONS").unwrap()[0];
+        assert_eq!((&java.lens.collected_by, &java.shim), (&Some(Collector::Java), &None));
+        let deno = told(AllocatorFamily::V8, "DENO_V8_FLAGS").unwrap_err();
+        assert!(deno[0].to_string().contains("self-report"), "{deno:?}");
     }
 
     #[test]

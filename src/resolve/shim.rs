@@ -1,12 +1,13 @@
-//! Finds the library that gives memory back on a signal, and has it preloaded.
+//! Finds the library that releases memory on a signal, and has it preloaded; Node.js loads a script instead.
 
 use std::env;
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::Env;
-use crate::allocator::preload::{Unlistable, VARIABLE, compose};
+use crate::allocator::preload::{VARIABLE, compose};
 use crate::allocator::{self, Detection};
 use crate::config::options::ServerExtras;
 use crate::config::{Loaded, Report, Scenario, Step};
@@ -21,6 +22,15 @@ const PLACE: &str = "LSP_SOAK_PURGE_SHIM";
 
 /// Above what any runtime uses for itself; its number is the same on all processors.
 const SIGNAL: i32 = 50;
+
+/// `SIGUSR2` on Linux: Node.js knows no real-time signals, and uses `SIGUSR1` for its debugger.
+const NODE_SIGNAL: i32 = 12;
+
+/// Collects the garbage of Node.js.
+const SCRIPT: &str = include_str!("collect.cjs");
+
+/// Options of Node.js.
+pub const NODE_OPTIONS: &str = "NODE_OPTIONS";
 
 /// The library: as named, beside lsp-soak, or built from lsp-soak's own sources nearby.
 fn find(named: Option<&Path>) -> Result<Shim, String> {
@@ -145,47 +155,53 @@ fn is_asked_for(scenario: &Loaded) -> bool {
     steps.any(|step| matches!(step, Step::Release(options) if options.preloads()))
 }
 
-/// The library that is preloaded into the server to give memory back on a signal.
+/// What is loaded into the server to release memory on a signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Library {
-    pub path: PathBuf,
+    /// The library that the loader maps; `None` where Node.js runs the script.
+    pub path: Option<PathBuf>,
     /// Where it says in which processes it listens.
     pub directory: PathBuf,
     /// The signal that it listens to.
     pub signal: i32,
 }
 
-/// The library to preload, with a directory for its output.
-pub fn library(path: PathBuf, directory: &Path) -> Library {
+/// The library to preload, or the script of Node.js, with a directory for its output.
+pub fn library(path: Option<PathBuf>, directory: &Path) -> Library {
     Library {
+        signal: if path.is_some() { SIGNAL } else { NODE_SIGNAL },
         path,
         directory: directory.to_owned(),
-        signal: SIGNAL,
     }
 }
 
-/// What the record says of it.
-pub fn facts(library: &Library) -> ShimFacts {
-    ShimFacts {
-        path: library.path.display().to_string(),
-        sha256: host::file_sha256(&library.path).ok(),
+/// What the record says of it; `None` of the script, which is a part of lsp-soak.
+pub fn facts(library: &Library) -> Option<ShimFacts> {
+    let path = library.path.as_ref()?;
+    Some(ShimFacts {
+        path: path.display().to_string(),
+        sha256: host::file_sha256(path).ok(),
         signal: library.signal,
-    }
+    })
 }
 
-/// Has a server load the library, before whatever else is preloaded into it.
-pub fn preload(env: &mut Env, library: &Library) -> Result<(), Unlistable> {
-    let set = env.iter().rev().find(|(name, _)| name == VARIABLE);
+/// Has a server load the library, before whatever else is preloaded into it, or Node.js the script.
+pub fn preload(env: &mut Env, library: &Library) -> anyhow::Result<()> {
+    let variable = if library.path.is_some() { VARIABLE } else { NODE_OPTIONS };
+    let set = env.iter().rev().find(|(name, _)| name == variable);
     let before = match set {
         Some((_, value)) => value.clone(),
-        None => env::var_os(VARIABLE),
+        None => env::var_os(variable),
     };
-    let all = compose(std::slice::from_ref(&library.path), before.as_deref())?;
+    let all = match &library.path {
+        Some(path) => compose(std::slice::from_ref(path), before.as_deref())?,
+        None => Some(required(&library.directory, before)?),
+    };
     // A sandbox numbers its processes from 1 again: those are not the ones that could be signalled.
     let pids = fs::read_link("/proc/self/ns/pid").ok();
     let more: [(&str, Option<OsString>); 4] = [
         ("LSP_SOAK_PURGE_PIDS", pids.map(PathBuf::into_os_string)),
-        (VARIABLE, all),
+        (variable, all),
         ("LSP_SOAK_PURGE_DIR", Some(library.directory.clone().into())),
         ("LSP_SOAK_PURGE_SIGNAL", Some(library.signal.to_string().into())),
     ];
@@ -193,13 +209,42 @@ pub fn preload(env: &mut Env, library: &Library) -> Result<(), Unlistable> {
     Ok(())
 }
 
+/// Writes the script, and adds it to options of Node.js, which take quotes and backslashes as C does.
+fn required(directory: &Path, before: Option<OsString>) -> io::Result<OsString> {
+    let script = directory.join("collect.cjs");
+    fs::write(&script, SCRIPT)?;
+    let script = script.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
+    let mut options = before.unwrap_or_default();
+    options.push(format!(" --require \"{script}\""));
+    Ok(options)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    fn node_requires_the_script_after_its_own_options() {
+        let place = tempfile::tempdir().expect("there is a place for temporary files");
+        let own = "--max-old-space-size=512";
+        let mut env = vec![(NODE_OPTIONS.into(), Some(own.into()))];
+        preload(&mut env, &library(None, place.path())).expect("the place is ours");
+        let last = |name: &str| {
+            env.iter()
+                .rev()
+                .find(|(one, _)| one == name)
+                .and_then(|(_, value)| value.clone())
+        };
+        let script = place.path().join("collect.cjs");
+        let options = format!("{own} --require \"{}\"", script.display());
+        assert_eq!(last(NODE_OPTIONS), Some(options.into()));
+        assert_eq!(last("LSP_SOAK_PURGE_SIGNAL"), Some("12".into()));
+        assert_eq!(fs::read_to_string(script).expect("it is written"), SCRIPT);
+    }
+
+    #[test]
     fn the_library_is_preloaded_beside_what_the_server_preloads_anyway() {
-        let library = library("/lib/libpurge_shim.so".into(), Path::new("/tmp/heard"));
+        let library = library(Some("/lib/libpurge_shim.so".into()), Path::new("/tmp/heard"));
         let value = |mut env: Env| {
             preload(&mut env, &library).expect("the path has no blank");
             let last = |name: &str| env.iter().rev().find(|(one, _)| one == name).cloned();

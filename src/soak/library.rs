@@ -1,4 +1,4 @@
-//! The preloaded purge library in the processes of the tree: who listens, and the purge signal.
+//! The preloaded purge library, or the script of Node.js, in the processes of the tree: who listens, and the signal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +11,7 @@ use crate::drive::Given;
 use crate::lsp;
 use crate::record::regular;
 use crate::record::{AllocatorFamily, Listening, ReleasedBy, Releaser};
-use crate::resolve::Library;
+use crate::resolve::{Collector, Library};
 use crate::sample;
 use crate::units;
 
@@ -76,11 +76,19 @@ impl Heard {
         let listening = listeners(library).into_iter();
         let listening: Vec<Listener> = listening.filter(|one| alive.contains(&one.pid)).collect();
         if listening.is_empty() {
-            let why = "the preloaded library was not seen to listen in any process of the server";
-            release.missing.push(why.to_owned());
+            let what = library
+                .path
+                .as_ref()
+                .map_or("script of Node.js", |_| "preloaded library");
+            let why = format!("the {what} was not seen to listen in any process of the server");
+            release.missing.push(why);
             return release;
         }
         release.missing.extend(absent(alive, &listening));
+        let asked = listening.len();
+        let is_deaf = |pid: &&u32| listening.iter().all(|one| one.pid != **pid);
+        let is_node = |pid: &u32| library.path.is_none() && self.within(*pid) == Some(AllocatorFamily::V8);
+        let has_deaf_node = alive.iter().filter(is_deaf).any(is_node);
         let mut waiting = Vec::new();
         for one in listening {
             if lock(&self.mute).contains(&one.key()) {
@@ -108,6 +116,10 @@ impl Heard {
                     ));
                 }
             }
+        }
+        // A part of the processes does not report what is live in all.
+        if has_deaf_node || release.used.len() < asked {
+            release.used.iter_mut().for_each(|one| one.accounted = None);
         }
         release
     }
@@ -141,7 +153,7 @@ async fn answer(directory: &Path, one: &Listener, begun: Instant, patience: Dura
     }
 }
 
-/// Processes whose file says ready and which map the library: the signal would end a process with a new program, or
+/// Processes whose file says ready and which still listen: the signal would end a process with a new program, or
 /// another process with its id.
 fn listeners(library: &Library) -> Vec<Listener> {
     let files = fs::read_dir(&library.directory).into_iter().flatten().flatten();
@@ -150,7 +162,7 @@ fn listeners(library: &Library) -> Vec<Listener> {
             let pid = file.file_name().to_str()?.parse().ok()?;
             listener(pid, &said(&file.path())?)
         })
-        .filter(|one| is_mapped(library, one.pid))
+        .filter(|one| is_heard(library, one))
         .collect();
     listeners.sort_by_key(|one| one.pid);
     listeners
@@ -162,9 +174,20 @@ fn said(path: &Path) -> Option<String> {
     String::from_utf8(regular::read(path, MOST).ok()?).ok()
 }
 
-fn is_mapped(library: &Library, pid: u32) -> bool {
-    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
-    sample::mapped(&maps).contains(&library.path)
+/// Whether the process still maps the library, or the script still catches the signal.
+fn is_heard(library: &Library, one: &Listener) -> bool {
+    let read = |name| fs::read_to_string(format!("/proc/{}/{name}", one.pid)).unwrap_or_default();
+    match &library.path {
+        Some(path) => sample::mapped(&read("maps")).contains(path),
+        None => catches(&read("status"), library.signal),
+    }
+}
+
+/// Whether a process has a handler for a signal, by its `/proc/PID/status`: `SigCgt:` has one bit for each, the first for 1.
+fn catches(status: &str, signal: i32) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 /// `ready thread=4711 malloc=/lib/x86_64-linux-gnu/libc.so.6`, then a line for each release. A process that has become
@@ -186,18 +209,19 @@ fn is_release(line: &str) -> bool {
     line.starts_with("released")
 }
 
-/// `released malloc_trim=1 nanos=301544`
+/// `released malloc_trim=1 nanos=301544`; `gc()` answers with the bytes that are live.
 fn releaser(pid: u32, line: &str) -> Releaser {
     let fields: Vec<(&str, &str)> = line.split(' ').filter_map(|field| field.split_once('=')).collect();
     let took = fields.iter().find(|(name, _)| *name == "nanos");
     let called = fields.iter().filter(|(name, _)| *name != "nanos");
+    let live = fields.iter().find(|(name, _)| *name == Collector::Node.to_string());
     let join = |texts: Vec<String>| texts.join(", ");
     Releaser {
         by: ReleasedBy::Allocator,
         what: join(called.clone().map(|(name, _)| (*name).to_owned()).collect()),
         pid: Some(pid),
         answer: join(called.map(|(name, answer)| format!("{name}={answer}")).collect()),
-        accounted: None,
+        accounted: live.and_then(|(_, bytes)| bytes.parse().ok()),
         took: took.and_then(|(_, nanos)| nanos.parse().ok()).unwrap_or_default(),
     }
 }
@@ -260,11 +284,25 @@ mod tests {
         assert_eq!((warned.pid, warned.took), (Some(7), 301_544));
     }
 
+    #[test]
+    fn a_collection_of_node_reports_what_is_live() {
+        let collected = releaser(7, "released gc()=67108864 nanos=5");
+        assert_eq!((collected.what.as_str(), collected.accounted), ("gc()", Some(64 << 20)));
+        assert_eq!(releaser(7, "released malloc_trim=1 nanos=5").accounted, None);
+    }
+
+    #[test]
+    fn a_process_without_the_handler_would_be_ended_by_the_signal() {
+        let status = "Name:\tnode\nSigCgt:\t0000000108004a02\n";
+        assert!(catches(status, 12) && !catches("Name:\tsh\nSigCgt:\t0000000000010002\n", 12));
+        assert!(catches(status, 2) && !catches(status, 11) && !catches("", 12));
+    }
+
     #[tokio::test]
     async fn where_nobody_listens_that_is_said() {
         let place = tempfile::tempdir().expect("there is a place for temporary files");
         let library = Library {
-            path: "/nowhere/libpurge_shim.so".into(),
+            path: Some("/nowhere/libpurge_shim.so".into()),
             directory: place.path().to_owned(),
             signal: 50,
         };
@@ -286,7 +324,7 @@ mod tests {
         )
         .expect("it is ours");
         let library = Library {
-            path: "/nowhere/libpurge_shim.so".into(),
+            path: Some("/nowhere/libpurge_shim.so".into()),
             directory: place.path().to_owned(),
             signal: 50,
         };

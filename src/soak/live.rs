@@ -15,6 +15,7 @@ use crate::sample::{self, Done, Glance, Living, Sampler};
 use crate::trace::{self, Trace};
 
 use super::holder::Holders;
+use super::java;
 use super::library::Heard;
 use super::survivors;
 
@@ -235,6 +236,10 @@ impl Stage for Live {
             return Given::default();
         };
         heard.give_back(library, &self.pids(), patience).await
+    }
+
+    async fn collect(&self, patience: Duration) -> Given {
+        java::collect(self.pids(), patience).await
     }
 
     async fn quiet(&self, yes: bool) {

@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 
 use crate::config;
 use crate::config::step::{PurgeMethod, Release as Options, SelfReport as ReportOptions};
-use crate::drive::{Job, Stage, Stop, accounted, barrier};
+use crate::drive::{Given, Job, Stage, Stop, accounted, barrier};
 use crate::lsp::{Ask, Client, Reply};
 use crate::record::{Release, ReleasedBy, Releaser, SelfReport};
+use crate::resolve::Collector;
 use crate::units;
 
 use super::Scene;
@@ -76,14 +77,17 @@ async fn by_allocator<S: Stage>(stage: &S, job: &Job, patience: Duration, releas
     if job.library.is_none() {
         return Some(job.no_library.clone());
     }
-    let given = stage.give_back(patience).await;
-    release.used.extend(given.used);
-    release.missing.extend(given.missing);
+    by_means(stage.give_back(patience).await, release);
     None
 }
 
-/// Takes the release that the lens requests at a checkpoint: the server collects its garbage by its own command, or the
-/// preloaded library purges.
+fn by_means(given: Given, release: &mut Release) {
+    release.used.extend(given.used);
+    release.missing.extend(given.missing);
+}
+
+/// Takes the release that the lens requests at a checkpoint: the server collects its garbage by its own command, what
+/// was loaded into it purges or collects on a signal, or Java is told by its tool.
 pub async fn at_checkpoint<S: Stage>(
     client: &Client,
     stage: &S,
@@ -95,9 +99,13 @@ pub async fn at_checkpoint<S: Stage>(
         before: stage.private().await,
         ..Release::default()
     };
-    let absent = match job.choice.lens.forced {
-        true => by_allocator(stage, job, patience, &mut release).await,
-        false => by_server(client, job, patience, &mut release).await?,
+    let absent = match job.choice.lens.collected_by {
+        Some(Collector::Command(_)) => by_server(client, job, patience, &mut release).await?,
+        Some(Collector::Java) => {
+            by_means(stage.collect(patience).await, &mut release);
+            None
+        }
+        Some(Collector::Node) | None => by_allocator(stage, job, patience, &mut release).await,
     };
     release.missing.extend(absent);
     release.after = stage.private().await;

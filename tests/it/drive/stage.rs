@@ -91,6 +91,10 @@ impl Stage for Fake {
         Given::default()
     }
 
+    async fn collect(&self, _patience: Duration) -> Given {
+        Given::default()
+    }
+
     async fn quiet(&self, _yes: bool) {}
 
     async fn exact(&self) {}
