@@ -1,6 +1,6 @@
 //! Detects the allocators of servers, each program once, and checks their settings.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -250,7 +250,8 @@ pub fn confirm(env: &mut Env, checked: &Checked) {
     }
 }
 
-/// The allocator settings that a server starts with, each in the system's form; a preload is seen in the mappings.
+/// The allocator settings that a server starts with, each in the system's form; a preload is seen in the mappings. Of two
+/// equal names the last counts.
 pub fn given(env: &Env, server: &ServerFacts) -> Vec<(String, String)> {
     let is_setting = |name: &str| {
         let is_knob = server.knobs.iter().any(|knob| knob.variable == name);
@@ -260,7 +261,7 @@ pub fn given(env: &Env, server: &ServerFacts) -> Vec<(String, String)> {
         let (name, value) = (name.to_str()?, value.as_ref()?.to_str()?);
         is_setting(name).then(|| (name.to_owned(), value.to_owned()))
     });
-    settings.collect()
+    settings.collect::<BTreeMap<String, String>>().into_iter().collect()
 }
 
 /// The lens of a run, and whether the server was seen to look through it.
@@ -380,6 +381,7 @@ pub fn version_of(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::KnobFacts;
 
     fn found(family: AllocatorFamily, confidence: Option<Confidence>) -> AllocatorFacts {
         AllocatorFacts {
@@ -415,5 +417,22 @@ mod tests {
             (unknown.family, unknown.confidence),
             (AllocatorFamily::Go, Some(Confidence::Guess))
         );
+    }
+
+    #[test]
+    fn of_a_variable_that_is_set_twice_the_last_value_is_looked_for() {
+        let env: Env = ["--own", "--own --require \"x\""]
+            .map(|value| ("NODE_OPTIONS".into(), Some(value.into())))
+            .into();
+        let knob = KnobFacts {
+            variable: "NODE_OPTIONS".to_owned(),
+            ..KnobFacts::default()
+        };
+        let server = ServerFacts {
+            knobs: vec![knob],
+            ..ServerFacts::default()
+        };
+        let last = "--own --require \"x\"".to_owned();
+        assert_eq!(given(&env, &server), [("NODE_OPTIONS".to_owned(), last)]);
     }
 }

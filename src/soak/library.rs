@@ -22,6 +22,9 @@ const LOOK: Duration = Duration::from_millis(5);
 /// itself never answers.
 const LONGEST: Duration = Duration::from_secs(10);
 
+/// The same for the script of Node.js, which runs between the program's own work: checking a large file takes seconds.
+const LONGEST_OF_NODE: Duration = Duration::from_secs(60);
+
 /// Reports from processes so far.
 #[derive(Debug, Default)]
 pub struct Heard {
@@ -103,17 +106,24 @@ impl Heard {
                 waiting.push(one);
             }
         }
-        let patience = patience.min(LONGEST);
+        let longest = library.path.as_ref().map_or(LONGEST_OF_NODE, |_| LONGEST);
+        let patience = patience.min(longest);
         let begun = Instant::now();
         for one in waiting {
             match answer(&library.directory, &one, begun, patience).await {
                 Some(released) => release.used.push(released),
                 None => {
-                    lock(&self.mute).insert(one.key());
-                    release.missing.push(format!(
-                        "process {} did not answer the signal: its runtime may block signals",
-                        one.pid
-                    ));
+                    // The script is late, and answers when its program has time.
+                    let why = match &library.path {
+                        Some(_) => "its runtime may block signals",
+                        None => "it was busy",
+                    };
+                    if library.path.is_some() {
+                        lock(&self.mute).insert(one.key());
+                    }
+                    release
+                        .missing
+                        .push(format!("process {} did not answer the signal: {why}", one.pid));
                 }
             }
         }
