@@ -85,8 +85,8 @@ fn comparable(runs: &[Played]) -> anyhow::Result<()> {
     match refused.is_empty() {
         true => Ok(()),
         false => bail!(
-            "the runs differ in {}, so their figures cannot be pooled: compare runs that agree, or give them \
-             different labels",
+            "the runs differ in {}, so their figures cannot be compared: name records that agree in it, and give \
+             other settings a label of their own",
             refused.join("; ")
         ),
     }

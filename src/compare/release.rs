@@ -195,6 +195,7 @@ pub(crate) mod tests {
             phase: phase.clone(),
             step: Some(step),
             release,
+            beside: None,
         });
         let report = SelfReport {
             asked: Some("$/memoryUsage".to_owned()),

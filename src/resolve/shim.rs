@@ -23,8 +23,8 @@ const PLACE: &str = "LSP_SOAK_PURGE_SHIM";
 /// Above what any runtime uses for itself; its number is the same on all processors.
 const SIGNAL: i32 = 50;
 
-/// `SIGUSR2` on Linux: Node.js knows no real-time signals, and uses `SIGUSR1` for its debugger.
-const NODE_SIGNAL: i32 = 12;
+/// `SIGSTKFLT` on Linux, which neither the kernel nor programs use. Node.js has no names for real-time signals.
+const NODE_SIGNAL: i32 = 16;
 
 /// Collects the garbage of Node.js.
 const SCRIPT: &str = include_str!("collect.cjs");
@@ -238,7 +238,7 @@ mod tests {
         let script = place.path().join("collect.cjs");
         let options = format!("{own} --require \"{}\"", script.display());
         assert_eq!(last(NODE_OPTIONS), Some(options.into()));
-        assert_eq!(last("LSP_SOAK_PURGE_SIGNAL"), Some("12".into()));
+        assert_eq!(last("LSP_SOAK_PURGE_SIGNAL"), Some("16".into()));
         assert_eq!(fs::read_to_string(script).expect("it is written"), SCRIPT);
     }
 

@@ -324,7 +324,9 @@ impl Pass {
         }
         let together = checkpoint.rollups.iter().fold(Exact::default(), Exact::with);
         self.epoch.exact(together);
-        self.summary.released.extend(Released::of_checkpoint(checkpoint));
+        self.summary
+            .released
+            .extend(Released::of_checkpoint(checkpoint, &self.tree));
         let held = self.tree.held(checkpoint);
         let held = held.filter_map(|(live, private)| Some((live.pid, live.name.clone(), private?)));
         let held = Held {

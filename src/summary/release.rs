@@ -8,6 +8,8 @@ use crate::record::{
 };
 use crate::summary::Summary;
 
+use super::tree::Tree;
+
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Released {
     #[serde(flatten, serialize_with = "shown::<RoundName, _, _>")]
@@ -17,6 +19,9 @@ pub struct Released {
     pub step: Option<u32>,
     /// The means that were used, and memory before and after.
     pub release: Release,
+    /// Private memory in bytes of the processes that reported no live memory beside those that did, at the checkpoint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beside: Option<u64>,
 }
 
 /// A server's word on its own memory.
@@ -37,14 +42,20 @@ impl Released {
             phase: end.phase.clone(),
             step: Some(end.step),
             release: end.release.clone()?,
+            beside: None,
         })
     }
 
-    pub(super) fn of_checkpoint(checkpoint: &Checkpoint) -> Option<Released> {
+    pub(super) fn of_checkpoint(checkpoint: &Checkpoint, tree: &Tree) -> Option<Released> {
+        let release = checkpoint.released.clone()?;
         Some(Released {
             phase: checkpoint.phase.clone(),
             step: None,
-            release: checkpoint.released.clone()?,
+            beside: beside(
+                &release,
+                tree.held(checkpoint).map(|(live, private)| (live.pid, private)),
+            ),
+            release,
         })
     }
 
@@ -87,12 +98,28 @@ impl Released {
 }
 
 impl Summary {
-    /// Live memory in bytes at a phase's checkpoint: what the server reported after the collection that the lens asked for.
+    /// Live memory in bytes at a phase's checkpoint: what processes reported after the collection that the lens asked for, and
+    /// the private memory of all others.
     pub fn live(&self, phase: &PhaseRef) -> Option<u64> {
         let those = self.released.iter().rev();
         let mut at_checkpoint = those.filter(|one| one.step.is_none() && one.phase == *phase);
-        at_checkpoint.next()?.release.live()
+        let one = at_checkpoint.next()?;
+        one.release.live()?.checked_add(one.beside?)
     }
+}
+
+/// Private memory of the processes that reported nothing; `None` if one is unknown, or if none reported. A server that
+/// answers a command does so for its largest process.
+fn beside(release: &Release, held: impl Iterator<Item = (u32, Option<u64>)>) -> Option<u64> {
+    release.live()?;
+    let held: Vec<(u32, Option<u64>)> = held.collect();
+    let largest = held.iter().max_by_key(|(_, private)| *private).map(|(pid, _)| *pid);
+    let reported = |pid: u32| {
+        let mut those = release.used.iter().filter(|one| one.accounted.is_some());
+        those.any(|one| one.pid.or(largest) == Some(pid))
+    };
+    let others = held.into_iter().filter(|(pid, _)| !reported(*pid));
+    others.map(|(_, private)| private).sum()
 }
 
 impl Reported {
@@ -124,5 +151,40 @@ impl Share {
     /// From 0; above 1 if a server counts swapped, shared or untouched memory.
     pub fn ratio(self) -> f64 {
         self.accounted as f64 / self.of as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Releaser;
+
+    fn release(used: &[(Option<u32>, Option<u64>)]) -> Release {
+        let used = used.iter().map(|(pid, accounted)| Releaser {
+            by: ReleasedBy::Server,
+            what: "gc()".to_owned(),
+            pid: *pid,
+            answer: String::new(),
+            accounted: *accounted,
+            took: 1,
+        });
+        Release {
+            used: used.collect(),
+            ..Release::default()
+        }
+    }
+
+    #[test]
+    fn memory_of_processes_that_reported_nothing_is_live_too() {
+        let held = [(7, Some(60)), (8, Some(9)), (9, Some(400))];
+        let beside = |used: &[(Option<u32>, Option<u64>)]| super::beside(&release(used), held.into_iter());
+        assert_eq!(beside(&[(Some(7), Some(50)), (Some(9), Some(300))]), Some(9));
+        assert_eq!(beside(&[(Some(7), Some(50))]), Some(409));
+        // A command is answered by the largest process.
+        assert_eq!(beside(&[(None, Some(300))]), Some(69));
+        assert_eq!(beside(&[(Some(7), None)]), None, "nothing was reported");
+        let unknown = [(7, Some(60)), (8, None)];
+        let one = release(&[(Some(7), Some(50))]);
+        assert_eq!(super::beside(&one, unknown.into_iter()), None);
     }
 }

@@ -172,6 +172,7 @@ mod tests {
                 after: Some(after * MIB),
                 took: 0,
             },
+            beside: None,
         }
     }
 

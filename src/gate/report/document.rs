@@ -12,7 +12,7 @@ use crate::text::table::{Column, Table};
 use crate::text::{Sentence, Tone};
 use crate::units;
 
-use super::findings::{About, Finding, doubts, findings};
+use super::findings::{About, Finding, doubts, findings, unmeasured};
 use super::words::{bounds, change, floor, name, outcome, share, who, word};
 
 /// What the amounts of a rule are: not the medians of the comparison.
@@ -61,7 +61,7 @@ pub fn document(judgement: &Judgement, sides: &Sides, notes: &[String]) -> Docum
             tone,
             headline(judgement, &conclusions),
         )),
-        verdict: verdict(&conclusions),
+        verdict: verdict(judgement, &conclusions),
         sections,
     }
 }
@@ -79,7 +79,13 @@ fn warnings(judgement: &Judgement, scenarios: &Scenarios, notes: &[String]) -> O
         .filled()
 }
 
-fn verdict(conclusions: &[Finding]) -> Vec<Sentence> {
+/// What decides, then what advises against it, and what was not measured.
+fn verdict(judgement: &Judgement, conclusions: &[Finding]) -> Vec<Sentence> {
+    let note = |text: String| Sentence::answer("gate.note", Tone::Warning, text).marked("note");
+    let against = conclusions
+        .iter()
+        .filter(|one| !one.decides && one.answer == Answer::Fail);
+    let against = against.map(|one| note(one.text.clone()));
     let deciding = conclusions.iter().filter(|one| one.decides);
     deciding
         .map(|one| {
@@ -95,6 +101,8 @@ fn verdict(conclusions: &[Finding]) -> Vec<Sentence> {
             };
             Sentence { weight, ..sentence }
         })
+        .chain(against)
+        .chain(unmeasured(judgement).map(note))
         .collect()
 }
 

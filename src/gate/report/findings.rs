@@ -102,12 +102,15 @@ fn refusals(judgement: &Judgement) -> Vec<Finding> {
 /// What the runs so far decide, and how many more of each server the rest needs; `None` without a rule that compares.
 pub fn standing(judgement: &Judgement, looks: &Schedule) -> Option<String> {
     let open = |judged: &Judged| {
-        let runs = judged.basis.runs;
-        let next = looks.after(runs).unwrap_or(runs);
-        let more = judged.needed.unwrap_or(next).max(next).saturating_sub(runs);
-        match more {
-            0 => "still open".to_owned(),
-            more => format!("needs {} more of each", units::counted(more as u64, "run")),
+        let sides = [&judged.endpoint.baseline, &judged.endpoint.candidate].map(Vec::len);
+        let runs = judged.basis.runs.max(sides[0].min(sides[1]));
+        let last = looks.runs().last().copied().unwrap_or(runs);
+        let Some(next) = looks.after(runs) else {
+            return "still open".to_owned();
+        };
+        match judged.needed.unwrap_or(next).max(next) {
+            needed if needed > last => format!("{last} runs of each may not decide it"),
+            needed => format!("needs {} more of each", units::counted((needed - runs) as u64, "run")),
         }
     };
     let of_rule = |judged: &Judged| {
@@ -144,14 +147,13 @@ pub fn doubts(judgement: &Judgement) -> Vec<String> {
         doubts.extend(assumption(judgement));
         doubts.extend(beyond(judgement));
         doubts.extend(missing(&judgement.missing));
-        doubts.extend(unmeasured(judgement));
     }
     doubts.extend(judgement.strains.iter().map(strained));
     doubts
 }
 
 /// What a pass through the purged lens alone says nothing of.
-fn unmeasured(judgement: &Judgement) -> Option<String> {
+pub fn unmeasured(judgement: &Judgement) -> Option<String> {
     let is_shipped = |lens: &LensFacts| lens.name == Lens::AsShipped;
     let shipped = judgement.parties.iter().flat_map(|party| &party.lenses).any(is_shipped);
     let passes = judgement.exit() == Exit::Passed && judgement.lens == Lens::Purged;

@@ -14,7 +14,7 @@ use crate::gate::Judgement;
 use crate::record::Version;
 use crate::stats::Answer;
 
-use super::findings::{Finding, doubts, findings};
+use super::findings::{Finding, doubts, findings, unmeasured};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would misread.
 pub const FORMAT: Version = Version { major: 2, minor: 1 };
@@ -62,7 +62,11 @@ pub fn render(judgement: &Judgement, notes: &[String], exit_code: u8) -> Result<
         },
         exit_code,
         findings: findings(judgement),
-        notes: [doubts(judgement), notes.to_vec()].concat(),
+        notes: unmeasured(judgement)
+            .into_iter()
+            .chain(doubts(judgement))
+            .chain(notes.iter().cloned())
+            .collect(),
         judgement,
     })
 }
