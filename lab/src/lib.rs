@@ -1,0 +1,62 @@
+//! Published workloads of allocators, written anew. Each program in `bin/` runs them on another allocator.
+
+mod block;
+mod options;
+mod random;
+mod trial;
+mod workload;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use options::Options;
+use trial::Outcome;
+
+/// The line on stdout, with its keys in this order.
+#[derive(Serialize)]
+struct Line<'a> {
+    workload: String,
+    allocator: &'a str,
+    threads: usize,
+    seconds: f64,
+    operations: u64,
+    operations_per_second: u64,
+    live_bytes: usize,
+    seed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bounded: Option<bool>,
+}
+
+impl<'a> Line<'a> {
+    fn new(options: &Options, allocator: &'a str, outcome: &Outcome) -> Line<'a> {
+        let has_payload = options.workload.has_payload();
+        Line {
+            workload: options.workload.to_string(),
+            allocator,
+            threads: options.threads(),
+            seconds: (outcome.seconds * 1e6).round() / 1e6,
+            operations: outcome.operations,
+            operations_per_second: (outcome.operations as f64 / outcome.seconds).round() as u64,
+            live_bytes: outcome.live_bytes,
+            seed: options.seed,
+            payload: has_payload.then(|| options.payload()),
+            bounded: has_payload.then_some(options.bounded),
+        }
+    }
+}
+
+/// Runs the workload of the command line and prints its line; `allocator` is the one that this program links.
+pub fn main(allocator: &str) -> ExitCode {
+    let options = Options::from_command_line();
+    let outcome = options.workload.run(&options);
+    let line = serde_json::to_string(&Line::new(&options, allocator, &outcome))
+        .expect("numbers and strings are always valid JSON");
+    match writeln!(std::io::stdout(), "{line}") {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
