@@ -48,6 +48,7 @@ fn name(entry: &Entry) -> Cell {
 
 fn kind(entry: &Entry) -> String {
     match &entry.setup {
+        _ if entry.incomplete => format!("{}, incomplete", entry.kind),
         Some(setup) => format!("{}, {setup}", entry.kind),
         None => entry.kind.clone(),
     }
@@ -60,19 +61,15 @@ fn last_used(entry: &Entry) -> String {
 
 /// Removes the named entries, each by its name, its title or as it is listed, or all.
 fn clear(store: &Store, entries: &[Entry], names: &[String]) -> anyhow::Result<()> {
-    let is_named = |entry: &Entry, text: &String| {
-        let (name, version) = entry.parts();
-        *text == name || *text == entry.title() || *text == format!("{name}{version}")
-    };
     let unknown = names
         .iter()
-        .find(|name| !entries.iter().any(|entry| is_named(entry, name)));
+        .find(|name| !entries.iter().any(|entry| entry.is_named(name)));
     if let Some(name) = unknown {
         anyhow::bail!("the cache has no `{name}`: `lsp-soak cache` lists what it has");
     }
     for entry in entries
         .iter()
-        .filter(|entry| names.is_empty() || names.iter().any(|name| is_named(entry, name)))
+        .filter(|entry| names.is_empty() || names.iter().any(|name| entry.is_named(name)))
     {
         let size = entry.size();
         let removed = store.remove(entry);

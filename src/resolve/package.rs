@@ -179,7 +179,7 @@ fn installed(
         with: &profile.package_with,
         setup: None,
     };
-    let entry = store.fill(&key, &unusable, |directory| {
+    let entry = store.fill(&key, say, &unusable, |directory| {
         say(&format!(
             "installing {} {version} from {} into `{}`",
             package.name(),

@@ -1,12 +1,13 @@
 //! The cache: one directory for each package and version and each pinned workspace, which only one process fills.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 /// The file that makes an entry whole. Written last; its time is that of the last use.
 const ENTRY: &str = "entry.json";
@@ -16,6 +17,9 @@ pub const WORKSPACE: &str = "workspace";
 
 /// Characters of the longest name of a directory.
 const LONGEST: usize = 80;
+
+/// Digits of the hash that tells keys apart whose names of directories are equal.
+const DIGITS: usize = 16;
 
 /// Digits of a hash that a list shows.
 const SHORT: usize = 12;
@@ -40,7 +44,7 @@ pub struct Key<'k> {
     pub setup: Option<&'k str>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     pub kind: String,
     pub name: String,
@@ -54,6 +58,9 @@ pub struct Entry {
     pub directory: PathBuf,
     #[serde(skip)]
     pub used: Option<SystemTime>,
+    /// It is being filled, or whoever filled or removed it was interrupted. Its name is that of its directory.
+    #[serde(skip)]
+    pub incomplete: bool,
 }
 
 /// The place of an entry, locked against other processes.
@@ -95,56 +102,57 @@ impl Store {
 
     /// Locks the place of an entry, and waits while another process fills it. What is not whole is removed. A whole entry is only
     /// shared, so that this process may claim it again.
-    fn claim(&self, key: &Key<'_>) -> io::Result<Slot> {
-        let Key {
-            kind,
-            name,
-            version,
-            with,
-            setup,
-        } = key;
-        let mut own = (*version).to_owned();
-        with.iter().for_each(|more| own.push_str(&format!("+{more}")));
-        let directory = self.root.join(kind).join(safe(name)).join(safe(&own));
+    fn claim(&self, key: &Key<'_>, say: &dyn Fn(&str)) -> io::Result<Slot> {
+        let directory = self.root.join(key.kind).join(safe(key.name)).join(key.directory());
         fs::create_dir_all(directory.parent().unwrap_or(&self.root))?;
-        let lock = File::options().create(true).append(true).open(lock_of(&directory))?;
-        lock.lock_shared()?;
+        let lock = open_lock(&directory)?;
+        let mut silent = true;
+        let mut wait = |tried, lock: &dyn Fn() -> io::Result<()>| match tried {
+            Ok(()) => Ok(()),
+            Err(TryLockError::WouldBlock) => {
+                if std::mem::take(&mut silent) {
+                    let place = directory.display();
+                    say(&format!("waiting for another lsp-soak, which fills `{place}`"));
+                }
+                lock()
+            }
+            Err(TryLockError::Error(error)) => Err(error),
+        };
+        wait(lock.try_lock_shared(), &|| lock.lock_shared())?;
         if read(&directory).is_none() {
             lock.unlock()?;
-            lock.lock()?;
+            wait(lock.try_lock(), &|| lock.lock())?;
         }
         let slot = Slot {
             entry: Entry {
-                kind: (*kind).to_owned(),
-                name: (*name).to_owned(),
-                version: (*version).to_owned(),
-                with: with.to_vec(),
-                setup: setup.map(str::to_owned),
-                sha256: None,
+                kind: key.kind.to_owned(),
+                name: key.name.to_owned(),
+                version: key.version.to_owned(),
+                with: key.with.to_vec(),
+                setup: key.setup.map(str::to_owned),
                 directory: directory.clone(),
-                used: None,
+                ..Entry::default()
             },
             directory,
             lock,
         };
         if slot.entry().is_none() {
-            match fs::remove_dir_all(&slot.directory) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => fs::create_dir_all(&slot.directory)?,
-            }
+            absent(fs::remove_dir_all(&slot.directory))?;
+            fs::create_dir_all(&slot.directory)?;
         }
         Ok(slot)
     }
 
     /// The entry; where there is none, `make` fills its directory and returns a hash of it. Nothing is kept of what `make` leaves
-    /// when it fails.
+    /// when it fails. `say` is called before another process is waited for.
     pub fn fill<E>(
         &self,
         key: &Key<'_>,
+        say: &dyn Fn(&str),
         unusable: &dyn Fn(io::Error) -> E,
         make: impl FnOnce(&Path) -> Result<Option<String>, E>,
     ) -> Result<Entry, E> {
-        let slot = self.claim(key).map_err(unusable)?;
+        let slot = self.claim(key, say).map_err(unusable)?;
         let entry = match slot.entry() {
             Some(entry) => entry,
             None => match make(&slot.directory) {
@@ -160,12 +168,16 @@ impl Store {
         Ok(entry)
     }
 
-    /// Every whole entry, by kind, name and version.
+    /// Every entry, also incomplete ones, by kind, name and version.
     pub fn entries(&self) -> io::Result<Vec<Entry>> {
         let mut entries = Vec::new();
         for kind in below(&self.root)? {
             for name in below(&kind)? {
-                entries.extend(below(&name)?.iter().filter_map(|directory| read(directory)));
+                let directories = below(&name)?;
+                let all = directories
+                    .iter()
+                    .filter_map(|directory| read(directory).or_else(|| incomplete(directory)));
+                entries.extend(all);
             }
         }
         entries.sort_by(|a, b| (&a.kind, &a.name, &a.directory).cmp(&(&b.kind, &b.name, &b.directory)));
@@ -174,14 +186,32 @@ impl Store {
 
     /// Removes an entry, unless a process uses it; returns whether it did.
     pub fn remove(&self, entry: &Entry) -> io::Result<bool> {
-        let path = lock_of(&entry.directory);
-        let lock = File::options().create(true).append(true).open(&path)?;
+        // The lock stays: a process that opened it before would lock a file that excludes nobody.
+        let lock = open_lock(&entry.directory)?;
         if lock.try_lock().is_err() {
             return Ok(false);
         }
-        fs::remove_dir_all(&entry.directory)?;
-        fs::remove_file(path)?;
+        // First, so that no entry counts as whole of which only a part is left.
+        absent(fs::remove_file(entry.directory.join(ENTRY)))?;
+        absent(fs::remove_dir_all(&entry.directory))?;
         Ok(true)
+    }
+}
+
+impl Key<'_> {
+    /// The name of its directory: the version to read, and a hash of everything that makes it another entry.
+    fn directory(&self) -> String {
+        let mut hasher = Sha256::new();
+        let parts = [self.name, self.version, self.setup.unwrap_or_default()];
+        for part in parts.into_iter().chain(self.with.iter().map(String::as_str)) {
+            hasher.update(part);
+            hasher.update([0]);
+        }
+        let digest: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        match self.version {
+            "" => digest[..DIGITS].to_owned(),
+            version => format!("{}-{}", safe(version), &digest[..DIGITS]),
+        }
     }
 }
 
@@ -213,6 +243,15 @@ impl Entry {
             None => version.to_owned(),
         };
         (name.to_owned(), version)
+    }
+
+    /// Whether a user means it: by its name, its title, or as it is listed.
+    pub fn is_named(&self, text: &str) -> bool {
+        let (name, version) = self.parts();
+        let names = [self.title(), format!("{name}{version}"), name];
+        names
+            .iter()
+            .any(|own| own == text || self.incomplete && *own == safe(text))
     }
 
     /// Bytes of its files.
@@ -249,6 +288,18 @@ impl Slot {
     }
 }
 
+/// The result, but for a file that is not there.
+fn absent(removed: io::Result<()>) -> io::Result<()> {
+    removed.or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    })
+}
+
+fn open_lock(directory: &Path) -> io::Result<File> {
+    File::options().create(true).append(true).open(lock_of(directory))
+}
+
 fn lock_of(directory: &Path) -> PathBuf {
     let mut name = directory.file_name().unwrap_or_default().to_owned();
     name.push(".lock");
@@ -265,7 +316,24 @@ fn read(directory: &Path) -> Option<Entry> {
     })
 }
 
-/// A name as one part of a path, cut to what every file system takes: versions and hashes tell names apart.
+/// The entry of a directory that has a lock of ours and no [`ENTRY`]. Other directories are somebody else's.
+fn incomplete(directory: &Path) -> Option<Entry> {
+    let meta = lock_of(directory).metadata().ok().filter(fs::Metadata::is_file)?;
+    let part = |path: &Path| Some(path.file_name()?.to_string_lossy().into_owned());
+    let name = directory.parent()?;
+    let own = part(directory)?;
+    Some(Entry {
+        kind: part(name.parent()?)?,
+        name: part(name)?,
+        version: own.rsplit_once('-').map_or("", |(version, _)| version).to_owned(),
+        directory: directory.to_owned(),
+        used: meta.modified().ok(),
+        incomplete: true,
+        ..Entry::default()
+    })
+}
+
+/// A name as one part of a path, cut to what every file system takes: the hash in [`Key::directory`] tells names apart.
 fn safe(name: &str) -> String {
     let known = |c: char| c.is_alphanumeric() || "@._-+=!".contains(c);
     let parts = name.chars().map(|c| if known(c) { c } else { '+' });
@@ -308,15 +376,15 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let store = Store::at(root.path().join("cache"));
         assert_eq!(store.entries().unwrap(), []);
-        let slot = store.claim(&KEY).unwrap();
+        let slot = store.claim(&KEY, &|_| {}).unwrap();
         fs::write(slot.directory.join("half"), "x").unwrap();
         drop(slot);
-        let slot = store.claim(&KEY).unwrap();
+        let slot = store.claim(&KEY, &|_| {}).unwrap();
         assert!(slot.entry().is_none() && !slot.directory.join("half").exists());
         fs::write(slot.directory.join("program"), "12345").unwrap();
         slot.finish(Some("abc".to_owned())).unwrap();
         drop(slot);
-        let slot = store.claim(&KEY).unwrap();
+        let slot = store.claim(&KEY, &|_| {}).unwrap();
         assert_eq!(slot.entry().unwrap().sha256.as_deref(), Some("abc"));
         let entry = &store.entries().unwrap()[0];
         assert_eq!(
@@ -329,6 +397,88 @@ mod tests {
         assert!(store.remove(entry).unwrap() && store.entries().unwrap().is_empty());
     }
 
+    /// A whole entry of this key, which nobody uses.
+    fn filled(store: &Store, key: &Key<'_>) -> Entry {
+        let slot = store.claim(key, &|_| {}).unwrap();
+        assert!(slot.entry().is_none(), "it is another's entry");
+        slot.finish(None).unwrap()
+    }
+
+    #[test]
+    fn whoever_opened_a_lock_before_an_entry_was_removed_still_waits_for_the_next_owner() {
+        let root = tempfile::tempdir().unwrap();
+        let store = Store::at(root.path().to_owned());
+        let entry = filled(&store, &KEY);
+        let early = open_lock(&entry.directory).unwrap();
+        assert!(store.remove(&entry).unwrap());
+        let _slot = store.claim(&KEY, &|_| {}).unwrap();
+        assert!(early.try_lock().is_err());
+    }
+
+    #[test]
+    fn what_was_interrupted_is_listed_and_removed_unless_it_is_locked_or_not_ours() {
+        let root = tempfile::tempdir().unwrap();
+        let store = Store::at(root.path().to_owned());
+        let foreign = root.path().join("npm").join("of").join("another");
+        fs::create_dir_all(&foreign).unwrap();
+        let slot = store.claim(&KEY, &|_| {}).unwrap();
+        fs::write(slot.directory.join("half"), "12345").unwrap();
+        let entries = store.entries().unwrap();
+        let [entry] = &entries[..] else { panic!("{entries:?}") };
+        assert!(entry.incomplete && entry.is_named("@scope/server@1.2.3") && entry.size() == 5);
+        assert!(!store.remove(entry).unwrap(), "it is being filled");
+        drop(slot);
+        assert!(store.remove(entry).unwrap());
+        assert!(store.entries().unwrap().is_empty() && foreign.exists());
+    }
+
+    #[test]
+    fn keys_that_look_alike_as_directories_have_entries_of_their_own() {
+        let root = tempfile::tempdir().unwrap();
+        let store = Store::at(root.path().to_owned());
+        let long = "x".repeat(LONGEST);
+        let (one, other) = (format!("{long}1"), format!("{long}2"));
+        let with = ["a".to_owned()];
+        let all = [
+            Key { name: "a/b", ..KEY },
+            Key { name: "a+b", ..KEY },
+            Key { version: &one, ..KEY },
+            Key { version: &other, ..KEY },
+            Key { version: "1+a", ..KEY },
+            Key {
+                version: "1",
+                with: &with,
+                ..KEY
+            },
+        ];
+        all.iter().for_each(|key| drop(filled(&store, key)));
+        assert_eq!(store.entries().unwrap().len(), all.len());
+    }
+
+    #[test]
+    fn a_process_says_once_that_it_waits_for_another() {
+        let root = tempfile::tempdir().unwrap();
+        let store = Store::at(root.path().to_owned());
+        let slot = store.claim(&KEY, &|_| {}).unwrap();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            let store = &store;
+            let waiting = scope.spawn(move || {
+                let say = |text: &str| sender.send(text.to_owned()).unwrap();
+                store.claim(&KEY, &say).unwrap().entry().unwrap()
+            });
+            let text = receiver.recv().unwrap();
+            assert!(
+                text.starts_with("waiting for another lsp-soak, which fills `"),
+                "{text}"
+            );
+            slot.finish(None).unwrap();
+            drop(slot);
+            assert_eq!(waiting.join().unwrap().name, KEY.name);
+        });
+        assert!(receiver.recv().is_err(), "it was said once");
+    }
+
     #[test]
     fn a_title_has_a_name_and_a_version() {
         let parts = |kind: &str, name: &str, version: &str| {
@@ -336,11 +486,7 @@ mod tests {
                 kind: kind.to_owned(),
                 name: name.to_owned(),
                 version: version.to_owned(),
-                with: Vec::new(),
-                setup: None,
-                sha256: None,
-                directory: PathBuf::new(),
-                used: None,
+                ..Entry::default()
             };
             let (name, version) = entry.parts();
             format!("{name} {version}")
@@ -372,7 +518,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    let slot = store.claim(&KEY).unwrap();
+                    let slot = store.claim(&KEY, &|_| {}).unwrap();
                     if slot.entry().is_none() {
                         filled.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                         slot.finish(None).unwrap();

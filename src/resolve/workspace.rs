@@ -6,8 +6,6 @@ mod unpack;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-
 use crate::config::{Fetched, OriginError, Pin};
 use crate::record::OriginFacts;
 
@@ -19,9 +17,6 @@ const FILES: &str = "files";
 
 /// The output of the setup, beside the files.
 const LOG: &str = "setup.log";
-
-/// Digits of the hash that tells origins with different setups apart.
-const DIGITS: usize = 16;
 
 /// Why a workspace cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -105,12 +100,10 @@ fn cached(
     say: &dyn Fn(&str),
 ) -> Result<Fetched, FetchError> {
     let source = pin.source.to_string();
-    let digest = Sha256::digest(format!("{source}\0{}", pin.setup.as_deref().unwrap_or_default()));
-    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     let key = Key {
         kind: WORKSPACE,
         name: &source,
-        version: &digest[..DIGITS],
+        version: "",
         with: &[],
         setup: pin.setup.as_deref(),
     };
@@ -129,7 +122,7 @@ fn cached(
         }
         Ok(Some(sha256))
     };
-    let entry = store.fill(&key, &unusable, make)?;
+    let entry = store.fill(&key, say, &unusable, make)?;
     Ok(Fetched {
         root: entry.directory.join(FILES),
         facts: OriginFacts {
