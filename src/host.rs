@@ -25,9 +25,9 @@ use sysinfo::{CpuRefreshKind, MemoryRefreshKind, System};
 use crate::record::HugePages;
 use crate::record::{Host, Memory, Pressure};
 
-pub use ask::{Heard, Said, Tied, hang_up, listen, start};
+pub use ask::{Heard, Said, Tied, hang_up, listen, listen_up_to, start};
 pub use program::{file_sha256, is_privileged, version_of};
-pub use revision::revision;
+pub use revision::{ELSEWHERE, revision};
 pub use script::{first_line, interpreter, named_interpreter};
 
 /// The machine and its current state.

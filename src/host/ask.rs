@@ -66,6 +66,8 @@ pub fn start<C>(spawn: impl FnOnce() -> io::Result<C>, id: impl FnOnce(&C) -> Op
 pub struct Said {
     pub stdout: String,
     pub stderr: String,
+    /// Whether stdout was longer than the limit.
+    pub cut: bool,
 }
 
 pub struct Heard {
@@ -83,6 +85,16 @@ pub fn ask(command: &mut Command, patience: Duration, stop: &dyn Fn() -> bool) -
 /// The output and end of a program, within `patience` and before `stop`. Its stdin is empty. At the limit it is killed
 /// with its helpers. An error means that it could not be started.
 pub fn listen(command: &mut Command, patience: Duration, stop: &dyn Fn() -> bool) -> io::Result<Heard> {
+    listen_up_to(MOST, command, patience, stop)
+}
+
+/// The same with another limit, in bytes of each output.
+pub fn listen_up_to(
+    most: u64,
+    command: &mut Command,
+    patience: Duration,
+    stop: &dyn Fn() -> bool,
+) -> io::Result<Heard> {
     let deadline = Instant::now() + patience;
     command
         .stdin(Stdio::null())
@@ -92,8 +104,8 @@ pub fn listen(command: &mut Command, patience: Duration, stop: &dyn Fn() -> bool
     #[cfg(unix)]
     child::tie(command);
     let (mut child, tied) = start(|| command.spawn(), |child| Some(child.id()))?;
-    let stdout = child.stdout.take().map(drain);
-    let stderr = child.stderr.take().map(drain);
+    let stdout = child.stdout.take().map(|pipe| drain(pipe, most));
+    let stderr = child.stderr.take().map(|pipe| drain(pipe, most));
     let ended = wait(&mut child, deadline, stop);
     // Before the pipes are read to their ends, because a surviving helper would keep them open.
     child::kill_group(child.id());
@@ -101,16 +113,15 @@ pub fn listen(command: &mut Command, patience: Duration, stop: &dyn Fn() -> bool
     let _ = child.wait();
     tied.clear();
     let patience = deadline.saturating_duration_since(Instant::now()).max(LEFT);
-    let text = |pipe: Option<mpsc::Receiver<String>>| {
+    let text = |pipe: Option<mpsc::Receiver<(String, bool)>>| {
         let text = pipe.and_then(|pipe| pipe.recv_timeout(patience).ok());
         text.unwrap_or_default()
     };
+    let (stdout, cut) = text(stdout);
+    let (stderr, _) = text(stderr);
     Ok(Heard {
         ended,
-        said: Said {
-            stdout: text(stdout),
-            stderr: text(stderr),
-        },
+        said: Said { stdout, stderr, cut },
     })
 }
 
@@ -126,16 +137,16 @@ fn running() -> MutexGuard<'static, Option<BTreeMap<u32, Vec<u32>>>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Reads a pipe on its own thread, since a helper may keep it open forever.
-fn drain(mut pipe: impl Read + Send + 'static) -> mpsc::Receiver<String> {
+/// Reads a pipe on its own thread, since a helper may keep it open forever. Returns up to `most` bytes, and whether there were more.
+fn drain(mut pipe: impl Read + Send + 'static, most: u64) -> mpsc::Receiver<(String, bool)> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        let read = pipe.by_ref().take(MOST).read_to_end(&mut bytes);
+        let read = pipe.by_ref().take(most).read_to_end(&mut bytes);
         // A program with a blocked output would fail. A read error leaves nothing to skip.
-        let _ = io::copy(&mut pipe, &mut io::sink());
+        let cut = io::copy(&mut pipe, &mut io::sink()).is_ok_and(|more| more > 0);
         // After the time limit the receiver is gone and the text is not needed.
-        let _ = read.map(|_| sender.send(String::from_utf8_lossy(&bytes).into_owned()));
+        let _ = read.map(|_| sender.send((String::from_utf8_lossy(&bytes).into_owned(), cut)));
     });
     receiver
 }

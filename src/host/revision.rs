@@ -11,8 +11,14 @@ use crate::record::Revision;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Variables that point git at another repository, such as those that its hooks set.
-const ELSEWHERE: [&str; 5] = [
-    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
+pub const ELSEWHERE: [&str; 7] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_PREFIX",
 ];
 
 /// The checked-out commit of the directory; `None` outside a git checkout, without git, or if the commit does not cover

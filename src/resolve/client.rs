@@ -5,11 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::host;
+use crate::host::{self, Said};
 use crate::resolve::which::which;
 
 /// The longest installation: a server that is compiled.
 const PATIENCE: Duration = Duration::from_secs(3_600);
+
+/// Bytes of the longest output: npm lists all versions of typescript in 81 kB.
+const MOST: u64 = 16 << 20;
 
 /// Lines of a client's message that an error shows.
 const SHOWN: usize = 12;
@@ -26,6 +29,8 @@ pub enum ClientError {
     Failed { command: String, tail: String },
     #[error("what `{0}` prints cannot be read")]
     Unread(String),
+    #[error("`{0}` prints more than 16 MiB")]
+    Long(String),
     #[error("cargo does not list the versions of a crate: name each one, such as `--server NAME@1.2.3`")]
     NoList,
     #[error("cannot read the installed files: {0}")]
@@ -52,19 +57,48 @@ pub fn program(name: &str) -> Result<PathBuf, ClientError> {
     })
 }
 
-/// What a client prints; its last words where it fails.
-pub fn run(words: &[&str], env: &[(&str, &str)]) -> Result<String, ClientError> {
+/// Runs a client; its last words where it fails.
+pub fn run(words: &[&str], env: &[(&str, &str)]) -> Result<(), ClientError> {
     run_in(None, words, env)
 }
 
 /// The same in another directory.
-pub fn run_in(directory: Option<&Path>, words: &[&str], env: &[(&str, &str)]) -> Result<String, ClientError> {
+pub fn run_in(directory: Option<&Path>, words: &[&str], env: &[(&str, &str)]) -> Result<(), ClientError> {
+    listen(directory, words, env).map(drop)
+}
+
+/// All that a client prints. A part of it would be another list.
+pub fn read(words: &[&str], env: &[(&str, &str)]) -> Result<String, ClientError> {
+    let said = listen(None, words, env)?;
+    match said.cut {
+        true => Err(ClientError::Long(words.join(" "))),
+        false => Ok(said.stdout),
+    }
+}
+
+/// What pip prints. Python may be there without it.
+pub fn pip(words: &[&str]) -> Result<String, ClientError> {
+    let said = read(&[&[python(), "-m", "pip"], words].concat(), &[]);
+    said.map_err(|why| match why {
+        ClientError::Failed { tail, .. } if tail.contains("No module named pip") => ClientError::Missing(
+            format!("{} -m pip", python()),
+            "install pip for this Python, such as with the system's package python3-pip",
+        ),
+        why => why,
+    })
+}
+
+fn listen(directory: Option<&Path>, words: &[&str], env: &[(&str, &str)]) -> Result<Said, ClientError> {
     let mut command = Command::new(program(words[0])?);
+    // A hook that runs lsp-soak names its own repository.
+    for name in host::ELSEWHERE {
+        command.env_remove(name);
+    }
     command.args(&words[1..]).envs(env.iter().copied());
     directory.map(|directory| command.current_dir(directory));
-    let heard = host::listen(&mut command, PATIENCE, &|| false)?;
+    let heard = host::listen_up_to(MOST, &mut command, PATIENCE, &|| false)?;
     match heard.ended.is_some_and(|status| status.success()) {
-        true => Ok(heard.said.stdout),
+        true => Ok(heard.said),
         false => Err(ClientError::Failed {
             command: words.join(" "),
             tail: tail(&format!("{}\n{}", heard.said.stdout, heard.said.stderr)),
@@ -100,5 +134,14 @@ mod tests {
             error.to_string().starts_with("`no-such-client` is not installed: "),
             "{error}"
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_long_list_is_read_whole_and_one_that_was_cut_is_refused() {
+        let print = |bytes: u64| read(&["sh", "-c", &format!("head -c {bytes} /dev/zero")], &[]);
+        assert_eq!(print(100_000).expect("it is short enough").len(), 100_000);
+        let error = print(MOST + 1).expect_err("it is too long").to_string();
+        assert!(error.ends_with("prints more than 16 MiB"), "{error}");
     }
 }

@@ -50,6 +50,10 @@ pub enum FetchError {
 impl FetchError {
     fn cure(&self) -> &'static str {
         match self {
+            FetchError::Client {
+                why: ClientError::Missing(..),
+                ..
+            } => "try again once it is installed",
             FetchError::Client { .. } => "correct the origin, or try again when its source can be reached",
             FetchError::Setup { .. } => {
                 "correct `setup`: it runs in the fetched directory, and nothing is kept of one that fails"
@@ -138,7 +142,7 @@ fn prepare(setup: &str, source: &str, files: &Path) -> Result<(), FetchError> {
     let log: PathBuf = files.with_file_name(LOG);
     let script = format!("exec >../{LOG} 2>&1\n{setup}");
     match client::run_in(Some(files), &["sh", "-c", &script], &[]) {
-        Ok(_) => Ok(()),
+        Ok(()) => Ok(()),
         Err(ClientError::Failed { .. }) => {
             let bytes = std::fs::read(log).unwrap_or_default();
             Err(FetchError::Setup {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{Package, Profile};
 use crate::host;
-use crate::resolve::client::{ClientError, python, run};
+use crate::resolve::client::{ClientError, pip, python, read, run};
 use crate::resolve::which::which;
 
 /// Installs a version into an empty directory.
@@ -17,15 +17,8 @@ pub fn install(package: &Package, with: &[String], version: &str, into: &Path) -
             let exact = format!("{name}=={version}");
             if which(None).program("uv").is_some() {
                 run(&["uv", "venv", "--quiet", &venv], &[])?;
-                return run(
-                    &[
-                        &["uv", "pip", "install", "--quiet", "--python", &venv, &exact],
-                        &more[..],
-                    ]
-                    .concat(),
-                    &[],
-                )
-                .map(drop);
+                let uv = ["uv", "pip", "install", "--quiet", "--python", &venv, &exact];
+                return run(&[&uv[..], &more].concat(), &[]);
             }
             run(&[python(), "-m", "venv", &venv], &[])?;
             let python = bin(into, "venv").join(python()).display().to_string();
@@ -39,14 +32,14 @@ pub fn install(package: &Package, with: &[String], version: &str, into: &Path) -
                 "--no-input",
                 &exact,
             ];
-            run(&[&pip[..], &more].concat(), &[]).map(drop)
+            run(&[&pip[..], &more].concat(), &[])
         }
         Package::Npm(_) => {
             let exact = format!("{name}@{version}");
             let npm = [
                 "npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", &at, &exact,
             ];
-            run(&[&npm[..], &more].concat(), &[]).map(drop)
+            run(&[&npm[..], &more].concat(), &[])
         }
         Package::Crate(_) => {
             let exact = format!("={version}");
@@ -56,12 +49,11 @@ pub fn install(package: &Package, with: &[String], version: &str, into: &Path) -
                 ],
                 &[],
             )
-            .map(drop)
         }
         Package::Go(_) => {
             let exact = format!("{name}@v{version}");
             let gobin = bin(into, "").display().to_string();
-            run(&["go", "install", &exact], &[("GOBIN", &gobin)]).map(drop)
+            run(&["go", "install", &exact], &[("GOBIN", &gobin)])
         }
     }
 }
@@ -71,28 +63,16 @@ pub fn versions(package: &Package) -> Result<Vec<String>, ClientError> {
     let name = package.name();
     match package {
         Package::Pypi(_) => {
-            let text = run(
-                &[
-                    python(),
-                    "-m",
-                    "pip",
-                    "index",
-                    "versions",
-                    "--pre",
-                    "--disable-pip-version-check",
-                    name,
-                ],
-                &[],
-            )?;
+            let text = pip(&["index", "versions", "--pre", "--disable-pip-version-check", name])?;
             listed(&text).ok_or_else(|| ClientError::Unread("pip index versions".to_owned()))
         }
         Package::Npm(_) => {
-            let text = run(&["npm", "view", name, "versions", "--json"], &[])?;
+            let text = read(&["npm", "view", name, "versions", "--json"], &[])?;
             serde_json::from_str(&text).map_err(|_| ClientError::Unread(format!("npm view {name} versions --json")))
         }
         Package::Crate(_) => Err(ClientError::NoList),
         Package::Go(_) => {
-            let text = run(&["go", "list", "-m", "-versions", name], &[])?;
+            let text = read(&["go", "list", "-m", "-versions", name], &[])?;
             let words = text.split_whitespace().skip(1);
             Ok(words.map(|word| word.trim_start_matches('v').to_owned()).collect())
         }

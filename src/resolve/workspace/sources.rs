@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{Package, Source};
 use crate::host;
-use crate::resolve::client::{ClientError, python, run};
+use crate::resolve::client::{self, ClientError, read, run};
 
 use super::FetchError;
 use super::unpack::unpack;
@@ -53,11 +53,8 @@ fn pack(package: &Package, version: &str, into: &Path, say: &dyn Fn(&str)) -> Re
     match package {
         Package::Pypi(_) => {
             let exact = format!("{name}=={version}");
-            let pip = |kind: &str, of: &str| {
-                let words = [
-                    python(),
-                    "-m",
-                    "pip",
+            let pip = |kind: &str| {
+                client::pip(&[
                     "download",
                     "--quiet",
                     "--disable-pip-version-check",
@@ -65,19 +62,21 @@ fn pack(package: &Package, version: &str, into: &Path, say: &dyn Fn(&str)) -> Re
                     "--no-deps",
                     "--ignore-requires-python",
                     kind,
-                    of,
+                    name,
                     "--dest",
                     &at,
                     &exact,
-                ];
-                run(&words, &[])
+                ])
             };
-            // pip asks a source for its metadata, which may need what this machine does not have.
-            if pip("--no-binary", name).is_err() {
-                say(&format!(
-                    "no source distribution of {exact} can be fetched: using the files of its wheel"
-                ));
-                pip("--only-binary", name)?;
+            match pip("--no-binary") {
+                Ok(_) => {}
+                Err(why) if has_no_sources(&why) => {
+                    pip("--only-binary")?;
+                    say(&format!(
+                        "{exact} has no source distribution: using the files of its wheel"
+                    ));
+                }
+                Err(why) => return Err(why),
             }
         }
         Package::Npm(_) | Package::Crate(_) | Package::Go(_) => {
@@ -93,6 +92,15 @@ fn pack(package: &Package, version: &str, into: &Path, say: &dyn Fn(&str)) -> Re
     let entries = fs::read_dir(into)?;
     let archive = entries.flatten().map(|entry| entry.path()).find(|path| path.is_file());
     archive.ok_or_else(|| ClientError::Unread(name.to_owned()))
+}
+
+/// Whether pip says that there is no source distribution. It says so too of an index that it cannot reach, after retries. Other
+/// failures must not choose the files: another machine would have those of the source.
+fn has_no_sources(why: &ClientError) -> bool {
+    let ClientError::Failed { tail, .. } = why else {
+        return false;
+    };
+    tail.contains("No matching distribution found") && !tail.contains("Retrying")
 }
 
 /// The directory of a crate. cargo unpacks a crate only for a package that depends on it.
@@ -144,7 +152,7 @@ fn checkout(url: &str, rev: &str, files: &Path) -> Result<(), FetchError> {
         ("GIT_TERMINAL_PROMPT", "0"),
     ];
     let git = |words: &[&str]| {
-        run(
+        read(
             &[&["git", "-C", &at, "-c", "core.autocrlf=false"], words].concat(),
             &env,
         )
