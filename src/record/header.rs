@@ -256,7 +256,8 @@ pub struct PackageFacts {
     pub name: String,
     /// Version that was asked for.
     pub version: String,
-    /// SHA-256 of npm's list of installed packages with their hashes, or of the installed program.
+    /// SHA-256 of the package manager's lists of installed files or packages with their hashes, dependencies included, or of the
+    /// program of a crate or a Go module.
     pub sha256: Option<String>,
 }
 

@@ -1,6 +1,9 @@
 //! Servers of a published version, `NAME@VERSION`: installed once into a cache by their ecosystem's own client.
 
 mod client;
+mod environment;
+
+use std::path::Path;
 
 use crate::config::{Catalogue, Package, Profile};
 use crate::record::PackageFacts;
@@ -179,6 +182,21 @@ fn installed(
         with: &profile.package_with,
         setup: None,
     };
+    let failed = |why| PackageError::Client {
+        spec: spec.to_owned(),
+        why,
+    };
+    let program = |directory: &Path| {
+        let program = client::program(package, profile, name, directory);
+        program.ok_or_else(|| PackageError::NoProgram {
+            spec: spec.to_owned(),
+            programs: profile
+                .programs(name)
+                .map(|name| format!("`{name}`"))
+                .collect::<Vec<_>>()
+                .join(" or "),
+        })
+    };
     let entry = store.fill(&key, say, &unusable, |directory| {
         say(&format!(
             "installing {} {version} from {} into `{}`",
@@ -186,24 +204,14 @@ fn installed(
             package.ecosystem(),
             directory.display()
         ));
-        let made = client::install(package, &profile.package_with, version, directory);
-        let made = made.and_then(|()| client::sha256(package, profile, name, directory));
-        made.map_err(|why| PackageError::Client {
-            spec: spec.to_owned(),
-            why,
-        })
+        client::install(package, &profile.package_with, version, directory).map_err(failed)?;
+        // Nothing is kept of a package without its program: with a corrected profile it is installed, and hashed, again.
+        let program = program(directory)?;
+        client::sha256(package, &program, directory).map(Some).map_err(failed)
     })?;
-    let program = client::program(package, profile, name, &entry.directory);
     Ok(Installed {
         profile: name.to_owned(),
-        program: program.ok_or_else(|| PackageError::NoProgram {
-            spec: spec.to_owned(),
-            programs: profile
-                .programs(name)
-                .map(|name| format!("`{name}`"))
-                .collect::<Vec<_>>()
-                .join(" or "),
-        })?,
+        program: program(&entry.directory)?,
         facts: PackageFacts {
             ecosystem: entry.kind,
             name: entry.name,

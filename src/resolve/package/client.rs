@@ -7,6 +7,8 @@ use crate::host;
 use crate::resolve::client::{ClientError, pip, python, read, run};
 use crate::resolve::which::which;
 
+use super::environment;
+
 /// Installs a version into an empty directory.
 pub fn install(package: &Package, with: &[String], version: &str, into: &Path) -> Result<(), ClientError> {
     let (name, at) = (package.name(), into.display().to_string());
@@ -98,18 +100,13 @@ pub fn program(package: &Package, profile: &Profile, name: &str, directory: &Pat
     programs.find_map(|program| which(Some(place.clone().into())).program(program))
 }
 
-/// What names the installed files: the package manager's own list of them with their hashes, or the compiled program.
-pub fn sha256(
-    package: &Package,
-    profile: &Profile,
-    name: &str,
-    directory: &Path,
-) -> Result<Option<String>, ClientError> {
-    let file = match package {
-        Package::Npm(_) => Some(directory.join("node_modules").join(".package-lock.json")),
-        Package::Pypi(_) | Package::Crate(_) | Package::Go(_) => program(package, profile, name, directory),
-    };
-    Ok(file.map(|file| host::file_sha256(&file)).transpose()?)
+/// What names the installed files: the package manager's own lists of them with their hashes, or the compiled program.
+pub fn sha256(package: &Package, program: &Path, directory: &Path) -> Result<String, ClientError> {
+    Ok(match package {
+        Package::Pypi(_) => environment::sha256(&directory.join("venv"))?,
+        Package::Npm(_) => host::file_sha256(&directory.join("node_modules").join(".package-lock.json"))?,
+        Package::Crate(_) | Package::Go(_) => host::file_sha256(program)?,
+    })
 }
 
 /// The directory of programs in a part of an entry.
