@@ -39,6 +39,12 @@ pub enum FetchError {
     },
     #[error("`{archive}` has the entry `{name}`, which leads out of the archive")]
     Escape { archive: String, name: String },
+    #[error("`{archive}` has the link `{link}` to `{target}`, which leads out of the archive")]
+    EscapingLink {
+        archive: String,
+        link: String,
+        target: String,
+    },
     #[error("`{0}` is no archive that can be unpacked")]
     Kind(String),
     #[error("cannot read the fetched files of `{0}`")]
@@ -60,7 +66,9 @@ impl FetchError {
             }
             FetchError::NoCommit { .. } => "name a commit that a branch or a tag contains",
             FetchError::Sum { .. } => "name the SHA-256 of the file that you mean, or another file",
-            FetchError::Escape { .. } => "use an archive whose entries stay below one directory",
+            FetchError::Escape { .. } | FetchError::EscapingLink { .. } => {
+                "use an archive whose entries and links stay below one directory"
+            }
             FetchError::Kind(_) => "use .tar.gz, .tgz, .tar.xz, .tar or .zip",
             FetchError::Unread(_) => "use an origin whose files this user can read",
             FetchError::Store { .. } => "make it writable, or set LSP_SOAK_CACHE_DIR",
@@ -75,6 +83,7 @@ impl FetchError {
             FetchError::Sum { .. } => "sha256",
             FetchError::Client { .. }
             | FetchError::Escape { .. }
+            | FetchError::EscapingLink { .. }
             | FetchError::Kind(_)
             | FetchError::Unread(_)
             | FetchError::Store { .. } => pin.source.key(),

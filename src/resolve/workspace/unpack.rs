@@ -1,8 +1,8 @@
 //! Unpacks archives whose entries all stay below one directory.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
-use std::path::{Component, Path};
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::resolve::client::{ClientError, program, run};
@@ -52,7 +52,15 @@ pub fn unpack(shown: &str, archive: &Path, scratch: &Path, files: &Path) -> Resu
         Kind::Zip => &["unzip", "-qq", "-o", &from, "-d", &to],
     };
     run(unpacking, &[]).map_err(failed)?;
-    strip(&into, files).map_err(|why| failed(why.into()))
+    let root = root(&into).map_err(|why| failed(why.into()))?;
+    if let Some((link, target)) = outside_link(&root).map_err(|why| failed(why.into()))? {
+        return Err(FetchError::EscapingLink {
+            archive: shown.to_owned(),
+            link: link.strip_prefix(&root).unwrap_or(&link).display().to_string(),
+            target: target.display().to_string(),
+        });
+    }
+    fs::rename(root, files).map_err(|why| failed(why.into()))
 }
 
 /// The first entry whose path leads out of the archive.
@@ -89,14 +97,50 @@ fn leads_out(name: &str) -> bool {
     name.starts_with('\\') || name.split('\\').any(|part| part == "..") || !Path::new(name).components().all(stays)
 }
 
-/// Moves what was unpacked to `files`: the only directory, or everything.
-fn strip(unpacked: &Path, files: &Path) -> std::io::Result<()> {
+/// The directory of the files: the only one, or everything.
+fn root(unpacked: &Path) -> io::Result<PathBuf> {
     let mut entries = fs::read_dir(unpacked)?;
     let (first, second) = (entries.next().transpose()?, entries.next());
-    match first.filter(|first| second.is_none() && first.file_type().is_ok_and(|kind| kind.is_dir())) {
-        Some(only) => fs::rename(only.path(), files),
-        None => fs::rename(unpacked, files),
+    let only = first.filter(|first| second.is_none() && first.file_type().is_ok_and(|kind| kind.is_dir()));
+    Ok(only.map_or_else(|| unpacked.to_owned(), |only| only.path()))
+}
+
+/// The first link that leads out of `root`, and its target. tar and unzip make such links last, so that nothing is written
+/// through them.
+fn outside_link(root: &Path) -> io::Result<Option<(PathBuf, PathBuf)>> {
+    let whole = root.canonicalize()?;
+    let mut directories = vec![(root.to_owned(), 0)];
+    while let Some((directory, depth)) = directories.pop() {
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            let (path, kind) = (entry.path(), entry.file_type()?);
+            if kind.is_dir() {
+                directories.push((path, depth + 1));
+            } else if kind.is_symlink() {
+                let target = fs::read_link(&path)?;
+                // Through other links it may lead elsewhere than its text.
+                let elsewhere = path.canonicalize().is_ok_and(|real| !real.starts_with(&whole));
+                if elsewhere || climbs_out(&target, depth) {
+                    return Ok(Some((path, target)));
+                }
+            }
+        }
     }
+    Ok(None)
+}
+
+/// Whether a target leads above the root, read from a directory that is `depth` directories below it.
+fn climbs_out(target: &Path, depth: usize) -> bool {
+    let mut depth = Some(depth);
+    for part in target.components() {
+        depth = depth.and_then(|depth| match part {
+            Component::Normal(_) => Some(depth + 1),
+            Component::CurDir => Some(depth),
+            Component::ParentDir => depth.checked_sub(1),
+            Component::RootDir | Component::Prefix(_) => None,
+        });
+    }
+    depth.is_none()
 }
 
 #[cfg(test)]
@@ -115,6 +159,29 @@ mod tests {
             ("shop\\..\\..\\a.py", true),
         ] {
             assert_eq!(leads_out(name), out, "{name}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_below_its_archive() {
+        for (target, out) in [
+            ("a.py", false),
+            ("../a.py", false),
+            ("../deep/missing.py", false),
+            ("../../a.py", true),
+            ("../deep/../../a.py", true),
+            ("/etc", true),
+            ("/no/such/file", true),
+            ("here/here/../../..", true),
+        ] {
+            let root = tempfile::tempdir().unwrap();
+            let deep = root.path().join("shop").join("deep");
+            fs::create_dir_all(&deep).unwrap();
+            std::os::unix::fs::symlink(".", deep.join("here")).unwrap();
+            std::os::unix::fs::symlink(target, deep.join("link")).unwrap();
+            let found = outside_link(&root.path().join("shop")).unwrap();
+            assert_eq!(found.is_some(), out, "{target}");
         }
     }
 }
