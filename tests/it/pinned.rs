@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -30,14 +32,26 @@ impl Place {
         self.0.path().canonicalize().expect("it is there")
     }
 
-    fn soak(&self, words: &[&str]) -> Said {
-        let output = Command::new(env!("CARGO_BIN_EXE_lsp-soak"))
+    /// lsp-soak in this place. Programs in its directory `bin` come before those of the machine.
+    fn command(&self, words: &[&str]) -> Command {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::iter::once(self.path().join("bin")).chain(std::env::split_paths(&path));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
+        command
             .args(words)
             .current_dir(self.path())
+            .env("PATH", std::env::join_paths(path).expect("they are paths"))
             .env("LSP_SOAK_CACHE_DIR", self.path().join("cache"))
-            .env("TMPDIR", self.path())
-            .output()
-            .expect("lsp-soak runs");
+            .env("TMPDIR", self.path());
+        command
+    }
+
+    fn soak(&self, words: &[&str]) -> Said {
+        self.said(&mut self.command(words))
+    }
+
+    fn said(&self, command: &mut Command) -> Said {
+        let output = command.output().expect("lsp-soak runs");
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it is text");
         Said {
             code: output.status.code(),
@@ -48,12 +62,25 @@ impl Place {
 
     /// Checks a scenario with this `[workspace]`.
     fn check(&self, workspace: &str) -> Said {
+        self.scenario(workspace);
+        self.soak(&["check", "a.toml"])
+    }
+
+    fn scenario(&self, workspace: &str) {
         let text = format!(
             "format = 1\nname = \"a\"\n[workspace]\nlanguage = \"python\"\n{workspace}\n[[phase]]\nname = \"start\"\n\
              steps = [{{ start = {{}} }}, {{ open = {{}} }}]\n"
         );
-        fs::write(self.path().join("a.toml"), text).expect("the directory is ours");
-        self.soak(&["check", "a.toml"])
+        self.write("a.toml", text.as_bytes());
+    }
+
+    /// A client of an ecosystem that does what this script says.
+    fn client(&self, name: &str, script: &str) {
+        let bin = self.path().join("bin");
+        fs::create_dir_all(&bin).expect("the directory is ours");
+        let program = bin.join(name);
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("the directory is ours");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("it is ours");
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> String {
@@ -95,10 +122,13 @@ impl Place {
     }
 }
 
-/// A `.tar.gz` of these files; the names are written as they are.
+/// A `.tar.gz` of these files; the names are written as they are. A text `-> TARGET` makes a link.
 fn archive(files: &[(&str, &str)]) -> Vec<u8> {
     let mut tar = Vec::new();
     for (name, text) in files {
+        let (text, target) = text
+            .strip_prefix("-> ")
+            .map_or((*text, None), |target| ("", Some(target)));
         let mut head = [0_u8; 512];
         let mut put = |at: usize, text: &str| head[at..at + text.len()].copy_from_slice(text.as_bytes());
         put(0, name);
@@ -106,7 +136,8 @@ fn archive(files: &[(&str, &str)]) -> Vec<u8> {
         put(124, &format!("{:011o}\0", text.len()));
         put(136, "00000000000\0");
         put(148, "        ");
-        put(156, "0");
+        put(156, if target.is_some() { "2" } else { "0" });
+        put(157, target.unwrap_or_default());
         put(257, "ustar\x0000");
         let sum: u32 = head.iter().map(|byte| u32::from(*byte)).sum();
         head[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
@@ -243,6 +274,183 @@ fn an_archive_that_leads_out_of_its_directory_is_refused() {
 }
 
 #[test]
+fn a_link_that_leads_out_of_its_archive_is_refused() {
+    for (name, target) in [("etc", "/etc"), ("shop/h.py", "/etc/hostname"), ("shop/up", "../../up")] {
+        let place = Place::new();
+        let link = format!("-> {target}");
+        let sum = place.write("a.tgz", &archive(&[("shop/a.py", "a = 1\n"), (name, &link)]));
+        let said = place.check(&format!("archive = \"a.tgz\"\nsha256 = \"{sum}\""));
+        assert_eq!(said.code, Some(2));
+        let title = format!("to `{target}`, which leads out of the archive");
+        assert!(said.stderr.contains(&title), "{}", said.stderr);
+        assert_eq!(place.cached(), [] as [String; 0]);
+    }
+    let place = Place::new();
+    let sum = place.write(
+        "a.tgz",
+        &archive(&[("shop/a.py", "a = 1\n"), ("shop/b.py", "-> ./a.py")]),
+    );
+    let said = place.check(&format!("archive = \"a.tgz\"\nsha256 = \"{sum}\""));
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+}
+
+#[test]
+fn the_setup_of_a_hook_knows_only_its_own_repository() {
+    let place = Place::new();
+    let (url, commit) = place.repository();
+    place.scenario(&format!(
+        "git = \"{url}\"\nrev = \"{commit}\"\nsetup = \"git rev-parse --absolute-git-dir > ../../../../where\""
+    ));
+    let other = place.path().join("repository/.git");
+    let said = place.said(
+        place
+            .command(&["check", "a.toml"])
+            .env("GIT_DIR", &other)
+            .env("GIT_INDEX_FILE", other.join("index"))
+            .env("GIT_WORK_TREE", place.path().join("repository")),
+    );
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let text = fs::read_to_string(place.path().join("cache/where")).expect("the setup wrote it");
+    assert!(text.ends_with("/files/.git\n"), "{text}");
+}
+
+#[test]
+fn python_without_pip_is_named_with_its_cure() {
+    let place = Place::new();
+    place.client("python3", "echo '/usr/bin/python3: No module named pip' >&2; exit 1");
+    place.repository();
+    place.scenario("path = \"repository\"");
+    let range = place.soak(&["check", "a.toml", "--server", "ty@0.0.1..0.0.3"]);
+    let workspace = place.check("pypi = \"shop==1\"");
+    for said in [range, workspace] {
+        assert_eq!(said.code, Some(2));
+        let cure = "`python3 -m pip` is not installed: install pip for this Python";
+        assert!(said.stderr.contains(cure), "{}", said.stderr);
+        for wrong in ["correct the origin", "source distribution"] {
+            assert!(!said.stderr.contains(wrong), "{}", said.stderr);
+        }
+    }
+}
+
+#[test]
+fn the_wheel_is_used_only_where_there_is_no_source_distribution() {
+    for (failure, falls_back) in [
+        ("ERROR: No matching distribution found for shop==1", true),
+        (
+            "WARNING: Retrying (Retry(total=0))\nERROR: No matching distribution found for shop==1",
+            false,
+        ),
+        ("ERROR: Could not install packages: HTTP error 403", false),
+        ("error: metadata-generation-failed", false),
+    ] {
+        let place = Place::new();
+        place.write("wheel.tgz", &archive(&[("shop/a.py", "a = 1\n")]));
+        place.client(
+            "python3",
+            &format!(
+                "case \"$*\" in *--no-binary*) echo '{failure}' >&2; exit 1 ;; esac\n\
+                 while [ \"$1\" != --dest ]; do shift; done; cp {} \"$2\"",
+                place.path().join("wheel.tgz").display()
+            ),
+        );
+        let said = place.check("pypi = \"shop==1\"");
+        assert_eq!(said.code, Some(if falls_back { 0 } else { 2 }), "{}", said.stderr);
+        let note = "shop==1 has no source distribution: using the files of its wheel";
+        assert_eq!(said.stderr.contains(note), falls_back, "{}", said.stderr);
+    }
+}
+
+#[test]
+fn an_install_without_its_program_is_not_kept() {
+    let place = Place::new();
+    place.client(
+        "uv",
+        "if [ $1 = venv ]; then mkdir -p $3/bin; exit; fi\n\
+         at=$5/lib/python3.11/site-packages/shop-1.dist-info; mkdir -p $at\n\
+         echo 'shop.py,sha256=aa,1' > $at/RECORD; cp /bin/true $5/bin/shop",
+    );
+    let servers = |program: &str| {
+        let text = format!("[server.mine]\npackage = {{ pypi = \"shop\" }}\nprograms = [\"{program}\"]\n");
+        place.write("servers.toml", text.as_bytes());
+    };
+    place.repository();
+    place.scenario("path = \"repository\"");
+    servers("shopp");
+    let none = place.soak(&["check", "a.toml", "--server", "mine@1"]);
+    assert_eq!(none.code, Some(2));
+    assert!(none.stderr.contains("has no program `shopp`"), "{}", none.stderr);
+    assert!(place.soak(&["cache"]).stdout.contains("is empty"));
+    servers("shop");
+    place.soak(&["run", "a.toml", "--server", "mine@1", "--out", "out"]);
+    let hash = &first_header(&place, "out")["server"]["package"]["sha256"];
+    assert_eq!(hash.as_str().map(str::len), Some(64), "{hash}");
+}
+
+#[test]
+fn a_setup_that_was_killed_is_listed_and_cleared() {
+    let place = Place::new();
+    let (url, commit) = place.repository();
+    let git = format!("git:{url}#{commit}");
+    place.scenario(&format!(
+        "path = \"{git}\"\nsetup = \"echo x > ../../../../begun; sleep 60\""
+    ));
+    let mut check = place.command(&["check", "a.toml"]).spawn().expect("lsp-soak runs");
+    while !place.path().join("cache/begun").exists() {
+        assert!(check.try_wait().expect("it is ours").is_none(), "it did not set up");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let busy = place.soak(&["cache", "clear", &git]);
+    assert!(busy.stdout.starts_with("kept "), "{}{}", busy.stdout, busy.stderr);
+    check.kill().expect("it is ours");
+    check.wait().expect("it is ours");
+    let list = place.soak(&["cache"]).stdout;
+    assert!(list.contains("workspace, incomplete"), "{list}");
+    let cleared = place.soak(&["cache", "clear", &git]);
+    assert!(
+        cleared.stdout.starts_with("removed "),
+        "{}{}",
+        cleared.stdout,
+        cleared.stderr
+    );
+    assert_eq!(place.cached(), [] as [String; 0]);
+}
+
+/// strace lets the removal of a second file fail, as a crash would.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_entry_of_which_a_part_was_removed_is_fetched_again() {
+    let place = Place::new();
+    let sum = place.write("a.tgz", &archive(&[("a.py", "a = 1\n"), ("b.py", "b = 1\n")]));
+    let workspace = format!("archive = \"a.tgz\"\nsha256 = \"{sum}\"");
+    assert_eq!(place.check(&workspace).code, Some(0));
+    let clear = place.command(&["cache", "clear"]);
+    let mut failing = Command::new("strace");
+    failing.args([
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-e",
+        "trace=unlinkat",
+        "-e",
+        "inject=unlinkat:error=EIO:when=2+",
+    ]);
+    failing.arg(clear.get_program()).args(clear.get_args());
+    failing.envs(clear.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let failed = place.said(&mut failing);
+    assert!(
+        failed.stderr.contains("cannot remove"),
+        "{}{}",
+        failed.stdout,
+        failed.stderr
+    );
+    let list = place.soak(&["cache"]).stdout;
+    assert!(list.contains("incomplete"), "{list}");
+    let again = place.check(&workspace);
+    assert!(again.stdout.contains("2 × python"), "{}{}", again.stdout, again.stderr);
+}
+
+#[test]
 fn the_cache_lists_workspaces_and_clears_them_by_their_origin() {
     let place = Place::new();
     let (url, commit) = place.repository();
@@ -306,6 +514,10 @@ fn two_commands_at_once_fetch_a_workspace_once() {
 fn header(place: &Place, workspace: &str, out: &str) -> Value {
     place.check(workspace);
     place.soak(&["run", "a.toml", "--server", "/bin/true", "--out", out]);
+    first_header(place, out)
+}
+
+fn first_header(place: &Place, out: &str) -> Value {
     let records = fs::read_dir(place.path().join(out)).expect("it was made").flatten();
     let record = records
         .map(|entry| entry.path())
