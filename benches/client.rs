@@ -93,12 +93,10 @@ fn runtime() -> io::Result<Runtime> {
 fn connect(runtime: &Runtime, result: usize) -> io::Result<(Server, Client)> {
     let (program, words) = part::command(&["server", &result.to_string()])?;
     let launch = Launch {
-        before: Vec::new(),
         program,
         args: words.into_iter().map(Into::into).collect(),
-        env: Vec::new(),
         cwd: PathBuf::from("."),
-        cpus: Vec::new(),
+        ..Launch::default()
     };
     runtime.block_on(async {
         let mut server = Server::spawn(&launch)?;

@@ -14,6 +14,7 @@ use crate::text::nearest;
 
 mod allocator;
 mod cache;
+mod cold;
 mod gate;
 mod init;
 mod shell;
@@ -21,6 +22,7 @@ mod tune;
 
 pub use allocator::AllocatorOptions;
 pub use cache::{Cache, CacheAction};
+pub use cold::Cold;
 pub use gate::{Gate, Holding, Inconclusive};
 pub use init::Init;
 pub use shell::{Completions, Man, Schema, SchemaOf};
@@ -91,6 +93,8 @@ pub enum Command {
     Gate(Gate),
     /// Try settings of a server and recommend one, with its cost
     Tune(Tune),
+    /// Run commands to their end and compare their time and peak memory
+    Cold(Cold),
     /// Check a scenario and show what it would do
     Check(Check),
     /// Show which allocator a program has, how that is known, and whether its settings apply
@@ -116,6 +120,9 @@ const OUTPUT: [&str; 9] = [
     "details", "export_csv", "export_html", "export_json", "export_markdown", "format", "job", "quiet", "verbose",
 ];
 
+/// Commands with `--resume`.
+const RESUMED: [&str; 5] = ["run", "calibrate", "gate", "tune", "cold"];
+
 /// The text that lsp-soak prints without arguments.
 pub const FIRST: &str = "\
 lsp-soak measures how much memory a language server uses in a scripted editing session.
@@ -134,9 +141,8 @@ pub fn parse() -> Result<Cli, clap::Error> {
 
 /// Parses an earlier command line with additional words, whose options override earlier ones.
 pub fn parse_extended(words: Vec<OsString>) -> Result<Cli, clap::Error> {
-    let commands = ["run", "calibrate", "gate", "tune"];
     let last = |cli: clap::Command, name| cli.mut_subcommand(name, |command| command.args_override_self(true));
-    parsed(commands.into_iter().fold(command(), last), words)
+    parsed(RESUMED.into_iter().fold(command(), last), words)
 }
 
 /// The subcommand of a command line, also after global options.
@@ -159,8 +165,7 @@ fn command() -> clap::Command {
             .collect();
         command.mut_arg("resume", |resume| resume.conflicts_with_all(others))
     };
-    let commands = ["run", "calibrate", "gate", "tune"];
-    commands
+    RESUMED
         .into_iter()
         .fold(Cli::command(), |cli, name| cli.mut_subcommand(name, alone))
 }

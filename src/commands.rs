@@ -4,6 +4,7 @@ mod allocator;
 mod cache;
 mod calibrate;
 mod check;
+mod cold;
 mod exports;
 mod formats;
 mod gate;
@@ -62,6 +63,7 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Calibrate(options) => heeding(&|interrupt| calibrate::run(&options, interrupt)),
         Command::Gate(options) => heeding(&|interrupt| gate::run(&options, interrupt)),
         Command::Tune(options) => heeding(&|interrupt| tune::run(&options, interrupt)),
+        Command::Cold(options) => heeding(&|interrupt| cold::run(&options, interrupt)),
         Command::Check(options) => heeding(&|interrupt| check::run(&options, interrupt)),
         Command::Allocator(options) => listen().and_then(|_| allocator::run(&options)),
         Command::Servers(options) => listen().and_then(|_| servers::run(&options)),

@@ -40,7 +40,7 @@ pub use load::{Loaded, load_scenario, read_text};
 pub use names::names_files;
 pub use origin::{Fetch, Fetched, OriginError, Pin, Source};
 pub use problem::{Fault, Report};
-pub use project::{Overrides, Project, plain_path};
+pub use project::{Overrides, Project, of_command, plain_path};
 pub use scenario::{
     FORMAT, Isolation, Phase, Readiness, ReadinessLimits, Repeat, Scenario, Settle, SettleLimits, Workspace,
 };

@@ -3,6 +3,7 @@
 mod accounted;
 pub mod ask;
 mod barrier;
+pub mod command;
 pub mod document;
 pub mod documents;
 mod doubt;
@@ -62,6 +63,8 @@ pub struct Job {
     pub probe: bool,
     /// Path of the pipe to create for the tracer of a traced run.
     pub trace: Option<PathBuf>,
+    /// The file for the report of a command that is run instead of a server.
+    pub report: Option<PathBuf>,
 }
 
 /// Why playing stops before the end of the scenario.

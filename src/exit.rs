@@ -1,6 +1,7 @@
 //! The exit codes of lsp-soak.
 
 pub mod child;
+pub mod starter;
 
 /// The result of a run, as a number for scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

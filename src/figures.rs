@@ -151,6 +151,22 @@ pub enum Figure {
     Returned,
     /// Time until nine tenths of the memory released in a window were released, in nanoseconds.
     T90,
+    /// Time of a command from its start to its end, in nanoseconds.
+    Wall,
+    /// Processor time of a command in user mode, in nanoseconds.
+    User,
+    /// Processor time of a command in the kernel, in nanoseconds.
+    System,
+    /// Highest sampled private memory, in bytes: a lower bound.
+    PrivatePeak,
+    /// Major page faults of a command.
+    MajorFaults,
+    /// Context switches of a command.
+    Switches,
+    /// Bytes that a command read from disks.
+    Read,
+    /// Bytes that a command wrote to disks.
+    Written,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -190,6 +206,14 @@ const fn memory(name: &'static str, words: &'static str, caption: &'static str) 
     }
 }
 
+const fn count(name: &'static str, words: &'static str, caption: &'static str) -> Facts {
+    Facts {
+        unit: Unit::Count,
+        noise: NoiseFloor::FAULTS,
+        ..time(name, words, caption)
+    }
+}
+
 const fn latency(name: &'static str, words: &'static str, caption: &'static str) -> Facts {
     Facts {
         slack: 0.05,
@@ -210,7 +234,7 @@ const fn time(name: &'static str, words: &'static str, caption: &'static str) ->
 
 impl Figure {
     /// Figures of comparisons and gates, in the order of tables.
-    pub const COMPARED: [Figure; 8] = [
+    pub const COMPARED: [Figure; 16] = [
         Figure::Private,
         Figure::Peak,
         Figure::Resident,
@@ -219,6 +243,28 @@ impl Figure {
         Figure::Faults,
         Figure::P50,
         Figure::P95,
+        Figure::Wall,
+        Figure::User,
+        Figure::System,
+        Figure::PrivatePeak,
+        Figure::MajorFaults,
+        Figure::Switches,
+        Figure::Read,
+        Figure::Written,
+    ];
+
+    /// Figures of a command that was run to its end, in the order of tables.
+    pub const OF_COMMANDS: [Figure; 10] = [
+        Figure::Wall,
+        Figure::User,
+        Figure::System,
+        Figure::Peak,
+        Figure::PrivatePeak,
+        Figure::Faults,
+        Figure::MajorFaults,
+        Figure::Switches,
+        Figure::Read,
+        Figure::Written,
     ];
 
     /// Figures of phases, in the order of tables.
@@ -259,17 +305,21 @@ impl Figure {
                 slack: 0.02,
                 ..time("cpu", "CPU time", "CPU time")
             },
-            Figure::Faults => Facts {
-                unit: Unit::Count,
-                noise: NoiseFloor::FAULTS,
-                ..time("faults", "minor page faults", "Minor page faults")
-            },
+            Figure::Faults => count("faults", "minor page faults", "Minor page faults"),
             Figure::P50 => latency("p50", "median latency", "Median latency"),
             Figure::P95 => latency("p95", "95th percentile of latency", "95th percentile of latency"),
             Figure::Returned => Facts {
                 unit: Unit::Share,
                 ..time("returned", "memory returned", "Memory returned")
             },
+            Figure::Wall => time("wall", "wall time", "Wall time"),
+            Figure::User => time("user", "user time", "User time"),
+            Figure::System => time("system", "system time", "System time"),
+            Figure::PrivatePeak => memory("private-peak", "sampled private peak", "Sampled private peak, MiB"),
+            Figure::MajorFaults => count("major-faults", "major page faults", "Major page faults"),
+            Figure::Switches => count("switches", "context switches", "Context switches"),
+            Figure::Read => memory("read", "bytes read", "Bytes read from disks, MiB"),
+            Figure::Written => memory("written", "bytes written", "Bytes written to disks, MiB"),
             Figure::T90 => time("t90", "time to return nine tenths", "Time to return nine tenths"),
         }
     }
@@ -335,6 +385,13 @@ impl Figure {
 impl Measure {
     /// All measures of a run, in the order of its parts.
     pub fn all(summary: &Summary) -> Vec<Measure> {
+        let of_run = |figure| Measure {
+            place: Place::Run,
+            figure,
+        };
+        if summary.command.is_some() {
+            return Figure::OF_COMMANDS.map(of_run).to_vec();
+        }
         let mut all: Vec<Measure> = Vec::new();
         for phase in &summary.phases {
             let place = Place::Phase {
@@ -348,10 +405,7 @@ impl Measure {
                 }));
             }
         }
-        all.extend(Figure::OF_RUNS.map(|figure| Measure {
-            place: Place::Run,
-            figure,
-        }));
+        all.extend(Figure::OF_RUNS.map(of_run));
         for method in &summary.methods {
             all.extend(Figure::OF_METHODS.map(|figure| Measure {
                 place: Place::Method(method.method.clone()),
@@ -379,6 +433,7 @@ impl Measure {
                 _ => None,
             },
             Place::Run => match self.figure {
+                figure if summary.command.is_some() => of_command(figure, summary),
                 Figure::Peak => summary.peak.map(|peak| peak.lower as f64),
                 Figure::Cpu => sum(summary.programs.iter().map(|program| program.cpu)),
                 Figure::Faults => sum(summary.phases.iter().map(|phase| phase.minor_faults)),
@@ -415,7 +470,38 @@ fn in_phase(figure: Figure, phase: &PhaseSummary, resident: ResidentMetric) -> O
                 ResidentMetric::Resident => phase.returned.resident,
             };
         }
-        Figure::Live | Figure::P50 | Figure::P95 | Figure::T90 => None,
+        Figure::PrivatePeak => phase.private_peak,
+        Figure::MajorFaults => phase.major_faults,
+        Figure::Live
+        | Figure::P50
+        | Figure::P95
+        | Figure::T90
+        | Figure::Wall
+        | Figure::User
+        | Figure::System
+        | Figure::Switches
+        | Figure::Read
+        | Figure::Written => None,
+    };
+    value.map(|value| value as f64)
+}
+
+/// A figure of a command that was run to its end.
+fn of_command(figure: Figure, summary: &Summary) -> Option<f64> {
+    let end = summary.command.as_ref()?;
+    let value = match figure {
+        Figure::Wall => Some(end.wall),
+        Figure::User => Some(end.user),
+        Figure::System => Some(end.system),
+        Figure::Cpu => end.user.checked_add(end.system),
+        Figure::Peak => summary.peak.map(|peak| peak.lower),
+        Figure::PrivatePeak => summary.private_peak,
+        Figure::Faults => Some(end.minor_faults),
+        Figure::MajorFaults => Some(end.major_faults),
+        Figure::Switches => end.voluntary_switches.checked_add(end.involuntary_switches),
+        Figure::Read => end.read,
+        Figure::Written => end.written,
+        _ => None,
     };
     value.map(|value| value as f64)
 }

@@ -3,6 +3,7 @@
 pub mod cells;
 mod choice;
 mod client;
+mod command;
 pub mod detector;
 mod error;
 mod package;
@@ -16,7 +17,11 @@ mod suits;
 mod which;
 mod workspace;
 
-pub use choice::{Collector, Common, LIBRARY, Program, ServerChoice, Setting, Shim, choose, installed};
+pub use choice::{
+    Collector, Common, LIBRARY, Program, ServerChoice, Setting, Shim, choose, installed, plain_label as label_of,
+};
+pub use client::tail;
+pub use command::{CommandPlan, Ignored};
 pub use detector::{KnownDecay, listed};
 pub use error::ChoiceError;
 pub use package::{PackageError, install};

@@ -16,7 +16,7 @@ use std::path::Path;
 use crate::allocator::preload::is_asked;
 use crate::drive::documents::OpenDocuments;
 use crate::drive::session::Session;
-use crate::drive::{Job, Player, Stop, shutdown};
+use crate::drive::{Job, Player, Stop, command, shutdown};
 use crate::host;
 use crate::progress::Progress;
 use crate::record::{self, Clock, Ending, Event, Header, Journal};
@@ -73,7 +73,7 @@ pub async fn soak(
             what: "write the record".to_owned(),
             error: io::ErrorKind::StorageFull.into(),
         }),
-        result = player.play() => result.err(),
+        result = play(job, &mut player, &live) => result.err(),
     };
     let (during, began) = (std::mem::take(&mut player.during), player.began());
     let session = player.session.take();
@@ -110,6 +110,14 @@ pub async fn soak(
         let _ = std::fs::remove_file(path);
     }
     Err(SoakError::Failed { what, error })
+}
+
+/// Plays the scenario on the server, or runs the command to its end.
+async fn play(job: &Job, player: &mut Player<'_, Live>, live: &Live) -> Result<(), Stop> {
+    match &job.choice.command {
+        Some(plan) => command::play(job, plan, live).await,
+        None => player.play().await,
+    }
 }
 
 /// Waits for the second ctrl-c; after the first one the terminal says what another one does.

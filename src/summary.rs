@@ -39,7 +39,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::record::{
-    Close, Ending, Header, Initialized, LeftOut, Listening, Nanos, PhaseRef, Pressure, Readiness, Shutdown,
+    Close, CommandEnd, Ending, Header, Initialized, LeftOut, Listening, Nanos, PhaseRef, Pressure, Readiness, Shutdown,
     SystemCalls, Unwritten, WarningKind,
 };
 
@@ -100,6 +100,8 @@ pub struct Summary {
     pub peak: Option<Peak>,
     /// The highest sampled private memory, a lower bound of its peak.
     pub private_peak: Option<u64>,
+    /// What a command used that was run to its end; `None` of a server.
+    pub command: Option<CommandEnd>,
     pub programs: Vec<ProgramSummary>,
     /// Most processes that were there at once.
     pub most_processes: u64,

@@ -364,14 +364,19 @@ pub fn planned_runs(repeating: &Repeating, choices: &[ServerChoice], seed: u64) 
         (None, None) if many => USUAL,
         (None, None) => 1,
     };
-    if blocks == 1 && !many && repeating.partition.is_none() {
+    let is_single = blocks == 1 && !many && repeating.partition.is_none();
+    if is_single && repeating.warm_ups.is_none_or(|warm_ups| warm_ups == 0) {
         // A later `compare` takes its baseline from the first record, so the first server stays first.
         return plan::once(choices.len());
     }
     let blocks = Blocks {
         servers: choices.len(),
         blocks,
-        warm_up: if many { programs(choices) } else { Vec::new() },
+        warm_up: match repeating.warm_ups {
+            Some(warm_ups) => (0..warm_ups).flat_map(|_| 0..choices.len()).collect(),
+            None if many => programs(choices),
+            None => Vec::new(),
+        },
         seed,
     };
     blocks.share(repeating.partition.unwrap_or(Partition::WHOLE))

@@ -75,6 +75,7 @@ pub fn launch(
             env,
             cwd: root.to_owned(),
             cpus: choice.cpus.clone(),
+            ..Launch::default()
         },
         scrubbed,
     ))

@@ -1,6 +1,8 @@
 //! One run of one server through one scenario: prepared, played and recorded.
 
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,11 +14,11 @@ use crate::drive::Job;
 use crate::drive::documents::OpenDocuments;
 use crate::drive::workspace::{self, Selection, Workspace, WorkspaceError, tree};
 use crate::lsp::process::Launch;
-use crate::record::{Event, Header, Warning, WarningKind};
-use crate::resolve::{Program, ServerChoice, detector, preload, shim};
+use crate::record::{Event, Header, TreeFacts, Warning, WarningKind};
+use crate::resolve::{Env, Program, ServerChoice, detector, preload, shim, tail};
 use crate::soak::{self, Interrupt};
 use crate::text::quoted;
-use crate::{findings, sample};
+use crate::{findings, host, sample};
 
 use super::header::{self, Run};
 use super::launch::launch;
@@ -66,7 +68,7 @@ impl Run {
             biased;
             prepared = run.prepare(interrupt) => prepared?,
             () = cancelled(interrupt) => {
-                crate::host::hang_up();
+                host::hang_up();
                 None
             }
         };
@@ -95,7 +97,13 @@ impl Run {
             run.progress.strained(&findings::beforehand(&header.host));
         }
         run.progress.command(&words(&job.launch));
+        let plan = job.choice.command.as_ref();
+        around(plan.and_then(|plan| plan.prepare.as_deref()), &job).await?;
+        if plan.is_some_and(|plan| plan.drop_caches) {
+            blocking(drop_caches).await?;
+        }
         let result = soak::soak(&job, documents, header, path, sampling, interrupt, run.progress.clone()).await;
+        around(plan.and_then(|plan| plan.conclude.as_deref()), &job).await?;
         drop(scratch);
         let closed = tokio::select! {
             biased;
@@ -186,11 +194,11 @@ impl Run {
         interrupt: &Interrupt,
     ) -> anyhow::Result<Option<Prepared>> {
         let Run { loaded, choice, .. } = self;
-        prepared_workspace.reports = choice.shim.is_some().then(|| Scratch::claim("shim")).transpose()?;
+        prepared_workspace.reports = self.reports()?;
         let root = prepared_workspace.workspace.root();
         let stop = || interrupt.is_pressed(1);
         // Before the server is asked for its version, because that may create files.
-        let (selection, tree) = (selection(loaded, root, &stop), tree::facts(root, &stop));
+        let (selection, tree) = self.files(root, &stop);
         if interrupt.is_pressed(1) {
             return Ok(None);
         }
@@ -199,13 +207,11 @@ impl Run {
         let (mut launch, scrubbed) = launch(choice, program, root, &prepared_workspace.caches)?;
         let detection = detector::detection_in(root, &launch.env, choice, &launch.program, &stop);
         detector::confirm(&mut launch.env, &checked);
-        let scratch = self.tracer.as_ref().map(|_| Scratch::claim("trace")).transpose()?;
-        let trace = scratch.as_ref().map(|scratch| scratch.path().join("calls"));
-        if let (Some(tracer), Some(pipe)) = (&self.tracer, &trace) {
-            launch.before = tracer.words(pipe);
-        }
+        let (scratch, trace) = self.traced(&mut launch)?;
         let reports = prepared_workspace.reports.as_ref().map(Scratch::path);
-        let library = reports.map(|reports| shim::library(library, reports));
+        let of = |is_needed: bool| reports.filter(|_| is_needed);
+        let library = of(choice.shim.is_some()).map(|reports| shim::library(library, reports));
+        let report = of(choice.command.is_some()).map(|reports| reports.join("command"));
         let mut job = Job {
             scenario: header::played(&loaded.scenario, choice),
             choice: choice.clone(),
@@ -225,6 +231,7 @@ impl Run {
             allow_unsupported: self.measuring.allow_unsupported,
             probe: self.probe,
             trace,
+            report,
         };
         if interrupt.is_pressed(1) {
             return Ok(None);
@@ -246,6 +253,32 @@ impl Run {
         };
         // A preparation that is no longer needed is removed on this thread, which does not listen for interrupts.
         Ok(Some(prepared).filter(|_| !interrupt.is_pressed(1)))
+    }
+
+    /// The files that may be opened, and the whole tree. A directory that a command runs in need not be a project.
+    fn files(&self, root: &Path, stop: &dyn Fn() -> bool) -> (anyhow::Result<Selection>, Option<TreeFacts>) {
+        match (&self.choice.command, self.loaded.project.isolation) {
+            (Some(_), Isolation::InPlace) => (Ok(Selection::default()), None),
+            (Some(_), _) => (Ok(Selection::default()), tree::facts(root, stop)),
+            (None, _) => (selection(&self.loaded, root, stop), tree::facts(root, stop)),
+        }
+    }
+
+    /// Puts the tracer, if any, before the program; its pipe, in a directory that is removed with it.
+    fn traced(&self, launch: &mut Launch) -> Result<(Option<Scratch>, Option<PathBuf>), WorkspaceError> {
+        let Some(tracer) = &self.tracer else {
+            return Ok((None, None));
+        };
+        let scratch = Scratch::claim("trace")?;
+        let pipe = scratch.path().join("calls");
+        launch.before = tracer.words(&pipe);
+        Ok((Some(scratch), Some(pipe)))
+    }
+
+    /// A directory for what is written beside the record by the preloaded library, or by the parent of a command.
+    fn reports(&self) -> Result<Option<Scratch>, WorkspaceError> {
+        let is_needed = self.choice.shim.is_some() || self.choice.command.is_some();
+        is_needed.then(|| Scratch::claim("shim")).transpose()
     }
 
     /// The allocator settings and the preload, each with the value in force.
@@ -290,6 +323,41 @@ pub fn capabilities(loaded: &Loaded, choice: &ServerChoice) -> String {
         .clone()
         .or_else(|| choice.profile.capabilities.clone());
     chosen.unwrap_or_else(|| "default".to_owned())
+}
+
+/// Runs a shell command around a measured command, in its directory and with its environment.
+async fn around(script: Option<&str>, job: &Job) -> anyhow::Result<()> {
+    let Some(script) = script.map(str::to_owned) else {
+        return Ok(());
+    };
+    let (root, env) = (job.root.clone(), job.launch.env.clone());
+    blocking(move || shell(&script, &root, &env)).await
+}
+
+/// Empties the page cache of what is written already.
+fn drop_caches() -> anyhow::Result<()> {
+    const ALL: &str = "3";
+    fs::write("/proc/sys/vm/drop_caches", ALL)
+        .context("cannot empty the page cache, run as root or leave --drop-caches out")
+}
+
+/// Runs a shell command; an error with the end of its output if it fails.
+pub fn shell(script: &str, directory: &Path, env: &Env) -> anyhow::Result<()> {
+    const LONGEST: Duration = Duration::from_secs(24 * 3_600);
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).current_dir(directory);
+    for (name, value) in env {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let heard = host::listen(&mut command, LONGEST, &|| false).context("cannot start `sh`")?;
+    if heard.ended.is_some_and(|status| status.success()) {
+        return Ok(());
+    }
+    let said = format!("{}\n{}", heard.said.stdout, heard.said.stderr);
+    Err(anyhow!("`{script}` failed{}", tail(&said)))
 }
 
 /// The command line of the server, for the user to repeat.

@@ -114,6 +114,7 @@ fn as_run(options: &cli::Calibrate) -> cli::Run {
             time_budget: None,
             partition: None,
             baseline: None,
+            warm_ups: None,
         },
         recording,
         trace_syscalls: false,

@@ -180,5 +180,6 @@ fn repeating(options: &cli::Gate) -> Repeating {
         time_budget: options.time_budget,
         partition: None,
         baseline: None,
+        warm_ups: None,
     }
 }

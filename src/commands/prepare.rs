@@ -135,7 +135,7 @@ fn scenarios(typed: &Typed<'_>, mistakes: &mut Report) -> Vec<Loaded> {
     loaded.into_iter().flatten().collect()
 }
 
-fn fetched(pin: &Pin) -> Result<Fetched, OriginError> {
+pub fn fetched(pin: &Pin) -> Result<Fetched, OriginError> {
     let store = Store::usual().ok_or_else(|| OriginError {
         key: pin.source.key(),
         title: "there is no home directory for the cache".to_owned(),

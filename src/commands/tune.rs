@@ -243,5 +243,6 @@ fn repeating(options: &cli::Tune, rules: &Rules) -> anyhow::Result<Repeating> {
         time_budget: options.time_budget,
         partition: None,
         baseline: None,
+        warm_ups: None,
     })
 }

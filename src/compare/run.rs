@@ -344,6 +344,14 @@ pub fn one_line(summary: &Summary) -> String {
         );
     }
     let end = head::result(summary).map(|(private, _)| private);
+    if let Some(command) = &summary.command {
+        return format!(
+            "{}: {}, peak {}",
+            name(summary),
+            units::duration(Duration::from_nanos(command.wall)),
+            units::or_unknown(summary.peak, |peak| units::bytes(peak.lower)),
+        );
+    }
     format!(
         "{}{}: private {}, peak {}, {}",
         name(summary),

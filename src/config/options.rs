@@ -121,6 +121,9 @@ pub struct Repeating {
     /// Server to compare with [default: the first]
     #[arg(long, value_name = "LABEL")]
     pub baseline: Option<String>,
+    /// Warm-up runs of everything that is played; `None` for one of each program.
+    #[arg(skip)]
+    pub warm_ups: Option<u32>,
 }
 
 impl Repeating {

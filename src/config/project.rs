@@ -133,6 +133,39 @@ pub fn resolve(
     }))
 }
 
+/// The directory that a command runs in: a copy of a workspace, or the current directory in place.
+pub fn of_command(workspace: Option<&Path>, setup: Option<&str>, fetch: &Fetch<'_>) -> Result<Project, Missing> {
+    let isolation = workspace.map_or(Isolation::InPlace, |_| Isolation::Copy);
+    let context = Context {
+        workspace,
+        setup,
+        isolation,
+        directory: Path::new(""),
+        absolute: &std::path::absolute(".").unwrap_or_default(),
+        sum: &sum,
+    };
+    let here = Workspace {
+        path: ".".to_owned(),
+        ..Workspace::default()
+    };
+    let (root, origin) = match origin(&here, &context).map_err(Missing::Origin)? {
+        Origin::Directory(path) => (path, None),
+        Origin::Pinned(pin) => match fetch(&pin) {
+            None => (PathBuf::new(), None),
+            Some(fetched) => fetched
+                .map(|fetched| (fetched.root, Some(fetched.facts)))
+                .map_err(Missing::Origin)?,
+        },
+    };
+    let absolute = root.canonicalize().ok().map(plain_path).filter(|path| path.is_dir());
+    Ok(Project {
+        root: absolute.ok_or(Missing::Directory(root))?,
+        origin,
+        isolation,
+        ..Project::default()
+    })
+}
+
 /// The SHA-256 of a file that is not too large.
 fn sum(path: &Path) -> Option<String> {
     let bytes = regular::read(&path.canonicalize().ok()?, QUICK_SUM).ok()?;

@@ -240,6 +240,31 @@ impl Settle {
 }
 
 impl Scenario {
+    /// A command's run: one phase without steps.
+    pub fn of_command(name: &str, phase: &str, seed: u64) -> Scenario {
+        Scenario {
+            format: 1,
+            name: name.to_owned(),
+            description: String::new(),
+            seed: Some(seed),
+            workspace: None,
+            include: Vec::new(),
+            repeat: None,
+            result: None,
+            readiness: Readiness::default(),
+            settle: Settle::default(),
+            deadline: None,
+            capabilities: None,
+            phases: vec![Phase {
+                name: phase.to_owned(),
+                steps: Vec::new(),
+                repeat: None,
+                settle: Settle::default(),
+                diagnostic: false,
+            }],
+        }
+    }
+
     /// The seed of everything that is picked at random.
     pub fn seed(&self) -> u64 {
         self.seed.unwrap_or(1)

@@ -1,7 +1,10 @@
 //! Started programs: in their own sessions, tied to this process, and their orphans.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,6 +18,38 @@ pub use platform::{adopt_orphans, interrupt, kill_group};
 
 /// Longest time for killing new orphans.
 const LONGEST: Duration = Duration::from_secs(5);
+
+/// Where a stream of a program comes from, or goes to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Stream {
+    /// This process.
+    #[default]
+    Piped,
+    /// Nothing, or nowhere.
+    Null,
+    /// That of this process.
+    Inherit,
+    File(PathBuf),
+}
+
+impl Stream {
+    pub fn input(&self) -> io::Result<Stdio> {
+        self.stdio(|path| File::open(path))
+    }
+
+    pub fn output(&self) -> io::Result<Stdio> {
+        self.stdio(|path| File::options().create(true).append(true).open(path))
+    }
+
+    fn stdio(&self, open: impl FnOnce(&Path) -> io::Result<File>) -> io::Result<Stdio> {
+        Ok(match self {
+            Stream::Piped => Stdio::piped(),
+            Stream::Null => Stdio::null(),
+            Stream::Inherit => Stdio::inherit(),
+            Stream::File(path) => open(path)?.into(),
+        })
+    }
+}
 
 /// The children whose end is awaited: nobody else may reap or kill them.
 static AWAITED: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());

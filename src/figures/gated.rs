@@ -69,6 +69,12 @@ pub enum GatedFigureError {
     Method(&'static str),
 }
 
+/// Whether a figure without a phase is that of the whole run: of a command everything is.
+fn is_of_runs(figure: Figure) -> bool {
+    let of_servers = Figure::OF_PHASES.contains(&figure) && !Figure::OF_RUNS.contains(&figure);
+    !of_servers && (Figure::OF_RUNS.contains(&figure) || Figure::OF_COMMANDS.contains(&figure))
+}
+
 fn names() -> String {
     Figure::COMPARED.map(Figure::name).join(", ")
 }
@@ -87,7 +93,7 @@ impl GatedFigure {
             (Some(method), None) => At::Method(method),
             (None, _) if latency => return Err(GatedFigureError::NoMethod(figure.name())),
             (None, Some(phase)) => At::Phase(phase),
-            (None, None) if Figure::OF_RUNS.contains(&figure) => At::Run,
+            (None, None) if is_of_runs(figure) => At::Run,
             (None, None) => At::Result,
         };
         Ok(GatedFigure { figure, at, lens: None })

@@ -30,7 +30,7 @@ pub use self::platform::kill_pid;
 pub use self::platform::signal_thread;
 use self::tail::Stderr;
 use crate::exit::child;
-use crate::exit::child::Awaited;
+use crate::exit::child::{Awaited, Stream};
 
 /// Interval for reaping adopted orphans while a server runs.
 const REAP_EVERY: Duration = Duration::from_secs(1);
@@ -47,6 +47,8 @@ pub struct Launch {
     pub cwd: PathBuf,
     /// Processors for the server and its children; empty for no restriction. Linux only.
     pub cpus: Vec<usize>,
+    pub input: Stream,
+    pub output: Stream,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +70,8 @@ pub struct Server {
     pub pid: u32,
     group: platform::Group,
     pipes: Option<(ChildStdout, ChildStdin)>,
+    /// The output of a program that no client talks to.
+    output: Option<Stderr>,
     stderr: Stderr,
     exit: watch::Receiver<Option<Exit>>,
     watcher: AbortHandle,
@@ -95,8 +99,8 @@ impl Server {
             };
         }
         command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
+            .stdin(launch.input.input()?)
+            .stdout(launch.output.output()?)
             .stderr(Stdio::piped())
             .kill_on_drop(true);
         platform::prepare(&mut command)?;
@@ -107,19 +111,23 @@ impl Server {
         let pid = child
             .id()
             .ok_or_else(|| io::Error::other("the server was gone before it had a process id"))?;
-        let taken = (child.stdout.take(), child.stdin.take(), child.stderr.take());
-        let (Some(stdout), Some(stdin), Some(stderr)) = taken else {
-            return Err(io::Error::other("the server was started without pipes"));
-        };
-        platform::widen(&stdout);
-        platform::widen(&stdin);
+        let (stdout, stdin) = (child.stdout.take(), child.stdin.take());
+        let stderr = child.stderr.take();
+        let stderr = stderr.ok_or_else(|| io::Error::other("the server was started without a pipe"))?;
+        stdout.iter().for_each(platform::widen);
+        stdin.iter().for_each(platform::widen);
         platform::widen(&stderr);
+        let (pipes, output) = match (stdout, stdin) {
+            (Some(stdout), Some(stdin)) => (Some((stdout, stdin)), None),
+            (stdout, _) => (None, stdout.map(Stderr::drain)),
+        };
         let (sender, exit) = watch::channel(None);
         let watcher = tokio::spawn(watch_exit(child, own, sender)).abort_handle();
         Ok(Server {
             pid,
             group,
-            pipes: Some((stdout, stdin)),
+            pipes,
+            output,
             stderr: Stderr::drain(stderr),
             exit,
             watcher,
@@ -144,6 +152,18 @@ impl Server {
             Some(exit) => exit,
             // The watching task ends before the process only if this server is dropped.
             None => std::future::pending().await,
+        }
+    }
+
+    /// The end of stdout, at most 64 KiB, of a program that no client talks to and whose output is piped.
+    pub fn stdout_tail(&self) -> String {
+        self.output.as_ref().map(Stderr::tail).unwrap_or_default()
+    }
+
+    /// Waits until every holder has closed stdout, as for stderr.
+    pub async fn stdout_ended(&self) {
+        if let Some(output) = &self.output {
+            output.ended().await;
         }
     }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Nanos;
 use super::calls::SystemCalls;
+use super::command::CommandEnd;
 use super::ending::{Close, Ending, Shutdown};
 use super::idle::IdleWindow;
 use super::memory::{Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen};
@@ -84,6 +85,8 @@ pub enum Event {
     Shutdown(Shutdown),
     /// Totals of the connection, written when it closes.
     Closed(Close),
+    /// A command ended that was run instead of a server.
+    Command(CommandEnd),
     /// The end of the run; no entry follows.
     Ended(Ending),
 }

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use super::read::Reader;
 use super::tests::{Disk, header, warning};
 use super::{
-    Checkpoint, Clock, Counters, Ending, Environment, Event, Journal, Libraries, Outcome, PhaseRef, Release,
-    ReleasedBy, Releaser, Request, Rollup, Sample, SelfReport, StepEnd, WindowStart,
+    Checkpoint, Clock, CommandEnd, Counters, Ending, Environment, Event, Journal, Libraries, Outcome, PhaseRef,
+    Release, ReleasedBy, Releaser, Request, Rollup, Sample, SelfReport, StepEnd, WindowStart,
 };
 
 fn counters() -> impl Strategy<Value = Counters> {
@@ -177,6 +177,13 @@ fn event() -> impl Strategy<Value = Event> {
                 during
             }
         )),
+        any::<(Option<i32>, u64, Option<u64>)>().prop_map(|(code, wall, read)| Event::Command(CommandEnd {
+            code,
+            wall,
+            read,
+            floor: read,
+            ..CommandEnd::default()
+        })),
         any::<String>().prop_map(|text| warning(&text)),
     ]
 }

@@ -8,6 +8,7 @@ use crate::lens::Lens;
 use crate::record::{AllocatorFacts, CellFacts, PackageFacts, Preload};
 use crate::text::nearest;
 
+use super::command::CommandPlan;
 use super::error::ChoiceError;
 use super::spec::{ServerSpec, check_label};
 use super::which::Which;
@@ -44,6 +45,8 @@ pub struct ServerChoice {
     pub cell: Option<CellFacts>,
     /// The preloaded purge library, if any.
     pub shim: Option<Shim>,
+    /// What is done around the program where it is a command that is run to its end; `None` for a server.
+    pub command: Option<CommandPlan>,
 }
 
 impl ServerChoice {
@@ -66,6 +69,7 @@ impl ServerChoice {
             cpus: Vec::new(),
             cell: None,
             shim: None,
+            command: None,
         }
     }
 }
@@ -275,7 +279,7 @@ fn stem(target: &str) -> String {
 }
 
 /// A label for a server that was given none: the name of its program, made safe.
-fn plain_label(target: &str) -> String {
+pub fn plain_label(target: &str) -> String {
     let safe = |c: char| match c.is_ascii_alphanumeric() || "-_.".contains(c) {
         true => c,
         false => '-',

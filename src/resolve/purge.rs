@@ -123,12 +123,7 @@ fn purge(choice: &ServerChoice, shim: &dyn Fn(&ServerChoice) -> Option<Shim>) ->
         _ if collected_by.is_some() => (BTreeMap::new(), false),
         AllocatorFamily::Glibc if forced.is_some() => (BTreeMap::new(), false),
         AllocatorFamily::Jemalloc => {
-            // Built as a crate it has a prefix and reads a variable of its own.
-            let plain = preloaded || name.contains("unprefixed");
-            let usual = if plain { "MALLOC_CONF" } else { "_RJEM_MALLOC_CONF" };
-            let variable = detected.and_then(|facts| facts.variable.as_deref()).unwrap_or(usual);
-            let own = choice.env.get(variable).filter(|own| !own.is_empty());
-            let options = own.map_or(JEMALLOC.to_owned(), |own| format!("{own},{JEMALLOC}"));
+            let (variable, options) = jemalloc(choice, detected, preloaded || name.contains("unprefixed"));
             (set(&[(variable, &options)]), false)
         }
         AllocatorFamily::Mimalloc => {
@@ -153,6 +148,18 @@ fn purge(choice: &ServerChoice, shim: &dyn Fn(&ServerChoice) -> Option<Shim>) ->
     };
     purged.shim = forced.or(purged.shim);
     Ok(purged)
+}
+
+/// The variable that jemalloc reads, and its options after the server's own. Built as a crate it has a prefix and reads a
+/// variable of its own.
+fn jemalloc<'c>(choice: &ServerChoice, detected: Option<&'c AllocatorFacts>, is_plain: bool) -> (&'c str, String) {
+    let usual = if is_plain { "MALLOC_CONF" } else { "_RJEM_MALLOC_CONF" };
+    let variable = detected.and_then(|facts| facts.variable.as_deref()).unwrap_or(usual);
+    let own = choice.env.get(variable).filter(|own| !own.is_empty());
+    (
+        variable,
+        own.map_or(JEMALLOC.to_owned(), |own| format!("{own},{JEMALLOC}")),
+    )
 }
 
 /// The command by which a server collects its own garbage and reports its live memory, where no allocator can purge.

@@ -33,6 +33,14 @@ impl Which {
         std::path::absolute(candidate).ok()
     }
 
+    /// The program of a command: by its path, else by its name.
+    pub fn command(&self, word: &str) -> Option<PathBuf> {
+        match word.contains(['/', '\\']) {
+            true => self.path(Path::new(word)),
+            false => self.program(word),
+        }
+    }
+
     /// What a path names instead of a program; `None` if nothing is there.
     pub fn kind(&self, path: &Path) -> Option<FileType> {
         fs::metadata(path).ok().map(|meta| meta.file_type())

@@ -115,6 +115,16 @@ impl Heard {
                 waiting.push(one);
             }
         }
+        self.await_answers(library, waiting, patience, &mut release).await;
+        // A part of the processes does not report what is live in all.
+        if has_workers || has_deaf_node || release.used.len() < asked {
+            release.used.iter_mut().for_each(|one| one.accounted = None);
+        }
+        release
+    }
+
+    /// Adds the answers of the signalled processes to a release, and why others have none.
+    async fn await_answers(&self, library: &Library, waiting: Vec<Listener>, patience: Duration, release: &mut Given) {
         let longest = library.path.as_ref().map_or(LONGEST_OF_NODE, |_| LONGEST);
         let patience = patience.min(longest);
         let begun = Instant::now();
@@ -136,11 +146,6 @@ impl Heard {
                 }
             }
         }
-        // A part of the processes does not report what is live in all.
-        if has_workers || has_deaf_node || release.used.len() < asked {
-            release.used.iter_mut().for_each(|one| one.accounted = None);
-        }
-        release
     }
 }
 

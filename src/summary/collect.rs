@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
 
 use crate::record::{
-    Checkpoint, Entry, Environment, Event, Header, Holder, LeftOut, Libraries, Nanos, PeakMark, PhaseRef, Pressure,
-    ReadError, ReadFailure, Reader, Request, Rollup, Shutdown, Unseen, Unwritten,
+    Checkpoint, CommandEnd, Entry, Environment, Event, Header, Holder, LeftOut, Libraries, Nanos, PeakMark, PhaseRef,
+    Pressure, ReadError, ReadFailure, Reader, Request, Rollup, Shutdown, Unseen, Unwritten,
 };
 use crate::summary::collect::programs::ByProgram;
 use crate::summary::{Peak, PrivateMetric, ResidentMetric, SamplingSummary, Summary, Unloaded};
@@ -118,6 +118,7 @@ fn begun(header: Header) -> Summary {
         phases: Vec::new(),
         peak: None,
         private_peak: None,
+        command: None,
         programs: Vec::new(),
         most_processes: 0,
         unloaded: Vec::new(),
@@ -227,6 +228,7 @@ impl Pass {
                 self.unwritten(&close.unwritten);
                 self.summary.close = Some(close);
             }
+            Event::Command(end) => self.summary.command = Some(end),
             Event::Ended(ending) => self.summary.ending = Some(ending),
         }
     }
@@ -418,6 +420,9 @@ impl Pass {
         (summary.phases, summary.private_metric, summary.resident_metric) = self.phases.finish();
         summary.peak = summary.phases.iter().filter_map(|phase| phase.peak).reduce(Peak::or);
         summary.private_peak = summary.phases.iter().filter_map(|phase| phase.private_peak).max();
+        if let Some(command) = &summary.command {
+            summary.peak = Some(of_command(command, summary.peak, summary.most_processes));
+        }
         summary.programs = self.tree.into_programs(cut);
         self.by_program.fill(&mut summary.programs, summary.private_metric);
         let mut methods: Vec<_> = self
@@ -432,5 +437,22 @@ impl Pass {
         summary.more_warnings = self.said.more_warnings;
         summary.more_messages = self.said.more_messages;
         summary
+    }
+}
+
+/// The peak of a command: the kernel's own of its largest process, and of a tree what the samples say beside it.
+fn of_command(command: &CommandEnd, sampled: Option<Peak>, processes: u64) -> Peak {
+    let own = command.peak;
+    match sampled.filter(|_| processes > 1) {
+        Some(sampled) => Peak {
+            lower: sampled.lower.max(own),
+            upper: sampled.upper.map(|upper| upper.max(own)),
+            ..sampled
+        },
+        None => Peak {
+            lower: own,
+            upper: Some(own),
+            unseen: false,
+        },
     }
 }

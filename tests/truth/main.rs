@@ -6,6 +6,8 @@ mod allocators;
 mod calibrate;
 #[cfg(target_os = "linux")]
 mod campaign;
+#[cfg(target_os = "linux")]
+mod cold;
 mod collected;
 #[cfg(target_os = "linux")]
 mod decay;

@@ -16,7 +16,7 @@ use crate::text::{Sentence, Tone};
 use crate::units;
 
 use super::figures::{self, HOLE};
-use super::{across, alone, decay, notes, release, words};
+use super::{across, alone, cold, decay, notes, release, words};
 
 /// The runs by the names of their records.
 type Records<'r> = BTreeMap<&'r str, &'r Summary>;
@@ -84,7 +84,7 @@ pub fn title(scenarios: &Scenarios) -> String {
 pub fn sections(scenarios: &Scenarios, runs: &[Played], keys: Keys, is_compared: bool) -> Vec<Section> {
     let by_record: Records = runs.iter().map(|run| (run.record.as_str(), &run.summary)).collect();
     let all: Vec<&Target> = scenarios.values().flatten().collect();
-    let mut sections = Vec::new();
+    let mut sections: Vec<Section> = cold::joined(scenarios).into_iter().collect();
     for targets in scenarios.values().filter(|targets| targets.len() > 1) {
         sections.push(overview(targets));
     }
@@ -124,7 +124,10 @@ fn of_target(
         .iter()
         .filter_map(|(_, runs)| Some(&runs.first()?.1.header.server))
         .collect();
-    let mut all = vec![private(target, &id, &name, keys)];
+    let mut all = match cold::are_commands(comparison) {
+        true => vec![Some(cold::table(comparison, &id, &name))],
+        false => vec![private(target, &id, &name, keys)],
+    };
     if is_compared && !name.is_empty() {
         let verdict_section = Section::new(format!("{id}verdict"), format!("Result: {name}"), Weight::Answer);
         all.push(verdict_section.with_all(verdict(target, false)).filled());
@@ -162,7 +165,9 @@ fn verdict(target: &Target, is_named: bool) -> Vec<Sentence> {
         true => Sentence::answer("compare.kept", Tone::Strong, text),
         false => Sentence::evidence("compare.kept", text),
     });
-    let all = unequal
+    let all = cold::verdict(comparison)
+        .into_iter()
+        .chain(unequal)
         .chain(growth.into_iter().map(strong("compare.growth")))
         .chain(kept)
         .chain(

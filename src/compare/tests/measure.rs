@@ -153,6 +153,14 @@ fn figures_have_the_names_units_and_noise_of_the_method() {
         ("faults", Unit::Count, faults),
         ("p50", Unit::Nanos, NoiseFloor::RELATIVE),
         ("p95", Unit::Nanos, NoiseFloor::RELATIVE),
+        ("wall", Unit::Nanos, NoiseFloor::RELATIVE),
+        ("user", Unit::Nanos, NoiseFloor::RELATIVE),
+        ("system", Unit::Nanos, NoiseFloor::RELATIVE),
+        ("private-peak", Unit::Bytes, NoiseFloor::MEMORY),
+        ("major-faults", Unit::Count, faults),
+        ("switches", Unit::Count, faults),
+        ("read", Unit::Bytes, NoiseFloor::MEMORY),
+        ("written", Unit::Bytes, NoiseFloor::MEMORY),
     ];
     let told = Figure::COMPARED.map(|figure| (figure.name(), figure.unit(), figure.noise()));
     assert_eq!(told, expected);

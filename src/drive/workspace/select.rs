@@ -31,7 +31,7 @@ impl SourceFile {
 }
 
 /// The files that a pattern selects.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Selection {
     /// Sorted by relative path.
     pub files: Vec<SourceFile>,

@@ -62,6 +62,7 @@ pub fn play(top: &str, phases: &str) -> Play {
         allow_unsupported: false,
         probe: false,
         trace: None,
+        report: None,
     };
     Play {
         job,

@@ -75,7 +75,6 @@ impl Relay {
         let [from_peer, to_peer] = self.pipes();
         let script = "cat \"$1\" & exec cat > \"$2\"";
         Launch {
-            before: Vec::new(),
             program: "/bin/sh".into(),
             args: vec![
                 "-c".into(),
@@ -84,9 +83,8 @@ impl Relay {
                 from_peer.into(),
                 to_peer.into(),
             ],
-            env: Vec::new(),
             cwd: self.directory.path().to_owned(),
-            cpus: Vec::new(),
+            ..Launch::default()
         }
     }
 

@@ -9,12 +9,10 @@ use super::peer::PATIENCE;
 /// A shell script as a server.
 pub fn shell(script: &str) -> Launch {
     Launch {
-        before: Vec::new(),
         program: "/bin/sh".into(),
         args: vec!["-c".into(), script.into()],
-        env: Vec::new(),
         cwd: std::env::temp_dir(),
-        cpus: Vec::new(),
+        ..Launch::default()
     }
 }
 

@@ -1,0 +1,120 @@
+//! Runs a command to its end instead of a server.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::exit::starter::{self, Line};
+use crate::lsp::process::{Launch, Server};
+use crate::record::{Close, CommandEnd, Ending, Event, PhaseRef, Shutdown, ShutdownStage};
+use crate::resolve::CommandPlan;
+
+use super::{Job, Stage, Stop};
+
+/// The name of its only phase.
+pub const PHASE: &str = "run";
+
+/// Pause between two looks for the process id of the command.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// How long processes of the command may take to end after it.
+const FOLLOW: Duration = Duration::from_secs(2);
+
+/// Runs the command of a job, and records what it used. Its report goes to a file in `scratch`.
+pub async fn play<S: Stage>(job: &Job, plan: &CommandPlan, stage: &S) -> Result<(), Stop> {
+    let report = job.report.clone().ok_or_else(|| {
+        let error = io::Error::other("there is no directory for the report of the command");
+        Stop::failed("start the command")(error)
+    })?;
+    let phase = PhaseRef {
+        phase: 0,
+        cycle: 0,
+        name: PHASE.to_owned(),
+    };
+    stage.tell(Event::PhaseStarted(phase.clone()));
+    let launch = launch(job, plan, &report).map_err(Stop::failed("start the command"))?;
+    let server = Server::spawn(&launch).map_err(Stop::failed("start the command"))?;
+    let pid = started(&server, &report, job).await?;
+    stage.tell(Event::Spawned { pid, restarts: 0 });
+    stage
+        .spawned(pid)
+        .map_err(Stop::failed("watch the memory of the command"))?;
+    server.exited().await;
+    stage.tell(Event::PhaseDriven(phase));
+    let ended = starter::lines(&report).into_iter().find_map(|line| match line {
+        Line::Ended(end) => Some(end),
+        Line::Started(_) | Line::Unstarted(_) => None,
+    });
+    let end = ended.ok_or_else(|| {
+        let error = io::Error::other("the process that starts it was killed");
+        Stop::failed("learn how the command ended")(error)
+    })?;
+    leave(&server, &end, stage).await;
+    stage.tell(Event::Command(end.clone()));
+    match plan.accepts(end.code) {
+        true => Ok(()),
+        false => Err(Stop::Ended(Ending::Crashed {
+            code: end.code,
+            signal: end.signal,
+            during: "the command".to_owned(),
+        })),
+    }
+}
+
+/// The small process that starts the command, with the streams of the command.
+fn launch(job: &Job, plan: &CommandPlan, report: &Path) -> io::Result<Launch> {
+    let command = &job.launch;
+    let program: OsString = command.program.clone().into();
+    let words = std::iter::once(program).chain(command.args.iter().cloned());
+    Ok(Launch {
+        program: starter::program()?,
+        args: starter::words(report, &command.env, words),
+        env: Vec::new(),
+        input: plan.input.clone(),
+        output: plan.output.clone(),
+        ..command.clone()
+    })
+}
+
+/// Waits for the process id of the command.
+async fn started(server: &Server, report: &Path, job: &Job) -> Result<u32, Stop> {
+    loop {
+        let is_over = server.exit().is_some();
+        match starter::lines(report).into_iter().next() {
+            Some(Line::Started(pid)) => return Ok(pid),
+            Some(Line::Unstarted(why)) => {
+                let what = format!("start `{}`", job.launch.program.display());
+                return Err(Stop::failed(what)(io::Error::other(why)));
+            }
+            Some(Line::Ended(_)) | None if is_over => {
+                let error = io::Error::other(server.stderr_tail());
+                return Err(Stop::failed("start the command")(error));
+            }
+            Some(Line::Ended(_)) | None => tokio::time::sleep(LOOK).await,
+        }
+    }
+}
+
+/// Records what it left: processes, which are killed, and the end of its stderr.
+async fn leave<S: Stage>(server: &Server, end: &CommandEnd, stage: &S) {
+    let survivors = stage.survivors(tokio::time::sleep(FOLLOW)).await;
+    let shutdown = Shutdown {
+        stage: ShutdownStage::Exit,
+        reply: None,
+        exit_sent: None,
+        code: end.code,
+        signal: end.signal,
+        took: None,
+        survivors,
+    };
+    stage.tell(Event::Shutdown(shutdown));
+    // A process that survived its killing holds it open: what was read so far is its tail.
+    let _ = tokio::time::timeout(FOLLOW, server.stderr_ended()).await;
+    stage.tell(Event::Closed(Close {
+        stderr: server.stderr_bytes(),
+        stderr_tail: server.stderr_tail(),
+        stderr_head: server.stderr_head(),
+        ..Close::default()
+    }));
+}

@@ -1,0 +1,46 @@
+//! A command that is run to its end instead of a server, and what is done around it.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::exit::child::Stream;
+
+/// What is done around a command, under hyperfine's names. `None` is nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CommandPlan {
+    /// The command as it was typed.
+    pub typed: String,
+    /// Shell command before each run; not measured.
+    pub prepare: Option<String>,
+    /// Shell command after each run; not measured.
+    pub conclude: Option<String>,
+    pub ignored: Ignored,
+    /// Whether the page cache is emptied before each run.
+    pub drop_caches: bool,
+    #[serde(skip)]
+    pub input: Stream,
+    #[serde(skip)]
+    pub output: Stream,
+}
+
+/// Exit codes that are no failure, besides 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ignored {
+    #[default]
+    None,
+    All,
+    These(BTreeSet<i32>),
+}
+
+impl CommandPlan {
+    /// Whether a command that ended with this code was successful. A signal has no code.
+    pub fn accepts(&self, code: Option<i32>) -> bool {
+        match (&self.ignored, code) {
+            (_, Some(0)) | (Ignored::All, _) => true,
+            (Ignored::These(codes), Some(code)) => codes.contains(&code),
+            (Ignored::None | Ignored::These(_), _) => false,
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! `lsp-soak cold` on commands whose time, memory and exit code are known.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::fixture::SYSTEM;
+
+const MIB: f64 = 1_048_576.0;
+
+fn cold(place: &TempDir, words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
+    command.arg("cold").args(words).args(["--out", "records", "--quiet"]);
+    command
+        .current_dir(place.path())
+        .env("TMPDIR", place.path())
+        .stdin(Stdio::null());
+    command.output().expect("lsp-soak starts")
+}
+
+fn place() -> TempDir {
+    tempfile::tempdir().expect("there is a place for temporary files")
+}
+
+/// What a command used, in each record of a label.
+fn ends(place: &TempDir, label: &str) -> Vec<Value> {
+    let files = fs::read_dir(place.path().join("records")).expect("there are records");
+    let paths = files.map(|file| file.expect("it can be listed").path());
+    let mut own: Vec<_> = paths.filter(|path| is_of(path, label)).collect();
+    own.sort();
+    let end = |path: &std::path::PathBuf| {
+        let text = fs::read_to_string(path).expect("a record is text");
+        let entries = text
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).expect("an entry is JSON"));
+        let mut ends = entries.filter_map(|entry| entry.pointer("/event/command").cloned());
+        ends.next().expect("the command ended")
+    };
+    own.iter().map(end).collect()
+}
+
+fn is_of(path: &Path, label: &str) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("run-") && name.ends_with(&format!("-{label}.jsonl"))
+}
+
+fn number(end: &Value, name: &str) -> f64 {
+    end[name].as_f64().expect("it is a number")
+}
+
+/// The fixture has its ballast before it looks at its input, which is at its end.
+#[test]
+fn the_peak_of_a_command_has_its_ballast_and_not_the_memory_of_what_starts_it() {
+    let place = place();
+    let large = format!("{SYSTEM} --ballast 200MiB");
+    let small = format!("{SYSTEM} --ballast 20MiB");
+    let output = cold(
+        &place,
+        &["-i", "-n", "large", "-n", "small", &large, &small, "true", "-r", "3"],
+    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let peaks = |label: &str| -> Vec<f64> {
+        let ends = ends(&place, label);
+        ends.iter().map(|end| number(end, "peak") / MIB).collect()
+    };
+    let (large, small, least) = (peaks("large"), peaks("small"), peaks("true"));
+    assert_eq!((large.len(), small.len(), least.len()), (3, 3, 3));
+    for (large, small) in large.iter().zip(&small) {
+        assert!((large - small - 180.0).abs() < 1.0, "{large} and {small} MiB");
+    }
+    // lsp-soak itself has many times that.
+    assert!(least.iter().all(|peak| *peak < 4.0), "{least:?}");
+}
+
+#[test]
+fn time_is_that_of_the_command_and_its_parts_are_its_processors() {
+    let place = place();
+    let spin = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+    let output = cold(
+        &place,
+        &[
+            "-n",
+            "sleep",
+            "-n",
+            "spin",
+            "sleep 0.3",
+            &format!("sh -c '{spin}'"),
+            "-r",
+            "2",
+        ],
+    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for end in ends(&place, "sleep") {
+        let used = number(&end, "user") + number(&end, "system");
+        assert!(number(&end, "wall") >= 300e6 && used < 100e6, "{end}");
+    }
+    for end in ends(&place, "spin") {
+        let used = number(&end, "user") + number(&end, "system");
+        // A busy machine makes it wait, and never gives it more than it has.
+        assert!(used > 10e6 && used <= number(&end, "wall") * 1.1, "{end}");
+    }
+}
+
+#[test]
+fn a_code_other_than_0_fails_unless_it_is_ignored() {
+    let code = |words: &[&str]| cold(&place(), &[words, &["-r", "1"]].concat()).status.code();
+    assert_eq!(code(&["sh -c 'exit 3'"]), Some(4));
+    assert_eq!(code(&["-i", "sh -c 'exit 3'"]), Some(0));
+    assert_eq!(code(&["--ignore-failure=3,5", "sh -c 'exit 3'"]), Some(0));
+    assert_eq!(code(&["--ignore-failure=5", "sh -c 'exit 3'"]), Some(4));
+    assert_eq!(code(&["no-such-program --flag"]), Some(2));
+}
+
+#[test]
+fn what_surrounds_a_run_is_done_around_each_and_not_measured() {
+    let place = place();
+    let words = [
+        "--setup",
+        "echo setup >>log",
+        "--cleanup",
+        "echo cleanup >>log",
+        "--prepare",
+        "echo prepare >>log; sleep 0.2",
+        "--conclude",
+        "echo conclude >>log",
+        "sh -c 'echo run >>log'",
+        "-r",
+        "2",
+        "-w",
+        "1",
+    ];
+    let output = cold(&place, &words);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let log = fs::read_to_string(place.path().join("log")).expect("they ran here");
+    let round = ["prepare", "run", "conclude"];
+    let all = [&["setup"][..], &round, &round, &round, &["cleanup"]].concat();
+    assert_eq!(log.lines().collect::<Vec<&str>>(), all);
+    for end in ends(&place, "sh") {
+        assert!(number(&end, "wall") < 200e6, "{end}");
+    }
+}
+
+#[test]
+fn a_command_runs_in_a_fresh_copy_of_each_project_and_projects_are_joined() {
+    let place = place();
+    for project in ["one", "two"] {
+        fs::create_dir(place.path().join(project)).expect("the place is ours");
+        fs::write(place.path().join(project).join("a.txt"), project).expect("the place is ours");
+    }
+    let words = [
+        "--workspace", "one", "--workspace", "two", "-n", "a", "-n", "b", "mv a.txt b.txt", "sh -c 'mv a.txt c.txt'",
+    ];
+    let output = cold(&place, &[&words[..], &["-r", "2"]].concat());
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success(),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(place.path().join("one/a.txt").exists() && place.path().join("two/a.txt").exists());
+    assert!(
+        said.contains("All projects") && said.contains("geometric mean"),
+        "{said}"
+    );
+}
