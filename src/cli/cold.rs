@@ -16,7 +16,8 @@ Examples:
   lsp-soak cold 'ty-system check' 'ty-jemalloc check' \\
       --workspace ~/src/myproject
   lsp-soak cold -n one -n two 'MALLOC_ARENA_MAX=1 ty check' 'ty check' -r 20
-  lsp-soak cold --preload system,jemalloc,mimalloc 'python3 -c \"list(range(10**6))\"'
+  lsp-soak cold --preload system,jemalloc,mimalloc \\
+      'python3 -c \"list(range(10**6))\"'
   lsp-soak cold -L threads 1,2,4 'make -j {threads}' --prepare 'make clean'";
 
 /// `lsp-soak cold`.
