@@ -98,10 +98,12 @@ fn a_flood_of_messages_is_counted_and_its_record_stays_small() {
     // A busy machine drops some messages before they are counted as unwritten.
     let unwritten = close.unwritten.warnings + close.dropped;
     assert!(unwritten > 50_000, "{unwritten} {:?}", close.unwritten);
-    outcome.says(&[
-        "more errors or warnings from the server",
-        "were only counted, not recorded",
-    ]);
+    // A very busy one drops all that are too many, and then none is left to be counted.
+    let fate = match close.unwritten.warnings + close.unwritten.requests.values().sum::<u64>() {
+        0 => "came faster than the record can hold",
+        _ => "were only counted, not recorded",
+    };
+    outcome.says(&["more errors or warnings from the server", fate]);
     let size = std::fs::metadata(&outcome.record).map_or(u64::MAX, |file| file.len());
     assert!(size < 16 * MIB, "{size}");
 }
