@@ -131,7 +131,7 @@ fn label(typed: &Typed, name: Option<&String>, program: &str) -> String {
     match (name, typed.place) {
         (Some(name), _) => label_of(&format!("{name}{values}")),
         (None, None) => label_of("reference"),
-        (None, Some(_)) => label_of(program) + &label_of(&values),
+        (None, Some(_)) => label_of(&format!("{}{values}", label_of(program))),
     }
 }
 
