@@ -355,7 +355,8 @@ pub fn quiet_purge(choices: &[ServerChoice], scenario: &Loaded) -> Option<String
     })
 }
 
-fn variable(text: &str, mistakes: &mut Report) -> Option<(String, String)> {
+/// `NAME=VALUE` of `--env`.
+pub fn variable(text: &str, mistakes: &mut Report) -> Option<(String, String)> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() && !text.contains('\0') => Some((name.to_owned(), value.to_owned())),
         _ => {

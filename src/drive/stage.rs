@@ -54,6 +54,13 @@ pub struct Given {
     pub missing: Vec<String>,
 }
 
+impl Given {
+    /// Forgets what processes reported: a part of them does not report what is live in all.
+    pub fn forget_live(&mut self) {
+        self.used.iter_mut().for_each(|one| one.accounted = None);
+    }
+}
+
 /// A checkpoint without its values.
 #[derive(Clone, Debug)]
 pub struct Frame {

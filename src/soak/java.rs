@@ -37,9 +37,8 @@ fn collect_each(alive: &[u32], patience: Duration) -> Given {
             Err(why) => given.missing.push(format!("process {pid} was not collected: {why}")),
         }
     }
-    // A part of the processes does not report what is live in all.
     if given.used.len() < machines.len() {
-        given.used.iter_mut().for_each(|one| one.accounted = None);
+        given.forget_live();
     }
     given
 }

@@ -116,9 +116,8 @@ impl Heard {
             }
         }
         self.await_answers(library, waiting, patience, &mut release).await;
-        // A part of the processes does not report what is live in all.
         if has_workers || has_deaf_node || release.used.len() < asked {
-            release.used.iter_mut().for_each(|one| one.accounted = None);
+            release.forget_live();
         }
         release
     }

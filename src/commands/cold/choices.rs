@@ -1,6 +1,7 @@
 //! From typed commands to programs, each under every allocator and with every value of its parameters.
 
 use crate::cli;
+use crate::commands::prepare::variable;
 use crate::config::{Profile, Report};
 use crate::exit::child::Stream;
 use crate::record::Preload;
@@ -114,12 +115,8 @@ fn choice(typed: &Typed, options: &cli::Cold, mistakes: &mut Report) -> Option<S
     let name = typed.place.and_then(|place| options.names.get(place));
     let mut choice = ServerChoice::plain(&label(typed, name, program), Profile::default(), Program::File(found));
     choice.args = args.to_vec();
-    for text in options.env.iter().chain(variables) {
-        match text.split_once('=') {
-            Some((name, value)) if !name.is_empty() => drop(choice.env.insert(name.to_owned(), value.to_owned())),
-            _ => mistakes.add_loose(format!("`--env {text}` sets no variable"), "write --env NAME=VALUE"),
-        }
-    }
+    let set = options.env.iter().chain(variables);
+    choice.env.extend(set.filter_map(|text| variable(text, mistakes)));
     choice.command = Some(plan(typed, options));
     Some(choice)
 }
