@@ -5,6 +5,7 @@
 pub mod gated;
 pub mod rules;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -49,6 +50,8 @@ enum Part {
     Method,
     /// The last idle window of a kind.
     Window,
+    /// What a command printed.
+    Printed,
 }
 
 impl From<&Measure> for Named {
@@ -57,6 +60,7 @@ impl From<&Measure> for Named {
             Place::Phase { name, .. } => (Part::Phase, Some(name.clone())),
             Place::Run => (Part::Run, None),
             Place::Method(method) => (Part::Method, Some(method.clone())),
+            Place::Printed(name) => (Part::Printed, Some(name.clone())),
             Place::Window(kind) => (Part::Window, Some(kind.name().to_owned())),
         };
         let (figure, unit) = (measure.figure, measure.figure.unit());
@@ -81,6 +85,8 @@ pub enum Place {
     Window(WindowKind),
     Run,
     Method(String),
+    /// The name of a figure that a command printed.
+    Printed(String),
 }
 
 impl Place {
@@ -112,7 +118,7 @@ impl Place {
             Place::Phase { name, .. } => name,
             Place::Window(kind) => kind.name(),
             Place::Run => "whole run",
-            Place::Method(method) => method,
+            Place::Method(name) | Place::Printed(name) => name,
         }
     }
 
@@ -123,6 +129,7 @@ impl Place {
             Place::Window(kind) => format!(" in the {} window", kind.name()),
             Place::Run => String::new(),
             Place::Method(method) => format!(" of {method}"),
+            Place::Printed(name) => format!(" {name}"),
         }
     }
 }
@@ -167,6 +174,8 @@ pub enum Figure {
     Read,
     /// Bytes that a command wrote to disks.
     Written,
+    /// A number that a command printed.
+    Printed,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -181,6 +190,8 @@ pub enum Unit {
     #[schemars(skip)]
     CpuNanos,
     Count,
+    /// Whatever the command means.
+    Number,
     /// A fraction between 0 and 1.
     Share,
 }
@@ -320,6 +331,10 @@ impl Figure {
             Figure::Switches => count("switches", "context switches", "Context switches"),
             Figure::Read => memory("read", "bytes read", "Bytes read from disks, MiB"),
             Figure::Written => memory("written", "bytes written", "Bytes written to disks, MiB"),
+            Figure::Printed => Facts {
+                unit: Unit::Number,
+                ..time("printed", "printed figure", "Printed figures")
+            },
             Figure::T90 => time("t90", "time to return nine tenths", "Time to return nine tenths"),
         }
     }
@@ -367,6 +382,19 @@ impl Figure {
         matches!(self, Figure::Private | Figure::Resident | Figure::Live)
     }
 
+    /// Whether runs of a server have it.
+    pub fn is_of_servers(self) -> bool {
+        // A phase of a session has these too.
+        let also = matches!(self, Figure::PrivatePeak | Figure::MajorFaults);
+        let parts: [&[Figure]; 3] = [&Figure::OF_PHASES, &Figure::OF_RUNS, &Figure::OF_METHODS];
+        also || parts.iter().any(|figures| figures.contains(&self))
+    }
+
+    /// Whether commands that were run to their end have it.
+    pub fn is_of_commands(self) -> bool {
+        self == Figure::Cpu || Figure::OF_COMMANDS.contains(&self)
+    }
+
     /// Whether it counts time, which runs that are played at once take from each other.
     pub fn is_time(self) -> bool {
         matches!(self.unit(), Unit::Nanos | Unit::CpuNanos)
@@ -390,7 +418,7 @@ impl Measure {
             figure,
         };
         if summary.command.is_some() {
-            return Figure::OF_COMMANDS.map(of_run).to_vec();
+            return [Figure::OF_COMMANDS.map(of_run).to_vec(), printed(summary)].concat();
         }
         let mut all: Vec<Measure> = Vec::new();
         for phase in &summary.phases {
@@ -448,8 +476,18 @@ impl Measure {
                 };
                 value.map(|value| value as f64)
             }
+            Place::Printed(name) => summary.command.as_ref()?.printed.as_ref()?.get(name)?.as_f64(),
         }
     }
+}
+
+fn printed(summary: &Summary) -> Vec<Measure> {
+    let names = summary.command.iter().filter_map(|end| end.printed.as_ref());
+    let measure = |name: &String| Measure {
+        place: Place::Printed(name.clone()),
+        figure: Figure::Printed,
+    };
+    names.flat_map(BTreeMap::keys).map(measure).collect()
 }
 
 fn in_phase(figure: Figure, phase: &PhaseSummary, resident: ResidentMetric) -> Option<f64> {
@@ -481,7 +519,8 @@ fn in_phase(figure: Figure, phase: &PhaseSummary, resident: ResidentMetric) -> O
         | Figure::System
         | Figure::Switches
         | Figure::Read
-        | Figure::Written => None,
+        | Figure::Written
+        | Figure::Printed => None,
     };
     value.map(|value| value as f64)
 }

@@ -33,7 +33,7 @@ use super::compare::{
 use super::stats::{Pooled, prediction};
 
 pub use crate::tune::choose::{Cost, KeepReason, LEAST_RUNS, Recommendation, as_fast, cost, cost_of};
-pub use crate::tune::figure::Places;
+pub use crate::tune::figure::{Places, Timed};
 pub use crate::tune::settled::{Moving, Rest};
 
 pub use crate::tune::judge::{Failure, Reason, Why};
@@ -58,12 +58,17 @@ pub struct Rules {
     pub cpu: f64,
     /// How much private memory there may be, in bytes; then the fastest cell under it is chosen.
     pub max_private: Option<u64>,
+    /// Whether runs were played at once: they take time from each other, so memory alone decides.
+    #[serde(rename = "shared")]
+    pub is_shared: bool,
 }
 
 impl Rules {
     /// How much more is allowed of what memory is bought with, as shares.
-    pub fn allowed(&self) -> [(Figure, f64); 2] {
-        [(Figure::P95, self.latency), (Figure::Cpu, self.cpu)]
+    pub fn allowed(&self) -> Vec<(Figure, f64)> {
+        let mut allowed = vec![(Figure::P95, self.latency), (Figure::Cpu, self.cpu)];
+        allowed.retain(|_| !self.is_shared);
+        allowed
     }
 }
 
@@ -74,6 +79,7 @@ impl Default for Rules {
             latency: 0.10,
             cpu: 0.05,
             max_private: None,
+            is_shared: false,
         }
     }
 }
@@ -271,8 +277,17 @@ pub fn planned(runs: &[Played]) -> Option<&SweepFacts> {
     cells.find(|cell| cell.default)?.sweep.as_ref()
 }
 
+/// Whether any of these was played beside another.
+pub fn are_shared<'r>(mut runs: impl Iterator<Item = &'r Played>) -> bool {
+    runs.any(|run| run.summary.header.plan.jobs.is_some())
+}
+
 /// What the runs of a sweep come to; those of no sweep are passed over.
 pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
+    let rules = &Rules {
+        is_shared: rules.is_shared || are_shared(runs.iter()),
+        ..rules.clone()
+    };
     let own = |run: &&Played| run.summary.header.plan.cell.is_some();
     let mut runs: Vec<Played> = runs.iter().filter(own).cloned().collect();
     let default = default_of(&runs)?;
@@ -314,7 +329,7 @@ pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
         }
         cells.push(cell);
     }
-    front::mark(&mut cells);
+    front::mark(&mut cells, rules);
     let choice = choose::choose(&cells, rules);
     why_not::give(&mut cells, rules, choice);
     let of = cells.iter().map(|cell| cell.sets.of).max().unwrap_or(0);

@@ -260,6 +260,17 @@ pub fn count(value: u64) -> String {
     text
 }
 
+/// A number of unknown meaning: whole from 1,000 on, else three significant digits: `15,630,026`, `51.2`, `0.00123`.
+pub fn number(value: f64) -> String {
+    let sign = if value < 0.0 { "−" } else { "" };
+    let value = value.abs();
+    if value.fract() == 0.0 || value >= 999.5 {
+        return format!("{sign}{}", count(value.round() as u64));
+    }
+    let places = usize::try_from(2 - value.log10().floor() as i32).unwrap_or(0);
+    format!("{sign}{value:.places$}")
+}
+
 /// A number of things: `counted(1, "file")` → `1 file`, `counted(1200, "file")` → `1,200 files`.
 pub fn counted(value: u64, thing: &str) -> String {
     let plural = match (value, thing) {
@@ -278,6 +289,15 @@ pub fn or_unknown<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_of_unknown_meaning_has_three_digits_or_all_before_the_point() {
+        let texts = [0.0, 7.0, 63.98, 0.001234, 999.7, 15_630_026.4, -2.5, -1_234.5].map(number);
+        assert_eq!(
+            texts,
+            ["0", "7", "64.0", "0.00123", "1,000", "15,630,026", "−2.50", "−1,235"]
+        );
+    }
 
     #[test]
     fn sizes_are_read_in_binary_and_decimal_units() {

@@ -21,8 +21,8 @@ struct Line<'a> {
     allocator: &'a str,
     threads: usize,
     seconds: f64,
-    operations: u64,
     operations_per_second: u64,
+    nanoseconds_per_operation: f64,
     live_bytes: usize,
     seed: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,13 +34,14 @@ struct Line<'a> {
 impl<'a> Line<'a> {
     fn new(options: &Options, allocator: &'a str, outcome: &Outcome) -> Line<'a> {
         let has_payload = options.workload.has_payload();
+        let rate = outcome.operations as f64 / outcome.seconds;
         Line {
             workload: options.workload.to_string(),
             allocator,
             threads: options.threads(),
-            seconds: (outcome.seconds * 1e6).round() / 1e6,
-            operations: outcome.operations,
-            operations_per_second: (outcome.operations as f64 / outcome.seconds).round() as u64,
+            seconds: options.seconds.as_secs_f64(),
+            operations_per_second: rate.round() as u64,
+            nanoseconds_per_operation: (1e12 / rate).round() / 1e3,
             live_bytes: outcome.live_bytes,
             seed: options.seed,
             payload: has_payload.then(|| options.payload()),

@@ -43,7 +43,8 @@ impl Campaign<'_> {
         let mut ended: Vec<Played> = Vec::new();
         let mut waiting = Vec::new();
         for planned in batch {
-            match before::recorded(&self.path(*planned), self.scenario, None)? {
+            let cell = self.choices[planned.server].cell.as_ref();
+            match before::recorded(&self.path(*planned), self.scenario, cell)? {
                 Some(played) => {
                     before.add(&played);
                     progress.played(planned.server, Duration::from_nanos(played.summary.duration));

@@ -110,7 +110,7 @@ impl Campaign<'_> {
         let mut before = Before::default();
         let mut clock = Clock::start(self.repeating.time_budget.map(|span| span.0));
         let mut stopped = BTreeMap::new();
-        for block in plan::batches(&plan, self.jobs.at_once().unwrap_or(1), &self.looks()) {
+        for block in plan::batches(&plan, self.jobs.at_once().unwrap_or(1), &self.ends()) {
             let auto = self.repeating.runs == Some(Runs::Auto);
             let block = self.remaining(block, &outcomes.runs, &mut stopped);
             if block.is_empty() || !clock.has_time(block.len()) || (auto && (self.enough)(&outcomes.runs)) {
@@ -285,6 +285,14 @@ impl Campaign<'_> {
         }
         outcomes.runs.push(played);
         Ok(exit)
+    }
+
+    /// Blocks after which no other may have begun. After each of a sweep settings may stop.
+    fn ends(&self) -> Vec<u32> {
+        match (&self.sweep, self.repeating.runs) {
+            (Some(_), Some(Runs::Fixed(most))) => (1..=most).collect(),
+            _ => self.looks(),
+        }
     }
 
     /// The interim analyses of `--runs auto`; empty otherwise.

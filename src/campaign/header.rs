@@ -149,6 +149,7 @@ fn server(run: &Run, launch: &Launch, stop: &dyn Fn() -> bool) -> ServerFacts {
         profile: choice.profile_name.clone(),
         program: launch.program.display().to_string(),
         sha256: host::file_sha256(&launch.program).ok(),
+        file_size: std::fs::metadata(&launch.program).ok().map(|file| file.len()),
         interpreter: host::interpreter(&launch.program, |name| which.program(name), &launch.cwd, stop),
         version: detector::version_of(&choice.profile, &launch.program, (&launch.cwd, &launch.env), stop),
         package: choice.package.clone(),

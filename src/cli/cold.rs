@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 
 use crate::config::options::{Measuring, Output, Processors};
-use crate::config::values::{Partition, partition};
+use crate::config::values::{Lenses, Partition, partition};
 use crate::record::Preload;
 
 const COLD: &str = "\
@@ -19,6 +19,12 @@ Examples:
   lsp-soak cold --preload system,jemalloc,mimalloc \\
       'python3 -c \"list(range(10**6))\"'
   lsp-soak cold -L threads 1,2,4 'make -j {threads}' --prepare 'make clean'";
+
+/// How commands print figures of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PrintedFormat {
+    Json,
+}
 
 /// `lsp-soak cold`.
 #[derive(Debug, Args)]
@@ -84,6 +90,15 @@ pub struct Cold {
     /// Output of each command: null, pipe, inherit or a file
     #[arg(long = "output", value_name = "WHERE", default_value = "null", value_hint = ValueHint::FilePath, help_heading = "Around a run", hide_short_help = true)]
     pub output_to: String,
+    /// Read figures from the output: the numbers of its last line that is a JSON object
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "FORMAT",
+        conflicts_with = "output_to",
+        help_heading = "Around a run"
+    )]
+    pub figures: Option<PrintedFormat>,
     /// Empty the page cache before each run (Linux, as root)
     #[arg(long, help_heading = "Around a run")]
     pub drop_caches: bool,
@@ -104,6 +119,19 @@ pub struct Cold {
     /// Run every command under each of these allocators, such as jemalloc,mimalloc,system
     #[arg(long, value_name = "ALLOC,…", value_delimiter = ',', help_heading = "Around a run")]
     pub preload: Vec<Preload>,
+    /// Measure memory as shipped, purged, or both
+    #[arg(
+        long,
+        value_enum,
+        value_name = "LENS",
+        default_value_t,
+        help_heading = "Measuring",
+        hide_short_help = true
+    )]
+    pub lens: Lenses,
+    /// Count memory system calls in one more run of each command (Linux, with strace)
+    #[arg(long, help_heading = "Measuring", hide_short_help = true)]
+    pub trace_syscalls: bool,
     #[command(flatten)]
     pub measuring: Measuring,
     #[command(flatten)]

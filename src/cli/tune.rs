@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use crate::config::options::{Exports, Format, Measuring, ScenarioOptions, ServerExtras, Voice};
+use crate::cli::cold::PrintedFormat;
+use crate::config::options::{Exports, Format, Measuring, Processors, ScenarioOptions, ServerExtras, Voice};
 use crate::config::tune::Preset;
-use crate::config::values::{CpuList, RungPlan, ServerText, cpus, rungs, size};
+use crate::config::values::{RungPlan, ServerText, rungs, size};
 use crate::text::Form;
 use crate::units::{Share, Size, Span};
 
@@ -15,12 +16,12 @@ use crate::units::{Share, Size, Span};
 #[command(after_long_help = TUNING)]
 pub struct Tune {
     /// Scenario to play
-    #[arg(required_unless_present_any = ["from", "resume"], value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
+    #[arg(required_unless_present_any = ["command", "from", "resume"], value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     pub scenario: Option<PathBuf>,
     /// Server to tune: profile, program or path, with optional label and environment
     #[arg(
         long,
-        required_unless_present_any = ["from", "resume"],
+        required_unless_present_any = ["command", "from", "resume"],
         value_name = "[LABEL:] [K=V …] NAME|PATH",
         value_parser = ServerText,
         hide_possible_values = true,
@@ -29,6 +30,29 @@ pub struct Tune {
     pub server: Option<String>,
     #[command(flatten)]
     pub extra: ServerExtras,
+    /// Command to tune instead of a server, run to its end as by `cold`
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = [
+        "scenario", "server", "from", "server_args", "init_options", "settings", "purge_shim", "file", "language", "files", "isolation",
+    ], value_hint = ValueHint::CommandString, help_heading = "Servers", hide_short_help = true)]
+    pub command: Option<String>,
+    /// Read figures from the command's output: the numbers of its last line that is a JSON object
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        requires = "command",
+        help_heading = "Servers",
+        hide_short_help = true
+    )]
+    pub figures: Option<PrintedFormat>,
+    /// Weigh settings by this printed figure, a time in nanoseconds, instead of wall time
+    #[arg(
+        long,
+        value_name = "FIGURE",
+        requires = "figures",
+        help_heading = "Servers",
+        hide_short_help = true
+    )]
+    pub cost: Option<String>,
     /// TOML file with settings to try
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Settings")]
     pub grid: Vec<PathBuf>,
@@ -56,9 +80,8 @@ pub struct Tune {
     pub scenario_options: ScenarioOptions,
     #[command(flatten)]
     pub measuring: Measuring,
-    /// Restrict everything that is started to these processors, such as 0-3,6 (Linux)
-    #[arg(long, value_name = "LIST", value_parser = cpus, help_heading = "Measuring", hide_short_help = true)]
-    pub cpus: Option<CpuList>,
+    #[command(flatten)]
+    pub processors: Processors,
     /// Directory for records, tune.md, tune.json and report.html [default: reports/UTC-SCENARIO]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
@@ -67,7 +90,7 @@ pub struct Tune {
         long,
         num_args = 1..,
         value_name = "RECORDS",
-        conflicts_with_all = ["scenario", "server", "grid", "preset", "list", "out", "time_budget", "cpus"], hide_short_help = true)]
+        conflicts_with_all = ["scenario", "server", "grid", "preset", "list", "out", "time_budget", "cpus", "jobs"], hide_short_help = true)]
     pub from: Vec<PathBuf>,
     /// Resume an interrupted run; no other option is needed
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]

@@ -2,13 +2,14 @@
 
 mod choices;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use sha2::{Digest, Sha256};
 
 use crate::campaign::single::shell;
-use crate::campaign::{Campaign, Jobs};
+use crate::campaign::{self, Campaign, Jobs};
 use crate::cli::{self, Command};
 use crate::commands::output::{self, Directory};
 use crate::compare::{Played, counts};
@@ -19,6 +20,9 @@ use crate::exit::Exit;
 use crate::record::Schedule;
 use crate::resolve::{ServerChoice, label_of};
 use crate::soak::Interrupt;
+use crate::trace::Tracer;
+
+use choices::Case;
 
 use super::resume::{begin, holding, resume};
 use super::show::{Outputs, Shape};
@@ -30,10 +34,16 @@ const NAME: &str = "cold";
 /// What is asked for, when nothing is wrong with it.
 struct Asked<'a> {
     options: &'a cli::Cold,
-    scenarios: Vec<Loaded>,
-    choices: Vec<ServerChoice>,
-    repeating: Repeating,
+    campaigns: Vec<Planned>,
+    /// What counts memory calls, in one more run of each command.
+    tracer: Option<Tracer>,
     jobs: Jobs,
+}
+
+/// The commands of a case in a project.
+struct Planned {
+    scenario: Loaded,
+    choices: Vec<ServerChoice>,
 }
 
 pub fn run(options: &cli::Cold, interrupt: &Interrupt) -> anyhow::Result<u8> {
@@ -53,34 +63,78 @@ pub fn run(options: &cli::Cold, interrupt: &Interrupt) -> anyhow::Result<u8> {
         .unzip();
     let options = resumed.as_ref().unwrap_or(options);
     let jobs = prepare::share(&options.processors, options.measuring.thp, NAME)?;
+    let tracer = options.trace_syscalls.then(campaign::tracer);
     let mut mistakes = Report::default();
-    let choices = choices::choices(options, &mut mistakes);
-    let mut scenarios = scenarios(options, &choices, &mut mistakes);
+    let cases = choices::cases(options, &mut mistakes);
+    let mut campaigns = campaigns(options, cases, &mut mistakes);
+    let scenarios: Vec<Loaded> = campaigns.iter().map(|planned| planned.scenario.clone()).collect();
     let new = options.out.as_deref().filter(|_| resumed.is_none());
     for (title, cure) in new.iter().flat_map(|out| output::refused(out, &scenarios)) {
         mistakes.add_loose(title, cure);
     }
-    prepare::told(mistakes)?;
+    let (tracer, ()) = prepare::able(tracer, prepare::told(mistakes))?;
     let directories = match begun {
         None => begin(output::directories(options.out.as_deref(), &scenarios)?)?,
         Some((scenario, out)) => {
-            scenarios = scenarios.into_iter().skip(scenario).take(1).collect();
+            campaigns = campaigns.into_iter().skip(scenario).take(1).collect();
             vec![out]
         }
     };
     let asked = Asked {
-        repeating: repeating(options, &choices),
         options,
-        scenarios,
-        choices,
+        campaigns,
+        tracer,
         jobs,
     };
     super::block_on(play(&asked, &directories, interrupt))
 }
 
+/// A command with nothing around it, and the scenario of its runs.
+pub fn single(command: &str, options: &cli::Tune) -> anyhow::Result<(Loaded, ServerChoice)> {
+    let mut words: Vec<OsString> = ["lsp-soak", "cold", "--", command].map(OsString::from).to_vec();
+    let mut add = |name: &str, value: OsString| {
+        let options_end = words.len() - 2;
+        words.splice(options_end..options_end, [OsString::from(name), value]);
+    };
+    if options.figures.is_some() {
+        add("--figures", "json".into());
+    }
+    if let Some(workspace) = &options.scenario_options.workspace {
+        add("--workspace", workspace.into());
+    }
+    if let Some(setup) = &options.scenario_options.setup {
+        add("--workspace-setup", setup.into());
+    }
+    if let Some(seed) = options.scenario_options.seed {
+        add("--seed", seed.to_string().into());
+    }
+    for variable in &options.extra.env {
+        add("--env", variable.into());
+    }
+    for preload in &options.extra.preload {
+        add("--preload", preload.to_string().into());
+    }
+    let Command::Cold(options) = cli::parse_extended(words)?.command else {
+        bail!("`{command}` is not understood as a command");
+    };
+    let mut mistakes = Report::default();
+    let cases = choices::cases(&options, &mut mistakes);
+    let mut campaigns = campaigns(&options, cases, &mut mistakes);
+    prepare::told(mistakes)?;
+    let planned = campaigns.pop().context("there is no command to run")?;
+    let choice = planned
+        .choices
+        .into_iter()
+        .next()
+        .context("there is no command to run")?;
+    Ok((planned.scenario, choice))
+}
+
 /// The runs: as many of each command as were asked for, after as many that are discarded.
 fn repeating(options: &cli::Cold, choices: &[ServerChoice]) -> Repeating {
-    let reference = options.reference.as_ref().and(choices.first());
+    // Allocators are compared with the first of them.
+    let is_first = options.reference.is_some() || options.preload.len() > 1;
+    let reference = choices.first().filter(|_| is_first);
     Repeating {
         runs: Some(Runs::Fixed(options.runs)),
         looks: LookPlan(Schedule::default()),
@@ -91,13 +145,13 @@ fn repeating(options: &cli::Cold, choices: &[ServerChoice]) -> Repeating {
     }
 }
 
-/// One for each workspace, else one for the current directory.
-fn scenarios(options: &cli::Cold, choices: &[ServerChoice], mistakes: &mut Report) -> Vec<Loaded> {
+/// Each case in each workspace, else in the current directory.
+fn campaigns(options: &cli::Cold, cases: Vec<Case>, mistakes: &mut Report) -> Vec<Planned> {
     let workspaces: Vec<Option<&Path>> = match options.workspace.as_slice() {
         [] => vec![None],
         named => named.iter().map(|path| Some(path.as_path())).collect(),
     };
-    let mut loaded = Vec::new();
+    let mut planned = Vec::new();
     for workspace in workspaces {
         // Pinned workspaces are fetched when nothing is wrong.
         let is_fine = mistakes.is_empty();
@@ -105,17 +159,21 @@ fn scenarios(options: &cli::Cold, choices: &[ServerChoice], mistakes: &mut Repor
             is_fine.then(|| prepare::fetched(pin))
         });
         match project {
-            Ok(project) => {
-                let text = text(options, choices, workspace);
+            Ok(project) => planned.extend(cases.iter().map(|case| {
+                let text = text(options, &case.choices, workspace);
                 let digest = Sha256::digest(&text);
-                loaded.push(Loaded {
-                    scenario: scenario(workspace, options.seed),
+                let scenario = Loaded {
+                    scenario: scenario(workspace, case, options.seed),
                     path: PathBuf::new(),
                     sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
                     text,
-                    project,
-                });
-            }
+                    project: project.clone(),
+                };
+                Planned {
+                    scenario,
+                    choices: case.choices.clone(),
+                }
+            })),
             Err(missing) if is_fine => {
                 let (title, cure) = missing.words();
                 mistakes.add_loose(title, &cure);
@@ -123,12 +181,18 @@ fn scenarios(options: &cli::Cold, choices: &[ServerChoice], mistakes: &mut Repor
             Err(_) => {}
         }
     }
-    loaded
+    planned
 }
 
-/// A scenario of one phase, in which nothing is asked.
-fn scenario(workspace: Option<&Path>, seed: u64) -> Scenario {
-    let name = workspace.map_or_else(|| NAME.to_owned(), |workspace| label_of(&workspace.to_string_lossy()));
+/// A scenario of one phase, in which nothing is asked: it has the name of the project and of the case.
+fn scenario(workspace: Option<&Path>, case: &Case, seed: u64) -> Scenario {
+    let project = workspace.map(|workspace| label_of(&workspace.to_string_lossy()));
+    let name = match (project, &case.name) {
+        (None, None) => NAME.to_owned(),
+        (Some(one), None) => one,
+        (None, Some(one)) => one.clone(),
+        (Some(project), Some(case)) => format!("{project}-{case}"),
+    };
     Scenario::of_command(&name, crate::drive::command::PHASE, seed)
 }
 
@@ -146,7 +210,7 @@ fn text(options: &cli::Cold, choices: &[ServerChoice], workspace: Option<&Path>)
 
 async fn play(asked: &Asked<'_>, directories: &[Directory], interrupt: &Interrupt) -> anyhow::Result<u8> {
     interrupt.heed();
-    let Asked { options, choices, .. } = asked;
+    let options = asked.options;
     let here = std::env::current_dir().context("cannot tell the current directory")?;
     let around = |script: &Option<String>| match script {
         Some(script) if options.processors.job.is_none() => shell(script, &here, &Vec::new()),
@@ -156,13 +220,14 @@ async fn play(asked: &Asked<'_>, directories: &[Directory], interrupt: &Interrup
     let targets = exports::targets(output.format, &output.exports, output.export_csv.as_deref())?;
     around(&options.setup)?;
     let mut worst = Exit::Passed;
-    let (mut runs, mut failed) = (Vec::new(), None);
-    for (scenario, out) in asked.scenarios.iter().zip(directories) {
+    let (mut runs, mut failed, mut baseline) = (Vec::new(), None, None);
+    for (Planned { scenario, choices }, out) in asked.campaigns.iter().zip(directories) {
+        let repeating = repeating(options, choices);
         let campaign = Campaign {
             scenario,
             choices,
             out,
-            repeating: &asked.repeating,
+            repeating: &repeating,
             measuring: options.measuring,
             talk: super::talk(output.voice),
             enough: &|_| false,
@@ -171,22 +236,26 @@ async fn play(asked: &Asked<'_>, directories: &[Directory], interrupt: &Interrup
             sweep: None,
             jobs: asked.jobs.clone(),
         };
-        let outcomes = campaign.play(interrupt).await?;
+        let mut outcomes = campaign.play(interrupt).await?;
         if let Jobs::Of { .. } = asked.jobs {
             return outcomes.code();
         }
-        formats::save(out, &outcomes.runs, asked.repeating.baseline.as_deref())?;
+        if let Some(tracer) = &asked.tracer {
+            campaign.trace(tracer, interrupt, &mut outcomes).await?;
+        }
+        formats::save(out, &outcomes.runs, repeating.baseline.as_deref())?;
         super::tell_records(out, campaign.talk, &outcomes);
         worst = worst.worse(outcomes.exit);
         runs.extend(outcomes.runs);
         failed = outcomes.failed;
+        baseline = baseline.or(repeating.baseline);
         if worst == Exit::Interrupted || failed.is_some() {
             break;
         }
     }
     around(&options.cleanup)?;
-    let fastest = asked.repeating.baseline.clone().or_else(|| fastest(&runs));
-    let mut report = Outputs::new(targets, |_| Shape::Compared, fastest.as_deref(), output.voice.details);
+    let baseline = baseline.or_else(|| fastest(&runs));
+    let mut report = Outputs::new(targets, |_| Shape::Compared, baseline.as_deref(), output.voice.details);
     report.add(&runs)?;
     report.finish()?;
     failed.map_or(Ok(worst.code()), Err)

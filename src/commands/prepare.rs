@@ -19,7 +19,7 @@ use crate::host;
 use crate::lens::Lens;
 use crate::record::HugePages;
 use crate::resolve::which;
-use crate::resolve::{ChoiceError, Common, ServerChoice, ServerSpec, Store};
+use crate::resolve::{ChoiceError, Common, ServerChoice, ServerSpec, Shim, Store};
 use crate::trace::{Tracer, Untraceable};
 use crate::units;
 
@@ -67,7 +67,8 @@ pub fn understood_with(typed: &Typed<'_>, mut mistakes: Report) -> anyhow::Resul
     let mut choices = servers(typed, &catalogue, &mut mistakes);
     crate::resolve::suits(&choices, &scenarios, &mut mistakes);
     shim::ask(typed.extras, &scenarios, &mut choices, &mut mistakes);
-    let choices = through(typed, choices, &mut mistakes);
+    let library = |choice: &ServerChoice| shim::of_lens(choice).ok();
+    let choices = through(typed.lenses, &library, choices, &mut mistakes);
     for mistake in crate::resolve::mistakes(&choices) {
         mistakes.add_loose(mistake, "");
     }
@@ -314,8 +315,13 @@ pub fn share(processors: &Processors, huge_pages: Option<HugePages>, command: &'
     })
 }
 
-fn through(typed: &Typed<'_>, mut choices: Vec<ServerChoice>, mistakes: &mut Report) -> Vec<ServerChoice> {
-    let lenses = typed.lenses;
+/// The servers through each lens; `library` gives the one that makes a server release, where its allocator has no setting.
+pub fn through(
+    lenses: Lenses,
+    library: &dyn Fn(&ServerChoice) -> Option<Shim>,
+    mut choices: Vec<ServerChoice>,
+    mistakes: &mut Report,
+) -> Vec<ServerChoice> {
     // Otherwise a server is looked at when its run is prepared, which can be called off.
     if lenses.list().contains(&Lens::Purged) {
         detector::look(&mut choices);
@@ -324,7 +330,7 @@ fn through(typed: &Typed<'_>, mut choices: Vec<ServerChoice>, mistakes: &mut Rep
     for lens in lenses.list() {
         match lens {
             Lens::AsShipped => all.extend_from_slice(&choices),
-            Lens::Purged => match crate::resolve::purged(&choices, &|choice| shim::of_lens(choice).ok()) {
+            Lens::Purged => match crate::resolve::purged(&choices, library) {
                 Ok(purged) => {
                     shim::approximate(&purged).iter().for_each(|why| super::say(why));
                     all.extend(purged);

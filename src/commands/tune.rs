@@ -20,10 +20,10 @@ use crate::resolve::ServerChoice;
 use crate::resolve::cells::of_sweep;
 use crate::soak::Interrupt;
 use crate::tune::report::{set, stop};
-use crate::tune::{Rules, alike, planned, stopped, sweep};
+use crate::tune::{Rules, alike, are_shared, planned, stopped, sweep};
 
 use super::exports::{self, Target};
-use super::resume::{begin, resume};
+use super::resume::{begin, holding, resume};
 use super::{prepare, show};
 use price::Price;
 use tell::tell;
@@ -42,7 +42,7 @@ pub fn run(options: &cli::Tune, interrupt: &Interrupt) -> anyhow::Result<u8> {
                 None
             }
         };
-        let resumed = resume(out, Directory::resumed, tune)?;
+        let resumed = resume(out, holding(&options.processors), tune)?;
         return live(&resumed.options, Some(resumed.out), interrupt);
     }
     match options.from.is_empty() {
@@ -53,7 +53,7 @@ pub fn run(options: &cli::Tune, interrupt: &Interrupt) -> anyhow::Result<u8> {
 
 /// Drives every cell, then chooses. A resumed directory plays only the missing runs.
 fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) -> anyhow::Result<u8> {
-    prepare::confine(options.cpus.as_ref(), options.measuring.thp)?;
+    let jobs = prepare::share(&options.processors, options.measuring.thp, "tune")?;
     let talk = crate::commands::talk(options.voice);
     // A directory that is gone on with is not empty.
     let out = options.out.as_deref().filter(|_| resumed.is_none());
@@ -64,13 +64,15 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
     } = understood(options, out)?;
     let scenario = scenarios.first().context("a sweep takes one scenario: name it")?;
     let rules = rules(options, None);
-    let price = Price::new(scenario, choices.len(), &rules.rungs, options.time_budget);
+    let at_once = options.processors.jobs;
+    let price = Price::new(scenario, &choices, &rules.rungs, options.time_budget, at_once);
     if options.list {
         return list(&choices, &price, &notes);
     }
     price.fits()?;
     let targets = targets(options)?;
-    if talk != Talk::Quiet {
+    let is_one_of_several = matches!(jobs, Jobs::Of { .. });
+    if talk != Talk::Quiet && !is_one_of_several {
         notes.iter().for_each(|note| super::say(note));
         super::say(&price.before());
     }
@@ -89,7 +91,7 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
         enough: &|_| false,
         standing: &|_| None,
         hopeless: &|runs| alike(runs).is_err(),
-        jobs: Jobs::Alone,
+        jobs,
         sweep: Some(Sweeping {
             stopped: &|runs| reasons(runs, &rules),
             price: &|run: Duration| price.after(run),
@@ -99,6 +101,9 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
         interrupt.heed();
         campaign.play(interrupt).await
     })?;
+    if is_one_of_several {
+        return outcomes.code();
+    }
     super::tell_records(&out, talk, &outcomes);
     let Outcomes { runs, exit, failed } = outcomes;
     if let Some(error) = failed {
@@ -134,6 +139,7 @@ fn asked_for(options: &cli::Tune, rules: &Rules, notes: Vec<String>) -> SweepFac
     SweepFacts {
         rungs: rules.rungs.clone(),
         max_private: rules.max_private,
+        cost: options.cost.clone(),
         time_budget: options.time_budget.map(|span| record::nanos(span.0)),
         notes,
         ..SweepFacts::default()
@@ -153,20 +159,14 @@ fn understood(options: &cli::Tune, out: Option<&Path>) -> anyhow::Result<Underst
     let (grids, mut mistakes) = cells::grids(&options.grid);
     asked::of_one_server(&options.extra, &mut mistakes);
     asked::of_one_kind(options, &mut mistakes);
-    let typed = prepare::Typed {
-        scenarios: options.scenario.as_slice(),
-        options: &options.scenario_options,
-        servers: options.server.as_slice(),
-        extras: &options.extra,
-        lenses: Lenses::AsShipped,
-        out,
+    asked::of_memory(options, options.processors.jobs > 1, &mut mistakes);
+    let understood = match &options.command {
+        Some(command) => prepare::told(mistakes)
+            .and_then(|()| super::cold::single(command, options))
+            .map(|(scenario, choice)| (vec![scenario], vec![choice])),
+        None => of_server(options, out, mistakes),
     };
-    let mut understood = prepare::understood_with(&typed, mistakes);
-    if options.grid.is_empty() && options.preset.is_empty() {
-        let server = understood.as_ref().ok().and_then(|(_, servers)| servers.first());
-        let cure = asked::to_try(server.cloned());
-        understood = prepare::also(understood, "no settings to try", &cure);
-    }
+    let understood = to_try(options, understood);
     let (scenarios, servers) = understood?;
     let server = servers
         .first()
@@ -176,11 +176,53 @@ fn understood(options: &cli::Tune, out: Option<&Path>) -> anyhow::Result<Underst
     let (mistakes, more) = asked::printable(&options.telling, &server, &choices);
     prepare::told(mistakes)?;
     notes.extend(more);
+    notes.extend(beside(options, &choices)?);
     Ok(Understood {
         scenarios,
         choices,
         notes,
     })
+}
+
+type ScenarioAndServer = anyhow::Result<(Vec<Loaded>, Vec<ServerChoice>)>;
+
+fn of_server(options: &cli::Tune, out: Option<&Path>, mistakes: Report) -> ScenarioAndServer {
+    let typed = prepare::Typed {
+        scenarios: options.scenario.as_slice(),
+        options: &options.scenario_options,
+        servers: options.server.as_slice(),
+        extras: &options.extra,
+        lenses: Lenses::AsShipped,
+        out,
+    };
+    prepare::understood_with(&typed, mistakes)
+}
+
+/// A mistake more if there is nothing to try.
+fn to_try(options: &cli::Tune, mut understood: ScenarioAndServer) -> ScenarioAndServer {
+    if options.grid.is_empty() && options.preset.is_empty() {
+        let server = understood.as_ref().ok().and_then(|(_, servers)| servers.first());
+        let cure = asked::to_try(server.cloned());
+        understood = prepare::also(understood, "no settings to try", &cure);
+    }
+    understood
+}
+
+/// What is to be known of runs that are played at once.
+fn beside(options: &cli::Tune, choices: &[ServerChoice]) -> anyhow::Result<Option<String>> {
+    let jobs = options.processors.jobs;
+    if jobs == 1 {
+        return Ok(None);
+    }
+    if let Some(choice) = choices.iter().find(|choice| !choice.cpus.is_empty()) {
+        bail!(
+            "`{}` names its processors, and `--jobs {jobs}` shares them out: omit one of the two",
+            choice.label
+        );
+    }
+    Ok(Some(format!(
+        "{jobs} runs are played at once, each on its own share of the processors: latency and CPU time decide nothing"
+    )))
 }
 
 /// Why cells are not run any more, each as a sentence.
@@ -202,6 +244,9 @@ fn from(options: &cli::Tune) -> anyhow::Result<u8> {
     asked::of_one_kind(options, &mut mistakes);
     prepare::told(mistakes)?;
     let runs = show::all_played(&options.from)?;
+    let mut mistakes = Report::default();
+    asked::of_memory(options, are_shared(runs.iter()), &mut mistakes);
+    prepare::told(mistakes)?;
     told(options, &runs, targets(options)?, None)
 }
 
@@ -230,6 +275,7 @@ fn rules(options: &cli::Tune, planned: Option<&SweepFacts>) -> Rules {
         latency: options.choosing.allow_latency.0,
         cpu: options.choosing.allow_cpu.0,
         max_private: max_private.or_else(|| planned.and_then(|planned| planned.max_private)),
+        ..Rules::default()
     }
 }
 

@@ -43,7 +43,7 @@ fn of_row(row: &Row, side: usize, decisive: &[String]) -> Option<Noise> {
     let figure = row.measure.figure;
     let endpoint = match &row.measure.place {
         Place::Phase { .. } | Place::Run => format!("{}{}", figure.name(), row.measure.place.suffix()),
-        Place::Method(_) | Place::Window(_) => String::new(),
+        Place::Method(_) | Place::Window(_) | Place::Printed(_) => String::new(),
     };
     let (mean, variation) = (arm.geometric_mean(), arm.variation());
     let NoiseFloor { relative, absolute } = figure.noise_of(arm.values().iter().copied());

@@ -1,6 +1,7 @@
 //! What one run says.
 
 pub mod allocator;
+mod command;
 pub(crate) mod decay;
 pub(crate) mod fingerprint;
 mod given;
@@ -38,7 +39,7 @@ pub fn document<'s>(summary: &'s Summary, record: &'s str) -> Document {
     let traced = Traced::of(summary);
     match &traced {
         Some(traced) => sections.push(Some(called(&header.server.label, traced))),
-        None => sections.push(phases(summary)),
+        None => sections.push(command::used(summary).or_else(|| phases(summary))),
     }
     sections.push(warnings(summary));
     if traced.is_none() {

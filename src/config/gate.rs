@@ -41,6 +41,8 @@ pub struct GateContext {
     pub is_collected: bool,
     /// Whether runs are played at once, so that no time decides.
     pub is_shared: bool,
+    /// Whether the runs are commands that were run to their end.
+    pub is_command: bool,
     /// Default share that is tolerated.
     pub tol: Option<Share>,
     /// Default share that must be ruled out.
@@ -92,12 +94,15 @@ impl GateContext {
     /// The purged lens shows small changes in few runs, so it decides if present.
     fn deciding(&self) -> Lens {
         match self.lenses.contains(&Lens::Purged) {
+            // Purging costs a command the time by which it is judged.
+            true if self.is_command && self.lenses.contains(&Lens::AsShipped) => Lens::AsShipped,
             true => Lens::Purged,
             false => Lens::AsShipped,
         }
     }
 
-    /// The default endpoints: live memory at the end if it is reported, else private memory, and the peak if only the as-shipped lens is present.
+    /// The default endpoints: live memory at the end if it is reported, else private memory, and the peak if only the
+    /// as-shipped lens is present. Of a command, its time and its peak.
     fn usual(&self, rules: &mut Rules, report: &mut Report) {
         let mut add = |figure: Figure, at: At, lens: Lens, decides: bool| {
             let what = GatedFigure {
@@ -119,6 +124,11 @@ impl GateContext {
                 Err(_) => {}
             }
         };
+        if self.is_command {
+            add(Figure::Peak, At::Run, self.deciding(), true);
+            add(Figure::Wall, At::Run, self.deciding(), !self.is_shared);
+            return;
+        }
         let purged = self.lenses.contains(&Lens::Purged);
         if purged {
             if self.is_collected {
@@ -263,6 +273,14 @@ impl GateContext {
                 format!("{} decides nothing among runs that are played at once", figure.words()),
                 "leave `--jobs` out, or this rule".to_owned(),
             )),
+            figure if self.is_command && !figure.is_of_commands() => Err((
+                format!("a command has no {}", figure.words()),
+                format!("there are {}", names(Figure::is_of_commands)),
+            )),
+            figure if !self.is_command && !figure.is_of_servers() => Err((
+                format!("only commands that `lsp-soak cold` ran have {}", figure.words()),
+                format!("of a server there are {}", names(Figure::is_of_servers)),
+            )),
             _ => Ok(()),
         }
     }
@@ -335,7 +353,13 @@ fn work(entry: &WorkEntry) -> WorkLimits {
 }
 
 fn metrics() -> String {
-    Figure::COMPARED.map(Figure::name).join(", ")
+    names(|_| true)
+}
+
+/// The names of the metrics that are of a kind.
+fn names(is_of: impl Fn(Figure) -> bool) -> String {
+    let all = Figure::COMPARED.into_iter().filter(|figure| is_of(*figure));
+    all.map(Figure::name).collect::<Vec<&str>>().join(", ")
 }
 
 fn measured(entry: &EndpointEntry, span: &dyn Fn(&'static str) -> Range<usize>) -> Result<GatedFigure, Fault> {

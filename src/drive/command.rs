@@ -2,15 +2,16 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::exit::child::Stream;
 use crate::exit::starter::{self, Line};
 use crate::lsp::process::{Launch, Server};
 use crate::record::{Close, CommandEnd, Ending, Event, PhaseRef, Shutdown, ShutdownStage};
 use crate::resolve::CommandPlan;
 
-use super::{Job, Stage, Stop};
+use super::{Job, Stage, Stop, printed};
 
 /// The name of its only phase.
 pub const PHASE: &str = "run";
@@ -46,10 +47,14 @@ pub async fn play<S: Stage>(job: &Job, plan: &CommandPlan, stage: &S) -> Result<
         Line::Ended(end) => Some(end),
         Line::Started(_) | Line::Unstarted(_) => None,
     });
-    let end = ended.ok_or_else(|| {
+    let mut end = ended.ok_or_else(|| {
         let error = io::Error::other("the process that starts it was killed");
         Stop::failed("learn how the command ended")(error)
     })?;
+    if plan.prints {
+        let output = output(&report);
+        end.printed = Some(printed::figures(&output).map_err(Stop::failed("read what the command printed"))?);
+    }
     leave(&server, &end, stage).await;
     stage.tell(Event::Command(end.clone()));
     match plan.accepts(end.code) {
@@ -66,15 +71,28 @@ pub async fn play<S: Stage>(job: &Job, plan: &CommandPlan, stage: &S) -> Result<
 fn launch(job: &Job, plan: &CommandPlan, report: &Path) -> io::Result<Launch> {
     let command = &job.launch;
     let program: OsString = command.program.clone().into();
-    let words = std::iter::once(program).chain(command.args.iter().cloned());
+    // A tracer counts the calls of the command, not of its parent.
+    let before = command.before.iter().cloned();
+    let words = before
+        .chain(std::iter::once(program))
+        .chain(command.args.iter().cloned());
     Ok(Launch {
+        before: Vec::new(),
         program: starter::program()?,
         args: starter::words(report, &command.env, words),
         env: Vec::new(),
         input: plan.input.clone(),
-        output: plan.output.clone(),
+        output: match plan.prints {
+            true => Stream::File(output(report)),
+            false => plan.output.clone(),
+        },
         ..command.clone()
     })
+}
+
+/// The file to which a command prints its figures.
+fn output(report: &Path) -> PathBuf {
+    report.with_extension("output")
 }
 
 /// Waits for the process id of the command.

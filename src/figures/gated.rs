@@ -71,8 +71,7 @@ pub enum GatedFigureError {
 
 /// Whether a figure without a phase is that of the whole run: of a command everything is.
 fn is_of_runs(figure: Figure) -> bool {
-    let of_servers = Figure::OF_PHASES.contains(&figure) && !Figure::OF_RUNS.contains(&figure);
-    !of_servers && (Figure::OF_RUNS.contains(&figure) || Figure::OF_COMMANDS.contains(&figure))
+    Figure::OF_RUNS.contains(&figure) || figure.is_of_commands() && !Figure::OF_PHASES.contains(&figure)
 }
 
 fn names() -> String {
@@ -118,6 +117,7 @@ impl GatedFigure {
             })
         };
         let place = match &self.at {
+            At::Result | At::Phase(_) if run.command.is_some() => Place::Run,
             At::Result => Place::result(run)?,
             At::Phase(name) => phase(phases.iter().position(|phase| phase == name)?)?,
             At::Run => Place::Run,

@@ -25,5 +25,13 @@ pub fn doubts(summary: &Summary) -> Vec<Doubt> {
     doubts.extend(settings::partly_served(summary));
     doubts.extend(release::library_not_loaded(summary));
     doubts.extend(release::not_purged(summary));
+    doubts.extend(unprinted(summary));
     doubts
+}
+
+/// A command was to print figures, and printed none.
+fn unprinted(summary: &Summary) -> Option<Doubt> {
+    let printed = summary.command.as_ref()?.printed.as_ref()?;
+    let text = "it printed no figures: --figures json reads the last line that is a JSON object with numbers";
+    printed.is_empty().then(|| Doubt::new("figures", text.to_owned()))
 }

@@ -46,9 +46,12 @@ pub struct SweepFacts {
     pub rungs: Vec<u32>,
     /// Limit of private memory, in bytes.
     pub max_private: Option<u64>,
+    /// Printed figure of a command that settings are weighed by, a time in nanoseconds; `None` for the wall time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<String>,
     /// Time budget of the sweep.
     pub time_budget: Option<Nanos>,
-    /// Settings that were not tried and why, a sentence each; in the default cell only.
+    /// What is to be known of the sweep, such as settings that were not tried, a sentence each; in the default cell only.
     pub notes: Vec<String>,
 }
 

@@ -1,7 +1,10 @@
 //! What a command used that was run to its end.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Number;
 
 use super::Nanos;
 
@@ -37,4 +40,7 @@ pub struct CommandEnd {
     /// Bytes written to disks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<u64>,
+    /// Figures that the command printed, by name; `None` if nobody asked for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub printed: Option<BTreeMap<String, Number>>,
 }

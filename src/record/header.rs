@@ -215,6 +215,9 @@ pub struct ServerFacts {
     pub program: String,
     /// SHA-256 of the program's file.
     pub sha256: Option<String>,
+    /// Bytes of the program's file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_size: Option<u64>,
     /// Interpreter, when the program is a script.
     pub interpreter: Option<Interpreter>,
     /// Output of `--version`.
@@ -338,6 +341,13 @@ pub struct WorkspaceFacts {
     pub tree: Option<TreeFacts>,
     /// Checked-out commit of the original; `None` outside a git checkout.
     pub revision: Option<Revision>,
+}
+
+impl WorkspaceFacts {
+    /// Whether the server saw the original and no copy.
+    pub fn is_original(&self) -> bool {
+        self.isolation == "in-place"
+    }
 }
 
 /// The origin of a pinned workspace.

@@ -100,6 +100,12 @@ impl Preload {
         }
     }
 
+    /// Label of what runs under it alone: `system`, `jemalloc`, `mine`.
+    pub fn label(&self) -> String {
+        let suffix = self.suffix();
+        suffix.strip_prefix('-').unwrap_or(SYSTEM).to_owned()
+    }
+
     /// Family by name; `None` for `system`.
     pub fn family(&self) -> Option<AllocatorFamily> {
         match self {

@@ -16,6 +16,8 @@ pub struct CommandPlan {
     /// Shell command after each run; not measured.
     pub conclude: Option<String>,
     pub ignored: Ignored,
+    /// Whether its output ends with a line of figures.
+    pub prints: bool,
     /// Whether the page cache is emptied before each run.
     pub drop_caches: bool,
     #[serde(skip)]

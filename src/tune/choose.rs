@@ -114,7 +114,8 @@ fn least(cells: &[CellResult], rules: &Rules) -> Recommendation {
     let ranked = Ranked::of(cells, rules);
     // Among cells within the slack, CPU decides.
     let near = ranked.near.iter().copied();
-    let chosen = near.min_by(|a, b| cpu(cells, *a).total_cmp(&cpu(cells, *b)));
+    let by = if rules.is_shared { private } else { cpu };
+    let chosen = near.min_by(|a, b| by(cells, *a).total_cmp(&by(cells, *b)));
     chosen.map_or_else(
         || Recommendation::Default(keep(cells, &ranked.less, rules)),
         Recommendation::Use,
@@ -169,7 +170,7 @@ pub(super) fn saving(cell: &CellResult, default: &CellResult) -> Option<(f64, f6
     ))
 }
 
-/// The cost in latency and CPU against the limits; the worse of the two.
+/// The cost in latency and CPU against the limits; the worse of the two. Among runs that are played at once none counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cost {
     /// Shown to be no more, by the upper ends of the intervals.
@@ -184,8 +185,11 @@ pub enum Cost {
 }
 
 pub fn cost(cell: &CellResult, rules: &Rules) -> Cost {
-    let [p95, cpu] = rules.allowed().map(|(figure, most)| cost_of(cell, figure, most));
-    p95.max(cpu)
+    let costs = rules
+        .allowed()
+        .into_iter()
+        .map(|(figure, most)| cost_of(cell, figure, most));
+    costs.max().unwrap_or(Cost::Shown)
 }
 
 /// The cost in one figure, of which `most` more is allowed.

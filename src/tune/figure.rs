@@ -47,11 +47,24 @@ pub struct Places {
     pub window: Option<WindowKind>,
     /// The method with most requests.
     pub method: Option<String>,
+    /// What is weighed of commands: their peak as the memory, and this time as the latency. `None` of servers.
+    pub command: Option<Timed>,
+}
+
+/// The time of a command that settings are weighed by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Timed {
+    Wall,
+    /// A figure of this name, in nanoseconds, that the command prints.
+    Printed(String),
 }
 
 impl Places {
     /// Where a figure is read; `None` if the scenario lacks that place.
-    pub(super) fn measure(&self, figure: Figure) -> Option<Measure> {
+    pub fn measure(&self, figure: Figure) -> Option<Measure> {
+        if let Some(timed) = &self.command {
+            return of_command(figure, timed);
+        }
         let place = match figure {
             Figure::Private | Figure::Resident | Figure::Returned => {
                 let (number, name) = self.phase.clone()?;
@@ -63,6 +76,39 @@ impl Places {
         };
         Some(Measure { place, figure })
     }
+
+    /// The name of a figure of the table.
+    pub fn name(&self, figure: Figure) -> &str {
+        match (figure, &self.command) {
+            (Figure::Cpu, _) => "CPU",
+            (Figure::Private, Some(_)) => Figure::Peak.name(),
+            (Figure::Peak, Some(_)) => Figure::PrivatePeak.name(),
+            (Figure::P95, Some(Timed::Wall)) => Figure::Wall.name(),
+            (Figure::P95, Some(Timed::Printed(name))) => name,
+            (figure, _) => figure.name(),
+        }
+    }
+
+    /// What settings are chosen by.
+    pub fn memory(&self) -> &'static str {
+        match self.command {
+            Some(_) => "peak memory",
+            None => "private memory",
+        }
+    }
+}
+
+/// Where a figure of a table is read of a command.
+fn of_command(figure: Figure, timed: &Timed) -> Option<Measure> {
+    let (place, figure) = match (figure, timed) {
+        (Figure::Private, _) => (Place::Run, Figure::Peak),
+        (Figure::Peak, _) => (Place::Run, Figure::PrivatePeak),
+        (Figure::P95, Timed::Wall) => (Place::Run, Figure::Wall),
+        (Figure::P95, Timed::Printed(name)) => (Place::Printed(name.clone()), Figure::Printed),
+        (Figure::Cpu | Figure::Faults, _) => (Place::Run, figure),
+        _ => return None,
+    };
+    Some(Measure { place, figure })
 }
 
 pub(super) fn places(runs: &[Played], default: &str) -> Places {
@@ -72,6 +118,13 @@ pub(super) fn places(runs: &[Played], default: &str) -> Places {
         return Places::default();
     };
     let summary = &run.summary;
+    if summary.command.is_some() {
+        let cost = super::planned(runs).and_then(|planned| planned.cost.clone());
+        return Places {
+            command: Some(cost.map_or(Timed::Wall, Timed::Printed)),
+            ..Places::default()
+        };
+    }
     // A silent window shows an idle user's memory; light traffic is the fallback.
     let kinds = [WindowKind::Silent, WindowKind::Simmer];
     let has = |kind: &WindowKind| decay::own(&summary.windows).any(|window| window.kind == *kind);
@@ -87,6 +140,7 @@ pub(super) fn places(runs: &[Played], default: &str) -> Places {
         method: busiest
             .min_by_key(|method| (std::cmp::Reverse(method.count), method.method.clone()))
             .map(|method| method.method.clone()),
+        command: None,
     }
 }
 

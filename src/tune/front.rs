@@ -3,8 +3,8 @@
 use crate::figures::Figure;
 use crate::tune::figure::WEIGHED;
 
-use super::CellResult;
 use super::figure::Versus;
+use super::{CellResult, Rules};
 
 /// The values of what cells are weighed by, in the order of [`WEIGHED`].
 pub(super) type Weights = [Vec<f64>; 3];
@@ -23,7 +23,8 @@ pub(super) enum Doubt {
 
 /// Whether `other` matches `cell` in all figures and is shown to be clearly better in one.
 ///
-/// A figure that either lacks is not compared; without private memory nothing is.
+/// A figure that either lacks is not compared, such as latency among runs that are played at once; without private memory
+/// nothing is.
 pub(super) fn beats(other: &Weights, cell: &Weights, doubt: Doubt, is_more: IsMore<'_>) -> bool {
     let mut better = false;
     for (figure, (other, cell)) in WEIGHED.into_iter().zip(other.iter().zip(cell)) {
@@ -48,8 +49,8 @@ fn is_more(figure: Figure, against: &[f64], of: &[f64]) -> bool {
 }
 
 /// Marks the front, and for each other cell one that beats it. A cell that was not run to the end is on no front.
-pub(super) fn mark(cells: &mut [CellResult]) {
-    let weights: Vec<Weights> = cells.iter().map(weights).collect();
+pub(super) fn mark(cells: &mut [CellResult], rules: &Rules) {
+    let weights: Vec<Weights> = cells.iter().map(|cell| weights(cell, rules)).collect();
     let running: Vec<usize> = (0..cells.len())
         .filter(|place| cells[*place].stopped.is_none() && !weights[*place][0].is_empty())
         // Less work needs less memory, and an ineffective setting is the default: neither beats another cell.
@@ -75,8 +76,11 @@ pub(super) fn mark(cells: &mut [CellResult]) {
     }
 }
 
-fn weights(cell: &CellResult) -> Weights {
-    WEIGHED.map(|figure| cell.known(figure))
+fn weights(cell: &CellResult, rules: &Rules) -> Weights {
+    WEIGHED.map(|figure| match rules.is_shared && figure != Figure::Private {
+        true => Vec::new(),
+        false => cell.known(figure),
+    })
 }
 
 /// The mean; infinite without values, so that unmeasured cells sort last.

@@ -166,7 +166,7 @@ fn a_fresh_run_of_what_is_chosen_keeps_the_promise_though_it_was_chosen_by_the_s
             let weights: Vec<Weights> = weights.collect();
             let cells = weights.iter().enumerate();
             let mut cells: Vec<CellResult> = cells.map(|(place, own)| cell_of(place, own, &weights[0])).collect();
-            front::mark(&mut cells);
+            front::mark(&mut cells, &rules);
             let Recommendation::Use(place) = choose(&cells, &rules) else {
                 continue;
             };

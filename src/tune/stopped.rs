@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::compare::{Played, counts, inequalities, unseen};
 use crate::exit::Exit;
-use crate::figures::WorkLimits;
+use crate::figures::{Figure, WorkLimits};
 use crate::findings::brief;
 use crate::summary::{Summary, exit};
 use crate::tune::figure::WEIGHED;
@@ -163,11 +163,14 @@ impl Cell<'_> {
     fn weighed<'l>(&self, label: &'l str, rung: u32, base: &[&Played], places: &Places) -> Weighed<'l> {
         let runs = self.until(rung);
         let work = inequalities(&summaries(base), &summaries(&runs), WorkLimits::default());
+        let is_shared = super::are_shared(runs.iter().copied());
         Weighed {
             label,
             weights: WEIGHED.map(|figure| {
+                let decides = figure == Figure::Private || !is_shared;
                 let values = runs
                     .iter()
+                    .filter(|_| decides)
                     .filter_map(|run| places.measure(figure)?.value(&run.summary));
                 values.collect()
             }),

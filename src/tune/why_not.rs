@@ -128,7 +128,7 @@ fn for_memory(cells: &[CellResult], rules: &Rules, chosen: Option<&CellResult>, 
         return Some(WhyNot::Beaten(better.clone()));
     }
     let is_near = Ranked::of(cells, rules).near.contains(&place);
-    Some(match is_near {
+    Some(match is_near && !rules.is_shared {
         true => WhyNot::MoreCpu(chosen.label.clone()),
         false => WhyNot::NeedsMore(chosen.label.clone()),
     })

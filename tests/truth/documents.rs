@@ -5,8 +5,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use lsp_soak::config::Catalogue;
@@ -21,8 +21,14 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// Most phases played of a scenario.
 const MOST_PHASES: usize = 5;
 
-/// Commands at once: they mostly wait.
-const AT_ONCE: usize = 6;
+/// Commands at once, of all documents: they mostly wait, but each is several processes.
+const AT_ONCE: usize = 10;
+
+/// A command holds one while it runs.
+static SEATS: [Mutex<()>; AT_ONCE] = [const { Mutex::new(()) }; AT_ONCE];
+
+/// The seat for which the next command waits.
+static SEAT: AtomicUsize = AtomicUsize::new(0);
 
 /// Programs that the documents name, and the fixture that replaces each.
 const PROGRAMS: [(&str, &str); 13] = [
@@ -41,6 +47,16 @@ const PROGRAMS: [(&str, &str); 13] = [
     ("bin/lsp-soak", env!("CARGO_BIN_EXE_lsp-soak")),
 ];
 
+/// Pinned servers and projects, which would be fetched, and what replaces each.
+const PINNED: [(&str, &str); 6] = [
+    ("ty@0.0.1a33", "ty"),
+    ("ty@0.0.104", "ty"),
+    ("ty@0.0.105", "ty"),
+    ("pypi:prefect==3.9.1", "prefect"),
+    ("crate:regex-automata@0.4.13", "regex-automata"),
+    (" --setup 'cargo fetch'", ""),
+];
+
 /// The lsp-soak commands in a document's code blocks, without comments.
 fn commands(document: &str) -> Vec<String> {
     let text = fs::read_to_string(Path::new(ROOT).join(document)).expect("the document is there");
@@ -53,7 +69,9 @@ fn commands(document: &str) -> Vec<String> {
         let command = line.trim_start();
         if (fenced || line.starts_with("    ")) && command.starts_with("lsp-soak ") {
             let command = command.split("  #").next().expect("a split has a first part");
-            commands.push(command.trim_end().replace("${{ matrix.part }}", "1"));
+            let command = command.trim_end().replace("${{ matrix.part }}", "1");
+            let replace = |command: String, (pinned, local): (&str, &str)| command.replace(pinned, local);
+            commands.push(PINNED.into_iter().fold(command, replace));
         }
     }
     commands
@@ -245,6 +263,8 @@ fn type_all(document: &str, records: &[(&str, &[&str])], expected: usize) {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 while let Some(command) = commands.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let seat = &SEATS[SEAT.fetch_add(1, Ordering::Relaxed) % AT_ONCE];
+                    let _seated = seat.lock().unwrap_or_else(PoisonError::into_inner);
                     if let Err(said) = typed(command, records) {
                         wrong
                             .lock()

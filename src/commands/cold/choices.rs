@@ -1,8 +1,11 @@
 //! From typed commands to programs, each under every allocator and with every value of its parameters.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
 use crate::cli;
-use crate::commands::prepare::variable;
-use crate::config::{Profile, Report};
+use crate::commands::prepare::{self, variable};
+use crate::config::{Catalogue, Profile, Report};
 use crate::exit::child::Stream;
 use crate::record::Preload;
 use crate::resolve::{CommandPlan, Ignored, Program, ServerChoice, distinct, label_of, preload, which};
@@ -16,8 +19,16 @@ struct Typed {
     values: Vec<(String, String)>,
 }
 
-/// The commands in the order in which they are listed, the reference first. Mistakes are added.
-pub fn choices(options: &cli::Cold, mistakes: &mut Report) -> Vec<ServerChoice> {
+/// What is compared with each other: all commands, or one under several allocators.
+pub struct Case {
+    /// The command, if there are others.
+    pub name: Option<String>,
+    /// In the order in which they are listed, the reference first.
+    pub choices: Vec<ServerChoice>,
+}
+
+/// All commands are one case; under several allocators each is a case of its own. Mistakes are added.
+pub fn cases(options: &cli::Cold, mistakes: &mut Report) -> Vec<Case> {
     let (preloads, twice) = distinct(&options.preload);
     for wrong in twice {
         mistakes.add_loose(wrong.to_string(), "");
@@ -33,23 +44,52 @@ pub fn choices(options: &cli::Cold, mistakes: &mut Report) -> Vec<ServerChoice> 
         let title = format!("there are {} names for {count} commands", options.names.len());
         mistakes.add_loose(title, "give at most one `--command-name` for each command");
     }
+    if options.reference.is_some() && preloads.len() > 1 {
+        let title = "`--reference` compares commands, and several allocators are compared with each other";
+        mistakes.add_loose(title, "leave `--reference` out, or name one allocator");
+    }
     let own = options.commands.iter().enumerate();
     let own = own.map(|(place, text)| (text, Some(place)));
     let reference = options.reference.iter().map(|text| (text, None));
     let mut choices: Vec<ServerChoice> = Vec::new();
     for (text, place) in reference.chain(own) {
-        for typed in filled(text, place, &options.parameters) {
-            match choice(&typed, options, mistakes) {
-                Some(choice) => choices.extend(under(&choice, &preloads, mistakes)),
-                None => continue,
-            }
-        }
+        let filled = filled(text, place, &options.parameters);
+        choices.extend(filled.iter().filter_map(|typed| choice(typed, options, mistakes)));
     }
     number(&mut choices);
-    for mistake in crate::resolve::mistakes(&choices) {
+    let cases: Vec<Case> = match (choices.as_slice(), preloads.as_slice()) {
+        ([_, _, ..], [_, _, ..]) => {
+            let alone = |choice: &ServerChoice| Case {
+                name: Some(choice.label.clone()),
+                choices: under(choice, &preloads, Preload::label, mistakes),
+            };
+            choices.iter().map(alone).collect()
+        }
+        (_, []) => vec![Case { name: None, choices }],
+        (_, _) => {
+            let suffixed = |choice: &ServerChoice| {
+                let with = |preload: &Preload| choice.label.clone() + &preload.suffix();
+                under(choice, &preloads, with, mistakes)
+            };
+            let choices = choices.iter().flat_map(suffixed).collect();
+            vec![Case { name: None, choices }]
+        }
+    };
+    let cases: Vec<Case> = cases.into_iter().map(|case| through(options, case, mistakes)).collect();
+    for mistake in cases.iter().flat_map(|case| crate::resolve::mistakes(&case.choices)) {
         mistakes.add_loose(mistake, "");
     }
-    choices
+    cases
+}
+
+/// The commands of a case through each lens. A command has no checkpoint before which it could be made to release.
+fn through(options: &cli::Cold, case: Case, mistakes: &mut Report) -> Case {
+    let choices = prepare::through(options.lens, &|_| None, case.choices, mistakes);
+    if let Some(choice) = choices.iter().find(|choice| choice.lens.collected_by.is_some()) {
+        let title = format!("`{}` collects garbage, which a command is not made to do", choice.label);
+        mistakes.add_loose(title, "leave `--lens` out");
+    }
+    Case { choices, ..case }
 }
 
 /// The command with every combination of the values that it names: `VAR`, then its values between commas.
@@ -113,12 +153,30 @@ fn choice(typed: &Typed, options: &cli::Cold, mistakes: &mut Report) -> Option<S
         return None;
     };
     let name = typed.place.and_then(|place| options.names.get(place));
-    let mut choice = ServerChoice::plain(&label(typed, name, program), Profile::default(), Program::File(found));
+    let profile = Profile {
+        cache_env: caches(program),
+        ..Profile::default()
+    };
+    let mut choice = ServerChoice::plain(&label(typed, name, program), profile, Program::File(found));
     choice.args = args.to_vec();
     let set = options.env.iter().chain(variables);
     choice.env.extend(set.filter_map(|text| variable(text, mistakes)));
     choice.command = Some(plan(typed, options));
     Some(choice)
+}
+
+/// The variables that name the caches of a program, each a new directory in every run.
+fn caches(program: &str) -> BTreeMap<String, String> {
+    let known = Catalogue::built_in();
+    let stem = Path::new(program).file_stem().unwrap_or_default().to_string_lossy();
+    let profile = known.by_program(&stem).and_then(|name| known.get(name));
+    let mut caches = profile.map_or_else(BTreeMap::new, |profile| profile.cache_env.clone());
+    // A server without variables of its own has a home in sessions; a command keeps the user's settings.
+    if caches.contains_key("HOME") {
+        caches.clear();
+    }
+    caches.insert("XDG_CACHE_HOME".to_owned(), "xdg".to_owned());
+    caches
 }
 
 /// A label that names files: the given name, else the program, with the values of its parameters.
@@ -158,6 +216,7 @@ fn plan(typed: &Typed, options: &cli::Cold) -> CommandPlan {
             Some([]) => Ignored::All,
             Some(codes) => Ignored::These(codes.iter().copied().collect()),
         },
+        prints: options.figures.is_some(),
         drop_caches: options.drop_caches,
         input: match options.input.as_str() {
             "null" => Stream::Null,
@@ -177,18 +236,20 @@ fn absolute(file: &str) -> std::path::PathBuf {
     std::path::absolute(file).unwrap_or_else(|_| file.into())
 }
 
-/// The command under each of these allocators.
-fn under(choice: &ServerChoice, preloads: &[Preload], mistakes: &mut Report) -> Vec<ServerChoice> {
+/// The command under each of these allocators, with a label for each.
+fn under(
+    choice: &ServerChoice,
+    preloads: &[Preload],
+    label: impl Fn(&Preload) -> String,
+    mistakes: &mut Report,
+) -> Vec<ServerChoice> {
     let with = |preload: &Preload| ServerChoice {
-        label: choice.label.clone() + &preload.suffix(),
+        label: label(preload),
         preload: preload.clone(),
         preload_asked: true,
         ..choice.clone()
     };
-    let mut all: Vec<ServerChoice> = match preloads {
-        [] => vec![choice.clone()],
-        preloads => preloads.iter().map(with).collect(),
-    };
+    let mut all: Vec<ServerChoice> = preloads.iter().map(with).collect();
     all.retain_mut(|choice| match preload::find(choice) {
         Ok(()) => true,
         Err(mistake) => {

@@ -110,6 +110,7 @@ pub fn played(options: &cli::Gate, runs: &[&Played], lenses: Vec<Lens>) -> GateC
         phases,
         lenses,
         is_collected: summaries().any(|run| run.header.server.lens.collected_by.is_some()),
+        is_command: summaries().any(|run| run.command.is_some()),
         is_shared: summaries().any(|run| run.header.plan.jobs.is_some()),
         ..held(options)
     }

@@ -30,6 +30,16 @@ pub fn of_one_server(extra: &ServerExtras, mistakes: &mut Report) {
     }
 }
 
+/// Runs that are played at once tell nothing of latency, by which the fastest is chosen.
+pub fn of_memory(options: &Tune, is_shared: bool, mistakes: &mut Report) {
+    if is_shared && options.choosing.max_private.is_some() {
+        mistakes.add_loose(
+            "`--max-private` chooses the fastest setting, and latencies of runs that are played at once decide nothing",
+            "omit `--max-private`, or play the runs without `--jobs`",
+        );
+    }
+}
+
 /// Forms to paste are the whole output: beside a list or another format one of the two would be dropped silently.
 pub fn of_one_kind(options: &Tune, mistakes: &mut Report) {
     let Some(form) = options.telling.print.first() else {

@@ -6,25 +6,33 @@ use anyhow::bail;
 
 use crate::config::Loaded;
 use crate::plan::{Blocks, outline};
+use crate::resolve::ServerChoice;
 use crate::units::{self, Span};
 
 pub struct Price {
-    /// The least time of one run.
+    /// The least time of one run; 0 of a command, which is unknown.
     least: Duration,
     cells: u32,
     rungs: Vec<u32>,
     budget: Option<Span>,
+    /// Runs that are played at once.
+    jobs: u32,
 }
 
 impl Price {
-    /// For this many cells, the default included.
-    pub fn new(scenario: &Loaded, cells: usize, rungs: &[u32], budget: Option<Span>) -> Price {
+    /// For these cells, the default included.
+    pub fn new(scenario: &Loaded, choices: &[ServerChoice], rungs: &[u32], budget: Option<Span>, jobs: u32) -> Price {
         let files = scenario.project.files.len() as u64;
+        let is_command = choices.iter().any(|choice| choice.command.is_some());
         Price {
-            least: outline(&scenario.scenario, files).total.least,
-            cells: u32::try_from(cells).unwrap_or(u32::MAX),
+            least: match is_command {
+                true => Duration::ZERO,
+                false => outline(&scenario.scenario, files).total.least,
+            },
+            cells: u32::try_from(choices.len()).unwrap_or(u32::MAX),
             rungs: rungs.to_vec(),
             budget,
+            jobs,
         }
     }
 
@@ -37,7 +45,7 @@ impl Price {
     }
 
     fn round(&self, run: Duration) -> Duration {
-        run.saturating_mul(self.cells)
+        run.saturating_mul(self.cells.div_ceil(self.jobs))
     }
 
     /// Refuses a budget that is too small for one round.
@@ -64,15 +72,20 @@ impl Price {
             .map(u32::to_string)
             .collect::<Vec<String>>()
             .join(", ");
-        let mut text = format!(
-            "{}, including the default: a run takes at least {}, one of each {}, all {} runs at least {}; less if \
-             settings are eliminated after {rounds} runs of each",
-            units::counted(u64::from(self.cells), "setting"),
-            units::duration(self.least),
-            units::duration(self.round(self.least)),
-            units::count(u64::from(runs)),
-            units::duration(self.least.saturating_mul(runs)),
-        );
+        let settings = units::counted(u64::from(self.cells), "setting");
+        let all = units::count(u64::from(runs));
+        let mut text = match self.least.is_zero() {
+            true => format!("{settings}, including the default: {all} runs"),
+            false => format!(
+                "{settings}, including the default: a run takes at least {}, one of each {}, all {all} runs at least {}",
+                units::duration(self.least),
+                units::duration(self.round(self.least)),
+                units::duration(self.least.saturating_mul(runs.div_ceil(self.jobs))),
+            ),
+        };
+        text.push_str(&format!(
+            "; less if settings are eliminated after {rounds} runs of each"
+        ));
         if let Some(budget) = self.budget {
             text.push_str(&format!("; {budget} are there for it"));
         }
@@ -118,6 +131,7 @@ mod tests {
             cells: 10,
             rungs: vec![1, 3],
             budget: budget.map(Span::from_secs),
+            jobs: 1,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::charts::axis::Axis;
 use crate::charts::{Chart, Mark, Series, Shape, Up};
-use crate::compare::report::figures;
+use crate::compare::report::{cold, figures};
 use crate::compare::{Cell, Comparison, Row};
 use crate::document::Block;
 use crate::document::page::Keys;
@@ -16,8 +16,9 @@ pub fn strips(comparison: &Comparison, keys: Keys) -> Block {
     let rows = comparison.rows.iter().filter(|row| match row.measure.place {
         Place::Phase { .. } => row.measure.figure == Figure::Private,
         Place::Run => true,
-        Place::Method(_) | Place::Window(_) => false,
+        Place::Method(_) | Place::Window(_) | Place::Printed(_) => false,
     });
+    let rows = rows.chain(cold::printed(comparison));
     Block::charts(LEGEND, "plots", rows.map(|row| plot(comparison, row, keys)))
 }
 

@@ -1,6 +1,6 @@
 //! Commands that were run to their end, side by side: one table for each project, and one for each figure over all projects.
 
-use crate::compare::{Cell, Comparison, Scenarios};
+use crate::compare::{Cell, Comparison, Played, Row, Scenarios};
 use crate::document::{Matrix, MatrixCell, MatrixRow, Section, Weight};
 use crate::figures::{Figure, Measure, Place};
 use crate::text::table::Table;
@@ -8,20 +8,41 @@ use crate::text::{Sentence, Tone};
 
 use super::figures::{self, HOLE};
 
-/// Figures of the joined tables.
+/// Figures of the joined tables, before those that the commands print.
 const JOINED: [Figure; 4] = [Figure::Wall, Figure::User, Figure::System, Figure::Peak];
+
+const LEGEND: &str = "times: ratio of geometric means of wall time to the first command, with its 95 % interval; peak: \
+                      the kernel's mark of the largest process, of a tree at least its sampled sum; user and system: \
+                      their sum is exact, the split goes by ticks; range: of all counted runs";
 
 /// Whether these are commands.
 pub fn are_commands(comparison: &Comparison) -> bool {
     comparison.rows.iter().any(|row| row.measure.figure == Figure::Wall)
 }
 
-fn cell(comparison: &Comparison, figure: Figure, side: usize) -> Option<&Cell> {
-    let measure = Measure {
+fn of_run(figure: Figure) -> Measure {
+    Measure {
         place: Place::Run,
         figure,
+    }
+}
+
+fn cell(comparison: &Comparison, figure: Figure, side: usize) -> Option<&Cell> {
+    comparison.row(&of_run(figure))?.cells.get(side)
+}
+
+/// What the commands printed, without what is the same in all runs.
+pub fn printed(comparison: &Comparison) -> impl Iterator<Item = &Row> {
+    let varies = |row: &&Row| {
+        let mut values = row.cells.iter().flat_map(|cell| cell.values.iter().flatten());
+        let first = values.next();
+        values.any(|value| Some(value) != first)
     };
-    comparison.row(&measure)?.cells.get(side)
+    let printed = comparison
+        .rows
+        .iter()
+        .filter(|row| row.measure.figure == Figure::Printed);
+    printed.filter(varies)
 }
 
 /// How long each command took against the first one.
@@ -91,11 +112,16 @@ pub fn table(comparison: &Comparison, id: &str, name: &str) -> Section {
             Some(ratio) => format!("{:.2} ({})", ratio.ratio, times(ratio.low, ratio.high)),
         }
     };
-    let table = Table::new(&sides)
+    let mut table = Table::new(&sides)
         .text("command", 0, |(_, label)| *label)
         .number("wall", 0, of(Figure::Wall))
         .number("times", 0, ratio)
-        .number("peak, MiB", 1, of(Figure::Peak))
+        .number("peak, MiB", 1, of(Figure::Peak));
+    for row in printed(comparison) {
+        let text = |(side, _): &(usize, &str)| figures::with_interval(&row.cells[*side], Figure::Printed.unit());
+        table = table.number(row.measure.place.name().to_owned(), 1, text);
+    }
+    let table = table
         .number("user", 2, of(Figure::User))
         .number("system", 2, of(Figure::System))
         .number("range", 3, range)
@@ -108,18 +134,15 @@ pub fn table(comparison: &Comparison, id: &str, name: &str) -> Section {
     Section::new(format!("{id}cold"), title, Weight::Answer)
         .noted("medians with 95 % intervals")
         .with(table.columns())
-        .with(Sentence::definition(
-            "cold.legend",
-            "times: ratio of geometric means of wall time to the first command, with its 95 % interval; peak: the \
-             kernel's mark of the largest process, of a tree at least its sampled sum; user and system: their sum is \
-             exact, the split goes by ticks; range: of all counted runs"
-                .to_owned(),
-        ))
+        .with(Sentence::definition("cold.legend", LEGEND.to_owned()))
 }
 
-/// Over several projects a table for each figure: a row for each project, a column for each command.
-pub fn joined(scenarios: &Scenarios) -> Option<Section> {
-    let all: Vec<&Comparison> = scenarios.values().flatten().map(|target| &target.comparison).collect();
+/// Over several projects a table for each figure: a row for each project, a column for each command. Commands under
+/// several allocators are rows too.
+pub fn joined(scenarios: &Scenarios, runs: &[Played]) -> Option<Section> {
+    // Each project once: machines and lenses have tables of their own.
+    let first_target = scenarios.values().filter_map(|targets| targets.first());
+    let all: Vec<&Comparison> = first_target.map(|target| &target.comparison).collect();
     let first = all.first().filter(|_| all.len() > 1)?;
     let labels =
         |comparison: &Comparison| -> Vec<String> { comparison.sides.iter().map(|side| side.label.clone()).collect() };
@@ -130,11 +153,12 @@ pub fn joined(scenarios: &Scenarios) -> Option<Section> {
     {
         return None;
     }
-    let matrix = |figure: Figure| {
-        let measure = Measure {
-            place: Place::Run,
-            figure,
-        };
+    let in_place = |run: &Played| run.summary.header.workspace.is_original();
+    let (title, first_head) = match runs.iter().all(in_place) {
+        true => ("All commands", "command"),
+        false => ("All projects", "project"),
+    };
+    let matrix = |measure: Measure| {
         let rows = all.iter().filter_map(|comparison| {
             let row = comparison.row(&measure)?;
             Some(MatrixRow {
@@ -145,31 +169,39 @@ pub fn joined(scenarios: &Scenarios) -> Option<Section> {
         let mut rows: Vec<MatrixRow> = rows.collect();
         rows.push(MatrixRow {
             place: "geometric mean".to_owned(),
-            cells: (0..heads.len()).map(|side| mean(&all, figure, side)).collect(),
+            cells: (0..heads.len()).map(|side| mean(&all, &measure, side)).collect(),
         });
         Matrix {
-            caption: figure.caption().to_owned(),
-            first: "project".to_owned(),
+            caption: match &measure.place {
+                Place::Printed(name) => name.clone(),
+                _ => measure.figure.caption().to_owned(),
+            },
+            first: first_head.to_owned(),
             heads: heads.clone(),
             colored: 0,
             rows,
         }
     };
-    let section = Section::new("cold-all", "All projects", Weight::Answer).noted("medians with 95 % intervals");
-    Some(section.with_all(JOINED.map(matrix)))
+    let section = Section::new("cold-all", title, Weight::Answer).noted("medians with 95 % intervals");
+    let mut measures: Vec<Measure> = JOINED.map(of_run).to_vec();
+    for row in all.iter().flat_map(|comparison| printed(comparison)) {
+        if !measures.contains(&row.measure) {
+            measures.push(row.measure.clone());
+        }
+    }
+    Some(section.with_all(measures.into_iter().map(matrix)))
 }
 
 /// The geometric mean of a command's medians; a hole if one is unknown or zero.
-fn mean(all: &[&Comparison], figure: Figure, side: usize) -> MatrixCell {
-    let medians = all
-        .iter()
-        .map(|comparison| cell(comparison, figure, side)?.median.map(|median| median.median));
+fn mean(all: &[&Comparison], measure: &Measure, side: usize) -> MatrixCell {
+    let cells = all.iter().map(|comparison| comparison.row(measure)?.cells.get(side));
+    let medians = cells.map(|cell| cell?.median.map(|median| median.median));
     let logs: Option<Vec<f64>> = medians
         .map(|median| median.filter(|value| *value > 0.0).map(f64::ln))
         .collect();
     let mean = logs.map(|logs| (logs.iter().sum::<f64>() / logs.len() as f64).exp());
     MatrixCell {
-        median: mean.map_or_else(|| HOLE.to_owned(), |mean| figures::value(mean, figure.unit())),
+        median: mean.map_or_else(|| HOLE.to_owned(), |mean| figures::value(mean, measure.figure.unit())),
         ..MatrixCell::default()
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::compare::{Cell, Comparison, Ratio, Row};
 use crate::document::{self, Difference, LEAST, MatrixCell};
-use crate::figures::{Place, Unit};
+use crate::figures::{Figure, Place, Unit};
 use crate::stats::MedianInterval;
 use crate::units;
 
@@ -78,12 +78,16 @@ pub fn value_like(value: f64, unit: Unit, like: f64) -> String {
         Unit::Nanos => units::duration_like(time(whole), time(like)),
         Unit::CpuNanos => units::cpu_time_like(time(whole), time(like)),
         Unit::Count => units::count(whole),
+        Unit::Number => units::number(value),
         Unit::Share => units::percent(value),
     }
 }
 
 /// A figure with the unit that suits it, for sentences and for tables of several units.
 pub fn amount(value: f64, unit: Unit) -> String {
+    if unit == Unit::Number {
+        return units::number(value);
+    }
     let value = value.max(0.0);
     match unit {
         Unit::Bytes => units::bytes(value.round() as u64),
@@ -145,12 +149,18 @@ pub fn around(median: &MedianInterval, text: impl Fn(f64) -> String) -> String {
 
 /// A cell of a table of servers.
 pub fn cell(row: &Row, side: usize) -> MatrixCell {
-    let (cell, unit) = (&row.cells[side], row.measure.figure.unit());
+    let (cell, figure) = (&row.cells[side], row.measure.figure);
+    let unit = figure.unit();
+    let mut difference = cell.ratio.as_ref().map(against);
+    if let (Some(difference), Figure::Printed) = (&mut difference, figure) {
+        // More of what a command prints may be better.
+        difference.direction = None;
+    }
     MatrixCell {
         median: median(cell, unit),
         interval: interval(cell, unit),
         end: end_of(row, side),
-        difference: cell.ratio.as_ref().map(against),
+        difference,
         values: cell.values.clone(),
     }
 }
@@ -258,6 +268,7 @@ pub fn place(row: &Row) -> String {
     match &row.measure.place {
         Place::Phase { name, .. } if !figure.is_of_checkpoints() => format!("{} in {name}", figure.name()),
         Place::Run => format!("{} of the whole run", figure.name()),
+        Place::Printed(name) => name.clone(),
         place => format!("{}{}", figure.name(), place.suffix()),
     }
 }
@@ -265,7 +276,6 @@ pub fn place(row: &Row) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::Figure;
     use crate::figures::Measure;
 
     #[test]

@@ -56,7 +56,9 @@ pub fn benchmark_action(scenarios: &Scenarios) -> Result<String, serde_json::Err
         }
         benchmark
     };
-    pretty(&points(scenarios).map(benchmark).collect())
+    // More of what a command prints may be better.
+    let has_direction = |point: &Point<'_>| point.row.measure.figure != Figure::Printed;
+    pretty(&points(scenarios).filter(has_direction).map(benchmark).collect())
 }
 
 /// The interval of the median, of several runs.
@@ -103,6 +105,7 @@ fn scale(figure: Figure) -> (&'static str, f64) {
         Unit::Bytes => ("MiB", 1_048_576.0),
         Unit::Nanos | Unit::CpuNanos => ("ms", 1_000_000.0),
         Unit::Count => ("faults", 1.0),
+        Unit::Number => ("", 1.0),
         Unit::Share => ("%", 0.01),
     }
 }

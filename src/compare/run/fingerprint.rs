@@ -32,6 +32,7 @@ fn of_server(server: &ServerFacts) -> Vec<Fact> {
             server.package.as_ref().map_or_else(String::new, package),
         ),
         ("SHA-256", text(&server.sha256)),
+        ("file size", server.file_size.map_or_else(String::new, units::bytes)),
         ("arguments", server.args.join(" ")),
         ("environment", env.collect::<Vec<String>>().join(" ")),
         ("inherited", inherited.collect::<Vec<String>>().join(" ")),

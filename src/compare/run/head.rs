@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::compare::run::lens;
+use crate::compare::run::{command, lens};
 use crate::exit::Exit;
 use crate::figures::Place;
 use crate::findings::{outcome, ready_rule};
@@ -22,6 +22,10 @@ pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
         ("machine", machine(summary)),
     ];
     if summary.header.plan.traced.is_some() {
+        return facts;
+    }
+    if summary.command.is_some() {
+        facts.push(("samples", samples(summary)));
         return facts;
     }
     facts.extend([
@@ -94,6 +98,9 @@ pub fn result(summary: &Summary) -> Option<(u64, &str)> {
 
 /// The result in one sentence without a full stop; `None` if its memory is unknown.
 pub fn conclusion(summary: &Summary) -> Option<String> {
+    if summary.command.is_some() {
+        return command::conclusion(summary);
+    }
     let first = summary
         .phases
         .first()

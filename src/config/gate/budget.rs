@@ -86,7 +86,7 @@ pub(super) fn amount(text: &str, unit: Unit) -> Result<f64, Wrong> {
         Unit::Share => Share::from_str(text)
             .map(|share| share.0)
             .map_err(|error| words(error.to_string())),
-        Unit::Count => text.trim().parse::<u64>().map(|count| count as f64).map_err(|_| {
+        Unit::Count | Unit::Number => text.trim().parse::<u64>().map(|count| count as f64).map_err(|_| {
             (
                 format!("`{text}` is not a whole number"),
                 "write one, such as 20000".to_owned(),

@@ -43,6 +43,31 @@ fn live_memory_decides_where_the_server_reports_it_and_nowhere_else_can_a_rule_n
 }
 
 #[test]
+fn the_peak_and_the_time_of_commands_decide_and_nothing_that_only_servers_have() {
+    let command = GateContext {
+        is_command: true,
+        ..context(&[Lens::AsShipped])
+    };
+    let rules = command.rules(None).unwrap();
+    let named = rules.primaries.iter().map(|rule| rule.subject.to_string());
+    assert_eq!(named.collect::<Vec<_>>(), ["as-shipped peak", "as-shipped wall"]);
+    let limited = |context: &GateContext, budget: &str| {
+        let context = GateContext {
+            budgets: vec![budget.to_owned()],
+            ..context.clone()
+        };
+        context.rules(None).map_err(|report| report.to_string())
+    };
+    for budget in ["wall <= 2 s", "cpu <= 2 s", "faults <= 9000", "written <= 1 MiB"] {
+        assert!(limited(&command, budget).is_ok(), "{budget}");
+    }
+    let refused = limited(&command, "private <= 9 MiB").unwrap_err();
+    assert!(refused.contains("a command has no private memory"), "{refused}");
+    let refused = limited(&context(&[Lens::AsShipped]), "wall <= 2 s").unwrap_err();
+    assert!(refused.contains("only commands that `lsp-soak cold` ran"), "{refused}");
+}
+
+#[test]
 fn a_gate_file_says_what_decides() {
     let text = r#"
 format = 1

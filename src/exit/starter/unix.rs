@@ -52,6 +52,7 @@ pub fn run(command: &mut Command, started: impl FnOnce(u32) -> io::Result<()>) -
         involuntary_switches: count(usage.ru_nivcsw),
         read: moved.map(|(read, _)| read),
         written: moved.map(|(_, written)| written),
+        printed: None,
     })
 }
 

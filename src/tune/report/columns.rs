@@ -70,23 +70,28 @@ pub fn columns(sweep: &Sweep, numbers: &[usize]) -> Vec<Column> {
             (if quiet { Tone::Quiet } else { Tone::Plain }, text(cell))
         }
     };
-    Table::new(&order)
+    let name = |figure: Figure| sweep.places.name(figure).to_owned();
+    let mut table = Table::new(&order)
         .text("setting", 0, cell(|cell| cell.label.clone()))
         .number("no.", 10, |place| numbers[*place].to_string())
         .text("", 0, |place| mark(sweep, *place))
         .number("runs", 6, cell(|cell| cell.runs.len().to_string()))
-        .number("private", 0, cell(|cell| middle(cell, Figure::Private)))
+        .number(name(Figure::Private), 0, cell(|cell| middle(cell, Figure::Private)))
         .number(
             "interval",
             9,
             cell(|cell| figures::interval(cell.figure(Figure::Private), Unit::Bytes)),
         )
         .number("against default", 1, cell(|cell| against(cell, Figure::Private)))
-        .number("peak", 2, cell(|cell| middle(cell, Figure::Peak)))
-        .number("returned", 6, cell(|cell| middle(cell, Figure::Returned)))
-        .number("t90", 5, cell(|cell| middle(cell, Figure::T90)))
-        .number("p50", 7, cell(|cell| middle(cell, Figure::P50)))
-        .number("p95", 1, cell(|cell| middle(cell, Figure::P95)))
+        .number(name(Figure::Peak), 2, cell(|cell| middle(cell, Figure::Peak)));
+    if sweep.places.command.is_none() {
+        table = table
+            .number("returned", 6, cell(|cell| middle(cell, Figure::Returned)))
+            .number("t90", 5, cell(|cell| middle(cell, Figure::T90)))
+            .number("p50", 7, cell(|cell| middle(cell, Figure::P50)));
+    }
+    table
+        .number(name(Figure::P95), 1, cell(|cell| middle(cell, Figure::P95)))
         .number("CPU", 2, cell(|cell| middle(cell, Figure::Cpu)))
         .number("faults", 8, cell(|cell| middle(cell, Figure::Faults)))
         .columns()
@@ -105,13 +110,6 @@ pub(crate) fn in_brackets(parts: &[String]) -> String {
     }
 }
 
-pub(crate) fn name(figure: Figure) -> &'static str {
-    match figure {
-        Figure::Cpu => "CPU",
-        other => other.name(),
-    }
-}
-
 /// After which phase memory was settled, where that is known.
 pub(crate) fn after(sweep: &Sweep) -> String {
     let phase = sweep.places.phase.as_ref();
@@ -126,7 +124,7 @@ pub fn stop(stopped: &Stopped) -> String {
     };
     match &stopped.why {
         Why::Failed(Failure { record, how }) => {
-            format!("{after}: the server failed the scenario with it: {how} ({record})")
+            format!("{after}: it failed with this setting: {how} ({record})")
         }
         Why::Beaten(other) => format!("{after}: {other} is as good in all figures and clearly better in one"),
         Why::WorseHalf(other) => {

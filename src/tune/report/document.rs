@@ -4,6 +4,7 @@ use strum::VariantArray;
 
 use crate::compare::{Played, by_target, report};
 use crate::document::{Block, Document, Section, Weight};
+use crate::figures::Figure;
 use crate::record::CellFacts;
 use crate::text::table::Table;
 use crate::text::{Form, Sentence, Tone, quoted};
@@ -38,8 +39,7 @@ pub fn document(sweep: &Sweep, runs: &[Played], notes: &[String]) -> Document {
     sections.push(settings(sweep, &front));
     let warnings = Section::new("tune-warnings", "Notes", Weight::Answer).with_all(warnings);
     sections.extend(warnings.filled());
-    sections
-        .push(Section::new("front", "Memory against latency and CPU", Weight::Evidence).with(fronts(sweep, &front)));
+    sections.push(Section::new("front", "Memory against time", Weight::Evidence).with(fronts(sweep, &front)));
     sections.push(what_is_set(sweep));
     let figures = report::sections(&scenarios, &runs, front.keys, false);
     sections.extend(figures.into_iter().map(|section| Section {
@@ -100,8 +100,11 @@ fn settings(sweep: &Sweep, front: &Front) -> Section {
                 .iter()
                 .any(|cell| cell.why_not.as_ref().is_some_and(is_open))
             {
-                true => "medians, sizes in MiB · cost open: not shown to stay within the limits of p95 and CPU",
-                false => "medians, sizes in MiB",
+                true => format!(
+                    "medians, sizes in MiB · cost open: not shown to stay within the limits of {} and CPU",
+                    sweep.places.name(Figure::P95)
+                ),
+                false => "medians, sizes in MiB".to_owned(),
             },
         )
         .with(columns(sweep, &front.numbers))
@@ -169,7 +172,7 @@ pub fn set(sets: &CellFacts) -> String {
     words.extend(options.map(|text| format!("initialization options {text}")));
     words.extend(sets.cpus.as_ref().map(|cpus| format!("processors {cpus}")));
     match words.is_empty() {
-        true => "nothing (the server's defaults)".to_owned(),
+        true => "nothing (the defaults)".to_owned(),
         false => words.join(" "),
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::compare::report::notes;
 use crate::figures::{Figure, Unit};
-use crate::tune::{CellResult, Moving, Sweep, Why, as_fast};
+use crate::tune::{CellResult, Moving, Sweep, Timed, Why, as_fast};
 use crate::units;
 
 use super::columns::after;
@@ -21,9 +21,21 @@ pub(crate) fn doubts(sweep: &Sweep) -> Vec<String> {
         ))
     });
     let others = not_fastest(sweep).into_iter().chain(unsettled(&sweep.cells));
-    let others = others.chain(in_groups(sweep)).chain(beside_failed(sweep));
+    let others = others
+        .chain(in_groups(sweep))
+        .chain(beside_failed(sweep))
+        .chain(unprinted(sweep));
     let differences = sweep.differences.iter().map(notes::difference);
     others.chain(huge_pages).chain(differences).collect()
+}
+
+/// That no run printed the figure that settings are weighed by.
+fn unprinted(sweep: &Sweep) -> Option<String> {
+    let Some(Timed::Printed(name)) = &sweep.places.command else {
+        return None;
+    };
+    let is_known = sweep.cells.iter().any(|cell| cell.median(Figure::P95).is_some());
+    (!is_known).then(|| format!("no run printed `{name}`, so the cost of settings is not known: check --cost"))
 }
 
 /// The cells whose private memory falls into groups, so that its mean is that of no run; the default, which all ratios
@@ -32,7 +44,7 @@ fn in_groups(sweep: &Sweep) -> Vec<String> {
     let doubts = sweep.cells.iter().enumerate().filter_map(|(place, cell)| {
         let figure = cell.figure(Figure::Private);
         let apart = cell.stopped.is_none() && notes::gap(figure).is_some();
-        let name = format!("private{}", after(sweep));
+        let name = format!("{}{}", sweep.places.name(Figure::Private), after(sweep));
         let doubts = apart.then(|| notes::in_groups(&cell.label, &name, figure, Unit::Bytes))?;
         let all = "; all others are compared with their mean";
         Some(if place == 0 { format!("{doubts}{all}") } else { doubts })
@@ -70,7 +82,8 @@ fn not_fastest(sweep: &Sweep) -> Option<String> {
     let others: Vec<&str> = as_fast(sweep).into_iter().map(|cell| cell.label.as_str()).collect();
     (!others.is_empty()).then(|| {
         format!(
-            "it may not be the fastest: the interval of its p95 overlaps with those of {}, all under the limit",
+            "it may not be the fastest: the interval of its {} overlaps with those of {}, all under the limit",
+            sweep.places.name(Figure::P95),
             others.join(", ")
         )
     })

@@ -8,13 +8,13 @@ use crate::document::page::Keys;
 use crate::figures::{Figure, Unit};
 use crate::stats::MedianInterval;
 use crate::tune::report::{amount, order};
-use crate::tune::{CellResult, Sweep};
+use crate::tune::{CellResult, Places, Sweep};
 
 /// Half the side of a point.
 const POINT: f64 = 5.0;
 
 const LEGEND: &str = "Down and left is better. Point: the median of a setting, with its number in the table above and, where there is room, its name. ★: the setting to use. \
-                      Lines: the intervals of the medians; an arrow at the edge means that the line goes on. Filled points are on the front: no other setting is as good in memory, latency and CPU and clearly better in one. \
+                      Lines: the intervals of the medians; an arrow at the edge means that the line goes on. Filled points are on the front: no other setting is as good in what settings are weighed by and clearly better in one. \
                       Rings are not; a square is the default. Scales do not begin at 0. The default, what is chosen and the front, \
                       seven at most, have colours of their own; the others are near grey.";
 
@@ -62,9 +62,12 @@ impl Front {
 /// A picture for each thing that memory is bought with.
 pub fn fronts(sweep: &Sweep, front: &Front) -> Block {
     let charts = [Figure::P95, Figure::Cpu].into_iter().filter_map(|against| {
-        let title = match (against, &sweep.places.method) {
-            (Figure::P95, method) => format!("private memory against p95 of {}", method.as_ref()?),
-            _ => "private memory against CPU of the whole run".to_owned(),
+        let places = &sweep.places;
+        let memory = places.memory();
+        let title = match (against, &places.command) {
+            (Figure::P95, None) => format!("{memory} against p95 of {}", places.method.as_ref()?),
+            (Figure::P95, Some(_)) => format!("{memory} against {}", places.name(against)),
+            _ => format!("{memory} against CPU of the whole run"),
         };
         Some(chart(title, sweep, front, against))
     });
@@ -94,7 +97,7 @@ fn chart(title: String, sweep: &Sweep, front: &Front, against: Figure) -> Chart 
                 ""
             }
         ),
-        words: words(front.numbers[*place], cell, against, across, up),
+        words: words(&sweep.places, (front.numbers[*place], cell), against, across, up),
         marks: marks(sweep, (*place, front.numbers[*place]), against, across, up),
     });
     Chart {
@@ -102,7 +105,10 @@ fn chart(title: String, sweep: &Sweep, front: &Front, against: Figure) -> Chart 
         unit: "MiB",
         series: series.collect(),
         across: Axis {
-            name: against.name(),
+            name: match sweep.places.command {
+                Some(_) if against == Figure::P95 => "time",
+                _ => against.name(),
+            },
             ..across
         },
         up: Up::Axis(up, (440.0, 360.0)),
@@ -140,7 +146,12 @@ fn marks(
         whisker([(across.low, point.1), (across.high, point.1)]),
         whisker([(point.0, up.low), (point.0, up.high)]),
         Mark::Name(point, names),
-        Mark::Dot("point", point, shape, words(number, cell, against, across, up)),
+        Mark::Dot(
+            "point",
+            point,
+            shape,
+            words(&sweep.places, (number, cell), against, across, up),
+        ),
     ];
     if used {
         marks.push(Mark::Dot("ring", point, Shape::Circle(POINT + 4.0), String::new()));
@@ -148,12 +159,19 @@ fn marks(
     marks
 }
 
-fn words(number: usize, cell: &CellResult, against: Figure, across: &MedianInterval, up: &MedianInterval) -> String {
+fn words(
+    places: &Places,
+    (number, cell): (usize, &CellResult),
+    against: Figure,
+    across: &MedianInterval,
+    up: &MedianInterval,
+) -> String {
     format!(
-        "{number} {}: {} private, {} {}{}",
+        "{number} {}: {} {}, {} {}{}",
         cell.label,
         amount(up.median, Figure::Private),
-        against.name(),
+        places.name(Figure::Private),
+        places.name(against),
         amount(across.median, against),
         if cell.front { ", on the front" } else { "" }
     )

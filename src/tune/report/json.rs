@@ -10,6 +10,7 @@ use serde::Serialize;
 use strum::VariantArray;
 
 use crate::compare::run::json;
+use crate::figures::{Figure, Named};
 use crate::record::{AllocatorFacts, Version};
 use crate::text::Form;
 use crate::tune::{CellResult, KeepReason, NotChosen, Reason, Recommendation, Rules, Sweep};
@@ -52,6 +53,8 @@ struct Report<'s> {
     phase: Option<String>,
     /// The method of the latencies.
     method: Option<String>,
+    /// What each figure of a setting is, by its name; `null` where the scenario has none.
+    measures: BTreeMap<&'static str, Option<Named>>,
     /// Every setting, the default first.
     cells: Vec<Cell<'s>>,
 }
@@ -143,6 +146,10 @@ fn report<'s>(sweep: &'s Sweep, notes: &[String], exit_code: u8) -> Report<'s> {
         rules: &sweep.rules,
         phase: sweep.places.phase.as_ref().map(|(_, name)| name.clone()),
         method: sweep.places.method.clone(),
+        measures: Figure::SWEPT
+            .into_iter()
+            .map(|figure| (figure.name(), sweep.places.measure(figure).as_ref().map(Named::from)))
+            .collect(),
         cells: sweep.cells.iter().map(|one| cell(sweep, one)).collect(),
     }
 }

@@ -6,7 +6,7 @@ use crate::findings::setting;
 use crate::tune::{CellResult, LEAST_RUNS, Sweep, WhyNot, runs_to_settle};
 use crate::units;
 
-use super::columns::{amount, in_brackets, name, stop};
+use super::columns::{amount, in_brackets, stop};
 
 /// More runs of each than a sweep is advised to make.
 const MOST_RUNS: usize = 100;
@@ -15,13 +15,11 @@ const MOST_RUNS: usize = 100;
 pub fn why_not(sweep: &Sweep, cell: &CellResult) -> Option<String> {
     let why = cell.why_not.as_ref()?;
     let private = in_brackets(&difference(cell, Figure::Private));
+    let memory = sweep.places.memory();
     Some(match why {
-        WhyNot::NotLess if is_more(cell) => format!("it needs more private memory than the default{private}"),
-        WhyNot::NotLess => format!("it shows no less private memory{private}"),
-        WhyNot::NotWorth { .. } => format!(
-            "it needs less private memory{private}, but {}",
-            clause(sweep, cell, why)
-        ),
+        WhyNot::NotLess if is_more(cell) => format!("it needs more {memory} than the default{private}"),
+        WhyNot::NotLess => format!("it shows no less {memory}{private}"),
+        WhyNot::NotWorth { .. } => format!("it needs less {memory}{private}, but {}", clause(sweep, cell, why)),
         _ => clause(sweep, cell, why),
     })
 }
@@ -30,8 +28,9 @@ pub fn why_not(sweep: &Sweep, cell: &CellResult) -> Option<String> {
 pub(crate) fn barred(sweep: &Sweep, cell: &CellResult) -> String {
     let why = cell.why_not.as_ref().map(|why| clause(sweep, cell, why));
     format!(
-        "keep the default: {} needs less private memory{}, but {}",
+        "keep the default: {} needs less {}{}, but {}",
         cell.label,
+        sweep.places.memory(),
         in_brackets(&difference(cell, Figure::Private)),
         why.unwrap_or_else(|| units::UNKNOWN.to_owned())
     )
@@ -75,7 +74,11 @@ pub(crate) fn limits(sweep: &Sweep, cell: &CellResult, of: &[Figure]) -> String 
     let parts = allowed.map(|(figure, most)| {
         let shown = difference(cell, figure);
         let shown = shown.first().map_or(units::UNKNOWN, String::as_str);
-        format!("{} {shown}, at most +{} allowed", name(figure), units::percent(most))
+        format!(
+            "{} {shown}, at most +{} allowed",
+            sweep.places.name(figure),
+            units::percent(most)
+        )
     });
     parts.collect::<Vec<String>>().join("; ")
 }
@@ -105,6 +108,7 @@ fn cpus(sweep: &Sweep, cell: &CellResult, label: &str) -> String {
 /// The reason, without the remark on memory that stands elsewhere.
 fn clause(sweep: &Sweep, cell: &CellResult, why: &WhyNot) -> String {
     let bytes = |value: f64| amount(value, Figure::Private);
+    let (memory, time) = (sweep.places.memory(), sweep.places.name(Figure::P95));
     let costs = |of: &[Figure]| limits(sweep, cell, of);
     let cpu_of = |label: &str| cpus(sweep, cell, label);
     match why {
@@ -116,8 +120,8 @@ fn clause(sweep: &Sweep, cell: &CellResult, why: &WhyNot) -> String {
             units::counted(cell.runs.len() as u64, "run")
         ),
         WhyNot::NoDefault => format!("fewer than {LEAST_RUNS} runs of the default count"),
-        WhyNot::NotMeasured => "its private memory is not known".to_owned(),
-        WhyNot::NotLess => "it shows no less private memory".to_owned(),
+        WhyNot::NotMeasured => format!("its {memory} is not known"),
+        WhyNot::NotLess => format!("it shows no less {memory}"),
         WhyNot::NotWorth { saved, worth } => {
             let saved = if *saved > 0.0 {
                 bytes(*saved)
@@ -133,17 +137,17 @@ fn clause(sweep: &Sweep, cell: &CellResult, why: &WhyNot) -> String {
         WhyNot::CostOpen(of) => format!("its runs do not show whether it keeps within the limits: {}", costs(of)),
         WhyNot::CostUnknown(of) => format!("its cost is not known: {}", costs(of)),
         WhyNot::OverLimit => format!(
-            "its private memory may be {}, over the limit of {}",
+            "its {memory} may be {}, over the limit of {}",
             units::or_unknown(cell.most_private(), bytes),
             units::or_unknown(sweep.rules.max_private, units::exact_bytes)
         ),
         WhyNot::Beaten(other) => format!("{other} is as good in all figures and clearly better in one"),
-        WhyNot::NeedsMore(other) => format!("{other} needs less private memory"),
+        WhyNot::NeedsMore(other) => format!("{other} needs less {memory}"),
         WhyNot::MoreCpu(other) if sweep.rules.max_private.is_some() => {
             format!("{other} is as fast and needs no more CPU ({})", cpu_of(other))
         }
         WhyNot::MoreCpu(other) => format!(
-            "{other} is within 1 % of its private memory and needs no more CPU ({})",
+            "{other} is within 1 % of its {memory} and needs no more CPU ({})",
             cpu_of(other)
         ),
         WhyNot::Slower {
@@ -151,10 +155,10 @@ fn clause(sweep: &Sweep, cell: &CellResult, why: &WhyNot) -> String {
             ratio: Some(ratio),
         } => {
             format!(
-                "its p95 is {} against {than}, the fastest, by the means",
+                "its {time} is {} against {than}, the fastest, by the means",
                 in_percent(*ratio)
             )
         }
-        WhyNot::Slower { ratio: None, .. } => "its p95 is not known".to_owned(),
+        WhyNot::Slower { ratio: None, .. } => format!("its {time} is not known"),
     }
 }

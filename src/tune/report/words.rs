@@ -9,10 +9,10 @@ use crate::findings::setting;
 use crate::record::KnobFacts;
 use crate::summary::decay::WindowKind;
 use crate::text::{Sentence, Tone};
-use crate::tune::{CellResult, Cost, KeepReason, Recommendation, Sweep, as_fast, cost, cost_of};
+use crate::tune::{CellResult, Cost, KeepReason, Recommendation, Sweep, Timed, as_fast, cost, cost_of};
 use crate::units;
 
-use super::columns::{after, against, amount, name, stop};
+use super::columns::{after, against, amount, stop};
 use super::doubts::{doubts, unsettled};
 use super::why;
 
@@ -70,9 +70,10 @@ fn answer(sweep: &Sweep) -> String {
                 .and_then(figures::difference);
             let saved = saved.map_or_else(String::new, |saved| format!(", {saved}"));
             format!(
-                "use {}: {} private{} instead of {}{saved}",
+                "use {}: {} {}{} instead of {}{saved}",
                 cell.label,
                 private(cell),
+                sweep.places.name(Figure::Private),
                 after(sweep),
                 private(default)
             )
@@ -169,7 +170,7 @@ pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
     };
     if let Some(cell) = chosen(sweep) {
         add(Tone::Plain, reason(sweep, cell));
-        add(Tone::Plain, price(cell));
+        add(Tone::Plain, price(sweep, cell));
         if let Some(text) = open(sweep, cell) {
             add(Tone::Warning, text);
         }
@@ -219,9 +220,10 @@ pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
 fn promised(sweep: &Sweep, cell: &CellResult) -> Option<String> {
     let (low, high) = cell.promise?;
     Some(format!(
-        "expect {} to {} private{} in one new run (95 %); the best of many settings flatters its own figures",
+        "expect {} to {} {}{} in one new run (95 %); the best of many settings flatters its own figures",
         amount(low, Figure::Private),
         amount(high, Figure::Private),
+        sweep.places.name(Figure::Private),
         after(sweep)
     ))
 }
@@ -249,8 +251,15 @@ fn reason(sweep: &Sweep, cell: &CellResult) -> String {
     let share = |share: f64| units::percent(share);
     let rules = &sweep.rules;
     let shown = cost(cell, rules) == Cost::Shown;
+    let memory = sweep.places.memory();
+    if rules.is_shared {
+        return format!(
+            "chosen: the least {memory}; latency and CPU time decide nothing among runs that are played at once"
+        );
+    }
     let limits = format!(
-        "p95 at most {} and CPU at most {} above the default ({})",
+        "{} at most {} and CPU at most {} above the default ({})",
+        sweep.places.name(Figure::P95),
         share(rules.latency),
         share(rules.cpu),
         if shown {
@@ -261,10 +270,10 @@ fn reason(sweep: &Sweep, cell: &CellResult) -> String {
     );
     match rules.max_private {
         Some(limit) => format!(
-            "chosen: the fastest with private memory under {} (upper end of the interval)",
+            "chosen: the fastest with {memory} under {} (upper end of the interval)",
             units::exact_bytes(limit)
         ),
-        None => format!("chosen: the least private memory of the settings that keep {limits}"),
+        None => format!("chosen: the least {memory} of the settings that keep {limits}"),
     }
 }
 
@@ -282,11 +291,14 @@ fn open(sweep: &Sweep, cell: &CellResult) -> Option<String> {
 }
 
 /// What the chosen cell costs against the default.
-fn price(cell: &CellResult) -> String {
+fn price(sweep: &Sweep, cell: &CellResult) -> String {
     let figures = [Figure::P50, Figure::P95, Figure::Cpu, Figure::Faults, Figure::Peak];
-    let costs = figures.into_iter().filter_map(|figure| {
+    let figures = figures
+        .into_iter()
+        .filter(|figure| !(sweep.rules.is_shared && figure.is_time()));
+    let costs = figures.filter_map(|figure| {
         let text = against(cell, figure);
-        (!text.is_empty()).then(|| format!("{} {text}", name(figure)))
+        (!text.is_empty()).then(|| format!("{} {text}", sweep.places.name(figure)))
     });
     let costs: Vec<String> = costs.collect();
     match costs.is_empty() {
@@ -312,6 +324,19 @@ fn unequal(cell: &CellResult) -> Option<String> {
 
 /// What the columns are, in one paragraph.
 pub fn legend(sweep: &Sweep) -> String {
+    if sweep.places.command.is_some() {
+        return format!(
+            "medians, sizes in MiB · peak: the kernel's mark of the largest process, of a tree at least its sampled sum; \
+             interval: of the median (* full range: too few runs for 95 %) · against default: 95 % interval of the ratio · \
+             private-peak: sampled · {}: {} · front: no other setting is as good in peak, {} and CPU and clearly better in one",
+            sweep.places.name(Figure::P95),
+            match sweep.places.command {
+                Some(Timed::Printed(_)) => "as the command prints it",
+                Some(Timed::Wall) | None => "time from start to end",
+            },
+            sweep.places.name(Figure::P95),
+        );
+    }
     let window = match sweep.places.window {
         Some(WindowKind::Simmer) => "the simmer window",
         Some(_) => "the silent window",
@@ -332,8 +357,12 @@ pub fn legend(sweep: &Sweep) -> String {
         "medians, sizes in MiB · private: {settled}at the checkpoint{}; interval: of the median (* full range: too few runs \
          for 95 %) · against default: 95 % interval of the ratio · returned: share of the growth so far that was released \
          (resident memory for one process, private for several) · t90: time until nine tenths of the fall in {window} · \
-         p50, p95: latency of {method} · CPU, faults: over the whole run · front: no other setting is as good in private, \
-         p95 and CPU and clearly better in one",
-        after(sweep)
+         p50, p95: latency of {method} · CPU, faults: over the whole run · front: no other setting is as good in {} and \
+         clearly better in one",
+        after(sweep),
+        match sweep.rules.is_shared {
+            true => "private",
+            false => "private, p95 and CPU",
+        }
     )
 }

@@ -266,6 +266,25 @@ fn a_cost_is_called_more_than_is_allowed_only_when_it_is_shown() {
 }
 
 #[test]
+fn memory_alone_decides_among_runs_that_are_played_at_once() {
+    let cells = [
+        ("default", (100, 100, 100)),
+        ("dirty-0", (70, 300, 200)),
+        ("dirty-1000", (80, 100, 100)),
+    ];
+    let rules = Rules::default();
+    let mut runs = played(&cells, 8, &rules);
+    let alone = sweep(&runs, &rules).unwrap();
+    assert_eq!(shipped(&alone), "dirty-1000");
+    for run in &mut runs {
+        run.summary.header.plan.jobs = Some(2);
+    }
+    let shared = sweep(&runs, &rules).unwrap();
+    assert_eq!(shipped(&shared), "dirty-0");
+    assert!(shared.rules.is_shared && shared.rules.allowed().is_empty());
+}
+
+#[test]
 fn every_cell_that_is_not_recommended_says_why() {
     let limit = |bytes: u64| Rules {
         max_private: Some(bytes),

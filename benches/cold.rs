@@ -1,0 +1,190 @@
+//! Time and peak memory of commands as `lsp-soak cold` measures them, beside hyperfine (`$HYPERFINE`, or else `hyperfine`) and
+//! `/usr/bin/time`, in turn.
+
+mod kit {
+    pub mod args;
+    pub mod table;
+}
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use lsp_soak::units;
+use serde_json::Value;
+
+use kit::args::Args;
+use kit::table::{Table, aim, say, times};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_lsp-soak");
+
+/// The commands, by the names of their sections.
+const COMMANDS: [(&str, &str); 3] = [
+    ("true", "true"),
+    ("python", "python3 -c 'list(range(10**6))'"),
+    ("sort", "sort --parallel=1 numbers"),
+];
+
+/// Normal quantile of a 95 % interval.
+const QUANTILE: f64 = 1.96;
+
+/// Values of one tool: seconds, and bytes.
+#[derive(Default)]
+struct Measured {
+    wall: Vec<f64>,
+    cpu: Vec<f64>,
+    peak: Vec<f64>,
+}
+
+fn main() -> io::Result<()> {
+    let args = Args::read();
+    let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+    let numbers: Vec<String> = (0..200_000_u64).map(|n| (n * 7_919 % 200_003).to_string()).collect();
+    fs::write(scratch.path().join("numbers"), numbers.join("\n"))?;
+    for (name, command) in COMMANDS.iter().filter(|(name, _)| args.wants(name)) {
+        let mut all = [Measured::default(), Measured::default(), Measured::default()];
+        for round in 0..args.pick(5, 1) {
+            let runs = args.pick(20, 3);
+            own(scratch.path(), command, runs, round, &mut all[0])?;
+            hyperfine(scratch.path(), command, runs, &mut all[1]);
+            time(scratch.path(), command, runs, &mut all[2]);
+        }
+        tell(name, command, &all);
+    }
+    Ok(())
+}
+
+fn tell(name: &str, command: &str, all: &[Measured; 3]) {
+    let mut table = Table::new(
+        &format!("`{command}`"),
+        &["tool", "runs", "wall", "user + system", "peak"],
+    );
+    for (tool, measured) in ["lsp-soak cold", "hyperfine -N", "/usr/bin/time"].iter().zip(all) {
+        table.row([
+            (*tool).to_owned(),
+            measured.wall.len().max(measured.peak.len()).to_string(),
+            around(&measured.wall, |seconds| {
+                units::duration(Duration::from_secs_f64(seconds))
+            }),
+            around(&measured.cpu, |seconds| {
+                units::duration(Duration::from_secs_f64(seconds))
+            }),
+            around(&measured.peak, |bytes| units::bytes(bytes as u64)),
+        ]);
+    }
+    table.print();
+    let [own, hyperfine, time] = all;
+    let [ours, theirs] = [&own.wall, &hyperfine.wall].map(|values| mean(values));
+    let ratio = ours.zip(theirs).map(|((ours, _), (theirs, _))| ours / theirs);
+    aim(&format!("wall time of {name} ÷ hyperfine's"), ratio, 1.05, times);
+    let apart = ours.zip(theirs).map(|((ours, one), (theirs, other))| {
+        let gap = (ours - theirs).abs();
+        gap / (one + other)
+    });
+    aim("distance of the means ÷ their half-widths", apart, 1.0, times);
+    let [ours, theirs] = [&own.peak, &time.peak].map(|values| mean(values));
+    let apart = ours.zip(theirs).map(|((ours, _), (theirs, _))| (ours - theirs).abs());
+    let mib = |bytes: f64| format!("{:.2} MiB", bytes / f64::from(1 << 20));
+    aim("distance of the peaks", apart, f64::from(1 << 19), mib);
+}
+
+/// The mean, and half the width of its interval; `None` without values.
+fn mean(values: &[f64]) -> Option<(f64, f64)> {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let spread = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+    (count > 0.0).then(|| (mean, QUANTILE * (spread / count).sqrt()))
+}
+
+fn around(values: &[f64], text: impl Fn(f64) -> String) -> String {
+    mean(values).map_or_else(
+        || units::UNKNOWN.to_owned(),
+        |(mean, half)| format!("{} ± {}", text(mean), text(half)),
+    )
+}
+
+fn own(directory: &Path, command: &str, runs: usize, round: usize, measured: &mut Measured) -> io::Result<()> {
+    let out = directory.join(format!("records-{}-{round}", measured.wall.len()));
+    let status = quiet(Command::new(PROGRAM), directory)
+        .args(["cold", command, "--quiet", "--runs", &runs.to_string(), "--out"])
+        .arg(&out)
+        .status()?;
+    if !status.success() {
+        say(&format!("lsp-soak cold: {status}"));
+    }
+    for entry in fs::read_dir(&out)? {
+        let path = entry?.path();
+        if path.extension().is_none_or(|extension| extension != "jsonl") {
+            continue;
+        }
+        let text = fs::read_to_string(path)?;
+        let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        for end in lines.filter_map(|line| line.pointer("/event/command").cloned()) {
+            let of = |name: &str| end[name].as_f64().unwrap_or(f64::NAN);
+            measured.wall.push(of("wall") / 1e9);
+            measured.cpu.push((of("user") + of("system")) / 1e9);
+            measured.peak.push(of("peak"));
+        }
+    }
+    fs::remove_dir_all(out)
+}
+
+fn hyperfine(directory: &Path, command: &str, runs: usize, measured: &mut Measured) {
+    let program = env::var_os("HYPERFINE").unwrap_or_else(|| "hyperfine".into());
+    let report = directory.join("hyperfine.json");
+    let _absent = fs::remove_file(&report);
+    let ended = quiet(Command::new(program), directory)
+        .args([
+            "-N",
+            "--runs",
+            &runs.to_string(),
+            "--export-json",
+            "hyperfine.json",
+            command,
+        ])
+        .status();
+    let text = fs::read_to_string(&report);
+    let (Ok(_), Ok(text)) = (ended, text) else {
+        say("hyperfine: n/a, install it or name it in HYPERFINE");
+        return;
+    };
+    let report: Value = serde_json::from_str(&text).unwrap_or_default();
+    let result = &report["results"][0];
+    let times = result["times"].as_array().into_iter().flatten();
+    measured.wall.extend(times.filter_map(Value::as_f64));
+    // It keeps only the means of these.
+    let cpu = result["user"].as_f64().zip(result["system"].as_f64());
+    measured.cpu.extend(cpu.map(|(user, system)| user + system));
+}
+
+fn time(directory: &Path, command: &str, runs: usize, measured: &mut Measured) {
+    let Ok(words) = shell_words::split(command) else {
+        return;
+    };
+    for _ in 0..runs {
+        let ended = quiet(Command::new("/usr/bin/time"), directory)
+            .args(["-f", "%M", "-o", "time.txt"])
+            .args(&words)
+            .status();
+        if ended.is_err() {
+            say("/usr/bin/time: n/a, install GNU time");
+            return;
+        }
+        let text = fs::read_to_string(directory.join("time.txt")).unwrap_or_default();
+        let kib = text.lines().last().and_then(|line| line.trim().parse::<f64>().ok());
+        measured.peak.extend(kib.map(|kib| kib * 1024.0));
+    }
+}
+
+/// A command that prints nothing here.
+fn quiet(mut command: Command, directory: &Path) -> Command {
+    command
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command
+}
