@@ -198,7 +198,7 @@ fn a_gate_decides_by_the_peak_and_the_time_of_commands() {
     let place = place();
     let [small, large] = ["20MiB", "60MiB"].map(|size| format!("{SYSTEM} --ballast {size}"));
     let words = [
-        "-n", "small", "-n", "same", "-n", "large", &small, &small, &large, "-r", "8",
+        "-i", "-n", "small", "-n", "same", "-n", "large", &small, &small, &large, "-r", "8",
     ];
     let output = cold(&place, &words);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
