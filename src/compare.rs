@@ -32,7 +32,7 @@ pub use crate::compare::gather::{Excluded, Why, compare, counts, doubts, unseen}
 pub use crate::compare::growth::Grown;
 pub use crate::compare::huge_pages::{HugePages, huge_pages};
 pub use crate::compare::metric::one_metric;
-pub use crate::compare::played::{Copied, Played, once};
+pub use crate::compare::played::{Copied, Played, labels, once};
 pub use crate::compare::primary::primary;
 pub use crate::compare::release::{Accounted, Forced};
 pub use crate::compare::strain::{Strained, strained};

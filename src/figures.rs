@@ -395,6 +395,11 @@ impl Figure {
         self == Figure::Cpu || Figure::OF_COMMANDS.contains(&self)
     }
 
+    /// Whether it is known which way is better. Of what a command prints it is not.
+    pub fn has_direction(self) -> bool {
+        self != Figure::Printed
+    }
+
     /// Whether it counts time, which runs that are played at once take from each other.
     pub fn is_time(self) -> bool {
         matches!(self.unit(), Unit::Nanos | Unit::CpuNanos)

@@ -67,8 +67,20 @@ impl Rules {
     /// How much more is allowed of what memory is bought with, as shares.
     pub fn allowed(&self) -> Vec<(Figure, f64)> {
         let mut allowed = vec![(Figure::P95, self.latency), (Figure::Cpu, self.cpu)];
-        allowed.retain(|_| !self.is_shared);
+        allowed.retain(|(figure, _)| self.decides_by(*figure));
         allowed
+    }
+
+    pub(crate) fn decides_by(&self, figure: Figure) -> bool {
+        !(self.is_shared && figure.is_time())
+    }
+
+    /// The same for these runs.
+    fn of(&self, runs: &[Played]) -> Rules {
+        Rules {
+            is_shared: are_shared(runs),
+            ..self.clone()
+        }
     }
 }
 
@@ -278,16 +290,13 @@ pub fn planned(runs: &[Played]) -> Option<&SweepFacts> {
 }
 
 /// Whether any of these was played beside another.
-pub fn are_shared<'r>(mut runs: impl Iterator<Item = &'r Played>) -> bool {
-    runs.any(|run| run.summary.header.plan.jobs.is_some())
+pub fn are_shared(runs: &[Played]) -> bool {
+    runs.iter().any(|run| run.summary.header.plan.jobs.is_some())
 }
 
 /// What the runs of a sweep come to; those of no sweep are passed over.
 pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
-    let rules = &Rules {
-        is_shared: rules.is_shared || are_shared(runs.iter()),
-        ..rules.clone()
-    };
+    let rules = &rules.of(runs);
     let own = |run: &&Played| run.summary.header.plan.cell.is_some();
     let mut runs: Vec<Played> = runs.iter().filter(own).cloned().collect();
     let default = default_of(&runs)?;

@@ -6,13 +6,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use sha2::{Digest, Sha256};
 
 use crate::campaign::single::shell;
 use crate::campaign::{self, Campaign, Jobs};
 use crate::cli::{self, Command};
 use crate::commands::output::{self, Directory};
-use crate::compare::{Played, counts};
+use crate::compare::{Played, counts, labels};
 use crate::config::options::Repeating;
 use crate::config::values::{LookPlan, Runs};
 use crate::config::{Loaded, Report, Scenario, of_command};
@@ -160,17 +159,10 @@ fn campaigns(options: &cli::Cold, cases: Vec<Case>, mistakes: &mut Report) -> Ve
         });
         match project {
             Ok(project) => planned.extend(cases.iter().map(|case| {
+                let scenario = scenario(workspace, case, options.seed);
                 let text = text(options, &case.choices, workspace);
-                let digest = Sha256::digest(&text);
-                let scenario = Loaded {
-                    scenario: scenario(workspace, case, options.seed),
-                    path: PathBuf::new(),
-                    sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
-                    text,
-                    project: project.clone(),
-                };
                 Planned {
-                    scenario,
+                    scenario: Loaded::new(scenario, PathBuf::new(), text, project.clone()),
                     choices: case.choices.clone(),
                 }
             })),
@@ -263,12 +255,6 @@ async fn play(asked: &Asked<'_>, directories: &[Directory], interrupt: &Interrup
 
 /// The command with the least median wall time over all projects together.
 fn fastest(runs: &[Played]) -> Option<String> {
-    let mut labels: Vec<&str> = runs
-        .iter()
-        .map(|run| run.summary.header.server.label.as_str())
-        .collect();
-    labels.sort_unstable();
-    labels.dedup();
     let median = |label: &&str| {
         let own = runs
             .iter()
@@ -277,5 +263,5 @@ fn fastest(runs: &[Played]) -> Option<String> {
         walls.sort_unstable();
         walls.get(walls.len() / 2).copied().unwrap_or(u64::MAX)
     };
-    labels.into_iter().min_by_key(median).map(str::to_owned)
+    labels(runs).into_iter().min_by_key(median).map(str::to_owned)
 }

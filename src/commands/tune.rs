@@ -166,8 +166,7 @@ fn understood(options: &cli::Tune, out: Option<&Path>) -> anyhow::Result<Underst
             .map(|(scenario, choice)| (vec![scenario], vec![choice])),
         None => of_server(options, out, mistakes),
     };
-    let understood = to_try(options, understood);
-    let (scenarios, servers) = understood?;
+    let (scenarios, servers) = to_try(options, understood)?;
     let server = servers
         .first()
         .context("a sweep takes one server: name it with --server")?;
@@ -245,7 +244,7 @@ fn from(options: &cli::Tune) -> anyhow::Result<u8> {
     prepare::told(mistakes)?;
     let runs = show::all_played(&options.from)?;
     let mut mistakes = Report::default();
-    asked::of_memory(options, are_shared(runs.iter()), &mut mistakes);
+    asked::of_memory(options, are_shared(&runs), &mut mistakes);
     prepare::told(mistakes)?;
     told(options, &runs, targets(options)?, None)
 }

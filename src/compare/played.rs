@@ -1,5 +1,7 @@
 //! A run that was played: which machine it is of, and whether it is a copy of another.
 
+use std::collections::BTreeSet;
+
 use crate::record::{Header, ServerFacts};
 use crate::summary::Summary;
 use crate::units;
@@ -44,6 +46,12 @@ fn nominal(bytes: u64) -> u64 {
     let apart = |size: &u64| (bytes as f64 / *size as f64).ln().abs();
     let nearest = sizes.into_iter().min_by(|a, b| apart(a).total_cmp(&apart(b)));
     nearest.unwrap_or(bytes)
+}
+
+/// The labels of the servers, each once.
+pub fn labels(runs: &[Played]) -> BTreeSet<&str> {
+    let labels = runs.iter().map(|run| run.summary.header.server.label.as_str());
+    labels.collect()
 }
 
 /// A record that was left out, and the one that is of the same run.

@@ -344,7 +344,6 @@ pub fn one_line(summary: &Summary) -> String {
             units::duration(Duration::from_nanos(summary.duration)),
         );
     }
-    let end = head::result(summary).map(|(private, _)| private);
     if let Some(command) = &summary.command {
         return format!(
             "{}: {}, peak {}",
@@ -353,6 +352,7 @@ pub fn one_line(summary: &Summary) -> String {
             units::or_unknown(summary.peak, |peak| units::bytes(peak.lower)),
         );
     }
+    let end = head::result(summary).map(|(private, _)| private);
     format!(
         "{}{}: private {}, peak {}, {}",
         name(summary),

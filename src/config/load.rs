@@ -35,6 +35,19 @@ pub struct Loaded {
     pub project: Project,
 }
 
+impl Loaded {
+    pub fn new(scenario: Scenario, path: PathBuf, text: String, project: Project) -> Loaded {
+        let digest = Sha256::digest(text.as_bytes());
+        Loaded {
+            scenario,
+            path,
+            sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+            text,
+            project,
+        }
+    }
+}
+
 /// Reads the scenario at `path`, or reports every mistake in it and in its includes. `None` if `fetch` leaves its workspace for
 /// later.
 pub fn load_scenario(path: &Path, overrides: &Overrides, fetch: &Fetch<'_>) -> Result<Option<Loaded>, Report> {
@@ -112,14 +125,7 @@ fn load(
     let texts = loader.texts;
     let loaded = scenario.zip(project).map(|(mut scenario, project)| {
         scenario.seed = overrides.seed.or(scenario.seed);
-        let digest = Sha256::digest(texts.as_bytes());
-        Loaded {
-            scenario,
-            path: path.to_path_buf(),
-            sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
-            text: texts,
-            project,
-        }
+        Loaded::new(scenario, path.to_path_buf(), texts, project)
     });
     (loaded, report)
 }

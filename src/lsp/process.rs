@@ -64,14 +64,18 @@ pub fn signal_thread(_process: u32, _thread: u32, _signal: i32) -> io::Result<()
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// Reads to the end what nobody wants.
+async fn discard(mut output: ChildStdout) {
+    // After an error nothing more arrives.
+    let _ = tokio::io::copy(&mut output, &mut tokio::io::sink()).await;
+}
+
 /// A server that runs or has run. Dropping it kills the rest of its process group.
 #[derive(Debug)]
 pub struct Server {
     pub pid: u32,
     group: platform::Group,
     pipes: Option<(ChildStdout, ChildStdin)>,
-    /// The output of a program that no client talks to.
-    output: Option<Stderr>,
     stderr: Stderr,
     exit: watch::Receiver<Option<Exit>>,
     watcher: AbortHandle,
@@ -117,9 +121,13 @@ impl Server {
         stdout.iter().for_each(platform::widen);
         stdin.iter().for_each(platform::widen);
         platform::widen(&stderr);
-        let (pipes, output) = match (stdout, stdin) {
-            (Some(stdout), Some(stdin)) => (Some((stdout, stdin)), None),
-            (stdout, _) => (None, stdout.map(Stderr::drain)),
+        let pipes = match (stdout, stdin) {
+            (Some(stdout), Some(stdin)) => Some((stdout, stdin)),
+            (stdout, _) => {
+                // Nobody talks to this program, and a full pipe would stop it.
+                stdout.map(|stdout| tokio::spawn(discard(stdout)));
+                None
+            }
         };
         let (sender, exit) = watch::channel(None);
         let watcher = tokio::spawn(watch_exit(child, own, sender)).abort_handle();
@@ -127,7 +135,6 @@ impl Server {
             pid,
             group,
             pipes,
-            output,
             stderr: Stderr::drain(stderr),
             exit,
             watcher,
@@ -152,18 +159,6 @@ impl Server {
             Some(exit) => exit,
             // The watching task ends before the process only if this server is dropped.
             None => std::future::pending().await,
-        }
-    }
-
-    /// The end of stdout, at most 64 KiB, of a program that no client talks to and whose output is piped.
-    pub fn stdout_tail(&self) -> String {
-        self.output.as_ref().map(Stderr::tail).unwrap_or_default()
-    }
-
-    /// Waits until every holder has closed stdout, as for stderr.
-    pub async fn stdout_ended(&self) {
-        if let Some(output) = &self.output {
-            output.ended().await;
         }
     }
 

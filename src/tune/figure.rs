@@ -81,11 +81,11 @@ impl Places {
     pub fn name(&self, figure: Figure) -> &str {
         match (figure, &self.command) {
             (Figure::Cpu, _) => "CPU",
-            (Figure::Private, Some(_)) => Figure::Peak.name(),
-            (Figure::Peak, Some(_)) => Figure::PrivatePeak.name(),
-            (Figure::P95, Some(Timed::Wall)) => Figure::Wall.name(),
             (Figure::P95, Some(Timed::Printed(name))) => name,
-            (figure, _) => figure.name(),
+            (figure, Some(timed)) => of_command(figure, timed)
+                .map_or(figure, |measure| measure.figure)
+                .name(),
+            (figure, None) => figure.name(),
         }
     }
 

@@ -77,9 +77,9 @@ pub(super) fn mark(cells: &mut [CellResult], rules: &Rules) {
 }
 
 fn weights(cell: &CellResult, rules: &Rules) -> Weights {
-    WEIGHED.map(|figure| match rules.is_shared && figure != Figure::Private {
-        true => Vec::new(),
-        false => cell.known(figure),
+    WEIGHED.map(|figure| match rules.decides_by(figure) {
+        true => cell.known(figure),
+        false => Vec::new(),
     })
 }
 

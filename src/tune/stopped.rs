@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::compare::{Played, counts, inequalities, unseen};
 use crate::exit::Exit;
-use crate::figures::{Figure, WorkLimits};
+use crate::figures::WorkLimits;
 use crate::findings::brief;
 use crate::summary::{Summary, exit};
 use crate::tune::figure::WEIGHED;
@@ -66,7 +66,7 @@ pub fn stopped(runs: &[Played], rules: &Rules) -> Halving {
     };
     let planned = cells.values().map(|cell| cell.of).max().unwrap_or(0);
     if cells.len() >= planned as usize {
-        halve(&mut halving, runs, &cells, default, rules);
+        halve(&mut halving, runs, &cells, default, &rules.of(runs));
     }
     halving.failed(&cells, u32::MAX);
     halving
@@ -97,7 +97,7 @@ fn halve(halving: &mut Halving, runs: &[Played], cells: &BTreeMap<&str, Cell<'_>
         let base = cells[default].until(*rung);
         let weighed: Vec<Weighed<'_>> = left
             .into_iter()
-            .map(|label| cells[label].weighed(label, *rung, &base, &places))
+            .map(|label| cells[label].weighed(label, (*rung, rules), &base, &places))
             .collect();
         let look = Analyses {
             default,
@@ -160,17 +160,21 @@ impl Cell<'_> {
     }
 
     /// The figures of the runs up to a rung; `base` are the default's runs.
-    fn weighed<'l>(&self, label: &'l str, rung: u32, base: &[&Played], places: &Places) -> Weighed<'l> {
+    fn weighed<'l>(
+        &self,
+        label: &'l str,
+        (rung, rules): (u32, &Rules),
+        base: &[&Played],
+        places: &Places,
+    ) -> Weighed<'l> {
         let runs = self.until(rung);
         let work = inequalities(&summaries(base), &summaries(&runs), WorkLimits::default());
-        let is_shared = super::are_shared(runs.iter().copied());
         Weighed {
             label,
             weights: WEIGHED.map(|figure| {
-                let decides = figure == Figure::Private || !is_shared;
                 let values = runs
                     .iter()
-                    .filter(|_| decides)
+                    .filter(|_| rules.decides_by(figure))
                     .filter_map(|run| places.measure(figure)?.value(&run.summary));
                 values.collect()
             }),

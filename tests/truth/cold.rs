@@ -21,6 +21,14 @@ fn cold(place: &TempDir, words: &[&str]) -> Output {
     command.output().expect("lsp-soak starts")
 }
 
+/// What is printed by one that succeeds.
+#[track_caller]
+fn passed(output: &Output) -> String {
+    let [said, errors] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    assert!(output.status.success(), "{said}{errors}");
+    said
+}
+
 fn place() -> TempDir {
     tempfile::tempdir().expect("there is a place for temporary files")
 }
@@ -61,7 +69,7 @@ fn the_peak_of_a_command_has_its_ballast_and_not_the_memory_of_what_starts_it() 
         &place,
         &["-i", "-n", "large", "-n", "small", &large, &small, "true", "-r", "3"],
     );
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    passed(&output);
     let peaks = |label: &str| -> Vec<f64> {
         let ends = ends(&place, label);
         ends.iter().map(|end| number(end, "peak") / MIB).collect()
@@ -92,7 +100,7 @@ fn time_is_that_of_the_command_and_its_parts_are_its_processors() {
             "2",
         ],
     );
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    passed(&output);
     for end in ends(&place, "sleep") {
         let used = number(&end, "user") + number(&end, "system");
         assert!(number(&end, "wall") >= 300e6 && used < 100e6, "{end}");
@@ -133,7 +141,7 @@ fn what_surrounds_a_run_is_done_around_each_and_not_measured() {
         "1",
     ];
     let output = cold(&place, &words);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    passed(&output);
     let log = fs::read_to_string(place.path().join("log")).expect("they ran here");
     let round = ["prepare", "run", "conclude"];
     let all = [&["setup"][..], &round, &round, &round, &["cleanup"]].concat();
@@ -154,12 +162,7 @@ fn a_command_runs_in_a_fresh_copy_of_each_project_and_projects_are_joined() {
         "--workspace", "one", "--workspace", "two", "-n", "a", "-n", "b", "mv a.txt b.txt", "sh -c 'mv a.txt c.txt'",
     ];
     let output = cold(&place, &[&words[..], &["-r", "2"]].concat());
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success(),
-        "{said}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let said = passed(&output);
     assert!(place.path().join("one/a.txt").exists() && place.path().join("two/a.txt").exists());
     assert!(
         said.contains("All projects") && said.contains("geometric mean"),
@@ -176,12 +179,7 @@ fn what_a_command_prints_stands_beside_its_peak() {
         "--figures", "json", "-n", "few", "-n", "many", "-n", "none", &few, &many, "echo nothing", "-r", "3",
     ];
     let output = cold(&place, &words);
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success(),
-        "{said}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let said = passed(&output);
     for (label, ops) in [("few", 1000), ("many", 2500)] {
         for end in ends(&place, label) {
             assert_eq!(end["printed"], serde_json::json!({ "ops": ops, "seed": 7 }));
@@ -201,7 +199,7 @@ fn a_gate_decides_by_the_peak_and_the_time_of_commands() {
         "-i", "-n", "small", "-n", "same", "-n", "large", &small, &small, &large, "-r", "8",
     ];
     let output = cold(&place, &words);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    passed(&output);
     let gate = |more: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
         command.args(["gate", "--from", "records", "--baseline", "small"]);
@@ -237,12 +235,7 @@ fn several_commands_under_several_allocators_are_each_compared_by_themselves() {
         "--preload", "system,jemalloc", "sh -c 'exit 0'", "sleep 0.01", "-r", "2",
     ];
     let output = cold(&place, &words);
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success(),
-        "{said}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let said = passed(&output);
     for directory in ["sh", "sleep"] {
         let records = fs::read_dir(place.path().join("records").join(directory)).expect("it has its own records");
         let names = records.map(|file| file.expect("it can be listed").file_name().into_string());
@@ -270,7 +263,7 @@ fn the_caches_of_a_command_are_new_in_every_run() {
         "3",
     ];
     let output = cold(&place, &words);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    passed(&output);
 }
 
 #[test]

@@ -51,10 +51,15 @@ pub fn cases(options: &cli::Cold, mistakes: &mut Report) -> Vec<Case> {
     let own = options.commands.iter().enumerate();
     let own = own.map(|(place, text)| (text, Some(place)));
     let reference = options.reference.iter().map(|text| (text, None));
+    let known = Catalogue::built_in();
     let mut choices: Vec<ServerChoice> = Vec::new();
     for (text, place) in reference.chain(own) {
         let filled = filled(text, place, &options.parameters);
-        choices.extend(filled.iter().filter_map(|typed| choice(typed, options, mistakes)));
+        choices.extend(
+            filled
+                .iter()
+                .filter_map(|typed| choice(typed, options, &known, mistakes)),
+        );
     }
     number(&mut choices);
     let cases: Vec<Case> = match (choices.as_slice(), preloads.as_slice()) {
@@ -122,7 +127,7 @@ fn filled(text: &str, place: Option<usize>, parameters: &[String]) -> Vec<Typed>
     all
 }
 
-fn choice(typed: &Typed, options: &cli::Cold, mistakes: &mut Report) -> Option<ServerChoice> {
+fn choice(typed: &Typed, options: &cli::Cold, known: &Catalogue, mistakes: &mut Report) -> Option<ServerChoice> {
     let words = match &options.shell {
         Some(shell) => {
             shell_words::split(shell).map(|shell| [shell, vec!["-c".to_owned(), typed.text.clone()]].concat())
@@ -154,7 +159,7 @@ fn choice(typed: &Typed, options: &cli::Cold, mistakes: &mut Report) -> Option<S
     };
     let name = typed.place.and_then(|place| options.names.get(place));
     let profile = Profile {
-        cache_env: caches(program),
+        cache_env: caches(program, known),
         ..Profile::default()
     };
     let mut choice = ServerChoice::plain(&label(typed, name, program), profile, Program::File(found));
@@ -166,8 +171,7 @@ fn choice(typed: &Typed, options: &cli::Cold, mistakes: &mut Report) -> Option<S
 }
 
 /// The variables that name the caches of a program, each a new directory in every run.
-fn caches(program: &str) -> BTreeMap<String, String> {
-    let known = Catalogue::built_in();
+fn caches(program: &str, known: &Catalogue) -> BTreeMap<String, String> {
     let stem = Path::new(program).file_stem().unwrap_or_default().to_string_lossy();
     let profile = known.by_program(&stem).and_then(|name| known.get(name));
     let mut caches = profile.map_or_else(BTreeMap::new, |profile| profile.cache_env.clone());

@@ -6,7 +6,7 @@ use anyhow::bail;
 
 use crate::cli;
 use crate::commands::show;
-use crate::compare::Played;
+use crate::compare::{Played, labels};
 use crate::gate::{Role, Sides};
 use crate::record::is_record;
 use crate::text::nearest;
@@ -98,12 +98,7 @@ fn joined(sources: Vec<Vec<Played>>, baseline: &str, candidate: &str) -> Vec<Vec
 
 /// The runs of one server: the one with this label, or the only one there is.
 fn one(runs: &[Played], label: Option<&str>, role: Role) -> anyhow::Result<Vec<Played>> {
-    let mut labels: Vec<&str> = runs
-        .iter()
-        .map(|run| run.summary.header.server.label.as_str())
-        .collect();
-    labels.sort_unstable();
-    labels.dedup();
+    let labels: Vec<&str> = labels(runs).into_iter().collect();
     let all = labels.join(", ");
     let cure = match role {
         Role::Anchor => "--anchor 'LABEL: RECORDS'".to_owned(),

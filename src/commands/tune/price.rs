@@ -10,8 +10,8 @@ use crate::resolve::ServerChoice;
 use crate::units::{self, Span};
 
 pub struct Price {
-    /// The least time of one run; 0 of a command, which is unknown.
-    least: Duration,
+    /// The least time of one run; `None` of a command.
+    least: Option<Duration>,
     cells: u32,
     rungs: Vec<u32>,
     budget: Option<Span>,
@@ -25,10 +25,7 @@ impl Price {
         let files = scenario.project.files.len() as u64;
         let is_command = choices.iter().any(|choice| choice.command.is_some());
         Price {
-            least: match is_command {
-                true => Duration::ZERO,
-                false => outline(&scenario.scenario, files).total.least,
-            },
+            least: (!is_command).then(|| outline(&scenario.scenario, files).total.least),
             cells: u32::try_from(choices.len()).unwrap_or(u32::MAX),
             rungs: rungs.to_vec(),
             budget,
@@ -50,9 +47,9 @@ impl Price {
 
     /// Refuses a budget that is too small for one round.
     pub fn fits(&self) -> anyhow::Result<()> {
-        let needed = self.round(self.least) + self.least * self.warm_up();
-        match self.budget {
-            Some(budget) if budget.0 < needed => bail!(
+        let needed = self.least.map(|least| self.round(least) + least * self.warm_up());
+        match self.budget.zip(needed) {
+            Some((budget, needed)) if budget.0 < needed => bail!(
                 "`--time-budget {budget}` is too short for one run of each: {} and a warm-up take at least {}; use \
                  `--time-budget {}s` or more, or try fewer settings",
                 units::counted(u64::from(self.cells), "setting"),
@@ -74,13 +71,13 @@ impl Price {
             .join(", ");
         let settings = units::counted(u64::from(self.cells), "setting");
         let all = units::count(u64::from(runs));
-        let mut text = match self.least.is_zero() {
-            true => format!("{settings}, including the default: {all} runs"),
-            false => format!(
+        let mut text = match self.least {
+            None => format!("{settings}, including the default: {all} runs"),
+            Some(least) => format!(
                 "{settings}, including the default: a run takes at least {}, one of each {}, all {all} runs at least {}",
-                units::duration(self.least),
-                units::duration(self.round(self.least)),
-                units::duration(self.least.saturating_mul(runs.div_ceil(self.jobs))),
+                units::duration(least),
+                units::duration(self.round(least)),
+                units::duration(least.saturating_mul(runs.div_ceil(self.jobs))),
             ),
         };
         text.push_str(&format!(
@@ -127,7 +124,7 @@ mod tests {
 
     fn price(budget: Option<u64>) -> Price {
         Price {
-            least: Duration::from_secs(30),
+            least: Some(Duration::from_secs(30)),
             cells: 10,
             rungs: vec![1, 3],
             budget: budget.map(Span::from_secs),
@@ -154,7 +151,7 @@ mod tests {
         assert!(price(Some(329)).fits().is_err());
         assert!(price(Some(330)).fits().is_ok());
         let mut odd = price(Some(95));
-        (odd.least, odd.cells) = (Duration::from_millis(31_800), 2);
+        (odd.least, odd.cells) = (Some(Duration::from_millis(31_800)), 2);
         let refused = odd.fits().unwrap_err().to_string();
         assert!(
             refused.contains("take at least 1 min 35 s; use `--time-budget 96s` or more"),

@@ -3,6 +3,7 @@
 use crate::compare::{Cell, Comparison, Played, Row, Scenarios};
 use crate::document::{Matrix, MatrixCell, MatrixRow, Section, Weight};
 use crate::figures::{Figure, Measure, Place};
+use crate::stats::Arm;
 use crate::text::table::Table;
 use crate::text::{Sentence, Tone};
 
@@ -196,10 +197,8 @@ pub fn joined(scenarios: &Scenarios, runs: &[Played]) -> Option<Section> {
 fn mean(all: &[&Comparison], measure: &Measure, side: usize) -> MatrixCell {
     let cells = all.iter().map(|comparison| comparison.row(measure)?.cells.get(side));
     let medians = cells.map(|cell| cell?.median.map(|median| median.median));
-    let logs: Option<Vec<f64>> = medians
-        .map(|median| median.filter(|value| *value > 0.0).map(f64::ln))
-        .collect();
-    let mean = logs.map(|logs| (logs.iter().sum::<f64>() / logs.len() as f64).exp());
+    let medians: Vec<Option<f64>> = medians.collect();
+    let mean = Arm::of_runs(&medians).ok().map(|arm| arm.geometric_mean());
     MatrixCell {
         median: mean.map_or_else(|| HOLE.to_owned(), |mean| figures::value(mean, measure.figure.unit())),
         ..MatrixCell::default()

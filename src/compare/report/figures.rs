@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::compare::{Cell, Comparison, Ratio, Row};
 use crate::document::{self, Difference, LEAST, MatrixCell};
-use crate::figures::{Figure, Place, Unit};
+use crate::figures::{Place, Unit};
 use crate::stats::MedianInterval;
 use crate::units;
 
@@ -151,11 +151,10 @@ pub fn around(median: &MedianInterval, text: impl Fn(f64) -> String) -> String {
 pub fn cell(row: &Row, side: usize) -> MatrixCell {
     let (cell, figure) = (&row.cells[side], row.measure.figure);
     let unit = figure.unit();
-    let mut difference = cell.ratio.as_ref().map(against);
-    if let (Some(difference), Figure::Printed) = (&mut difference, figure) {
-        // More of what a command prints may be better.
-        difference.direction = None;
-    }
+    let difference = cell.ratio.as_ref().map(against).map(|difference| Difference {
+        direction: difference.direction.filter(|_| figure.has_direction()),
+        ..difference
+    });
     MatrixCell {
         median: median(cell, unit),
         interval: interval(cell, unit),
@@ -276,7 +275,7 @@ pub fn place(row: &Row) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::Measure;
+    use crate::figures::{Figure, Measure};
 
     #[test]
     fn a_difference_has_its_sign_and_the_decimals_that_its_width_needs() {

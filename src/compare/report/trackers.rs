@@ -56,8 +56,7 @@ pub fn benchmark_action(scenarios: &Scenarios) -> Result<String, serde_json::Err
         }
         benchmark
     };
-    // More of what a command prints may be better.
-    let has_direction = |point: &Point<'_>| point.row.measure.figure != Figure::Printed;
+    let has_direction = |point: &Point<'_>| point.row.measure.figure.has_direction();
     pretty(&points(scenarios).filter(has_direction).map(benchmark).collect())
 }
 

@@ -293,9 +293,7 @@ fn open(sweep: &Sweep, cell: &CellResult) -> Option<String> {
 /// What the chosen cell costs against the default.
 fn price(sweep: &Sweep, cell: &CellResult) -> String {
     let figures = [Figure::P50, Figure::P95, Figure::Cpu, Figure::Faults, Figure::Peak];
-    let figures = figures
-        .into_iter()
-        .filter(|figure| !(sweep.rules.is_shared && figure.is_time()));
+    let figures = figures.into_iter().filter(|figure| sweep.rules.decides_by(*figure));
     let costs = figures.filter_map(|figure| {
         let text = against(cell, figure);
         (!text.is_empty()).then(|| format!("{} {text}", sweep.places.name(figure)))
@@ -324,15 +322,15 @@ fn unequal(cell: &CellResult) -> Option<String> {
 
 /// What the columns are, in one paragraph.
 pub fn legend(sweep: &Sweep) -> String {
-    if sweep.places.command.is_some() {
+    if let Some(timed) = &sweep.places.command {
         return format!(
             "medians, sizes in MiB · peak: the kernel's mark of the largest process, of a tree at least its sampled sum; \
              interval: of the median (* full range: too few runs for 95 %) · against default: 95 % interval of the ratio · \
              private-peak: sampled · {}: {} · front: no other setting is as good in peak, {} and CPU and clearly better in one",
             sweep.places.name(Figure::P95),
-            match sweep.places.command {
-                Some(Timed::Printed(_)) => "as the command prints it",
-                Some(Timed::Wall) | None => "time from start to end",
+            match timed {
+                Timed::Printed(_) => "as the command prints it",
+                Timed::Wall => "time from start to end",
             },
             sweep.places.name(Figure::P95),
         );
