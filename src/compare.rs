@@ -77,6 +77,9 @@ pub struct Comparison {
     /// Whether a counted run played any phase more than once; the last round is used.
     #[serde(skip)]
     pub repeats: bool,
+    /// Whether the page cache was emptied before each run of a command, the first counted run's; `None` for servers.
+    #[serde(skip)]
+    pub page_cache_dropped: Option<bool>,
     /// Whether what runs showed decided how many there are: an interval of 95 % is then not exactly that.
     #[serde(skip)]
     pub looked: bool,

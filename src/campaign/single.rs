@@ -29,6 +29,9 @@ use super::{before, build};
 /// rest.
 const TIDYING: Duration = Duration::from_secs(10);
 
+/// What empties the page cache when it is written to.
+pub const PAGE_CACHE: &str = "/proc/sys/vm/drop_caches";
+
 /// The same after a second interrupt.
 const HURRIED: Duration = Duration::from_secs(1);
 
@@ -98,12 +101,16 @@ impl Run {
         }
         run.progress.command(&words(&job.launch));
         let plan = job.choice.command.as_ref();
-        around(plan.and_then(|plan| plan.prepare.as_deref()), &job).await?;
+        let prepared = around(plan.and_then(|plan| plan.prepare.as_deref()), &job, 1, interrupt).await;
+        if interrupt.is_pressed(1) {
+            return Ok(Outcome::CalledOff);
+        }
+        prepared?;
         if plan.is_some_and(|plan| plan.drop_caches) {
             blocking(drop_caches).await?;
         }
         let result = soak::soak(&job, documents, header, path, sampling, interrupt, run.progress.clone()).await;
-        around(plan.and_then(|plan| plan.conclude.as_deref()), &job).await?;
+        around(plan.and_then(|plan| plan.conclude.as_deref()), &job, 2, interrupt).await?;
         drop(scratch);
         let closed = tokio::select! {
             biased;
@@ -242,8 +249,11 @@ impl Run {
         if let Some(library) = &job.library {
             shim::preload(&mut job.launch.env, library)?;
         }
-        // Also after the header: this does not change memory, so runs with and without it are comparable.
-        preload::ask(&mut job.launch.env, choice, &detection, &stop);
+        // Also after the header: this does not change memory, so runs with and without it are comparable. Of a command it
+        // would change the time.
+        if choice.command.is_none() {
+            preload::ask(&mut job.launch.env, choice, &detection, &stop);
+        }
         let prepared = Prepared {
             prepared_workspace,
             job,
@@ -325,24 +335,24 @@ pub fn capabilities(loaded: &Loaded, choice: &ServerChoice) -> String {
     chosen.unwrap_or_else(|| "default".to_owned())
 }
 
-/// Runs a shell command around a measured command, in its directory and with its environment.
-async fn around(script: Option<&str>, job: &Job) -> anyhow::Result<()> {
+/// Runs a shell command around a measured command, in its directory and with its environment, until so many interrupts.
+async fn around(script: Option<&str>, job: &Job, presses: u32, interrupt: &Interrupt) -> anyhow::Result<()> {
     let Some(script) = script.map(str::to_owned) else {
         return Ok(());
     };
-    let (root, env) = (job.root.clone(), job.launch.env.clone());
-    blocking(move || shell(&script, &root, &env)).await
+    let (root, env, interrupt) = (job.root.clone(), job.launch.env.clone(), interrupt.clone());
+    blocking(move || shell(&script, &root, &env, &|| interrupt.is_pressed(presses))).await
 }
 
-/// Empties the page cache of what is written already.
+/// Empties the page cache, with the fresh copy of a project, which has to be written first.
 fn drop_caches() -> anyhow::Result<()> {
     const ALL: &str = "3";
-    fs::write("/proc/sys/vm/drop_caches", ALL)
-        .context("cannot empty the page cache, run as root or leave --drop-caches out")
+    let _failed = Command::new("sync").status();
+    fs::write(PAGE_CACHE, ALL).context("cannot empty the page cache, run as root or leave --drop-caches out")
 }
 
-/// Runs a shell command; an error with the end of its output if it fails.
-pub fn shell(script: &str, directory: &Path, env: &Env) -> anyhow::Result<()> {
+/// Runs a shell command until `stop`; an error with the end of its output if it fails.
+pub fn shell(script: &str, directory: &Path, env: &Env, stop: &dyn Fn() -> bool) -> anyhow::Result<()> {
     const LONGEST: Duration = Duration::from_secs(24 * 3_600);
     let mut command = Command::new("sh");
     command.args(["-c", script]).current_dir(directory);
@@ -352,7 +362,7 @@ pub fn shell(script: &str, directory: &Path, env: &Env) -> anyhow::Result<()> {
             None => command.env_remove(name),
         };
     }
-    let heard = host::listen(&mut command, LONGEST, &|| false).context("cannot start `sh`")?;
+    let heard = host::listen(&mut command, LONGEST, stop).context("cannot start `sh`")?;
     if heard.ended.is_some_and(|status| status.success()) {
         return Ok(());
     }

@@ -53,6 +53,9 @@ pub struct Tune {
         hide_short_help = true
     )]
     pub cost: Option<String>,
+    /// Accept exit codes of the command other than 0: all, or these
+    #[arg(short, long, value_name = "CODE,…", num_args = 0..=1, require_equals = true, value_delimiter = ',', requires = "command", help_heading = "Servers", hide_short_help = true)]
+    pub ignore_failure: Option<Vec<i32>>,
     /// TOML file with settings to try
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Settings")]
     pub grid: Vec<PathBuf>,

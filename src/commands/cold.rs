@@ -11,7 +11,6 @@ use crate::campaign::single::shell;
 use crate::campaign::{self, Campaign, Jobs};
 use crate::cli::{self, Command};
 use crate::commands::output::{self, Directory};
-use crate::compare::{Played, counts, labels};
 use crate::config::options::Repeating;
 use crate::config::values::{LookPlan, Runs};
 use crate::config::{Loaded, Report, Scenario, of_command};
@@ -90,7 +89,12 @@ pub fn run(options: &cli::Cold, interrupt: &Interrupt) -> anyhow::Result<u8> {
 
 /// A command with nothing around it, and the scenario of its runs.
 pub fn single(command: &str, options: &cli::Tune) -> anyhow::Result<(Loaded, ServerChoice)> {
-    let mut words: Vec<OsString> = ["lsp-soak", "cold", "--", command].map(OsString::from).to_vec();
+    let ignored = options.ignore_failure.as_ref().map(|codes| {
+        let codes: Vec<String> = codes.iter().map(|code| format!("={code}")).collect();
+        format!("--ignore-failure{}", codes.join(",").replace(",=", ","))
+    });
+    let words = ["lsp-soak", "cold"].into_iter().chain(ignored.as_deref());
+    let mut words: Vec<OsString> = words.chain(["--", command]).map(OsString::from).collect();
     let mut add = |name: &str, value: OsString| {
         let options_end = words.len() - 2;
         words.splice(options_end..options_end, [OsString::from(name), value]);
@@ -146,12 +150,19 @@ fn repeating(options: &cli::Cold, choices: &[ServerChoice]) -> Repeating {
 
 /// Each case in each workspace, else in the current directory.
 fn campaigns(options: &cli::Cold, cases: Vec<Case>, mistakes: &mut Report) -> Vec<Planned> {
-    let workspaces: Vec<Option<&Path>> = match options.workspace.as_slice() {
+    let workspaces: Vec<Option<(&Path, String)>> = match options.workspace.as_slice() {
         [] => vec![None],
-        named => named.iter().map(|path| Some(path.as_path())).collect(),
+        named => named
+            .iter()
+            .map(PathBuf::as_path)
+            .zip(projects(named))
+            .map(Some)
+            .collect(),
     };
     let mut planned = Vec::new();
-    for workspace in workspaces {
+    for named in workspaces {
+        let workspace = named.as_ref().map(|(path, _)| *path);
+        let project_name = named.as_ref().map(|(_, name)| name.as_str());
         // Pinned workspaces are fetched when nothing is wrong.
         let is_fine = mistakes.is_empty();
         let project = of_command(workspace, options.workspace_setup.as_deref(), &|pin| {
@@ -159,8 +170,8 @@ fn campaigns(options: &cli::Cold, cases: Vec<Case>, mistakes: &mut Report) -> Ve
         });
         match project {
             Ok(project) => planned.extend(cases.iter().map(|case| {
-                let scenario = scenario(workspace, case, options.seed);
-                let text = text(options, &case.choices, workspace);
+                let scenario = scenario(project_name, case, options.seed);
+                let text = text(options, project_name);
                 Planned {
                     scenario: Loaded::new(scenario, PathBuf::new(), text, project.clone()),
                     choices: case.choices.clone(),
@@ -176,27 +187,41 @@ fn campaigns(options: &cli::Cold, cases: Vec<Case>, mistakes: &mut Report) -> Ve
     planned
 }
 
+/// A name for each project, since its runs are compared with each other: that of its directory or of its package.
+fn projects(workspaces: &[PathBuf]) -> Vec<String> {
+    let name = |path: &PathBuf| {
+        let directory = path.canonicalize().ok();
+        let last = directory.as_deref().and_then(Path::file_name);
+        label_of(&last.unwrap_or(path.as_os_str()).to_string_lossy())
+    };
+    let mut names: Vec<String> = workspaces.iter().map(name).collect();
+    for name in names.iter_mut().filter(|name| name.is_empty()) {
+        "project".clone_into(name);
+    }
+    choices::number(&mut names.iter_mut().collect::<Vec<_>>());
+    names
+}
+
 /// A scenario of one phase, in which nothing is asked: it has the name of the project and of the case.
-fn scenario(workspace: Option<&Path>, case: &Case, seed: u64) -> Scenario {
-    let project = workspace.map(|workspace| label_of(&workspace.to_string_lossy()));
+fn scenario(project: Option<&str>, case: &Case, seed: u64) -> Scenario {
     let name = match (project, &case.name) {
         (None, None) => NAME.to_owned(),
-        (Some(one), None) => one,
+        (Some(one), None) => one.to_owned(),
         (None, Some(one)) => one.clone(),
         (Some(project), Some(case)) => format!("{project}-{case}"),
     };
     Scenario::of_command(&name, crate::drive::command::PHASE, seed)
 }
 
-/// What decides what a run measures, besides its own command: records of other texts are not compared.
-fn text(options: &cli::Cold, choices: &[ServerChoice], workspace: Option<&Path>) -> String {
-    let mut words = vec![format!("workspace {}", workspace.unwrap_or(Path::new(".")).display())];
-    words.extend(choices.iter().filter_map(|choice| {
-        let plan = choice.command.as_ref()?;
-        let around = [&plan.prepare, &plan.conclude].map(|script| script.clone().unwrap_or_default());
-        Some(format!("{}: {} {around:?}", choice.label, plan.typed))
-    }));
-    words.push(format!("page cache dropped: {}", options.drop_caches));
+/// What decides what a run measures, besides its command and the files of its project: records of other texts are not
+/// compared.
+fn text(options: &cli::Cold, project: Option<&str>) -> String {
+    let words = [
+        format!("project {}", project.unwrap_or_default()),
+        format!("prepare {:?}, conclude {:?}", options.prepare, options.conclude),
+        format!("input {}, output {}", options.input, options.output_to),
+        format!("shell {}", options.shell.as_deref().unwrap_or_default()),
+    ];
     words.join("\n")
 }
 
@@ -204,13 +229,19 @@ async fn play(asked: &Asked<'_>, directories: &[Directory], interrupt: &Interrup
     interrupt.heed();
     let options = asked.options;
     let here = std::env::current_dir().context("cannot tell the current directory")?;
-    let around = |script: &Option<String>| match script {
-        Some(script) if options.processors.job.is_none() => shell(script, &here, &Vec::new()),
+    let around = |script: &Option<String>, presses: u32| match script {
+        Some(script) if options.processors.job.is_none() => {
+            shell(script, &here, &Vec::new(), &|| interrupt.is_pressed(presses))
+        }
         Some(_) | None => Ok(()),
     };
     let output = &options.output;
     let targets = exports::targets(output.format, &output.exports, output.export_csv.as_deref())?;
-    around(&options.setup)?;
+    let set_up = around(&options.setup, 1);
+    if interrupt.is_pressed(1) {
+        return Ok(Exit::Interrupted.code());
+    }
+    set_up?;
     let mut worst = Exit::Passed;
     let (mut runs, mut failed, mut baseline) = (Vec::new(), None, None);
     for (Planned { scenario, choices }, out) in asked.campaigns.iter().zip(directories) {
@@ -228,7 +259,13 @@ async fn play(asked: &Asked<'_>, directories: &[Directory], interrupt: &Interrup
             sweep: None,
             jobs: asked.jobs.clone(),
         };
-        let mut outcomes = campaign.play(interrupt).await?;
+        let mut outcomes = match campaign.play(interrupt).await {
+            Ok(outcomes) => outcomes,
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
+        };
         if let Jobs::Of { .. } = asked.jobs {
             return outcomes.code();
         }
@@ -245,23 +282,9 @@ async fn play(asked: &Asked<'_>, directories: &[Directory], interrupt: &Interrup
             break;
         }
     }
-    around(&options.cleanup)?;
-    let baseline = baseline.or_else(|| fastest(&runs));
+    around(&options.cleanup, 2)?;
     let mut report = Outputs::new(targets, |_| Shape::Compared, baseline.as_deref(), output.voice.details);
     report.add(&runs)?;
     report.finish()?;
     failed.map_or(Ok(worst.code()), Err)
-}
-
-/// The command with the least median wall time over all projects together.
-fn fastest(runs: &[Played]) -> Option<String> {
-    let median = |label: &&str| {
-        let own = runs
-            .iter()
-            .filter(|run| run.summary.header.server.label == **label && counts(&run.summary));
-        let mut walls: Vec<u64> = own.filter_map(|run| Some(run.summary.command.as_ref()?.wall)).collect();
-        walls.sort_unstable();
-        walls.get(walls.len() / 2).copied().unwrap_or(u64::MAX)
-    };
-    labels(runs).into_iter().min_by_key(median).map(str::to_owned)
 }

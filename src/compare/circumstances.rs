@@ -132,7 +132,7 @@ const fn nearly(name: &'static str, near: Near, fact: Fact) -> Circumstance {
 /// The circumstance of workspaces that were fetched.
 const PINNED: &str = "pinned workspace";
 
-const OF_RUNS: [Circumstance; 32] = [
+const OF_RUNS: [Circumstance; 33] = [
     of("operating system", Weight::Quantity, |header| header.host.os.clone()),
     of("architecture", Weight::Host, |header| {
         let target = &header.host.target;
@@ -189,6 +189,10 @@ const OF_RUNS: [Circumstance; 32] = [
     }),
     of("capabilities", Weight::Measurement, |header| {
         header.settings.capabilities.clone()
+    }),
+    of("page cache", Weight::Measurement, |header| {
+        let words = |dropped| if dropped { "dropped" } else { "warm" };
+        header.settings.page_cache_dropped.map_or("", words).to_owned()
     }),
     of("sampling interval", Weight::Measurement, |header| {
         units::duration(std::time::Duration::from_nanos(header.settings.interval))

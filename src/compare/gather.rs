@@ -65,6 +65,9 @@ pub fn compare(runs: &[Played], baseline: Option<&str>) -> Comparison {
     let compared: Vec<bool> = purged.iter().map(|own| alike(own, &purged[0])).collect();
     let phases = || all.iter().flat_map(|run| &run.summary.phases);
     Comparison {
+        page_cache_dropped: all
+            .first()
+            .and_then(|run| run.summary.header.settings.page_cache_dropped),
         looked: all.iter().any(|run| !run.summary.header.plan.looks.is_empty()),
         repeats: phases().any(|phase| phase.phase.cycle > 0),
         strains: strained(labels.iter().map(|label| (*label).to_owned()).zip(arms.clone())),

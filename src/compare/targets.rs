@@ -9,7 +9,8 @@ use crate::lens::Lens;
 use crate::record::LensFacts;
 
 use super::Comparison;
-use super::gather::compare;
+use super::cell::median;
+use super::gather::{compare, counts};
 use super::played::Played;
 
 /// The servers on one target, through one lens.
@@ -42,6 +43,8 @@ pub type Scenarios = BTreeMap<String, Vec<Target>>;
 
 /// The runs of each scenario on each target through each lens, compared; scenarios and targets in the order of their names.
 pub fn by_target(runs: Vec<Played>, baseline: Option<&str>) -> Scenarios {
+    let fastest = fastest(&runs).filter(|_| baseline.is_none());
+    let baseline = baseline.or(fastest.as_deref());
     let mut groups: BTreeMap<(String, String, Lens), Vec<Played>> = BTreeMap::new();
     for run in runs {
         let header = &run.summary.header;
@@ -66,6 +69,30 @@ pub fn by_target(runs: Vec<Played>, baseline: Option<&str>) -> Scenarios {
         scenarios.entry(scenario).or_default().push(target);
     }
     scenarios
+}
+
+/// Of commands that ran one after the other the one with the least wall time: the geometric mean over all scenarios of its
+/// medians, since a large project shall not decide alone. Those that lack a scenario are not considered.
+fn fastest(runs: &[Played]) -> Option<String> {
+    let mut walls: BTreeMap<&str, BTreeMap<&str, Vec<f64>>> = BTreeMap::new();
+    for run in runs.iter().filter(|run| counts(&run.summary)) {
+        let header = &run.summary.header;
+        let wall = run.summary.command.as_ref()?.wall as f64;
+        if header.plan.jobs.is_some() {
+            return None;
+        }
+        let own = walls.entry(&header.server.label).or_default();
+        own.entry(&header.scenario.name).or_default().push(wall);
+    }
+    let most = walls.values().map(BTreeMap::len).max()?;
+    let complete = walls.iter().filter(|(_, scenarios)| scenarios.len() == most);
+    // Of as many factors the product orders as their geometric mean does.
+    let products = complete.map(|(label, scenarios)| {
+        let medians = scenarios.values().filter_map(|walls| median(walls.iter().copied()));
+        (label, medians.map(|median| median.median.ln()).sum::<f64>())
+    });
+    let least = products.min_by(|(_, one), (_, other)| one.total_cmp(other));
+    least.map(|(label, _)| (*label).to_owned())
 }
 
 /// The lens of runs that were looked at through the same one, perhaps with several allocators.

@@ -57,7 +57,9 @@ pub async fn play<S: Stage>(job: &Job, plan: &CommandPlan, stage: &S) -> Result<
     }
     leave(&server, &end, stage).await;
     stage.tell(Event::Command(end.clone()));
-    match plan.accepts(end.code) {
+    // As shells tell it.
+    let code = end.code.or_else(|| Some(128 + end.signal?));
+    match plan.accepts(code) {
         true => Ok(()),
         false => Err(Stop::Ended(Ending::Crashed {
             code: end.code,

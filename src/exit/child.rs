@@ -38,7 +38,7 @@ impl Stream {
     }
 
     pub fn output(&self) -> io::Result<Stdio> {
-        self.stdio(|path| File::options().create(true).append(true).open(path))
+        self.stdio(|path| File::create(path))
     }
 
     fn stdio(&self, open: impl FnOnce(&Path) -> io::Result<File>) -> io::Result<Stdio> {

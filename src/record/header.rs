@@ -393,6 +393,9 @@ pub struct Settings {
     /// Limit on huge pages; `None` leaves the system's mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub huge_pages: Option<HugePages>,
+    /// Whether the page cache was emptied before the run of a command; `None` for a server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_cache_dropped: Option<bool>,
     /// Name of the client capability profile.
     pub capabilities: String,
     /// Initialization options sent, as JSON text.

@@ -37,7 +37,7 @@ pub enum Ignored {
 }
 
 impl CommandPlan {
-    /// Whether a command that ended with this code was successful. A signal has no code.
+    /// Whether a command that ended with this code was successful; after a signal it is 128 more than its number.
     pub fn accepts(&self, code: Option<i32>) -> bool {
         match (&self.ignored, code) {
             (_, Some(0)) | (Ignored::All, _) => true,

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use tempfile::TempDir;
+
 use super::{Env, which};
 use crate::allocator::knobs::{self, Checked, KnobError};
 use crate::allocator::preload::VARIABLE;
@@ -30,12 +32,17 @@ const CONFIRMS: &str = "confirm_conf:";
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     subject: Subject,
+    /// Whether it may do its work instead of answering, so that it is asked in an empty directory.
+    is_command: bool,
     length: u64,
     written: Option<SystemTime>,
 }
 
 /// Findings by program, for the lifetime of lsp-soak.
 static FOUND: LazyLock<Mutex<HashMap<Key, Arc<Detection>>>> = LazyLock::new(Mutex::default);
+
+/// Versions of commands, for the lifetime of lsp-soak: a command may take long to tell its version.
+static VERSIONS: LazyLock<Mutex<HashMap<Key, Option<String>>>> = LazyLock::new(Mutex::default);
 
 /// Results of checked settings, by program and settings.
 static CHECKED: LazyLock<Mutex<HashMap<Asked, Answer>>> = LazyLock::new(Mutex::default);
@@ -227,6 +234,7 @@ pub fn key(choice: &ServerChoice, program: &Path) -> Key {
     let data = fs::metadata(program).ok();
     Key {
         subject: subject(choice, program),
+        is_command: choice.command.is_some(),
         length: data.as_ref().map_or(0, fs::Metadata::len),
         written: data.and_then(|data| data.modified().ok()),
     }
@@ -293,9 +301,10 @@ fn detected(key: &Key, directory: &Path, env: &[Change], stop: &dyn Fn() -> bool
     let known = FOUND.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
     known.unwrap_or_else(|| {
         let which = which(Some(key.subject.path.clone()));
+        let aside = Aside::of(key);
         let subject = Subject {
-            directory: directory.to_owned(),
-            env: unset(env).chain(key.subject.env.clone()).collect(),
+            directory: aside.directory(directory).to_owned(),
+            env: unset(env).chain(key.subject.env.clone()).chain(aside.env()).collect(),
             ..key.subject.clone()
         };
         let detection = allocator::detect(&subject, &|name| which.program(name), stop);
@@ -306,6 +315,24 @@ fn detected(key: &Key, directory: &Path, env: &[Change], stop: &dyn Fn() -> bool
         }
         detection
     })
+}
+
+/// The empty directory in which a command is asked about itself, also that of its caches.
+struct Aside(Option<TempDir>);
+
+impl Aside {
+    fn of(key: &Key) -> Aside {
+        Aside(key.is_command.then(tempfile::tempdir).and_then(Result::ok))
+    }
+
+    fn directory<'a>(&'a self, usual: &'a Path) -> &'a Path {
+        self.0.as_ref().map_or(usual, TempDir::path)
+    }
+
+    fn env(&self) -> Option<Change> {
+        let path = self.0.as_ref()?.path();
+        Some(("XDG_CACHE_HOME".into(), Some(path.into())))
+    }
 }
 
 /// The server as it would be started, without the settings of its allocator.
@@ -357,6 +384,35 @@ fn unset(env: &[Change]) -> impl Iterator<Item = Change> {
     env.iter()
         .filter(move |(name, value)| value.is_none() || !sets(name))
         .cloned()
+}
+
+/// The version that the program of a choice tells, with the environment of its launch; a command tells it once.
+pub fn version(
+    choice: &ServerChoice,
+    program: &Path,
+    launched: (&Path, &[Change]),
+    stop: &dyn Fn() -> bool,
+) -> Option<String> {
+    if choice.command.is_none() {
+        return version_of(&choice.profile, program, launched, stop);
+    }
+    let key = key(choice, program);
+    let known = VERSIONS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .get(&key)
+        .cloned();
+    known.unwrap_or_else(|| {
+        let aside = Aside::of(&key);
+        let (directory, env) = launched;
+        let env: Vec<Change> = env.iter().cloned().chain(aside.env()).collect();
+        let version = version_of(&choice.profile, program, (aside.directory(directory), &env), stop);
+        if !stop() {
+            let mut known = VERSIONS.lock().unwrap_or_else(PoisonError::into_inner);
+            known.insert(key, version.clone());
+        }
+        version
+    })
 }
 
 /// Asks the program, or the one beside it that knows, in the environment that the server is given.

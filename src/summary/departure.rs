@@ -69,6 +69,8 @@ pub fn departures(summary: &Summary) -> Vec<Departure> {
     all.extend(summary.shutdown.as_ref().map(|shutdown| {
         let mut last = Departure::earlier(shutdown.clone(), summary.close.as_ref());
         last.excused = match &summary.ending {
+            // A command has no protocol to end by, and its run ended as its exit code says.
+            _ if summary.command.is_some() => true,
             // A server that is not listened to any more dies of that.
             Some(Ending::Crashed { .. } | Ending::Disconnected { .. }) => true,
             // This kind of server may end by itself.

@@ -120,6 +120,76 @@ fn a_code_other_than_0_fails_unless_it_is_ignored() {
     assert_eq!(code(&["--ignore-failure=3,5", "sh -c 'exit 3'"]), Some(0));
     assert_eq!(code(&["--ignore-failure=5", "sh -c 'exit 3'"]), Some(4));
     assert_eq!(code(&["no-such-program --flag"]), Some(2));
+    let killed = "sh -c 'kill -9 $$'";
+    assert_eq!(code(&[killed]), Some(4));
+    assert_eq!(code(&["--ignore-failure=137", killed]), Some(0));
+    let said = passed(&cold(&place(), &["-i", killed, "-r", "1"]));
+    assert!(!said.contains("crashed") && !said.contains("protocol"), "{said}");
+}
+
+#[test]
+fn a_script_that_answers_no_question_has_done_nothing_before_its_run() {
+    let place = place();
+    fs::create_dir(place.path().join("project")).expect("the place is ours");
+    let script = "#!/bin/sh\nmkdir made && mkdir \"$XDG_CACHE_HOME/made\"\n";
+    fs::write(place.path().join("work"), script).expect("the place is ours");
+    let executable = Command::new("chmod")
+        .args(["+x", "work"])
+        .current_dir(place.path())
+        .status();
+    assert!(executable.expect("there is chmod").success());
+    passed(&cold(&place, &["--workspace", "project", "./work", "-r", "2"]));
+    assert!(!place.path().join("made").exists());
+}
+
+#[test]
+fn projects_of_one_name_stay_apart_and_a_changed_one_is_seen() {
+    let place = place();
+    for project in ["v1/shop", "v2/shop"] {
+        fs::create_dir_all(place.path().join(project)).expect("the place is ours");
+        fs::write(place.path().join(project).join("a.txt"), project).expect("the place is ours");
+    }
+    let words = ["--workspace", "v1/shop/", "--workspace", "v2/shop/", "true", "-r", "2"];
+    passed(&cold(&place, &words));
+    let mut sums: Vec<Value> = Vec::new();
+    for directory in ["shop", "shop-2"] {
+        let records = fs::read_dir(place.path().join("records").join(directory)).expect("it has its own records");
+        let mut paths = records.map(|file| file.expect("it can be listed").path());
+        let record = paths.find(|path| path.extension().is_some_and(|end| end == "jsonl"));
+        let text = fs::read_to_string(record.expect("it was recorded")).expect("a record is text");
+        let header: Value = serde_json::from_str(text.lines().next().expect("it has a header")).expect("it is JSON");
+        sums.push(header["workspace"]["sha256"].clone());
+    }
+    assert!(
+        sums[0].as_str().is_some_and(|sum| sum.len() == 64) && sums[0] != sums[1],
+        "{sums:?}"
+    );
+}
+
+#[test]
+fn a_parameter_is_replaced_around_a_command_too_and_refused_where_it_cannot_be() {
+    let place = place();
+    let words = ["-L", "word", "one,two", "-p", "echo {word} >>log", "true", "-r", "1"];
+    passed(&cold(&place, &words));
+    let log = fs::read_to_string(place.path().join("log")).expect("it was written");
+    let mut lines: Vec<&str> = log.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["one", "two"]);
+    let refused = |words: &[&str], told: &str| {
+        let output = cold(&place, words);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && said.contains(told), "{said}");
+    };
+    refused(&["-L", "word", "1,2", "true"], "no command contains `{word}`");
+    refused(
+        &["-L", "word", "1,2", "-s", "echo {word}", "echo {word}"],
+        "run once for all commands",
+    );
+    refused(
+        &["--reference", "true", "true", "true", "-p", "a", "-p", "b"],
+        "there are 3 commands",
+    );
+    refused(&["--input", "nowhere", "true"], "there is no such file");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Runs every command in the documents: with every named file in place, the fixture as server, and short waits.
 
 use std::env;
-use std::fs;
-use std::os::unix::fs::symlink;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,15 +47,20 @@ const PROGRAMS: [(&str, &str); 13] = [
     ("bin/lsp-soak", env!("CARGO_BIN_EXE_lsp-soak")),
 ];
 
-/// Pinned servers and projects, which would be fetched, and what replaces each.
-const PINNED: [(&str, &str); 6] = [
+/// Pinned servers and projects, which would be fetched, what the fixture has no command for, and what replaces each.
+const REPLACED: [(&str, &str); 8] = [
     ("ty@0.0.1a33", "ty"),
     ("ty@0.0.104", "ty"),
     ("ty@0.0.105", "ty"),
     ("pypi:prefect==3.9.1", "prefect"),
     ("crate:regex-automata@0.4.13", "regex-automata"),
     (" --setup 'cargo fetch'", ""),
+    ("'ty-system check'", "'ty-system --version'"),
+    ("'ty-jemalloc check'", "'ty-jemalloc --version'"),
 ];
+
+/// Stands for the laboratory, which the tests of this package do not build.
+const LAB: &str = "#!/bin/sh\necho '{\"operations_per_second\": 1000000}'\n";
 
 /// The lsp-soak commands in a document's code blocks, without comments.
 fn commands(document: &str) -> Vec<String> {
@@ -70,8 +75,8 @@ fn commands(document: &str) -> Vec<String> {
         if (fenced || line.starts_with("    ")) && command.starts_with("lsp-soak ") {
             let command = command.split("  #").next().expect("a split has a first part");
             let command = command.trim_end().replace("${{ matrix.part }}", "1");
-            let replace = |command: String, (pinned, local): (&str, &str)| command.replace(pinned, local);
-            commands.push(PINNED.into_iter().fold(command, replace));
+            let replace = |command: String, (named, local): (&str, &str)| command.replace(named, local);
+            commands.push(REPLACED.into_iter().fold(command, replace));
         }
     }
     commands
@@ -150,6 +155,8 @@ impl Place {
             }
         }
         place.write("servers.toml", &profiles(programs));
+        place.write("bin/lab", LAB);
+        fs::set_permissions(place.at("bin/lab"), Permissions::from_mode(0o755)).expect("the directory is ours");
         place.copy("src/myproject", &root.join("fixtures/workspaces/shop"));
         place.copy("src/mycrate", &root.join("fixtures/workspaces/crate"));
         place.copy("src/myc", &root.join("fixtures/workspaces/cproject"));
@@ -349,6 +356,11 @@ fn every_command_about_gates_does_what_it_promises() {
         ("part-3", &["old", "new"]),
     ];
     type_all("docs/gate.md", &records, 5);
+}
+
+#[test]
+fn every_command_about_cold_runs_does_what_it_promises() {
+    type_all("docs/cold.md", &[("reports/20261121-120000-cold", &["old", "new"])], 4);
 }
 
 #[test]

@@ -284,3 +284,41 @@ fn a_sweep_that_was_cut_off_goes_on_and_keeps_to_its_processors() {
     assert!(line.contains("--ballast 120MiB"), "{line}");
     assert!(errors.contains("args stopped after 1 run: "), "{errors}");
 }
+
+/// Allocates what `SIZE` says, and prints what it cost.
+const WORK: &str = "import json, os\nkept = b'x' * (int(os.environ.get('SIZE', '60')) << 20)\nprint(json.dumps({'cost': \
+                    int(os.environ.get('COST', '1000'))}))\n";
+
+#[test]
+fn a_command_is_tuned_by_its_peak_and_what_it_prints() {
+    let ground = ground();
+    ground.write("work.py", WORK);
+    let setting = |label: &str, size: u32, cost: u32| {
+        format!("[[cell]]\nlabel = \"{label}\"\nenv = {{ SIZE = \"{size}\", COST = \"{cost}\" }}\n")
+    };
+    let cells = [
+        setting("small", 20, 1000),
+        setting("large", 160, 1000),
+        setting("slow", 10, 9000),
+    ];
+    ground.write("grid.toml", &format!("format = 1\n{}", cells.concat()));
+    let tune = [
+        "tune", "--command", "python3 work.py", "--grid", "grid.toml", "--rungs", "1,3", "--figures", "json", "--cost",
+        "cost", "--allow-cpu", "1000000%", "--out", "out", "-q",
+    ];
+    let said = ground.said(&tune);
+    let report = fs::read_to_string(ground.join("out/tune.json")).expect("it lies beside the records");
+    let report: Value = serde_json::from_str(&report).expect("it is JSON");
+    assert_eq!(report["chosen"], "small", "{said}");
+    let saved = private(cell(&report, "default")) - private(cell(&report, "small"));
+    assert!((saved / MIB as f64 - 40.0).abs() < 1.0, "{saved}\n{said}");
+    for (label, runs) in [("small", 3), ("large", 1)] {
+        assert_eq!(
+            cell(&report, label)["runs"].as_array().map(Vec::len),
+            Some(runs),
+            "{label}\n{said}"
+        );
+    }
+    let slow = &cell(&report, "slow")["figures"]["p95"]["median"]["value"];
+    assert_eq!(slow.as_f64(), Some(9000.0), "{said}");
+}

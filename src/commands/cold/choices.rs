@@ -1,8 +1,10 @@
 //! From typed commands to programs, each under every allocator and with every value of its parameters.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::Path;
 
+use crate::campaign::single::PAGE_CACHE;
 use crate::cli;
 use crate::commands::prepare::{self, variable};
 use crate::config::{Catalogue, Profile, Report};
@@ -33,35 +35,29 @@ pub fn cases(options: &cli::Cold, mistakes: &mut Report) -> Vec<Case> {
     for wrong in twice {
         mistakes.add_loose(wrong.to_string(), "");
     }
-    let count = options.commands.len();
-    for (name, given) in [("prepare", &options.prepare), ("conclude", &options.conclude)] {
-        if given.len() > 1 && given.len() != count {
-            let title = format!("`--{name}` is given {} times for {count} commands", given.len());
-            mistakes.add_loose(title, "give it once for all commands, or once for each");
-        }
-    }
-    if options.names.len() > count {
-        let title = format!("there are {} names for {count} commands", options.names.len());
-        mistakes.add_loose(title, "give at most one `--command-name` for each command");
-    }
+    counted(options, mistakes);
     if options.reference.is_some() && preloads.len() > 1 {
         let title = "`--reference` compares commands, and several allocators are compared with each other";
         mistakes.add_loose(title, "leave `--reference` out, or name one allocator");
     }
-    let own = options.commands.iter().enumerate();
-    let own = own.map(|(place, text)| (text, Some(place)));
+    parameters(options, mistakes);
+    resources(options, mistakes);
+    let commands = options.commands.iter().enumerate();
+    let commands = commands.map(|(place, text)| (text, Some(place)));
     let reference = options.reference.iter().map(|text| (text, None));
     let known = Catalogue::built_in();
     let mut choices: Vec<ServerChoice> = Vec::new();
-    for (text, place) in reference.chain(own) {
-        let filled = filled(text, place, &options.parameters);
+    for (text, place) in reference.chain(commands) {
+        let around = [&options.prepare, &options.conclude];
+        let around = around.map(|scripts| own(scripts, place, options.reference.is_some()));
+        let filled = filled(text, place, &around, &options.parameters);
         choices.extend(
             filled
                 .iter()
                 .filter_map(|typed| choice(typed, options, &known, mistakes)),
         );
     }
-    number(&mut choices);
+    number(&mut choices.iter_mut().map(|choice| &mut choice.label).collect::<Vec<_>>());
     let cases: Vec<Case> = match (choices.as_slice(), preloads.as_slice()) {
         ([_, _, ..], [_, _, ..]) => {
             let alone = |choice: &ServerChoice| Case {
@@ -97,16 +93,91 @@ fn through(options: &cli::Cold, case: Case, mistakes: &mut Report) -> Case {
     Case { choices, ..case }
 }
 
-/// The command with every combination of the values that it names: `VAR`, then its values between commas.
-fn filled(text: &str, place: Option<usize>, parameters: &[String]) -> Vec<Typed> {
+/// Everything that is given for each command is given as often as there are commands.
+fn counted(options: &cli::Cold, mistakes: &mut Report) {
+    let count = options.commands.len();
+    let all = count + usize::from(options.reference.is_some());
+    for (name, scripts) in [("prepare", &options.prepare), ("conclude", &options.conclude)] {
+        if scripts.len() > 1 && scripts.len() != all {
+            let title = format!(
+                "`--{name}` is given {} times, and there are {all} commands",
+                scripts.len()
+            );
+            mistakes.add_loose(
+                title,
+                "give it once for all commands, or once for each, the reference first",
+            );
+        }
+    }
+    if options.names.len() > count {
+        let title = format!("there are {} names, and {count} commands", options.names.len());
+        mistakes.add_loose(title, "give at most one `--command-name` for each command");
+    }
+}
+
+/// Each parameter has one list of values, and is named where it is replaced.
+fn parameters(options: &cli::Cold, mistakes: &mut Report) {
+    let mut names: Vec<&str> = Vec::new();
+    for parameter in options.parameters.chunks_exact(2) {
+        let (name, hole) = (parameter[0].as_str(), hole(&parameter[0]));
+        if names.contains(&name) {
+            let title = format!("`--parameter-list {name}` is given twice");
+            mistakes.add_loose(title, "give all its values in one list");
+        }
+        names.push(name);
+        let replaced = options.commands.iter().chain(&options.reference);
+        let mut replaced = replaced.chain(&options.prepare).chain(&options.conclude);
+        if !replaced.any(|text| text.contains(&hole)) {
+            let title = format!("`--parameter-list {name}`: no command contains `{hole}`");
+            mistakes.add_loose(title, "write it where the values shall stand");
+        }
+        for (option, script) in [("setup", &options.setup), ("cleanup", &options.cleanup)] {
+            if script.as_ref().is_some_and(|script| script.contains(&hole)) {
+                let title = format!("`--{option}` contains `{hole}`, and is run once for all commands");
+                mistakes.add_loose(title, "use --prepare or --conclude, which are run with each value");
+            }
+        }
+    }
+}
+
+/// What the runs will need besides programs.
+fn resources(options: &cli::Cold, mistakes: &mut Report) {
+    let input = options.input.as_str();
+    if input != "null" && !Path::new(input).is_file() {
+        let title = format!("`--input {input}`: there is no such file");
+        mistakes.add_loose(title, "name a file, or null");
+    }
+    if options.drop_caches && File::options().write(true).open(PAGE_CACHE).is_err() {
+        let title = format!("`--drop-caches` cannot write to `{PAGE_CACHE}`");
+        mistakes.add_loose(title, "run as root on Linux, or leave it out");
+    }
+}
+
+/// The text that a value of a parameter replaces.
+fn hole(name: &str) -> String {
+    format!("{{{name}}}")
+}
+
+/// The script for a command: the only one, or its own where each has one, the reference first.
+fn own(scripts: &[String], place: Option<usize>, has_reference: bool) -> Option<&String> {
+    match scripts {
+        [one] => Some(one),
+        several => several.get(place.map_or(0, |place| place + usize::from(has_reference))),
+    }
+}
+
+/// The command with every combination of the values that it or a script around it names: `VAR`, then its values between
+/// commas.
+fn filled(text: &str, place: Option<usize>, around: &[Option<&String>], parameters: &[String]) -> Vec<Typed> {
     let mut all = vec![Typed {
         text: text.to_owned(),
         place,
         values: Vec::new(),
     }];
     for parameter in parameters.chunks_exact(2) {
-        let (name, hole) = (&parameter[0], format!("{{{}}}", parameter[0]));
-        if !text.contains(&hole) {
+        let (name, hole) = (&parameter[0], hole(&parameter[0]));
+        let is_in = |script: &Option<&String>| script.is_some_and(|script| script.contains(&hole));
+        if !text.contains(&hole) && !around.iter().any(is_in) {
             continue;
         }
         let with = |typed: &Typed, value: &str| Typed {
@@ -128,7 +199,12 @@ fn filled(text: &str, place: Option<usize>, parameters: &[String]) -> Vec<Typed>
 }
 
 fn choice(typed: &Typed, options: &cli::Cold, known: &Catalogue, mistakes: &mut Report) -> Option<ServerChoice> {
-    let words = match &options.shell {
+    let shell = match options.shell.as_deref() {
+        Some("none") | None => None,
+        Some("default") => Some("sh"),
+        named => named,
+    };
+    let words = match shell {
         Some(shell) => {
             shell_words::split(shell).map(|shell| [shell, vec!["-c".to_owned(), typed.text.clone()]].concat())
         }
@@ -200,21 +276,15 @@ fn is_name(text: &str) -> bool {
 }
 
 fn plan(typed: &Typed, options: &cli::Cold) -> CommandPlan {
-    let own = |given: &[String]| match (given, typed.place) {
-        ([one], _) => Some(one.clone()),
-        (several, Some(place)) => several.get(place).cloned(),
-        (_, None) => None,
-    };
-    let filled = |script: Option<String>| {
-        script.map(|script| {
-            let fill = |script: String, (name, value): &(String, String)| script.replace(&format!("{{{name}}}"), value);
-            typed.values.iter().fold(script, fill)
-        })
+    let filled = |scripts: &[String]| {
+        let script = own(scripts, typed.place, options.reference.is_some())?.clone();
+        let fill = |script: String, (name, value): &(String, String)| script.replace(&hole(name), value);
+        Some(typed.values.iter().fold(script, fill))
     };
     CommandPlan {
         typed: typed.text.clone(),
-        prepare: filled(own(&options.prepare)),
-        conclude: filled(own(&options.conclude)),
+        prepare: filled(&options.prepare),
+        conclude: filled(&options.conclude),
         ignored: match options.ignore_failure.as_deref() {
             None => Ignored::None,
             Some([]) => Ignored::All,
@@ -264,15 +334,15 @@ fn under(
     all
 }
 
-/// Numbers equal labels, since each names its files.
-fn number(choices: &mut [ServerChoice]) {
-    for place in 1..choices.len() {
-        let (before, rest) = choices.split_at_mut(place);
-        let label = rest[0].label.clone();
-        let taken = |label: &str| before.iter().any(|choice| choice.label.eq_ignore_ascii_case(label));
+/// Numbers equal names, since each names files.
+pub fn number(names: &mut [&mut String]) {
+    for place in 1..names.len() {
+        let (before, rest) = names.split_at_mut(place);
+        let name = rest[0].clone();
+        let taken = |name: &str| before.iter().any(|other| other.eq_ignore_ascii_case(name));
         let mut numbers = 2_u32..;
-        while taken(&rest[0].label) {
-            rest[0].label = format!("{label}-{}", numbers.next().unwrap_or_default());
+        while taken(rest[0]) {
+            *rest[0] = format!("{name}-{}", numbers.next().unwrap_or_default());
         }
     }
 }
@@ -281,9 +351,9 @@ fn number(choices: &mut [ServerChoice]) {
 mod tests {
     use super::*;
 
-    fn texts(text: &str, parameters: &[&str]) -> Vec<String> {
+    fn texts(text: &str, script: Option<&str>, parameters: &[&str]) -> Vec<String> {
         let parameters: Vec<String> = parameters.iter().map(|text| (*text).to_owned()).collect();
-        filled(text, Some(0), &parameters)
+        filled(text, Some(0), &[script.map(str::to_owned).as_ref()], &parameters)
             .into_iter()
             .map(|typed| typed.text)
             .collect()
@@ -292,18 +362,25 @@ mod tests {
     #[test]
     fn a_command_is_run_with_every_combination_of_the_values_that_it_names() {
         assert_eq!(
-            texts("make -j {n} {t}", &["n", "1,2", "t", "a,b"]),
+            texts("make -j {n} {t}", None, &["n", "1,2", "t", "a,b"]),
             ["make -j 1 a", "make -j 1 b", "make -j 2 a", "make -j 2 b"]
         );
-        assert_eq!(texts("make", &["n", "1,2"]), ["make"]);
+        assert_eq!(texts("make", None, &["n", "1,2"]), ["make"]);
+        assert_eq!(texts("bench", Some("make O={n}"), &["n", "0,3"]), ["bench", "bench"]);
+    }
+
+    #[test]
+    fn a_reference_has_the_first_of_the_scripts() {
+        let scripts = ["r", "a", "b"].map(str::to_owned);
+        let own = |place| own(&scripts, place, true).map(String::as_str);
+        assert_eq!([None, Some(0), Some(1)].map(own), [Some("r"), Some("a"), Some("b")]);
     }
 
     #[test]
     fn equal_labels_are_numbered() {
-        let plain = |label: &str| ServerChoice::plain(label, Profile::default(), Program::Build(Vec::new()));
-        let mut choices = [plain("ty"), plain("Ty"), plain("other"), plain("ty")];
-        number(&mut choices);
-        assert_eq!(choices.map(|choice| choice.label), ["ty", "Ty-2", "other", "ty-3"]);
+        let mut names = ["ty", "Ty", "other", "ty"].map(str::to_owned);
+        number(&mut names.iter_mut().collect::<Vec<_>>());
+        assert_eq!(names, ["ty", "Ty-2", "other", "ty-3"]);
     }
 
     #[test]

@@ -48,7 +48,8 @@ pub fn printed(comparison: &Comparison) -> impl Iterator<Item = &Row> {
 
 /// How long each command took against the first one.
 pub fn verdict(comparison: &Comparison) -> Vec<Sentence> {
-    let Some(first) = comparison.sides.first() else {
+    // Commands that ran at once took each other's time.
+    let Some(first) = comparison.sides.first().filter(|_| !comparison.is_shared()) else {
         return Vec::new();
     };
     let others = comparison.sides.iter().enumerate().skip(1);
@@ -135,7 +136,19 @@ pub fn table(comparison: &Comparison, id: &str, name: &str) -> Section {
     Section::new(format!("{id}cold"), title, Weight::Answer)
         .noted("medians with 95 % intervals")
         .with(table.columns())
-        .with(Sentence::definition("cold.legend", LEGEND.to_owned()))
+        .with(Sentence::definition(
+            "cold.legend",
+            format!("{}{LEGEND}", coldness(comparison)),
+        ))
+}
+
+/// What was cold, for the legend.
+fn coldness(comparison: &Comparison) -> &'static str {
+    match comparison.page_cache_dropped {
+        Some(true) => "page cache emptied before each run; ",
+        Some(false) => "page cache warm; ",
+        None => "",
+    }
 }
 
 /// Over several projects a table for each figure: a row for each project, a column for each command. Commands under
@@ -144,15 +157,18 @@ pub fn joined(scenarios: &Scenarios, runs: &[Played]) -> Option<Section> {
     // Each project once: machines and lenses have tables of their own.
     let first_target = scenarios.values().filter_map(|targets| targets.first());
     let all: Vec<&Comparison> = first_target.map(|target| &target.comparison).collect();
-    let first = all.first().filter(|_| all.len() > 1)?;
-    let labels =
-        |comparison: &Comparison| -> Vec<String> { comparison.sides.iter().map(|side| side.label.clone()).collect() };
-    let heads = labels(first);
-    if !all
-        .iter()
-        .all(|comparison| are_commands(comparison) && labels(comparison) == heads)
-    {
+    if all.len() < 2 {
         return None;
+    }
+    if !all.iter().all(|comparison| are_commands(comparison)) {
+        return None;
+    }
+    // One that was cut off may lack commands.
+    let mut heads: Vec<String> = Vec::new();
+    for side in all.iter().flat_map(|comparison| &comparison.sides) {
+        if !heads.contains(&side.label) {
+            heads.push(side.label.clone());
+        }
     }
     let in_place = |run: &Played| run.summary.header.workspace.is_original();
     let (title, first_head) = match runs.iter().all(in_place) {
@@ -164,13 +180,13 @@ pub fn joined(scenarios: &Scenarios, runs: &[Played]) -> Option<Section> {
             let row = comparison.row(&measure)?;
             Some(MatrixRow {
                 place: comparison.scenario.clone(),
-                cells: (0..heads.len()).map(|side| figures::cell(row, side)).collect(),
+                cells: heads.iter().map(|head| joined_cell(comparison, row, head)).collect(),
             })
         });
         let mut rows: Vec<MatrixRow> = rows.collect();
         rows.push(MatrixRow {
             place: "geometric mean".to_owned(),
-            cells: (0..heads.len()).map(|side| mean(&all, &measure, side)).collect(),
+            cells: heads.iter().map(|head| mean(&all, &measure, head)).collect(),
         });
         Matrix {
             caption: match &measure.place {
@@ -193,9 +209,25 @@ pub fn joined(scenarios: &Scenarios, runs: &[Played]) -> Option<Section> {
     Some(section.with_all(measures.into_iter().map(matrix)))
 }
 
+/// The place of a command among the sides.
+fn place(comparison: &Comparison, label: &str) -> Option<usize> {
+    comparison.sides.iter().position(|side| side.label == label)
+}
+
+/// A figure of a command; a hole where a project has no run of it.
+fn joined_cell(comparison: &Comparison, row: &Row, label: &str) -> MatrixCell {
+    let cell = place(comparison, label).map(|side| figures::cell(row, side));
+    cell.unwrap_or_else(|| MatrixCell {
+        median: HOLE.to_owned(),
+        ..MatrixCell::default()
+    })
+}
+
 /// The geometric mean of a command's medians; a hole if one is unknown or zero.
-fn mean(all: &[&Comparison], measure: &Measure, side: usize) -> MatrixCell {
-    let cells = all.iter().map(|comparison| comparison.row(measure)?.cells.get(side));
+fn mean(all: &[&Comparison], measure: &Measure, label: &str) -> MatrixCell {
+    let cells = all
+        .iter()
+        .map(|comparison| comparison.row(measure)?.cells.get(place(comparison, label)?));
     let medians = cells.map(|cell| cell?.median.map(|median| median.median));
     let medians: Vec<Option<f64>> = medians.collect();
     let mean = Arm::of_runs(&medians).ok().map(|arm| arm.geometric_mean());

@@ -193,7 +193,8 @@ pub fn costs(comparison: &Comparison) -> Vec<String> {
 /// `released nothing while idle, ≤ 26.6 MiB in light traffic`. What only more words can say is said in them.
 fn brief(gave: &[Given]) -> Option<String> {
     let unusual = |one: &Gave| one.shared > 0.0 || one.much_lazily || one.took || one.for_a_while > 0.0;
-    if gave.iter().flat_map(|given| &given.runs).any(unusual) {
+    let mut runs = gave.iter().flat_map(|given| &given.runs);
+    if runs.clone().any(unusual) || !runs.any(|one| one.much) {
         return sentence(gave);
     }
     let mut parts: Vec<(String, Vec<String>)> = Vec::new();

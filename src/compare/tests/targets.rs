@@ -1,6 +1,7 @@
 //! Which runs are compared, and which never are.
 
 use crate::lens::Lens;
+use crate::record::CommandEnd;
 
 use super::*;
 
@@ -147,4 +148,40 @@ fn servers_that_purge_in_different_ways_are_in_no_ratio_and_the_lens_names_them_
         said.contains("purged lens: jemalloc and system asked to purge"),
         "{said}"
     );
+}
+
+/// A run of a command in a project.
+fn timed(label: &str, number: u32, project: &str, wall: u64) -> Played {
+    let mut played = run(label, number, 100);
+    project.clone_into(&mut played.summary.header.scenario.name);
+    played.summary.command = Some(CommandEnd {
+        wall,
+        ..CommandEnd::default()
+    });
+    played
+}
+
+#[test]
+fn the_fastest_command_is_the_baseline_of_all_projects() {
+    // By its medians pooled over projects `a` would be the fastest, and `c` lacks the slow one.
+    let walls = [
+        ("small", [("a", 1000), ("b", 500), ("c", 100)]),
+        ("middle", [("a", 2000), ("b", 2100), ("c", 100)]),
+        ("large", [("a", 9000), ("b", 4000), ("c", 0)]),
+    ];
+    let runs = walls.iter().flat_map(|(project, walls)| {
+        let walls = walls.iter().filter(|(_, wall)| *wall > 0);
+        walls.flat_map(move |(label, wall)| (1..=2).map(move |number| timed(label, number, project, *wall)))
+    });
+    let runs: Vec<Played> = runs.collect();
+    let first = |baseline| {
+        let scenarios = by_target(runs.clone(), baseline);
+        let sides = scenarios
+            .values()
+            .flatten()
+            .map(|target| target.comparison.sides[0].label.clone());
+        sides.collect::<Vec<String>>()
+    };
+    assert_eq!(first(None), ["b", "b", "b"]);
+    assert_eq!(first(Some("a")), ["a", "a", "a"]);
 }
