@@ -101,17 +101,26 @@ impl Run {
         }
         run.progress.command(&words(&job.launch));
         let plan = job.choice.command.as_ref();
-        let prepared = around(plan.and_then(|plan| plan.prepare.as_deref()), &job, 1, interrupt).await;
+        let made_ready = around(plan.and_then(|plan| plan.prepare.as_deref()), &job, 1, interrupt).await;
         if interrupt.is_pressed(1) {
             return Ok(Outcome::CalledOff);
         }
-        prepared?;
+        made_ready?;
         if plan.is_some_and(|plan| plan.drop_caches) {
             blocking(drop_caches).await?;
         }
         let result = soak::soak(&job, documents, header, path, sampling, interrupt, run.progress.clone()).await;
         around(plan.and_then(|plan| plan.conclude.as_deref()), &job, 2, interrupt).await?;
         drop(scratch);
+        run.close(prepared_workspace, interrupt).await;
+        Ok(match result {
+            Ok(()) => Outcome::Played,
+            Err(error) => Outcome::Failed(error.into()),
+        })
+    }
+
+    /// Removes the copy of the workspace.
+    async fn close(&self, prepared_workspace: PreparedWorkspace, interrupt: &Interrupt) {
         let closed = tokio::select! {
             biased;
             closed = blocking(move || Ok(prepared_workspace.workspace.close()?)) => closed,
@@ -119,15 +128,11 @@ impl Run {
         };
         if let Err(error) = closed {
             // Files that the server leaves, or still writes, are not an error of the run.
-            run.progress.on(&Event::Warning(Warning {
+            self.progress.on(&Event::Warning(Warning {
                 kind: WarningKind::Host,
                 text: format!("the copy of the workspace is left to the next run to remove: {error}"),
             }));
         }
-        Ok(match result {
-            Ok(()) => Outcome::Played,
-            Err(error) => Outcome::Failed(error.into()),
-        })
     }
 
     /// Prepares the run before the server starts; `None` if interrupted. Takes seconds to minutes, so it runs on

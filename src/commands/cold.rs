@@ -225,16 +225,17 @@ fn text(options: &cli::Cold, project: Option<&str>) -> String {
     words.join("\n")
 }
 
+/// Runs a shell command before or after all runs, where this process plays all.
+fn around(asked: &Asked<'_>, script: Option<&str>, stop: &dyn Fn() -> bool) -> anyhow::Result<()> {
+    let script = script.filter(|_| asked.options.processors.job.is_none());
+    let here = std::env::current_dir().context("cannot tell the current directory")?;
+    script.map_or(Ok(()), |script| shell(script, &here, &Vec::new(), stop))
+}
+
 async fn play(asked: &Asked<'_>, directories: &[Directory], interrupt: &Interrupt) -> anyhow::Result<u8> {
     interrupt.heed();
     let options = asked.options;
-    let here = std::env::current_dir().context("cannot tell the current directory")?;
-    let around = |script: &Option<String>, presses: u32| match script {
-        Some(script) if options.processors.job.is_none() => {
-            shell(script, &here, &Vec::new(), &|| interrupt.is_pressed(presses))
-        }
-        Some(_) | None => Ok(()),
-    };
+    let around = |script: &Option<String>, presses| around(asked, script.as_deref(), &|| interrupt.is_pressed(presses));
     let output = &options.output;
     let targets = exports::targets(output.format, &output.exports, output.export_csv.as_deref())?;
     let set_up = around(&options.setup, 1);

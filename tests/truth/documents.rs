@@ -400,5 +400,5 @@ fn every_command_about_sweeps_does_what_it_promises() {
 
 #[test]
 fn every_command_of_the_kept_reports_does_what_it_promises() {
-    type_all("reports/README.md", &[], 8);
+    type_all("reports/README.md", &[], 9);
 }
