@@ -65,8 +65,11 @@ impl Campaign<'_> {
         let mut playing = FuturesUnordered::new();
         loop {
             let goes_on = outcomes.failed.is_none() && !interrupt.is_pressed(1);
-            while let Some((share, planned)) = free.last().copied().filter(|_| goes_on).zip(waiting.next()) {
-                free.pop();
+            // A run is taken only when there is a share for it.
+            while goes_on && !free.is_empty() {
+                let Some((planned, share)) = waiting.next().zip(free.pop()) else {
+                    break;
+                };
                 playing.push(self.process(command, planned, (share, &shares[share]), interrupt));
             }
             let Some(one) = playing.next().await else { break };

@@ -136,7 +136,7 @@ impl Campaign<'_> {
             if block[0].warm_up && self.talk != Talk::Quiet {
                 let sentences = match &self.sweep {
                     Some(sweep) => (sweep.price)(clock.longest),
-                    None => forecast::sentences(self, &outcomes.runs, clock.fitting(block.len())),
+                    None => forecast::sentences(self, &outcomes.runs, clock.fitting(self.choices.len())),
                 };
                 sentences.iter().for_each(|sentence| progress::say(sentence));
             }

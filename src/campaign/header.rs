@@ -94,7 +94,7 @@ pub fn header(
 }
 
 /// The machine, with the server's processors if they are restricted.
-fn restricted(mut host: record::Host, cpus: &[usize]) -> record::Host {
+pub fn restricted(mut host: record::Host, cpus: &[usize]) -> record::Host {
     if !cpus.is_empty() {
         host.affinity = Some(processors::ranges(cpus));
     }

@@ -15,6 +15,14 @@ pub enum Jobs {
 }
 
 impl Jobs {
+    /// The processors of the first of the runs that are played at once; none if each has the machine to itself.
+    pub fn each(&self) -> &[usize] {
+        match self {
+            Jobs::Beside { shares, .. } => shares.first().map_or(&[], Vec::as_slice),
+            Jobs::Alone | Jobs::Of { .. } => &[],
+        }
+    }
+
     /// How many runs are played at once; `None` if each has the machine to itself.
     pub fn at_once(&self) -> Option<u32> {
         match self {

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, bail};
 
-use crate::campaign::{Campaign, Outcomes, calibrations};
+use crate::campaign::{Campaign, Outcomes, calibrations, header};
 use crate::cli::{self, Command};
 use crate::commands::output::{self, Directory};
 use crate::compare::Played;
@@ -11,7 +11,9 @@ use crate::config::values::{Lenses, Runs};
 use crate::exit::Exit;
 use crate::figures::Rules;
 use crate::gate::{Judgement, Sides, judge_calibrated};
+use crate::host;
 use crate::record::Schedule;
+use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
 
 use super::resume::{begin, holding, resume};
@@ -68,12 +70,14 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
         .take(servers.len())
         .map(|choice| choice.label.clone())
         .collect();
+    one_version(&choices, &labels)?;
     let (choices, mut notes) = through(options, choices);
     let rules = rules(options, &planned(options, scenario, &choices))?;
     let choices = needed(options, &rules, choices);
     notes.extend(prepare::quiet_purge(&choices, scenario));
     if let Some(kept) = &kept {
-        anchor::fits(kept, options, scenario, &choices, &rules, &looks)?;
+        let host = header::restricted(host::fingerprint(), jobs.each());
+        anchor::fits(kept, (options, host), scenario, &choices, (&rules, &looks))?;
     }
     let targets = exports::targets(options.format, &options.exports, None)?;
     let side = |runs: &[Played]| split(runs, &labels, kept.clone());
@@ -108,6 +112,18 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
         notes: &notes,
     };
     tell(options, &verdict, targets, Some(&out))
+}
+
+/// Refuses a range of versions: each side is one server.
+fn one_version(choices: &[ServerChoice], labels: &[String]) -> anyhow::Result<()> {
+    match choices.iter().find(|choice| !labels.contains(&choice.label)) {
+        Some(more) => bail!(
+            "a gate compares one version with another, and a range names more, such as `{}`: name one version on each \
+             side, or compare them all with `lsp-soak run`",
+            more.label
+        ),
+        None => Ok(()),
+    }
 }
 
 fn one_preload(options: &cli::Gate) -> anyhow::Result<()> {

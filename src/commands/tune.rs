@@ -170,6 +170,12 @@ fn understood(options: &cli::Tune, out: Option<&Path>) -> anyhow::Result<Underst
     let server = servers
         .first()
         .context("a sweep takes one server: name it with --server")?;
+    if let Some(other) = servers.iter().find(|other| other.label != server.label) {
+        bail!(
+            "a sweep takes one server, and a range of versions names more, such as `{}`: name one version",
+            other.label
+        );
+    }
     let server = cells::looked_at(server.clone(), crate::commands::talk(options.voice) == Talk::Quiet)?;
     let (choices, mut notes) = cells::choices(&server, &options.preset, grids)?;
     let (mistakes, more) = asked::printable(&options.telling, &server, &choices);

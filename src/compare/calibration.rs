@@ -57,8 +57,11 @@ fn of_row(row: &Row, side: usize, decisive: &[String]) -> Option<Noise> {
     })
 }
 
+/// The name of the step that closes documents.
+const CLOSE: &str = "close";
+
 /// The noise of a figure if not both sides are calibrated. Purging removes groups from memory in a last phase of idle windows,
-/// played or left out, and what is live has none. Peaks, and memory right after work, can still form groups.
+/// played or left out, alone or after documents are closed, and what is live has none. Peaks, and memory right after work, can still form groups.
 pub fn uncalibrated<'r>(measure: &Measure, lens: Lens, runs: impl IntoIterator<Item = &'r Summary>) -> Known {
     let is_quiet = |run: &Summary| {
         let last = run.header.scenario.phases.len().checked_sub(1);
@@ -70,7 +73,8 @@ pub fn uncalibrated<'r>(measure: &Measure, lens: Lens, runs: impl IntoIterator<I
                 && matches!(window.kind, WindowKind::Silent | WindowKind::Simmer)
                 && is_last(window.phase.phase)
         };
-        let empty = |phase: &PhaseSummary| phase.steps.is_empty() && is_last(phase.phase.phase);
+        let empty =
+            |phase: &PhaseSummary| phase.steps.iter().all(|step| step.name == CLOSE) && is_last(phase.phase.phase);
         let left_out = run.header.server.lens.without_windows && run.phases.iter().any(empty);
         // What a collector gives back, and when, is up to its server.
         let is_collected = run.header.server.lens.collected_by.is_some();
@@ -348,6 +352,15 @@ mod tests {
         let (private, live) = (at(Figure::Private), at(Figure::Live));
         let known = |measure: &Measure, run: &Summary| uncalibrated(measure, Lens::Purged, [run]);
         assert_eq!(known(&private, &run), Known::Seen);
+        // Scenarios close their documents before they idle.
+        run.windows.clear();
+        let mut step = run.phases.iter().find_map(|phase| phase.steps.first()).unwrap().clone();
+        for (name, expected) in [(CLOSE, Known::Seen), ("hover", Known::Assumed)] {
+            name.clone_into(&mut step.name);
+            run.phases[last].steps = vec![step.clone()];
+            assert_eq!(known(&private, &run), expected, "{name}");
+        }
+        run.phases[last].steps.clear();
         run.header.server.lens.collected_by = Some("gopls.mem_stats".to_owned());
         assert_eq!(known(&private, &run), Known::Assumed);
         assert_eq!(known(&live, &run), Known::Seen);

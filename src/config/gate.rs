@@ -215,6 +215,7 @@ impl GateContext {
         if let Err(wrong) = self.lens(entry.lens) {
             faults.push(fault(span("lens"), wrong));
         }
+        let what = self.as_shipped(what);
         match self.tolerance(&what, entry) {
             Ok(tolerance) if faults.len() == before => Some(Rule {
                 subject: what,
@@ -282,6 +283,17 @@ impl GateContext {
                 format!("of a server there are {}", names(Figure::is_of_servers)),
             )),
             _ => Ok(()),
+        }
+    }
+
+    /// Peaks and times mean a server as it is: a rule about them asks for those runs, unless it or the command line names the
+    /// purged lens.
+    fn as_shipped(&self, what: GatedFigure) -> GatedFigure {
+        let is_of_use = what.figure == Figure::Peak || what.figure.is_time();
+        let is_played = self.lenses.contains(&Lens::AsShipped) || self.optional_lenses.contains(&Lens::AsShipped);
+        match what.lens {
+            None if is_of_use && is_played => what.through(Some(Lens::AsShipped)),
+            _ => what,
         }
     }
 

@@ -410,13 +410,14 @@ fn is_hex(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether the URL has `user:password@` before its host.
+/// Whether the URL has `user:password@` before its host, or over HTTP a user, which is a token.
 fn has_password(url: &str) -> bool {
     let authority = url
         .split_once("://")
         .map(|(_, rest)| rest.split('/').next().unwrap_or_default());
     let user = authority.and_then(|authority| authority.rsplit_once('@'));
-    user.is_some_and(|(user, _)| user.contains(':'))
+    let is_http = url.starts_with("http://") || url.starts_with("https://");
+    user.is_some_and(|(user, _)| is_http || user.contains(':'))
 }
 
 fn error(key: &'static str, title: impl Into<String>, cure: impl Into<String>) -> OriginError {

@@ -235,7 +235,7 @@ fn a_command_runs_in_a_fresh_copy_of_each_project_and_projects_are_joined() {
     let said = passed(&output);
     assert!(place.path().join("one/a.txt").exists() && place.path().join("two/a.txt").exists());
     assert!(
-        said.contains("All projects") && said.contains("geometric mean"),
+        said.contains("Wall time, all projects") && said.contains("geometric mean"),
         "{said}"
     );
 }
@@ -319,7 +319,7 @@ fn several_commands_under_several_allocators_are_each_compared_by_themselves() {
         }
     }
     assert!(
-        said.contains("All commands") && said.contains("geometric mean"),
+        said.contains("Wall time, all commands") && said.contains("geometric mean"),
         "{said}"
     );
 }

@@ -69,6 +69,28 @@ fn two_runs_at_once_have_processors_of_their_own_and_the_memory_of_one_alone() {
 }
 
 #[test]
+fn every_run_of_a_block_is_played_where_a_block_has_more_runs_than_jobs() {
+    if !are_two() {
+        return;
+    }
+    let all = pair().with("third", &HOLDS, "");
+    let words = [
+        "run", "scenario.toml", "--server", "base", "--server", "other", "--server", "third", "--runs", "2", "--jobs",
+        "2", "--out", "out", "-q",
+    ];
+    all.ends(0, &words);
+    let headers = headers(&all, "out");
+    for label in ["base", "other", "third"] {
+        let own = headers.iter().filter(|header| header["server"]["label"] == label);
+        assert_eq!(
+            own.filter(|header| header["plan"]["warm_up"] == false).count(),
+            2,
+            "{label}"
+        );
+    }
+}
+
+#[test]
 fn an_interrupt_ends_every_run_and_a_resume_plays_them() {
     if !are_two() {
         return;

@@ -3,13 +3,13 @@
 use anyhow::{Context, bail};
 
 use crate::campaign::{header, single};
+use crate::cli;
 use crate::compare::{Played, counts, differences};
 use crate::config::Loaded;
 use crate::drive::workspace;
 use crate::figures::Rules;
-use crate::record::{Header, Schedule, WorkspaceFacts};
+use crate::record::{Header, Host, Schedule, WorkspaceFacts};
 use crate::resolve::ServerChoice;
-use crate::{cli, host};
 
 use super::sides::{alike, lens_of};
 use super::tell;
@@ -17,11 +17,10 @@ use super::tell;
 /// Refuses an anchor that nothing could be decided by.
 pub fn fits(
     anchor: &[Played],
-    options: &cli::Gate,
+    (options, host): (&cli::Gate, Host),
     scenario: &Loaded,
     choices: &[ServerChoice],
-    rules: &Rules,
-    looks: &Schedule,
+    (rules, looks): (&Rules, &Schedule),
 ) -> anyhow::Result<()> {
     let planned = choices
         .iter()
@@ -29,7 +28,10 @@ pub fn fits(
     alike(planned.chain(anchor.iter().map(lens_of)))?;
     enough(anchor, rules, looks)?;
     let first = choices.first().context("a gate has servers")?;
-    let now = circumstances(options, scenario, first)?;
+    let now = Header {
+        host,
+        ..circumstances(options, scenario, first)?
+    };
     let counting = anchor.iter().filter(|run| counts(&run.summary));
     let headers: Vec<&Header> = counting.map(|run| &run.summary.header).chain([&now]).collect();
     let differing = differences(headers.into_iter());
@@ -79,7 +81,6 @@ fn circumstances(options: &cli::Gate, scenario: &Loaded, choice: &ServerChoice) 
     )?;
     Ok(Header {
         tool: env!("CARGO_PKG_VERSION").to_owned(),
-        host: host::fingerprint(),
         scenario: header::scenario(scenario, scenario.scenario.seed()),
         workspace: WorkspaceFacts {
             sha256: selection.sha256,

@@ -153,15 +153,12 @@ fn coldness(comparison: &Comparison) -> &'static str {
 
 /// Over several projects a table for each figure: a row for each project, a column for each command. Commands under
 /// several allocators are rows too.
-pub fn joined(scenarios: &Scenarios, runs: &[Played]) -> Option<Section> {
+pub fn joined(scenarios: &Scenarios, runs: &[Played]) -> Vec<Section> {
     // Each project once: machines and lenses have tables of their own.
     let first_target = scenarios.values().filter_map(|targets| targets.first());
     let all: Vec<&Comparison> = first_target.map(|target| &target.comparison).collect();
-    if all.len() < 2 {
-        return None;
-    }
-    if !all.iter().all(|comparison| are_commands(comparison)) {
-        return None;
+    if all.len() < 2 || !all.iter().all(|comparison| are_commands(comparison)) {
+        return Vec::new();
     }
     // One that was cut off may lack commands.
     let mut heads: Vec<String> = Vec::new();
@@ -171,11 +168,11 @@ pub fn joined(scenarios: &Scenarios, runs: &[Played]) -> Option<Section> {
         }
     }
     let in_place = |run: &Played| run.summary.header.workspace.is_original();
-    let (title, first_head) = match runs.iter().all(in_place) {
-        true => ("All commands", "command"),
-        false => ("All projects", "project"),
+    let (of_all, first_head) = match runs.iter().all(in_place) {
+        true => ("all commands", "command"),
+        false => ("all projects", "project"),
     };
-    let matrix = |measure: Measure| {
+    let section = |(number, measure): (usize, Measure)| {
         let rows = all.iter().filter_map(|comparison| {
             let row = comparison.row(&measure)?;
             Some(MatrixRow {
@@ -188,25 +185,29 @@ pub fn joined(scenarios: &Scenarios, runs: &[Played]) -> Option<Section> {
             place: "geometric mean".to_owned(),
             cells: heads.iter().map(|head| mean(&all, &measure, head)).collect(),
         });
-        Matrix {
-            caption: match &measure.place {
-                Place::Printed(name) => name.clone(),
-                _ => measure.figure.caption().to_owned(),
-            },
+        let title = match (&measure.place, measure.figure) {
+            (Place::Printed(name), _) => format!("{name}, {of_all}"),
+            // A command has one phase.
+            (_, Figure::Peak) => format!("Peak memory, MiB, {of_all}"),
+            (_, figure) => format!("{}, {of_all}", figure.caption()),
+        };
+        let matrix = Matrix {
+            caption: title.clone(),
             first: first_head.to_owned(),
             heads: heads.clone(),
             colored: 0,
             rows,
-        }
+        };
+        let section = Section::new(format!("cold-all-{number}"), title, Weight::Answer);
+        section.noted("medians with 95 % intervals").with(matrix)
     };
-    let section = Section::new("cold-all", title, Weight::Answer).noted("medians with 95 % intervals");
     let mut measures: Vec<Measure> = JOINED.map(of_run).to_vec();
     for row in all.iter().flat_map(|comparison| printed(comparison)) {
         if !measures.contains(&row.measure) {
             measures.push(row.measure.clone());
         }
     }
-    Some(section.with_all(measures.into_iter().map(matrix)))
+    measures.into_iter().enumerate().map(section).collect()
 }
 
 /// The place of a command among the sides.

@@ -84,7 +84,7 @@ pub fn title(scenarios: &Scenarios) -> String {
 pub fn sections(scenarios: &Scenarios, runs: &[Played], keys: Keys, is_compared: bool) -> Vec<Section> {
     let by_record: Records = runs.iter().map(|run| (run.record.as_str(), &run.summary)).collect();
     let all: Vec<&Target> = scenarios.values().flatten().collect();
-    let mut sections: Vec<Section> = cold::joined(scenarios, runs).into_iter().collect();
+    let mut sections: Vec<Section> = cold::joined(scenarios, runs);
     let of_servers = |targets: &&Vec<Target>| targets.len() > 1 && !cold::are_commands(&targets[0].comparison);
     for targets in scenarios.values().filter(of_servers) {
         sections.push(overview(targets));

@@ -61,7 +61,10 @@ impl GateContext {
             let title = "a limit must be above 0".to_owned();
             return Err((at(written), (title, cure.to_owned())));
         }
-        Ok(Limit { subject: what, limit })
+        Ok(Limit {
+            subject: self.as_shipped(what),
+            limit,
+        })
     }
 }
 
