@@ -65,12 +65,7 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
         out: options.out.as_deref().filter(|_| resumed.is_none()),
     })?;
     let scenario = scenarios.first().context("a gate takes one scenario: name it")?;
-    let labels: Vec<String> = choices
-        .iter()
-        .take(servers.len())
-        .map(|choice| choice.label.clone())
-        .collect();
-    one_version(&choices, &labels)?;
+    let labels = labels(&choices, servers.len())?;
     let (choices, mut notes) = through(options, choices);
     let rules = rules(options, &planned(options, scenario, &choices))?;
     let choices = needed(options, &rules, choices);
@@ -114,15 +109,16 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
     tell(options, &verdict, targets, Some(&out))
 }
 
-/// Refuses a range of versions: each side is one server.
-fn one_version(choices: &[ServerChoice], labels: &[String]) -> anyhow::Result<()> {
+/// The label of each side. A range of versions is refused: each side is one server.
+fn labels(choices: &[ServerChoice], sides: usize) -> anyhow::Result<Vec<String>> {
+    let labels: Vec<String> = choices.iter().take(sides).map(|choice| choice.label.clone()).collect();
     match choices.iter().find(|choice| !labels.contains(&choice.label)) {
         Some(more) => bail!(
             "a gate compares one version with another, and a range names more, such as `{}`: name one version on each \
              side, or compare them all with `lsp-soak run`",
             more.label
         ),
-        None => Ok(()),
+        None => Ok(labels),
     }
 }
 
