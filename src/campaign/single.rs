@@ -29,11 +29,11 @@ use super::{before, build};
 /// rest.
 const TIDYING: Duration = Duration::from_secs(10);
 
-/// What empties the page cache when it is written to.
-pub const PAGE_CACHE: &str = "/proc/sys/vm/drop_caches";
-
 /// The same after a second interrupt.
 const HURRIED: Duration = Duration::from_secs(1);
+
+/// What empties the page cache when it is written to.
+pub const PAGE_CACHE: &str = "/proc/sys/vm/drop_caches";
 
 pub enum Outcome {
     /// The run was played, and its record is complete.

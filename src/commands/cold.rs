@@ -89,16 +89,13 @@ pub fn run(options: &cli::Cold, interrupt: &Interrupt) -> anyhow::Result<u8> {
 
 /// A command with nothing around it, and the scenario of its runs.
 pub fn single(command: &str, options: &cli::Tune) -> anyhow::Result<(Loaded, ServerChoice)> {
-    let ignored = options.ignore_failure.as_ref().map(|codes| {
-        let codes: Vec<String> = codes.iter().map(|code| format!("={code}")).collect();
-        format!("--ignore-failure{}", codes.join(",").replace(",=", ","))
-    });
-    let words = ["lsp-soak", "cold"].into_iter().chain(ignored.as_deref());
-    let mut words: Vec<OsString> = words.chain(["--", command]).map(OsString::from).collect();
-    let mut add = |name: &str, value: OsString| {
-        let options_end = words.len() - 2;
-        words.splice(options_end..options_end, [OsString::from(name), value]);
-    };
+    let mut words: Vec<OsString> = ["lsp-soak", "cold"].map(OsString::from).to_vec();
+    if let Some(codes) = &options.ignore_failure {
+        let codes: Vec<String> = codes.iter().map(ToString::to_string).collect();
+        let all_or_these = if codes.is_empty() { "" } else { "=" };
+        words.push(format!("--ignore-failure{all_or_these}{}", codes.join(",")).into());
+    }
+    let mut add = |name: &str, value: OsString| words.extend([name.into(), value]);
     if options.figures.is_some() {
         add("--figures", "json".into());
     }
@@ -117,6 +114,7 @@ pub fn single(command: &str, options: &cli::Tune) -> anyhow::Result<(Loaded, Ser
     for preload in &options.extra.preload {
         add("--preload", preload.to_string().into());
     }
+    words.extend(["--", command].map(OsString::from));
     let Command::Cold(options) = cli::parse_extended(words)?.command else {
         bail!("`{command}` is not understood as a command");
     };

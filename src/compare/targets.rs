@@ -43,8 +43,7 @@ pub type Scenarios = BTreeMap<String, Vec<Target>>;
 
 /// The runs of each scenario on each target through each lens, compared; scenarios and targets in the order of their names.
 pub fn by_target(runs: Vec<Played>, baseline: Option<&str>) -> Scenarios {
-    let fastest = fastest(&runs).filter(|_| baseline.is_none());
-    let baseline = baseline.or(fastest.as_deref());
+    let baseline = baseline.map(str::to_owned).or_else(|| fastest(&runs));
     let mut groups: BTreeMap<(String, String, Lens), Vec<Played>> = BTreeMap::new();
     for run in runs {
         let header = &run.summary.header;
@@ -64,7 +63,7 @@ pub fn by_target(runs: Vec<Played>, baseline: Option<&str>) -> Scenarios {
             triple,
             lens: lens(&runs),
             machines,
-            comparison: compare(&runs, baseline),
+            comparison: compare(&runs, baseline.as_deref()),
         };
         scenarios.entry(scenario).or_default().push(target);
     }

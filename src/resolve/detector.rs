@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::hash::Hash;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -97,23 +98,29 @@ pub fn knobs(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> 
     }
     let declared = declared(choice);
     let asked = (key(choice, program), settings, declared);
-    let known = CHECKED
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .get(&asked)
-        .cloned();
-    if let Some(known) = known {
-        return known;
-    }
-    let detection = detected(&asked.0, Path::new(""), &[], stop);
-    let env = asked.1.iter().cloned().collect();
-    let checked = knobs::check(&env, &asked.0.subject, &detection, declared, stop);
-    // An interrupted detection is not reused.
-    if !stop() {
-        let mut known = CHECKED.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(asked, checked.clone());
-    }
-    checked
+    once(&CHECKED, &asked, stop, || {
+        let detection = detected(&asked.0, Path::new(""), &[], stop);
+        let env = asked.1.iter().cloned().collect();
+        knobs::check(&env, &asked.0.subject, &detection, declared, stop)
+    })
+}
+
+/// What was found before, or is found now. What was interrupted is not reused.
+fn once<K: Clone + Eq + Hash, V: Clone>(
+    before: &Mutex<HashMap<K, V>>,
+    key: &K,
+    stop: &dyn Fn() -> bool,
+    find: impl FnOnce() -> V,
+) -> V {
+    let before = || before.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = before().get(key).cloned();
+    known.unwrap_or_else(|| {
+        let found = find();
+        if !stop() {
+            before().insert(key.clone(), found.clone());
+        }
+        found
+    })
 }
 
 /// Stores the findings with each server whose program exists.
@@ -298,8 +305,7 @@ pub fn lens(choice: &ServerChoice, checked: &Checked) -> LensFacts {
 }
 
 fn detected(key: &Key, directory: &Path, env: &[Change], stop: &dyn Fn() -> bool) -> Arc<Detection> {
-    let known = FOUND.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
-    known.unwrap_or_else(|| {
+    once(&FOUND, key, stop, || {
         let which = which(Some(key.subject.path.clone()));
         let aside = Aside::of(key);
         let subject = Subject {
@@ -307,13 +313,7 @@ fn detected(key: &Key, directory: &Path, env: &[Change], stop: &dyn Fn() -> bool
             env: unset(env).chain(key.subject.env.clone()).chain(aside.env()).collect(),
             ..key.subject.clone()
         };
-        let detection = allocator::detect(&subject, &|name| which.program(name), stop);
-        let detection = Arc::new(detection);
-        if !stop() {
-            let mut known = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
-            known.insert(key.clone(), Arc::clone(&detection));
-        }
-        detection
+        Arc::new(allocator::detect(&subject, &|name| which.program(name), stop))
     })
 }
 
@@ -397,21 +397,11 @@ pub fn version(
         return version_of(&choice.profile, program, launched, stop);
     }
     let key = key(choice, program);
-    let known = VERSIONS
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .get(&key)
-        .cloned();
-    known.unwrap_or_else(|| {
+    once(&VERSIONS, &key, stop, || {
         let aside = Aside::of(&key);
         let (directory, env) = launched;
         let env: Vec<Change> = env.iter().cloned().chain(aside.env()).collect();
-        let version = version_of(&choice.profile, program, (aside.directory(directory), &env), stop);
-        if !stop() {
-            let mut known = VERSIONS.lock().unwrap_or_else(PoisonError::into_inner);
-            known.insert(key, version.clone());
-        }
-        version
+        version_of(&choice.profile, program, (aside.directory(directory), &env), stop)
     })
 }
 
