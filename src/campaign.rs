@@ -1,5 +1,6 @@
 //! The runs of one scenario: planned in blocks, prepared, played and recorded.
 
+mod auto;
 pub mod before;
 mod beside;
 mod blocks;
@@ -17,7 +18,8 @@ mod scratch;
 pub mod single;
 mod traced;
 
-pub use blocks::{Campaign, Outcomes, Sweeping, called_off, decided, planned_runs};
+pub use auto::{decided, verdicts};
+pub use blocks::{Campaign, Outcomes, Sweeping, called_off, planned_runs};
 pub use jobs::Jobs;
 pub use read::{STDIN, open, played, summary};
 pub use scratch::Scratch;

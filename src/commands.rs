@@ -133,7 +133,8 @@ fn talk(voice: Voice) -> Talk {
 }
 
 /// Says where the records are, and how a campaign that was interrupted goes on.
-fn tell_records(out: &Path, talk: Talk, outcomes: &Outcomes) {
+/// `whole` has the directories of all scenarios, where there are several.
+fn tell_records(out: &Path, whole: Option<&Path>, talk: Talk, outcomes: &Outcomes) {
     if talk == Talk::Quiet || outcomes.runs.is_empty() {
         return;
     }
@@ -141,7 +142,7 @@ fn tell_records(out: &Path, talk: Talk, outcomes: &Outcomes) {
     if outcomes.exit == Exit::Interrupted
         && let Some(command) = output::begun(out)
     {
-        let out = quoted(&out.display().to_string());
+        let out = quoted(&whole.unwrap_or(out).display().to_string());
         say(&format!("interrupted: resume with `lsp-soak {command} --resume {out}`"));
     }
 }

@@ -21,7 +21,7 @@ pub use choice::{
     Collector, Common, LIBRARY, Program, ServerChoice, Setting, Shim, choose, installed, plain_label as label_of,
 };
 pub use client::tail;
-pub use command::{CommandPlan, Ignored};
+pub use command::CommandPlan;
 pub use detector::{KnownDecay, listed};
 pub use error::ChoiceError;
 pub use package::{PackageError, install};

@@ -4,27 +4,24 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::compare::calibration::{believed, uncalibrated};
-use crate::compare::{Played, by_target, counts, primary, run};
+use crate::compare::{Played, run};
 use crate::config::Loaded;
 use crate::config::options::{Measuring, Repeating};
 use crate::config::values::{Partition, Runs};
 use crate::exit::Exit;
-use crate::figures::Measure;
 use crate::lens::Lens;
 use crate::plan::{self, Blocks};
 use crate::progress::{self, Course, Place, Progress, Talk};
 use crate::record::PlanFacts;
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
-use crate::stats::decide_by_looks;
 use crate::summary;
 
 use super::before::{self, Before};
 use super::invocation::Invocation;
 use super::jobs::Jobs;
 use super::single::Outcome;
-use super::{calibrations, forecast, header};
+use super::{forecast, header};
 
 /// Default runs of each server in a comparison.
 const USUAL: u32 = 5;
@@ -327,37 +324,6 @@ impl Campaign<'_> {
             progress: one.progress.clone(),
         }
     }
-}
-
-/// Whether `--runs auto` has its answer: every server's regression is shown or ruled out.
-pub fn decided(runs: &[Played], repeating: &Repeating) -> bool {
-    let scenarios = by_target(runs.to_vec(), repeating.baseline.as_deref());
-    let targets = || scenarios.values().flatten();
-    // Nothing is decided before the first comparison, or without one.
-    targets().any(|target| target.comparison.sides.len() > 1)
-        && targets().all(|target| {
-            let comparison = &target.comparison;
-            let calibrated = |side: usize| {
-                let label = &comparison.sides[side].label;
-                calibrations::for_runs(runs.iter().filter(|run| run.summary.header.server.label == *label))
-            };
-            let baseline = calibrated(0);
-            let lens = target.lens.name;
-            let of_target = |run: &&Played| {
-                let header = &run.summary.header;
-                header.scenario.name == comparison.scenario && header.server.lens.name == lens && counts(&run.summary)
-            };
-            let otherwise =
-                |measure: &Measure| uncalibrated(measure, lens, runs.iter().filter(of_target).map(|run| &run.summary));
-            (1..comparison.sides.len()).all(|side| {
-                let sides = [baseline.as_slice(), &calibrated(side)];
-                let endpoints = primary(comparison, side, lens, &|measure| {
-                    believed(measure, measure.figure.noise(), otherwise(measure), lens, sides)
-                });
-                let verdict = decide_by_looks(&endpoints, &repeating.looks.0);
-                verdict.is_ok_and(|verdict| verdict.is_settled())
-            })
-        })
 }
 
 /// The planned runs of these servers. A time budget may end them early.

@@ -12,7 +12,7 @@ use super::files;
 /// The file that holds it.
 pub const FILE: &str = "invocation.json";
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Invocation {
     format: u32,
@@ -32,7 +32,7 @@ impl Invocation {
         let path = out.join(FILE);
         let text = fs::read_to_string(&path).with_context(|| {
             format!(
-                "cannot read `{}`: resume a directory that `lsp-soak run`, `gate`, `tune` or `calibrate` wrote",
+                "cannot read `{}`: resume a directory that `lsp-soak run`, `cold`, `gate`, `tune` or `calibrate` wrote",
                 path.display()
             )
         })?;
@@ -47,6 +47,14 @@ impl Invocation {
             command_line: std::env::args_os().collect(),
             scenario,
         })
+    }
+
+    /// The same call, for the records of another of its scenarios.
+    pub fn of(&self, scenario: usize) -> Invocation {
+        Invocation {
+            scenario,
+            ..self.clone()
+        }
     }
 
     pub fn save(&self, out: &Path) -> anyhow::Result<()> {

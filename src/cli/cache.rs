@@ -13,7 +13,7 @@ pub struct Cache {
 /// What is done with the cache, instead of listing it.
 #[derive(Debug, Subcommand)]
 pub enum CacheAction {
-    /// Remove installed servers and pinned workspaces
+    /// Remove installed servers and pinned workspaces; the exit code is 2 if a running lsp-soak uses one
     Clear {
         /// NAME, NAME@VERSION or the origin of a workspace; all when none is named
         #[arg(value_name = "NAME")]

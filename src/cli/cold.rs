@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 
 use crate::config::options::{Measuring, Output, Processors};
-use crate::config::values::{Lenses, Partition, partition};
+use crate::config::values::{Ignored, Lenses, Partition, partition};
 use crate::record::Preload;
 
 const COLD: &str = "\
@@ -82,8 +82,8 @@ pub struct Cold {
     #[arg(short, long, value_name = "COMMAND", value_hint = ValueHint::CommandString, help_heading = "Around a run")]
     pub cleanup: Option<String>,
     /// Accept exit codes other than 0: all, or these
-    #[arg(short, long, value_name = "CODE,…", num_args = 0..=1, require_equals = true, value_delimiter = ',', help_heading = "Around a run")]
-    pub ignore_failure: Option<Vec<i32>>,
+    #[arg(short, long, value_name = "CODE,…", num_args = 0..=1, require_equals = true, default_missing_value = "all-non-zero", help_heading = "Around a run")]
+    pub ignore_failure: Option<Ignored>,
     /// Input of each command: null, or a file
     #[arg(long, value_name = "FILE|null", default_value = "null", value_hint = ValueHint::FilePath, help_heading = "Around a run", hide_short_help = true)]
     pub input: String,

@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 use crate::cli::cold::PrintedFormat;
 use crate::config::options::{Exports, Format, Measuring, Processors, ScenarioOptions, ServerExtras, Voice};
 use crate::config::tune::Preset;
-use crate::config::values::{RungPlan, ServerText, rungs, size};
+use crate::config::values::{Ignored, RungPlan, ServerText, rungs, size};
 use crate::text::Form;
 use crate::units::{Share, Size, Span};
 
@@ -54,8 +54,8 @@ pub struct Tune {
     )]
     pub cost: Option<String>,
     /// Accept exit codes of the command other than 0: all, or these
-    #[arg(short, long, value_name = "CODE,…", num_args = 0..=1, require_equals = true, value_delimiter = ',', requires = "command", help_heading = "Servers", hide_short_help = true)]
-    pub ignore_failure: Option<Vec<i32>>,
+    #[arg(short, long, value_name = "CODE,…", num_args = 0..=1, require_equals = true, default_missing_value = "all-non-zero", requires = "command", help_heading = "Servers", hide_short_help = true)]
+    pub ignore_failure: Option<Ignored>,
     /// TOML file with settings to try
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Settings")]
     pub grid: Vec<PathBuf>,

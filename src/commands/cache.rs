@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use anyhow::Context;
 
 use crate::cli::{self, CacheAction};
+use crate::config::Catalogue;
 use crate::exit::Exit;
 use crate::resolve::{Entry, Store};
 use crate::text::Paint;
@@ -19,7 +20,7 @@ pub fn run(options: &cli::Cache) -> anyhow::Result<u8> {
     let entries = store.entries().with_context(entries)?;
     match &options.action {
         None => list(&store, &entries)?,
-        Some(CacheAction::Clear { names }) => clear(&store, &entries, names)?,
+        Some(CacheAction::Clear { names }) => return clear(&store, &entries, names),
     }
     Ok(Exit::Passed.code())
 }
@@ -59,17 +60,23 @@ fn last_used(entry: &Entry) -> String {
     units::or_unknown(age, |age| format!("{} ago", units::duration(age)))
 }
 
-/// Removes the named entries, each by its name, its title or as it is listed, or all.
-fn clear(store: &Store, entries: &[Entry], names: &[String]) -> anyhow::Result<()> {
+/// Removes the named entries, each by its name, its title, as it is listed or as a server is named, or all.
+fn clear(store: &Store, entries: &[Entry], names: &[String]) -> anyhow::Result<u8> {
+    // Profiles of projects are not known here.
+    let known = Catalogue::built_in();
+    let is_meant = |entry: &Entry, name: &String| {
+        entry.is_named(name) || of_server(name, &known).is_some_and(|package| entry.is_named(&package))
+    };
     let unknown = names
         .iter()
-        .find(|name| !entries.iter().any(|entry| entry.is_named(name)));
+        .find(|name| !entries.iter().any(|entry| is_meant(entry, name)));
     if let Some(name) = unknown {
         anyhow::bail!("the cache has no `{name}`: `lsp-soak cache` lists what it has");
     }
+    let mut exit = Exit::Passed;
     for entry in entries
         .iter()
-        .filter(|entry| names.is_empty() || names.iter().any(|name| entry.is_named(name)))
+        .filter(|entry| names.is_empty() || names.iter().any(|name| is_meant(entry, name)))
     {
         let size = entry.size();
         let removed = store.remove(entry);
@@ -77,8 +84,33 @@ fn clear(store: &Store, entries: &[Entry], names: &[String]) -> anyhow::Result<(
         let name = entry.title();
         print(&match removed {
             true => format!("removed {name}, {}\n", units::bytes(size)),
-            false => format!("kept {name}: a running lsp-soak uses it\n"),
+            false => {
+                exit = Exit::OwnFailure;
+                format!("kept {name}: a running lsp-soak uses it\n")
+            }
         })?;
     }
-    Ok(())
+    Ok(exit.code())
+}
+
+/// The package of a server that is named as for `--server`: `gopls@0.17.1` is `golang.org/x/tools/gopls@0.17.1`.
+fn of_server(name: &str, known: &Catalogue) -> Option<String> {
+    let end = name.find('@').unwrap_or(name.len());
+    let (server, version) = name.split_at(end);
+    let package = known.get(server)?.package.as_ref()?;
+    Some(format!("{}{version}", package.name()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_named_as_it_was_typed() {
+        let known = Catalogue::built_in();
+        let of = |name: &str| of_server(name, &known);
+        assert_eq!(of("gopls@0.17.1").as_deref(), Some("golang.org/x/tools/gopls@0.17.1"));
+        assert_eq!(of("ty").as_deref(), Some("ty"));
+        assert_eq!(of("pypi:prefect==3.9.1"), None);
+    }
 }

@@ -39,7 +39,7 @@ pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8
     let new = out.filter(|_| resumed.is_none());
     let (scenarios, choices) = prepare::understood(&prepare::Typed::of(&options, new))?;
     let directories = match resumed {
-        Some(resumed) => vec![resumed.out],
+        Some(resumed) => vec![resumed.begun.alone()?],
         None => begin(output::directories(out, &scenarios)?)?,
     };
     let (Some(scenario), Some(out)) = (scenarios.first(), directories.first()) else {
@@ -65,7 +65,7 @@ pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8
     if options.recording.processors.job.is_some() {
         return outcomes.code();
     }
-    super::tell_records(out, crate::commands::talk(options.output.voice), &outcomes);
+    super::tell_records(out, None, crate::commands::talk(options.output.voice), &outcomes);
     if let Some(error) = outcomes.failed {
         return Err(error);
     }

@@ -11,9 +11,10 @@ use crate::campaign::single::shell;
 use crate::campaign::{self, Campaign, Jobs};
 use crate::cli::{self, Command};
 use crate::commands::output::{self, Directory};
+use crate::compare::Played;
 use crate::config::options::Repeating;
 use crate::config::values::{LookPlan, Runs};
-use crate::config::{Loaded, Report, Scenario, of_command};
+use crate::config::{Loaded, Report, Scenario, of_command, short_name};
 use crate::exit::Exit;
 use crate::record::Schedule;
 use crate::resolve::{ServerChoice, label_of};
@@ -22,7 +23,7 @@ use crate::trace::Tracer;
 
 use choices::Case;
 
-use super::resume::{begin, holding, resume};
+use super::resume::{Resumed, begin, holding, resume};
 use super::show::{Outputs, Shape};
 use super::{exports, formats, prepare};
 
@@ -56,9 +57,11 @@ pub fn run(options: &cli::Cold, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let resumed = out
         .map(|out| resume(out, holding(&options.processors), cold))
         .transpose()?;
-    let (resumed, begun) = resumed
-        .map(|resumed| (resumed.options, (resumed.scenario, resumed.out)))
-        .unzip();
+    let resumed = resumed.map(|Resumed { mut options, begun }| {
+        options.out = Some(begun.directory().to_owned());
+        (options, begun)
+    });
+    let (resumed, begun) = resumed.unzip();
     let options = resumed.as_ref().unwrap_or(options);
     let jobs = prepare::share(&options.processors, options.measuring.thp, NAME)?;
     let tracer = options.trace_syscalls.then(campaign::tracer);
@@ -73,9 +76,10 @@ pub fn run(options: &cli::Cold, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let (tracer, ()) = prepare::able(tracer, prepare::told(mistakes))?;
     let directories = match begun {
         None => begin(output::directories(options.out.as_deref(), &scenarios)?)?,
-        Some((scenario, out)) => {
-            campaigns = campaigns.into_iter().skip(scenario).take(1).collect();
-            vec![out]
+        Some(begun) => {
+            campaigns = begun.of(campaigns);
+            let scenarios = begun.of(scenarios);
+            begun.directories(&scenarios)?
         }
     };
     let asked = Asked {
@@ -90,10 +94,8 @@ pub fn run(options: &cli::Cold, interrupt: &Interrupt) -> anyhow::Result<u8> {
 /// A command with nothing around it, and the scenario of its runs.
 pub fn single(command: &str, options: &cli::Tune) -> anyhow::Result<(Loaded, ServerChoice)> {
     let mut words: Vec<OsString> = ["lsp-soak", "cold"].map(OsString::from).to_vec();
-    if let Some(codes) = &options.ignore_failure {
-        let codes: Vec<String> = codes.iter().map(ToString::to_string).collect();
-        let all_or_these = if codes.is_empty() { "" } else { "=" };
-        words.push(format!("--ignore-failure{all_or_these}{}", codes.join(",")).into());
+    if let Some(ignored) = &options.ignore_failure {
+        words.push(format!("--ignore-failure={ignored}").into());
     }
     let mut add = |name: &str, value: OsString| words.extend([name.into(), value]);
     if options.figures.is_some() {
@@ -188,6 +190,9 @@ fn campaigns(options: &cli::Cold, cases: Vec<Case>, mistakes: &mut Report) -> Ve
 /// A name for each project, since its runs are compared with each other: that of its directory or of its package.
 fn projects(workspaces: &[PathBuf]) -> Vec<String> {
     let name = |path: &PathBuf| {
+        if let Some(name) = path.to_str().and_then(short_name) {
+            return label_of(&name);
+        }
         let directory = path.canonicalize().ok();
         let last = directory.as_deref().and_then(Path::file_name);
         label_of(&last.unwrap_or(path.as_os_str()).to_string_lossy())
@@ -241,49 +246,85 @@ async fn play(asked: &Asked<'_>, directories: &[Directory], interrupt: &Interrup
         return Ok(Exit::Interrupted.code());
     }
     set_up?;
-    let mut worst = Exit::Passed;
-    let (mut runs, mut failed, mut baseline) = (Vec::new(), None, None);
-    for (Planned { scenario, choices }, out) in asked.campaigns.iter().zip(directories) {
-        let repeating = repeating(options, choices);
-        let campaign = Campaign {
-            scenario,
-            choices,
-            out,
-            repeating: &repeating,
-            measuring: options.measuring,
-            talk: super::talk(output.voice),
-            enough: &|_| false,
-            standing: &|_| None,
-            hopeless: &|_| false,
-            sweep: None,
-            jobs: asked.jobs.clone(),
-        };
-        let mut outcomes = match campaign.play(interrupt).await {
-            Ok(outcomes) => outcomes,
-            Err(error) => {
-                failed = Some(error);
-                break;
-            }
-        };
-        if let Jobs::Of { .. } = asked.jobs {
-            return outcomes.code();
-        }
-        if let Some(tracer) = &asked.tracer {
-            campaign.trace(tracer, interrupt, &mut outcomes).await?;
-        }
-        formats::save(out, &outcomes.runs, repeating.baseline.as_deref())?;
-        super::tell_records(out, campaign.talk, &outcomes);
-        worst = worst.worse(outcomes.exit);
-        runs.extend(outcomes.runs);
-        failed = outcomes.failed;
-        baseline = baseline.or(repeating.baseline);
-        if worst == Exit::Interrupted || failed.is_some() {
+    let mut all = Results {
+        worst: Exit::Passed,
+        runs: Vec::new(),
+        baseline: None,
+    };
+    let mut failed = None;
+    for (planned, out) in asked.campaigns.iter().zip(directories) {
+        failed = campaign(asked, planned, out, interrupt, &mut all).await.err();
+        if all.worst == Exit::Interrupted || failed.is_some() {
             break;
         }
     }
-    around(&options.cleanup, 2)?;
-    let mut report = Outputs::new(targets, |_| Shape::Compared, baseline.as_deref(), output.voice.details);
-    report.add(&runs)?;
+    // Whatever went wrong in the runs, what the setup made is taken away, and what was recorded is shown.
+    let cleaned = around(&options.cleanup, 2);
+    if let (Some(_), Err(error)) = (&failed, &cleaned) {
+        super::say(&format!("error: {error:#}"));
+    }
+    if let Jobs::Of { .. } = asked.jobs {
+        return failed.map_or(Ok(all.worst.code()), Err);
+    }
+    let mut report = Outputs::new(
+        targets,
+        |_| Shape::Compared,
+        all.baseline.as_deref(),
+        output.voice.details,
+    );
+    report.add(&all.runs)?;
     report.finish()?;
-    failed.map_or(Ok(worst.code()), Err)
+    match failed {
+        Some(error) => Err(error),
+        None => cleaned.map(|()| all.worst.code()),
+    }
+}
+
+/// What all campaigns gave.
+struct Results {
+    worst: Exit,
+    runs: Vec<Played>,
+    baseline: Option<String>,
+}
+
+/// Plays one campaign, and keeps what it recorded even when it fails.
+async fn campaign(
+    asked: &Asked<'_>,
+    Planned { scenario, choices }: &Planned,
+    out: &Path,
+    interrupt: &Interrupt,
+    all: &mut Results,
+) -> anyhow::Result<()> {
+    let options = asked.options;
+    let repeating = repeating(options, choices);
+    let campaign = Campaign {
+        scenario,
+        choices,
+        out,
+        repeating: &repeating,
+        measuring: options.measuring,
+        talk: super::talk(options.output.voice),
+        enough: &|_| false,
+        standing: &|_| None,
+        hopeless: &|_| false,
+        sweep: None,
+        jobs: asked.jobs.clone(),
+    };
+    let mut outcomes = campaign.play(interrupt).await?;
+    if let Jobs::Of { .. } = asked.jobs {
+        all.worst = outcomes.exit;
+        return outcomes.failed.map_or(Ok(()), Err);
+    }
+    let traced = match &asked.tracer {
+        Some(tracer) => campaign.trace(tracer, interrupt, &mut outcomes).await,
+        None => Ok(()),
+    };
+    let saved = formats::save(out, &outcomes.runs, repeating.baseline.as_deref());
+    let whole = options.out.as_deref().filter(|_| asked.campaigns.len() > 1);
+    super::tell_records(out, whole, campaign.talk, &outcomes);
+    all.worst = all.worst.worse(outcomes.exit);
+    all.runs.append(&mut outcomes.runs);
+    all.baseline = all.baseline.take().or_else(|| repeating.baseline.clone());
+    // What filled the disk may be what cut the runs short, and that is the better story.
+    outcomes.failed.map_or(Ok(()), Err).and(traced).and(saved.map(drop))
 }

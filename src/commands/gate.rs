@@ -39,7 +39,7 @@ pub fn run(options: &cli::Gate, interrupt: &Interrupt) -> anyhow::Result<u8> {
             }
         };
         let resumed = resume(out, holding(&options.processors), gate)?;
-        return live(&resumed.options, Some(resumed.out), interrupt);
+        return live(&resumed.options, Some(resumed.begun.alone()?), interrupt);
     }
     match options.from.is_empty() {
         true => live(options, None, interrupt),
@@ -89,7 +89,10 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
         talk: crate::commands::talk(options.voice),
         enough: &|runs| judged(&side(runs), &rules, &looks).is_final(),
         standing: &|runs| crate::gate::report::standing(&judged(&side(runs), &rules, &looks), &looks),
-        hopeless: &|runs| hopeless(&side(runs), options),
+        hopeless: &|runs| {
+            let sides = side(runs);
+            hopeless(&sides, options) || judged(&sides, &rules, &looks).is_hopeless()
+        },
         sweep: None,
         jobs,
     };
@@ -147,7 +150,7 @@ fn play(campaign: &Campaign<'_>, interrupt: &Interrupt) -> anyhow::Result<(Vec<P
         interrupt.heed();
         campaign.play(interrupt).await
     })?;
-    super::tell_records(campaign.out, campaign.talk, &outcomes);
+    super::tell_records(campaign.out, None, campaign.talk, &outcomes);
     let Outcomes { runs, exit, failed } = outcomes;
     failed.map_or(Ok((runs, exit)), Err)
 }

@@ -101,6 +101,33 @@ pub fn directories(out: Option<&Path>, scenarios: &[Loaded]) -> anyhow::Result<V
     }
 }
 
+/// The directory of each scenario below `out`, as `called` made them: gone on with where it is there, else made again.
+pub fn continued(out: &Path, scenarios: &[Loaded], called: &Invocation) -> anyhow::Result<Vec<Directory>> {
+    let names = unlike(scenarios.iter().map(|scenario| scenario.scenario.name.as_str()));
+    let begun = |(scenario, name): (usize, &String)| {
+        Invocation::read(&out.join(name)).is_ok_and(|own| own.scenario == scenario)
+    };
+    if !names.iter().enumerate().any(begun) {
+        bail!(
+            "`{}` is not the directory of one campaign: resume the directories below it one by one",
+            out.display()
+        );
+    }
+    let directory = |one: (usize, &String)| {
+        let (scenario, name) = one;
+        if begun(one) {
+            return Directory::resumed(out.join(name));
+        }
+        if out.join(name).join(invocation::FILE).exists() {
+            Invocation::read(&out.join(name))?;
+        }
+        let new = chosen(out.join(name))?;
+        called.of(scenario).save(&new)?;
+        Ok(new)
+    };
+    names.iter().enumerate().map(directory).collect()
+}
+
 /// Why directories that were asked for cannot be used, each with a cure.
 pub fn refused(out: &Path, scenarios: &[Loaded]) -> Vec<(String, String)> {
     let names = unlike(scenarios.iter().map(|scenario| scenario.scenario.name.as_str()));
@@ -108,10 +135,11 @@ pub fn refused(out: &Path, scenarios: &[Loaded]) -> Vec<(String, String)> {
         0 | 1 => vec![out.to_owned()],
         _ => names.iter().map(|name| out.join(name)).collect(),
     };
-    wanted.iter().filter_map(|path| refusal(path)).collect()
+    wanted.iter().filter_map(|path| refusal(path, out)).collect()
 }
 
-fn refusal(path: &Path) -> Option<(String, String)> {
+/// `whole` is what would be resumed.
+fn refusal(path: &Path, whole: &Path) -> Option<(String, String)> {
     let lock = path.join(LOCK);
     if lock.exists() && matches!(Lock::at(lock), Ok(None)) {
         return Some(in_use(path));
@@ -121,7 +149,7 @@ fn refusal(path: &Path) -> Option<(String, String)> {
     let cure = match begun(path) {
         Some(command) => format!(
             "if its runs were interrupted, use `lsp-soak {command} --resume {}`, else {new}",
-            path.display()
+            whole.display()
         ),
         None => new.to_owned(),
     };
@@ -161,7 +189,7 @@ fn unlike<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
 
 /// The directory that was asked for, which may be there but must hold no record.
 fn chosen(out: PathBuf) -> anyhow::Result<Directory> {
-    let refuse = |path: &Path| match refusal(path) {
+    let refuse = |path: &Path| match refusal(path, path) {
         Some((title, cure)) => bail!("{title}: {cure}"),
         None => Ok(()),
     };

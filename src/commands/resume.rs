@@ -8,9 +8,10 @@ use anyhow::{Context, bail};
 
 use crate::campaign::invocation::{FILE, Invocation};
 use crate::cli::{self, Command};
+use crate::config::Loaded;
 use crate::config::options::Processors;
 
-use crate::commands::output::Directory;
+use crate::commands::output::{self, Directory};
 
 /// Takes the directory of a campaign.
 pub type Hold = fn(PathBuf) -> anyhow::Result<Directory>;
@@ -32,12 +33,21 @@ pub fn begin(directories: Vec<Directory>) -> anyhow::Result<Vec<Directory>> {
 }
 
 /// The options of the campaign in `out`, as if typed again in the same directory; `hold` takes the directory, and `of` the
-/// options out of the expected command.
+/// options out of the expected command. `out` may also hold the directories of all its scenarios.
 pub fn resume<T>(out: &Path, hold: Hold, of: impl FnOnce(Command) -> Option<T>) -> anyhow::Result<Resumed<T>> {
     let out =
         fs::canonicalize(out).with_context(|| format!("cannot resume: there is no directory `{}`", out.display()))?;
-    let invocation = Invocation::read(&out)?;
-    let out = hold(out)?;
+    let (invocation, holds_all) = invocation(&out)?;
+    let begun = match holds_all {
+        false => Begun::One {
+            scenario: invocation.scenario,
+            out: hold(out.clone())?,
+        },
+        true => Begun::All {
+            out: out.clone(),
+            called: invocation.clone(),
+        },
+    };
     // Before the directory changes, which files to export to are relative to.
     let words = with_output(&invocation.command_line, std::env::args_os().collect());
     std::env::set_current_dir(&invocation.directory).with_context(|| {
@@ -59,11 +69,27 @@ pub fn resume<T>(out: &Path, hold: Hold, of: impl FnOnce(Command) -> Option<T>) 
             out.display()
         );
     };
-    Ok(Resumed {
-        options,
-        scenario: invocation.scenario,
-        out,
-    })
+    Ok(Resumed { options, begun })
+}
+
+/// How the campaign of `out` was called, and whether `out` holds the directories of its scenarios.
+fn invocation(out: &Path) -> anyhow::Result<(Invocation, bool)> {
+    let own = Invocation::read(out);
+    if own.is_ok() || out.join(FILE).exists() {
+        return Ok((own?, false));
+    }
+    let below = fs::read_dir(out).into_iter().flatten().flatten();
+    let mut below = below.filter_map(|entry| Invocation::read(&entry.path()).ok());
+    let Some(first) = below.next() else {
+        return Ok((own?, false));
+    };
+    match below.all(|other| other.command_line == first.command_line && other.directory == first.directory) {
+        true => Ok((first, true)),
+        false => bail!(
+            "`{}` holds several campaigns: name the directory of one of them",
+            out.display()
+        ),
+    }
 }
 
 /// The stored command line with the options beside `--resume`, which change only the output.
@@ -98,9 +124,48 @@ fn with_output(before: &[OsString], now: Vec<OsString>) -> Vec<OsString> {
 /// A campaign to go on with.
 pub struct Resumed<T> {
     pub options: T,
-    /// Which of its scenarios, from 0.
-    pub scenario: usize,
-    pub out: Directory,
+    pub begun: Begun,
+}
+
+/// Where a campaign goes on.
+pub enum Begun {
+    /// In the directory of one of its scenarios, counted from 0.
+    One { scenario: usize, out: Directory },
+    /// In a directory below this one for each of them; some may not be there.
+    All { out: PathBuf, called: Invocation },
+}
+
+impl Begun {
+    /// The directory of a campaign of one scenario.
+    pub fn alone(self) -> anyhow::Result<Directory> {
+        match self {
+            Begun::One { out, .. } => Ok(out),
+            Begun::All { out, .. } => bail!("`{}` holds no records: name the directory below it", out.display()),
+        }
+    }
+
+    pub fn directory(&self) -> &Path {
+        match self {
+            Begun::One { out, .. } => out,
+            Begun::All { out, .. } => out,
+        }
+    }
+
+    /// Those of all scenarios that are played.
+    pub fn of<S>(&self, all: Vec<S>) -> Vec<S> {
+        match self {
+            Begun::One { scenario, .. } => all.into_iter().skip(*scenario).take(1).collect(),
+            Begun::All { .. } => all,
+        }
+    }
+
+    /// The directory of each scenario that is played.
+    pub fn directories(self, scenarios: &[Loaded]) -> anyhow::Result<Vec<Directory>> {
+        match self {
+            Begun::One { out, .. } => Ok(vec![out]),
+            Begun::All { out, called } => output::continued(&out, scenarios, &called),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! `lsp-soak run`: drives each server through each scenario, then reports what was recorded.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -8,15 +9,18 @@ use crate::cli::{self, Command};
 use crate::commands::output::{self, Directory};
 use crate::compare::{Played, counts};
 use crate::config::Loaded;
-use crate::config::options::Format;
+use crate::config::options::{Format, Repeating};
 use crate::exit::Exit;
+use crate::gate::report::regression;
+use crate::lens::Lens;
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
+use crate::stats::EndpointVerdict;
 use crate::trace::Tracer;
 use crate::units;
 
 use super::report::known;
-use super::resume::{begin, holding, resume};
+use super::resume::{Begun, Resumed, begin, holding, resume};
 use super::show::{Outputs, Shape};
 use super::{exports, formats, github, prepare};
 
@@ -53,7 +57,7 @@ pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let output = &options.output;
     let targets = exports::targets(output.format, &output.exports, output.export_csv.as_deref())?;
     let directories = match begun {
-        Some(begun) => vec![begun],
+        Some(begun) => begun.directories(&scenarios)?,
         None => begin(output::directories(out, &scenarios)?)?,
     };
     super::block_on(async {
@@ -73,8 +77,8 @@ pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
     })
 }
 
-/// The options of the campaign in `out`, with its scenario.
-fn resumed(out: &Path, typed: &cli::Run) -> anyhow::Result<(cli::Run, Directory)> {
+/// The options of the campaign in `out`, with the scenarios that are played.
+fn resumed(out: &Path, typed: &cli::Run) -> anyhow::Result<(cli::Run, Begun)> {
     let run = |command| {
         if let Command::Run(options) = command {
             Some(options)
@@ -82,18 +86,10 @@ fn resumed(out: &Path, typed: &cli::Run) -> anyhow::Result<(cli::Run, Directory)
             None
         }
     };
-    let resumed = resume(out, holding(&typed.recording.processors), run)?;
-    let scenarios = resumed.options.scenarios.into_iter().skip(resumed.scenario).take(1);
-    let recording = crate::config::options::Recording {
-        out: Some(resumed.out.to_owned()),
-        ..resumed.options.recording
-    };
-    let options = cli::Run {
-        scenarios: scenarios.collect(),
-        recording,
-        ..resumed.options
-    };
-    Ok((options, resumed.out))
+    let Resumed { mut options, begun } = resume(out, holding(&typed.recording.processors), run)?;
+    options.scenarios = begun.of(options.scenarios);
+    options.recording.out = Some(begun.directory().to_owned());
+    Ok((options, begun))
 }
 
 struct Asked<'a> {
@@ -131,7 +127,7 @@ async fn play(
             measuring: options.recording.measuring,
             talk: crate::commands::talk(options.output.voice),
             enough: &|runs| campaign::decided(runs, &options.repeating),
-            standing: &|_| None,
+            standing: &|runs| standing(runs, &options.repeating),
             hopeless: &|_| false,
             sweep: None,
             jobs: jobs.clone(),
@@ -143,9 +139,10 @@ async fn play(
         if let Jobs::Of { .. } = jobs {
             return outcomes.code();
         }
-        if let Some(tracer) = tracer {
-            campaign.trace(tracer, interrupt, &mut outcomes).await?;
-        }
+        let traced = match tracer {
+            Some(tracer) => campaign.trace(tracer, interrupt, &mut outcomes).await,
+            None => Ok(()),
+        };
         report.add(&outcomes.runs)?;
         github::tell(&outcomes.runs, baseline);
         if let Some(sentence) =
@@ -155,7 +152,8 @@ async fn play(
             outcomes.exit = Exit::OwnFailure;
         }
         let page = formats::save(out, &outcomes.runs, options.repeating.baseline.as_deref());
-        super::tell_records(out, campaign.talk, &outcomes);
+        let whole = options.recording.out.as_deref().filter(|_| directories.len() > 1);
+        super::tell_records(out, whole, campaign.talk, &outcomes);
         if let Ok(Some(page)) = &page
             && !options.output.voice.quiet
         {
@@ -165,7 +163,7 @@ async fn play(
             return Err(error);
         }
         // Only now: what filled the disk may be what cut the run short, and that is the better story.
-        page?;
+        page.and(traced)?;
         worst = worst.worse(outcomes.exit);
         if worst == Exit::Interrupted {
             break;
@@ -190,4 +188,23 @@ fn too_short(options: &cli::Run, servers: usize, runs: &[Played]) -> Option<Stri
         // The block that warms up, one run of each server, and half as much for what comes before a server.
         units::duration(warm_up.mul_f64(1.0 + 1.5 * servers as f64 / first.len().max(1) as f64))
     ))
+}
+
+/// What the runs of `--runs auto` have decided so far.
+fn standing(runs: &[Played], repeating: &Repeating) -> Option<String> {
+    let sides = campaign::verdicts(runs, repeating);
+    let lenses: BTreeSet<Lens> = sides.iter().map(|side| side.lens).collect();
+    let lines = sides.iter().map(|side| {
+        let verdict = side.verdict.as_ref().ok()?;
+        let through = if lenses.len() > 1 {
+            format!(" ({})", side.lens.name())
+        } else {
+            String::new()
+        };
+        let of_figure = |figure: &EndpointVerdict| regression(&figure.name, figure, side.runs, &repeating.looks.0);
+        let figures: Vec<String> = verdict.endpoints.iter().map(of_figure).collect();
+        (!figures.is_empty()).then(|| format!("{}{through}: {}", side.label, figures.join("; ")))
+    });
+    let lines: Vec<String> = lines.flatten().collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }

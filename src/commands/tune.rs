@@ -1,6 +1,6 @@
 //! `lsp-soak tune`: tries settings of a server beside its default, and recommends one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ pub fn run(options: &cli::Tune, interrupt: &Interrupt) -> anyhow::Result<u8> {
             }
         };
         let resumed = resume(out, holding(&options.processors), tune)?;
-        return live(&resumed.options, Some(resumed.out), interrupt);
+        return live(&resumed.options, Some(resumed.begun.alone()?), interrupt);
     }
     match options.from.is_empty() {
         true => live(options, None, interrupt),
@@ -90,7 +90,7 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
         talk,
         enough: &|_| false,
         standing: &|_| None,
-        hopeless: &|runs| alike(runs).is_err(),
+        hopeless: &|runs| alike(runs).is_err() || unprinted(runs, options).is_some(),
         jobs,
         sweep: Some(Sweeping {
             stopped: &|runs| reasons(runs, &rules),
@@ -104,7 +104,7 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
     if is_one_of_several {
         return outcomes.code();
     }
-    super::tell_records(&out, talk, &outcomes);
+    super::tell_records(&out, None, talk, &outcomes);
     let Outcomes { runs, exit, failed } = outcomes;
     if let Some(error) = failed {
         return Err(error);
@@ -115,6 +115,23 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
     told(options, &runs, targets, Some(&out))
 }
 
+/// That the command prints figures, and not the one that settings are to be weighed by.
+fn unprinted(runs: &[Played], options: &cli::Tune) -> Option<String> {
+    let cost = options.cost.as_deref()?;
+    let printed = runs
+        .iter()
+        .filter_map(|run| run.summary.command.as_ref()?.printed.as_ref());
+    let names: BTreeSet<&str> = printed.flat_map(BTreeMap::keys).map(String::as_str).collect();
+    if names.is_empty() || names.contains(cost) {
+        return None;
+    }
+    let names: Vec<&str> = names.into_iter().collect();
+    Some(format!(
+        "`--cost {cost}`: the command prints no such figure, but {}",
+        names.join(", ")
+    ))
+}
+
 fn targets(options: &cli::Tune) -> anyhow::Result<Vec<Target>> {
     exports::targets(options.telling.format, &options.telling.exports, None)
 }
@@ -122,6 +139,9 @@ fn targets(options: &cli::Tune) -> anyhow::Result<Vec<Target>> {
 /// Prints the sweep of these records. A resumed sweep prints the same as its records, even if other programs are
 /// installed by then.
 fn told(options: &cli::Tune, runs: &[Played], targets: Vec<Target>, beside: Option<&Path>) -> anyhow::Result<u8> {
+    if let Some(mistake) = unprinted(runs, options) {
+        bail!(mistake);
+    }
     let planned = planned(runs);
     let notes = planned.map_or(&[][..], |planned| &planned.notes);
     tell(

@@ -132,6 +132,9 @@ const fn nearly(name: &'static str, near: Near, fact: Fact) -> Circumstance {
 /// The circumstance of workspaces that were fetched.
 const PINNED: &str = "pinned workspace";
 
+/// The circumstance of servers that were installed.
+const PACKAGE: &str = "package";
+
 const OF_RUNS: [Circumstance; 33] = [
     of("operating system", Weight::Quantity, |header| header.host.os.clone()),
     of("architecture", Weight::Host, |header| {
@@ -206,7 +209,7 @@ const OF_RUNS: [Circumstance; 33] = [
 ];
 
 /// Of the runs of one server. Where they differ in these, they are runs of two.
-const OF_SERVER: [Circumstance; 10] = [
+const OF_SERVER: [Circumstance; 11] = [
     of("memory settings", Weight::Quantity, memory_settings),
     of("idle windows", Weight::Quantity, windows),
     of("environment", Weight::Measurement, environment),
@@ -216,6 +219,11 @@ const OF_SERVER: [Circumstance; 10] = [
     of("settings", Weight::Measurement, settings),
     // Each host may have built, or installed, its own.
     of("program", Weight::Host, |header| text(&header.server.sha256)),
+    // Of a script the program alone says little.
+    of(PACKAGE, Weight::Host, |header| {
+        let package = header.server.package.as_ref();
+        package.map_or_else(none, |package| text(&package.sha256))
+    }),
     of("interpreter", Weight::Host, |header| {
         let interpreter = header.server.interpreter.as_ref();
         text(&interpreter.and_then(|interpreter| interpreter.sha256.clone()))
@@ -329,7 +337,7 @@ pub fn unlike(then: &BTreeMap<String, String>, now: &Header) -> Vec<&'static str
         // An older calibration does not name what did not exist then.
         match then.get(one.name) {
             Some(then) => one.differs(then, &now),
-            None => one.name != PINNED || now != none(),
+            None => ![PINNED, PACKAGE].contains(&one.name) || now != none(),
         }
     };
     deciding().filter(differ).map(|one| one.name).collect()

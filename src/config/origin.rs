@@ -226,6 +226,24 @@ fn text(text: &str) -> Option<Written<'_>> {
     }
 }
 
+/// A short name for a workspace that is pinned on the command line: its package with the version, or the last part of where
+/// it lies. `None` for a path.
+pub fn short_name(written: &str) -> Option<String> {
+    Some(match text(written)? {
+        Written::Package(package) => {
+            let parts = package.name().rsplit_once(separator(&package));
+            parts.map_or_else(
+                || package.name().to_owned(),
+                |(name, version)| format!("{name}-{version}"),
+            )
+        }
+        Written::Git(place, _) | Written::Archive(place, _) => {
+            let last = place.trim_end_matches('/').rsplit('/').next();
+            last.unwrap_or(place).trim_end_matches(".git").to_owned()
+        }
+    })
+}
+
 /// What is before and after the last `#`.
 fn fragment(text: &str) -> (&str, Option<&str>) {
     text.rsplit_once('#')

@@ -1,5 +1,6 @@
 //! Parsers of option values, with their error messages.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fmt;
 use std::str::FromStr;
@@ -7,6 +8,7 @@ use std::sync::LazyLock;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use serde::Serialize;
 
 use super::catalogue::Catalogue;
 use crate::lens::Lens;
@@ -162,6 +164,43 @@ pub fn rungs(text: &str) -> Result<RungPlan, String> {
         .ok_or_else(|| "write rising numbers of runs, such as 1,3,5,8".to_owned())
 }
 
+/// Exit codes of a command that are no failure, besides 0.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ignored {
+    All,
+    These(BTreeSet<i32>),
+}
+
+/// What stands for all of them.
+const ALL_CODES: &str = "all-non-zero";
+
+impl FromStr for Ignored {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Ignored, String> {
+        if text == ALL_CODES {
+            return Ok(Ignored::All);
+        }
+        let codes: Result<BTreeSet<i32>, _> = text.split(',').map(|code| code.trim().parse()).collect();
+        codes
+            .map(Ignored::These)
+            .map_err(|_| format!("write exit codes such as 1,2, or {ALL_CODES}"))
+    }
+}
+
+impl fmt::Display for Ignored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ignored::All => f.write_str(ALL_CODES),
+            Ignored::These(codes) => {
+                let codes: Vec<String> = codes.iter().map(ToString::to_string).collect();
+                f.write_str(&codes.join(","))
+            }
+        }
+    }
+}
+
 /// Processor numbers and ranges, for example `0-3,6`.
 pub fn cpus(text: &str) -> Result<CpuList, String> {
     processors::list(text)
@@ -233,6 +272,15 @@ mod tests {
         for wrong in ["", "3", "@1", "a@1", "3@"] {
             assert!(job(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn ignored_codes_are_all_or_these() {
+        let ignored = |text: &str| text.parse::<Ignored>();
+        assert_eq!(ignored("all-non-zero"), Ok(Ignored::All));
+        assert_eq!(ignored("2, 1"), Ok(Ignored::These([1, 2].into())));
+        assert!(ignored("all").is_err() && ignored("").is_err());
+        assert_eq!(ignored("2,1").map(|codes| codes.to_string()), Ok("1,2".to_owned()));
     }
 
     #[test]

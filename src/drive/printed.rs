@@ -16,17 +16,19 @@ const MOST: usize = 100;
 /// Most bytes of a name.
 const LONGEST: usize = 100;
 
-/// The figures in a file, by name: `a.b` is the member `b` of the member `a`. Empty if no line has any.
+/// The figures in a file, by name: `a.b` is the member `b` of the member `a`. Empty if no line has any, or if the last one in
+/// braces is not JSON: an earlier one would be of something else.
 pub fn figures(output: &Path) -> io::Result<BTreeMap<String, Number>> {
     let mut file = File::open(output)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
     let mut text = Vec::new();
     file.take(TAIL).read_to_end(&mut text)?;
-    let lines = text.rsplit(|byte| *byte == b'\n');
-    let mut objects = lines.filter_map(|line| serde_json::from_slice::<Map<String, Value>>(line).ok());
+    let mut lines = text.rsplit(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let object = lines.find(|line| line.starts_with(b"{") && line.ends_with(b"}"));
+    let object = object.and_then(|line| serde_json::from_slice::<Map<String, Value>>(line).ok());
     let mut all = BTreeMap::new();
-    if let Some(object) = objects.next() {
+    if let Some(object) = object {
         collect("", &object, &mut all);
     }
     Ok(all)
@@ -75,6 +77,7 @@ mod tests {
     #[test]
     fn an_output_without_such_a_line_has_none() {
         assert_eq!(of(""), []);
+        assert_eq!(of("{\"ops\": 1}\n{\"ops\": NaN}\n"), []);
         assert_eq!(of("12 ops\n{\"name\": \"x\"}\n"), []);
         let endless = format!("{{\"ops\": 1}}\n{}", "x".repeat(2 << 20));
         assert_eq!(of(&endless), []);

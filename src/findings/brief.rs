@@ -32,6 +32,7 @@ pub fn outcome(summary: &Summary) -> &'static str {
                 cleanly"
             }
         },
+        Some(Ending::Crashed { .. }) if summary.command.is_some() => "failed",
         Some(Ending::Crashed {
             code: Some(0),
             signal: None,

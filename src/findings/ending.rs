@@ -116,6 +116,9 @@ pub(super) fn ending(summary: &Summary) -> Option<Finding> {
             let text = format!("interrupted: {}the phases before are complete", interrupted(how));
             return Some(finding(Severity::Failure, text));
         }
+        Some(Ending::Crashed { code, signal, .. }) if summary.command.is_some() => {
+            format!("the command failed: {}", status(*code, *signal))
+        }
         Some(Ending::Crashed {
             code: Some(0),
             signal: None,

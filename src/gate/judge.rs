@@ -87,9 +87,15 @@ fn missing(against: &[Against], alone: &Alone, first: usize) -> Vec<Missing> {
     let endpoints = against.iter().flat_map(|against| &against.primaries);
     let endpoints = endpoints
         .filter(|judged| judged.basis.look.is_none() || judged.verdict.evidence.is_err())
-        .map(|judged| (judged.rule.subject.to_string(), judged.basis.runs));
-    let all = endpoints.chain(alone.missing());
-    let mut missing: Vec<Missing> = all.map(|(rule, runs)| Missing { rule, runs, first }).collect();
+        .map(|judged| (judged.rule.subject.to_string(), judged.basis.runs, judged.is_unknown()));
+    let alone = alone.missing().map(|(rule, runs)| (rule, runs, false));
+    let missing = endpoints.chain(alone).map(|(rule, runs, unknown)| Missing {
+        rule,
+        runs,
+        first,
+        unknown,
+    });
+    let mut missing: Vec<Missing> = missing.collect();
     missing.dedup();
     missing
 }

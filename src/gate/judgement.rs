@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::figures::rules::{Limit, Rule};
 use crate::lens::Lens;
 use crate::record::{Calibration, LensFacts, PreloadFacts};
-use crate::stats::{Answer, BudgetVerdict, Endpoint, EndpointVerdict, Known};
+use crate::stats::{Answer, BudgetVerdict, Endpoint, EndpointVerdict, Known, Seen};
 
 use super::leaking::{Basis, Leaking};
 
@@ -95,12 +95,14 @@ pub struct Missing {
     pub runs: usize,
     /// Runs that the first look takes.
     pub first: usize,
+    /// Whether no run of a side has the figure.
+    pub unknown: bool,
 }
 
 impl Missing {
     /// Whether more runs would mend it; otherwise a figure of it is not known.
     pub fn is_too_few(&self) -> bool {
-        self.runs < self.first
+        self.runs < self.first && !self.unknown
     }
 }
 
@@ -120,6 +122,14 @@ pub struct Judged {
     /// Runs of each side that would probably decide it, where it is not; `None` when no sensible number would.
     #[serde(rename = "runs_needed")]
     pub needed: Option<usize>,
+}
+
+impl Judged {
+    /// Whether no run of a side has the figure, so that more runs would not have it either.
+    pub fn is_unknown(&self) -> bool {
+        let lacks = |side: &[Seen]| !side.is_empty() && side.iter().all(|seen| seen.value.is_none());
+        lacks(&self.endpoint.baseline) || lacks(&self.endpoint.candidate)
+    }
 }
 
 /// The candidate against one of the others.
@@ -208,6 +218,13 @@ impl Judgement {
     /// Whether nothing is decided, because a server failed or did less work.
     pub fn is_refused(&self) -> bool {
         !self.broken.is_empty() || self.less_work().next().is_some()
+    }
+
+    /// Whether nothing that decides can be known, however many runs there are.
+    pub fn is_hopeless(&self) -> bool {
+        let mut rules = self.against.iter().flat_map(|against| &against.primaries).peekable();
+        let compares = rules.peek().is_some();
+        compares && self.budgets.is_empty() && self.leaks.is_empty() && rules.all(Judged::is_unknown)
     }
 
     /// Whether more runs are worth nothing: also after a FAIL everything else that decides is to have its answer.

@@ -4,6 +4,7 @@ mod cases;
 mod document;
 mod findings;
 pub mod json;
+mod standing;
 mod words;
 
 #[cfg(test)]
@@ -12,4 +13,5 @@ mod tests;
 pub use crate::gate::report::cases::suites;
 pub use crate::gate::report::document::document;
 pub(crate) use crate::gate::report::document::{headline, side_by_side, told_apart};
-pub use crate::gate::report::findings::{About, Finding, findings, standing};
+pub use crate::gate::report::findings::{About, Finding, findings};
+pub use crate::gate::report::standing::{regression, standing};

@@ -220,13 +220,15 @@ fn where_no_run_can_bring_what_is_missing_no_more_are_worth_playing() {
         assert_eq!(judged(2, rules), (false, Exit::OwnFailure), "{rules:?}");
         assert_eq!(judged(3, rules), (true, Exit::OwnFailure), "{rules:?}");
     }
+    let hopeless = |rules: &Rules| judge(&sides(&[100], &[100], None), rules, &Schedule::default()).is_hopeless();
+    assert!(hopeless(&endpoint) && !hopeless(&crate::gate::tests::rules()));
     // What else decides is to have its answer all the same.
     let open = Rule {
         subject: "peak".parse().unwrap(),
         tolerance: Tolerance::new(0.01, 0.05, 0.0).unwrap(),
     };
     endpoint.primaries.push(open);
-    assert!(!judged(3, &endpoint).0);
+    assert!(!judged(3, &endpoint).0 && !hopeless(&endpoint));
 }
 
 #[test]

@@ -1,9 +1,8 @@
 //! A command that is run to its end instead of a server, and what is done around it.
 
-use std::collections::BTreeSet;
-
 use serde::Serialize;
 
+use crate::config::values::Ignored;
 use crate::exit::child::Stream;
 
 /// What is done around a command, under hyperfine's names. `None` is nothing.
@@ -15,7 +14,8 @@ pub struct CommandPlan {
     pub prepare: Option<String>,
     /// Shell command after each run; not measured.
     pub conclude: Option<String>,
-    pub ignored: Ignored,
+    /// Exit codes that are no failure, besides 0.
+    pub ignored: Option<Ignored>,
     /// Whether its output ends with a line of figures.
     pub prints: bool,
     /// Whether the page cache is emptied before each run.
@@ -26,23 +26,13 @@ pub struct CommandPlan {
     pub output: Stream,
 }
 
-/// Exit codes that are no failure, besides 0.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Ignored {
-    #[default]
-    None,
-    All,
-    These(BTreeSet<i32>),
-}
-
 impl CommandPlan {
     /// Whether a command that ended with this code was successful; after a signal it is 128 more than its number.
     pub fn accepts(&self, code: Option<i32>) -> bool {
         match (&self.ignored, code) {
-            (_, Some(0)) | (Ignored::All, _) => true,
-            (Ignored::These(codes), Some(code)) => codes.contains(&code),
-            (Ignored::None | Ignored::These(_), _) => false,
+            (_, Some(0)) | (Some(Ignored::All), _) => true,
+            (Some(Ignored::These(codes)), Some(code)) => codes.contains(&code),
+            (None | Some(Ignored::These(_)), _) => false,
         }
     }
 }

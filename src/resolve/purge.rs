@@ -7,7 +7,7 @@ use crate::config::{Allocator, Total};
 use crate::lens::Lens;
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, KnobFacts};
 
-use super::choice::{Collector, ServerChoice, Setting, Shim};
+use super::choice::{Collector, Program, ServerChoice, Setting, Shim};
 use super::shim::NODE_OPTIONS;
 
 /// jemalloc's options; later ones win.
@@ -29,6 +29,10 @@ const GO: (&str, &str) = ("GOMEMLIMIT", "1");
 /// What a runtime with a collector lacks.
 const UNCOLLECTED: &str =
     "whose garbage only the server can collect: its profile has no `self-report` with `total` and `releases = true`";
+
+/// What a Java runtime lacks that has no tools of a JDK.
+const NO_JCMD: &str =
+    "whose garbage is collected by `jcmd`, which a JDK has beside its `java` and this installation has not";
 
 /// Why a server cannot be looked at through the purged lens.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -115,7 +119,7 @@ fn purge(choice: &ServerChoice, shim: &dyn Fn(&ServerChoice) -> Option<Shim>) ->
     };
     let collected_by = own.or(match family {
         AllocatorFamily::V8 if forced.is_some() => Some(Collector::Node),
-        AllocatorFamily::Jvm if cfg!(target_os = "linux") => Some(Collector::Java),
+        AllocatorFamily::Jvm if cfg!(target_os = "linux") && !is_bare_java(choice) => Some(Collector::Java),
         _ => None,
     });
     let (env, approximate) = match family {
@@ -132,6 +136,7 @@ fn purge(choice: &ServerChoice, shim: &dyn Fn(&ServerChoice) -> Option<Shim>) ->
             (set(&[(&variable, "0")]), false)
         }
         AllocatorFamily::Glibc => (set(&GLIBC), true),
+        AllocatorFamily::Jvm if cfg!(target_os = "linux") => return Err(refused(NO_JCMD)),
         AllocatorFamily::Go | AllocatorFamily::V8 | AllocatorFamily::Jvm => return Err(refused(UNCOLLECTED)),
         _ if name == "system" => return Err(refused("which has no purge setting here")),
         _ => return Err(refused("which has no known purge setting")),
@@ -167,6 +172,15 @@ fn collector(choice: &ServerChoice, family: AllocatorFamily) -> Option<Collector
     let is_collected = matches!(family, AllocatorFamily::Go | AllocatorFamily::V8 | AllocatorFamily::Jvm);
     let own = choice.profile.self_report.as_ref().filter(|_| is_collected)?;
     (own.releases && own.total != Total::None).then(|| Collector::Command(own.ask.name().to_owned()))
+}
+
+/// Whether the program is a Java launcher without the tools of a JDK. What a script starts is known in the run only.
+fn is_bare_java(choice: &ServerChoice) -> bool {
+    let Program::File(program) = &choice.program else {
+        return false;
+    };
+    let program = program.canonicalize().unwrap_or_else(|_| program.clone());
+    program.file_stem().is_some_and(|stem| stem == "java") && !program.with_file_name("jcmd").exists()
 }
 
 /// Whether V8 is that of Node.js, which loads a script of ours. Of other programs with V8 the variable is known.
@@ -410,6 +424,20 @@ mod tests {
     fn a_guess_is_not_told_anything() {
         let guess = found("a", AllocatorFamily::Jemalloc, "MALLOC_CONF", Confidence::Guess);
         assert_eq!(without(&[guess]), Err(vec![PurgeError::Unknown("a".to_owned())]));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_java_runtime_without_its_tools_is_refused() {
+        let bin = tempfile::tempdir().unwrap();
+        let java = ServerChoice {
+            program: Program::File(bin.path().join("java")),
+            ..found("java", AllocatorFamily::Jvm, "JAVA_TOOL_OPTIONS", Confidence::Certain)
+        };
+        let refused = without(&[java.clone()]).unwrap_err();
+        assert!(refused[0].to_string().contains("which a JDK has"), "{refused:?}");
+        std::fs::write(bin.path().join("jcmd"), "").unwrap();
+        assert!(without(&[java]).is_ok());
     }
 
     #[test]

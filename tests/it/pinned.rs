@@ -387,6 +387,29 @@ fn an_install_without_its_program_is_not_kept() {
 }
 
 #[test]
+fn a_gate_refuses_a_range_of_versions_before_it_starts_any() {
+    let place = Place::new();
+    place.client(
+        "uv",
+        "if [ $1 = venv ]; then mkdir -p $3/bin; exit; fi\n\
+         at=$5/lib/python3.11/site-packages/shop-1.dist-info; mkdir -p $at\n\
+         echo 'shop.py,sha256=aa,1' > $at/RECORD; cp /bin/true $5/bin/shop",
+    );
+    place.client("python3", "echo 'Available versions: 3, 2, 1'");
+    let text = "[server.mine]\npackage = { pypi = \"shop\" }\nprograms = [\"shop\"]\n";
+    place.write("servers.toml", text.as_bytes());
+    place.repository();
+    place.scenario("path = \"repository\"");
+    let words = [
+        "gate", "a.toml", "--baseline", "mine@1", "--candidate", "mine@2..3", "--lens", "as-shipped",
+    ];
+    let said = place.soak(&[&words[..], &["--out", "out"]].concat());
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    assert!(said.stderr.contains("name one version on each side"), "{}", said.stderr);
+    assert!(!place.path().join("out").exists());
+}
+
+#[test]
 fn a_setup_that_was_killed_is_listed_and_cleared() {
     let place = Place::new();
     let (url, commit) = place.repository();
@@ -401,6 +424,7 @@ fn a_setup_that_was_killed_is_listed_and_cleared() {
     }
     let busy = place.soak(&["cache", "clear", &git]);
     assert!(busy.stdout.starts_with("kept "), "{}{}", busy.stdout, busy.stderr);
+    assert_eq!(busy.code, Some(2));
     check.kill().expect("it is ours");
     check.wait().expect("it is ours");
     let list = place.soak(&["cache"]).stdout;

@@ -241,6 +241,34 @@ fn a_command_runs_in_a_fresh_copy_of_each_project_and_projects_are_joined() {
 }
 
 #[test]
+fn a_resumed_campaign_goes_on_in_the_directories_of_all_its_projects() {
+    let place = place();
+    for project in ["one", "two"] {
+        fs::create_dir(place.path().join(project)).expect("the place is ours");
+    }
+    let words = ["--workspace", "one", "--workspace", "two", "true", "-r", "3"];
+    passed(&cold(&place, &words));
+    let records = place.path().join("records");
+    fs::remove_dir_all(records.join("two")).expect("it is there");
+    fs::remove_file(records.join("one/run-002-true.jsonl")).expect("it is there");
+    let resume = |directory: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
+        command.args(["cold", "--resume", directory]).current_dir(place.path());
+        command.output().expect("lsp-soak starts")
+    };
+    let said = passed(&resume("records"));
+    assert!(said.contains("Wall time, all projects"), "{said}");
+    for project in ["one", "two"] {
+        for run in 1..=3 {
+            let record = records.join(project).join(format!("run-00{run}-true.jsonl"));
+            assert!(record.exists(), "{}", record.display());
+        }
+    }
+    let wrong = resume(".");
+    assert_eq!(wrong.status.code(), Some(2));
+}
+
+#[test]
 fn what_a_command_prints_stands_beside_its_peak() {
     let place = place();
     let prints = |number: u32| format!("printf 'starting\\n{{\"ops\":{number},\"seed\":7}}\\n'");

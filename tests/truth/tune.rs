@@ -321,4 +321,12 @@ fn a_command_is_tuned_by_its_peak_and_what_it_prints() {
     }
     let slow = &cell(&report, "slow")["figures"]["p95"]["median"]["value"];
     assert_eq!(slow.as_f64(), Some(9000.0), "{said}");
+    let mistyped = tune.map(|word| match word {
+        "cost" => "costs",
+        "out" => "mistyped",
+        word => word,
+    });
+    let (_, errors) = ground.ends(2, &mistyped);
+    assert!(errors.contains("prints no such figure, but cost"), "{errors}");
+    assert!(ground.records("mistyped").len() <= 4, "no more than a run of each");
 }

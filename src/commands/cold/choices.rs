@@ -10,7 +10,7 @@ use crate::commands::prepare::{self, variable};
 use crate::config::{Catalogue, Profile, Report};
 use crate::exit::child::Stream;
 use crate::record::Preload;
-use crate::resolve::{CommandPlan, Ignored, Program, ServerChoice, distinct, label_of, preload, which};
+use crate::resolve::{CommandPlan, Program, ServerChoice, distinct, label_of, preload, which};
 
 /// A command with values in place of its parameters.
 struct Typed {
@@ -185,17 +185,26 @@ fn filled(text: &str, place: Option<usize>, around: &[Option<&String>], paramete
             place,
             values: [typed.values.as_slice(), &[(name.clone(), value.to_owned())]].concat(),
         };
-        all = all
-            .iter()
-            .flat_map(|typed| {
-                parameter[1]
-                    .split(',')
-                    .map(|value| with(typed, value))
-                    .collect::<Vec<Typed>>()
-            })
-            .collect();
+        let values = values(&parameter[1]);
+        let filled = |typed: &Typed| values.iter().map(|value| with(typed, value)).collect::<Vec<Typed>>();
+        all = all.iter().flat_map(filled).collect();
     }
     all
+}
+
+/// The values between commas. `\,` is a comma in a value.
+fn values(list: &str) -> Vec<String> {
+    let mut values = vec![String::new()];
+    let mut rest = list.chars().peekable();
+    while let Some(c) = rest.next() {
+        match (c, values.last_mut()) {
+            (',', _) => values.push(String::new()),
+            ('\\', Some(value)) => value.push(rest.next_if_eq(&',').unwrap_or(c)),
+            (_, Some(value)) => value.push(c),
+            (_, None) => {}
+        }
+    }
+    values
 }
 
 fn choice(typed: &Typed, options: &cli::Cold, known: &Catalogue, mistakes: &mut Report) -> Option<ServerChoice> {
@@ -285,11 +294,7 @@ fn plan(typed: &Typed, options: &cli::Cold) -> CommandPlan {
         typed: typed.text.clone(),
         prepare: filled(&options.prepare),
         conclude: filled(&options.conclude),
-        ignored: match options.ignore_failure.as_deref() {
-            None => Ignored::None,
-            Some([]) => Ignored::All,
-            Some(codes) => Ignored::These(codes.iter().copied().collect()),
-        },
+        ignored: options.ignore_failure.clone(),
         prints: options.figures.is_some(),
         drop_caches: options.drop_caches,
         input: match options.input.as_str() {
@@ -366,6 +371,7 @@ mod tests {
             ["make -j 1 a", "make -j 1 b", "make -j 2 a", "make -j 2 b"]
         );
         assert_eq!(texts("make", None, &["n", "1,2"]), ["make"]);
+        assert_eq!(texts("{s}", None, &["s", r"a\,b,c\d"]), ["a,b", r"c\d"]);
         assert_eq!(texts("bench", Some("make O={n}"), &["n", "0,3"]), ["bench", "bench"]);
     }
 

@@ -1,6 +1,6 @@
 //! Commands that were run to their end, side by side: one table for each project, and one for each figure over all projects.
 
-use crate::compare::{Cell, Comparison, Played, Row, Scenarios};
+use crate::compare::{Cell, Comparison, Played, Ratio, Row, Scenarios};
 use crate::document::{Matrix, MatrixCell, MatrixRow, Section, Weight};
 use crate::figures::{Figure, Measure, Place};
 use crate::stats::Arm;
@@ -32,8 +32,8 @@ fn cell(comparison: &Comparison, figure: Figure, side: usize) -> Option<&Cell> {
     comparison.row(&of_run(figure))?.cells.get(side)
 }
 
-/// What the commands printed, without what is the same in all runs.
-pub fn printed(comparison: &Comparison) -> impl Iterator<Item = &Row> {
+/// What the commands printed, the figure that is known best first, without what is the same in all runs.
+pub fn printed(comparison: &Comparison) -> Vec<&Row> {
     let varies = |row: &&Row| {
         let mut values = row.cells.iter().flat_map(|cell| cell.values.iter().flatten());
         let first = values.next();
@@ -43,41 +43,71 @@ pub fn printed(comparison: &Comparison) -> impl Iterator<Item = &Row> {
         .rows
         .iter()
         .filter(|row| row.measure.figure == Figure::Printed);
-    printed.filter(varies)
+    let mut printed: Vec<&Row> = printed.filter(varies).collect();
+    printed.sort_by(|one, other| vagueness(one).total_cmp(&vagueness(other)));
+    printed
 }
 
-/// How long each command took against the first one.
+/// The widest interval of a figure, as a share of its median.
+fn vagueness(row: &Row) -> f64 {
+    let medians = row.cells.iter().filter_map(|cell| cell.median);
+    let shares = medians.map(|median| (median.high - median.low) / median.median.abs().max(f64::MIN_POSITIVE));
+    shares.fold(0.0, f64::max)
+}
+
+/// How long each command took against the first one, and how far what it printed differs.
 pub fn verdict(comparison: &Comparison) -> Vec<Sentence> {
     // Commands that ran at once took each other's time.
     let Some(first) = comparison.sides.first().filter(|_| !comparison.is_shared()) else {
         return Vec::new();
     };
+    let printed = printed(comparison);
     let others = comparison.sides.iter().enumerate().skip(1);
-    let sentences = others.filter_map(|(place, side)| {
-        let ratio = cell(comparison, Figure::Wall, place)?.ratio.as_ref()?;
-        let text = match ratio.low <= 1.0 && ratio.high >= 1.0 {
-            true => format!(
-                "{}: no measurable difference in wall time from {} ({})",
-                side.label,
-                first.label,
-                times(ratio.low, ratio.high)
-            ),
+    let sentences = others.flat_map(|(place, side)| {
+        let ratio = cell(comparison, Figure::Wall, place).and_then(|cell| cell.ratio.as_ref());
+        // What prints figures of its own may run for a fixed time.
+        let ratio = ratio.filter(|ratio| printed.is_empty() || ratio.differs());
+        let time = ratio.map(|ratio| match ratio.differs() {
             false => format!(
-                "{}: {:.2} times the wall time of {} ({})",
-                side.label,
-                ratio.ratio,
+                "no measurable difference in wall time from {} ({})",
                 first.label,
-                times(ratio.low, ratio.high)
+                times(ratio)
             ),
-        };
-        Some(Sentence::answer("cold.time", Tone::Strong, text))
+            true => format!("{} times the wall time of {}", ratio_and_times(ratio), first.label),
+        });
+        let shown = printed.iter().filter_map(|row| {
+            let ratio = row.cells[place].ratio.as_ref().filter(|ratio| ratio.differs())?;
+            Some(format!("{} {}", row.measure.place.name(), figures::difference(ratio)?))
+        });
+        let shown: Vec<String> = shown.collect();
+        let shown = (!shown.is_empty()).then(|| shown.join(", "));
+        let texts: Vec<String> = time.into_iter().chain(shown).collect();
+        let texts = texts.into_iter().map(|text| format!("{}: {text}", side.label));
+        texts
+            .map(|text| Sentence::answer("cold.time", Tone::Strong, text))
+            .collect::<Vec<_>>()
     });
     sentences.collect()
 }
 
+/// Digits behind the point that tell a ratio from 1.
+fn digits(ratio: &Ratio) -> usize {
+    let nearest = [ratio.low, ratio.ratio, ratio.high].map(|one| (one - 1.0).abs());
+    match nearest.into_iter().fold(0.0, f64::max) {
+        farthest if farthest < 0.02 => 3,
+        _ => 2,
+    }
+}
+
 /// `1.04–1.06`
-fn times(low: f64, high: f64) -> String {
-    figures::span(&format!("{low:.2}"), &format!("{high:.2}"))
+fn times(ratio: &Ratio) -> String {
+    let digits = digits(ratio);
+    figures::span(&format!("{:.digits$}", ratio.low), &format!("{:.digits$}", ratio.high))
+}
+
+/// `1.05 (1.04–1.06)`
+fn ratio_and_times(ratio: &Ratio) -> String {
+    format!("{:.*} ({})", digits(ratio), ratio.ratio, times(ratio))
 }
 
 /// A line for each command: its times, its peak, and its time against the first.
@@ -111,7 +141,7 @@ pub fn table(comparison: &Comparison, id: &str, name: &str) -> Section {
         match ratio {
             None if *side == 0 => "1".to_owned(),
             None => HOLE.to_owned(),
-            Some(ratio) => format!("{:.2} ({})", ratio.ratio, times(ratio.low, ratio.high)),
+            Some(ratio) => ratio_and_times(ratio),
         }
     };
     let mut table = Table::new(&sides)

@@ -68,7 +68,12 @@ pub fn title(scenarios: &Scenarios) -> String {
         [only] => only.clone(),
         [baseline, other] => format!("{other} against {baseline}"),
         // Each has a sentence of its own.
-        [baseline, others @ ..] => format!("{} servers against {baseline}", others.len()),
+        [baseline, others @ ..] => {
+            let targets = scenarios.values().flatten();
+            let are_commands = targets.map(|target| &target.comparison).any(cold::are_commands);
+            let kind = if are_commands { "commands" } else { "servers" };
+            format!("{} {kind} against {baseline}", others.len())
+        }
     };
     let version = match one {
         Some(one) if servers.len() > 1 => format!(" (all {one})"),
@@ -379,8 +384,10 @@ fn distribution(comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: K
     latencies(method, &all.collect::<Vec<Latencies>>())
 }
 
+/// Nothing of commands, of which nobody asked anything.
 fn work(id: &str, comparison: &Comparison) -> Option<Section> {
-    let (baseline, others) = comparison.sides.split_first()?;
+    let servers = Some(&comparison.sides).filter(|_| !cold::are_commands(comparison));
+    let (baseline, others) = servers?.split_first()?;
     let alike = others
         .iter()
         .filter_map(|side| match notes::unknown_work(side, baseline) {

@@ -1,7 +1,7 @@
 //! Which differing circumstances are reported, and their consequence.
 
 use crate::lens::Lens;
-use crate::record::{Header, Interpreter, OriginFacts, PreloadFacts};
+use crate::record::{Header, Interpreter, OriginFacts, PackageFacts, PreloadFacts};
 
 use super::*;
 
@@ -300,7 +300,7 @@ fn a_server_and_its_files_may_differ() {
 
 #[test]
 fn runs_of_one_label_are_of_one_server() {
-    let changes: [(&str, Change); 9] = [
+    let changes: [(&str, Change); 10] = [
         ("program of ty", |header| header.server.sha256 = text("b")),
         ("preloaded library of ty", |header| {
             header.server.preload = Some(PreloadFacts {
@@ -310,6 +310,12 @@ fn runs_of_one_label_are_of_one_server() {
         }),
         ("memory settings of ty", |header| {
             header.server.env = [("PYTHONMALLOC".to_owned(), "malloc".to_owned())].into();
+        }),
+        ("package of ty", |header| {
+            header.server.package = Some(PackageFacts {
+                sha256: text("b"),
+                ..PackageFacts::default()
+            });
         }),
         ("interpreter of ty", |header| {
             header.server.interpreter = Some(Interpreter {

@@ -196,3 +196,16 @@ fn a_table_names_one_origin_and_nothing_that_belongs_to_another() {
     assert_eq!(in_place.key, "isolation");
     assert_eq!(wrong(Workspace::default()).title, "the workspace has no path");
 }
+
+#[test]
+fn a_pinned_workspace_has_a_short_name() {
+    for (written, name) in [
+        ("pypi:black==26.10.1", Some("black-26.10.1")),
+        ("npm:@vue/shared@3.5.0", Some("@vue/shared-3.5.0")),
+        ("git:https://example.org/shop.git#abc", Some("shop")),
+        ("archive:/tmp/shop.tar.gz#sha256=00", Some("shop.tar.gz")),
+        ("some/where", None),
+    ] {
+        assert_eq!(short_name(written).as_deref(), name);
+    }
+}

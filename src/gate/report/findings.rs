@@ -9,11 +9,11 @@ use crate::compare::report::{amount, as_set, difference, huge_pages, signed, str
 use crate::exit::Exit;
 use crate::gate::{Basis, Judged, Judgement, Kept, Leaking, Missing, Role};
 use crate::lens::Lens;
-use crate::record::{LensFacts, Schedule};
+use crate::record::LensFacts;
 use crate::stats::{ASSUMED_VARIATION, Answer, Known, LEAST_TO_PASS, Side, unseen};
 use crate::units;
 
-use super::words::{bounds, change, limit, word};
+use super::words::{bounds, change, limit};
 
 /// One thing that a gate found.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -97,34 +97,6 @@ fn refusals(judgement: &Judgement) -> Vec<Finding> {
         refusal(About::Work(role), short, text)
     });
     broken.chain(less).collect()
-}
-
-/// What the runs so far decide, and how many more of each server the rest needs; `None` without a rule that compares.
-pub fn standing(judgement: &Judgement, looks: &Schedule) -> Option<String> {
-    let open = |judged: &Judged| {
-        let sides = [&judged.endpoint.baseline, &judged.endpoint.candidate].map(Vec::len);
-        let runs = judged.basis.runs.max(sides[0].min(sides[1]));
-        let last = looks.runs().last().copied().unwrap_or(runs);
-        let Some(next) = looks.after(runs) else {
-            return "still open".to_owned();
-        };
-        match judged.needed.unwrap_or(next).max(next) {
-            needed if needed > last => format!("{last} runs of each may not decide it"),
-            needed => format!("needs {} more of each", units::counted((needed - runs) as u64, "run")),
-        }
-    };
-    let of_rule = |judged: &Judged| {
-        let known = judged.verdict.evidence.as_ref().ok().map(bounds);
-        let state = match judged.verdict.answer {
-            Answer::Inconclusive => open(judged),
-            answer => word(answer).to_owned(),
-        };
-        let words: Vec<String> = known.into_iter().chain([state]).collect();
-        format!("{}: {}", judged.rule.subject, words.join(", "))
-    };
-    let rules = judgement.against.iter().flat_map(|against| &against.primaries);
-    let rules: Vec<String> = rules.map(of_rule).collect();
-    (!rules.is_empty()).then(|| rules.join("; "))
 }
 
 /// What must be known to read the verdict right: circumstances that differ, sides that share no machine, huge pages,
@@ -343,7 +315,7 @@ fn more(needed: Option<usize>) -> String {
 }
 
 /// `peak <= 600 MiB`.
-fn budget_name(kept: &Kept) -> String {
+pub(super) fn budget_name(kept: &Kept) -> String {
     let unit = kept.limit.subject.figure.unit();
     format!("{} <= {}", kept.limit.subject, amount(kept.limit.limit, as_set(unit)))
 }
@@ -399,7 +371,7 @@ fn late(leak: &Leaking) -> String {
 }
 
 /// As shipped it is what the allocator keeps, and no leak.
-fn growth_name(leak: &Leaking, lens: Lens) -> String {
+pub(super) fn growth_name(leak: &Leaking, lens: Lens) -> String {
     let thing = match lens {
         Lens::Purged => "growth",
         Lens::AsShipped => "retention growth",

@@ -12,7 +12,7 @@ use crate::record::{Ending, PreloadFacts, Schedule, golden};
 use crate::summary;
 
 use super::findings::{self, About, findings};
-use super::{document, suites};
+use super::{document, standing, suites};
 
 /// A run with private memory, peak and latencies in thousandths of the golden record's.
 fn run(label: &str, number: u32, lens: Lens, thousandths: u64) -> Played {
@@ -327,6 +327,46 @@ fn each_rule_says_on_how_many_runs_it_rests() {
     let part = "too few runs to judge purged private, peak: the first interim analysis needs 3 runs of each";
     assert!(told.contains(part) && !told.contains("rests on"), "{told}");
     assert!(findings(&few)[0].text.contains("before the first interim analysis"));
+}
+
+#[test]
+fn what_stands_so_far_has_every_rule_that_decides() {
+    let looks = Schedule::default();
+    let said = standing(&passed(), &looks).unwrap();
+    assert!(
+        said.starts_with("purged private: −0.") && said.contains(" %, PASS; peak <= 600.0 MiB: "),
+        "{said}"
+    );
+    let said = standing(&inconclusive(), &looks).unwrap();
+    for part in [
+        "private against the baseline: ",
+        "private against the anchor: ",
+        "p50 of textDocument/completion",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let said = standing(&growing(3), &looks).unwrap();
+    assert!(
+        said.contains("growth over goto: ") && said.contains(" KiB per round, "),
+        "{said}"
+    );
+    let few = judged(&[1_000; 2], &[1_000; 2], &rules());
+    assert!(standing(&few, &looks).unwrap().contains("needs "), "{few:?}");
+    assert_eq!(
+        standing(
+            &judged(
+                &[],
+                &[],
+                &Rules {
+                    primaries: Vec::new(),
+                    budgets: Vec::new(),
+                    ..rules()
+                }
+            ),
+            &looks
+        ),
+        None
+    );
 }
 
 #[test]

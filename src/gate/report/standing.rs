@@ -1,0 +1,106 @@
+//! What a session has decided so far, and what is still open, in one line.
+
+use crate::compare::report::{amount, as_set, signed};
+use crate::gate::{Judged, Judgement, Kept, Leaking, Role};
+use crate::lens::Lens;
+use crate::record::Schedule;
+use crate::stats::{Answer, EndpointVerdict, Evidence, Side, Unusable};
+use crate::units;
+
+use super::findings::{budget_name, growth_name};
+use super::words::{bounds, word};
+
+/// What is said of a figure that some run lacks.
+const NO_DATA: &str = "no data";
+
+/// Every rule that decides, with its bounds, and its answer or how many more runs it takes; `None` without any.
+pub fn standing(judgement: &Judgement, looks: &Schedule) -> Option<String> {
+    let several = judgement.against.len() > 1;
+    let rules = judgement.against.iter().flat_map(|against| {
+        let role = several.then_some(against.role);
+        against
+            .primaries
+            .iter()
+            .map(move |judged| compared(judged, role, looks))
+    });
+    let budgets = judgement.budgets.iter().map(|kept| budget(kept, looks));
+    let leaks = judgement.leaks.iter().map(|leak| growth(leak, judgement.lens, looks));
+    let all: Vec<String> = rules.chain(budgets).chain(leaks).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+/// What the runs say so far to a figure of two servers that are compared, where a regression is looked for.
+pub fn regression(subject: &str, verdict: &EndpointVerdict, runs: usize, looks: &Schedule) -> String {
+    let state = match verdict.answer {
+        Answer::Pass => "no regression".to_owned(),
+        Answer::Fail => "a regression".to_owned(),
+        Answer::Inconclusive if never(&verdict.evidence) => NO_DATA.to_owned(),
+        Answer::Inconclusive => open(runs, None, looks),
+    };
+    line(subject, verdict.evidence.as_ref().ok().map(bounds), state)
+}
+
+fn compared(judged: &Judged, role: Option<Role>, looks: &Schedule) -> String {
+    let subject = match role {
+        Some(role) => format!("{} against the {}", judged.rule.subject, role.name()),
+        None => judged.rule.subject.to_string(),
+    };
+    let sides = [&judged.endpoint.baseline, &judged.endpoint.candidate].map(Vec::len);
+    let runs = judged.basis.runs.max(sides[0].min(sides[1]));
+    let known = judged.verdict.evidence.as_ref().ok().map(bounds);
+    let open = || match never(&judged.verdict.evidence) {
+        true => NO_DATA.to_owned(),
+        false => open(runs, judged.needed, looks),
+    };
+    line(&subject, known, state(judged.verdict.answer, open))
+}
+
+fn budget(kept: &Kept, looks: &Schedule) -> String {
+    let unit = kept.limit.subject.figure.unit();
+    let known = kept.verdict.interval.as_ref().ok();
+    let known =
+        known.map(|(_, low, high)| format!("{} to {}", amount(*low, as_set(unit)), amount(*high, as_set(unit))));
+    let state = state(kept.verdict.answer, || match kept.verdict.interval {
+        Err(why) if why.is_final() => NO_DATA.to_owned(),
+        _ => open(kept.basis.runs, None, looks),
+    });
+    line(&budget_name(kept), known, state)
+}
+
+fn growth(leak: &Leaking, lens: Lens, looks: &Schedule) -> String {
+    let known = leak.verdict.late.map(|(_, low, high)| {
+        let [low, high] = [low, high].map(|slope| signed(slope / 1024.0, 1));
+        format!("{low} to {high} KiB per round")
+    });
+    let state = state(leak.verdict.answer, || open(leak.basis.runs, None, looks));
+    line(&growth_name(leak, lens), known, state)
+}
+
+/// Whether a figure stays unknown however many runs there are.
+fn never(evidence: &Result<Evidence, (Side, Unusable)>) -> bool {
+    evidence.as_ref().is_err_and(|(_, why)| why.is_final())
+}
+
+fn state(answer: Answer, open: impl Fn() -> String) -> String {
+    match answer {
+        Answer::Inconclusive => open(),
+        answer => word(answer).to_owned(),
+    }
+}
+
+/// How many runs an open rule still takes, of those that the looks allow. `needed` would probably decide it.
+fn open(runs: usize, needed: Option<usize>, looks: &Schedule) -> String {
+    let Some(next) = looks.after(runs) else {
+        return "still open".to_owned();
+    };
+    let last = looks.runs().last().copied().unwrap_or(runs);
+    match needed.unwrap_or(next).max(next) {
+        needed if needed > last => format!("{last} runs of each may not decide it"),
+        needed => format!("needs {} more of each", units::counted((needed - runs) as u64, "run")),
+    }
+}
+
+fn line(subject: &str, known: Option<String>, state: String) -> String {
+    let words: Vec<String> = known.into_iter().chain([state]).collect();
+    format!("{subject}: {}", words.join(", "))
+}
