@@ -167,7 +167,7 @@ const PURGED_QUIET: Span = Span::from_millis(500);
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Readiness {
     /// How long to wait for a first sign of start-up work before taking it that there is none; when not given, four times the
-    /// longest rest that was seen between two bursts of work, or `quiet` where none was seen, at most 3 s.
+    /// longest rest that was seen between two bursts of work, at most 3 s.
     pub start_grace: Option<Span>,
     /// How long nothing may move before the server counts as ready; at least 150 ms.
     pub quiet: Option<Span>,

@@ -21,7 +21,7 @@ pub async fn wait<S: Stage>(
             period: limits.quiet.0,
             cpu: limits.cpu.0,
         };
-        let mut watch = Watch::resume(&session.client, stage, rules).await;
+        let mut watch = Watch::begin(&session.client, stage, rules).await;
         loop {
             let unrest = watch.look().await;
             let rested = unrest.is_none() && watch.has_rested(begun, limits.start_grace.map(|grace| grace.0));

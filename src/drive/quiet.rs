@@ -45,28 +45,25 @@ const REST_FACTOR: u32 = 4;
 struct Rests {
     /// End of the last burst, or the beginning.
     since: Instant,
-    /// `None` before the first burst.
-    longest: Option<Duration>,
+    longest: Duration,
 }
 
 impl Rests {
     fn begin(now: Instant) -> Rests {
         Rests {
             since: now,
-            longest: None,
+            longest: Duration::ZERO,
         }
     }
 
     fn burst(&mut self, now: Instant) {
-        self.longest = self.longest.max(Some(now.saturating_duration_since(self.since)));
+        self.longest = self.longest.max(now.saturating_duration_since(self.since));
         self.since = now;
     }
 
-    /// Whether more work is not expected. Nothing is known of a server that has not worked yet: the rest that is asked for
-    /// stands for one that was seen.
+    /// Whether more work is not expected.
     fn is_over(&self, now: Instant, least: Duration) -> bool {
-        let seen = self.longest.unwrap_or(least);
-        let needed = (seen * REST_FACTOR).clamp(least.min(LONGEST_REST), LONGEST_REST);
+        let needed = (self.longest * REST_FACTOR).clamp(least.min(LONGEST_REST), LONGEST_REST);
         now.saturating_duration_since(self.since) >= needed
     }
 }
@@ -75,13 +72,6 @@ impl Rests {
 pub type Unrest = (ReadyRule, String);
 
 impl<'a, S: Stage> Watch<'a, S> {
-    /// Begins to watch a server that has worked before, and is expected to work again soon or not at all.
-    pub async fn resume(client: &'a Client, stage: &'a S, rules: Rules) -> Watch<'a, S> {
-        let mut watch = Watch::begin(client, stage, rules).await;
-        watch.rests.longest = Some(Duration::ZERO);
-        watch
-    }
-
     /// Begins to watch; the first period starts now.
     pub async fn begin(client: &'a Client, stage: &'a S, rules: Rules) -> Watch<'a, S> {
         Watch {
@@ -210,17 +200,12 @@ mod tests {
         let at = |millis: u64| begun + Duration::from_millis(millis);
         let second = Duration::from_secs(1);
         let mut rests = Rests::begin(begun);
-        let tenth = Duration::from_millis(100);
         assert!(
-            !rests.is_over(at(2_900), second) && rests.is_over(at(3_000), second),
-            "nothing was seen"
-        );
-        assert!(!rests.is_over(at(300), tenth) && rests.is_over(at(400), tenth));
-        rests.burst(at(100));
-        assert!(
-            !rests.is_over(at(1_000), second) && rests.is_over(at(1_100), second),
+            !rests.is_over(at(900), second) && rests.is_over(at(1_000), second),
             "no less than asked for"
         );
+        rests.burst(at(100));
+        assert!(rests.is_over(at(1_100), second));
         rests.burst(at(600));
         assert!(
             !rests.is_over(at(2_500), second) && rests.is_over(at(2_600), second),
