@@ -20,6 +20,8 @@ pub struct Matrix {
     /// Number of servers with a colour; the rest are near grey.
     pub colored: usize,
     pub rows: Vec<MatrixRow>,
+    /// Whether a terminal too has one row per place, with medians alone: for many places, each with a table of its own.
+    pub crossed: bool,
 }
 
 pub struct MatrixRow {

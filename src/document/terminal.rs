@@ -1,5 +1,7 @@
 //! Renders a document for a terminal: the answer, and the evidence with `--details`.
 
+use std::cmp::Ordering;
+
 use crate::charts::axis::ends;
 use crate::charts::rows::strip;
 use crate::text::table::{self, Cell, Column, Table, WIDEST};
@@ -7,8 +9,8 @@ use crate::text::{Paint, Tone, clean_styled, hanging, item, line_of, paragraph, 
 use crate::units;
 
 use super::ascii::ascii;
-use super::matrix::{HOLE, LEAST};
-use super::{Block, Document, Matrix, MatrixCell, Section, Sentence, Weight, rows_left_out, shortened};
+use super::matrix::{HOLE, LEAST, MOST};
+use super::{Block, Difference, Document, Matrix, MatrixCell, Section, Sentence, Weight, rows_left_out, shortened};
 
 const NARROWEST: usize = 40;
 
@@ -208,6 +210,13 @@ impl Page {
                 }
                 self.table(columns);
             }
+            Block::Matrix(matrix) if matrix.crossed => {
+                self.table(&crossed(matrix));
+                let text = format!(
+                    "{LEAST} {MOST} shown to be lower or higher than the first; the tables below have intervals"
+                );
+                self.paragraph(Tone::Quiet, "  ", &text);
+            }
             Block::Matrix(matrix) => {
                 let columns = rows_of(matrix, self.columns);
                 self.table(&columns);
@@ -297,6 +306,26 @@ fn besides(more: &[String], columns: usize) -> String {
 
 /// Ends an interval that is the full range of too few runs.
 const STAR: &str = " *";
+
+/// A row per place and a column per server.
+fn crossed(matrix: &Matrix) -> Vec<Column> {
+    let table = Table::new(&matrix.rows).text(matrix.first.clone(), 0, |row| row.place.as_str());
+    let heads = matrix.heads.iter().enumerate();
+    let table = heads.fold(table, |table, (server, label)| {
+        table.number(label.clone(), u8::from(server > 0), move |row| {
+            let cell = &row.cells[server];
+            let difference = cell.difference.as_ref().filter(|_| server > 0);
+            let sign = match difference.and_then(|difference| difference.direction) {
+                Some(Ordering::Less) => LEAST,
+                Some(Ordering::Greater) => MOST,
+                Some(Ordering::Equal) | None => " ",
+            };
+            let tone = difference.map_or(Tone::Plain, Difference::tone);
+            Cell::toned(tone, format!("{} {sign}", cell.median))
+        })
+    });
+    table.columns()
+}
 
 /// A row per server and place. The strips of one place share their scale.
 fn rows_of(matrix: &Matrix, columns: usize) -> Vec<Column> {

@@ -115,6 +115,7 @@ fn figures() -> Matrix {
         values: vec![Some(1.0), None, Some(2.0)],
     };
     Matrix {
+        crossed: false,
         caption: "Private memory, MiB".to_owned(),
         first: "after".to_owned(),
         heads: vec!["ty".to_owned(), "ty-jemalloc".to_owned()],

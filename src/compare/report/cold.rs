@@ -211,10 +211,12 @@ pub fn joined(scenarios: &Scenarios, runs: &[Played]) -> Vec<Section> {
             })
         });
         let mut rows: Vec<MatrixRow> = rows.collect();
-        rows.push(MatrixRow {
-            place: "geometric mean".to_owned(),
-            cells: heads.iter().map(|head| mean(&all, &measure, head)).collect(),
-        });
+        let means: Vec<Option<f64>> = heads.iter().map(|head| mean(&all, &measure, head)).collect();
+        rows.push(of_means("geometric mean", &means, |mean| {
+            figures::value(mean, measure.figure.unit())
+        }));
+        let first = means.first().copied().flatten();
+        rows.extend(first.map(|first| of_means("ratio of the means", &means, |mean| format!("{:.2}", mean / first))));
         let title = match (&measure.place, measure.figure) {
             (Place::Printed(name), _) => format!("{name}, {of_all}"),
             // A command has one phase.
@@ -222,6 +224,7 @@ pub fn joined(scenarios: &Scenarios, runs: &[Played]) -> Vec<Section> {
             (_, figure) => format!("{}, {of_all}", figure.caption()),
         };
         let matrix = Matrix {
+            crossed: true,
             caption: title.clone(),
             first: first_head.to_owned(),
             heads: heads.clone(),
@@ -229,7 +232,7 @@ pub fn joined(scenarios: &Scenarios, runs: &[Played]) -> Vec<Section> {
             rows,
         };
         let section = Section::new(format!("cold-all-{number}"), title, Weight::Answer);
-        section.noted("medians with 95 % intervals").with(matrix)
+        section.noted("medians, intervals of 95 %").with(matrix)
     };
     let mut measures: Vec<Measure> = JOINED.map(of_run).to_vec();
     for row in all.iter().flat_map(|comparison| printed(comparison)) {
@@ -254,16 +257,24 @@ fn joined_cell(comparison: &Comparison, row: &Row, label: &str) -> MatrixCell {
     })
 }
 
-/// The geometric mean of a command's medians; a hole if one is unknown or zero.
-fn mean(all: &[&Comparison], measure: &Measure, label: &str) -> MatrixCell {
+/// The geometric mean of a command's medians; `None` if one is unknown or zero.
+fn mean(all: &[&Comparison], measure: &Measure, label: &str) -> Option<f64> {
     let cells = all
         .iter()
         .map(|comparison| comparison.row(measure)?.cells.get(place(comparison, label)?));
     let medians = cells.map(|cell| cell?.median.map(|median| median.median));
     let medians: Vec<Option<f64>> = medians.collect();
-    let mean = Arm::of_runs(&medians).ok().map(|arm| arm.geometric_mean());
-    MatrixCell {
-        median: mean.map_or_else(|| HOLE.to_owned(), |mean| figures::value(mean, measure.figure.unit())),
+    Arm::of_runs(&medians).ok().map(|arm| arm.geometric_mean())
+}
+
+/// A row of what follows from the means of all commands.
+fn of_means(place: &str, means: &[Option<f64>], text: impl Fn(f64) -> String) -> MatrixRow {
+    let cell = |mean: &Option<f64>| MatrixCell {
+        median: mean.map_or_else(|| HOLE.to_owned(), &text),
         ..MatrixCell::default()
+    };
+    MatrixRow {
+        place: place.to_owned(),
+        cells: means.iter().map(cell).collect(),
     }
 }

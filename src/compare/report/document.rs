@@ -94,14 +94,14 @@ pub fn sections(scenarios: &Scenarios, runs: &[Played], keys: Keys, is_compared:
     for targets in scenarios.values().filter(of_servers) {
         sections.push(overview(targets));
     }
+    let is_only_one = all.iter().all(|target| target.name() == all[0].name());
     for (place, target) in all.iter().enumerate() {
-        let on = match all.len() {
-            1 => None,
-            _ => Some((
-                format!("t{place}-"),
-                format!("{} on {}", target.comparison.scenario, target.name()),
-            )),
+        let scenario = &target.comparison.scenario;
+        let name = match is_only_one {
+            true => scenario.clone(),
+            false => format!("{scenario} on {}", target.name()),
         };
+        let on = (all.len() > 1).then(|| (format!("t{place}-"), name));
         sections.extend(of_target(target, on, &by_record, keys, is_compared));
     }
     sections.push(servers(&all));
@@ -223,6 +223,7 @@ fn table(comparison: &Comparison, figure: Figure, keys: Keys) -> Option<Matrix> 
         cells: sides().map(|side| figures::cell(row, side)).collect(),
     };
     (!rows.is_empty()).then(|| Matrix {
+        crossed: false,
         caption: figure.caption().to_owned(),
         first: figure.rows().to_owned(),
         heads: comparison.sides.iter().map(|side| side.label.clone()).collect(),
