@@ -216,7 +216,7 @@ pub fn joined(scenarios: &Scenarios, runs: &[Played]) -> Vec<Section> {
             figures::value(mean, measure.figure.unit())
         }));
         let first = means.first().copied().flatten();
-        rows.extend(first.map(|first| of_means("ratio of the means", &means, |mean| format!("{:.2}", mean / first))));
+        rows.extend(first.map(|first| of_means("ratio", &means, |mean| format!("{:.2}", mean / first))));
         let title = match (&measure.place, measure.figure) {
             (Place::Printed(name), _) => format!("{name}, {of_all}"),
             // A command has one phase.
