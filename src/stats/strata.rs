@@ -45,10 +45,16 @@ impl<M> Stratum<M> {
 }
 
 impl Strata<usize> {
-    /// The runs of both sides by machine. A missing value is an error, also on a machine that is left out.
+    /// The runs of both sides by machine. A missing value is an error, also on a machine that is left out. An error that no
+    /// more runs mend comes before one that they do.
     pub fn of(baseline: &[Seen], candidate: &[Seen]) -> Result<Strata<usize>, (Side, Unusable)> {
-        Arm::of_runs(&Seen::values(baseline)).map_err(|why| (Side::Baseline, why))?;
-        Arm::of_runs(&Seen::values(candidate)).map_err(|why| (Side::Candidate, why))?;
+        let sides = [(Side::Baseline, baseline), (Side::Candidate, candidate)];
+        let error = |(side, seen): (Side, &[Seen])| Arm::of_runs(&Seen::values(seen)).err().map(|why| (side, why));
+        let errors: Vec<(Side, Unusable)> = sides.into_iter().filter_map(error).collect();
+        let last = errors.iter().find(|(_, why)| why.is_final()).or(errors.first());
+        if let Some(error) = last {
+            return Err(*error);
+        }
         Strata::new(&by_machine(baseline), &by_machine(candidate)).ok_or((Side::Candidate, Unusable::Apart))
     }
 }
