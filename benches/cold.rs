@@ -79,7 +79,7 @@ fn tell(name: &str, command: &str, all: &[Measured; 3]) {
     let [own, hyperfine, time] = all;
     let [ours, theirs] = [&own.wall, &hyperfine.wall].map(|values| mean(values));
     let ratio = ours.zip(theirs).map(|((ours, _), (theirs, _))| ours / theirs);
-    aim(&format!("wall time of {name} ÷ hyperfine's"), ratio, 1.05, times);
+    aim(&format!("wall time of {name} ÷ hyperfine's"), ratio, 1.0, times);
     let apart = ours.zip(theirs).map(|((ours, one), (theirs, other))| {
         let gap = (ours - theirs).abs();
         gap / (one + other)

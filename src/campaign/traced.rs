@@ -21,7 +21,20 @@ pub fn tracer() -> anyhow::Result<Result<Tracer, Untraceable>> {
 impl Campaign<'_> {
     /// Plays the scenario once more with every server, traced, unless the campaign has failed. A traced server is
     /// slow, so a failure here does not change the campaign's result.
-    pub async fn trace(&self, tracer: &Tracer, interrupt: &Interrupt, outcomes: &mut Outcomes) -> anyhow::Result<()> {
+    /// Nothing without a tracer.
+    pub async fn trace(
+        &self,
+        tracer: Option<&Tracer>,
+        interrupt: &Interrupt,
+        outcomes: &mut Outcomes,
+    ) -> anyhow::Result<()> {
+        match tracer {
+            Some(tracer) => self.trace_with(tracer, interrupt, outcomes).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn trace_with(&self, tracer: &Tracer, interrupt: &Interrupt, outcomes: &mut Outcomes) -> anyhow::Result<()> {
         let shown = Progress::show(self.course((0..self.choices.len()).collect()), self.talk);
         for ((server, choice), number) in self.choices.iter().enumerate().zip(self.plan().len() as u32 + 1..) {
             if outcomes.failed.is_some() || outcomes.exit == Exit::Interrupted {

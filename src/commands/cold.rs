@@ -315,10 +315,7 @@ async fn campaign(
         all.worst = outcomes.exit;
         return outcomes.failed.map_or(Ok(()), Err);
     }
-    let traced = match &asked.tracer {
-        Some(tracer) => campaign.trace(tracer, interrupt, &mut outcomes).await,
-        None => Ok(()),
-    };
+    let traced = campaign.trace(asked.tracer.as_ref(), interrupt, &mut outcomes).await;
     let saved = formats::save(out, &outcomes.runs, repeating.baseline.as_deref());
     let whole = options.out.as_deref().filter(|_| asked.campaigns.len() > 1);
     super::tell_records(out, whole, campaign.talk, &outcomes);

@@ -139,10 +139,7 @@ async fn play(
         if let Jobs::Of { .. } = jobs {
             return outcomes.code();
         }
-        let traced = match tracer {
-            Some(tracer) => campaign.trace(tracer, interrupt, &mut outcomes).await,
-            None => Ok(()),
-        };
+        let traced = campaign.trace(tracer, interrupt, &mut outcomes).await;
         report.add(&outcomes.runs)?;
         github::tell(&outcomes.runs, baseline);
         if let Some(sentence) =

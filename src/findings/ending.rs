@@ -104,6 +104,17 @@ const CUT_OFF: &str = "the record ends before the run did: lsp-soak was killed, 
 const UNSUPPORTED: &str = "the server does not support what the scenario needs: mark these steps `optional = true`, or \
                            use `--allow-unsupported`";
 
+fn crashed(summary: &Summary, code: Option<i32>, signal: Option<i32>, during: &str) -> String {
+    match (code, signal) {
+        _ if summary.command.is_some() => format!("the command failed: {}", status(code, signal)),
+        (Some(0), None) => format!(
+            "the server ended by itself (exit code 0) during {during}: is this a language server, and does it need an \
+             argument such as `--stdio`?"
+        ),
+        _ => format!("the server crashed during {during}: {}", status(code, signal)),
+    }
+}
+
 pub(super) fn ending(summary: &Summary) -> Option<Finding> {
     let time = |nanos: u64| units::duration(Duration::from_nanos(nanos));
     let text = match &summary.ending {
@@ -116,20 +127,7 @@ pub(super) fn ending(summary: &Summary) -> Option<Finding> {
             let text = format!("interrupted: {}the phases before are complete", interrupted(how));
             return Some(finding(Severity::Failure, text));
         }
-        Some(Ending::Crashed { code, signal, .. }) if summary.command.is_some() => {
-            format!("the command failed: {}", status(*code, *signal))
-        }
-        Some(Ending::Crashed {
-            code: Some(0),
-            signal: None,
-            during,
-        }) => format!(
-            "the server ended by itself (exit code 0) during {during}: is this a language server, and does it need an \
-             argument such as `--stdio`?"
-        ),
-        Some(Ending::Crashed { code, signal, during }) => {
-            format!("the server crashed during {during}: {}", status(*code, *signal))
-        }
+        Some(Ending::Crashed { code, signal, during }) => crashed(summary, *code, *signal, during),
         Some(Ending::Disconnected { reason }) => {
             format!("the server closed its connection while it was still running: {reason}")
         }

@@ -434,7 +434,7 @@ mod tests {
             program: Program::File(bin.path().join("java")),
             ..found("java", AllocatorFamily::Jvm, "JAVA_TOOL_OPTIONS", Confidence::Certain)
         };
-        let refused = without(&[java.clone()]).unwrap_err();
+        let refused = without(std::slice::from_ref(&java)).unwrap_err();
         assert!(refused[0].to_string().contains("which a JDK has"), "{refused:?}");
         std::fs::write(bin.path().join("jcmd"), "").unwrap();
         assert!(without(&[java]).is_ok());
