@@ -104,28 +104,27 @@ pub fn directories(out: Option<&Path>, scenarios: &[Loaded]) -> anyhow::Result<V
 /// The directory of each scenario below `out`, as `called` made them: gone on with where it is there, else made again.
 pub fn continued(out: &Path, scenarios: &[Loaded], called: &Invocation) -> anyhow::Result<Vec<Directory>> {
     let names = unlike(scenarios.iter().map(|scenario| scenario.scenario.name.as_str()));
-    let begun = |(scenario, name): (usize, &String)| {
-        Invocation::read(&out.join(name)).is_ok_and(|own| own.scenario == scenario)
-    };
-    if !names.iter().enumerate().any(begun) {
+    let begun = names.iter().enumerate().map(|(scenario, name)| {
+        let path = out.join(name);
+        let own = path.join(invocation::FILE).exists().then(|| Invocation::read(&path));
+        Ok(own.transpose()?.is_some_and(|own| own.scenario == scenario))
+    });
+    let begun: Vec<bool> = begun.collect::<anyhow::Result<_>>()?;
+    if !begun.contains(&true) {
         bail!(
             "`{}` is not the directory of one campaign: resume the directories below it one by one",
             out.display()
         );
     }
-    let directory = |one: (usize, &String)| {
-        let (scenario, name) = one;
-        if begun(one) {
+    let directory = |(scenario, (name, begun)): (usize, (&String, bool))| {
+        if begun {
             return Directory::resumed(out.join(name));
-        }
-        if out.join(name).join(invocation::FILE).exists() {
-            Invocation::read(&out.join(name))?;
         }
         let new = chosen(out.join(name))?;
         called.of(scenario).save(&new)?;
         Ok(new)
     };
-    names.iter().enumerate().map(directory).collect()
+    names.iter().zip(begun).enumerate().map(directory).collect()
 }
 
 /// Why directories that were asked for cannot be used, each with a cure.

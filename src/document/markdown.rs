@@ -1,9 +1,9 @@
 //! Renders a document for a pull request: the answer first, everything else folded.
 
-use crate::text::table::{Column, Table};
+use crate::text::table::Column;
 use crate::text::{Tone, clean, clean_lines, cut, is_hidden, line_of};
 
-use super::{Block, Document, Matrix, MatrixCell, Section, Sentence, Weight, rows_left_out, shortened};
+use super::{Block, Document, MatrixCell, Section, Sentence, Weight, rows_left_out, shortened};
 
 /// Longest line of quoted server output, in columns.
 const WIDEST: usize = 400;
@@ -80,7 +80,7 @@ fn blocks(out: &mut String, section: &Section) {
             }
             Block::Matrix(matrix) => {
                 out.push('\n');
-                table(out, &columns_of(matrix));
+                table(out, &matrix.columns(|_, cell| text_of(cell)));
             }
             Block::Timeline(_) | Block::Charts { .. } => {}
             Block::Code { language, title, text } => {
@@ -121,16 +121,6 @@ fn sentences<'s>(out: &mut String, sentences: impl Iterator<Item = &'s Sentence>
             out.push('\n');
         }
     }
-}
-
-/// One column per server, each cell with median, interval and difference.
-fn columns_of(matrix: &Matrix) -> Vec<Column> {
-    let table = Table::new(&matrix.rows).text(matrix.first.clone(), 0, |row| &row.place);
-    let heads = matrix.heads.iter().enumerate();
-    let table = heads.fold(table, |table, (server, label)| {
-        table.number(label.clone(), 1, move |row| text_of(&row.cells[server]))
-    });
-    table.columns()
 }
 
 /// `361.1 (355.0–367.2) ▴, +4.1 to +5.9 %`.

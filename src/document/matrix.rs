@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::text::Tone;
+use crate::text::table::{Cell, Column, Table};
 
 /// Stands for an unknown value.
 pub const HOLE: &str = "–";
@@ -22,6 +23,20 @@ pub struct Matrix {
     pub rows: Vec<MatrixRow>,
     /// Whether a terminal too has one row per place, with medians alone: for many places, each with a table of its own.
     pub crossed: bool,
+}
+
+impl Matrix {
+    /// A row per place and a column per server; `text` gets the server's number.
+    pub fn columns<C: Into<Cell>>(&self, text: impl Fn(usize, &MatrixCell) -> C) -> Vec<Column> {
+        let table = Table::new(&self.rows).text(self.first.clone(), 0, |row| row.place.as_str());
+        let heads = self.heads.iter().enumerate();
+        let table = heads.fold(table, |table, (server, label)| {
+            table.number(label.clone(), u8::from(server > 0), |row| {
+                text(server, &row.cells[server])
+            })
+        });
+        table.columns()
+    }
 }
 
 pub struct MatrixRow {

@@ -211,7 +211,7 @@ impl Page {
                 self.table(columns);
             }
             Block::Matrix(matrix) if matrix.crossed => {
-                self.table(&crossed(matrix));
+                self.table(&matrix.columns(signed));
                 let text = format!(
                     "{LEAST} {MOST} shown to be lower or higher than the first; the tables below have intervals"
                 );
@@ -307,24 +307,16 @@ fn besides(more: &[String], columns: usize) -> String {
 /// Ends an interval that is the full range of too few runs.
 const STAR: &str = " *";
 
-/// A row per place and a column per server.
-fn crossed(matrix: &Matrix) -> Vec<Column> {
-    let table = Table::new(&matrix.rows).text(matrix.first.clone(), 0, |row| row.place.as_str());
-    let heads = matrix.heads.iter().enumerate();
-    let table = heads.fold(table, |table, (server, label)| {
-        table.number(label.clone(), u8::from(server > 0), move |row| {
-            let cell = &row.cells[server];
-            let difference = cell.difference.as_ref().filter(|_| server > 0);
-            let sign = match difference.and_then(|difference| difference.direction) {
-                Some(Ordering::Less) => LEAST,
-                Some(Ordering::Greater) => MOST,
-                Some(Ordering::Equal) | None => " ",
-            };
-            let tone = difference.map_or(Tone::Plain, Difference::tone);
-            Cell::toned(tone, format!("{} {sign}", cell.median))
-        })
-    });
-    table.columns()
+/// A median with a sign of where it is shown to be from the first server's.
+fn signed(server: usize, cell: &MatrixCell) -> Cell {
+    let difference = cell.difference.as_ref().filter(|_| server > 0);
+    let sign = match difference.and_then(|difference| difference.direction) {
+        Some(Ordering::Less) => LEAST,
+        Some(Ordering::Greater) => MOST,
+        Some(Ordering::Equal) | None => " ",
+    };
+    let tone = difference.map_or(Tone::Plain, Difference::tone);
+    Cell::toned(tone, format!("{} {sign}", cell.median))
 }
 
 /// A row per server and place. The strips of one place share their scale.

@@ -13,6 +13,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
+mod servers;
+
 /// A directory with a cache of its own.
 struct Place(TempDir);
 
@@ -358,55 +360,6 @@ fn the_wheel_is_used_only_where_there_is_no_source_distribution() {
         let note = "shop==1 has no source distribution: using the files of its wheel";
         assert_eq!(said.stderr.contains(note), falls_back, "{}", said.stderr);
     }
-}
-
-#[test]
-fn an_install_without_its_program_is_not_kept() {
-    let place = Place::new();
-    place.client(
-        "uv",
-        "if [ $1 = venv ]; then mkdir -p $3/bin; exit; fi\n\
-         at=$5/lib/python3.11/site-packages/shop-1.dist-info; mkdir -p $at\n\
-         echo 'shop.py,sha256=aa,1' > $at/RECORD; cp /bin/true $5/bin/shop",
-    );
-    let servers = |program: &str| {
-        let text = format!("[server.mine]\npackage = {{ pypi = \"shop\" }}\nprograms = [\"{program}\"]\n");
-        place.write("servers.toml", text.as_bytes());
-    };
-    place.repository();
-    place.scenario("path = \"repository\"");
-    servers("shopp");
-    let none = place.soak(&["check", "a.toml", "--server", "mine@1"]);
-    assert_eq!(none.code, Some(2));
-    assert!(none.stderr.contains("has no program `shopp`"), "{}", none.stderr);
-    assert!(place.soak(&["cache"]).stdout.contains("is empty"));
-    servers("shop");
-    place.soak(&["run", "a.toml", "--server", "mine@1", "--out", "out"]);
-    let hash = &first_header(&place, "out")["server"]["package"]["sha256"];
-    assert_eq!(hash.as_str().map(str::len), Some(64), "{hash}");
-}
-
-#[test]
-fn a_gate_refuses_a_range_of_versions_before_it_starts_any() {
-    let place = Place::new();
-    place.client(
-        "uv",
-        "if [ $1 = venv ]; then mkdir -p $3/bin; exit; fi\n\
-         at=$5/lib/python3.11/site-packages/shop-1.dist-info; mkdir -p $at\n\
-         echo 'shop.py,sha256=aa,1' > $at/RECORD; cp /bin/true $5/bin/shop",
-    );
-    place.client("python3", "echo 'Available versions: 3, 2, 1'");
-    let text = "[server.mine]\npackage = { pypi = \"shop\" }\nprograms = [\"shop\"]\n";
-    place.write("servers.toml", text.as_bytes());
-    place.repository();
-    place.scenario("path = \"repository\"");
-    let words = [
-        "gate", "a.toml", "--baseline", "mine@1", "--candidate", "mine@2..3", "--lens", "as-shipped",
-    ];
-    let said = place.soak(&[&words[..], &["--out", "out"]].concat());
-    assert_eq!(said.code, Some(2), "{}", said.stderr);
-    assert!(said.stderr.contains("name one version on each side"), "{}", said.stderr);
-    assert!(!place.path().join("out").exists());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::compare::report::{amount, as_set, signed};
 use crate::gate::{Judged, Judgement, Kept, Leaking, Role};
 use crate::lens::Lens;
 use crate::record::Schedule;
-use crate::stats::{Answer, EndpointVerdict, Evidence, Side, Unusable};
+use crate::stats::{Answer, EndpointVerdict};
 use crate::units;
 
 use super::findings::{budget_name, growth_name};
@@ -31,13 +31,12 @@ pub fn standing(judgement: &Judgement, looks: &Schedule) -> Option<String> {
 
 /// What the runs say so far to a figure of two servers that are compared, where a regression is looked for.
 pub fn regression(subject: &str, verdict: &EndpointVerdict, runs: usize, looks: &Schedule) -> String {
-    let state = match verdict.answer {
-        Answer::Pass => "no regression".to_owned(),
-        Answer::Fail => "a regression".to_owned(),
-        Answer::Inconclusive if never(&verdict.evidence) => NO_DATA.to_owned(),
-        Answer::Inconclusive => open(runs, None, looks),
+    let answer = |answer| match answer {
+        Answer::Pass => "no regression",
+        Answer::Fail => "a regression",
+        Answer::Inconclusive => word(answer),
     };
-    line(subject, verdict.evidence.as_ref().ok().map(bounds), state)
+    endpoint(subject, verdict, answer, || open(runs, None, looks))
 }
 
 fn compared(judged: &Judged, role: Option<Role>, looks: &Schedule) -> String {
@@ -47,12 +46,21 @@ fn compared(judged: &Judged, role: Option<Role>, looks: &Schedule) -> String {
     };
     let sides = [&judged.endpoint.baseline, &judged.endpoint.candidate].map(Vec::len);
     let runs = judged.basis.runs.max(sides[0].min(sides[1]));
-    let known = judged.verdict.evidence.as_ref().ok().map(bounds);
-    let open = || match never(&judged.verdict.evidence) {
-        true => NO_DATA.to_owned(),
-        false => open(runs, judged.needed, looks),
+    endpoint(&subject, &judged.verdict, word, || open(runs, judged.needed, looks))
+}
+
+fn endpoint(
+    subject: &str,
+    verdict: &EndpointVerdict,
+    answer: impl Fn(Answer) -> &'static str,
+    open: impl Fn() -> String,
+) -> String {
+    let state = match (verdict.answer, &verdict.evidence) {
+        (Answer::Inconclusive, Err((_, why))) if why.is_final() => NO_DATA.to_owned(),
+        (Answer::Inconclusive, _) => open(),
+        (decided, _) => answer(decided).to_owned(),
     };
-    line(&subject, known, state(judged.verdict.answer, open))
+    line(subject, verdict.evidence.as_ref().ok().map(bounds), state)
 }
 
 fn budget(kept: &Kept, looks: &Schedule) -> String {
@@ -74,11 +82,6 @@ fn growth(leak: &Leaking, lens: Lens, looks: &Schedule) -> String {
     });
     let state = state(leak.verdict.answer, || open(leak.basis.runs, None, looks));
     line(&growth_name(leak, lens), known, state)
-}
-
-/// Whether a figure stays unknown however many runs there are.
-fn never(evidence: &Result<Evidence, (Side, Unusable)>) -> bool {
-    evidence.as_ref().is_err_and(|(_, why)| why.is_final())
 }
 
 fn state(answer: Answer, open: impl Fn() -> String) -> String {
