@@ -5,13 +5,14 @@
 )]
 
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::io::{self, Read, Write};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus};
-use std::time::Instant;
+
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::record::{CommandEnd, Nanos};
 
@@ -22,19 +23,25 @@ pub fn part(word: &OsStr, range: Range<usize>) -> OsString {
     OsStr::from_bytes(&word.as_bytes()[range]).to_owned()
 }
 
-/// Runs the command to its end; `started` gets its process id.
+/// Runs the command to its end; `started` gets its process id. Its wall time begins where the command replaces the fork.
 pub fn run(command: &mut Command, started: impl FnOnce(u32) -> io::Result<()>) -> io::Result<CommandEnd> {
     let floor = floor();
-    // SAFETY: the hook runs between fork and exec; it makes one system call and neither allocates nor locks.
+    let (mut begun, mut hook) = io::pipe()?;
+    // SAFETY: the hook runs between fork and exec; it makes system calls and neither allocates nor locks.
     unsafe {
-        command.pre_exec(die_with_parent);
+        command.pre_exec(move || {
+            die_with_parent()?;
+            hook.write_all(&now().to_ne_bytes())
+        });
     }
-    let begun = Instant::now();
     let child = command.spawn()?;
     let pid = child.id();
     started(pid)?;
     ended(pid)?;
-    let wall = begun.elapsed().as_nanos() as Nanos;
+    let ended = now();
+    let mut start = [0; size_of::<Nanos>()];
+    begun.read_exact(&mut start)?;
+    let wall = ended.saturating_sub(Nanos::from_ne_bytes(start));
     let moved = moved(pid);
     let (status, usage) = reap(pid)?;
     let count = |value: i64| u64::try_from(value).unwrap_or_default();
@@ -62,6 +69,12 @@ fn die_with_parent() -> io::Result<()> {
     #[cfg(target_os = "linux")]
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     Ok(())
+}
+
+/// Reading of a clock that all processes share.
+fn now() -> Nanos {
+    let time = clock_gettime(ClockId::Monotonic);
+    u64::try_from(time.tv_sec).unwrap_or_default() * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or_default()
 }
 
 /// Waits for the end and leaves the process unreaped, so that its counters stay readable.
