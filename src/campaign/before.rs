@@ -1,4 +1,4 @@
-//! Earlier runs of a resumed campaign.
+//! What earlier runs of a campaign left.
 
 use std::fs;
 use std::path::Path;
@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 
 use crate::compare::{Played, changes};
 use crate::config::Loaded;
+use crate::drive::workspace::Kept;
 use crate::record::{CellFacts, Ending, Header};
 use crate::resolve::ServerChoice;
 
@@ -21,6 +22,8 @@ pub struct Before {
     /// In the order of the runs.
     pub headers: Vec<Header>,
     pub took: Duration,
+    /// The copy of the project that the last run left.
+    pub kept: Kept,
 }
 
 impl Before {

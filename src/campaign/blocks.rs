@@ -321,6 +321,7 @@ impl Campaign<'_> {
             measuring: self.measuring,
             tracer: None,
             probe: false,
+            kept: before.kept.clone(),
             progress: one.progress.clone(),
         }
     }

@@ -9,6 +9,7 @@ use crate::allocator::knobs::Checked;
 use crate::config::options::Measuring;
 use crate::config::{Loaded, Scenario};
 use crate::drive::Job;
+use crate::drive::workspace::Kept;
 use crate::host;
 use crate::lens::Lens;
 use crate::lsp::process::Launch;
@@ -35,6 +36,8 @@ pub struct Run {
     pub tracer: Option<Tracer>,
     /// Whether the run only starts the server, to see its capabilities.
     pub probe: bool,
+    /// The copy of the project from one run to the next.
+    pub kept: Kept,
     pub progress: Progress,
 }
 

@@ -119,11 +119,16 @@ impl Run {
         })
     }
 
-    /// Removes the copy of the workspace.
+    /// Removes the copy of the workspace, or keeps it for the next run.
     async fn close(&self, prepared_workspace: PreparedWorkspace, interrupt: &Interrupt) {
+        let kept = Some(self.kept.clone()).filter(|_| !interrupt.is_pressed(1));
+        let close = move |workspace: Workspace| match kept {
+            Some(kept) => kept.close(workspace),
+            None => workspace.close(),
+        };
         let closed = tokio::select! {
             biased;
-            closed = blocking(move || Ok(prepared_workspace.workspace.close()?)) => closed,
+            closed = blocking(move || Ok(close(prepared_workspace.workspace)?)) => closed,
             () = hurried(interrupt) => Ok(()),
         };
         if let Err(error) = closed {
@@ -175,7 +180,8 @@ impl Run {
     fn prepared_workspace(&self, interrupt: &Interrupt) -> anyhow::Result<Option<PreparedWorkspace>> {
         let project = &self.loaded.project;
         let stop = || interrupt.is_pressed(1);
-        let workspace = match Workspace::open(&project.root, project.isolation, &workspace::default_scratch(), &stop) {
+        let scratch = workspace::default_scratch();
+        let workspace = match self.kept.open(&project.root, project.isolation, &scratch, &stop) {
             Err(WorkspaceError::Stopped) => return Ok(None),
             opened => opened?,
         };

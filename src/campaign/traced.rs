@@ -1,5 +1,6 @@
 //! `run --trace-syscalls`: one more run of each server, for its memory calls alone.
 
+use crate::drive::workspace::Kept;
 use crate::exit::Exit;
 use crate::progress::{self, Place, Progress, Talk};
 use crate::record::PlanFacts;
@@ -58,6 +59,7 @@ impl Campaign<'_> {
                 measuring: self.measuring,
                 tracer: Some(tracer.clone()),
                 probe: false,
+                kept: Kept::default(),
                 progress: shown.progress().clone(),
             };
             shown.progress().begin(&Place {

@@ -1,6 +1,7 @@
 //! The workspace that a server opens: the original, or a writable stand-in that is removed afterwards.
 
 mod copy;
+mod kept;
 pub mod lock;
 mod overlay;
 pub mod scratch;
@@ -12,10 +13,12 @@ pub mod tree;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use kept::Kept;
 pub use select::{Selection, SourceFile, select};
 
 use crate::config::{Isolation, plain_path};
 
+use kept::Listing;
 use scratch::Scratch;
 
 /// A workspace ready for a server. [`Workspace::close`] or dropping it removes the stand-in.
@@ -25,6 +28,8 @@ pub struct Workspace {
     source: PathBuf,
     isolation: Isolation,
     scratch: Option<Scratch>,
+    /// A copy as it was made.
+    made: Option<Listing>,
 }
 
 impl Workspace {
@@ -49,16 +54,18 @@ impl Workspace {
                 source,
                 isolation,
                 scratch: None,
+                made: None,
             });
         }
         let scratch = Scratch::of(scratch, &source)?;
         let (root, layers) = (scratch.root(), scratch.overlay());
         // From here on, dropping the workspace removes it after a failure.
-        let workspace = Workspace {
+        let mut workspace = Workspace {
             root,
             source,
             isolation,
             scratch: Some(scratch),
+            made: None,
         };
         match isolation {
             Isolation::Copy => copy::tree(&workspace.source, &workspace.root, copy::Method::Copy, stop)?,
@@ -66,7 +73,15 @@ impl Workspace {
             Isolation::Overlay => overlay::mount(&workspace.source, &layers, &workspace.root)?,
             Isolation::InPlace => {}
         }
+        if matches!(isolation, Isolation::Copy | Isolation::Reflink) {
+            workspace.made = Listing::of(&workspace.root);
+        }
         Ok(workspace)
+    }
+
+    /// Whether this is a copy that nothing has changed since it was made.
+    fn is_as_made(&self) -> bool {
+        self.made.is_some() && self.made == Listing::of(&self.root)
     }
 
     /// The root for the server: an absolute path without symbolic links.

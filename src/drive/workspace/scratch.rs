@@ -77,6 +77,23 @@ impl Scratch {
     pub fn clear(&self) -> Result<(), WorkspaceError> {
         remove(&self.dir)
     }
+
+    /// Removes everything in this place but `kept`.
+    pub(super) fn clear_beside(&self, kept: &Path) -> Result<(), WorkspaceError> {
+        let read = |error| WorkspaceError::io("read", &self.dir, error);
+        for entry in fs::read_dir(&self.dir).map_err(read)? {
+            let entry = entry.map_err(read)?;
+            let path = entry.path();
+            if path == kept {
+                continue;
+            }
+            match entry.file_type().map_err(read)?.is_dir() {
+                true => remove(&path)?,
+                false => fs::remove_file(&path).map_err(|error| WorkspaceError::io("remove", &path, error))?,
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Removes the places of killed runs, and their locks. Ignores failures: leftovers only use disk space.

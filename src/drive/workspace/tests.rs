@@ -119,6 +119,55 @@ fn the_original_never_changes_whatever_is_done_to_the_copy() {
     assert_eq!(fingerprint(&place.source()), before);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_copy_that_nothing_wrote_to_is_kept_and_any_other_is_made_anew() {
+    use std::os::unix::fs::MetadataExt;
+    let place = Place::new();
+    let kept = Kept::default();
+    let open = || {
+        let opened = kept.open(&place.source(), Isolation::Copy, &place.scratch(), &|| false);
+        let workspace = opened.unwrap();
+        let inode = fs::metadata(workspace.root()).unwrap().ino();
+        (workspace, inode)
+    };
+    let (workspace, first) = open();
+    let (root, beside) = (workspace.root().to_owned(), workspace.root().with_file_name("cache"));
+    fs::create_dir(&beside).unwrap();
+    fs::read(root.join("a.py")).unwrap();
+    kept.close(workspace).unwrap();
+    assert!(root.exists() && !beside.exists(), "caches are fresh in every run");
+    let before = fingerprint(&root);
+    let touches: [&dyn Fn(); 4] = [
+        &|| fs::write(root.join("a.py"), "import c\n").unwrap(),
+        &|| fs::create_dir(root.join("pkg/__pycache__")).unwrap(),
+        &|| fs::remove_file(root.join("README.md")).unwrap(),
+        &|| {
+            let file = fs::File::options().write(true).open(root.join("a.py")).unwrap();
+            file.set_modified(SystemTime::now()).unwrap();
+        },
+    ];
+    let mut last = first;
+    for (number, touch) in touches.iter().enumerate() {
+        let (workspace, inode) = open();
+        assert_eq!(inode, last, "kept until touch {number}");
+        touch();
+        kept.close(workspace).unwrap();
+        assert!(!root.exists(), "touch {number}");
+        let (workspace, inode) = open();
+        assert_eq!(fingerprint(&root), before, "touch {number}");
+        kept.close(workspace).unwrap();
+        last = inode;
+    }
+    fs::write(root.join("late.py"), "").unwrap();
+    let (workspace, _) = open();
+    assert!(!root.join("late.py").exists(), "written to after it was kept");
+    kept.close(workspace).unwrap();
+    drop(kept);
+    assert_eq!(entries(&place.scratch()), 1);
+    assert!(!root.exists());
+}
+
 #[test]
 fn every_run_gets_the_same_path_and_one_at_the_same_time_another_of_the_same_length() {
     let place = Place::new();
