@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::lsp::Client;
 use crate::record::Ending;
 
-use super::{Cpu, Stage, Stop};
+use super::{Activity, Stage, Stop};
 
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -23,7 +23,7 @@ pub fn patience(deadline: Duration) -> Duration {
 /// A server hangs if something is due (an answer, or reading its input), nothing moved in either direction for the
 /// whole `patience`, and its processors were idle meanwhile. A request that may stay open is not due.
 pub async fn watch(client: &Client, gone: impl Fn() -> bool, stage: &impl Stage, patience: Duration) -> Stop {
-    let mut still: Option<(Instant, Option<Cpu>)> = None;
+    let mut still: Option<(Instant, Option<Activity>)> = None;
     let mut moved = 0;
     loop {
         tokio::time::sleep(LOOK).await;
@@ -41,13 +41,13 @@ pub async fn watch(client: &Client, gone: impl Fn() -> bool, stage: &impl Stage,
             continue;
         }
         let Some((since, before)) = still else {
-            still = Some((Instant::now(), stage.cpu().await));
+            still = Some((Instant::now(), stage.activity().await));
             continue;
         };
         if since.elapsed() < patience {
             continue;
         }
-        if share(before, stage.cpu().await) > IDLE {
+        if share(before, stage.activity().await) > IDLE {
             still = None;
             continue;
         }
@@ -61,7 +61,7 @@ pub async fn watch(client: &Client, gone: impl Fn() -> bool, stage: &impl Stage,
 }
 
 /// Share of one processor between two readings; an unknown one counts as busy, because a hang must be certain.
-fn share(before: Option<Cpu>, after: Option<Cpu>) -> f64 {
+fn share(before: Option<Activity>, after: Option<Activity>) -> f64 {
     match (before, after) {
         (Some(before), Some(after)) if after.at > before.at => {
             after.used.saturating_sub(before.used) as f64 / (after.at - before.at) as f64

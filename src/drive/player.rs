@@ -5,16 +5,13 @@ use std::time::{Duration, Instant};
 use crate::config::{Phase, Profile, ReadinessLimits, Repeat, Scenario, Step};
 use crate::lens::Lens;
 use crate::lsp;
-use crate::record::{
-    BARRIER, Ending, Event, PhaseRef, StepEnd, StepStart, Warning, WarningKind, WindowEnd, WindowStart,
-};
+use crate::record::{BARRIER, Ending, Event, PhaseRef, StepEnd, StepStart, Warning, WarningKind, WindowStart};
 use crate::units;
 
 use super::ask::{Asker, Errors};
 use super::documents::OpenDocuments;
-use super::quiet::{Rules, Watch};
+use super::quiet::{Rules, Seen, Watch};
 use super::session::Session;
-use super::settling::{Rule, Settling};
 use super::tally::Tally;
 use super::workspace::Selection;
 use super::{Frame, Job, Stage, Stop, barrier, fault, late, shutdown, steps};
@@ -35,6 +32,8 @@ pub struct Player<'a, S: Stage> {
     loaded: bool,
     /// The number of restarts when a server failure was last reported.
     failed: Option<u32>,
+    /// What was seen of the server since it was last asked for anything.
+    seen: Option<Seen>,
     /// The current phase and step, for messages.
     pub during: String,
 }
@@ -53,6 +52,7 @@ impl<'a, S: Stage> Player<'a, S> {
             awaited: None,
             loaded: false,
             failed: None,
+            seen: None,
             during: "the start".to_owned(),
         }
     }
@@ -182,7 +182,8 @@ impl<'a, S: Stage> Player<'a, S> {
     }
 
     /// Forces the release that the lens asks for. A collector gives back memory after its answer too, which is waited for.
-    async fn purge(&self, phase: &Phase, frame: Frame) -> Result<Frame, Stop> {
+    async fn purge(&mut self, phase: &Phase, frame: Frame) -> Result<Frame, Stop> {
+        self.seen = None;
         let session = self.session.as_ref().ok_or(Stop::Gone)?;
         let patience = self.job.scenario.deadline().0;
         let mut released = tokio::select! {
@@ -296,6 +297,7 @@ impl<'a, S: Stage> Player<'a, S> {
 
     /// Executes a step. Returns how many long polls were open at its end, and the errors.
     async fn act(&mut self, step: &Step, end: &mut StepEnd) -> Result<(u64, Errors), Stop> {
+        self.seen = None;
         let session = self.session.as_ref().ok_or(Stop::Gone)?;
         let own_deadline = step.ask().and_then(|ask| ask.deadline);
         let deadline = own_deadline.unwrap_or_else(|| self.job.scenario.deadline()).0;
@@ -339,7 +341,7 @@ impl<'a, S: Stage> Player<'a, S> {
     async fn start(&mut self, deadline: Option<Duration>) -> Result<(), Stop> {
         let session = Session::spawn(self.job, self.stage, 0)?;
         let session = self.session.insert(session);
-        session.handshake(self.job, self.stage, deadline).await?;
+        self.seen = Some(session.handshake(self.job, self.stage, deadline).await?);
         (self.awaited, self.loaded) = (None, false);
         self.refuse(Self::is_ruled_out)
     }
@@ -349,7 +351,7 @@ impl<'a, S: Stage> Player<'a, S> {
         if let Some(session) = &self.session {
             shutdown::close(session, self.stage, std::future::pending()).await;
         }
-        self.session = None;
+        (self.session, self.seen) = (None, None);
         self.restarts += 1;
         let session = self
             .session
@@ -448,11 +450,13 @@ impl<'a, S: Stage> Player<'a, S> {
         self.may_skip(step) && !self.offers(step)
     }
 
-    /// Waits until the server has read everything and is idle, or until the phase's deadline.
-    async fn settle(&self, phase: &Phase, place: PhaseRef) -> Result<Frame, Stop> {
+    /// Waits until the server has read everything and is idle, or until the phase's deadline. Of an allocator that releases
+    /// at once, memory must be still too, and the rest before this call counts.
+    async fn settle(&mut self, phase: &Phase, place: PhaseRef) -> Result<Frame, Stop> {
         let limits = self.job.scenario.settle(phase);
         let purged = self.job.choice.lens.lens == Lens::Purged;
         let session = self.session.as_ref().ok_or(Stop::Gone)?;
+        let before = self.seen.take().filter(|_| purged);
         self.stage.quiet(true).await;
         let rules = Rules {
             period: limits.quiet.0,
@@ -462,30 +466,30 @@ impl<'a, S: Stage> Player<'a, S> {
         let waiting = async {
             // A hung server that only receives notifications looks idle.
             if !barrier::pass(&session.client, deadline).await {
-                return Some(format!("the last barrier request is not answered (`{BARRIER}`)"));
+                return (
+                    Some(format!("the last barrier request is not answered (`{BARRIER}`)")),
+                    None,
+                );
             }
             let begun = Instant::now();
-            let mut watch = Watch::begin(&session.client, self.stage, rules).await;
-            let mut memory = purged.then(|| Settling::new(Rule::still(limits.quiet.0, limits.at_most.0), None));
+            let mut watch = match before {
+                Some(seen) => Watch::resume(&session.client, self.stage, rules, seen),
+                None => Watch::begin(&session.client, self.stage, rules).await,
+            };
             loop {
-                let unrest = watch.look().await;
-                let end = match &mut memory {
-                    None => unrest.is_none().then_some(WindowEnd::Settled),
-                    Some(memory) => memory.look(begun.elapsed(), self.stage.private().await, unrest.is_none()),
-                };
-                match (end, unrest) {
-                    (Some(WindowEnd::Settled), _) => return None,
-                    (_, Some((_, what))) if begun.elapsed() >= limits.at_most.0 => return Some(what),
-                    (_, None) if begun.elapsed() >= limits.at_most.0 => return Some("its memory moves".to_owned()),
-                    _ => {}
+                let unrest = watch.look().await.or_else(|| watch.moves().filter(|_| purged));
+                let over = unrest.is_none() || begun.elapsed() >= limits.at_most.0;
+                if over {
+                    return (unrest.map(|(_, what)| what), Some(watch.seen()));
                 }
             }
         };
-        let unsettled = tokio::select! {
+        let (unsettled, seen) = tokio::select! {
             biased;
-            unsettled = waiting => unsettled,
+            end = waiting => end,
             stop = session.fault(self.stage, fault::patience(deadline)) => return Err(stop),
         };
+        self.seen = seen;
         Ok(Frame {
             phase: place,
             settled: unsettled.is_none(),

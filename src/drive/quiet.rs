@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use crate::band;
 use crate::lsp::Client;
 use crate::record::ReadyRule;
 
-use super::{Cpu, Stage};
+use super::{Activity, Stage};
 
 /// Interval of the checks: well below any useful period, well above the cost of a check.
 const LOOK: Duration = Duration::from_millis(50);
@@ -25,8 +26,13 @@ pub struct Watch<'a, S> {
     client: &'a Client,
     stage: &'a S,
     rules: Rules,
-    /// Past readings of the tree's processor time. The oldest is at least one period old once enough exist.
-    cpu: VecDeque<Cpu>,
+    seen: Seen,
+}
+
+/// What was seen of a server. Another watch goes on from it if nothing was asked of the server in between.
+pub struct Seen {
+    /// Past readings. The oldest is at least one period old once enough exist.
+    readings: VecDeque<Activity>,
     /// Last time that a request or a begun progress was open.
     busy: Instant,
     /// Last time that a begun progress was open.
@@ -68,21 +74,46 @@ impl Rests {
     }
 }
 
+impl Seen {
+    /// Whether private memory is known for the whole period, and kept within the band.
+    fn is_still(&self, period: Duration) -> bool {
+        let (Some(first), Some(last)) = (self.readings.front(), self.readings.back()) else {
+            return false;
+        };
+        let known: Option<Vec<u64>> = self.readings.iter().map(|reading| reading.private).collect();
+        let spread = known.and_then(|known| Some((*known.iter().min()?, *known.iter().max()?)));
+        u128::from(last.at - first.at) >= period.as_nanos()
+            && spread.is_some_and(|(least, most)| most - least <= band::around(most))
+    }
+}
+
 /// Why a server is not idle: the violated rule and its sentence.
 pub type Unrest = (ReadyRule, String);
 
 impl<'a, S: Stage> Watch<'a, S> {
     /// Begins to watch; the first period starts now.
     pub async fn begin(client: &'a Client, stage: &'a S, rules: Rules) -> Watch<'a, S> {
+        let seen = Seen {
+            readings: stage.activity().await.into_iter().collect(),
+            busy: Instant::now(),
+            worked: None,
+            rests: Rests::begin(Instant::now()),
+        };
+        Watch::resume(client, stage, rules, seen)
+    }
+
+    /// Goes on from what another watch saw.
+    pub fn resume(client: &'a Client, stage: &'a S, rules: Rules, seen: Seen) -> Watch<'a, S> {
         Watch {
             client,
             stage,
             rules,
-            cpu: stage.cpu().await.into_iter().collect(),
-            busy: Instant::now(),
-            worked: None,
-            rests: Rests::begin(Instant::now()),
+            seen,
         }
+    }
+
+    pub fn seen(self) -> Seen {
+        self.seen
     }
 
     /// Whether the server has rested so long that more work is not expected: for `grace`, counted from `begun`, or for a time
@@ -90,7 +121,7 @@ impl<'a, S: Stage> Watch<'a, S> {
     pub fn has_rested(&self, begun: Instant, grace: Option<Duration>) -> bool {
         match grace {
             Some(grace) => begun.elapsed() >= grace,
-            None => self.rests.is_over(Instant::now(), self.rules.period),
+            None => self.seen.rests.is_over(Instant::now(), self.rules.period),
         }
     }
 
@@ -129,24 +160,24 @@ impl<'a, S: Stage> Watch<'a, S> {
     /// An open progress or request.
     fn open(&mut self, now: Instant) -> Option<Unrest> {
         if let Some(progress) = self.progress() {
-            self.busy = now;
-            self.worked = Some(now);
+            self.seen.busy = now;
+            self.seen.worked = Some(now);
             return Some(progress);
         }
         let open = self.client.traffic().oldest?;
-        self.busy = now;
+        self.seen.busy = now;
         Some((ReadyRule::Quiet, format!("`{}` is not answered", open.method)))
     }
 
     /// A request or message within the period.
     fn messages(&self, now: Instant) -> Option<Unrest> {
         let last = self.client.traffic().last_unprompted;
-        let last = last.map_or(self.busy, |news| news.max(self.busy));
+        let last = last.map_or(self.seen.busy, |news| news.max(self.seen.busy));
         if now.duration_since(last) >= self.rules.period {
             return None;
         }
         // The message that ends a progress arrives between two checks.
-        Some(match self.worked.is_some_and(|worked| last <= worked + 2 * LOOK) {
+        Some(match self.seen.worked.is_some_and(|worked| last <= worked + 2 * LOOK) {
             true => (ReadyRule::Progress, "the last progress ended a moment ago".to_owned()),
             false => (ReadyRule::Quiet, "the server is still sending messages".to_owned()),
         })
@@ -167,24 +198,31 @@ impl<'a, S: Stage> Watch<'a, S> {
         }
     }
 
+    /// Why private memory was not still for the whole period; `None` if it was.
+    pub fn moves(&self) -> Option<Unrest> {
+        let still = self.seen.is_still(self.rules.period);
+        (!still).then(|| (ReadyRule::Quiet, "its memory moves".to_owned()))
+    }
+
     /// Share of one processor over the last period; `None` before one whole period.
     async fn cpu_share(&mut self) -> Option<f64> {
         let period = self.rules.period.as_nanos() as u64;
-        let reading = self.stage.cpu().await?;
-        if let Some(last) = self.cpu.back() {
+        let reading = self.stage.activity().await?;
+        let seen = &mut self.seen;
+        if let Some(last) = seen.readings.back() {
             let share =
                 reading.used.saturating_sub(last.used) as f64 / reading.at.saturating_sub(last.at).max(1) as f64;
             if share > self.rules.cpu {
-                self.rests.burst(Instant::now());
+                seen.rests.burst(Instant::now());
             }
         }
-        if self.cpu.back().is_none_or(|last| last.at < reading.at) {
-            self.cpu.push_back(reading);
+        if seen.readings.back().is_none_or(|last| last.at < reading.at) {
+            seen.readings.push_back(reading);
         }
-        while self.cpu.get(1).is_some_and(|next| reading.at - next.at >= period) {
-            self.cpu.pop_front();
+        while seen.readings.get(1).is_some_and(|next| reading.at - next.at >= period) {
+            seen.readings.pop_front();
         }
-        let first = self.cpu.front()?;
+        let first = seen.readings.front()?;
         let window = reading.at.saturating_sub(first.at);
         (window >= period).then(|| reading.used.saturating_sub(first.used) as f64 / window as f64)
     }
@@ -217,5 +255,34 @@ mod tests {
             "never more than 3 s"
         );
         assert!(rests.is_over(at(6_000), Duration::from_secs(9)));
+    }
+
+    #[test]
+    fn memory_is_still_once_it_is_known_for_a_whole_period_and_kept_within_the_band() {
+        const MIB: u64 = 1 << 20;
+        let still = |values: &[Option<u64>]| {
+            let readings = values.iter().zip(0..).map(|(private, tenth)| Activity {
+                at: tenth * 100_000_000,
+                used: 0,
+                private: *private,
+            });
+            let seen = Seen {
+                readings: readings.collect(),
+                busy: Instant::now(),
+                worked: None,
+                rests: Rests::begin(Instant::now()),
+            };
+            seen.is_still(Duration::from_millis(500))
+        };
+        let flat = [Some(100 * MIB); 6];
+        assert!(still(&flat) && !still(&flat[1..]), "a tenth of a second too short");
+        let mut one = flat;
+        one[2] = Some(100 * MIB + 1_000);
+        assert!(still(&one), "a page or two may move");
+        one[2] = Some(101 * MIB);
+        assert!(!still(&one));
+        one[2] = None;
+        assert!(!still(&one), "what nobody saw may have moved");
+        assert!(!still(&[]));
     }
 }

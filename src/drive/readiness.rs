@@ -10,7 +10,7 @@ use crate::config::ReadinessLimits;
 use crate::lsp::{Client, Reply};
 use crate::record::{Readiness, ReadyOutcome, ReadyRule};
 
-use super::quiet::{LONGEST_REST, Rules, Unrest, Watch};
+use super::quiet::{LONGEST_REST, Rules, Seen, Unrest, Watch};
 use super::signal::Signals;
 use super::{Stage, barrier};
 
@@ -20,14 +20,14 @@ const SIGNAL: u32 = 5;
 /// A barrier answered within this time did not wait for other work.
 const AT_ONCE: Duration = Duration::from_millis(200);
 
-/// Waits and returns the result; `spawned` is when the server was started.
+/// Waits and returns the result, with what was seen of the server; `spawned` is when it was started.
 pub async fn wait(
     client: &Client,
     stage: &impl Stage,
     limits: &ReadinessLimits,
     signals: &Signals,
     spawned: Instant,
-) -> Readiness {
+) -> (Readiness, Seen) {
     let mut wait = Wait {
         client,
         limits,
@@ -47,20 +47,21 @@ pub async fn wait(
         },
     )
     .await;
-    loop {
+    let ready = loop {
         let unrest = watch.look().await;
         if let Some(reason) = signals.failure(client) {
-            return wait.verdict(ReadyOutcome::Failed, ReadyRule::Signal, reason);
+            break wait.verdict(ReadyOutcome::Failed, ReadyRule::Signal, reason);
         }
         let rested = watch.has_rested(wait.begun, limits.start_grace.map(|grace| grace.0));
         let Some((rule, missing)) = wait.missing(unrest, rested) else {
-            return wait.barrier().await;
+            break wait.barrier().await;
         };
         if wait.begun.elapsed() >= limits.timeout.0 {
-            return wait.verdict(ReadyOutcome::Timeout, rule, missing);
+            break wait.verdict(ReadyOutcome::Timeout, rule, missing);
         }
         wait.last = rule;
-    }
+    };
+    (ready, watch.seen())
 }
 
 struct Wait<'a> {

@@ -36,16 +36,6 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// For memory that is read as soon as it is still.
-    pub fn still(steady: Duration, most: Duration) -> Rule {
-        Rule {
-            least: steady,
-            steady,
-            most,
-            dwell: None,
-        }
-    }
-
     /// Earliest end of a window, except by its time limit.
     pub fn floor(&self) -> Duration {
         self.dwell.unwrap_or_default().max(self.least).max(self.steady)

@@ -12,8 +12,8 @@ pub trait Stage: Clone + Send + Sync + 'static {
     fn now(&self) -> Nanos;
     fn tell(&self, event: Event);
     fn spawned(&self, pid: u32) -> std::io::Result<()>;
-    /// Processor time of the tree, read now; `None` if unknown.
-    fn cpu(&self) -> impl Future<Output = Option<Cpu>> + Send;
+    /// Processor time and private memory of the tree, read now; `None` if the time is unknown.
+    fn activity(&self) -> impl Future<Output = Option<Activity>> + Send;
     /// Private memory of the tree in bytes from the cheap counters, read now.
     fn private(&self) -> impl Future<Output = Option<u64>> + Send;
     /// Resident memory of the server's process in bytes, read now; `None` if there are several.
@@ -39,11 +39,14 @@ pub trait Stage: Clone + Send + Sync + 'static {
     fn peak(&self, phase: PhaseRef) -> impl Future<Output = ()>;
 }
 
+/// What shows whether a tree does anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cpu {
+pub struct Activity {
     pub at: Nanos,
     /// Processor time of the whole tree so far.
     pub used: Nanos,
+    /// Private memory in bytes from the cheap counters; `None` if unknown.
+    pub private: Option<u64>,
 }
 
 /// The result of asking allocators to release memory.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::allocator::preload::take_accounts;
-use crate::drive::{Cpu, Frame, Given, Job, Stage};
+use crate::drive::{Activity, Frame, Given, Job, Stage};
 use crate::exit::child;
 use crate::progress::Progress;
 use crate::record::{Clock, Event, Journal, Nanos, PhaseRef, ServerFacts, Survivor, Warning, WarningKind};
@@ -207,9 +207,10 @@ impl Stage for Live {
         Ok(())
     }
 
-    async fn cpu(&self) -> Option<Cpu> {
-        let Glance { at, cpu, .. } = self.glance().await?;
-        Some(Cpu { at, used: cpu? })
+    async fn activity(&self) -> Option<Activity> {
+        let Glance { at, cpu, private, .. } = self.glance().await?;
+        let used = cpu?;
+        Some(Activity { at, used, private })
     }
 
     async fn private(&self) -> Option<u64> {

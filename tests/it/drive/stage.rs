@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use lsp_soak::drive::{Cpu, Frame, Given, Stage};
+use lsp_soak::drive::{Activity, Frame, Given, Stage};
 use lsp_soak::record::{Event, Nanos, PhaseRef, Survivor};
 
 #[derive(Clone)]
@@ -47,14 +47,18 @@ impl Fake {
         self.0.told.lock().unwrap().clone()
     }
 
-    fn reading(&self) -> Cpu {
+    fn reading(&self) -> Activity {
         let at = self.now();
         let mut cpu = self.0.cpu.lock().unwrap();
         if self.0.busy.load(Ordering::SeqCst) {
             cpu.1 += at - cpu.0;
         }
         cpu.0 = at;
-        Cpu { at, used: cpu.1 }
+        Activity {
+            at,
+            used: cpu.1,
+            private: None,
+        }
     }
 }
 
@@ -71,7 +75,7 @@ impl Stage for Fake {
         Ok(())
     }
 
-    async fn cpu(&self) -> Option<Cpu> {
+    async fn activity(&self) -> Option<Activity> {
         Some(self.reading())
     }
 
