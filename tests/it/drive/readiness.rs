@@ -63,7 +63,7 @@ async fn wait(
         std::future::pending::<()>().await;
     };
     tokio::select! {
-        ready = readiness::wait(&client, &stage, &limits, &signals, Instant::now()) => ready,
+        ready = readiness::wait(&client, &stage, &limits, &signals, Instant::now()) => ready.0,
         () = hear => unreachable!(),
     }
 }
