@@ -4,7 +4,7 @@ use crate::drive::workspace::Kept;
 use crate::exit::Exit;
 use crate::progress::{self, Place, Progress, Talk};
 use crate::record::PlanFacts;
-use crate::resolve::which;
+use crate::resolve::{ServerChoice, which};
 use crate::soak::Interrupt;
 use crate::summary;
 use crate::trace::{Tracer, Untraceable};
@@ -46,22 +46,7 @@ impl Campaign<'_> {
                 outcomes.runs.push(played);
                 continue;
             }
-            let run = header::Run {
-                called: None,
-                loaded: self.scenario.clone(),
-                choice: choice.clone(),
-                plan: PlanFacts {
-                    run: number,
-                    traced: Some(tracer.facts()),
-                    ..PlanFacts::default()
-                },
-                before: None,
-                measuring: self.measuring,
-                tracer: Some(tracer.clone()),
-                probe: false,
-                kept: Kept::default(),
-                progress: shown.progress().clone(),
-            };
+            let run = self.traced(number, choice, tracer, shown.progress());
             shown.progress().begin(&Place {
                 number: server + 1,
                 name: "traced run".to_owned(),
@@ -95,5 +80,24 @@ impl Campaign<'_> {
             outcomes.runs.push(played);
         }
         Ok(())
+    }
+
+    fn traced(&self, number: u32, choice: &ServerChoice, tracer: &Tracer, progress: &Progress) -> header::Run {
+        header::Run {
+            called: None,
+            loaded: self.scenario.clone(),
+            choice: choice.clone(),
+            plan: PlanFacts {
+                run: number,
+                traced: Some(tracer.facts()),
+                ..PlanFacts::default()
+            },
+            before: None,
+            measuring: self.measuring,
+            tracer: Some(tracer.clone()),
+            probe: false,
+            kept: Kept::default(),
+            progress: progress.clone(),
+        }
     }
 }

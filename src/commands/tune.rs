@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -14,6 +15,7 @@ use crate::config::options::Repeating;
 use crate::config::values::{Lenses, LookPlan, Runs};
 use crate::config::{Loaded, Report};
 use crate::exit::Exit;
+use crate::host;
 use crate::progress::Talk;
 use crate::record::{self, Schedule, SweepFacts};
 use crate::resolve::ServerChoice;
@@ -61,7 +63,7 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
         scenarios,
         mut choices,
         notes,
-    } = understood(options, out)?;
+    } = understood(options, out, jobs.each())?;
     let scenario = scenarios.first().context("a sweep takes one scenario: name it")?;
     let rules = rules(options, None);
     let at_once = options.processors.jobs;
@@ -174,8 +176,9 @@ struct Understood {
     notes: Vec<String>,
 }
 
-/// The sweep of the command line, or every mistake in it. Nothing was started yet.
-fn understood(options: &cli::Tune, out: Option<&Path>) -> anyhow::Result<Understood> {
+/// The sweep of the command line, or every mistake in it. Nothing was started yet. `cpus` are those of a run, where runs share
+/// the processors.
+fn understood(options: &cli::Tune, out: Option<&Path>, cpus: &[usize]) -> anyhow::Result<Understood> {
     let (grids, mut mistakes) = cells::grids(&options.grid);
     asked::of_one_server(&options.extra, &mut mistakes);
     asked::of_one_kind(options, &mut mistakes);
@@ -196,8 +199,12 @@ fn understood(options: &cli::Tune, out: Option<&Path>) -> anyhow::Result<Underst
             other.label
         );
     }
-    let server = cells::looked_at(server.clone(), crate::commands::talk(options.voice) == Talk::Quiet)?;
-    let (choices, mut notes) = cells::choices(&server, &options.preset, grids)?;
+    let server = cells::built(server.clone(), crate::commands::talk(options.voice) == Talk::Quiet)?;
+    let (server, choices, mut notes) = on(cpus, || {
+        let server = cells::looked_at(server);
+        let (choices, notes) = cells::choices(&server, &options.preset, grids)?;
+        Ok((server, choices, notes))
+    })?;
     let (mistakes, more) = asked::printable(&options.telling, &server, &choices);
     prepare::told(mistakes)?;
     notes.extend(more);
@@ -206,6 +213,21 @@ fn understood(options: &cli::Tune, out: Option<&Path>) -> anyhow::Result<Underst
         scenarios,
         choices,
         notes,
+    })
+}
+
+/// Does `work` on these processors, or on all if none is named. Allocators have defaults by how many there are.
+fn on<T: Send>(cpus: &[usize], work: impl FnOnce() -> anyhow::Result<T> + Send) -> anyhow::Result<T> {
+    if cpus.is_empty() {
+        return work();
+    }
+    let confined = || {
+        host::keep_to(cpus).context("cannot keep to the processors of a run, leave `--jobs` out")?;
+        work()
+    };
+    thread::scope(|scope| match scope.spawn(confined).join() {
+        Ok(done) => done,
+        Err(panic) => std::panic::resume_unwind(panic),
     })
 }
 

@@ -330,3 +330,32 @@ fn a_command_is_tuned_by_its_peak_and_what_it_prints() {
     assert!(errors.contains("prints no such figure, but cost"), "{errors}");
     assert!(ground.records("mistyped").len() <= 4, "no more than a run of each");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn settings_to_try_follow_from_the_processors_of_a_run_and_not_from_those_of_all() {
+    let allowed = rustix::thread::sched_getaffinity(None).expect("it can be asked");
+    let mut cpus = (0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
+    let (Some(first), Some(second)) = (cpus.next(), cpus.next()) else {
+        return;
+    };
+    let ground = ground();
+    // Of one processor jemalloc has one arena by default, so that setting is left out.
+    let settings = |processors: &[&str]| {
+        let words = [
+            "tune", "scenario.toml", "--server", "je", "--preset", "jemalloc", "--list",
+        ];
+        let said = ground.said(&[&words[..], processors].concat());
+        let settings = said.lines().filter(|line| line.contains("_RJEM_MALLOC_CONF"));
+        settings.map(str::to_owned).collect::<Vec<String>>()
+    };
+    let (one, both) = (first.to_string(), format!("{first},{second}"));
+    let alone = settings(&["--cpus", &one]);
+    assert_eq!(settings(&["--cpus", &both, "--jobs", "2"]), alone);
+    assert!(!alone.iter().any(|line| line.starts_with("narenas-1 ")), "{alone:?}");
+    assert!(
+        settings(&["--cpus", &both])
+            .iter()
+            .any(|line| line.starts_with("narenas-1 "))
+    );
+}

@@ -35,15 +35,20 @@ pub fn grids(paths: &[PathBuf]) -> (Vec<Cell>, Report) {
     (cells, mistakes)
 }
 
-/// The server with its program built and its allocator found.
-pub fn looked_at(mut server: ServerChoice, quiet: bool) -> anyhow::Result<ServerChoice> {
+/// The server with its program built.
+pub fn built(mut server: ServerChoice, quiet: bool) -> anyhow::Result<ServerChoice> {
     if let Program::Build(command) = &server.program {
         // Once, and not for every run of every cell: they are one program.
         let built = super::super::block_on(build::build(&server.label, command, server.profile.build_time, quiet))?;
         server.program = Program::File(built);
     }
-    detector::look(std::slice::from_mut(&mut server));
     Ok(server)
+}
+
+/// The server with what is known of its allocator.
+pub fn looked_at(mut server: ServerChoice) -> ServerChoice {
+    detector::look(std::slice::from_mut(&mut server));
+    server
 }
 
 /// The default and every cell, verified, with notes on those that were dropped. A cell that the server does not accept

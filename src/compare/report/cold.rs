@@ -12,6 +12,9 @@ use super::figures::{self, HOLE};
 /// Figures of the joined tables, before those that the commands print.
 const JOINED: [Figure; 4] = [Figure::Wall, Figure::User, Figure::System, Figure::Peak];
 
+/// Sentences about differences in one project.
+pub const OF_ONE: [&str; 2] = ["cold.time", "compare.difference"];
+
 const LEGEND: &str = "times: ratio of geometric means of wall time to the first command, with its 95 % interval; peak: \
                       the kernel's mark of the largest process, of a tree at least its sampled sum; user and system: \
                       their sum is exact, the split goes by ticks; range: of all counted runs";
@@ -184,24 +187,11 @@ fn coldness(comparison: &Comparison) -> &'static str {
 /// Over several projects a table for each figure: a row for each project, a column for each command. Commands under
 /// several allocators are rows too.
 pub fn joined(scenarios: &Scenarios, runs: &[Played]) -> Vec<Section> {
-    // Each project once: machines and lenses have tables of their own.
-    let first_target = scenarios.values().filter_map(|targets| targets.first());
-    let all: Vec<&Comparison> = first_target.map(|target| &target.comparison).collect();
-    if all.len() < 2 || !all.iter().all(|comparison| are_commands(comparison)) {
+    let Some((all, heads)) = projects(scenarios) else {
         return Vec::new();
-    }
-    // One that was cut off may lack commands.
-    let mut heads: Vec<String> = Vec::new();
-    for side in all.iter().flat_map(|comparison| &comparison.sides) {
-        if !heads.contains(&side.label) {
-            heads.push(side.label.clone());
-        }
-    }
-    let in_place = |run: &Played| run.summary.header.workspace.is_original();
-    let (of_all, first_head) = match runs.iter().all(in_place) {
-        true => ("all commands", "command"),
-        false => ("all projects", "project"),
     };
+    let first_head = kind(runs);
+    let of_all = format!("all {first_head}s");
     let section = |(number, measure): (usize, Measure)| {
         let rows = all.iter().filter_map(|comparison| {
             let row = comparison.row(&measure)?;
@@ -234,13 +224,103 @@ pub fn joined(scenarios: &Scenarios, runs: &[Played]) -> Vec<Section> {
         let section = Section::new(format!("cold-all-{number}"), title, Weight::Answer);
         section.noted("medians, intervals of 95 %").with(matrix)
     };
-    let mut measures: Vec<Measure> = JOINED.map(of_run).to_vec();
+    let measures = JOINED.map(of_run).into_iter().chain(all_printed(&all));
+    measures.enumerate().map(section).collect()
+}
+
+/// What holds over all projects: for each command the ratio of geometric means to the first command, and in how many projects
+/// a difference is shown. Empty for a single project, or if a figure of a command is unknown in one of them.
+pub fn over_all(scenarios: &Scenarios, runs: &[Played]) -> Vec<Sentence> {
+    let Some((all, heads)) = projects(scenarios) else {
+        return Vec::new();
+    };
+    let printed = all_printed(&all);
+    let is_shared = all.iter().any(|comparison| comparison.is_shared());
+    // What prints figures of its own may run for a fixed time.
+    let time = (printed.is_empty() && !is_shared).then(|| of_run(Figure::Wall));
+    let measures: Vec<Measure> = printed.into_iter().chain(time).chain([of_run(Figure::Peak)]).collect();
+    let of = format!(
+        " of {} in the geometric mean of {} {}s",
+        heads[0],
+        all.len(),
+        kind(runs)
+    );
+    let sentence = |head: &String| {
+        let parts = measures.iter().enumerate().map(|(place, measure)| {
+            let [first, mean] = [&heads[0], head].map(|head| mean(&all, measure, head));
+            let of = if place == 0 { of.as_str() } else { "" };
+            let name = match &measure.place {
+                Place::Printed(name) => name.as_str(),
+                _ if measure.figure == Figure::Wall => "wall time",
+                _ => "resident peak",
+            };
+            Some(format!(
+                "{:.2} times the {name}{of} ({})",
+                mean? / first?,
+                shown(&all, measure, head)
+            ))
+        });
+        let parts: Option<Vec<String>> = parts.collect();
+        let text = format!("{head}: {}", parts?.join(", "));
+        Some(Sentence::answer("cold.over-all", Tone::Strong, text))
+    };
+    let sentences: Option<Vec<Sentence>> = heads.iter().skip(1).map(sentence).collect();
+    sentences.unwrap_or_default()
+}
+
+/// In how many projects a command is shown to differ from the first.
+fn shown(all: &[&Comparison], measure: &Measure, head: &str) -> String {
+    let cells = all
+        .iter()
+        .filter_map(|comparison| comparison.row(measure)?.cells.get(place(comparison, head)?));
+    let ratios = cells
+        .filter_map(|cell| cell.ratio.as_ref())
+        .filter(|ratio| ratio.differs());
+    let (lower, higher): (Vec<&Ratio>, Vec<&Ratio>) = ratios.partition(|ratio| ratio.ratio < 1.0);
+    match (lower.len(), higher.len()) {
+        (0, 0) => "none shown to differ".to_owned(),
+        (lower, 0) => format!("{lower} shown lower"),
+        (0, higher) => format!("{higher} shown higher"),
+        (lower, higher) => format!("{lower} shown lower, {higher} higher"),
+    }
+}
+
+/// Each project once, with all commands: machines and lenses have tables of their own. `None` for a single project, or if
+/// servers were run.
+fn projects(scenarios: &Scenarios) -> Option<(Vec<&Comparison>, Vec<String>)> {
+    let first_target = scenarios.values().filter_map(|targets| targets.first());
+    let all: Vec<&Comparison> = first_target.map(|target| &target.comparison).collect();
+    if all.len() < 2 || !all.iter().all(|comparison| are_commands(comparison)) {
+        return None;
+    }
+    // One that was cut off may lack commands.
+    let mut heads: Vec<String> = Vec::new();
+    for side in all.iter().flat_map(|comparison| &comparison.sides) {
+        if !heads.contains(&side.label) {
+            heads.push(side.label.clone());
+        }
+    }
+    Some((all, heads))
+}
+
+/// What the rows of joined tables are.
+fn kind(runs: &[Played]) -> &'static str {
+    let in_place = |run: &Played| run.summary.header.workspace.is_original();
+    match runs.iter().all(in_place) {
+        true => "command",
+        false => "project",
+    }
+}
+
+/// Every figure that commands of any project printed.
+fn all_printed(all: &[&Comparison]) -> Vec<Measure> {
+    let mut measures: Vec<Measure> = Vec::new();
     for row in all.iter().flat_map(|comparison| printed(comparison)) {
         if !measures.contains(&row.measure) {
             measures.push(row.measure.clone());
         }
     }
-    measures.into_iter().enumerate().map(section).collect()
+    measures
 }
 
 /// The place of a command among the sides.

@@ -24,15 +24,19 @@ type Records<'r> = BTreeMap<&'r str, &'r Summary>;
 /// Every scenario on every target, the servers of each against the first.
 pub fn document(scenarios: &Scenarios, runs: &[Played]) -> Document {
     let several = scenarios.values().flatten().count() > 1;
-    let verdict = scenarios.values().flat_map(|targets| match targets.as_slice() {
+    let of_each = scenarios.values().flat_map(|targets| match targets.as_slice() {
         [target] => verdict(target, several),
         targets => across::conclusions(targets),
     });
+    let over_all = cold::over_all(scenarios, runs);
+    // Sections of their own have these.
+    let is_told = |sentence: &Sentence| !over_all.is_empty() && cold::OF_ONE.contains(&sentence.id);
+    let of_each: Vec<Sentence> = of_each.filter(|sentence| !is_told(sentence)).collect();
     Document {
         title: title(scenarios),
         origin: origin(runs),
         headline: None,
-        verdict: verdict.collect(),
+        verdict: over_all.into_iter().chain(of_each).collect(),
         sections: sections(scenarios, runs, Keys::ALIKE, true),
     }
 }

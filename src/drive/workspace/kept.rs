@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -48,49 +47,40 @@ impl Kept {
 
 /// Every entry of a tree with all that changes when anything writes to it. Reading changes nothing.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Listing(BTreeMap<PathBuf, Entry>);
+pub(super) struct Listing(BTreeMap<PathBuf, Marks>);
 
-#[derive(Debug, PartialEq, Eq)]
-struct Entry {
-    inode: u64,
-    mode: u32,
-    bytes: u64,
-    /// Seconds and nanoseconds. Unlike the time of modification, no program can set it.
-    changed: (i64, i64),
-}
+/// Inode, rights, bytes, and the seconds and nanoseconds of the last change, which no program can set.
+type Marks = [i64; 5];
 
 impl Listing {
     /// `None` if an entry cannot be read, or on systems without a time of change.
     pub(super) fn of(root: &Path) -> Option<Listing> {
         let mut entries = BTreeMap::new();
-        add(root, &mut entries).ok()?;
+        add(root, &mut entries)?;
         Some(Listing(entries))
     }
 }
 
-fn add(path: &Path, entries: &mut BTreeMap<PathBuf, Entry>) -> io::Result<()> {
-    let meta = fs::symlink_metadata(path)?;
-    entries.insert(path.to_owned(), entry(&meta)?);
+fn add(path: &Path, entries: &mut BTreeMap<PathBuf, Marks>) -> Option<()> {
+    let meta = fs::symlink_metadata(path).ok()?;
+    entries.insert(path.to_owned(), marks(&meta)?);
     if meta.is_dir() {
-        for inner in fs::read_dir(path)? {
-            add(&inner?.path(), entries)?;
+        for inner in fs::read_dir(path).ok()? {
+            add(&inner.ok()?.path(), entries)?;
         }
     }
-    Ok(())
+    Some(())
 }
 
 #[cfg(unix)]
-fn entry(meta: &fs::Metadata) -> io::Result<Entry> {
+fn marks(meta: &fs::Metadata) -> Option<Marks> {
     use std::os::unix::fs::MetadataExt;
-    Ok(Entry {
-        inode: meta.ino(),
-        mode: meta.mode(),
-        bytes: meta.len(),
-        changed: (meta.ctime(), meta.ctime_nsec()),
-    })
+    let bytes = i64::try_from(meta.len()).ok()?;
+    let inode = meta.ino().cast_signed();
+    Some([inode, meta.mode().into(), bytes, meta.ctime(), meta.ctime_nsec()])
 }
 
 #[cfg(not(unix))]
-fn entry(_: &fs::Metadata) -> io::Result<Entry> {
-    Err(io::ErrorKind::Unsupported.into())
+fn marks(_: &fs::Metadata) -> Option<Marks> {
+    None
 }
