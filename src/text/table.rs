@@ -330,11 +330,13 @@ fn fit(out: &mut String, paint: Paint, mut table: Vec<Column>, columns: usize) -
             let Cell { text, tail, tone } = cell(column);
             let text = cut(&text, wide.saturating_sub(width(&tail))) + &cut(&tail, *wide);
             let fill = " ".repeat(wide - width(&text));
-            let text = paint.paint(tone, &text);
+            // Blanks at the end of a line go, but not within a style.
+            let (text, blanks) = text.split_at(text.trim_end().len());
+            let text = paint.paint(tone, text);
             if column.left_aligned {
-                format!("  {text}{fill}")
+                format!("  {text}{blanks}{fill}")
             } else {
-                format!("  {fill}{text}")
+                format!("  {fill}{text}{blanks}")
             }
         });
         parts.collect::<String>()

@@ -290,6 +290,37 @@ fn what_a_command_prints_stands_beside_its_peak() {
 }
 
 #[test]
+fn of_several_projects_the_answer_is_one_sentence_for_each_command() {
+    let place = place();
+    for project in ["one", "two"] {
+        fs::create_dir(place.path().join(project)).expect("the place is ours");
+    }
+    let prints = |number: u32| format!("printf '{{\"ops\":{number}}}\n'");
+    let (few, many) = (prints(1000), prints(2500));
+    let words = [
+        "--figures", "json", "--workspace", "one", "--workspace", "two", "-n", "few", "-n", "many", "-r", "3", &few,
+        &many,
+    ];
+    let output = cold(&place, &words);
+    let said = passed(&output);
+    let blocks: Vec<String> = said
+        .split("\n\n")
+        .map(|block| block.split_whitespace().collect::<Vec<&str>>().join(" "))
+        .collect();
+    // The fastest is the first, whichever that was.
+    let [more, less] =
+        [("many", "2.50", "few", "higher"), ("few", "0.40", "many", "lower")].map(|(side, times, first, shown)| {
+            format!("{side}: {times} times the ops of {first} in the geometric mean of 2 projects (2 shown {shown}), ")
+        });
+    assert!(blocks[0].contains(&more) || blocks[0].contains(&less), "{said}");
+    assert!(
+        !blocks[0].contains("one: ") && blocks[1..].iter().any(|block| block.contains(": ops ")),
+        "{said}"
+    );
+    assert!(said.lines().all(|line| !line.ends_with(' ')), "{said}");
+}
+
+#[test]
 fn a_gate_decides_by_the_peak_and_the_time_of_commands() {
     let place = place();
     let [small, large] = ["20MiB", "60MiB"].map(|size| format!("{SYSTEM} --ballast {size}"));

@@ -229,7 +229,7 @@ pub fn joined(scenarios: &Scenarios, runs: &[Played]) -> Vec<Section> {
 }
 
 /// What holds over all projects: for each command the ratio of geometric means to the first command, and in how many projects
-/// a difference is shown. Empty for a single project, or if a figure of a command is unknown in one of them.
+/// a difference is shown. Empty for a single project, or if a command is unknown in one of them.
 pub fn over_all(scenarios: &Scenarios, runs: &[Played]) -> Vec<Sentence> {
     let Some((all, heads)) = projects(scenarios) else {
         return Vec::new();
@@ -238,7 +238,12 @@ pub fn over_all(scenarios: &Scenarios, runs: &[Played]) -> Vec<Sentence> {
     let is_shared = all.iter().any(|comparison| comparison.is_shared());
     // What prints figures of its own may run for a fixed time.
     let time = (printed.is_empty() && !is_shared).then(|| of_run(Figure::Wall));
-    let measures: Vec<Measure> = printed.into_iter().chain(time).chain([of_run(Figure::Peak)]).collect();
+    let measures = printed.into_iter().chain(time).chain([of_run(Figure::Peak)]);
+    let is_known = |measure: &Measure| heads.iter().all(|head| mean(&all, measure, head).is_some());
+    let measures: Vec<Measure> = measures.filter(is_known).collect();
+    if measures.is_empty() {
+        return Vec::new();
+    }
     let of = format!(
         " of {} in the geometric mean of {} {}s",
         heads[0],
