@@ -61,6 +61,8 @@ pub struct MatrixCell {
 pub struct Difference {
     /// Whether it is shown to be higher or lower; `None` if neither.
     pub direction: Option<Ordering>,
+    /// Of what a command prints it is not known which way is better.
+    pub less_is_better: bool,
     /// `+2.3 to +3.4 %`.
     pub range: String,
     /// Range of the difference across machines.
@@ -70,9 +72,10 @@ pub struct Difference {
 impl Difference {
     pub fn tone(&self) -> Tone {
         match self.direction {
+            Some(Ordering::Equal) | None => Tone::Quiet,
+            Some(_) if !self.less_is_better => Tone::Plain,
             Some(Ordering::Greater) => Tone::Warning,
             Some(Ordering::Less) => Tone::Good,
-            Some(Ordering::Equal) | None => Tone::Quiet,
         }
     }
 }

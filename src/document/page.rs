@@ -310,6 +310,7 @@ fn ratio(difference: &Difference) -> Markup {
         Some(Ordering::Less) => ("less", "▼ "),
         Some(Ordering::Equal) | None => ("same", "≈ "),
     };
+    let class = if difference.less_is_better { class } else { "same" };
     let mark = if difference.range == HOLE { "" } else { mark };
     html! {
         span class={ "ratio " (class) } {

@@ -109,6 +109,7 @@ fn figures() -> Matrix {
         end: difference.map(|_| LEAST),
         difference: difference.map(|range| Difference {
             direction: Some(std::cmp::Ordering::Less),
+            less_is_better: true,
             range: range.to_owned(),
             by_machine: None,
         }),

@@ -317,6 +317,8 @@ fn of_several_projects_the_answer_is_one_sentence_for_each_command() {
         !blocks[0].contains("one: ") && blocks[1..].iter().any(|block| block.contains(": ops ")),
         "{said}"
     );
+    let joined = blocks.iter().find(|block| block.starts_with("ops, all projects"));
+    assert!(joined.is_some_and(|joined| joined.contains(['▴', '▾'])), "{said}");
     assert!(said.lines().all(|line| !line.ends_with(' ')), "{said}");
 }
 

@@ -152,7 +152,7 @@ pub fn cell(row: &Row, side: usize) -> MatrixCell {
     let (cell, figure) = (&row.cells[side], row.measure.figure);
     let unit = figure.unit();
     let difference = cell.ratio.as_ref().map(against).map(|difference| Difference {
-        direction: difference.direction.filter(|_| figure.has_direction()),
+        less_is_better: figure.has_direction(),
         ..difference
     });
     MatrixCell {
@@ -172,6 +172,7 @@ pub fn against(ratio: &Ratio) -> Difference {
             ratio if ratio.high < 1.0 => Some(Ordering::Less),
             _ => None,
         },
+        less_is_better: true,
         range: difference(ratio).unwrap_or_else(|| HOLE.to_owned()),
         by_machine: spread(ratio),
     }
