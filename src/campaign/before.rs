@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 
 use crate::compare::{Played, changes};
 use crate::config::Loaded;
-use crate::drive::workspace::Kept;
+use crate::drive::workspace::KeptCopy;
 use crate::record::{CellFacts, Ending, Header};
 use crate::resolve::ServerChoice;
 
@@ -23,7 +23,7 @@ pub struct Before {
     pub headers: Vec<Header>,
     pub took: Duration,
     /// The copy of the project that the last run left.
-    pub kept: Kept,
+    pub copy: KeptCopy,
 }
 
 impl Before {

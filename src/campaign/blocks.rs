@@ -321,7 +321,7 @@ impl Campaign<'_> {
             measuring: self.measuring,
             tracer: None,
             probe: false,
-            kept: before.kept.clone(),
+            copy: before.copy.clone(),
             progress: one.progress.clone(),
         }
     }

@@ -9,7 +9,7 @@ use crate::allocator::knobs::Checked;
 use crate::config::options::Measuring;
 use crate::config::{Loaded, Scenario};
 use crate::drive::Job;
-use crate::drive::workspace::Kept;
+use crate::drive::workspace::KeptCopy;
 use crate::host;
 use crate::lens::Lens;
 use crate::lsp::process::Launch;
@@ -37,7 +37,7 @@ pub struct Run {
     /// Whether the run only starts the server, to see its capabilities.
     pub probe: bool,
     /// The copy of the project from one run to the next.
-    pub kept: Kept,
+    pub copy: KeptCopy,
     pub progress: Progress,
 }
 

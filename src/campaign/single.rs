@@ -121,7 +121,7 @@ impl Run {
 
     /// Removes the copy of the workspace, or keeps it for the next run.
     async fn close(&self, prepared_workspace: PreparedWorkspace, interrupt: &Interrupt) {
-        let kept = Some(self.kept.clone()).filter(|_| !interrupt.is_pressed(1));
+        let kept = Some(self.copy.clone()).filter(|_| !interrupt.is_pressed(1));
         let close = move |workspace: Workspace| match kept {
             Some(kept) => kept.close(workspace),
             None => workspace.close(),
@@ -181,7 +181,7 @@ impl Run {
         let project = &self.loaded.project;
         let stop = || interrupt.is_pressed(1);
         let scratch = workspace::default_scratch();
-        let workspace = match self.kept.open(&project.root, project.isolation, &scratch, &stop) {
+        let workspace = match self.copy.open(&project.root, project.isolation, &scratch, &stop) {
             Err(WorkspaceError::Stopped) => return Ok(None),
             opened => opened?,
         };

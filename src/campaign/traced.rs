@@ -1,6 +1,6 @@
 //! `run --trace-syscalls`: one more run of each server, for its memory calls alone.
 
-use crate::drive::workspace::Kept;
+use crate::drive::workspace::KeptCopy;
 use crate::exit::Exit;
 use crate::progress::{self, Place, Progress, Talk};
 use crate::record::PlanFacts;
@@ -96,7 +96,7 @@ impl Campaign<'_> {
             measuring: self.measuring,
             tracer: Some(tracer.clone()),
             probe: false,
-            kept: Kept::default(),
+            copy: KeptCopy::default(),
             progress: progress.clone(),
         }
     }

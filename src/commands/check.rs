@@ -10,7 +10,7 @@ use crate::config::options::{Measuring, Repeating};
 use crate::config::values::{Lenses, Runs};
 use crate::document::terminal;
 use crate::drive::lacks;
-use crate::drive::workspace::Kept;
+use crate::drive::workspace::KeptCopy;
 use crate::exit::Exit;
 use crate::lens::Lens;
 use crate::progress::Progress;
@@ -123,7 +123,7 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
         measuring,
         tracer: None,
         probe: true,
-        kept: Kept::default(),
+        copy: KeptCopy::default(),
         progress: Progress::silent(),
     };
     match run.record(path, interrupt).await? {

@@ -250,6 +250,7 @@ async fn play(asked: &Asked<'_>, directories: &[Directory], interrupt: &Interrup
         worst: Exit::Passed,
         runs: Vec::new(),
         baseline: None,
+        page: None,
     };
     let mut failed = None;
     for (planned, out) in asked.campaigns.iter().zip(directories) {
@@ -265,6 +266,12 @@ async fn play(asked: &Asked<'_>, directories: &[Directory], interrupt: &Interrup
     }
     if let Jobs::Of { .. } = asked.jobs {
         return failed.map_or(Ok(all.worst.code()), Err);
+    }
+    let together = options.out.as_deref().filter(|_| directories.len() > 1);
+    let saved = together.map(|out| formats::save(out, &all.runs, all.baseline.as_deref()));
+    let page = saved.transpose()?.flatten().or(all.page);
+    if let Some(page) = page.filter(|_| !output.voice.quiet) {
+        super::say(&format!("report: {page}"));
     }
     let mut report = Outputs::new(
         targets,
@@ -285,6 +292,8 @@ struct Results {
     worst: Exit,
     runs: Vec<Played>,
     baseline: Option<String>,
+    /// Path of the last page.
+    page: Option<String>,
 }
 
 /// Plays one campaign, and keeps what it recorded even when it fails.
@@ -323,5 +332,7 @@ async fn campaign(
     all.runs.append(&mut outcomes.runs);
     all.baseline = all.baseline.take().or_else(|| repeating.baseline.clone());
     // What filled the disk may be what cut the runs short, and that is the better story.
-    outcomes.failed.map_or(Ok(()), Err).and(traced).and(saved.map(drop))
+    outcomes.failed.map_or(Ok(()), Err).and(traced)?;
+    all.page = saved?;
+    Ok(())
 }

@@ -299,9 +299,10 @@ pub fn share(processors: &Processors, huge_pages: Option<HugePages>, command: &'
     let cpus = host::cpus_by_core().context("cannot play runs at once, leave `--jobs` out")?;
     let jobs = processors.jobs as usize;
     if cpus.len() < jobs {
+        let is = if cpus.len() == 1 { "is" } else { "are" };
         let most = units::counted(cpus.len() as u64, "processor");
         bail!(
-            "`--jobs {jobs}` needs a processor for each, and there is {most}: use --jobs {}",
+            "`--jobs {jobs}` needs a processor for each, and there {is} {most}: use --jobs {}",
             cpus.len()
         );
     }

@@ -12,6 +12,7 @@ use crate::cli::{self, Command};
 use crate::commands::output::{self, Directory};
 use crate::compare::Played;
 use crate::config::options::Repeating;
+use crate::config::tune::Cell;
 use crate::config::values::{Lenses, LookPlan, Runs};
 use crate::config::{Loaded, Report};
 use crate::exit::Exit;
@@ -200,6 +201,7 @@ fn understood(options: &cli::Tune, out: Option<&Path>, cpus: &[usize]) -> anyhow
         );
     }
     let server = cells::built(server.clone(), crate::commands::talk(options.voice) == Talk::Quiet)?;
+    let beside = beside(options, &server, &grids)?;
     let (server, choices, mut notes) = on(cpus, || {
         let server = cells::looked_at(server);
         let (choices, notes) = cells::choices(&server, &options.preset, grids)?;
@@ -208,7 +210,7 @@ fn understood(options: &cli::Tune, out: Option<&Path>, cpus: &[usize]) -> anyhow
     let (mistakes, more) = asked::printable(&options.telling, &server, &choices);
     prepare::told(mistakes)?;
     notes.extend(more);
-    notes.extend(beside(options, &choices)?);
+    notes.extend(beside);
     Ok(Understood {
         scenarios,
         choices,
@@ -256,16 +258,15 @@ fn to_try(options: &cli::Tune, mut understood: ScenarioAndServer) -> ScenarioAnd
 }
 
 /// What is to be known of runs that are played at once.
-fn beside(options: &cli::Tune, choices: &[ServerChoice]) -> anyhow::Result<Option<String>> {
+fn beside(options: &cli::Tune, server: &ServerChoice, grids: &[Cell]) -> anyhow::Result<Option<String>> {
     let jobs = options.processors.jobs;
     if jobs == 1 {
         return Ok(None);
     }
-    if let Some(choice) = choices.iter().find(|choice| !choice.cpus.is_empty()) {
-        bail!(
-            "`{}` names its processors, and `--jobs {jobs}` shares them out: omit one of the two",
-            choice.label
-        );
+    let of_grids = grids.iter().map(|cell| (&cell.label, &cell.cpus));
+    let mut all = of_grids.chain([(&server.label, &server.cpus)]);
+    if let Some((label, _)) = all.find(|(_, cpus)| !cpus.is_empty()) {
+        bail!("`{label}` names its processors, and `--jobs {jobs}` shares them out: omit one of the two");
     }
     Ok(Some(format!(
         "{jobs} runs are played at once, each on its own share of the processors: latency and CPU time decide nothing"

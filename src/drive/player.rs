@@ -10,7 +10,7 @@ use crate::units;
 
 use super::ask::{Asker, Errors};
 use super::documents::OpenDocuments;
-use super::quiet::{Rules, Seen, Watch};
+use super::quiet::{Observations, Rules, Watch};
 use super::session::Session;
 use super::tally::Tally;
 use super::workspace::Selection;
@@ -32,8 +32,8 @@ pub struct Player<'a, S: Stage> {
     loaded: bool,
     /// The number of restarts when a server failure was last reported.
     failed: Option<u32>,
-    /// What was seen of the server since it was last asked for anything.
-    seen: Option<Seen>,
+    /// What was observed of the server since anything was last sent.
+    observed: Option<Observations>,
     /// The current phase and step, for messages.
     pub during: String,
 }
@@ -52,7 +52,7 @@ impl<'a, S: Stage> Player<'a, S> {
             awaited: None,
             loaded: false,
             failed: None,
-            seen: None,
+            observed: None,
             during: "the start".to_owned(),
         }
     }
@@ -183,7 +183,7 @@ impl<'a, S: Stage> Player<'a, S> {
 
     /// Forces the release that the lens asks for. A collector gives back memory after its answer too, which is waited for.
     async fn purge(&mut self, phase: &Phase, frame: Frame) -> Result<Frame, Stop> {
-        self.seen = None;
+        self.observed = None;
         let session = self.session.as_ref().ok_or(Stop::Gone)?;
         let patience = self.job.scenario.deadline().0;
         let mut released = tokio::select! {
@@ -297,7 +297,7 @@ impl<'a, S: Stage> Player<'a, S> {
 
     /// Executes a step. Returns how many long polls were open at its end, and the errors.
     async fn act(&mut self, step: &Step, end: &mut StepEnd) -> Result<(u64, Errors), Stop> {
-        self.seen = None;
+        self.observed = None;
         let session = self.session.as_ref().ok_or(Stop::Gone)?;
         let own_deadline = step.ask().and_then(|ask| ask.deadline);
         let deadline = own_deadline.unwrap_or_else(|| self.job.scenario.deadline()).0;
@@ -341,7 +341,7 @@ impl<'a, S: Stage> Player<'a, S> {
     async fn start(&mut self, deadline: Option<Duration>) -> Result<(), Stop> {
         let session = Session::spawn(self.job, self.stage, 0)?;
         let session = self.session.insert(session);
-        self.seen = Some(session.handshake(self.job, self.stage, deadline).await?);
+        self.observed = session.handshake(self.job, self.stage, deadline).await?;
         (self.awaited, self.loaded) = (None, false);
         self.refuse(Self::is_ruled_out)
     }
@@ -351,7 +351,7 @@ impl<'a, S: Stage> Player<'a, S> {
         if let Some(session) = &self.session {
             shutdown::close(session, self.stage, std::future::pending()).await;
         }
-        (self.session, self.seen) = (None, None);
+        (self.session, self.observed) = (None, None);
         self.restarts += 1;
         let session = self
             .session
@@ -456,7 +456,9 @@ impl<'a, S: Stage> Player<'a, S> {
         let limits = self.job.scenario.settle(phase);
         let purged = self.job.choice.lens.lens == Lens::Purged;
         let session = self.session.as_ref().ok_or(Stop::Gone)?;
-        let before = self.seen.take().filter(|_| purged);
+        // A barrier request that is still to come ends the rest.
+        let is_unbroken = purged && session.client.has_heard_all();
+        let before = self.observed.take().filter(|_| is_unbroken);
         self.stage.quiet(true).await;
         let rules = Rules {
             period: limits.quiet.0,
@@ -472,24 +474,21 @@ impl<'a, S: Stage> Player<'a, S> {
                 );
             }
             let begun = Instant::now();
-            let mut watch = match before {
-                Some(seen) => Watch::resume(&session.client, self.stage, rules, seen),
-                None => Watch::begin(&session.client, self.stage, rules).await,
-            };
+            let mut watch = Watch::resume(&session.client, self.stage, rules, before).await;
             loop {
                 let unrest = watch.look().await.or_else(|| watch.moves().filter(|_| purged));
                 let over = unrest.is_none() || begun.elapsed() >= limits.at_most.0;
                 if over {
-                    return (unrest.map(|(_, what)| what), Some(watch.seen()));
+                    return (unrest.map(|(_, what)| what), Some(watch.observed()));
                 }
             }
         };
-        let (unsettled, seen) = tokio::select! {
+        let (unsettled, observed) = tokio::select! {
             biased;
             end = waiting => end,
             stop = session.fault(self.stage, fault::patience(deadline)) => return Err(stop),
         };
-        self.seen = seen;
+        self.observed = observed;
         Ok(Frame {
             phase: place,
             settled: unsettled.is_none(),

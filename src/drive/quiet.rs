@@ -26,11 +26,11 @@ pub struct Watch<'a, S> {
     client: &'a Client,
     stage: &'a S,
     rules: Rules,
-    seen: Seen,
+    observed: Observations,
 }
 
-/// What was seen of a server. Another watch goes on from it if nothing was asked of the server in between.
-pub struct Seen {
+/// What a watch saw of a server. Another watch goes on from it if nothing was sent in between.
+pub struct Observations {
     /// Past readings. The oldest is at least one period old once enough exist.
     readings: VecDeque<Activity>,
     /// Last time that a request or a begun progress was open.
@@ -74,7 +74,7 @@ impl Rests {
     }
 }
 
-impl Seen {
+impl Observations {
     /// Whether private memory is known for the whole period, and kept within the band.
     fn is_still(&self, period: Duration) -> bool {
         let (Some(first), Some(last)) = (self.readings.front(), self.readings.back()) else {
@@ -93,27 +93,42 @@ pub type Unrest = (ReadyRule, String);
 impl<'a, S: Stage> Watch<'a, S> {
     /// Begins to watch; the first period starts now.
     pub async fn begin(client: &'a Client, stage: &'a S, rules: Rules) -> Watch<'a, S> {
-        let seen = Seen {
+        let observed = Observations {
             readings: stage.activity().await.into_iter().collect(),
             busy: Instant::now(),
             worked: None,
             rests: Rests::begin(Instant::now()),
         };
-        Watch::resume(client, stage, rules, seen)
-    }
-
-    /// Goes on from what another watch saw.
-    pub fn resume(client: &'a Client, stage: &'a S, rules: Rules, seen: Seen) -> Watch<'a, S> {
         Watch {
             client,
             stage,
             rules,
-            seen,
+            observed,
         }
     }
 
-    pub fn seen(self) -> Seen {
-        self.seen
+    /// Goes on from what another watch saw, unless nobody has looked for a whole period.
+    pub async fn resume(
+        client: &'a Client,
+        stage: &'a S,
+        rules: Rules,
+        observed: Option<Observations>,
+    ) -> Watch<'a, S> {
+        let now = u128::from(stage.now());
+        let is_late = |last: &Activity| now.saturating_sub(last.at.into()) >= rules.period.as_nanos();
+        match observed.filter(|observed| observed.readings.back().is_some_and(|last| !is_late(last))) {
+            None => Watch::begin(client, stage, rules).await,
+            Some(observed) => Watch {
+                client,
+                stage,
+                rules,
+                observed,
+            },
+        }
+    }
+
+    pub fn observed(self) -> Observations {
+        self.observed
     }
 
     /// Whether the server has rested so long that more work is not expected: for `grace`, counted from `begun`, or for a time
@@ -121,7 +136,7 @@ impl<'a, S: Stage> Watch<'a, S> {
     pub fn has_rested(&self, begun: Instant, grace: Option<Duration>) -> bool {
         match grace {
             Some(grace) => begun.elapsed() >= grace,
-            None => self.seen.rests.is_over(Instant::now(), self.rules.period),
+            None => self.observed.rests.is_over(Instant::now(), self.rules.period),
         }
     }
 
@@ -160,27 +175,29 @@ impl<'a, S: Stage> Watch<'a, S> {
     /// An open progress or request.
     fn open(&mut self, now: Instant) -> Option<Unrest> {
         if let Some(progress) = self.progress() {
-            self.seen.busy = now;
-            self.seen.worked = Some(now);
+            self.observed.busy = now;
+            self.observed.worked = Some(now);
             return Some(progress);
         }
         let open = self.client.traffic().oldest?;
-        self.seen.busy = now;
+        self.observed.busy = now;
         Some((ReadyRule::Quiet, format!("`{}` is not answered", open.method)))
     }
 
     /// A request or message within the period.
     fn messages(&self, now: Instant) -> Option<Unrest> {
         let last = self.client.traffic().last_unprompted;
-        let last = last.map_or(self.seen.busy, |news| news.max(self.seen.busy));
+        let last = last.map_or(self.observed.busy, |news| news.max(self.observed.busy));
         if now.duration_since(last) >= self.rules.period {
             return None;
         }
         // The message that ends a progress arrives between two checks.
-        Some(match self.seen.worked.is_some_and(|worked| last <= worked + 2 * LOOK) {
-            true => (ReadyRule::Progress, "the last progress ended a moment ago".to_owned()),
-            false => (ReadyRule::Quiet, "the server is still sending messages".to_owned()),
-        })
+        Some(
+            match self.observed.worked.is_some_and(|worked| last <= worked + 2 * LOOK) {
+                true => (ReadyRule::Progress, "the last progress ended a moment ago".to_owned()),
+                false => (ReadyRule::Quiet, "the server is still sending messages".to_owned()),
+            },
+        )
     }
 
     fn processors(&self, cpu: Option<f64>) -> Option<Unrest> {
@@ -200,29 +217,41 @@ impl<'a, S: Stage> Watch<'a, S> {
 
     /// Why private memory was not still for the whole period; `None` if it was.
     pub fn moves(&self) -> Option<Unrest> {
-        let still = self.seen.is_still(self.rules.period);
-        (!still).then(|| (ReadyRule::Quiet, "its memory moves".to_owned()))
+        if self.observed.is_still(self.rules.period) {
+            return None;
+        }
+        let is_known = self.observed.readings.iter().all(|reading| reading.private.is_some());
+        let what = if is_known {
+            "its memory moves"
+        } else {
+            "its memory is not known"
+        };
+        Some((ReadyRule::Quiet, what.to_owned()))
     }
 
     /// Share of one processor over the last period; `None` before one whole period.
     async fn cpu_share(&mut self) -> Option<f64> {
         let period = self.rules.period.as_nanos() as u64;
         let reading = self.stage.activity().await?;
-        let seen = &mut self.seen;
-        if let Some(last) = seen.readings.back() {
+        let observed = &mut self.observed;
+        if let Some(last) = observed.readings.back() {
             let share =
                 reading.used.saturating_sub(last.used) as f64 / reading.at.saturating_sub(last.at).max(1) as f64;
             if share > self.rules.cpu {
-                seen.rests.burst(Instant::now());
+                observed.rests.burst(Instant::now());
             }
         }
-        if seen.readings.back().is_none_or(|last| last.at < reading.at) {
-            seen.readings.push_back(reading);
+        if observed.readings.back().is_none_or(|last| last.at < reading.at) {
+            observed.readings.push_back(reading);
         }
-        while seen.readings.get(1).is_some_and(|next| reading.at - next.at >= period) {
-            seen.readings.pop_front();
+        while observed
+            .readings
+            .get(1)
+            .is_some_and(|next| reading.at - next.at >= period)
+        {
+            observed.readings.pop_front();
         }
-        let first = seen.readings.front()?;
+        let first = observed.readings.front()?;
         let window = reading.at.saturating_sub(first.at);
         (window >= period).then(|| reading.used.saturating_sub(first.used) as f64 / window as f64)
     }
@@ -266,13 +295,13 @@ mod tests {
                 used: 0,
                 private: *private,
             });
-            let seen = Seen {
+            let observed = Observations {
                 readings: readings.collect(),
                 busy: Instant::now(),
                 worked: None,
                 rests: Rests::begin(Instant::now()),
             };
-            seen.is_still(Duration::from_millis(500))
+            observed.is_still(Duration::from_millis(500))
         };
         let flat = [Some(100 * MIB); 6];
         assert!(still(&flat) && !still(&flat[1..]), "a tenth of a second too short");

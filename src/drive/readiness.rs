@@ -10,7 +10,7 @@ use crate::config::ReadinessLimits;
 use crate::lsp::{Client, Reply};
 use crate::record::{Readiness, ReadyOutcome, ReadyRule};
 
-use super::quiet::{LONGEST_REST, Rules, Seen, Unrest, Watch};
+use super::quiet::{LONGEST_REST, Observations, Rules, Unrest, Watch};
 use super::signal::Signals;
 use super::{Stage, barrier};
 
@@ -20,14 +20,15 @@ const SIGNAL: u32 = 5;
 /// A barrier answered within this time did not wait for other work.
 const AT_ONCE: Duration = Duration::from_millis(200);
 
-/// Waits and returns the result, with what was seen of the server; `spawned` is when it was started.
+/// Waits and returns the result; `spawned` is when the server was started. Returns also what was observed of its rest, unless
+/// it did not rest or had work to do before it answered the last request.
 pub async fn wait(
     client: &Client,
     stage: &impl Stage,
     limits: &ReadinessLimits,
     signals: &Signals,
     spawned: Instant,
-) -> (Readiness, Seen) {
+) -> (Readiness, Option<Observations>) {
     let mut wait = Wait {
         client,
         limits,
@@ -61,7 +62,8 @@ pub async fn wait(
         }
         wait.last = rule;
     };
-    (ready, watch.seen())
+    let rested = ready.outcome != ReadyOutcome::Timeout && ready.rule != ReadyRule::Barrier;
+    (ready, rested.then(|| watch.observed()))
 }
 
 struct Wait<'a> {

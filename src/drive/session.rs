@@ -20,7 +20,7 @@ use crate::record::{Close, Ending, Event, Initialized, ReadyOutcome, Shutdown, W
 use crate::resolve;
 
 use super::flood::Flood;
-use super::quiet::Seen;
+use super::quiet::Observations;
 use super::signal::Signals;
 use super::violations::Violations;
 use super::{Job, Stage, Stop, fault, readiness, uri};
@@ -92,13 +92,14 @@ impl Session {
         })
     }
 
-    /// Sends `initialize`, `initialized` and settings, then waits until the server is ready. Returns what was seen of it.
+    /// Sends `initialize`, `initialized` and settings, then waits until the server is ready. Returns what was observed of its rest, if it
+    /// rested until the end of the wait.
     pub async fn handshake<S: Stage>(
         &mut self,
         job: &Job,
         stage: &S,
         deadline: Option<Duration>,
-    ) -> Result<Seen, Stop> {
+    ) -> Result<Option<Observations>, Stop> {
         let limits = job.scenario.readiness.over(job.choice.profile.ready.limits);
         let limits = crate::config::ReadinessLimits {
             timeout: deadline.map_or(limits.timeout, crate::units::Span),
@@ -125,7 +126,7 @@ impl Session {
             self.client
                 .notify("workspace/didChangeConfiguration", json!({ "settings": settings }));
         }
-        let (ready, seen) = tokio::select! {
+        let (ready, observed) = tokio::select! {
             biased;
             ready = readiness::wait(&self.client, stage, &limits, &self.signals, self.spawned) => ready,
             stop = self.fault(stage, limits.timeout.0) => return Err(stop),
@@ -133,14 +134,14 @@ impl Session {
         let (outcome, missing) = (ready.outcome, ready.missing.clone());
         stage.tell(Event::Ready(ready));
         match outcome {
-            ReadyOutcome::Ready | ReadyOutcome::NoWork => Ok(seen),
+            ReadyOutcome::Ready | ReadyOutcome::NoWork => Ok(observed),
             ReadyOutcome::Timeout => {
                 let text = format!("the server was not ready in time: {missing}; raise `timeout` in `[readiness]`");
                 stage.tell(Event::Warning(Warning {
                     kind: WarningKind::Readiness,
                     text,
                 }));
-                Ok(seen)
+                Ok(observed)
             }
             ReadyOutcome::Failed => Err(Stop::Ended(Ending::Refused { reason: missing })),
         }

@@ -1,7 +1,7 @@
 //! The workspace that a server opens: the original, or a writable stand-in that is removed afterwards.
 
 mod copy;
-mod kept;
+mod kept_copy;
 pub mod lock;
 mod overlay;
 pub mod scratch;
@@ -13,12 +13,12 @@ pub mod tree;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use kept::Kept;
+pub use kept_copy::KeptCopy;
 pub use select::{Selection, SourceFile, select};
 
 use crate::config::{Isolation, plain_path};
 
-use kept::Listing;
+use kept_copy::Stamp;
 use scratch::Scratch;
 
 /// A workspace ready for a server. [`Workspace::close`] or dropping it removes the stand-in.
@@ -28,8 +28,8 @@ pub struct Workspace {
     source: PathBuf,
     isolation: Isolation,
     scratch: Option<Scratch>,
-    /// A copy as it was made.
-    made: Option<Listing>,
+    /// Of a copy just after it was made.
+    stamp: Option<Stamp>,
 }
 
 impl Workspace {
@@ -54,7 +54,7 @@ impl Workspace {
                 source,
                 isolation,
                 scratch: None,
-                made: None,
+                stamp: None,
             });
         }
         let scratch = Scratch::of(scratch, &source)?;
@@ -65,7 +65,7 @@ impl Workspace {
             source,
             isolation,
             scratch: Some(scratch),
-            made: None,
+            stamp: None,
         };
         match isolation {
             Isolation::Copy => copy::tree(&workspace.source, &workspace.root, copy::Method::Copy, stop)?,
@@ -74,14 +74,14 @@ impl Workspace {
             Isolation::InPlace => {}
         }
         if matches!(isolation, Isolation::Copy | Isolation::Reflink) {
-            workspace.made = Listing::of(&workspace.root);
+            workspace.stamp = Stamp::of(&workspace.root, &workspace.source);
         }
         Ok(workspace)
     }
 
-    /// Whether this is a copy that nothing has changed since it was made.
+    /// Whether this is a copy, and nothing was written in it or in its original since it was made.
     fn is_as_made(&self) -> bool {
-        self.made.is_some() && self.made == Listing::of(&self.root)
+        self.stamp.is_some() && self.stamp == Stamp::of(&self.root, &self.source)
     }
 
     /// The root for the server: an absolute path without symbolic links.

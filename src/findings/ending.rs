@@ -43,9 +43,12 @@ pub(super) fn shutdown(summary: &Summary, list: &mut Vec<Finding>) {
         let processes = format!("{least}{}", units::counted(survivors.len() as u64, "process"));
         list.push(Finding {
             severity: Severity::Failure,
-            text: format!(
-                "{processes} outlived the server and {was} killed: this memory leaks after every editor session"
-            ),
+            text: match summary.command {
+                Some(_) => format!("{processes} outlived the command and {was} killed"),
+                None => format!(
+                    "{processes} outlived the server and {was} killed: this memory leaks after every editor session"
+                ),
+            },
             details: survivors
                 .iter()
                 .map(|one| format!("{} (process {})", one.name, one.pid))

@@ -12,6 +12,9 @@ use crate::units;
 
 const LISTED: usize = 12;
 
+/// The usual first look, and the fewest runs of each server that have an interval.
+const FEWEST: u32 = 3;
+
 /// Outline of a scenario, and its runs on servers with these labels, with the conditions that end them early. Without
 /// runs, only the outline. Uses at most `columns`.
 pub fn describe(loaded: &Loaded, runs: &[Run], labels: &[&str], until: &[String], columns: usize) -> String {
@@ -57,7 +60,14 @@ fn schedule(text: &mut String, runs: &[Run], labels: &[&str], until: &[String], 
     if until.is_empty() || blocks.len() <= LISTED {
         let _ = writeln!(text, "all runs: at least {}", times(runs.len()));
     } else {
-        let _ = writeln!(text, "each block: at least {}", times(blocks[0].len()));
+        let fewest = runs.iter().filter(|run| run.warm_up || run.block <= FEWEST).count();
+        let warm_up = if runs[0].warm_up { "the warm-up and " } else { "" };
+        let _ = writeln!(
+            text,
+            "each block: at least {}, {warm_up}{FEWEST} blocks: at least {}",
+            times(blocks[0].len()),
+            times(fewest)
+        );
     }
 }
 
@@ -231,7 +241,10 @@ mod tests {
         shown!(shown(&blocks(3).runs(), &["part 1/2 of the plan".to_owned()]));
         let many = shown(&blocks(1_000).runs(), &["as many blocks as fit into 30 min".to_owned()]);
         assert_eq!(many.lines().count(), 17, "{many}");
-        assert!(many.ends_with("each block: at least 2 min 00 s\n"), "{many}");
+        assert!(
+            many.ends_with("each block: at least 2 min 00 s, the warm-up and 3 blocks: at least 8 min 00 s\n"),
+            "{many}"
+        );
     }
 
     #[test]

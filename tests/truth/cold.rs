@@ -310,7 +310,9 @@ fn of_several_projects_the_answer_is_one_sentence_for_each_command() {
     // The fastest is the first, whichever that was.
     let [more, less] =
         [("many", "2.50", "few", "higher"), ("few", "0.40", "many", "lower")].map(|(side, times, first, shown)| {
-            format!("{side}: {times} times the ops of {first} in the geometric mean of 2 projects (2 shown {shown}), ")
+            format!(
+                "{side}: {times} times the ops of {first} in the geometric mean of 2 projects (shown {shown} in 2), "
+            )
         });
     assert!(blocks[0].contains(&more) || blocks[0].contains(&less), "{said}");
     assert!(

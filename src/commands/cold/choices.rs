@@ -11,6 +11,7 @@ use crate::config::{Catalogue, Profile, Report};
 use crate::exit::child::Stream;
 use crate::record::Preload;
 use crate::resolve::{CommandPlan, Program, ServerChoice, distinct, label_of, preload, which};
+use crate::units;
 
 /// A command with values in place of its parameters.
 struct Typed {
@@ -110,7 +111,9 @@ fn counted(options: &cli::Cold, mistakes: &mut Report) {
         }
     }
     if options.names.len() > count {
-        let title = format!("there are {} names, and {count} commands", options.names.len());
+        let [names, commands] =
+            [(options.names.len(), "name"), (count, "command")].map(|(count, of)| units::counted(count as u64, of));
+        let title = format!("{names} for {commands}");
         mistakes.add_loose(title, "give at most one `--command-name` for each command");
     }
 }
@@ -207,6 +210,13 @@ fn values(list: &str) -> Vec<String> {
     values
 }
 
+/// A sign of shells that stands alone and without quotes among the words of a command.
+fn sign<'w>(text: &str, words: &'w [String]) -> Option<&'w String> {
+    const SIGNS: [&str; 10] = ["|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1"];
+    let is_bare = |word: &&String| text.split_whitespace().any(|part| part == word.as_str());
+    words.iter().filter(|word| SIGNS.contains(&word.as_str())).find(is_bare)
+}
+
 fn choice(typed: &Typed, options: &cli::Cold, known: &Catalogue, mistakes: &mut Report) -> Option<ServerChoice> {
     let shell = match options.shell.as_deref() {
         Some("none") | None => None,
@@ -226,6 +236,14 @@ fn choice(typed: &Typed, options: &cli::Cold, known: &Catalogue, mistakes: &mut 
             return None;
         }
     };
+    if let Some(sign) = sign(&typed.text, &words) {
+        let title = format!(
+            "`{}` is run without a shell, and `{sign}` would be an argument",
+            typed.text
+        );
+        mistakes.add_loose(title, "add `--shell sh`, or quote it if the command takes it");
+        return None;
+    }
     // Without a shell, variables may still precede the program.
     let is_variable = |word: &String| word.split_once('=').is_some_and(|(name, _)| is_name(name));
     let variables = words.iter().take_while(|word| is_variable(word)).count();

@@ -1,5 +1,6 @@
 //! The sides of a gate from records: which runs are of which server, each on one side only.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::bail;
@@ -55,6 +56,7 @@ fn read(path: impl AsRef<Path>) -> anyhow::Result<Vec<Played>> {
 /// The sides of the records that were named.
 pub fn recorded(options: &cli::Gate) -> anyhow::Result<Sides> {
     let sources: Vec<Vec<Played>> = options.from.iter().map(read).collect::<anyhow::Result<_>>()?;
+    of_one(sources.iter().flatten())?;
     let (baseline, candidate) = (options.baseline.as_deref(), options.candidate.as_deref());
     let sources = joined(
         sources,
@@ -84,6 +86,19 @@ pub fn recorded(options: &cli::Gate) -> anyhow::Result<Sides> {
     };
     distinct(&sides)?;
     Ok(sides)
+}
+
+/// A gate judges one scenario, or commands in one project.
+fn of_one<'r>(runs: impl Iterator<Item = &'r Played>) -> anyhow::Result<()> {
+    let names = runs.map(|run| run.summary.header.scenario.name.as_str());
+    let names: Vec<&str> = names.collect::<BTreeSet<&str>>().into_iter().collect();
+    match names.as_slice() {
+        [] | [_] => Ok(()),
+        several => bail!(
+            "a gate judges one scenario or project, and these records are of {}: name the directory of one of them",
+            several.join(", ")
+        ),
+    }
 }
 
 /// Records that are parts of one plan, as one source: more than two are, and two that each have both servers.

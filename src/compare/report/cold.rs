@@ -1,5 +1,7 @@
 //! Commands that were run to their end, side by side: one table for each project, and one for each figure over all projects.
 
+use std::collections::BTreeSet;
+
 use crate::compare::{Cell, Comparison, Played, Ratio, Row, Scenarios};
 use crate::document::{Matrix, MatrixCell, MatrixRow, Section, Weight};
 use crate::figures::{Figure, Measure, Place};
@@ -8,9 +10,13 @@ use crate::text::table::Table;
 use crate::text::{Sentence, Tone};
 
 use super::figures::{self, HOLE};
+use super::words;
 
 /// Figures of the joined tables, before those that the commands print.
 const JOINED: [Figure; 4] = [Figure::Wall, Figure::User, Figure::System, Figure::Peak];
+
+/// A smaller difference of wall times is none for a command that runs for a fixed time.
+const FIXED: f64 = 0.02;
 
 /// Sentences about differences in one project.
 pub const OF_ONE: [&str; 2] = ["cold.time", "compare.difference"];
@@ -95,11 +101,13 @@ pub fn verdict(comparison: &Comparison) -> Vec<Sentence> {
 
 /// Digits behind the point that tell a ratio from 1.
 fn digits(ratio: &Ratio) -> usize {
-    let nearest = [ratio.low, ratio.ratio, ratio.high].map(|one| (one - 1.0).abs());
-    match nearest.into_iter().fold(0.0, f64::max) {
-        farthest if farthest < 0.02 => 3,
-        _ => 2,
-    }
+    let distances = [ratio.low, ratio.ratio, ratio.high].map(|one| one - 1.0);
+    digits_of(distances.into_iter().fold(0.0, |farthest, one| one.abs().max(farthest)))
+}
+
+/// Of a number this far from 1.
+fn digits_of(distance: f64) -> usize {
+    if distance.abs() < 0.02 { 3 } else { 2 }
 }
 
 /// `1.04–1.06`
@@ -190,7 +198,7 @@ pub fn joined(scenarios: &Scenarios, runs: &[Played]) -> Vec<Section> {
     let Some((all, heads)) = projects(scenarios) else {
         return Vec::new();
     };
-    let first_head = kind(runs);
+    let first_head = kind(&all, runs);
     let of_all = format!("all {first_head}s");
     let section = |(number, measure): (usize, Measure)| {
         let rows = all.iter().filter_map(|comparison| {
@@ -229,48 +237,67 @@ pub fn joined(scenarios: &Scenarios, runs: &[Played]) -> Vec<Section> {
 }
 
 /// What holds over all projects: for each command the ratio of geometric means to the first command, and in how many projects
-/// a difference is shown. Empty for a single project, or if a command is unknown in one of them.
+/// a difference is shown. Empty for a single project, for several systems or lenses, and where a command is not compared in one
+/// of them.
 pub fn over_all(scenarios: &Scenarios, runs: &[Played]) -> Vec<Sentence> {
-    let Some((all, heads)) = projects(scenarios) else {
+    let Some((all, heads)) = projects(scenarios).filter(|_| is_one_target(scenarios)) else {
         return Vec::new();
     };
-    let printed = all_printed(&all);
-    let is_shared = all.iter().any(|comparison| comparison.is_shared());
-    // What prints figures of its own may run for a fixed time.
-    let time = (printed.is_empty() && !is_shared).then(|| of_run(Figure::Wall));
-    let measures = printed.into_iter().chain(time).chain([of_run(Figure::Peak)]);
+    let are_compared = |comparison: &&Comparison| heads[1..].iter().all(|head| is_compared(comparison, head));
     let is_known = |measure: &Measure| heads.iter().all(|head| mean(&all, measure, head).is_some());
-    let measures: Vec<Measure> = measures.filter(is_known).collect();
-    if measures.is_empty() {
+    if !all.iter().all(are_compared) {
         return Vec::new();
     }
+    let printed = all_printed(&all).into_iter().filter(is_known);
+    let printed: Vec<Measure> = printed.collect();
+    let has_time = !all.iter().any(|comparison| comparison.is_shared());
+    let time = has_time.then(|| of_run(Figure::Wall));
+    let measures = printed.iter().cloned().chain(time).chain([of_run(Figure::Peak)]);
+    let measures: Vec<Measure> = measures.filter(is_known).collect();
     let of = format!(
         " of {} in the geometric mean of {} {}s",
         heads[0],
         all.len(),
-        kind(runs)
+        kind(&all, runs)
     );
     let sentence = |head: &String| {
-        let parts = measures.iter().enumerate().map(|(place, measure)| {
-            let [first, mean] = [&heads[0], head].map(|head| mean(&all, measure, head));
+        let ratios = measures.iter().filter_map(|measure| {
+            let ratio = mean(&all, measure, head)? / mean(&all, measure, &heads[0])?;
+            // What prints figures of its own may run for a fixed time.
+            let is_told = printed.is_empty() || measure.figure != Figure::Wall || (ratio - 1.0).abs() >= FIXED;
+            is_told.then_some((measure, ratio))
+        });
+        let parts = ratios.enumerate().map(|(place, (measure, ratio))| {
             let of = if place == 0 { of.as_str() } else { "" };
             let name = match &measure.place {
                 Place::Printed(name) => name.as_str(),
                 _ if measure.figure == Figure::Wall => "wall time",
                 _ => "resident peak",
             };
-            Some(format!(
-                "{:.2} times the {name}{of} ({})",
-                mean? / first?,
-                shown(&all, measure, head)
-            ))
+            let digits = digits_of(ratio - 1.0);
+            format!("{ratio:.digits$} times the {name}{of} ({})", shown(&all, measure, head))
         });
-        let parts: Option<Vec<String>> = parts.collect();
-        let text = format!("{head}: {}", parts?.join(", "));
-        Some(Sentence::answer("cold.over-all", Tone::Strong, text))
+        let text = format!("{head}: {}", parts.collect::<Vec<String>>().join(", "));
+        Sentence::answer("cold.over-all", Tone::Strong, text)
     };
-    let sentences: Option<Vec<Sentence>> = heads.iter().skip(1).map(sentence).collect();
-    sentences.unwrap_or_default()
+    heads[1..].iter().map(sentence).collect()
+}
+
+/// Whether the report compares a command with the first one.
+fn is_compared(comparison: &Comparison, head: &str) -> bool {
+    place(comparison, head).is_some_and(|place| {
+        let has_ratio = cell(comparison, Figure::Wall, place).is_some_and(|cell| cell.ratio.is_some());
+        has_ratio && !words::is_refused(comparison, place)
+    })
+}
+
+fn is_one_target(scenarios: &Scenarios) -> bool {
+    let mut names = scenarios.values().map(|targets| match targets.as_slice() {
+        [target] => Some(target.name()),
+        _ => None,
+    });
+    let first = names.next().flatten();
+    first.is_some() && names.all(|name| name == first)
 }
 
 /// In how many projects a command is shown to differ from the first.
@@ -283,10 +310,10 @@ fn shown(all: &[&Comparison], measure: &Measure, head: &str) -> String {
         .filter(|ratio| ratio.differs());
     let (lower, higher): (Vec<&Ratio>, Vec<&Ratio>) = ratios.partition(|ratio| ratio.ratio < 1.0);
     match (lower.len(), higher.len()) {
-        (0, 0) => "none shown to differ".to_owned(),
-        (lower, 0) => format!("{lower} shown lower"),
-        (0, higher) => format!("{higher} shown higher"),
-        (lower, higher) => format!("{lower} shown lower, {higher} higher"),
+        (0, 0) => "no difference shown".to_owned(),
+        (lower, 0) => format!("shown lower in {lower}"),
+        (0, higher) => format!("shown higher in {higher}"),
+        (lower, higher) => format!("shown lower in {lower}, higher in {higher}"),
     }
 }
 
@@ -308,11 +335,16 @@ fn projects(scenarios: &Scenarios) -> Option<(Vec<&Comparison>, Vec<String>)> {
     Some((all, heads))
 }
 
-/// What the rows of joined tables are.
-fn kind(runs: &[Played]) -> &'static str {
+/// What the rows of joined tables are: a project may have a row for each of several commands.
+fn kind(all: &[&Comparison], runs: &[Played]) -> &'static str {
     let in_place = |run: &Played| run.summary.header.workspace.is_original();
-    match runs.iter().all(in_place) {
-        true => "command",
+    let projects: BTreeSet<&str> = runs
+        .iter()
+        .map(|run| run.summary.header.workspace.path.as_str())
+        .collect();
+    match projects.len() < all.len() {
+        _ if runs.iter().all(in_place) => "command",
+        true => "case",
         false => "project",
     }
 }

@@ -29,9 +29,9 @@ pub fn document(scenarios: &Scenarios, runs: &[Played]) -> Document {
         targets => across::conclusions(targets),
     });
     let over_all = cold::over_all(scenarios, runs);
-    // Sections of their own have these.
-    let is_told = |sentence: &Sentence| !over_all.is_empty() && cold::OF_ONE.contains(&sentence.id);
-    let of_each: Vec<Sentence> = of_each.filter(|sentence| !is_told(sentence)).collect();
+    // The section of each project has these sentences.
+    let is_repeated = |sentence: &Sentence| !over_all.is_empty() && cold::OF_ONE.contains(&sentence.id);
+    let of_each: Vec<Sentence> = of_each.filter(|sentence| !is_repeated(sentence)).collect();
     Document {
         title: title(scenarios),
         origin: origin(runs),

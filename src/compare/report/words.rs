@@ -57,6 +57,13 @@ pub fn verdict(comparison: &Comparison, place: usize) -> Option<String> {
     Some(format!("{}: {}{runs}", side.label, figures.join("; ")))
 }
 
+/// Whether nothing may be concluded of a server against the baseline: they were purged in different ways, or a setting was not
+/// in force.
+pub fn is_refused(comparison: &Comparison, place: usize) -> bool {
+    let (baseline, side) = (&comparison.sides[0], &comparison.sides[place]);
+    !side.is_purged_as(baseline) || [side, baseline].into_iter().any(|side| without(side).is_some())
+}
+
 fn bounded(row: &Row, place: usize) -> Option<&Ratio> {
     row.cells[place].ratio.as_ref().filter(|ratio| ratio.high.is_finite())
 }
@@ -126,7 +133,7 @@ pub fn no_run_counts(comparison: &Comparison) -> Option<String> {
 /// That a server failed, and how often.
 pub fn failures(side: &Side) -> String {
     let failed = units::counted(left(side, Why::Failed), "run");
-    format!("{} failed the scenario in {failed}", side.label)
+    format!("{} failed in {failed}", side.label)
 }
 
 fn left(side: &Side, why: Why) -> u64 {

@@ -63,8 +63,18 @@ fn of_work(scenario: &ScenarioFacts, workspace: &WorkspaceFacts) -> Vec<Fact> {
         units::bytes(workspace.bytes)
     );
     let hash = workspace.tree.as_ref().map_or(&workspace.sha256, |tree| &tree.sha256);
+    // Of a command there is neither a file nor a selection.
+    let seed = format!("seed {}", scenario.seed);
+    let path = Some(scenario.path.as_str()).filter(|path| !path.is_empty());
+    let files = if workspace.files == 0 { String::new() } else { files };
     vec![
-        ("scenario", format!("{}, seed {}", scenario.path, scenario.seed)),
+        (
+            "scenario",
+            path.into_iter()
+                .chain([seed.as_str()])
+                .collect::<Vec<&str>>()
+                .join(", "),
+        ),
         ("scenario SHA-256", scenario.sha256.clone()),
         ("workspace", workspace.path.clone()),
         (

@@ -124,7 +124,7 @@ fn the_original_never_changes_whatever_is_done_to_the_copy() {
 fn a_copy_that_nothing_wrote_to_is_kept_and_any_other_is_made_anew() {
     use std::os::unix::fs::MetadataExt;
     let place = Place::new();
-    let kept = Kept::default();
+    let kept = KeptCopy::default();
     let open = || {
         let opened = kept.open(&place.source(), Isolation::Copy, &place.scratch(), &|| false);
         let workspace = opened.unwrap();
@@ -162,6 +162,14 @@ fn a_copy_that_nothing_wrote_to_is_kept_and_any_other_is_made_anew() {
     fs::write(root.join("late.py"), "").unwrap();
     let (workspace, _) = open();
     assert!(!root.join("late.py").exists(), "written to after it was kept");
+    kept.close(workspace).unwrap();
+    place.write("a.py", "import d\n");
+    let (workspace, _) = open();
+    assert_eq!(
+        fs::read_to_string(root.join("a.py")).unwrap(),
+        "import d\n",
+        "the original has changed"
+    );
     kept.close(workspace).unwrap();
     drop(kept);
     assert_eq!(entries(&place.scratch()), 1);

@@ -26,21 +26,22 @@ pub fn part(word: &OsStr, range: Range<usize>) -> OsString {
 /// Runs the command to its end; `started` gets its process id. Its wall time begins where the command replaces the fork.
 pub fn run(command: &mut Command, started: impl FnOnce(u32) -> io::Result<()>) -> io::Result<CommandEnd> {
     let floor = floor();
-    let (mut begun, mut hook) = io::pipe()?;
+    let (mut reader, mut writer) = io::pipe()?;
     // SAFETY: the hook runs between fork and exec; it makes system calls and neither allocates nor locks.
     unsafe {
         command.pre_exec(move || {
             die_with_parent()?;
-            hook.write_all(&now().to_ne_bytes())
+            writer.write_all(&now().to_ne_bytes())
         });
     }
     let child = command.spawn()?;
     let pid = child.id();
+    let soon = ends_soon(pid).then(now);
     started(pid)?;
     ended(pid)?;
-    let ended = now();
+    let ended = soon.unwrap_or_else(now);
     let mut start = [0; size_of::<Nanos>()];
-    begun.read_exact(&mut start)?;
+    reader.read_exact(&mut start)?;
     let wall = ended.saturating_sub(Nanos::from_ne_bytes(start));
     let moved = moved(pid);
     let (status, usage) = reap(pid)?;
@@ -75,6 +76,27 @@ fn die_with_parent() -> io::Result<()> {
 fn now() -> Nanos {
     let time = clock_gettime(ClockId::Monotonic);
     u64::try_from(time.tv_sec).unwrap_or_default() * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or_default()
+}
+
+/// Whether the process ends in a moment. What watches it from then on reads its memory map, which holds up its start.
+#[cfg(target_os = "linux")]
+fn ends_soon(pid: u32) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::process::{Pid, PidfdFlags, pidfd_open};
+    const MOMENT: Timespec = Timespec {
+        tv_sec: 0,
+        tv_nsec: 2_000_000,
+    };
+    let process = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let Some(process) = process.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else {
+        return false;
+    };
+    poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&MOMENT)).is_ok_and(|ready| ready > 0)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ends_soon(_: u32) -> bool {
+    false
 }
 
 /// Waits for the end and leaves the process unreaped, so that its counters stay readable.

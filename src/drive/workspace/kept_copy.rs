@@ -1,0 +1,97 @@
+//! Keeps a copy in which nothing was written for the next run: ext4 does not reuse inode numbers at once, so that thousands of
+//! files made just after as many were removed take a second.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sha2::{Digest, Sha256};
+
+use super::{Workspace, WorkspaceError, canonical};
+use crate::config::Isolation;
+use crate::config::files::is_left_out;
+
+/// The copy of the last run, if nothing was written in it. Dropping the last clone removes the copy.
+#[derive(Clone, Debug, Default)]
+pub struct KeptCopy(Arc<Mutex<Option<Workspace>>>);
+
+impl KeptCopy {
+    /// The kept copy of `source`, or else what [`Workspace::open`] makes.
+    pub fn open(
+        &self,
+        source: &Path,
+        isolation: Isolation,
+        scratch: &Path,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Workspace, WorkspaceError> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let is_same = |kept: &Workspace| {
+            let is_source = canonical(source).is_ok_and(|source| source == kept.source);
+            kept.isolation == isolation && is_source && kept.is_as_made()
+        };
+        match kept.filter(is_same) {
+            Some(kept) => Ok(kept),
+            None => Workspace::open(source, isolation, scratch, stop),
+        }
+    }
+
+    /// Keeps a copy in which nothing was written, without what lies beside it, and removes any other stand-in.
+    pub fn close(&self, workspace: Workspace) -> Result<(), WorkspaceError> {
+        let Some(scratch) = workspace.scratch.as_ref().filter(|_| workspace.is_as_made()) else {
+            return workspace.close();
+        };
+        scratch.clear_beside(&workspace.root)?;
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(workspace);
+        Ok(())
+    }
+}
+
+/// SHA-256 over the entries of a copy and of its original, each with its path and what changes when anything is written to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp([u8; 32]);
+
+impl Stamp {
+    /// `None` if an entry cannot be read, or on systems that do not tell when an entry changed.
+    pub(super) fn of(copy: &Path, original: &Path) -> Option<Stamp> {
+        let mut hasher = Sha256::new();
+        add(copy, &|_, _| false, &mut hasher)?;
+        add(original, &is_left_out, &mut hasher)?;
+        Some(Stamp(hasher.finalize().into()))
+    }
+}
+
+fn add(path: &Path, skips: &dyn Fn(&Path, bool) -> bool, hasher: &mut Sha256) -> Option<()> {
+    let meta = fs::symlink_metadata(path).ok()?;
+    hasher.update(path.as_os_str().as_encoded_bytes());
+    for mark in marks(&meta)? {
+        hasher.update(mark.to_le_bytes());
+    }
+    if meta.is_dir() {
+        let entries = fs::read_dir(path).ok()?.map(|entry| {
+            let entry = entry.ok()?;
+            Some((entry.path(), entry.file_type().ok()?.is_dir()))
+        });
+        let mut entries = entries.collect::<Option<Vec<(PathBuf, bool)>>>()?;
+        entries.sort_unstable();
+        for (inner, is_dir) in entries {
+            if !skips(&inner, is_dir) {
+                add(&inner, skips, hasher)?;
+            }
+        }
+    }
+    Some(())
+}
+
+/// Inode, rights, bytes, and the seconds and nanoseconds of the last change, which no program can set.
+#[cfg(unix)]
+fn marks(meta: &fs::Metadata) -> Option<[i64; 5]> {
+    use std::os::unix::fs::MetadataExt;
+    let bytes = i64::try_from(meta.len()).ok()?;
+    let inode = meta.ino().cast_signed();
+    Some([inode, meta.mode().into(), bytes, meta.ctime(), meta.ctime_nsec()])
+}
+
+#[cfg(not(unix))]
+fn marks(_: &fs::Metadata) -> Option<[i64; 5]> {
+    None
+}
