@@ -102,7 +102,7 @@ pub struct Cold {
     /// Empty the page cache before each run (Linux, as root)
     #[arg(long, help_heading = "Around a run")]
     pub drop_caches: bool,
-    /// Project of which each run has an untouched copy: a directory, or pinned as pypi:prefect==3.9.1
+    /// Project of which each run has a clean copy: a directory, or pinned as pypi:prefect==3.9.1
     #[arg(long, value_name = "DIR|ORIGIN", value_hint = ValueHint::DirPath, help_heading = "Around a run")]
     pub workspace: Vec<PathBuf>,
     /// Command that prepares a pinned workspace, such as 'uv sync'

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::campaign::single::shell;
-use crate::campaign::{self, Campaign, Jobs};
+use crate::campaign::{self, Campaign, Jobs, invocation};
 use crate::cli::{self, Command};
 use crate::commands::output::{self, Directory};
 use crate::compare::Played;
@@ -267,9 +267,14 @@ async fn play(asked: &Asked<'_>, directories: &[Directory], interrupt: &Interrup
     if let Jobs::Of { .. } = asked.jobs {
         return failed.map_or(Ok(all.worst.code()), Err);
     }
-    let together = options.out.as_deref().filter(|_| directories.len() > 1);
+    // Only where no other campaign has its reports.
+    let is_of_all = |out: &&Path| directories.len() > 1 && !out.join(invocation::FILE).exists();
+    let together = options.out.as_deref().filter(is_of_all);
     let saved = together.map(|out| formats::save(out, &all.runs, all.baseline.as_deref()));
-    let page = saved.transpose()?.flatten().or(all.page);
+    let page = match &saved {
+        Some(saved) => saved.as_ref().ok().cloned().flatten(),
+        None => all.page.filter(|_| directories.len() == 1),
+    };
     if let Some(page) = page.filter(|_| !output.voice.quiet) {
         super::say(&format!("report: {page}"));
     }
@@ -283,7 +288,7 @@ async fn play(asked: &Asked<'_>, directories: &[Directory], interrupt: &Interrup
     report.finish()?;
     match failed {
         Some(error) => Err(error),
-        None => cleaned.map(|()| all.worst.code()),
+        None => cleaned.and(saved.transpose()).map(|_| all.worst.code()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::io::{self, IsTerminal};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::campaign::files;
 use crate::compare::report::Suite;
@@ -91,12 +91,13 @@ pub fn together(runs: &[Played], baseline: Option<&str>, format: Format) -> serd
     }
 }
 
-/// The runs under the names of their files, as far as these tell them apart.
+/// The runs under the names of their files, of several campaigns each with its directory, as far as these tell them apart.
 fn without_directories(runs: &[Played]) -> Vec<Played> {
-    let names: HashSet<String> = runs.iter().map(|run| file_name(&run.record)).collect();
+    let with = |parts: usize| runs.iter().map(|run| last(&run.record, parts)).collect::<Vec<String>>();
+    let are_unlike = |names: &Vec<String>| names.iter().collect::<HashSet<_>>().len() == names.len();
     let mut runs = runs.to_vec();
-    if names.len() == runs.len() {
-        runs.iter_mut().for_each(|run| run.record = file_name(&run.record));
+    if let Some(names) = [1, 2].map(with).into_iter().find(are_unlike) {
+        runs.iter_mut().zip(names).for_each(|(run, name)| run.record = name);
     }
     runs
 }
@@ -115,9 +116,10 @@ pub fn save(out: &Path, runs: &[Played], baseline: Option<&str>) -> anyhow::Resu
 }
 
 /// Directories of the machine where the record was made tell nothing to whom the page is sent.
-fn file_name(record: &str) -> String {
-    let name = Path::new(record).file_name();
-    name.map_or_else(|| record.to_owned(), |name| name.to_string_lossy().into_owned())
+fn last(record: &str, parts: usize) -> String {
+    let all: Vec<_> = Path::new(record).components().collect();
+    let path: PathBuf = all[all.len().saturating_sub(parts)..].iter().collect();
+    path.to_string_lossy().into_owned()
 }
 
 /// The width of the output: the terminal's.

@@ -18,7 +18,7 @@ pub use select::{Selection, SourceFile, select};
 
 use crate::config::{Isolation, plain_path};
 
-use kept_copy::Stamp;
+use kept_copy::{Stamp, of_copy, of_original};
 use scratch::Scratch;
 
 /// A workspace ready for a server. [`Workspace::close`] or dropping it removes the stand-in.
@@ -28,8 +28,8 @@ pub struct Workspace {
     source: PathBuf,
     isolation: Isolation,
     scratch: Option<Scratch>,
-    /// Of a copy just after it was made.
-    stamp: Option<Stamp>,
+    /// Of the original before it was copied, and of the copy after.
+    stamps: Option<(Stamp, Stamp)>,
 }
 
 impl Workspace {
@@ -54,7 +54,7 @@ impl Workspace {
                 source,
                 isolation,
                 scratch: None,
-                stamp: None,
+                stamps: None,
             });
         }
         let scratch = Scratch::of(scratch, &source)?;
@@ -65,23 +65,23 @@ impl Workspace {
             source,
             isolation,
             scratch: Some(scratch),
-            stamp: None,
+            stamps: None,
         };
+        let is_copy = matches!(isolation, Isolation::Copy | Isolation::Reflink);
+        let original = is_copy.then(|| of_original(&workspace.source)).flatten();
         match isolation {
             Isolation::Copy => copy::tree(&workspace.source, &workspace.root, copy::Method::Copy, stop)?,
             Isolation::Reflink => copy::tree(&workspace.source, &workspace.root, copy::Method::Reflink, stop)?,
             Isolation::Overlay => overlay::mount(&workspace.source, &layers, &workspace.root)?,
             Isolation::InPlace => {}
         }
-        if matches!(isolation, Isolation::Copy | Isolation::Reflink) {
-            workspace.stamp = Stamp::of(&workspace.root, &workspace.source);
-        }
+        workspace.stamps = original.zip(of_copy(&workspace.root));
         Ok(workspace)
     }
 
     /// Whether this is a copy, and nothing was written in it or in its original since it was made.
     fn is_as_made(&self) -> bool {
-        self.stamp.is_some() && self.stamp == Stamp::of(&self.root, &self.source)
+        self.stamps.is_some() && self.stamps == of_original(&self.source).zip(of_copy(&self.root))
     }
 
     /// The root for the server: an absolute path without symbolic links.

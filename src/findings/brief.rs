@@ -25,7 +25,10 @@ pub fn outcome(summary: &Summary) -> &'static str {
         Some(Ending::Completed) => match exit(summary) {
             Exit::Passed | Exit::GateFailed | Exit::Inconclusive => "completed",
             Exit::OwnFailure | Exit::ServerFailed | Exit::Interrupted if has_survivors(summary) => {
-                "completed, but processes outlived the server"
+                match summary.command {
+                    Some(_) => "completed, but processes outlived the command",
+                    None => "completed, but processes outlived the server",
+                }
             }
             Exit::OwnFailure | Exit::ServerFailed | Exit::Interrupted => {
                 "completed, but the server did not shut down \

@@ -13,7 +13,7 @@ use crate::units;
 const LISTED: usize = 12;
 
 /// The usual first look, and the fewest runs of each server that have an interval.
-const FEWEST: u32 = 3;
+const FEWEST: usize = 3;
 
 /// Outline of a scenario, and its runs on servers with these labels, with the conditions that end them early. Without
 /// runs, only the outline. Uses at most `columns`.
@@ -60,7 +60,10 @@ fn schedule(text: &mut String, runs: &[Run], labels: &[&str], until: &[String], 
     if until.is_empty() || blocks.len() <= LISTED {
         let _ = writeln!(text, "all runs: at least {}", times(runs.len()));
     } else {
-        let fewest = runs.iter().filter(|run| run.warm_up || run.block <= FEWEST).count();
+        // A part of a plan begins with any block.
+        let measured = blocks.iter().filter(|block| !block[0].warm_up).take(FEWEST);
+        let warm_ups = runs.iter().filter(|run| run.warm_up).count();
+        let fewest = warm_ups + measured.map(|block| block.len()).sum::<usize>();
         let warm_up = if runs[0].warm_up { "the warm-up and " } else { "" };
         let _ = writeln!(
             text,

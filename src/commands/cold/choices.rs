@@ -241,7 +241,7 @@ fn choice(typed: &Typed, options: &cli::Cold, known: &Catalogue, mistakes: &mut 
             "`{}` is run without a shell, and `{sign}` would be an argument",
             typed.text
         );
-        mistakes.add_loose(title, "add `--shell sh`, or quote it if the command takes it");
+        mistakes.add_loose(title, "write it as `sh -c '…'`, or quote it if the command takes it");
         return None;
     }
     // Without a shell, variables may still precede the program.

@@ -56,7 +56,6 @@ fn read(path: impl AsRef<Path>) -> anyhow::Result<Vec<Played>> {
 /// The sides of the records that were named.
 pub fn recorded(options: &cli::Gate) -> anyhow::Result<Sides> {
     let sources: Vec<Vec<Played>> = options.from.iter().map(read).collect::<anyhow::Result<_>>()?;
-    of_one(sources.iter().flatten())?;
     let (baseline, candidate) = (options.baseline.as_deref(), options.candidate.as_deref());
     let sources = joined(
         sources,
@@ -85,6 +84,7 @@ pub fn recorded(options: &cli::Gate) -> anyhow::Result<Sides> {
         [] => bail!("--from names no records; name a directory"),
     };
     distinct(&sides)?;
+    of_one([&sides.baseline, &sides.candidate].into_iter().flatten())?;
     Ok(sides)
 }
 

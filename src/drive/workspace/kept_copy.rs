@@ -46,18 +46,21 @@ impl KeptCopy {
     }
 }
 
-/// SHA-256 over the entries of a copy and of its original, each with its path and what changes when anything is written to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp([u8; 32]);
+/// SHA-256 over the entries of a tree, each with its path and what changes when anything is written to it.
+pub(super) type Stamp = [u8; 32];
 
-impl Stamp {
-    /// `None` if an entry cannot be read, or on systems that do not tell when an entry changed.
-    pub(super) fn of(copy: &Path, original: &Path) -> Option<Stamp> {
-        let mut hasher = Sha256::new();
-        add(copy, &|_, _| false, &mut hasher)?;
-        add(original, &is_left_out, &mut hasher)?;
-        Some(Stamp(hasher.finalize().into()))
-    }
+/// `None` if an entry cannot be read, or on systems that do not tell when an entry changed.
+pub(super) fn of_copy(root: &Path) -> Option<Stamp> {
+    let mut hasher = Sha256::new();
+    add(root, &|_, _| false, &mut hasher)?;
+    Some(hasher.finalize().into())
+}
+
+/// The same, without what a copy leaves out.
+pub(super) fn of_original(root: &Path) -> Option<Stamp> {
+    let mut hasher = Sha256::new();
+    add(root, &is_left_out, &mut hasher)?;
+    Some(hasher.finalize().into())
 }
 
 fn add(path: &Path, skips: &dyn Fn(&Path, bool) -> bool, hasher: &mut Sha256) -> Option<()> {
