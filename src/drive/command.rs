@@ -16,8 +16,8 @@ use super::{Job, Stage, Stop, printed};
 /// The name of its only phase.
 pub const PHASE: &str = "run";
 
-/// Pause between two looks for the process id of the command.
-const LOOK: Duration = Duration::from_millis(1);
+/// Pause between two looks for the process id of the command: seldom enough that few fall into a command of a millisecond.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// How long processes of the command may take to end after it.
 const FOLLOW: Duration = Duration::from_secs(2);
