@@ -133,16 +133,16 @@ impl Source for System {
         if usage.ri_proc_exit_abstime != 0 || info.pbi_status == libc::SZOMB {
             return Err(io::ErrorKind::NotFound.into());
         }
-        let facts = as_found(&info);
+        let found = as_found(&info);
         let process = Process {
             pid,
             started: usage.ri_proc_start_abstime,
-            session: facts.session,
+            session: found.session,
         };
         Ok((
             process,
             Opened {
-                facts,
+                found,
                 started: started(&info),
                 name: name(&info),
             },
