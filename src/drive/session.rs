@@ -92,8 +92,8 @@ impl Session {
         })
     }
 
-    /// Sends `initialize`, `initialized` and settings, then waits until the server is ready. Returns what was observed of its rest, if it
-    /// rested until the end of the wait.
+    /// Sends `initialize`, `initialized` and settings, then waits until the server is ready. Returns what was observed of
+    /// its rest, if it rested until the end of the wait.
     pub async fn handshake<S: Stage>(
         &mut self,
         job: &Job,

@@ -49,17 +49,19 @@ impl KeptCopy {
 /// SHA-256 over the entries of a tree, each with its path and what changes when anything is written to it.
 pub(super) type Stamp = [u8; 32];
 
-/// `None` if an entry cannot be read, or on systems that do not tell when an entry changed.
 pub(super) fn of_copy(root: &Path) -> Option<Stamp> {
-    let mut hasher = Sha256::new();
-    add(root, &|_, _| false, &mut hasher)?;
-    Some(hasher.finalize().into())
+    stamp(root, &|_, _| false)
 }
 
 /// The same, without what a copy leaves out.
 pub(super) fn of_original(root: &Path) -> Option<Stamp> {
+    stamp(root, &is_left_out)
+}
+
+/// `None` if an entry cannot be read, or on systems that do not tell when an entry changed.
+fn stamp(root: &Path, skips: &dyn Fn(&Path, bool) -> bool) -> Option<Stamp> {
     let mut hasher = Sha256::new();
-    add(root, &is_left_out, &mut hasher)?;
+    add(root, skips, &mut hasher)?;
     Some(hasher.finalize().into())
 }
 
