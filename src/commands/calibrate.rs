@@ -40,7 +40,7 @@ pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8
     let (scenarios, choices) = prepare::understood(&prepare::Typed::of(&options, new))?;
     let directories = match resumed {
         Some(resumed) => vec![resumed.begun.alone()?],
-        None => begin(output::directories(out, &scenarios)?)?,
+        None => begin(output::directories(out, &scenarios)?, &scenarios)?,
     };
     let (Some(scenario), Some(out)) = (scenarios.first(), directories.first()) else {
         return Ok(Exit::Passed.code());

@@ -14,7 +14,7 @@ use crate::commands::output::{self, Directory};
 use crate::compare::Played;
 use crate::config::options::Repeating;
 use crate::config::values::{LookPlan, Runs};
-use crate::config::{Loaded, Report, Scenario, of_command, short_name};
+use crate::config::{Loaded, Project, Report, Scenario, of_command, short_name};
 use crate::exit::Exit;
 use crate::record::Schedule;
 use crate::resolve::{ServerChoice, label_of};
@@ -75,7 +75,7 @@ pub fn run(options: &cli::Cold, interrupt: &Interrupt) -> anyhow::Result<u8> {
     }
     let (tracer, ()) = prepare::able(tracer, prepare::told(mistakes))?;
     let directories = match begun {
-        None => begin(output::directories(options.out.as_deref(), &scenarios)?)?,
+        None => begin(output::directories(options.out.as_deref(), &scenarios)?, &scenarios)?,
         Some(begun) => {
             campaigns = begun.of(campaigns);
             let scenarios = begun.of(scenarios);
@@ -150,33 +150,17 @@ fn repeating(options: &cli::Cold, choices: &[ServerChoice]) -> Repeating {
 
 /// Each case in each workspace, else in the current directory.
 fn campaigns(options: &cli::Cold, cases: Vec<Case>, mistakes: &mut Report) -> Vec<Planned> {
-    let workspaces: Vec<Option<(&Path, String)>> = match options.workspace.as_slice() {
+    // Pinned workspaces are fetched when nothing is wrong.
+    let is_fine = mistakes.is_empty();
+    let setup = options.workspace_setup.as_deref();
+    let workspaces = match options.workspace.as_slice() {
         [] => vec![None],
-        named => named
-            .iter()
-            .map(PathBuf::as_path)
-            .zip(projects(named))
-            .map(Some)
-            .collect(),
+        named => named.iter().map(|path| Some(path.as_path())).collect(),
     };
-    let mut planned = Vec::new();
-    for named in workspaces {
-        let workspace = named.as_ref().map(|(path, _)| *path);
-        let project_name = named.as_ref().map(|(_, name)| name.as_str());
-        // Pinned workspaces are fetched when nothing is wrong.
-        let is_fine = mistakes.is_empty();
-        let project = of_command(workspace, options.workspace_setup.as_deref(), &|pin| {
-            is_fine.then(|| prepare::fetched(pin))
-        });
-        match project {
-            Ok(project) => planned.extend(cases.iter().map(|case| {
-                let scenario = scenario(project_name, case, options.seed);
-                let text = text(options, project_name);
-                Planned {
-                    scenario: Loaded::new(scenario, PathBuf::new(), text, project.clone()),
-                    choices: case.choices.clone(),
-                }
-            })),
+    let mut projects = Vec::new();
+    for workspace in workspaces {
+        match of_command(workspace, setup, &|pin| is_fine.then(|| prepare::fetched(pin))) {
+            Ok(project) => projects.push(project),
             Err(missing) if is_fine => {
                 let (title, cure) = missing.words();
                 mistakes.add_loose(title, &cure);
@@ -184,20 +168,28 @@ fn campaigns(options: &cli::Cold, cases: Vec<Case>, mistakes: &mut Report) -> Ve
             Err(_) => {}
         }
     }
+    let mut planned = Vec::new();
+    for (name, project) in names(&projects).iter().zip(projects) {
+        let name = Some(name.as_str()).filter(|_| !options.workspace.is_empty());
+        planned.extend(cases.iter().map(|case| {
+            let scenario = scenario(name, case, options.seed);
+            Planned {
+                scenario: Loaded::new(scenario, PathBuf::new(), text(options, name), project.clone()),
+                choices: case.choices.clone(),
+            }
+        }));
+    }
     planned
 }
 
 /// A name for each project, since its runs are compared with each other: that of its directory or of its package.
-fn projects(workspaces: &[PathBuf]) -> Vec<String> {
-    let name = |path: &PathBuf| {
-        if let Some(name) = path.to_str().and_then(short_name) {
-            return label_of(&name);
-        }
-        let directory = path.canonicalize().ok();
-        let last = directory.as_deref().and_then(Path::file_name);
-        label_of(&last.unwrap_or(path.as_os_str()).to_string_lossy())
+fn names(projects: &[Project]) -> Vec<String> {
+    let name = |project: &Project| {
+        let pinned = project.origin.as_ref().and_then(|facts| short_name(&facts.origin));
+        let directory = || project.root.file_name().map(|name| name.to_string_lossy().into_owned());
+        label_of(&pinned.or_else(directory).unwrap_or_default())
     };
-    let mut names: Vec<String> = workspaces.iter().map(name).collect();
+    let mut names: Vec<String> = projects.iter().map(name).collect();
     for name in names.iter_mut().filter(|name| name.is_empty()) {
         "project".clone_into(name);
     }

@@ -78,7 +78,7 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
     let side = |runs: &[Played]| split(runs, &labels, kept.clone());
     let out = match resumed {
         Some(out) => out,
-        None => begin(output::directories(options.out.as_deref(), &scenarios)?)?.remove(0),
+        None => begin(output::directories(options.out.as_deref(), &scenarios)?, &scenarios)?.remove(0),
     };
     let campaign = Campaign {
         scenario,

@@ -8,8 +8,8 @@ use anyhow::{Context, bail};
 
 use crate::campaign::invocation::{FILE, Invocation};
 use crate::cli::{self, Command};
-use crate::config::Loaded;
 use crate::config::options::Processors;
+use crate::config::{Loaded, versioned};
 
 use crate::commands::output::{self, Directory};
 
@@ -24,10 +24,19 @@ pub fn holding(processors: &Processors) -> Hold {
     }
 }
 
-/// Writes how this process was called into the directory of each of its scenarios.
-pub fn begin(directories: Vec<Directory>) -> anyhow::Result<Vec<Directory>> {
+/// Writes how this process was called into the directory of each of its scenarios, with the versions of their projects: a
+/// resumed one has the same.
+pub fn begin(directories: Vec<Directory>, scenarios: &[Loaded]) -> anyhow::Result<Vec<Directory>> {
+    let origins = scenarios.iter().filter_map(|scenario| scenario.project.origin.as_ref());
+    let origins: Vec<&str> = origins.map(|facts| facts.origin.as_str()).collect();
     for (scenario, out) in directories.iter().enumerate() {
-        Invocation::current(scenario)?.save(out)?;
+        let mut called = Invocation::current(scenario)?;
+        for word in &mut called.command_line {
+            if let Some(pinned) = word.to_str().and_then(|word| versioned(word, &origins)) {
+                *word = pinned.into();
+            }
+        }
+        called.save(out)?;
     }
     Ok(directories)
 }

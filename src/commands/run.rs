@@ -58,7 +58,7 @@ pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let targets = exports::targets(output.format, &output.exports, output.export_csv.as_deref())?;
     let directories = match begun {
         Some(begun) => begun.directories(&scenarios)?,
-        None => begin(output::directories(out, &scenarios)?)?,
+        None => begin(output::directories(out, &scenarios)?, &scenarios)?,
     };
     super::block_on(async {
         interrupt.heed();

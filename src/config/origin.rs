@@ -38,6 +38,8 @@ pub struct Pin {
 pub enum Source {
     /// The sources of a published version.
     Package(Package, String),
+    /// The sources of the newest version at the time. Only what is typed may leave the version open: a file is kept.
+    Newest(Package),
     Git {
         url: String,
         /// Hash of a commit, or the beginning of one.
@@ -96,7 +98,7 @@ impl Source {
     /// The key of `[workspace]` that says it.
     pub fn key(&self) -> &'static str {
         match self {
-            Source::Package(package, _) => package.ecosystem(),
+            Source::Package(package, _) | Source::Newest(package) => package.ecosystem(),
             Source::Git { .. } => "git",
             Source::Archive { .. } => "archive",
         }
@@ -110,6 +112,7 @@ impl fmt::Display for Source {
                 let (ecosystem, name) = (package.ecosystem(), package.name());
                 write!(f, "{ecosystem}:{name}{}{version}", separator(package))
             }
+            Source::Newest(package) => write!(f, "{}:{}", package.ecosystem(), package.name()),
             Source::Git { url, rev } => write!(f, "git:{url}#{rev}"),
             Source::Archive { place, sha256 } => write!(f, "archive:{place}#{SUM}{sha256}"),
         }
@@ -244,6 +247,18 @@ pub fn short_name(written: &str) -> Option<String> {
     })
 }
 
+/// The same word with its version, if it is a package without one, alone or behind `--workspace=`, and one of these origins is
+/// a version of it.
+pub fn versioned(word: &str, origins: &[&str]) -> Option<String> {
+    let written = word.strip_prefix("--workspace=").unwrap_or(word);
+    let Written::Package(package) = text(written)? else {
+        return None;
+    };
+    let begin = format!("{written}{}", separator(&package));
+    let origin = origins.iter().find(|origin| origin.starts_with(&begin))?;
+    Some(word.replace(written, origin))
+}
+
 /// What is before and after the last `#`.
 fn fragment(text: &str) -> (&str, Option<&str>) {
     text.rsplit_once('#')
@@ -252,14 +267,14 @@ fn fragment(text: &str) -> (&str, Option<&str>) {
 
 fn source(key: &'static str, written: Written<'_>, context: &Context<'_>) -> Result<Source, OriginError> {
     match written {
-        Written::Package(package) => published(key, package),
+        Written::Package(package) => published(key, package, context),
         Written::Git(url, rev) => commit(key, url, rev, context.absolute),
         Written::Archive(place, sum) => archive(key, place, sum, context),
     }
 }
 
 /// A package whose name still has the version behind it.
-fn published(key: &'static str, package: Package) -> Result<Source, OriginError> {
+fn published(key: &'static str, package: Package, context: &Context<'_>) -> Result<Source, OriginError> {
     let text = package.name().to_owned();
     let (ecosystem, separator) = (package.ecosystem(), separator(&package));
     // The `@` of a scope is the first character.
@@ -272,11 +287,14 @@ fn published(key: &'static str, package: Package) -> Result<Source, OriginError>
         return Err(error(key, title, format!("write `{ecosystem}:NAME{separator}VERSION`")));
     }
     let Some((_, version)) = parts else {
-        return Err(error(
-            key,
-            format!("`{ecosystem}:{text}` has no version, so its files change from time to time"),
-            format!("pin it: `{ecosystem}:{text}{separator}VERSION`"),
-        ));
+        return match context.workspace {
+            Some(_) => Ok(Source::Newest(package)),
+            None => Err(error(
+                key,
+                format!("`{ecosystem}:{text}` has no version, so its files change from time to time"),
+                format!("pin it: `{ecosystem}:{text}{separator}VERSION`"),
+            )),
+        };
     };
     let is_pypi = matches!(package, Package::Pypi(_));
     if !is_version(version, is_pypi) {

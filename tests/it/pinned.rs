@@ -529,6 +529,36 @@ fn the_record_has_the_origin_and_the_hash_of_what_was_fetched() {
 }
 
 #[test]
+fn a_version_that_is_left_open_is_the_newest_of_the_day_and_stays_so_when_it_is_gone_on_with() {
+    let place = Place::new();
+    place.write("source.tgz", &archive(&[("shop/a.py", "a = 1\n")]));
+    let newest = |versions: &str| {
+        let archive = place.path().join("source.tgz");
+        place.client(
+            "python3",
+            &format!(
+                "case \"$*\" in *index*) echo 'Available versions: {versions}'; exit ;; esac\n\
+                 while [ \"$1\" != --dest ]; do shift; done; cp {} \"$2\"",
+                archive.display()
+            ),
+        );
+    };
+    newest("2.1, 2.0");
+    let said = place.soak(&["cold", "true", "--workspace", "pypi:shop", "-r", "2", "--out", "out"]);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let told = "`pypi:shop` has no version: using the newest, `pypi:shop==2.1`";
+    assert!(said.stderr.contains(told), "{}", said.stderr);
+    fs::remove_file(place.path().join("out/run-001-true.jsonl")).expect("it was recorded");
+    newest("3.0, 2.1, 2.0");
+    let resumed = place.soak(&["cold", "--resume", "out"]);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    let header = first_header(&place, "out");
+    assert_eq!(header["workspace"]["origin"]["origin"], "pypi:shop==2.1");
+    let called = header["settings"]["command_line"].as_array().expect("it was called");
+    assert!(called.contains(&"pypi:shop==2.1".into()), "{called:?}");
+}
+
+#[test]
 fn unequal_contents_are_never_compared() {
     let place = Place::new();
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/records/completed.jsonl");

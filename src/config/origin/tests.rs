@@ -74,11 +74,6 @@ fn refused(texts: &[(&str, &str, &str)]) {
 #[test]
 fn a_package_without_one_exact_version_is_refused_with_a_cure() {
     refused(&[
-        (
-            "pypi:prefect",
-            "`pypi:prefect` has no version",
-            "pin it: `pypi:prefect==VERSION`",
-        ),
         ("pypi:prefect>=3", "is no name of a package", "`pypi:NAME==VERSION`"),
         (
             "pypi:prefect==3.*",
@@ -88,10 +83,35 @@ fn a_package_without_one_exact_version_is_refused_with_a_cure() {
         ("pypi:-r==1", "`-r` is no name", "`pypi:NAME==VERSION`"),
         ("pypi:../x==1", "`../x` is no name", "`pypi:NAME==VERSION`"),
         ("npm:express@latest", "`latest` in", "`npm:express@14.1.0`"),
-        ("npm:@scope/server", "has no version", "`npm:@scope/server@VERSION`"),
         ("crate:ripgrep@14.1", "`14.1` in", "`crate:ripgrep@14.1.0`"),
         ("npm:express@4.18.x", "`4.18.x` in", "write one version in full"),
     ]);
+}
+
+#[test]
+fn a_version_may_be_left_open_where_it_is_typed_and_not_in_a_file() {
+    for text in ["pypi:prefect", "npm:@scope/server", "crate:ripgrep"] {
+        assert_eq!(pin(named(text)).source.to_string(), text);
+        let file = Workspace {
+            path: text.to_owned(),
+            ..Workspace::default()
+        };
+        let error = of(&file, None, None, Isolation::Copy).expect_err(text);
+        assert_eq!(
+            error.title,
+            format!("`{text}` has no version, so its files change from time to time")
+        );
+    }
+    let origins = ["pypi:prefect-client==1.0", "pypi:prefect==3.9.1"];
+    for (word, pinned) in [
+        ("pypi:prefect", Some("pypi:prefect==3.9.1")),
+        ("--workspace=pypi:prefect", Some("--workspace=pypi:prefect==3.9.1")),
+        ("pypi:prefect==3.9.1", None),
+        ("pypi:django", None),
+        ("prefect", None),
+    ] {
+        assert_eq!(versioned(word, &origins).as_deref(), pinned, "{word}");
+    }
 }
 
 #[test]

@@ -13,6 +13,50 @@ use super::unpack::unpack;
 /// What is downloaded, and removed once it is unpacked.
 const DOWNLOAD: &str = "download";
 
+/// The same with its version, of a package that has none the newest, which is told.
+pub fn pinned(source: &Source, say: &dyn Fn(&str)) -> Result<Source, FetchError> {
+    let Source::Newest(package) = source else {
+        return Ok(source.clone());
+    };
+    let newest = newest(package).map_err(|why| FetchError::Client {
+        origin: source.to_string(),
+        why,
+    })?;
+    let pinned = Source::Package(package.clone(), newest);
+    say(&format!("`{source}` has no version: using the newest, `{pinned}`"));
+    Ok(pinned)
+}
+
+/// The newest published version that is not a preview.
+fn newest(package: &Package) -> Result<String, ClientError> {
+    let name = package.name();
+    let (text, of) = match package {
+        Package::Pypi(_) => {
+            let text = client::pip(&["index", "versions", "--disable-pip-version-check", name])?;
+            (text, "Available versions:")
+        }
+        Package::Npm(_) => (read(&["npm", "view", name, "version"], &[])?, ""),
+        // Of a crate on which the current directory depends it would tell that version first.
+        Package::Crate(_) => {
+            let words = [
+                "cargo", "info", "--quiet", "--color", "never", "--registry", "crates-io", name,
+            ];
+            (read(&words, &[])?, "version:")
+        }
+        Package::Go(_) => return Err(ClientError::NoList),
+    };
+    let mut lines = text.lines();
+    let version = lines.find_map(|line| {
+        line.trim()
+            .strip_prefix(of)?
+            .split([',', ' '])
+            .find(|word| !word.is_empty())
+    });
+    version
+        .map(str::to_owned)
+        .ok_or_else(|| ClientError::Unread(format!("the versions of {name}")))
+}
+
 /// Puts the files of `source` into `files`, which does not exist yet. Works in `directory`.
 pub fn fetch(source: &Source, directory: &Path, files: &Path, say: &dyn Fn(&str)) -> Result<(), FetchError> {
     let failed = |why: ClientError| FetchError::Client {
@@ -30,6 +74,7 @@ pub fn fetch(source: &Source, directory: &Path, files: &Path, say: &dyn Fn(&str)
             let archive = pack(package, version, &download, say).map_err(failed)?;
             unpack(&source.to_string(), &archive, &download, files)?;
         }
+        Source::Newest(_) => return fetch(&pinned(source, say)?, directory, files, say),
         Source::Git { url, rev } => checkout(url, rev, files)?,
         Source::Archive { place, sha256 } => {
             let archive = local(place, &download).map_err(failed)?;
