@@ -1,5 +1,5 @@
 //! Time and peak memory of commands as `lsp-soak cold` measures them, beside hyperfine (`$HYPERFINE`, or else `hyperfine`) and
-//! `/usr/bin/time`, in turn.
+//! `/usr/bin/time`, in short turns: a shared machine changes its speed by a third within a minute.
 
 mod kit {
     pub mod args;
@@ -46,18 +46,25 @@ fn main() -> io::Result<()> {
     fs::write(scratch.path().join("numbers"), numbers.join("\n"))?;
     for (name, command) in COMMANDS.iter().filter(|(name, _)| args.wants(name)) {
         let mut all = [Measured::default(), Measured::default(), Measured::default()];
-        for round in 0..args.pick(5, 1) {
-            let runs = args.pick(20, 3);
-            own(scratch.path(), command, runs, round, &mut all[0])?;
+        let runs = args.pick(4, 3);
+        for round in 0..args.pick(25, 2) {
+            // Neither always follows the same.
+            let is_first = round % 2 == 0;
+            if is_first {
+                own(scratch.path(), command, runs, &mut all[0])?;
+            }
             hyperfine(scratch.path(), command, runs, &mut all[1]);
+            if !is_first {
+                own(scratch.path(), command, runs, &mut all[0])?;
+            }
             time(scratch.path(), command, runs, &mut all[2]);
         }
-        tell(name, command, &all);
+        tell(name, command, runs, &all);
     }
     Ok(())
 }
 
-fn tell(name: &str, command: &str, all: &[Measured; 3]) {
+fn tell(name: &str, command: &str, runs: usize, all: &[Measured; 3]) {
     let mut table = Table::new(
         &format!("`{command}`"),
         &["tool", "runs", "wall", "user + system", "peak"],
@@ -80,11 +87,18 @@ fn tell(name: &str, command: &str, all: &[Measured; 3]) {
     let [ours, theirs] = [&own.wall, &hyperfine.wall].map(|values| mean(values));
     let ratio = ours.zip(theirs).map(|((ours, _), (theirs, _))| ours / theirs);
     aim(&format!("wall time of {name} ÷ hyperfine's"), ratio, 1.0, times);
-    let apart = ours.zip(theirs).map(|((ours, one), (theirs, other))| {
-        let gap = (ours - theirs).abs();
-        gap / (one + other)
-    });
-    aim("distance of the means ÷ their half-widths", apart, 1.0, times);
+    let rounds = own.wall.chunks(runs).zip(hyperfine.wall.chunks(runs));
+    let gaps = rounds.filter_map(|(ours, theirs)| Some(mean(ours)?.0 - mean(theirs)?.0));
+    let gap = mean(&gaps.collect::<Vec<f64>>());
+    if let Some(((gap, half), (theirs, _))) = gap.zip(theirs) {
+        say(&format!(
+            "difference of the rounds: {:+.1} % ± {:.1} %",
+            100.0 * gap / theirs,
+            100.0 * half / theirs
+        ));
+    }
+    let apart = gap.map(|(gap, half)| gap.abs() / half);
+    aim("difference of the rounds ÷ half of its interval", apart, 1.0, times);
     let [ours, theirs] = [&own.peak, &time.peak].map(|values| mean(values));
     let apart = ours.zip(theirs).map(|((ours, _), (theirs, _))| (ours - theirs).abs());
     let mib = |bytes: f64| format!("{:.2} MiB", bytes / f64::from(1 << 20));
@@ -106,8 +120,8 @@ fn around(values: &[f64], text: impl Fn(f64) -> String) -> String {
     )
 }
 
-fn own(directory: &Path, command: &str, runs: usize, round: usize, measured: &mut Measured) -> io::Result<()> {
-    let out = directory.join(format!("records-{}-{round}", measured.wall.len()));
+fn own(directory: &Path, command: &str, runs: usize, measured: &mut Measured) -> io::Result<()> {
+    let out = directory.join("records");
     let status = quiet(Command::new(PROGRAM), directory)
         .args(["cold", command, "--quiet", "--runs", &runs.to_string(), "--out"])
         .arg(&out)

@@ -1,4 +1,4 @@
-//! `run --trace-syscalls`: one more run of each server, for its memory calls alone.
+//! `--trace-syscalls`: one more run of each server, for its memory calls alone.
 
 use crate::drive::workspace::KeptCopy;
 use crate::exit::Exit;
@@ -42,7 +42,7 @@ impl Campaign<'_> {
                 return Ok(());
             }
             let path = self.out.join(format!("traced-{}.jsonl", name(choice)));
-            if let Some(played) = before::recorded(&path, self.scenario, None)? {
+            if let Some(played) = before::recorded(&path, self.scenario, choice.cell.as_ref())? {
                 outcomes.runs.push(played);
                 continue;
             }
@@ -90,6 +90,7 @@ impl Campaign<'_> {
             plan: PlanFacts {
                 run: number,
                 traced: Some(tracer.facts()),
+                cell: choice.cell.clone(),
                 ..PlanFacts::default()
             },
             before: None,

@@ -81,6 +81,9 @@ pub struct Tune {
     pub time_budget: Option<Span>,
     #[command(flatten)]
     pub scenario_options: ScenarioOptions,
+    /// Count memory system calls in one more run of each setting (Linux, with strace)
+    #[arg(long, help_heading = "Measuring", hide_short_help = true)]
+    pub trace_syscalls: bool,
     #[command(flatten)]
     pub measuring: Measuring,
     #[command(flatten)]
@@ -93,7 +96,7 @@ pub struct Tune {
         long,
         num_args = 1..,
         value_name = "RECORDS",
-        conflicts_with_all = ["scenario", "server", "grid", "preset", "list", "out", "time_budget", "cpus", "jobs"], hide_short_help = true)]
+        conflicts_with_all = ["scenario", "server", "grid", "preset", "list", "out", "time_budget", "trace_syscalls", "cpus", "jobs"], hide_short_help = true)]
     pub from: Vec<PathBuf>,
     /// Resume an interrupted run; no other option is needed
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]

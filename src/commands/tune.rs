@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use crate::campaign::{Campaign, Jobs, Outcomes, Sweeping};
+use crate::campaign::{self, Campaign, Jobs, Outcomes, Sweeping};
 use crate::cli::{self, Command};
 use crate::commands::output::{self, Directory};
 use crate::compare::Played;
@@ -57,18 +57,21 @@ pub fn run(options: &cli::Tune, interrupt: &Interrupt) -> anyhow::Result<u8> {
 /// Drives every cell, then chooses. A resumed directory plays only the missing runs.
 fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let jobs = prepare::share(&options.processors, options.measuring.thp, "tune")?;
+    let tracer = options.trace_syscalls.then(campaign::tracer);
     let talk = crate::commands::talk(options.voice);
     // A directory that is gone on with is not empty.
     let out = options.out.as_deref().filter(|_| resumed.is_none());
+    let understood = understood(options, out, jobs.each());
+    let (tracer, understood) = prepare::able(tracer, understood)?;
     let Understood {
         scenarios,
         mut choices,
         notes,
-    } = understood(options, out, jobs.each())?;
+    } = understood;
     let scenario = scenarios.first().context("a sweep takes one scenario: name it")?;
     let rules = rules(options, None);
     let at_once = options.processors.jobs;
-    let price = Price::new(scenario, &choices, &rules.rungs, options.time_budget, at_once);
+    let price = Price::new(scenario, &choices, &rules.rungs, options.time_budget, at_once).traced(tracer.is_some());
     if options.list {
         return list(&choices, &price, &notes);
     }
@@ -81,7 +84,7 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
     }
     let out = match resumed {
         Some(out) => out,
-        None => begin(output::directories(options.out.as_deref(), &scenarios)?)?.remove(0),
+        None => begin(output::directories(options.out.as_deref(), &scenarios)?, &scenarios)?.remove(0),
     };
     of_sweep(&mut choices, asked_for(options, &rules, notes));
     let campaign = Campaign {
@@ -100,18 +103,19 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
             price: &|run: Duration| price.after(run),
         }),
     };
-    let outcomes = super::block_on(async {
+    let (outcomes, traced) = super::block_on(async {
         interrupt.heed();
-        campaign.play(interrupt).await
+        let mut outcomes = campaign.play(interrupt).await?;
+        let tracer = tracer.as_ref().filter(|_| !is_one_of_several);
+        let traced = campaign.trace(tracer, interrupt, &mut outcomes).await;
+        anyhow::Ok((outcomes, traced))
     })?;
     if is_one_of_several {
         return outcomes.code();
     }
     super::tell_records(&out, None, talk, &outcomes);
     let Outcomes { runs, exit, failed } = outcomes;
-    if let Some(error) = failed {
-        return Err(error);
-    }
+    failed.map_or(Ok(()), Err).and(traced)?;
     if exit == Exit::Interrupted {
         return Ok(exit.code());
     }

@@ -6,8 +6,10 @@ use lsp_soak::compare::{compare, counts};
 use lsp_soak::record::{CallKind, PhaseRef};
 use lsp_soak::summary::calls::{PhaseCalls, Traced};
 use lsp_soak::{record, summary};
+use serde_json::Value;
 
 use crate::fixture::SYSTEM;
+use crate::ground::PreparedWorkspace;
 use crate::outcome::{MIB, Outcome};
 use crate::soak::{START, Soak, is_traced};
 
@@ -154,4 +156,38 @@ fn traced_runs_are_made_beside_those_that_count_and_have_no_say() {
             .iter()
             .all(|side| side.traced.is_some() && side.runs.is_empty())
     );
+}
+
+#[test]
+fn each_setting_is_traced_once_and_what_the_trace_holds_up_decides_nothing() {
+    let ground = PreparedWorkspace::of(START, "");
+    let work = "kept = b'x' * (int(os.environ.get('SIZE', '60')) << 20)\n";
+    // One setting fails where a tracer is, and only there.
+    let fails = "import os\nis_traced = 'TracerPid:\\t0\\n' not in open('/proc/self/status').read()\n\
+                 if is_traced and 'FAILS' in os.environ: exit(3)\n";
+    ground.write("work.py", &format!("{fails}{work}"));
+    let cells = "format = 1\n[[cell]]\nlabel = \"small\"\nenv = { SIZE = \"20\", FAILS = \"1\" }\n\
+                 [[cell]]\nlabel = \"large\"\nenv = { SIZE = \"160\" }\n";
+    ground.write("grid.toml", cells);
+    let lax = ["--allow-cpu", "1000000%", "--allow-latency", "1000000%"];
+    let tune = [
+        "tune", "--command", "python3 work.py", "--grid", "grid.toml", "--rungs", "1,3", "--trace-syscalls", "--out",
+        "out", "--details",
+    ];
+    let said = ground.said(&[&tune[..], &lax].concat());
+    let report = |said: &str| -> Value { serde_json::from_str(said).unwrap_or_else(|error| panic!("{error}: {said}")) };
+    let before = report(&fs::read_to_string(ground.join("out/tune.json")).expect("it lies beside the records"));
+    assert_eq!(before["chosen"], "small", "{said}");
+    assert!(said.contains("System calls"), "{said}");
+    let mapped = |label: &str| {
+        let record = record::open(&ground.join(&format!("out/traced-{label}.jsonl"))).expect("it was traced");
+        let calls = Traced::of(&summary::read(record).expect("it can be read")).expect("its header says so");
+        calls.total(CallKind::Mmap).bytes
+    };
+    // What the interpreter maps for itself is the same in both.
+    let more = mapped("large") - mapped("default");
+    assert!(more.abs_diff(100 * MIB) < 2 * MIB, "{more}");
+    assert!(mapped("small") > 0);
+    let again = ground.said(&[&["tune", "--from", "out", "--format", "json"][..], &lax].concat());
+    assert_eq!(report(&again), before);
 }

@@ -17,6 +17,8 @@ pub struct Price {
     budget: Option<Span>,
     /// Runs that are played at once.
     jobs: u32,
+    /// Whether each cell is run once more, traced, when the others are over.
+    is_traced: bool,
 }
 
 impl Price {
@@ -30,7 +32,13 @@ impl Price {
             rungs: rungs.to_vec(),
             budget,
             jobs,
+            is_traced: false,
         }
+    }
+
+    /// With one more run of each cell, or without.
+    pub fn traced(self, is_traced: bool) -> Price {
+        Price { is_traced, ..self }
     }
 
     fn most(&self) -> u32 {
@@ -86,6 +94,9 @@ impl Price {
         if let Some(budget) = self.budget {
             text.push_str(&format!("; {budget} are there for it"));
         }
+        if self.is_traced {
+            text.push_str("; then each setting is run once more, traced");
+        }
         text
     }
 
@@ -129,6 +140,7 @@ mod tests {
             rungs: vec![1, 3],
             budget: budget.map(Span::from_secs),
             jobs: 1,
+            is_traced: false,
         }
     }
 
