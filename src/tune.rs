@@ -122,6 +122,8 @@ pub struct Server {
     pub program: String,
     /// Its path, where `PATH` does not find it by its file name.
     pub path: Option<String>,
+    /// Whether it runs to its end instead of serving an editor.
+    pub is_command: bool,
     pub args: Vec<String>,
     pub allocator: Option<AllocatorFacts>,
 }
@@ -431,6 +433,7 @@ fn server(runs: &[Played], default: &str) -> Server {
         version: facts.version.clone(),
         program: program.to_owned(),
         path: path(facts),
+        is_command: runs.iter().any(|run| run.summary.command.is_some()),
         args: facts.args.clone(),
         allocator: facts.allocator.clone(),
     }

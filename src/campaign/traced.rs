@@ -71,7 +71,7 @@ impl Campaign<'_> {
             match summary::exit(&played.summary) {
                 Exit::Interrupted => outcomes.exit = outcomes.exit.worse(Exit::Interrupted),
                 Exit::ServerFailed => progress::say(&format!(
-                    "warning: `{}` failed the scenario while it was traced, which does not affect the other runs",
+                    "warning: `{}` failed while it was traced, which does not affect the other runs",
                     choice.label
                 )),
                 _ if self.talk == Talk::Quiet => {}
@@ -83,16 +83,21 @@ impl Campaign<'_> {
     }
 
     fn traced(&self, number: u32, choice: &ServerChoice, tracer: &Tracer, progress: &Progress) -> header::Run {
+        let mut choice = choice.clone();
+        // The defaults of an allocator follow from its processors: they are those of the runs that count.
+        if choice.cpus.is_empty() {
+            choice.cpus = self.jobs.each().to_vec();
+        }
         header::Run {
             called: None,
             loaded: self.scenario.clone(),
-            choice: choice.clone(),
             plan: PlanFacts {
                 run: number,
                 traced: Some(tracer.facts()),
                 cell: choice.cell.clone(),
                 ..PlanFacts::default()
             },
+            choice,
             before: None,
             measuring: self.measuring,
             tracer: Some(tracer.clone()),

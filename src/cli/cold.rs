@@ -42,6 +42,9 @@ pub struct Cold {
     /// Command to compare the others with [default: the fastest]
     #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString)]
     pub reference: Option<String>,
+    /// Name of the reference
+    #[arg(long, value_name = "NAME", requires = "reference", hide_short_help = true)]
+    pub reference_name: Option<String>,
     /// Run every command with each of these values in place of {VAR}
     #[arg(short = 'L', long = "parameter-list", num_args = 2, value_names = ["VAR", "VALUES"], action = clap::ArgAction::Append)]
     pub parameters: Vec<String>,

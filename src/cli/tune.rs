@@ -49,6 +49,7 @@ pub struct Tune {
         long,
         value_name = "FIGURE",
         requires = "figures",
+        conflicts_with = "from",
         help_heading = "Servers",
         hide_short_help = true
     )]

@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use crate::campaign::invocation::{FILE, Invocation};
 use crate::cli::{self, Command};
 use crate::config::options::Processors;
-use crate::config::{Loaded, versioned};
+use crate::config::{Loaded, is_version_of};
 
 use crate::commands::output::{self, Directory};
 
@@ -27,18 +27,37 @@ pub fn holding(processors: &Processors) -> Hold {
 /// Writes how this process was called into the directory of each of its scenarios, with the versions of their projects: a
 /// resumed one has the same.
 pub fn begin(directories: Vec<Directory>, scenarios: &[Loaded]) -> anyhow::Result<Vec<Directory>> {
-    let origins = scenarios.iter().filter_map(|scenario| scenario.project.origin.as_ref());
-    let origins: Vec<&str> = origins.map(|facts| facts.origin.as_str()).collect();
     for (scenario, out) in directories.iter().enumerate() {
         let mut called = Invocation::current(scenario)?;
-        for word in &mut called.command_line {
-            if let Some(pinned) = word.to_str().and_then(|word| versioned(word, &origins)) {
-                *word = pinned.into();
-            }
-        }
+        pin(&mut called.command_line, scenarios);
         called.save(out)?;
     }
     Ok(directories)
+}
+
+/// Writes the version behind every `--workspace` that has none. The scenarios of the first project come first.
+fn pin(words: &mut [OsString], scenarios: &[Loaded]) {
+    const NAME: &str = "--workspace";
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let is_named = |place: &usize| words[*place] == NAME || words[*place].to_string_lossy().starts_with("--workspace=");
+    let named: Vec<usize> = (0..end).filter(is_named).collect();
+    let each = scenarios.len() / named.len().max(1);
+    for (project, place) in named.into_iter().enumerate() {
+        let origin = scenarios
+            .get(project * each)
+            .and_then(|first| first.project.origin.as_ref());
+        let Some(origin) = origin.map(|facts| facts.origin.as_str()) else {
+            continue;
+        };
+        let (place, before) = match words[place] == NAME {
+            true => (place + 1, ""),
+            false => (place, "--workspace="),
+        };
+        let typed = words.get(place).and_then(|word| word.to_str()?.strip_prefix(before));
+        if typed.is_some_and(|typed| is_version_of(origin, typed)) {
+            words[place] = format!("{before}{origin}").into();
+        }
+    }
 }
 
 /// The options of the campaign in `out`, as if typed again in the same directory; `hold` takes the directory, and `of` the
@@ -180,6 +199,34 @@ impl Begun {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{Project, Scenario};
+    use crate::record::OriginFacts;
+
+    #[test]
+    fn each_project_gets_the_version_of_its_own_place() {
+        let of = |origin: &str| {
+            let project = Project {
+                origin: Some(OriginFacts {
+                    origin: origin.to_owned(),
+                    ..OriginFacts::default()
+                }),
+                ..Project::default()
+            };
+            Loaded::new(
+                Scenario::of_command("a", "run", 1),
+                PathBuf::new(),
+                String::new(),
+                project,
+            )
+        };
+        let (old, new) = (of("pypi:isort==9.0.1"), of("pypi:isort==9.0.2"));
+        let scenarios = [old.clone(), old, new.clone(), new];
+        let typed = "lsp-soak cold -n pypi:isort ls --workspace pypi:isort==9.0.1 --workspace=pypi:isort -- --workspace pypi:isort";
+        let mut words: Vec<OsString> = typed.split(' ').map(OsString::from).collect();
+        pin(&mut words, &scenarios);
+        let pinned = typed.replace("=pypi:isort -- ", "=pypi:isort==9.0.2 -- ");
+        assert_eq!(words, pinned.split(' ').map(OsString::from).collect::<Vec<OsString>>());
+    }
 
     #[test]
     fn what_is_typed_beside_resume_comes_last_among_the_options() {

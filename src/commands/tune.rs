@@ -23,7 +23,7 @@ use crate::resolve::ServerChoice;
 use crate::resolve::cells::of_sweep;
 use crate::soak::Interrupt;
 use crate::tune::report::{set, stop};
-use crate::tune::{Rules, alike, are_shared, planned, stopped, sweep};
+use crate::tune::{Recommendation, Rules, alike, are_shared, planned, stopped, sweep};
 
 use super::exports::{self, Target};
 use super::resume::{begin, holding, resume};
@@ -106,7 +106,10 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
     let (outcomes, traced) = super::block_on(async {
         interrupt.heed();
         let mut outcomes = campaign.play(interrupt).await?;
-        let tracer = tracer.as_ref().filter(|_| !is_one_of_several);
+        let has_answer = |runs: &[Played]| unprinted(runs, options).is_none() && works(runs, &rules);
+        let tracer = tracer
+            .as_ref()
+            .filter(|_| !is_one_of_several && has_answer(&outcomes.runs));
         let traced = campaign.trace(tracer, interrupt, &mut outcomes).await;
         anyhow::Ok((outcomes, traced))
     })?;
@@ -120,6 +123,11 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
         return Ok(exit.code());
     }
     told(options, &runs, targets, Some(&out))
+}
+
+/// Whether there is a sweep of these runs, whose default works.
+fn works(runs: &[Played], rules: &Rules) -> bool {
+    sweep(runs, rules).is_ok_and(|sweep| sweep.choice != Recommendation::Unknown)
 }
 
 /// That the command prints figures, and not the one that settings are to be weighed by.
@@ -188,6 +196,7 @@ fn understood(options: &cli::Tune, out: Option<&Path>, cpus: &[usize]) -> anyhow
     asked::of_one_server(&options.extra, &mut mistakes);
     asked::of_one_kind(options, &mut mistakes);
     asked::of_memory(options, options.processors.jobs > 1, &mut mistakes);
+    asked::of_cost(options, &mut mistakes);
     let understood = match &options.command {
         Some(command) => prepare::told(mistakes)
             .and_then(|()| super::cold::single(command, options))

@@ -247,16 +247,12 @@ pub fn short_name(written: &str) -> Option<String> {
     })
 }
 
-/// The same word with its version, if it is a package without one, alone or behind `--workspace=`, and one of these origins is
-/// a version of it.
-pub fn versioned(word: &str, origins: &[&str]) -> Option<String> {
-    let written = word.strip_prefix("--workspace=").unwrap_or(word);
-    let Written::Package(package) = text(written)? else {
-        return None;
-    };
-    let begin = format!("{written}{}", separator(&package));
-    let origin = origins.iter().find(|origin| origin.starts_with(&begin))?;
-    Some(word.replace(written, origin))
+/// Whether an origin is a version of what was typed without one.
+pub fn is_version_of(origin: &str, typed: &str) -> bool {
+    matches!(text(typed), Some(Written::Package(package)) if {
+        let rest = origin.strip_prefix(typed);
+        rest.is_some_and(|rest| rest.starts_with(separator(&package)))
+    })
 }
 
 /// What is before and after the last `#`.

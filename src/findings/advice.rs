@@ -100,8 +100,7 @@ fn shortage(when: &str, waited: f64) -> Option<String> {
 fn overload(host: &Host) -> Option<String> {
     let (load, cpus) = busy(host)?;
     Some(format!(
-        "the machine was busy (load {load:.1} on {}), which lengthens latencies and settling times: repeat when it \
-         is idle",
+        "the machine was busy (load {load:.1} on {}), which lengthens all times: repeat when it is idle",
         units::counted(cpus, "processor")
     ))
 }

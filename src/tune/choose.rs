@@ -28,6 +28,8 @@ pub enum Recommendation {
 pub enum KeepReason {
     /// There are too few runs.
     TooFew,
+    /// The server failed with every other setting.
+    OthersFailed,
     /// No cell is shown to need less.
     NothingLess,
     /// A cell is shown to need less, but is not recommended for a reason other than cost; the place of the one with
@@ -58,8 +60,14 @@ pub(super) fn choose(cells: &[CellResult], rules: &Rules) -> Recommendation {
         (Some(default), _) if default.runs.is_empty() && default.failed() => Recommendation::Unknown,
         (None, _) => Recommendation::Unknown,
         (Some(_), Some(limit)) => fastest(cells, limit as f64),
+        (Some(_), None) if have_others_failed(cells) => Recommendation::Default(KeepReason::OthersFailed),
         (Some(_), None) => least(cells, rules),
     }
+}
+
+fn have_others_failed(cells: &[CellResult]) -> bool {
+    let all = cells.iter().map(|cell| cell.sets.of as usize).max();
+    cells.len() > 1 && all == Some(cells.len()) && cells[1..].iter().all(CellResult::failed)
 }
 
 /// What the least private memory is chosen among.

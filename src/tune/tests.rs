@@ -196,6 +196,23 @@ fn a_cell_that_the_server_fails_with_stops_at_once_and_is_never_recommended() {
     assert!(sweep.cells.iter().all(|cell| cell.label != "dirty-0" || !cell.front));
 }
 
+#[test]
+fn where_every_other_setting_fails_the_default_stays_and_no_more_runs_are_asked_for() {
+    let rules = Rules::default();
+    let mut runs = played(&[("default", (100, 100, 100)), ("dirty-0", (70, 100, 100))], 1, &rules);
+    let choice = |runs: &[Played]| sweep(runs, &rules).unwrap().choice;
+    assert_eq!(choice(&runs), Recommendation::Default(KeepReason::TooFew));
+    runs.iter_mut()
+        .filter(|run| run.summary.header.server.label == "dirty-0")
+        .for_each(crashes);
+    assert_eq!(choice(&runs), Recommendation::Default(KeepReason::OthersFailed));
+    // What was not run yet may not fail.
+    for run in &mut runs {
+        run.summary.header.plan.cell.as_mut().unwrap().of = 3;
+    }
+    assert_eq!(choice(&runs), Recommendation::Default(KeepReason::TooFew));
+}
+
 /// The elimination of a cell whose run crashed.
 fn crashed(label: &str, after: u32) -> Stopped {
     let failure = Failure {

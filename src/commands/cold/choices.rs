@@ -101,8 +101,9 @@ fn counted(options: &cli::Cold, mistakes: &mut Report) {
     for (name, scripts) in [("prepare", &options.prepare), ("conclude", &options.conclude)] {
         if scripts.len() > 1 && scripts.len() != all {
             let title = format!(
-                "`--{name}` is given {} times, and there are {all} commands",
-                scripts.len()
+                "`--{name}` is given {} times for {}",
+                scripts.len(),
+                units::counted(all as u64, "command")
             );
             mistakes.add_loose(
                 title,
@@ -133,6 +134,12 @@ fn parameters(options: &cli::Cold, mistakes: &mut Report) {
         if !replaced.any(|text| text.contains(&hole)) {
             let title = format!("`--parameter-list {name}`: no command contains `{hole}`");
             mistakes.add_loose(title, "write it where the values shall stand");
+        }
+        for (option, file) in [("input", &options.input), ("output", &options.output_to)] {
+            if file.contains(&hole) {
+                let title = format!("`--{option}` contains `{hole}`, and is one file for all commands");
+                mistakes.add_loose(title, "use --shell, and redirect in the command");
+            }
         }
         for (option, script) in [("setup", &options.setup), ("cleanup", &options.cleanup)] {
             if script.as_ref().is_some_and(|script| script.contains(&hole)) {
@@ -260,12 +267,23 @@ fn choice(typed: &Typed, options: &cli::Cold, known: &Catalogue, mistakes: &mut 
         mistakes.add_loose(format!("there is no program `{program}`"), cure);
         return None;
     };
-    let name = typed.place.and_then(|place| options.names.get(place));
+    let name = match typed.place {
+        Some(place) => options.names.get(place),
+        None => options.reference_name.as_ref(),
+    };
     let profile = Profile {
         cache_env: caches(program, known),
         ..Profile::default()
     };
-    let mut choice = ServerChoice::plain(&label(typed, name, program), profile, Program::File(found));
+    let own = match shell {
+        Some(_) => typed
+            .text
+            .split_whitespace()
+            .find(|word| !is_variable(&(*word).to_owned())),
+        None => Some(program.as_str()),
+    };
+    let own = own.unwrap_or(program);
+    let mut choice = ServerChoice::plain(&label(typed, name, own), profile, Program::File(found));
     choice.args = args.to_vec();
     let set = options.env.iter().chain(variables);
     choice.env.extend(set.filter_map(|text| variable(text, mistakes)));
@@ -286,12 +304,18 @@ fn caches(program: &str, known: &Catalogue) -> BTreeMap<String, String> {
     caches
 }
 
-/// A label that names files: the given name, else the program, with the values of its parameters.
+/// A label that names files: the given name, else the program, with the values of its parameters where the name has no place
+/// for them.
 fn label(typed: &Typed, name: Option<&String>, program: &str) -> String {
-    let values = typed.values.iter().map(|(name, value)| format!("-{name}-{value}"));
+    let (placed, others): (Vec<_>, Vec<_>) = typed
+        .values
+        .iter()
+        .partition(|(parameter, _)| name.is_some_and(|name| name.contains(&hole(parameter))));
+    let values = others.iter().map(|(name, value)| format!("-{name}-{value}"));
     let values: String = values.collect();
+    let fill = |name: String, (parameter, value): &&(String, String)| name.replace(&hole(parameter), value);
     match (name, typed.place) {
-        (Some(name), _) => label_of(&format!("{name}{values}")),
+        (Some(name), _) => label_of(&format!("{}{values}", placed.iter().fold(name.clone(), fill))),
         (None, None) => label_of("reference"),
         (None, Some(_)) => label_of(&format!("{}{values}", label_of(program))),
     }
@@ -391,6 +415,18 @@ mod tests {
         assert_eq!(texts("make", None, &["n", "1,2"]), ["make"]);
         assert_eq!(texts("{s}", None, &["s", r"a\,b,c\d"]), ["a,b", r"c\d"]);
         assert_eq!(texts("bench", Some("make O={n}"), &["n", "0,3"]), ["bench", "bench"]);
+    }
+
+    #[test]
+    fn a_name_has_the_values_of_its_parameters_once() {
+        let typed = Typed {
+            text: String::new(),
+            place: Some(0),
+            values: vec![("n".to_owned(), "1".to_owned()), ("m".to_owned(), "2".to_owned())],
+        };
+        let named = |name: &str| label(&typed, Some(&name.to_owned()), "make");
+        assert_eq!([named("jobs {n}"), named("jobs")], ["jobs-1-m-2", "jobs-n-1-m-2"]);
+        assert_eq!(label(&typed, None, "make"), "make-n-1-m-2");
     }
 
     #[test]

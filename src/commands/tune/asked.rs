@@ -30,6 +30,21 @@ pub fn of_one_server(extra: &ServerExtras, mistakes: &mut Report) {
     }
 }
 
+/// The least of a cost is best.
+pub fn of_cost(options: &Tune, mistakes: &mut Report) {
+    const RATES: [&str; 3] = ["per_second", "per_sec", "/s"];
+    let rate = options
+        .cost
+        .iter()
+        .find(|cost| RATES.iter().any(|end| cost.ends_with(end)));
+    if let Some(rate) = rate {
+        mistakes.add_loose(
+            format!("`--cost {rate}` is a rate, of which more is better"),
+            "name a time in nanoseconds that the command prints, such as nanoseconds_per_operation",
+        );
+    }
+}
+
 /// Runs that are played at once tell nothing of latency, by which the fastest is chosen.
 pub fn of_memory(options: &Tune, is_shared: bool, mistakes: &mut Report) {
     if is_shared && options.choosing.max_private.is_some() {
@@ -147,6 +162,7 @@ fn described(choice: &ServerChoice) -> Server {
         program,
         // Which forms there are does not depend on it.
         path: None,
+        is_command: choice.command.is_some(),
         args: choice.args.clone(),
         allocator: choice.found.clone(),
     }

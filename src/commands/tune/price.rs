@@ -71,12 +71,9 @@ impl Price {
     /// The price, before any run.
     pub fn before(&self) -> String {
         let runs = self.cells.saturating_mul(self.most()).saturating_add(self.warm_up());
-        let rounds = self
-            .rungs
-            .iter()
-            .map(u32::to_string)
-            .collect::<Vec<String>>()
-            .join(", ");
+        // Nothing follows the last, after which settings could be eliminated.
+        let rounds = self.rungs.split_last().map_or(&[][..], |(_, rounds)| rounds);
+        let rounds: Vec<String> = rounds.iter().map(u32::to_string).collect();
         let settings = units::counted(u64::from(self.cells), "setting");
         let all = units::count(u64::from(runs));
         let mut text = match self.least {
@@ -88,9 +85,14 @@ impl Price {
                 units::duration(least.saturating_mul(runs.div_ceil(self.jobs))),
             ),
         };
-        text.push_str(&format!(
-            "; less if settings are eliminated after {rounds} runs of each"
-        ));
+        match rounds.as_slice() {
+            [] => {}
+            [one] if one == "1" => text.push_str("; less if settings are eliminated after 1 run of each"),
+            rounds => text.push_str(&format!(
+                "; less if settings are eliminated after {} runs of each",
+                rounds.join(", ")
+            )),
+        }
         if let Some(budget) = self.budget {
             text.push_str(&format!("; {budget} are there for it"));
         }

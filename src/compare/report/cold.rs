@@ -89,8 +89,16 @@ pub fn verdict(comparison: &Comparison) -> Vec<Sentence> {
             Some(format!("{} {}", row.measure.place.name(), figures::difference(ratio)?))
         });
         let shown: Vec<String> = shown.collect();
+        // Who asked for figures hears of the first in any case.
+        let open = printed.first().filter(|_| shown.is_empty()).and_then(|row| {
+            let ratio = figures::difference(row.cells[place].ratio.as_ref()?)?;
+            Some(format!(
+                "no measurable difference in {} ({ratio})",
+                row.measure.place.name()
+            ))
+        });
         let shown = (!shown.is_empty()).then(|| shown.join(", "));
-        let texts: Vec<String> = time.into_iter().chain(shown).collect();
+        let texts: Vec<String> = time.into_iter().chain(shown).chain(open).collect();
         let texts = texts.into_iter().map(|text| format!("{}: {text}", side.label));
         texts
             .map(|text| Sentence::answer("cold.time", Tone::Strong, text))

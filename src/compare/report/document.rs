@@ -220,7 +220,10 @@ fn rows(comparison: &Comparison, figure: Figure) -> Vec<&Row> {
 
 /// The table of a figure; `None` where no run has it.
 fn table(comparison: &Comparison, figure: Figure, keys: Keys) -> Option<Matrix> {
-    let rows = rows(comparison, figure);
+    table_of(&rows(comparison, figure), comparison, figure, keys)
+}
+
+fn table_of(rows: &[&Row], comparison: &Comparison, figure: Figure, keys: Keys) -> Option<Matrix> {
     let sides = || 0..comparison.sides.len();
     let row = |row: &&Row| MatrixRow {
         place: row.measure.place.name().to_owned(),
@@ -418,7 +421,11 @@ fn other_figures(id: &str, comparison: &Comparison, keys: Keys) -> Option<Sectio
         let section = Section::new(String::new(), figure.caption(), Weight::Evidence);
         Some(section.with(table(comparison, figure, keys)?))
     });
+    let printed = table_of(&cold::printed(comparison), comparison, Figure::Printed, keys);
+    let title = Figure::Printed.caption();
+    let printed = printed.map(|table| Section::new(String::new(), title, Weight::Evidence).with(table));
     Section::new(format!("{id}figures"), "Other figures", Weight::Evidence)
+        .with_all(printed)
         .with_all(tables)
         .filled()
 }

@@ -150,7 +150,7 @@ pub fn strained(found: &Strained) -> String {
             let cpus = units::or_unknown(found.cpus, |cpus| units::counted(cpus, "processor"));
             format!(
                 "the machine was busy when {runs} started (load up to {load:.1} on {cpus}{sides}), which lengthens \
-                 latencies and settling times"
+                 all times"
             )
         }
         Strain::Short => format!(

@@ -37,6 +37,8 @@ pub fn verdict(comparison: &Comparison, place: usize) -> Option<String> {
     let Some((_, first)) = known.first() else {
         return Some(nothing(comparison, place));
     };
+    let all = (baseline.runs.len(), side.runs.len());
+    let runs_of = |ratio: &Ratio| runs_of(ratio, all);
     let runs = runs_of(first);
     let alike = known.iter().all(|(_, ratio)| runs_of(ratio) == runs);
     let (shown, open): (Vec<_>, Vec<_>) = known.iter().partition(|(_, ratio)| ratio.differs());
@@ -107,7 +109,7 @@ fn nothing(comparison: &Comparison, place: usize) -> String {
         Some(short) if short.runs.is_empty() => format!("{pair}: no run of {} counts", short.label),
         Some(short) => format!("{pair}: {} has 1 run, a comparison needs 2 of each", short.label),
         None if are_apart(comparison, place) => {
-            format!("{pair}: no machine has 2 runs of both, and runs are compared only within a machine")
+            format!("{pair}: no machine, or part of a plan, has 2 runs of both, and runs are compared only within one")
         }
         None => format!("{pair}: they have no figure in common"),
     }
@@ -187,11 +189,21 @@ fn are_apart(comparison: &Comparison, place: usize) -> bool {
         .any(|row| enough(&row.cells[0]) && enough(&row.cells[place]))
 }
 
-/// The runs that the ratio is of: those of machines that have two of both.
-pub fn runs_of(ratio: &Ratio) -> String {
+/// The runs that the ratio is of, which are those of machines that have two of both, and of how many where some are left out.
+fn runs_of(ratio: &Ratio, (of_baseline, of_side): (usize, usize)) -> String {
+    let number = |runs: usize, all: usize| match runs == all {
+        true => units::count(all as u64),
+        false => format!("{runs} of {all}"),
+    };
+    let noun = |all: usize| if all == 1 { "run" } else { "runs" };
     match ratio.runs {
-        (a, b) if a == b => format!("{} each", units::counted(a as u64, "run")),
-        (a, b) => format!("{} against {}", units::counted(b as u64, "run"), units::count(a as u64)),
+        (a, b) if a == b && of_baseline == of_side => format!("{} {} each", number(a, of_side), noun(of_side)),
+        (a, b) => format!(
+            "{} {} against {}",
+            number(b, of_side),
+            noun(of_side),
+            number(a, of_baseline)
+        ),
     }
 }
 

@@ -6,7 +6,6 @@ use crate::compare::{Played, by_target, report};
 use crate::document::{Block, Document, Section, Weight};
 use crate::figures::Figure;
 use crate::record::CellFacts;
-use crate::text::table::Table;
 use crate::text::{Form, Sentence, Tone, quoted};
 use crate::tune::{KeepReason, Recommendation, Sweep};
 use crate::units;
@@ -75,7 +74,10 @@ fn title(sweep: &Sweep) -> String {
     if let Some(allocator) = &server.allocator {
         title.push_str(&format!(", {allocator}"));
     }
-    title.push_str(&format!(", {}", units::counted(sweep.cells.len() as u64, "setting")));
+    title.push_str(&format!(
+        ", {}",
+        units::counted(sweep.cells.len() as u64 + u64::from(sweep.missing), "setting")
+    ));
     title
 }
 
@@ -152,11 +154,10 @@ fn shipped(sweep: &Sweep) -> Option<Section> {
 }
 
 fn what_is_set(sweep: &Sweep) -> Section {
-    let order = order(sweep);
-    let table = Table::new(&order)
-        .text("setting", 0, |place| &sweep.cells[*place].label)
-        .text("sets", 1, |place| set(&sweep.cells[*place].sets));
-    Section::new("sets", "Settings in full", Weight::Evidence).with(table.columns())
+    let cells = order(sweep).into_iter().map(|place| &sweep.cells[place]);
+    let facts = cells.map(|cell| (cell.label.clone(), set(&cell.sets)));
+    // Its text wraps, and the column of a table would leave.
+    Section::new("sets", "Settings in full", Weight::Evidence).with(Block::facts("", facts))
 }
 
 /// What a cell sets, in a line.

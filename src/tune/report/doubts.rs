@@ -35,7 +35,9 @@ fn unprinted(sweep: &Sweep) -> Option<String> {
         return None;
     };
     let is_known = sweep.cells.iter().any(|cell| cell.median(Figure::P95).is_some());
-    (!is_known).then(|| format!("no run printed `{name}`, so the cost of settings is not known: check --cost"))
+    let is_run = sweep.cells.iter().any(|cell| !cell.runs.is_empty());
+    (is_run && !is_known)
+        .then(|| format!("no run printed `{name}`, so the cost of settings is not known: check --cost"))
 }
 
 /// The cells whose private memory falls into groups, so that its mean is that of no run; the default, which all ratios

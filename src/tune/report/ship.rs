@@ -27,6 +27,9 @@ pub fn text(form: Form, server: &Server, sets: &CellFacts) -> Result<String, Str
         return Err("nothing to set: these are the server's defaults".to_owned());
     }
     match form {
+        Form::Vscode | Form::Neovim if server.is_command => {
+            Err("an editor starts servers, and this is a command; write --print env".to_owned())
+        }
         Form::Env => Ok(shell::env(&setting)),
         Form::Rust => program::rust(&setting),
         Form::Cargo => program::cargo(&setting),

@@ -262,8 +262,9 @@ fn the_fastest_is_not_called_so_where_intervals_overlap() {
 #[test]
 fn a_sweep_says_what_ended_it_and_what_it_was_played_for() {
     let told = |runs: &[Played], rules: &Rules| -> Vec<String> {
-        let said = sentences(&sweep(runs, rules).unwrap());
-        said.into_iter().map(|sentence| sentence.text).collect()
+        let sweep = sweep(runs, rules).unwrap();
+        let said = sentences(&sweep).into_iter().map(|sentence| sentence.text);
+        std::iter::once(headline(&sweep)).chain(said).collect()
     };
     let until = |block: u32, time_budget: Option<u64>| {
         let mut runs = runs();

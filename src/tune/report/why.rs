@@ -116,7 +116,7 @@ fn clause(sweep: &Sweep, cell: &CellResult, why: &WhyNot) -> String {
         WhyNot::DidLess => "it did less work than the default".to_owned(),
         WhyNot::Refused => cell.refused().map(setting).collect::<Vec<String>>().join(" and "),
         WhyNot::TooFew => format!(
-            "{} count, a recommendation needs {LEAST_RUNS}",
+            "{}, a recommendation needs {LEAST_RUNS}",
             units::counted(cell.runs.len() as u64, "run")
         ),
         WhyNot::NoDefault => format!("fewer than {LEAST_RUNS} runs of the default count"),

@@ -9,7 +9,7 @@ use crate::findings::setting;
 use crate::record::KnobFacts;
 use crate::summary::decay::WindowKind;
 use crate::text::{Sentence, Tone};
-use crate::tune::{CellResult, Cost, KeepReason, Recommendation, Sweep, Timed, as_fast, cost, cost_of};
+use crate::tune::{CellResult, Cost, KeepReason, LEAST_RUNS, Recommendation, Sweep, Timed, as_fast, cost, cost_of};
 use crate::units;
 
 use super::columns::{after, against, amount, stop};
@@ -78,9 +78,11 @@ fn answer(sweep: &Sweep) -> String {
                 private(default)
             )
         }
-        Recommendation::Default(KeepReason::TooFew) => {
-            "no recommendation: fewer than 3 runs of each setting; use more --rungs, or more time".to_owned()
-        }
+        Recommendation::Default(KeepReason::TooFew) => match cut(sweep) {
+            Some(cut) => format!("no recommendation, which needs {LEAST_RUNS} runs of each: {cut}"),
+            None => format!("no recommendation: fewer than {LEAST_RUNS} runs of each setting; use more --rungs"),
+        },
+        Recommendation::Default(KeepReason::OthersFailed) => "keep the default: every other setting failed".to_owned(),
         Recommendation::Default(KeepReason::NothingLess) => "keep the default: no setting shows less memory".to_owned(),
         Recommendation::Default(KeepReason::Barred(place)) => why::barred(sweep, &sweep.cells[place]),
         Recommendation::Default(KeepReason::CostOpen(place)) => why::cost_open(sweep, &sweep.cells[place]),
@@ -193,16 +195,10 @@ pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
     if let Some(text) = untold(sweep) {
         add(Tone::Warning, text);
     }
-    if let Some((had, most)) = sweep.cut_short() {
-        let ended = match sweep.planned.as_ref().and_then(|planned| planned.time_budget) {
-            Some(budget) => format!(
-                "the time budget of {} ended the sweep",
-                units::duration(Duration::from_nanos(budget))
-            ),
-            None => "the sweep ended".to_owned(),
-        };
-        let runs = units::counted(u64::from(most), "run");
-        add(Tone::Warning, format!("{ended} after {had} of {runs} of each"));
+    if sweep.choice != Recommendation::Default(KeepReason::TooFew)
+        && let Some(text) = cut(sweep)
+    {
+        add(Tone::Warning, text);
     }
     if sweep.was_played_otherwise() {
         let text = "settings were eliminated for another --max-private and may suit this one: run the sweep with it";
@@ -214,6 +210,20 @@ pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
         add(Tone::Warning, format!("{missing} of the sweep {verb} no run yet"));
     }
     sentences
+}
+
+/// What ended it before its end, and after how many runs of each.
+fn cut(sweep: &Sweep) -> Option<String> {
+    let (had, most) = sweep.cut_short()?;
+    let ended = match sweep.planned.as_ref().and_then(|planned| planned.time_budget) {
+        Some(budget) => format!(
+            "the time budget of {} ended the sweep",
+            units::duration(Duration::from_nanos(budget))
+        ),
+        None => "the sweep ended".to_owned(),
+    };
+    let runs = units::counted(u64::from(most), "run");
+    Some(format!("{ended} after {had} of {runs} of each"))
 }
 
 /// What a fresh run will have.

@@ -30,15 +30,15 @@ fn a_busy_machine_is_told_once_and_by_sides_only_where_they_differ() {
     );
     let odd = sentences([(5.0, 0.0); 3], [(1.0, 0.0), (1.0, 0.0), (6.0, 0.0)]);
     insta::assert_snapshot!([even, odd].concat().join("\n"), @r#"
-    the machine was busy when 4 of 6 runs started (load up to 11.7 on 4 processors), which lengthens latencies and settling times
-    the machine was busy when 4 of 6 runs started (load up to 6.0 on 4 processors; a 3 of 3, b 1 of 3), which lengthens latencies and settling times
+    the machine was busy when 4 of 6 runs started (load up to 11.7 on 4 processors), which lengthens all times
+    the machine was busy when 4 of 6 runs started (load up to 6.0 on 4 processors; a 3 of 3, b 1 of 3), which lengthens all times
     "#);
 }
 
 #[test]
 fn short_memory_is_told_with_the_most_of_it() {
     insta::assert_snapshot!(sentences([(1.0, 7.2); 3], [(9.0, 12.5); 3]).join("\n"), @r#"
-    the machine was busy when 3 of 6 runs started (load up to 9.0 on 4 processors; a 0 of 3, b 3 of 3), which lengthens latencies and settling times
+    the machine was busy when 3 of 6 runs started (load up to 9.0 on 4 processors; a 0 of 3, b 3 of 3), which lengthens all times
     memory was short in all 6 runs (processes waited up to 12 % of the time), so resident figures may be too low
     "#);
 }
