@@ -46,7 +46,7 @@ struct Row<'t> {
     total: bool,
 }
 
-/// Server by server and phase by phase, each with its total; the servers are named where there are several.
+/// Server by server and phase by phase, each of several phases with its total; the servers are named where there are several.
 pub(crate) fn columns(servers: &[Named<'_>]) -> Vec<Column> {
     let called = |kind: &CallKind| {
         ALWAYS.contains(kind) || servers.iter().any(|(_, traced)| traced.kinds().any(|one| one == *kind))
@@ -65,12 +65,15 @@ pub(crate) fn columns(servers: &[Named<'_>]) -> Vec<Column> {
             .number(head, rank(*kind), |row| (tone(row), cell(row.calls[place])))
             .grouped(of);
     }
-    table
-        .number("faults", 2, |row| {
-            (tone(row), units::or_unknown(row.minor_faults, units::count))
-        })
-        .grouped("minor")
-        .columns()
+    // Those of a command are not counted by phase.
+    if rows.iter().any(|row| row.minor_faults.is_some()) {
+        table = table
+            .number("faults", 2, |row| {
+                (tone(row), units::or_unknown(row.minor_faults, units::count))
+            })
+            .grouped("minor");
+    }
+    table.columns()
 }
 
 /// The first columns to drop on a narrow terminal: those that say least about released memory.
@@ -104,7 +107,8 @@ fn rows<'t>((server, traced): Named<'t>, kinds: &[CallKind]) -> Vec<Row<'t>> {
         minor_faults: known.map(|known| known.into_iter().sum()),
         total: true,
     };
-    traced.phases.iter().map(row).chain([total]).collect()
+    let total = Some(total).filter(|_| traced.phases.len() > 1);
+    traced.phases.iter().map(row).chain(total).collect()
 }
 
 /// `12,345 3.2 GiB`, with failures if there are any.
