@@ -7,6 +7,7 @@ mod kit {
 }
 
 use std::env;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -18,6 +19,8 @@ use serde_json::Value;
 
 use kit::args::Args;
 use kit::table::{Table, aim, say, times};
+
+const TIME: &str = "/usr/bin/time";
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_lsp-soak");
 
@@ -58,6 +61,13 @@ fn main() -> io::Result<()> {
     let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
     let numbers: Vec<String> = (0..200_000_u64).map(|n| (n * 7_919 % 200_003).to_string()).collect();
     fs::write(scratch.path().join("numbers"), numbers.join("\n"))?;
+    let is_there = |program: &OsStr| Command::new(program).arg("--version").output().is_ok();
+    if !is_there(&program()) {
+        say("hyperfine: n/a, install it or name it in HYPERFINE");
+    }
+    if !is_there(OsStr::new(TIME)) {
+        say("/usr/bin/time: n/a, install GNU time");
+    }
     for (name, command) in COMMANDS.iter().filter(|(name, _)| args.wants(name)) {
         let mut all = [Measured::default(), Measured::default(), Measured::default()];
         let runs = args.pick(4, 3);
@@ -83,7 +93,7 @@ fn tell(name: &str, command: &str, all: &[Measured; 3]) {
         &format!("`{command}`"),
         &["tool", "runs", "wall", "user + system", "peak"],
     );
-    for (tool, measured) in ["lsp-soak cold", "hyperfine -N", "/usr/bin/time"].iter().zip(all) {
+    for (tool, measured) in ["lsp-soak cold", "hyperfine -N", TIME].iter().zip(all) {
         table.row([
             (*tool).to_owned(),
             measured.wall.len().max(measured.peak.len()).to_string(),
@@ -165,10 +175,9 @@ fn own(directory: &Path, command: &str, runs: usize, measured: &mut Measured) ->
 }
 
 fn hyperfine(directory: &Path, command: &str, runs: usize, measured: &mut Measured) -> io::Result<()> {
-    let program = env::var_os("HYPERFINE").unwrap_or_else(|| "hyperfine".into());
     let report = directory.join("hyperfine.json");
     let _absent = fs::remove_file(&report);
-    let ended = quiet(Command::new(program), directory)
+    let ended = quiet(Command::new(program()), directory)
         .args([
             "-N",
             "--runs",
@@ -180,7 +189,6 @@ fn hyperfine(directory: &Path, command: &str, runs: usize, measured: &mut Measur
         .status();
     let text = fs::read_to_string(&report);
     let (Ok(_), Ok(text)) = (ended, text) else {
-        say("hyperfine: n/a, install it or name it in HYPERFINE");
         return Ok(());
     };
     let report: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -198,18 +206,22 @@ fn time(directory: &Path, command: &str, runs: usize, measured: &mut Measured) {
         return;
     };
     for _ in 0..runs {
-        let ended = quiet(Command::new("/usr/bin/time"), directory)
+        let ended = quiet(Command::new(TIME), directory)
             .args(["-f", "%M", "-o", "time.txt"])
             .args(&words)
             .status();
         if ended.is_err() {
-            say("/usr/bin/time: n/a, install GNU time");
             return;
         }
         let text = fs::read_to_string(directory.join("time.txt")).unwrap_or_default();
         let kib = text.lines().last().and_then(|line| line.trim().parse::<f64>().ok());
         measured.peak.extend(kib.map(|kib| kib * 1024.0));
     }
+}
+
+/// hyperfine, as the user names it.
+fn program() -> OsString {
+    env::var_os("HYPERFINE").unwrap_or_else(|| "hyperfine".into())
 }
 
 /// A command that prints nothing here.

@@ -178,7 +178,9 @@ impl Sweep {
     pub fn cut_short(&self) -> Option<(u32, u32)> {
         let (default, others) = self.cells.split_first()?;
         let most = *self.rules.rungs.last()?;
-        let had = u32::try_from(default.runs.len()).unwrap_or(u32::MAX);
+        let left = self.cells.iter().filter(|cell| cell.stopped.is_none());
+        let had = left.map(|cell| cell.runs.len()).min().filter(|_| self.missing == 0);
+        let had = u32::try_from(had.unwrap_or(0)).unwrap_or(u32::MAX);
         let over = default.failed() || (self.missing == 0 && others.iter().all(|cell| cell.stopped.is_some()));
         (had < most && !over).then_some((had, most))
     }

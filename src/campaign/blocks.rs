@@ -1,6 +1,7 @@
 //! Plays all runs of one scenario in the order of the plan. Each record is on disk before the next run begins.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -299,12 +300,15 @@ impl Campaign<'_> {
         looks.map(|runs| *runs as u32).collect()
     }
 
+    /// How it was called: of a resumed campaign the first call, which can be made again.
+    pub(super) fn called(&self) -> Option<Vec<OsString>> {
+        Some(Invocation::read(self.out).ok()?.command_line)
+    }
+
     fn prepared(&self, one: &One<'_>, before: &Before) -> header::Run {
         let choice = &self.choices[one.planned.server];
-        // Of a resumed campaign the first call, which can be made again.
-        let called = Invocation::read(self.out).ok().map(|begun| begun.command_line);
         header::Run {
-            called,
+            called: self.called(),
             loaded: self.scenario.clone(),
             choice: choice.clone(),
             plan: PlanFacts {

@@ -89,7 +89,7 @@ impl Campaign<'_> {
             choice.cpus = self.jobs.each().to_vec();
         }
         header::Run {
-            called: None,
+            called: self.called(),
             loaded: self.scenario.clone(),
             plan: PlanFacts {
                 run: number,

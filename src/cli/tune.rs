@@ -49,7 +49,6 @@ pub struct Tune {
         long,
         value_name = "FIGURE",
         requires = "figures",
-        conflicts_with = "from",
         help_heading = "Servers",
         hide_short_help = true
     )]
@@ -97,7 +96,7 @@ pub struct Tune {
         long,
         num_args = 1..,
         value_name = "RECORDS",
-        conflicts_with_all = ["scenario", "server", "grid", "preset", "list", "out", "time_budget", "trace_syscalls", "cpus", "jobs"], hide_short_help = true)]
+        conflicts_with_all = ["scenario", "server", "cost", "grid", "preset", "list", "out", "time_budget", "trace_syscalls", "cpus", "jobs"], hide_short_help = true)]
     pub from: Vec<PathBuf>,
     /// Resume an interrupted run; no other option is needed
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]

@@ -2,7 +2,6 @@
 
 use crate::campaign::{Campaign, calibrations};
 use crate::cli::{self, Command};
-use crate::commands::output;
 use crate::compare::calibration::{Calibrated, noise, recommended};
 use crate::compare::report::calibration;
 use crate::compare::{Played, Target, by_target, circumstances};
@@ -40,7 +39,7 @@ pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8
     let (scenarios, choices) = prepare::understood(&prepare::Typed::of(&options, new))?;
     let directories = match resumed {
         Some(resumed) => vec![resumed.begun.alone()?],
-        None => begin(output::directories(out, &scenarios)?, &scenarios)?,
+        None => begin(out, &scenarios)?,
     };
     let (Some(scenario), Some(out)) = (scenarios.first(), directories.first()) else {
         return Ok(Exit::Passed.code());

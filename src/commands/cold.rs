@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::campaign::single::shell;
-use crate::campaign::{self, Campaign, Jobs, invocation};
+use crate::campaign::{Campaign, Jobs, invocation};
 use crate::cli::{self, Command};
 use crate::commands::output::{self, Directory};
 use crate::compare::Played;
@@ -64,7 +64,7 @@ pub fn run(options: &cli::Cold, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let (resumed, begun) = resumed.unzip();
     let options = resumed.as_ref().unwrap_or(options);
     let jobs = prepare::share(&options.processors, options.measuring.thp, NAME)?;
-    let tracer = options.trace_syscalls.then(campaign::tracer);
+    let tracer = prepare::tracer(options.trace_syscalls, &options.processors);
     let mut mistakes = Report::default();
     let cases = choices::cases(options, &mut mistakes);
     let mut campaigns = campaigns(options, cases, &mut mistakes);
@@ -75,7 +75,7 @@ pub fn run(options: &cli::Cold, interrupt: &Interrupt) -> anyhow::Result<u8> {
     }
     let (tracer, ()) = prepare::able(tracer, prepare::told(mistakes))?;
     let directories = match begun {
-        None => begin(output::directories(options.out.as_deref(), &scenarios)?, &scenarios)?,
+        None => begin(options.out.as_deref(), &scenarios)?,
         Some(begun) => {
             campaigns = begun.of(campaigns);
             let scenarios = begun.of(scenarios);
@@ -157,9 +157,10 @@ fn campaigns(options: &cli::Cold, cases: Vec<Case>, mistakes: &mut Report) -> Ve
         [] => vec![None],
         named => named.iter().map(|path| Some(path.as_path())).collect(),
     };
+    let pinned = prepare::Projects::default();
     let mut projects = Vec::new();
     for workspace in workspaces {
-        match of_command(workspace, setup, &|pin| is_fine.then(|| prepare::fetched(pin))) {
+        match of_command(workspace, setup, &|pin| is_fine.then(|| pinned.fetched(pin))) {
             Ok(project) => projects.push(project),
             Err(missing) if is_fine => {
                 let (title, cure) = missing.words();

@@ -4,7 +4,7 @@ use anyhow::{Context, bail};
 
 use crate::campaign::{Campaign, Outcomes, calibrations, header};
 use crate::cli::{self, Command};
-use crate::commands::output::{self, Directory};
+use crate::commands::output::Directory;
 use crate::compare::Played;
 use crate::config::options::Repeating;
 use crate::config::values::{Lenses, Runs};
@@ -78,7 +78,7 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
     let side = |runs: &[Played]| split(runs, &labels, kept.clone());
     let out = match resumed {
         Some(out) => out,
-        None => begin(output::directories(options.out.as_deref(), &scenarios)?, &scenarios)?.remove(0),
+        None => begin(options.out.as_deref(), &scenarios)?.remove(0),
     };
     let campaign = Campaign {
         scenario,

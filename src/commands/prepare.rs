@@ -3,11 +3,12 @@
 
 mod value;
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use crate::campaign::Jobs;
+use crate::campaign::{self, Jobs};
 use crate::cli;
 use crate::config::options::{Processors, ScenarioOptions, ServerExtras};
 use crate::config::values::{CpuList, Lenses};
@@ -129,14 +130,31 @@ fn scenarios(typed: &Typed<'_>, mistakes: &mut Report) -> Vec<Loaded> {
         (loaded, mistakes.is_empty())
     };
     // Pinned workspaces are fetched when nothing is wrong.
+    let projects = Projects::default();
     let loaded = match load(&|_| None) {
-        (loaded, true) if loaded.contains(&None) => load(&|pin| Some(fetched(pin))).0,
+        (loaded, true) if loaded.contains(&None) => load(&|pin| Some(projects.fetched(pin))).0,
         (loaded, _) => loaded,
     };
     loaded.into_iter().flatten().collect()
 }
 
-pub fn fetched(pin: &Pin) -> Result<Fetched, OriginError> {
+/// Fetches each pinned project once, so that all scenarios have the same version of one that leaves it open.
+#[derive(Default)]
+pub struct Projects(RefCell<Vec<(Pin, Result<Fetched, OriginError>)>>);
+
+impl Projects {
+    pub fn fetched(&self, pin: &Pin) -> Result<Fetched, OriginError> {
+        let mut known = self.0.borrow_mut();
+        if let Some((_, fetched)) = known.iter().find(|(other, _)| other == pin) {
+            return fetched.clone();
+        }
+        let fetched = fetched(pin);
+        known.push((pin.clone(), fetched.clone()));
+        fetched
+    }
+}
+
+fn fetched(pin: &Pin) -> Result<Fetched, OriginError> {
     let store = Store::usual().ok_or_else(|| OriginError {
         key: pin.source.key(),
         title: "there is no home directory for the cache".to_owned(),
@@ -371,6 +389,11 @@ pub fn variable(text: &str, mistakes: &mut Report) -> Option<(String, String)> {
             None
         }
     }
+}
+
+/// What counts memory calls, if that is wanted. A process that plays a run for another traces nothing.
+pub fn tracer(is_wanted: bool, processors: &Processors) -> Option<anyhow::Result<Result<Tracer, Untraceable>>> {
+    (is_wanted && processors.job.is_none()).then(campaign::tracer)
 }
 
 /// The result with the tracer, if one is wanted; a tracer that cannot trace is one more mistake.

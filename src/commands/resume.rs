@@ -24,9 +24,10 @@ pub fn holding(processors: &Processors) -> Hold {
     }
 }
 
-/// Writes how this process was called into the directory of each of its scenarios, with the versions of their projects: a
+/// Makes a directory for each scenario and writes into it how this process was called, with the versions of their projects: a
 /// resumed one has the same.
-pub fn begin(directories: Vec<Directory>, scenarios: &[Loaded]) -> anyhow::Result<Vec<Directory>> {
+pub fn begin(out: Option<&Path>, scenarios: &[Loaded]) -> anyhow::Result<Vec<Directory>> {
+    let directories = output::directories(out, scenarios)?;
     for (scenario, out) in directories.iter().enumerate() {
         let mut called = Invocation::current(scenario)?;
         pin(&mut called.command_line, scenarios);

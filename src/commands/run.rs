@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::campaign::{self, Campaign, Jobs};
 use crate::cli::{self, Command};
-use crate::commands::output::{self, Directory};
+use crate::commands::output::Directory;
 use crate::compare::{Played, counts};
 use crate::config::Loaded;
 use crate::config::options::{Format, Repeating};
@@ -36,7 +36,7 @@ pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let jobs = prepare::share(&options.recording.processors, options.recording.measuring.thp, "run")?;
     // A directory that is gone on with is not empty.
     let new = out.filter(|_| resumed.is_none());
-    let tracer = options.trace_syscalls.then(campaign::tracer);
+    let tracer = prepare::tracer(options.trace_syscalls, &options.recording.processors);
     let understood = prepare::understood(&prepare::Typed::of(options, new));
     let (tracer, (scenarios, choices)) = prepare::able(tracer, understood)?;
     let labels = choices.iter().map(|choice| choice.label.as_str());
@@ -58,7 +58,7 @@ pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let targets = exports::targets(output.format, &output.exports, output.export_csv.as_deref())?;
     let directories = match begun {
         Some(begun) => begun.directories(&scenarios)?,
-        None => begin(output::directories(out, &scenarios)?, &scenarios)?,
+        None => begin(out, &scenarios)?,
     };
     super::block_on(async {
         interrupt.heed();

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use crate::campaign::{self, Campaign, Jobs, Outcomes, Sweeping};
+use crate::campaign::{Campaign, Jobs, Outcomes, Sweeping};
 use crate::cli::{self, Command};
-use crate::commands::output::{self, Directory};
+use crate::commands::output::Directory;
 use crate::compare::Played;
 use crate::config::options::Repeating;
 use crate::config::tune::Cell;
@@ -22,8 +22,9 @@ use crate::record::{self, Schedule, SweepFacts};
 use crate::resolve::ServerChoice;
 use crate::resolve::cells::of_sweep;
 use crate::soak::Interrupt;
+use crate::trace::Tracer;
 use crate::tune::report::{set, stop};
-use crate::tune::{Recommendation, Rules, alike, are_shared, planned, stopped, sweep};
+use crate::tune::{Rules, alike, are_shared, planned, stopped, sweep};
 
 use super::exports::{self, Target};
 use super::resume::{begin, holding, resume};
@@ -57,7 +58,7 @@ pub fn run(options: &cli::Tune, interrupt: &Interrupt) -> anyhow::Result<u8> {
 /// Drives every cell, then chooses. A resumed directory plays only the missing runs.
 fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let jobs = prepare::share(&options.processors, options.measuring.thp, "tune")?;
-    let tracer = options.trace_syscalls.then(campaign::tracer);
+    let tracer = prepare::tracer(options.trace_syscalls && !options.list, &options.processors);
     let talk = crate::commands::talk(options.voice);
     // A directory that is gone on with is not empty.
     let out = options.out.as_deref().filter(|_| resumed.is_none());
@@ -71,7 +72,8 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
     let scenario = scenarios.first().context("a sweep takes one scenario: name it")?;
     let rules = rules(options, None);
     let at_once = options.processors.jobs;
-    let price = Price::new(scenario, &choices, &rules.rungs, options.time_budget, at_once).traced(tracer.is_some());
+    let price =
+        Price::new(scenario, &choices, &rules.rungs, options.time_budget, at_once).traced(options.trace_syscalls);
     if options.list {
         return list(&choices, &price, &notes);
     }
@@ -84,7 +86,7 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
     }
     let out = match resumed {
         Some(out) => out,
-        None => begin(output::directories(options.out.as_deref(), &scenarios)?, &scenarios)?.remove(0),
+        None => begin(options.out.as_deref(), &scenarios)?.remove(0),
     };
     of_sweep(&mut choices, asked_for(options, &rules, notes));
     let campaign = Campaign {
@@ -103,31 +105,39 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
             price: &|run: Duration| price.after(run),
         }),
     };
-    let (outcomes, traced) = super::block_on(async {
-        interrupt.heed();
-        let mut outcomes = campaign.play(interrupt).await?;
-        let has_answer = |runs: &[Played]| unprinted(runs, options).is_none() && works(runs, &rules);
-        let tracer = tracer
-            .as_ref()
-            .filter(|_| !is_one_of_several && has_answer(&outcomes.runs));
-        let traced = campaign.trace(tracer, interrupt, &mut outcomes).await;
-        anyhow::Ok((outcomes, traced))
-    })?;
+    let has_answer = |runs: &[Played]| unprinted(runs, options).is_none() && works(runs, &rules);
+    let outcomes = super::block_on(played(&campaign, tracer.as_ref(), &has_answer, interrupt))?;
     if is_one_of_several {
         return outcomes.code();
     }
     super::tell_records(&out, None, talk, &outcomes);
     let Outcomes { runs, exit, failed } = outcomes;
-    failed.map_or(Ok(()), Err).and(traced)?;
+    failed.map_or(Ok(()), Err)?;
     if exit == Exit::Interrupted {
         return Ok(exit.code());
     }
     told(options, &runs, targets, Some(&out))
 }
 
-/// Whether there is a sweep of these runs, whose default works.
+/// Plays every run, then one of each cell with a tracer, where the others have an answer.
+async fn played(
+    campaign: &Campaign<'_>,
+    tracer: Option<&Tracer>,
+    has_answer: &dyn Fn(&[Played]) -> bool,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Outcomes> {
+    interrupt.heed();
+    let mut outcomes = campaign.play(interrupt).await?;
+    let tracer = tracer.filter(|_| has_answer(&outcomes.runs));
+    if let Err(error) = campaign.trace(tracer, interrupt, &mut outcomes).await {
+        outcomes.failed.get_or_insert(error);
+    }
+    Ok(outcomes)
+}
+
+/// Whether a run of the default counts.
 fn works(runs: &[Played], rules: &Rules) -> bool {
-    sweep(runs, rules).is_ok_and(|sweep| sweep.choice != Recommendation::Unknown)
+    sweep(runs, rules).is_ok_and(|sweep| sweep.cells.first().is_some_and(|default| !default.runs.is_empty()))
 }
 
 /// That the command prints figures, and not the one that settings are to be weighed by.

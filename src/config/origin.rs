@@ -29,17 +29,23 @@ pub enum Origin {
 /// A workspace that is fetched once and set up once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pin {
-    pub source: Source,
+    pub source: Wanted,
     /// The command that prepares the fetched files.
     pub setup: Option<String>,
+}
+
+/// What is fetched, with its version or without. Only what is typed may leave that open: a file is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    Exact(Source),
+    /// The newest version of a package that its client would install.
+    Newest(Package),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The sources of a published version.
     Package(Package, String),
-    /// The sources of the newest version at the time. Only what is typed may leave the version open: a file is kept.
-    Newest(Package),
     Git {
         url: String,
         /// Hash of a commit, or the beginning of one.
@@ -94,13 +100,22 @@ enum Written<'t> {
     Archive(&'t str, Option<&'t str>),
 }
 
-impl Source {
+impl Wanted {
     /// The key of `[workspace]` that says it.
     pub fn key(&self) -> &'static str {
         match self {
-            Source::Package(package, _) | Source::Newest(package) => package.ecosystem(),
-            Source::Git { .. } => "git",
-            Source::Archive { .. } => "archive",
+            Wanted::Exact(Source::Package(package, _)) | Wanted::Newest(package) => package.ecosystem(),
+            Wanted::Exact(Source::Git { .. }) => "git",
+            Wanted::Exact(Source::Archive { .. }) => "archive",
+        }
+    }
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Wanted::Exact(source) => source.fmt(f),
+            Wanted::Newest(package) => write!(f, "{}:{}", package.ecosystem(), package.name()),
         }
     }
 }
@@ -112,7 +127,6 @@ impl fmt::Display for Source {
                 let (ecosystem, name) = (package.ecosystem(), package.name());
                 write!(f, "{ecosystem}:{name}{}{version}", separator(package))
             }
-            Source::Newest(package) => write!(f, "{}:{}", package.ecosystem(), package.name()),
             Source::Git { url, rev } => write!(f, "git:{url}#{rev}"),
             Source::Archive { place, sha256 } => write!(f, "archive:{place}#{SUM}{sha256}"),
         }
@@ -261,16 +275,16 @@ fn fragment(text: &str) -> (&str, Option<&str>) {
         .map_or((text, None), |(before, after)| (before, Some(after)))
 }
 
-fn source(key: &'static str, written: Written<'_>, context: &Context<'_>) -> Result<Source, OriginError> {
+fn source(key: &'static str, written: Written<'_>, context: &Context<'_>) -> Result<Wanted, OriginError> {
     match written {
         Written::Package(package) => published(key, package, context),
-        Written::Git(url, rev) => commit(key, url, rev, context.absolute),
-        Written::Archive(place, sum) => archive(key, place, sum, context),
+        Written::Git(url, rev) => commit(key, url, rev, context.absolute).map(Wanted::Exact),
+        Written::Archive(place, sum) => archive(key, place, sum, context).map(Wanted::Exact),
     }
 }
 
 /// A package whose name still has the version behind it.
-fn published(key: &'static str, package: Package, context: &Context<'_>) -> Result<Source, OriginError> {
+fn published(key: &'static str, package: Package, context: &Context<'_>) -> Result<Wanted, OriginError> {
     let text = package.name().to_owned();
     let (ecosystem, separator) = (package.ecosystem(), separator(&package));
     // The `@` of a scope is the first character.
@@ -284,7 +298,7 @@ fn published(key: &'static str, package: Package, context: &Context<'_>) -> Resu
     }
     let Some((_, version)) = parts else {
         return match context.workspace {
-            Some(_) => Ok(Source::Newest(package)),
+            Some(_) => Ok(Wanted::Newest(package)),
             None => Err(error(
                 key,
                 format!("`{ecosystem}:{text}` has no version, so its files change from time to time"),
@@ -307,7 +321,7 @@ fn published(key: &'static str, package: Package, context: &Context<'_>) -> Resu
         Package::Crate(_) => Package::Crate(name.to_owned()),
         Package::Go(_) => Package::Go(name.to_owned()),
     };
-    Ok(Source::Package(named, version.to_owned()))
+    Ok(Wanted::Exact(Source::Package(named, version.to_owned())))
 }
 
 /// How an ecosystem writes a version behind a name.

@@ -3,6 +3,8 @@
 mod client;
 mod environment;
 
+pub(super) use client::newest;
+
 use std::path::Path;
 
 use crate::config::{Catalogue, Package, Profile};

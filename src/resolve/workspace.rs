@@ -112,8 +112,8 @@ fn cached(
     hash: &dyn Fn(&Path) -> Option<String>,
     say: &dyn Fn(&str),
 ) -> Result<Fetched, FetchError> {
-    let pinned = sources::pinned(&pin.source, say)?;
-    let source = pinned.to_string();
+    let exact = sources::exact(&pin.source, say)?;
+    let source = exact.to_string();
     let key = Key {
         kind: WORKSPACE,
         name: &source,
@@ -128,7 +128,7 @@ fn cached(
     let make = |directory: &Path| {
         say(&format!("fetching {source} into `{}`", directory.display()));
         let files = directory.join(FILES);
-        sources::fetch(&pinned, directory, &files, say)?;
+        sources::fetch(&exact, directory, &files, say)?;
         let sha256 = hash(&files).ok_or_else(|| FetchError::Unread(source.clone()))?;
         if let Some(setup) = &pin.setup {
             say(&format!("setting up {source}: {setup}"));

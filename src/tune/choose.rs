@@ -59,8 +59,11 @@ pub(super) fn choose(cells: &[CellResult], rules: &Rules) -> Recommendation {
     match (cells.first(), rules.max_private) {
         (Some(default), _) if default.runs.is_empty() && default.failed() => Recommendation::Unknown,
         (None, _) => Recommendation::Unknown,
+        (Some(default), limit) if have_others_failed(cells) => match default.median(Figure::Private).zip(limit) {
+            Some((private, limit)) if private > limit as f64 => Recommendation::None(Some(0)),
+            _ => Recommendation::Default(KeepReason::OthersFailed),
+        },
         (Some(_), Some(limit)) => fastest(cells, limit as f64),
-        (Some(_), None) if have_others_failed(cells) => Recommendation::Default(KeepReason::OthersFailed),
         (Some(_), None) => least(cells, rules),
     }
 }

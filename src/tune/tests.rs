@@ -206,6 +206,15 @@ fn where_every_other_setting_fails_the_default_stays_and_no_more_runs_are_asked_
         .filter(|run| run.summary.header.server.label == "dirty-0")
         .for_each(crashes);
     assert_eq!(choice(&runs), Recommendation::Default(KeepReason::OthersFailed));
+    let limited = |limit: u64| {
+        let rules = Rules {
+            max_private: Some(limit),
+            ..Rules::default()
+        };
+        sweep(&runs, &rules).unwrap().choice
+    };
+    assert_eq!(limited(1 << 40), Recommendation::Default(KeepReason::OthersFailed));
+    assert_eq!(limited(1), Recommendation::None(Some(0)));
     // What was not run yet may not fail.
     for run in &mut runs {
         run.summary.header.plan.cell.as_mut().unwrap().of = 3;

@@ -495,13 +495,19 @@ fn header(place: &Place, workspace: &str, out: &str) -> Value {
 }
 
 fn first_header(place: &Place, out: &str) -> Value {
+    headers(place, out).swap_remove(0)
+}
+
+/// The headers of all records.
+fn headers(place: &Place, out: &str) -> Vec<Value> {
     let records = fs::read_dir(place.path().join(out)).expect("it was made").flatten();
-    let record = records
-        .map(|entry| entry.path())
-        .find(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
-        .expect("there is a record");
-    let text = fs::read_to_string(record).expect("it is ours");
-    serde_json::from_str(text.lines().next().expect("it has a header")).expect("it is JSON")
+    let records = records.map(|entry| entry.path());
+    let records = records.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
+    let header = |record| {
+        let text = fs::read_to_string(record).expect("it is ours");
+        serde_json::from_str(text.lines().next().expect("it has a header")).expect("it is JSON")
+    };
+    records.map(header).collect()
 }
 
 #[test]
@@ -544,7 +550,9 @@ fn a_version_that_is_left_open_is_the_newest_of_the_day_and_stays_so_when_it_is_
         );
     };
     newest("2.1, 2.0");
-    let said = place.soak(&["cold", "true", "--workspace", "pypi:shop", "-r", "2", "--out", "out"]);
+    let said = place.soak(&[
+        "cold", "true", "--workspace", "pypi:shop", "-r", "2", "--trace-syscalls", "--out", "out",
+    ]);
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     let told = "`pypi:shop` has no version: using the newest, `pypi:shop==2.1`";
     assert!(said.stderr.contains(told), "{}", said.stderr);
@@ -552,10 +560,13 @@ fn a_version_that_is_left_open_is_the_newest_of_the_day_and_stays_so_when_it_is_
     newest("3.0, 2.1, 2.0");
     let resumed = place.soak(&["cold", "--resume", "out"]);
     assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
-    let header = first_header(&place, "out");
-    assert_eq!(header["workspace"]["origin"]["origin"], "pypi:shop==2.1");
-    let called = header["settings"]["command_line"].as_array().expect("it was called");
-    assert!(called.contains(&"pypi:shop==2.1".into()), "{called:?}");
+    let headers = headers(&place, "out");
+    assert_eq!(headers.len(), 3, "one is traced");
+    for header in headers {
+        assert_eq!(header["workspace"]["origin"]["origin"], "pypi:shop==2.1");
+        let called = header["settings"]["command_line"].as_array().expect("it was called");
+        assert!(called.contains(&"pypi:shop==2.1".into()), "{called:?}");
+    }
 }
 
 #[test]

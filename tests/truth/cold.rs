@@ -187,9 +187,29 @@ fn a_parameter_is_replaced_around_a_command_too_and_refused_where_it_cannot_be()
     );
     refused(
         &["--reference", "true", "true", "true", "-p", "a", "-p", "b"],
-        "there are 3 commands",
+        "given 2 times for 3 commands",
+    );
+    refused(
+        &["-L", "word", "1,2", "--output", "{word}", "echo {word}"],
+        "is one file for all commands",
+    );
+    refused(
+        &["-L", "word", "1,2", "-n", "a-{word}", "true", "echo {word}"],
+        "the name of `true` contains `{word}`, and it does not",
     );
     refused(&["--input", "nowhere", "true"], "there is no such file");
+}
+
+#[test]
+fn a_command_has_the_name_that_was_given_or_that_of_its_first_program() {
+    let place = place();
+    let words = [
+        "-S", "sh", "A='x y' true", "pwd; true", "--reference", "echo", "--reference-name", "base", "-r", "1",
+    ];
+    passed(&cold(&place, &words));
+    for label in ["base", "true", "pwd"] {
+        assert_eq!(ends(&place, label).len(), 1, "{label}");
+    }
 }
 
 #[test]
@@ -287,6 +307,23 @@ fn what_a_command_prints_stands_beside_its_peak() {
     assert!(!said.contains("seed"), "it is the same in all runs\n{said}");
     let on_one_line = said.split_whitespace().collect::<Vec<&str>>().join(" ");
     assert!(on_one_line.contains("it printed no figures"), "{said}");
+}
+
+#[test]
+fn a_printed_figure_without_a_difference_is_told_with_its_interval_and_has_a_table_of_ratios() {
+    let place = place();
+    // Both print 1001, 1002 and 1003.
+    let prints =
+        |name: &str| format!("sh -c 'echo >>{name}; printf \"{{\\\"ops\\\":%d}}\" $((1000 + $(wc -l <{name})))'");
+    let (one, other) = (prints("one"), prints("other"));
+    let words = [
+        "--figures", "json", "-n", "one", "-n", "other", &one, &other, "-r", "3", "--details",
+    ];
+    let output = cold(&place, &words);
+    let said = passed(&output);
+    let on_one_line = said.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(on_one_line.contains(": no measurable difference in ops ("), "{said}");
+    assert!(said.contains("Printed figures"), "{said}");
 }
 
 #[test]

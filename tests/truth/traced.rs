@@ -179,6 +179,7 @@ fn each_setting_is_traced_once_and_what_the_trace_holds_up_decides_nothing() {
     let before = report(&fs::read_to_string(ground.join("out/tune.json")).expect("it lies beside the records"));
     assert_eq!(before["chosen"], "small", "{said}");
     assert!(said.contains("System calls"), "{said}");
+    assert!(!said.contains("  in all  "), "there is one phase\n{said}");
     let mapped = |label: &str| {
         let record = record::open(&ground.join(&format!("out/traced-{label}.jsonl"))).expect("it was traced");
         let calls = Traced::of(&summary::read(record).expect("it can be read")).expect("its header says so");

@@ -135,6 +135,23 @@ fn parameters(options: &cli::Cold, mistakes: &mut Report) {
             let title = format!("`--parameter-list {name}`: no command contains `{hole}`");
             mistakes.add_loose(title, "write it where the values shall stand");
         }
+        let reference = options.reference.iter().map(|text| (text, None));
+        let commands = options
+            .commands
+            .iter()
+            .enumerate()
+            .map(|(place, text)| (text, Some(place)));
+        for (text, place) in reference.chain(commands) {
+            let around = [&options.prepare, &options.conclude];
+            let mut around = around
+                .into_iter()
+                .filter_map(|scripts| own(scripts, place, options.reference.is_some()));
+            let is_named = named(options, place).is_some_and(|name| name.contains(&hole));
+            if is_named && !text.contains(&hole) && !around.any(|script| script.contains(&hole)) {
+                let title = format!("the name of `{text}` contains `{hole}`, and it does not");
+                mistakes.add_loose(title, "name it without, or use the parameter in it");
+            }
+        }
         for (option, file) in [("input", &options.input), ("output", &options.output_to)] {
             if file.contains(&hole) {
                 let title = format!("`--{option}` contains `{hole}`, and is one file for all commands");
@@ -252,7 +269,6 @@ fn choice(typed: &Typed, options: &cli::Cold, known: &Catalogue, mistakes: &mut 
         return None;
     }
     // Without a shell, variables may still precede the program.
-    let is_variable = |word: &String| word.split_once('=').is_some_and(|(name, _)| is_name(name));
     let variables = words.iter().take_while(|word| is_variable(word)).count();
     let (variables, command) = words.split_at(variables);
     let Some((program, args)) = command.split_first() else {
@@ -267,28 +283,30 @@ fn choice(typed: &Typed, options: &cli::Cold, known: &Catalogue, mistakes: &mut 
         mistakes.add_loose(format!("there is no program `{program}`"), cure);
         return None;
     };
-    let name = match typed.place {
-        Some(place) => options.names.get(place),
-        None => options.reference_name.as_ref(),
-    };
+    let name = named(options, typed.place);
     let profile = Profile {
         cache_env: caches(program, known),
         ..Profile::default()
     };
-    let own = match shell {
-        Some(_) => typed
-            .text
-            .split_whitespace()
-            .find(|word| !is_variable(&(*word).to_owned())),
-        None => Some(program.as_str()),
-    };
-    let own = own.unwrap_or(program);
+    let own = shell.and_then(|_| first_word(&typed.text));
+    let own = own.as_ref().unwrap_or(program);
     let mut choice = ServerChoice::plain(&label(typed, name, own), profile, Program::File(found));
     choice.args = args.to_vec();
     let set = options.env.iter().chain(variables);
     choice.env.extend(set.filter_map(|text| variable(text, mistakes)));
     choice.command = Some(plan(typed, options));
     Some(choice)
+}
+
+fn is_variable(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| is_name(name))
+}
+
+/// The program that a shell starts first, as far as words tell.
+fn first_word(script: &str) -> Option<String> {
+    let simple = || script.split_whitespace().map(str::to_owned).collect();
+    let words: Vec<String> = shell_words::split(script).unwrap_or_else(|_| simple());
+    words.into_iter().find(|word| !is_variable(word))
 }
 
 /// The variables that name the caches of a program, each a new directory in every run.
@@ -302,6 +320,14 @@ fn caches(program: &str, known: &Catalogue) -> BTreeMap<String, String> {
     }
     caches.insert("XDG_CACHE_HOME".to_owned(), "xdg".to_owned());
     caches
+}
+
+/// The name that was given to a command.
+fn named(options: &cli::Cold, place: Option<usize>) -> Option<&String> {
+    match place {
+        Some(place) => options.names.get(place),
+        None => options.reference_name.as_ref(),
+    }
 }
 
 /// A label that names files: the given name, else the program, with the values of its parameters where the name has no place
@@ -427,6 +453,13 @@ mod tests {
         let named = |name: &str| label(&typed, Some(&name.to_owned()), "make");
         assert_eq!([named("jobs {n}"), named("jobs")], ["jobs-1-m-2", "jobs-n-1-m-2"]);
         assert_eq!(label(&typed, None, "make"), "make-n-1-m-2");
+    }
+
+    #[test]
+    fn a_script_is_called_by_its_first_program() {
+        for (script, name) in [("A='x y' make -j 2", "make"), ("ls; pwd", "ls;"), ("echo 'it", "echo")] {
+            assert_eq!(first_word(script).as_deref(), Some(name));
+        }
     }
 
     #[test]

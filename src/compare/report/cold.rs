@@ -89,13 +89,11 @@ pub fn verdict(comparison: &Comparison) -> Vec<Sentence> {
             Some(format!("{} {}", row.measure.place.name(), figures::difference(ratio)?))
         });
         let shown: Vec<String> = shown.collect();
-        // Who asked for figures hears of the first in any case.
-        let open = printed.first().filter(|_| shown.is_empty()).and_then(|row| {
+        // Who asked for figures hears of one in any case.
+        let open = printed.iter().filter(|_| shown.is_empty()).find_map(|row| {
             let ratio = figures::difference(row.cells[place].ratio.as_ref()?)?;
-            Some(format!(
-                "no measurable difference in {} ({ratio})",
-                row.measure.place.name()
-            ))
+            let name = row.measure.place.name();
+            Some(format!("no measurable difference in {name} ({ratio})"))
         });
         let shown = (!shown.is_empty()).then(|| shown.join(", "));
         let texts: Vec<String> = time.into_iter().chain(shown).chain(open).collect();

@@ -109,7 +109,7 @@ fn nothing(comparison: &Comparison, place: usize) -> String {
         Some(short) if short.runs.is_empty() => format!("{pair}: no run of {} counts", short.label),
         Some(short) => format!("{pair}: {} has 1 run, a comparison needs 2 of each", short.label),
         None if are_apart(comparison, place) => {
-            format!("{pair}: no machine, or part of a plan, has 2 runs of both, and runs are compared only within one")
+            format!("{pair}: no machine has 2 runs of both in one part of the plan, and others are not compared")
         }
         None => format!("{pair}: they have no figure in common"),
     }

@@ -81,6 +81,40 @@ pub fn versions(package: &Package) -> Result<Vec<String>, ClientError> {
     }
 }
 
+/// The newest version that its client would install.
+pub fn newest(package: &Package) -> Result<String, ClientError> {
+    let name = package.name();
+    let (words, newest) = match package {
+        Package::Pypi(_) => {
+            let words = ["index", "versions", "--disable-pip-version-check", name];
+            let listed = listed(&pip(&words)?);
+            (
+                format!("pip {}", words.join(" ")),
+                listed.and_then(|mut versions| versions.pop()),
+            )
+        }
+        Package::Npm(_) => {
+            let words = ["npm", "view", name, "version"];
+            (
+                words.join(" "),
+                read(&words, &[])?.split_whitespace().next().map(str::to_owned),
+            )
+        }
+        Package::Crate(_) => {
+            // Without a registry it would tell the version on which the current directory depends.
+            let words = [
+                "cargo", "info", "--quiet", "--color", "never", "--registry", "crates-io", name,
+            ];
+            let said = read(&words, &[])?;
+            let version = said.lines().find_map(|line| line.strip_prefix("version:"));
+            let version = version.and_then(|version| version.split_whitespace().next());
+            (words.join(" "), version.map(str::to_owned))
+        }
+        Package::Go(_) => (format!("go list -m -versions {name}"), versions(package)?.pop()),
+    };
+    newest.ok_or(ClientError::Unread(words))
+}
+
 /// pip's `Available versions: 2, 1`, which begins with the newest.
 fn listed(text: &str) -> Option<Vec<String>> {
     let line = text

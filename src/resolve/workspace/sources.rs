@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::config::{Package, Source};
+use crate::config::{Package, Source, Wanted};
 use crate::host;
 use crate::resolve::client::{self, ClientError, read, run};
+use crate::resolve::package::newest;
 
 use super::FetchError;
 use super::unpack::unpack;
@@ -13,48 +14,19 @@ use super::unpack::unpack;
 /// What is downloaded, and removed once it is unpacked.
 const DOWNLOAD: &str = "download";
 
-/// The same with its version, of a package that has none the newest, which is told.
-pub fn pinned(source: &Source, say: &dyn Fn(&str)) -> Result<Source, FetchError> {
-    let Source::Newest(package) = source else {
-        return Ok(source.clone());
+/// The source with its version, of a package that has none the newest, which is told.
+pub fn exact(wanted: &Wanted, say: &dyn Fn(&str)) -> Result<Source, FetchError> {
+    let package = match wanted {
+        Wanted::Exact(source) => return Ok(source.clone()),
+        Wanted::Newest(package) => package,
     };
     let newest = newest(package).map_err(|why| FetchError::Client {
-        origin: source.to_string(),
+        origin: wanted.to_string(),
         why,
     })?;
-    let pinned = Source::Package(package.clone(), newest);
-    say(&format!("`{source}` has no version: using the newest, `{pinned}`"));
-    Ok(pinned)
-}
-
-/// The newest published version that is not a preview.
-fn newest(package: &Package) -> Result<String, ClientError> {
-    let name = package.name();
-    let (text, of) = match package {
-        Package::Pypi(_) => {
-            let text = client::pip(&["index", "versions", "--disable-pip-version-check", name])?;
-            (text, "Available versions:")
-        }
-        Package::Npm(_) => (read(&["npm", "view", name, "version"], &[])?, ""),
-        // Of a crate on which the current directory depends it would tell that version first.
-        Package::Crate(_) => {
-            let words = [
-                "cargo", "info", "--quiet", "--color", "never", "--registry", "crates-io", name,
-            ];
-            (read(&words, &[])?, "version:")
-        }
-        Package::Go(_) => return Err(ClientError::NoList),
-    };
-    let mut lines = text.lines();
-    let version = lines.find_map(|line| {
-        line.trim()
-            .strip_prefix(of)?
-            .split([',', ' '])
-            .find(|word| !word.is_empty())
-    });
-    version
-        .map(str::to_owned)
-        .ok_or_else(|| ClientError::Unread(format!("the versions of {name}")))
+    let source = Source::Package(package.clone(), newest);
+    say(&format!("`{wanted}` has no version: using the newest, `{source}`"));
+    Ok(source)
 }
 
 /// Puts the files of `source` into `files`, which does not exist yet. Works in `directory`.
@@ -74,7 +46,6 @@ pub fn fetch(source: &Source, directory: &Path, files: &Path, say: &dyn Fn(&str)
             let archive = pack(package, version, &download, say).map_err(failed)?;
             unpack(&source.to_string(), &archive, &download, files)?;
         }
-        Source::Newest(_) => return fetch(&pinned(source, say)?, directory, files, say),
         Source::Git { url, rev } => checkout(url, rev, files)?,
         Source::Archive { place, sha256 } => {
             let archive = local(place, &download).map_err(failed)?;

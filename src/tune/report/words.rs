@@ -79,7 +79,7 @@ fn answer(sweep: &Sweep) -> String {
             )
         }
         Recommendation::Default(KeepReason::TooFew) => match cut(sweep) {
-            Some(cut) => format!("no recommendation, which needs {LEAST_RUNS} runs of each: {cut}"),
+            Some(cut) => format!("no recommendation: {cut}, and {LEAST_RUNS} are needed"),
             None => format!("no recommendation: fewer than {LEAST_RUNS} runs of each setting; use more --rungs"),
         },
         Recommendation::Default(KeepReason::OthersFailed) => "keep the default: every other setting failed".to_owned(),

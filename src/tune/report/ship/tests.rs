@@ -31,6 +31,20 @@ fn cell(env: &[(&str, &str)]) -> CellFacts {
     }
 }
 
+#[test]
+fn no_editor_starts_a_command() {
+    let command = Server {
+        is_command: true,
+        ..server("lab", AllocatorFamily::Jemalloc, None, "MALLOC_CONF")
+    };
+    let set = cell(&[("MALLOC_CONF", "narenas:1")]);
+    for form in Form::VARIANTS {
+        let is_of_editors = matches!(form, Form::Vscode | Form::Neovim);
+        let refused = text(*form, &command, &set).is_err_and(|why| why.starts_with("an editor starts servers"));
+        assert_eq!(refused, is_of_editors, "{form:?}");
+    }
+}
+
 /// A setting of all kinds at once.
 fn everything() -> CellFacts {
     let mut all = cell(&[("NODE_OPTIONS", "--max-semi-space-size=1 --x='50%'"), ("A", "b\\\"c")]);
