@@ -41,6 +41,11 @@ fn cell(comparison: &Comparison, figure: Figure, side: usize) -> Option<&Cell> {
     comparison.row(&of_run(figure))?.cells.get(side)
 }
 
+/// How the wall time of a command compares with that of the first.
+fn time(comparison: &Comparison, side: usize) -> Option<&Ratio> {
+    cell(comparison, Figure::Wall, side)?.ratio.as_ref()
+}
+
 /// What the commands printed, the figure that is known best first, without what is the same in all runs.
 pub fn printed(comparison: &Comparison) -> Vec<&Row> {
     let varies = |row: &&Row| {
@@ -73,9 +78,8 @@ pub fn verdict(comparison: &Comparison) -> Vec<Sentence> {
     let printed = printed(comparison);
     let others = comparison.sides.iter().enumerate().skip(1);
     let sentences = others.flat_map(|(place, side)| {
-        let ratio = cell(comparison, Figure::Wall, place).and_then(|cell| cell.ratio.as_ref());
         // What prints figures of its own may run for a fixed time.
-        let ratio = ratio.filter(|ratio| printed.is_empty() || ratio.differs());
+        let ratio = time(comparison, place).filter(|ratio| printed.is_empty() || ratio.differs());
         let time = ratio.map(|ratio| match ratio.differs() {
             false => format!(
                 "no measurable difference in wall time from {} ({})",
@@ -141,39 +145,30 @@ pub fn table(comparison: &Comparison, id: &str, name: &str) -> Section {
             cell.map_or_else(|| HOLE.to_owned(), |cell| figures::with_interval(cell, figure.unit()))
         }
     };
-    let range = |(side, _): &(usize, &str)| {
-        let values = cell(comparison, Figure::Wall, *side).map(|cell| cell.values.iter().flatten().copied());
-        let values: Vec<f64> = values.into_iter().flatten().collect();
-        let end = |pick: fn(f64, f64) -> f64| values.iter().copied().reduce(pick);
-        match (end(f64::min), end(f64::max)) {
-            (Some(low), Some(high)) => {
-                let text = |value| figures::value_like(value, Figure::Wall.unit(), high);
-                figures::span(&text(low), &text(high))
-            }
-            _ => HOLE.to_owned(),
-        }
+    let ratio = |(side, _): &(usize, &str)| match time(comparison, *side) {
+        None if *side == 0 => "1".to_owned(),
+        None => HOLE.to_owned(),
+        Some(ratio) => ratio_and_times(ratio),
     };
-    let ratio = |(side, _): &(usize, &str)| {
-        let ratio = cell(comparison, Figure::Wall, *side).and_then(|cell| cell.ratio.as_ref());
-        match ratio {
-            None if *side == 0 => "1".to_owned(),
-            None => HOLE.to_owned(),
-            Some(ratio) => ratio_and_times(ratio),
-        }
-    };
+    let printed = printed(comparison);
+    let mut times = sides.iter().filter_map(|(side, _)| time(comparison, *side));
+    let is_timed = printed.is_empty() || times.any(Ratio::differs);
+    // Of what runs for a fixed time a narrow terminal shows what it printed.
+    let (of_time, of_printed) = if is_timed { (0, 1) } else { (2, 0) };
     let mut table = Table::new(&sides)
         .text("command", 0, |(_, label)| *label)
-        .number("wall", 0, of(Figure::Wall))
-        .number("times", 0, ratio)
+        .number("wall", of_time, of(Figure::Wall))
+        .number("times", of_time, ratio)
         .number("peak, MiB", 1, of(Figure::Peak));
-    for row in printed(comparison) {
+    for (place, row) in printed.iter().enumerate() {
         let text = |(side, _): &(usize, &str)| figures::with_interval(&row.cells[*side], Figure::Printed.unit());
-        table = table.number(row.measure.place.name().to_owned(), 1, text);
+        let rank = if place == 0 { of_printed } else { 1 };
+        table = table.number(row.measure.place.name().to_owned(), rank, text);
     }
     let table = table
         .number("user", 2, of(Figure::User))
         .number("system", 2, of(Figure::System))
-        .number("range", 3, range)
+        .number("range", 3, |(side, _): &(usize, &str)| range(comparison, *side))
         .number("faults", 4, of(Figure::Faults))
         .number("switches", 5, of(Figure::Switches));
     let title = match name {
@@ -187,6 +182,20 @@ pub fn table(comparison: &Comparison, id: &str, name: &str) -> Section {
             "cold.legend",
             format!("{}{LEGEND}", coldness(comparison)),
         ))
+}
+
+/// From the shortest to the longest wall time of a command.
+fn range(comparison: &Comparison, side: usize) -> String {
+    let values = cell(comparison, Figure::Wall, side).map(|cell| cell.values.iter().flatten().copied());
+    let values: Vec<f64> = values.into_iter().flatten().collect();
+    let end = |pick: fn(f64, f64) -> f64| values.iter().copied().reduce(pick);
+    match (end(f64::min), end(f64::max)) {
+        (Some(low), Some(high)) => {
+            let text = |value| figures::value_like(value, Figure::Wall.unit(), high);
+            figures::span(&text(low), &text(high))
+        }
+        _ => HOLE.to_owned(),
+    }
 }
 
 /// What was cold, for the legend.
@@ -291,10 +300,8 @@ pub fn over_all(scenarios: &Scenarios, runs: &[Played]) -> Vec<Sentence> {
 
 /// Whether the report compares a command with the first one.
 fn is_compared(comparison: &Comparison, head: &str) -> bool {
-    place(comparison, head).is_some_and(|place| {
-        let has_ratio = cell(comparison, Figure::Wall, place).is_some_and(|cell| cell.ratio.is_some());
-        has_ratio && !words::is_refused(comparison, place)
-    })
+    place(comparison, head)
+        .is_some_and(|place| time(comparison, place).is_some() && !words::is_refused(comparison, place))
 }
 
 fn is_one_target(scenarios: &Scenarios) -> bool {
