@@ -121,9 +121,14 @@ mod tests {
 
     #[test]
     fn words_are_kept_as_text_and_nothing_of_what_was_typed_is_lost() {
-        let mut words: Vec<OsString> = ["lsp-soak", "run", "größe.toml"].map(OsString::from).to_vec();
+        let words = ["lsp-soak", "run", "größe.toml"].map(OsString::from);
         #[cfg(unix)]
-        words.push(std::os::unix::ffi::OsStringExt::from_vec(vec![b'-', 0xff]));
+        let words = [
+            words.as_slice(),
+            &[std::os::unix::ffi::OsStringExt::from_vec(vec![b'-', 0xff])],
+        ]
+        .concat();
+        let words = Vec::from(words);
         let invocation = Invocation {
             format: 1,
             directory: words.last().expect("there are words").into(),

@@ -117,11 +117,10 @@ pub fn tail(text: &str) -> String {
     last.iter().map(|line| format!("\n{}", short(line))).collect()
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
-    #[cfg(unix)]
     #[test]
     fn a_client_that_fails_is_quoted() {
         let error = run(&["sh", "-c", "echo no such version >&2; exit 1"], &[]).expect_err("it fails");
@@ -136,7 +135,6 @@ mod tests {
         );
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_long_list_is_read_whole_and_one_that_was_cut_is_refused() {
         let print = |bytes: u64| read(&["sh", "-c", &format!("head -c {bytes} /dev/zero")], &[]);

@@ -8,6 +8,7 @@ mod calibrate;
 mod campaign;
 #[cfg(target_os = "linux")]
 mod cold;
+#[cfg(target_os = "linux")]
 mod collected;
 #[cfg(target_os = "linux")]
 mod decay;
@@ -37,6 +38,7 @@ mod huge_pages;
 mod interrupts;
 #[cfg(target_os = "linux")]
 mod itself;
+#[cfg(target_os = "linux")]
 mod jobs;
 #[cfg(target_os = "linux")]
 mod journal;
