@@ -121,14 +121,12 @@ mod tests {
 
     #[test]
     fn words_are_kept_as_text_and_nothing_of_what_was_typed_is_lost() {
-        let words = ["lsp-soak", "run", "größe.toml"].map(OsString::from);
+        let typed = ["lsp-soak", "run", "größe.toml"].map(OsString::from);
         #[cfg(unix)]
-        let words = [
-            words.as_slice(),
-            &[std::os::unix::ffi::OsStringExt::from_vec(vec![b'-', 0xff])],
-        ]
-        .concat();
-        let words = Vec::from(words);
+        let other = [std::os::unix::ffi::OsStringExt::from_vec(vec![b'-', 0xff])];
+        #[cfg(not(unix))]
+        let other: [OsString; 0] = [];
+        let words: Vec<OsString> = typed.into_iter().chain(other).collect();
         let invocation = Invocation {
             format: 1,
             directory: words.last().expect("there are words").into(),
