@@ -77,7 +77,10 @@ fn main() -> io::Result<()> {
             if round % 2 == 0 {
                 ours.round(|ours| own(scratch.path(), command, runs, ours))?;
             }
-            theirs.round(|theirs| hyperfine(scratch.path(), command, runs, theirs))?;
+            theirs.round(|theirs| {
+                hyperfine(scratch.path(), command, runs, theirs);
+                Ok(())
+            })?;
             if round % 2 == 1 {
                 ours.round(|ours| own(scratch.path(), command, runs, ours))?;
             }
@@ -174,7 +177,7 @@ fn own(directory: &Path, command: &str, runs: usize, measured: &mut Measured) ->
     fs::remove_dir_all(out)
 }
 
-fn hyperfine(directory: &Path, command: &str, runs: usize, measured: &mut Measured) -> io::Result<()> {
+fn hyperfine(directory: &Path, command: &str, runs: usize, measured: &mut Measured) {
     let report = directory.join("hyperfine.json");
     let _absent = fs::remove_file(&report);
     let ended = quiet(Command::new(program()), directory)
@@ -189,7 +192,7 @@ fn hyperfine(directory: &Path, command: &str, runs: usize, measured: &mut Measur
         .status();
     let text = fs::read_to_string(&report);
     let (Ok(_), Ok(text)) = (ended, text) else {
-        return Ok(());
+        return;
     };
     let report: Value = serde_json::from_str(&text).unwrap_or_default();
     let result = &report["results"][0];
@@ -198,7 +201,6 @@ fn hyperfine(directory: &Path, command: &str, runs: usize, measured: &mut Measur
     // It keeps only the means of these.
     let cpu = result["user"].as_f64().zip(result["system"].as_f64());
     measured.cpu.extend(cpu.map(|(user, system)| user + system));
-    Ok(())
 }
 
 fn time(directory: &Path, command: &str, runs: usize, measured: &mut Measured) {

@@ -43,14 +43,9 @@ pub fn cases(options: &cli::Cold, mistakes: &mut Report) -> Vec<Case> {
     }
     parameters(options, mistakes);
     resources(options, mistakes);
-    let commands = options.commands.iter().enumerate();
-    let commands = commands.map(|(place, text)| (text, Some(place)));
-    let reference = options.reference.iter().map(|text| (text, None));
     let known = Catalogue::built_in();
     let mut choices: Vec<ServerChoice> = Vec::new();
-    for (text, place) in reference.chain(commands) {
-        let around = [&options.prepare, &options.conclude];
-        let around = around.map(|scripts| own(scripts, place, options.reference.is_some()));
+    for (text, place, around) in commands(options) {
         let filled = filled(text, place, &around, &options.parameters);
         choices.extend(
             filled
@@ -94,6 +89,18 @@ fn through(options: &cli::Cold, case: Case, mistakes: &mut Report) -> Case {
     Case { choices, ..case }
 }
 
+/// Each command with its place and the scripts before and after it. The reference comes first, and has no place.
+fn commands(options: &cli::Cold) -> impl Iterator<Item = (&String, Option<usize>, [Option<&String>; 2])> {
+    let commands = options.commands.iter().enumerate();
+    let commands = commands.map(|(place, text)| (text, Some(place)));
+    let reference = options.reference.iter().map(|text| (text, None));
+    reference.chain(commands).map(|(text, place)| {
+        let around = [&options.prepare, &options.conclude];
+        let around = around.map(|scripts| own(scripts, place, options.reference.is_some()));
+        (text, place, around)
+    })
+}
+
 /// Everything that is given for each command is given as often as there are commands.
 fn counted(options: &cli::Cold, mistakes: &mut Report) {
     let count = options.commands.len();
@@ -135,19 +142,9 @@ fn parameters(options: &cli::Cold, mistakes: &mut Report) {
             let title = format!("`--parameter-list {name}`: no command contains `{hole}`");
             mistakes.add_loose(title, "write it where the values shall stand");
         }
-        let reference = options.reference.iter().map(|text| (text, None));
-        let commands = options
-            .commands
-            .iter()
-            .enumerate()
-            .map(|(place, text)| (text, Some(place)));
-        for (text, place) in reference.chain(commands) {
-            let around = [&options.prepare, &options.conclude];
-            let mut around = around
-                .into_iter()
-                .filter_map(|scripts| own(scripts, place, options.reference.is_some()));
+        for (text, place, around) in commands(options) {
             let is_named = named(options, place).is_some_and(|name| name.contains(&hole));
-            if is_named && !text.contains(&hole) && !around.any(|script| script.contains(&hole)) {
+            if is_named && !text.contains(&hole) && !around.iter().flatten().any(|script| script.contains(&hole)) {
                 let title = format!("the name of `{text}` contains `{hole}`, and it does not");
                 mistakes.add_loose(title, "name it without, or use the parameter in it");
             }

@@ -1,6 +1,7 @@
 //! Servers that are installed by their version.
 
-use super::{Place, first_header};
+use super::Place;
+use super::records::first_header;
 
 impl Place {
     /// A uv that installs one program, `shop`.
