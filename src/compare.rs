@@ -28,7 +28,7 @@ pub use crate::compare::circumstances::{
     Difference, Weight, changes, circumstances, differences, differences_between, differences_of, unlike,
 };
 pub use crate::compare::decay::{Decay, Decayed, Given};
-pub use crate::compare::gather::{Excluded, Why, compare, counts, doubts, unseen};
+pub use crate::compare::gather::{Excluded, Why, compare, counts, doubts, headlines, unseen};
 pub use crate::compare::growth::Grown;
 pub use crate::compare::huge_pages::{HugePages, huge_pages};
 pub use crate::compare::metric::one_metric;
@@ -109,6 +109,8 @@ pub struct Side {
     /// Settings of its allocator that were asked for and not seen in force, each once.
     #[serde(rename = "unseen_settings")]
     pub unseen: Vec<KnobFacts>,
+    /// What makes its figures mean something else than they seem, in sentences.
+    pub headlines: Vec<String>,
     /// What its runs were to have and was not seen in them, in sentences.
     pub doubts: Vec<String>,
     /// Whether it grows with what the scenario repeats.

@@ -37,7 +37,7 @@ use crate::record::Ending;
 use crate::resolve::{KnownDecay, Library, ServerChoice};
 
 pub use player::{Player, lacks};
-pub use stage::{Activity, Frame, Given, Stage};
+pub use stage::{Activity, Crash, Frame, Given, Stage};
 
 #[derive(Debug)]
 pub struct Job {

@@ -6,6 +6,7 @@ mod advice;
 mod brief;
 mod doubt;
 mod ending;
+mod headline;
 mod left_out;
 mod nothing;
 mod release;
@@ -24,6 +25,7 @@ use crate::units;
 
 pub use crate::findings::brief::{brief, outcome};
 pub use crate::findings::doubt::{Doubt, doubts};
+pub use crate::findings::headline::{Headline, headlines};
 pub use crate::findings::settings::setting;
 pub use advice::{beforehand, strains};
 
@@ -42,6 +44,9 @@ pub struct Finding {
     pub text: String,
     /// Additional lines, such as the end of stderr.
     pub details: Vec<String>,
+    /// True if it stands in the first lines of every report.
+    #[serde(rename = "headline")]
+    pub is_headline: bool,
 }
 
 /// Different server messages shown.
@@ -65,6 +70,7 @@ pub fn findings(summary: &Summary) -> Vec<Finding> {
     readiness(summary, &mut list);
     ending::shutdown(summary, &mut list);
     list.extend(ending::ending(summary));
+    list.extend(headline::as_findings(summary));
     list.sort_by_key(|finding| finding.severity);
     list
 }
@@ -74,6 +80,7 @@ fn finding(severity: Severity, text: impl Into<String>) -> Finding {
         severity,
         text: text.into(),
         details: Vec::new(),
+        is_headline: false,
     }
 }
 

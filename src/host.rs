@@ -42,6 +42,18 @@ pub fn pressure() -> Option<Pressure> {
     platform_pressure()
 }
 
+/// Out-of-memory kills that the kernel counted so far, in our control group or on the machine; `None` if it counts none.
+#[cfg(target_os = "linux")]
+pub fn out_of_memory_kills() -> Option<u64> {
+    linux::out_of_memory_kills()
+}
+
+/// Other systems do not count them.
+#[cfg(not(target_os = "linux"))]
+pub fn out_of_memory_kills() -> Option<u64> {
+    None
+}
+
 /// Other systems cannot restrict child processes through a thread.
 #[cfg(not(target_os = "linux"))]
 pub fn keep_to(_cpus: &[usize]) -> std::io::Result<()> {

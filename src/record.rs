@@ -54,7 +54,7 @@ pub use header::{
 pub use idle::{AllocatorDecay, Delay, IdleKind, IdleWindow, WindowEnd};
 pub use looks::{Schedule, ScheduleError};
 pub use memory::{
-    Counters, Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen, Used,
+    Counters, Delays, EndCause, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen, Used,
 };
 pub use preload::{Environment, Libraries, PreloadFacts};
 pub use preloaded::{Known, Preload, PreloadName};

@@ -3,6 +3,7 @@
 
 #[cfg(target_os = "linux")]
 mod cgroup;
+mod crash;
 mod holder;
 mod interrupt;
 mod java;
@@ -157,6 +158,13 @@ fn placed(ending: Ending, place: String) -> Ending {
             method,
             after,
             unsent,
+            during: place,
+        },
+        Ending::ReportedFailure { reason, .. } => Ending::ReportedFailure { reason, during: place },
+        Ending::ProcessCrashed { name, pid, cause, .. } => Ending::ProcessCrashed {
+            name,
+            pid,
+            cause,
             during: place,
         },
         other => other,

@@ -18,6 +18,7 @@ mod histogram;
 mod holder;
 mod latency;
 pub mod lines;
+mod lost;
 mod phases;
 pub mod release;
 mod said;
@@ -55,6 +56,7 @@ pub use departure::{Departure, departures, last_words};
 pub use exit::exit;
 pub use histogram::Histogram;
 pub use latency::quantile;
+pub use lost::LostProcess;
 pub use timeline::{Bucket, Timeline};
 pub use unmeasured::{counted, held_up, measured};
 pub use unpurged::{PurgeFailure, UnpurgedCheckpoint, UnpurgedProcess};
@@ -105,6 +107,8 @@ pub struct Summary {
     pub programs: Vec<ProgramSummary>,
     /// Most processes that were there at once.
     pub most_processes: u64,
+    /// Processes that crashed, or that held most of the memory and ended, while the server was used.
+    pub lost: Vec<LostProcess>,
     /// Processes in which libraries were looked for that were preloaded, and not found.
     pub unloaded: Vec<Unloaded>,
     /// Requests by method, without the light traffic of idle windows.
@@ -223,6 +227,9 @@ pub struct CheckpointSummary {
     pub waited: Nanos,
     /// Figures that were still changing; empty when settled.
     pub unsettled: String,
+    /// How fast sampled private memory grew from the end of the steps until here, in bytes per second; `None` when
+    /// settled, or when it did not grow by more than the band.
+    pub growing: Option<u64>,
     /// Private memory from exact counters: Σ `Pss_Anon + SwapPss − LazyFree`. A forked page counts once.
     pub private_exact: Option<u64>,
     /// Private memory from cheap counters: the median over the rounds of Σ `RssAnon + VmSwap`.

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::figures::{Measure, Place, WorkLimits};
-use crate::findings::{self, Doubt};
+use crate::findings::{self, Doubt, Headline, brief};
 use crate::lens::Lens;
 use crate::record::{Header, KnobFacts, PreloadFacts};
 use crate::summary::calls::Traced;
@@ -31,6 +31,9 @@ use super::{Comparison, Row, Side, alike};
 pub struct Excluded {
     pub record: String,
     pub why: Why,
+    /// How the server failed, in a few words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub how: Option<String>,
 }
 
 /// Why a run does not count.
@@ -132,9 +135,15 @@ fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> 
     let mut versions = versions.into_iter();
     let left = of(runs, label).filter_map(|run| {
         let why = why(&run.summary)?;
+        let how = if why == Why::Failed {
+            Some(brief(&run.summary))
+        } else {
+            None
+        };
         Some(Excluded {
             record: run.record.clone(),
             why,
+            how,
         })
     });
     let preloads: HashSet<&Option<PreloadFacts>> = arm.iter().map(|run| &run.summary.header.server.preload).collect();
@@ -150,6 +159,7 @@ fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> 
         huge_pages: huge_pages(&summaries(baseline), &summaries(arm))
             .filter(|_| alike(&purged(arm), &purged(baseline))),
         unseen: unseen(arm),
+        headlines: headlines(label, arm),
         doubts: doubts(arm),
         growth: grown(&summaries(arm)),
         gave: gave(&summaries(arm)),
@@ -191,6 +201,25 @@ pub fn doubts(arm: &[&Played]) -> Vec<String> {
             1 => doubt.text,
             _ => format!("in {runs} of {all}, first in `{record}`: {}", doubt.text),
         }
+    };
+    kinds.into_iter().map(sentence).collect()
+}
+
+/// What stands in the first lines of a report of these runs, each kind once: the worst sentence, and of how many runs.
+pub fn headlines(label: &str, arm: &[&Played]) -> Vec<String> {
+    let mut kinds: Vec<(&str, Headline, usize)> = Vec::new();
+    for run in arm {
+        for headline in findings::headlines(&run.summary) {
+            match kinds.iter_mut().find(|(kind, ..)| *kind == headline.kind) {
+                Some((.., runs)) => *runs += 1,
+                None => kinds.push((headline.kind, headline, 1)),
+            }
+        }
+    }
+    let all = arm.len();
+    let sentence = |(_, headline, runs): (&str, Headline, usize)| match all {
+        1 => format!("{label}: {}", headline.text),
+        _ => format!("{label}, {runs} of {all} runs: {}", headline.text),
     };
     kinds.into_iter().map(sentence).collect()
 }

@@ -71,6 +71,16 @@ pub fn document<'s>(summary: &'s Summary, record: &'s str) -> Document {
 fn verdict(summary: &Summary) -> Vec<Sentence> {
     let (tone, ending) = head::ending(summary);
     let mut verdict = vec![Sentence::answer("run.ending", tone, ending)];
+    verdict.extend(findings::headlines(summary).into_iter().map(|headline| {
+        let tone = match headline.severity {
+            Severity::Failure => Tone::Bad,
+            Severity::Note | Severity::Warning => Tone::Warning,
+        };
+        Sentence {
+            details: headline.details,
+            ..Sentence::answer("run.headline", tone, headline.text)
+        }
+    }));
     if summary.header.plan.traced.is_some() {
         return verdict;
     }
@@ -113,7 +123,8 @@ fn every_round(summary: &Summary) -> Option<Section> {
 
 /// Everything to know, the weightiest first.
 fn warnings(summary: &Summary) -> Option<Section> {
-    let sentences = findings::findings(summary).into_iter().rev().map(|finding| {
+    let others = findings::findings(summary).into_iter().rev();
+    let sentences = others.filter(|finding| !finding.is_headline).map(|finding| {
         let (id, tone, mark) = match finding.severity {
             Severity::Note => ("run.note", Tone::Quiet, "note"),
             Severity::Warning => ("run.warning", Tone::Warning, "warning"),

@@ -18,17 +18,23 @@ pub fn patience(deadline: Duration) -> Duration {
     (deadline / 2).min(Duration::from_secs(30))
 }
 
-/// Waits for a fault; never ends without one. `gone` reports that the process or the connection has ended.
+/// Waits for a fault; never ends without one. `trouble` reports one that needs no waiting: the process or the
+/// connection has ended, a process of the tree crashed, the server reported a failure.
 ///
 /// A server hangs if something is due (an answer, or reading its input), nothing moved in either direction for the
 /// whole `patience`, and its processors were idle meanwhile. A request that may stay open is not due.
-pub async fn watch(client: &Client, gone: impl Fn() -> bool, stage: &impl Stage, patience: Duration) -> Stop {
+pub async fn watch(
+    client: &Client,
+    trouble: impl Fn() -> Option<Stop>,
+    stage: &impl Stage,
+    patience: Duration,
+) -> Stop {
     let mut still: Option<(Instant, Option<Activity>)> = None;
     let mut moved = 0;
     loop {
         tokio::time::sleep(LOOK).await;
-        if gone() {
-            return Stop::Gone;
+        if let Some(stop) = trouble() {
+            return stop;
         }
         let traffic = client.traffic();
         // The pipe accepts bytes that a hung server never reads.

@@ -30,8 +30,6 @@ pub struct Player<'a, S: Stage> {
     awaited: Option<bool>,
     /// Whether the server had time to load the project.
     loaded: bool,
-    /// The number of restarts when a server failure was last reported.
-    failed: Option<u32>,
     /// What was observed of the server since anything was last sent.
     observed: Option<Observations>,
     /// The current phase and step, for messages.
@@ -51,7 +49,6 @@ impl<'a, S: Stage> Player<'a, S> {
             restarts: 0,
             awaited: None,
             loaded: false,
-            failed: None,
             observed: None,
             during: "the start".to_owned(),
         }
@@ -175,7 +172,6 @@ impl<'a, S: Stage> Player<'a, S> {
                 text,
             }));
         }
-        self.tell_failure(&phase.name);
         self.stage.checkpoint(frame).await;
         self.stage.peak(place).await;
         Ok(())
@@ -211,22 +207,6 @@ impl<'a, S: Stage> Player<'a, S> {
         })
     }
 
-    /// Warns once of a server that reports a failure after it was ready: some then give only empty answers.
-    fn tell_failure(&mut self, phase: &str) {
-        if self.failed == Some(self.restarts) {
-            return;
-        }
-        let Some(reason) = self.session.as_ref().and_then(Session::failure) else {
-            return;
-        };
-        self.failed = Some(self.restarts);
-        let text = format!("in `{phase}` the server reported a failure, so later steps may measure less: {reason}");
-        self.stage.tell(Event::Warning(Warning {
-            kind: WarningKind::Scenario,
-            text,
-        }));
-    }
-
     /// Plays one step, also through a server fault, and records its result.
     async fn step(&mut self, phase: &PhaseRef, number: u32, step: &Step) -> Result<(), Stop> {
         let name = step.name();
@@ -244,11 +224,21 @@ impl<'a, S: Stage> Player<'a, S> {
             Ok(()) => self.await_project(step).await,
             Err(stop) => Err(stop),
         };
+        // A short step ends before the watch for faults has looked.
+        let result = result.and_then(|()| self.require_health());
         if result.is_ok() {
             self.tally.add(step, &end, parked, errors);
         }
         self.stage.tell(Event::StepEnded(Box::new(end)));
         result
+    }
+
+    /// Ends the run if something already happened to the server that fails it.
+    fn require_health(&self) -> Result<(), Stop> {
+        match self.session.as_ref().and_then(|session| session.trouble(self.stage)) {
+            Some(stop) => Err(stop),
+            None => Ok(()),
+        }
     }
 
     /// Begins a step: the record for its end, with zero counts.

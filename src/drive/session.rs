@@ -23,7 +23,7 @@ use super::flood::Flood;
 use super::quiet::Observations;
 use super::signal::Signals;
 use super::violations::Violations;
-use super::{Job, Stage, Stop, fault, readiness, uri};
+use super::{Crash, Job, Stage, Stop, fault, readiness, uri};
 
 /// Longest message of a server that is kept, in bytes.
 const MESSAGE: usize = 2000;
@@ -38,6 +38,8 @@ pub struct Session {
     flood: Arc<Flood>,
     spawned: Instant,
     listener: AbortHandle,
+    /// True once the wait for readiness ended without a failure.
+    is_ready: bool,
     /// Whether missing answers mean a permanent fault, so that the shutdown may be short.
     hopeless: bool,
 }
@@ -88,6 +90,7 @@ impl Session {
             flood,
             spawned,
             listener,
+            is_ready: false,
             hopeless: false,
         })
     }
@@ -133,6 +136,7 @@ impl Session {
         };
         let (outcome, missing) = (ready.outcome, ready.missing.clone());
         stage.tell(Event::Ready(ready));
+        self.is_ready = outcome != ReadyOutcome::Failed;
         match outcome {
             ReadyOutcome::Ready | ReadyOutcome::NoWork => Ok(observed),
             ReadyOutcome::Timeout => {
@@ -173,7 +177,26 @@ impl Session {
 
     /// Waits until the server is gone, or hangs for `patience`.
     pub async fn fault(&self, stage: &impl Stage, patience: Duration) -> Stop {
-        fault::watch(&self.client, || self.gone(), stage, patience).await
+        fault::watch(&self.client, || self.trouble(stage), stage, patience).await
+    }
+
+    /// What already happened to the server that ends its run.
+    pub fn trouble(&self, stage: &impl Stage) -> Option<Stop> {
+        if self.gone() {
+            return Some(Stop::Gone);
+        }
+        let during = String::new();
+        if let Some(Crash { name, pid, cause }) = stage.crash() {
+            return Some(Stop::Ended(Ending::ProcessCrashed {
+                name,
+                pid,
+                cause,
+                during,
+            }));
+        }
+        // Before it is ready, the handshake ends the run by the same report.
+        let reason = if self.is_ready { self.failure() } else { None };
+        reason.map(|reason| Stop::Ended(Ending::ReportedFailure { reason, during }))
     }
 
     /// The ending of a server that is gone: from its process, or from its connection if that ended first. A server

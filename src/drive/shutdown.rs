@@ -15,6 +15,7 @@ const FOLLOW: Duration = Duration::from_secs(2);
 
 /// Shuts the server and its processes down and records how; at once when `at_once` ends first.
 pub async fn close(session: &Session, stage: &impl Stage, at_once: impl Future<Output = ()>) {
+    stage.tell(Event::ShutdownBegan);
     let mut at_once = pin!(at_once);
     let (mut shutdown, advice) = tokio::select! {
         biased;

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::record::{Checkpoint, Event, Nanos, PhaseRef, Release, Releaser, Survivor};
+use crate::record::{Checkpoint, EndCause, Event, Nanos, PhaseRef, Release, Releaser, Survivor};
 
 /// Implemented by `soak` with the journal and the sampler. Clones share one stage.
 pub trait Stage: Clone + Send + Sync + 'static {
@@ -12,6 +12,8 @@ pub trait Stage: Clone + Send + Sync + 'static {
     fn now(&self) -> Nanos;
     fn tell(&self, event: Event);
     fn spawned(&self, pid: u32) -> std::io::Result<()>;
+    /// The first process of the tree, not a server itself, that crashed since the server was started.
+    fn crash(&self) -> Option<Crash>;
     /// Processor time and private memory of the tree, read now; `None` if the time is unknown.
     fn activity(&self) -> impl Future<Output = Option<Activity>> + Send;
     /// Private memory of the tree in bytes from the cheap counters, read now.
@@ -37,6 +39,14 @@ pub trait Stage: Clone + Send + Sync + 'static {
     fn checkpoint(&self, frame: Frame) -> impl Future<Output = ()>;
     /// Records the high-water marks of the ending phase, and resets them.
     fn peak(&self, phase: PhaseRef) -> impl Future<Output = ()>;
+}
+
+/// A process of the tree that crashed while its server was used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Crash {
+    pub name: String,
+    pub pid: u32,
+    pub cause: EndCause,
 }
 
 /// What shows whether a tree does anything.

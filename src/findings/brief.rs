@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use crate::exit::Exit;
-use crate::record::{Ending, Nanos};
-use crate::summary::{departures, exit, last_words};
+use crate::record::{EndCause, Ending, Nanos};
+use crate::summary::{LostProcess, departures, exit, last_words};
 use crate::units;
 
 use super::super::summary::Summary;
-use super::ending::status;
+use super::ending::{cause_words, status};
 
 /// Words that mark an error among the lines of stderr.
 const COMPLAINTS: [&str; 7] = [
@@ -24,6 +24,9 @@ pub fn outcome(summary: &Summary) -> &'static str {
         None => "cut short",
         Some(Ending::Completed) => match exit(summary) {
             Exit::Passed | Exit::GateFailed | Exit::Inconclusive => "completed",
+            Exit::ServerFailed if summary.lost.iter().any(LostProcess::crashed) => {
+                "completed, but a process of the server crashed"
+            }
             Exit::OwnFailure | Exit::ServerFailed | Exit::Interrupted if has_survivors(summary) => {
                 match summary.command {
                     Some(_) => "completed, but processes outlived the command",
@@ -46,6 +49,8 @@ pub fn outcome(summary: &Summary) -> &'static str {
         Some(Ending::TimedOut { .. }) => "timed out",
         Some(Ending::Wedged { .. }) => "wedged",
         Some(Ending::Refused { .. }) => "refused to start",
+        Some(Ending::ReportedFailure { .. }) => "the server reported a failure",
+        Some(Ending::ProcessCrashed { .. }) => "a process of the server crashed",
         Some(Ending::Emptied { .. }) => "its workspace emptied",
         Some(Ending::Unsupported { .. }) => "scenario not supported",
         Some(Ending::Empty { steps }) if steps.iter().all(|step| step.requests == 0) => "asked nothing",
@@ -83,6 +88,12 @@ fn circumstances(summary: &Summary) -> String {
         Some(Ending::Disconnected { reason } | Ending::Refused { reason } | Ending::Emptied { reason }) => {
             format!(", {}", short(reason))
         }
+        Some(Ending::ReportedFailure { reason, during }) => format!(" during {during}, {}", short(reason)),
+        Some(Ending::ProcessCrashed {
+            name, cause, during, ..
+        }) => {
+            format!(" during {during}, `{name}` ended by {}", short_cause(*cause))
+        }
         Some(Ending::Empty { steps }) => steps
             .first()
             .map_or_else(String::new, |step| format!(" in step `{}`", step.step)),
@@ -100,6 +111,12 @@ fn circumstances(summary: &Summary) -> String {
 /// The status of a process without its likely cause.
 fn short_status(code: Option<i32>, signal: Option<i32>) -> String {
     let whole = status(code, signal);
+    let short = whole.split_once(" (").map_or(whole.as_str(), |(short, _)| short);
+    short.to_owned()
+}
+
+fn short_cause(cause: EndCause) -> String {
+    let whole = cause_words(cause);
     let short = whole.split_once(" (").map_or(whole.as_str(), |(short, _)| short);
     short.to_owned()
 }

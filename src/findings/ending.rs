@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::record::{BARRIER, EmptyStep, Ending, MOST_NAMED, Shutdown, ShutdownReply, ShutdownStage, Survivor};
+use crate::record::{
+    BARRIER, EmptyStep, EndCause, Ending, MOST_NAMED, Shutdown, ShutdownReply, ShutdownStage, Survivor,
+};
 use crate::summary::{Departure, departures, last_words};
 use crate::units;
 
@@ -41,18 +43,20 @@ pub(super) fn shutdown(summary: &Summary, list: &mut Vec<Finding>) {
         // The record names no more survivors, so their number is unknown.
         let least = if survivors.len() >= MOST_NAMED { "at least " } else { "" };
         let processes = format!("{least}{}", units::counted(survivors.len() as u64, "process"));
-        list.push(Finding {
-            severity: Severity::Failure,
-            text: match summary.command {
-                Some(_) => format!("{processes} outlived the command and {was} killed"),
-                None => format!(
+        let text = match summary.command {
+            Some(_) => format!("{processes} outlived the command and {was} killed"),
+            None => {
+                format!(
                     "{processes} outlived the server and {was} killed: this memory leaks after every editor session"
-                ),
-            },
-            details: survivors
-                .iter()
-                .map(|one| format!("{} (process {})", one.name, one.pid))
-                .collect(),
+                )
+            }
+        };
+        let names = survivors
+            .iter()
+            .map(|one| format!("{} (process {})", one.name, one.pid));
+        list.push(Finding {
+            details: names.collect(),
+            ..finding(Severity::Failure, text)
         });
     }
 }
@@ -96,9 +100,8 @@ fn death(departure: &Departure) -> Option<Finding> {
         (Severity::Warning, text)
     };
     Some(Finding {
-        severity,
-        text,
         details: departure.last_words.clone(),
+        ..finding(severity, text)
     })
 }
 
@@ -155,6 +158,21 @@ pub(super) fn ending(summary: &Summary) -> Option<Finding> {
             format!("no file of the workspace can be opened any more; before the server started, all could: {reason}")
         }
         Some(Ending::Refused { reason }) => format!("the server refused to start work: {reason}"),
+        Some(Ending::ReportedFailure { reason, during }) => {
+            format!("the server reported a failure during {during}: {reason}")
+        }
+        Some(Ending::ProcessCrashed {
+            name,
+            pid,
+            cause,
+            during,
+        }) => {
+            // What it held is said with the process.
+            if summary.lost.iter().any(|lost| lost.pid == *pid) {
+                return None;
+            }
+            format!("`{name}` crashed during {during}: {}", cause_words(*cause))
+        }
         Some(Ending::Unsupported { steps }) => {
             return Some(Finding {
                 details: steps.clone(),
@@ -164,9 +182,8 @@ pub(super) fn ending(summary: &Summary) -> Option<Finding> {
         Some(Ending::Empty { steps }) => return Some(empty(steps, sent_requests(summary))),
     };
     Some(Finding {
-        severity: Severity::Failure,
-        text,
         details: summary.close.as_ref().map_or_else(Vec::new, last_words),
+        ..finding(Severity::Failure, text)
     })
 }
 
@@ -224,9 +241,8 @@ fn empty(steps: &[EmptyStep], elsewhere: bool) -> Finding {
          set `expect = \"anything\"`"
     };
     Finding {
-        severity: Severity::Failure,
-        text: text.to_owned(),
         details: steps.iter().map(empty_step).collect(),
+        ..finding(Severity::Failure, text)
     }
 }
 
@@ -308,6 +324,19 @@ fn wedged(method: &str, after: &str, unsent: u64, waits: &str) -> String {
         "the server hangs: {method} has been open for {after}, nothing moved in either direction{untaken}, and it \
          uses no CPU; {waits}"
     )
+}
+
+/// How a process of the tree ended, in words.
+pub(super) fn cause_words(cause: EndCause) -> String {
+    match cause {
+        EndCause::Exited { code } => status(Some(code), None),
+        EndCause::Signalled {
+            signal,
+            out_of_memory: true,
+        } => format!("signal {signal} (the kernel's out-of-memory killer)"),
+        EndCause::Signalled { signal, .. } => status(None, Some(signal)),
+        EndCause::Unknown => "cause unknown, because this system does not tell".to_owned(),
+    }
 }
 
 /// The exit status of a process, in words.

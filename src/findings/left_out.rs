@@ -3,7 +3,7 @@
 use crate::record::LeftOut;
 use crate::units;
 
-use crate::findings::{Finding, Severity};
+use crate::findings::{Finding, Severity, finding};
 use crate::summary::Summary;
 
 pub(super) fn findings(summary: &Summary) -> impl Iterator<Item = Finding> {
@@ -27,11 +27,7 @@ pub(super) fn findings(summary: &Summary) -> impl Iterator<Item = Finding> {
         )
     });
     let texts = [unknown, damaged, unseen].into_iter().flatten();
-    texts.map(|text| Finding {
-        severity: Severity::Warning,
-        text,
-        details: Vec::new(),
-    })
+    texts.map(|text| finding(Severity::Warning, text))
 }
 
 fn sentence(left_out: &LeftOut, text: impl Fn(String) -> String) -> Option<String> {

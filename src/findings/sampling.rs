@@ -50,7 +50,16 @@ pub(super) fn doubts(summary: &Summary, list: &mut Vec<Finding>) {
         .collect();
     if !unsettled.is_empty() {
         let names = shorten(&unsettled);
-        let text = format!("the server was still busy at the checkpoint of {names}: give its `settle` more time");
+        // More time would only let a runaway grow.
+        let is_growing = summary
+            .phases
+            .last()
+            .and_then(|phase| phase.checkpoint.as_ref()?.growing);
+        let advice = match is_growing {
+            Some(_) => "",
+            None => ": give its `settle` more time",
+        };
+        let text = format!("the server was still busy at the checkpoint of {names}{advice}");
         list.push(finding(Severity::Warning, text));
     }
 }

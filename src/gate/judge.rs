@@ -1,7 +1,7 @@
 //! From runs to a verdict: equal work first, then every rule, each with the numbers that decided it.
 
 use crate::band::MOST_ENDPOINTS;
-use crate::compare::{Played, huge_pages, one_metric, strained};
+use crate::compare::{Played, headlines, huge_pages, one_metric, strained};
 use crate::figures::rules::{Rule, Rules};
 use crate::record::{Calibration, LensFacts, Schedule};
 use crate::stats::{Answer, Endpoint, EndpointVerdict, Evidence, Verdict, decide_by_looks, runs_needed};
@@ -10,6 +10,7 @@ use super::alone::Alone;
 use super::judgement::{Against, Calibrations, Judged, Judgement, Missing, Party, Role, Sides};
 use super::leaking::Basis;
 use super::machines::Machines;
+use super::peaks::peaks;
 use super::sides::{First, counting, known, seen, summaries, through, work};
 
 /// The chance of an answer that a number of runs should have before it is recommended.
@@ -54,6 +55,11 @@ pub fn judge_calibrated(sides: &Sides, rules: &Rules, looks: &Schedule, calibrat
             .map_or_else(String::new, |run| run.summary.header.scenario.name.clone()),
         lens: rules.lens,
         broken: sides.broken(),
+        headlines: parties
+            .iter()
+            .flat_map(|(role, runs)| headlines(role.name(), &counting(runs)))
+            .collect(),
+        peaks: peaks(&parties),
         differences: mixed.into_iter().chain(sides.differences()).collect(),
         strains: strained(
             parties

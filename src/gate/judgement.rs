@@ -11,6 +11,7 @@ use crate::record::{Calibration, LensFacts, PreloadFacts};
 use crate::stats::{Answer, BudgetVerdict, Endpoint, EndpointVerdict, Known, Seen};
 
 use super::leaking::{Basis, Leaking};
+use super::peaks::Peaks;
 
 #[derive(Clone, Debug, Default)]
 pub struct Sides {
@@ -185,6 +186,10 @@ pub struct Judgement {
     pub parties: Vec<Party>,
     /// Runs that a server failed: nothing is decided then.
     pub broken: Vec<Broken>,
+    /// What makes the figures of a side mean something else than they seem, a sentence each.
+    pub headlines: Vec<String>,
+    /// Resident peaks that were measured beside the rules, against each other side.
+    pub peaks: Vec<Peaks>,
     /// Circumstances that are not the same in all runs.
     pub differences: Vec<Difference>,
     /// What about the machines makes figures less sure.

@@ -14,7 +14,7 @@ use crate::summary::{Summary, exit};
 
 use super::judgement::{Broken, Role, Sides};
 use super::machines::Machines;
-use crate::findings::outcome;
+use crate::findings::brief;
 
 impl Sides {
     /// Each side with the part that it plays.
@@ -68,7 +68,7 @@ fn broken(role: Role, runs: &[Played]) -> impl Iterator<Item = Broken> + '_ {
     failed.map(move |run| Broken {
         role,
         record: run.record.clone(),
-        how: outcome(&run.summary).to_owned(),
+        how: brief(&run.summary),
     })
 }
 

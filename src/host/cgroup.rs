@@ -41,6 +41,25 @@ pub fn limits(groups: &str, read: &dyn Fn(&Path) -> Option<String>) -> Limits {
     }
 }
 
+/// Out-of-memory kills that the kernel counted in the innermost of these groups that counts them.
+pub fn out_of_memory_kills(groups: &str, read: &dyn Fn(&Path) -> Option<String>) -> Option<u64> {
+    let around = around(groups, Some(("memory", "")));
+    around.into_iter().find_map(|(group, version)| {
+        let file = if version == 2 {
+            "memory.events"
+        } else {
+            "memory.oom_control"
+        };
+        kills(&read(&group.join(file))?)
+    })
+}
+
+/// The number in the line `oom_kill 3`, which `memory.events`, `memory.oom_control` and `/proc/vmstat` have.
+pub fn kills(text: &str) -> Option<u64> {
+    let mut lines = text.lines();
+    lines.find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
+}
+
 /// The directories of these groups and their ancestors, each with its version; for version 1 those of one controller.
 ///
 /// In a container the path is often the host's, and only the topmost directory exists: all are tried.
@@ -127,6 +146,18 @@ mod tests {
         let limits = of("8:pids:/a\n4:cpu,cpuacct:/a\n3:memory:/a\n", &files);
         assert_eq!((limits.memory, limits.processors), (Some(1 << 30), Some(0.5)));
         assert_eq!((limits.high, limits.swap), (None, None));
+    }
+
+    #[test]
+    fn kills_are_those_of_the_innermost_group_that_counts_them() {
+        let read = |path: &Path| match path.to_str()? {
+            "/sys/fs/cgroup/a/memory.events" => Some("low 0\noom 4\noom_kill 3\n".to_owned()),
+            "/sys/fs/cgroup/memory/memory.oom_control" => Some("under_oom 0\noom_kill 7".to_owned()),
+            _ => None,
+        };
+        assert_eq!(out_of_memory_kills("0::/a/b\n", &read), Some(3));
+        assert_eq!(out_of_memory_kills("4:memory:/a\n", &read), Some(7));
+        assert_eq!(out_of_memory_kills("0::/\n", &read), None);
     }
 
     #[test]

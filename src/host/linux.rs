@@ -42,6 +42,13 @@ pub(super) fn complete(mut host: Host) -> Host {
     host
 }
 
+/// Out-of-memory kills so far: in our control group, else on the whole machine.
+pub(super) fn out_of_memory_kills() -> Option<u64> {
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let counted = cgroup::out_of_memory_kills(&groups, &|file| fs::read_to_string(file).ok());
+    counted.or_else(|| cgroup::kills(&fs::read_to_string("/proc/vmstat").ok()?))
+}
+
 pub(super) fn huge_pages_mode() -> Option<String> {
     line("/sys/kernel/mm/transparent_hugepage/enabled")
         .as_deref()

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Nanos;
+use super::memory::EndCause;
 
 /// Survivors that are kept by name. A server can leave any number.
 pub const MOST_NAMED: usize = 1_000;
@@ -201,6 +202,22 @@ pub enum Ending {
     Refused {
         /// The server's message.
         reason: String,
+    },
+    /// The server reported a failure after it was ready.
+    ReportedFailure {
+        /// The server's message.
+        reason: String,
+        /// Activity at the time, for people.
+        during: String,
+    },
+    /// A process that the server started crashed while the server itself still ran.
+    ProcessCrashed {
+        /// Short name of the program.
+        name: String,
+        pid: u32,
+        cause: EndCause,
+        /// Activity at the time, for people.
+        during: String,
     },
     /// The scenario needs a method that the server does not offer.
     Unsupported {

@@ -81,6 +81,8 @@ pub enum Event {
     /// The memory calls of one phase of a traced run, written after the server ended.
     SystemCalls(SystemCalls),
     Warning(Warning),
+    /// lsp-soak begins to shut the server down: ends of its processes are expected from here on.
+    ShutdownBegan,
     /// The server was shut down, or had already ended.
     Shutdown(Shutdown),
     /// Totals of the connection, written when it closes.

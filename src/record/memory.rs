@@ -35,6 +35,44 @@ pub struct ProcessEnd {
     /// lsp-soak.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<Used>,
+    /// `None` in records before format 1.9.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<EndCause>,
+}
+
+/// The exit status of a process, as its parent would read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndCause {
+    Exited {
+        code: i32,
+    },
+    Signalled {
+        signal: i32,
+        /// True when the kernel counted an out-of-memory kill in lsp-soak's control group since the last such end.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        out_of_memory: bool,
+    },
+    /// The system did not say: Linux before 6.15 after another process reaped this one, macOS and Windows.
+    Unknown,
+}
+
+/// Signals that a process receives for its own fault: SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV and SIGSYS of
+/// Linux on x86-64 and arm64 (signal(7)).
+const FAULTS: [i32; 7] = [4, 5, 6, 7, 8, 11, 31];
+const SIGKILL: i32 = 9;
+
+impl EndCause {
+    /// True for an end that no program asks for. SIGTERM, SIGINT, SIGHUP, SIGPIPE and other kills are not: launchers
+    /// end their helpers by them.
+    pub fn is_crash(self) -> bool {
+        match self {
+            EndCause::Signalled { signal, out_of_memory } => {
+                FAULTS.contains(&signal) || (signal == SIGKILL && out_of_memory)
+            }
+            EndCause::Exited { .. } | EndCause::Unknown => false,
+        }
+    }
 }
 
 /// Faults and processor time of a process over its whole life. Its memory is no longer readable at its end.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 
-use crate::record::{Nanos, Rollup, Used, nanos};
+use crate::record::{EndCause, Nanos, Rollup, Used, nanos};
 
 use super::procfs::{self, Stat};
 use super::source::{Effort, Failure, Found, Opened, Program, Reading, Source};
@@ -19,6 +19,7 @@ use super::{Duty, mapped};
 
 mod clock;
 mod convert;
+mod exit;
 
 use convert::{count_stat, count_status, found, kin};
 
@@ -61,6 +62,8 @@ pub struct Process {
     directory: OwnedFd,
     stat: File,
     status: File,
+    /// Tells the exit status; `None` on old kernels.
+    descriptor: Option<OwnedFd>,
 }
 
 impl System {
@@ -214,7 +217,9 @@ impl Source for System {
             stat: file(&directory, "stat")?,
             status: file(&directory, "status")?,
             directory,
+            descriptor: exit::open(pid),
         };
+        // Read after the descriptor was opened: the id belongs to the same process if this still finds it.
         let status = procfs::status(read_whole(&process.status, &mut self.buffer).map_err(gone)?);
         if status.leader != Some(pid) {
             return Err(io::ErrorKind::NotFound.into());
@@ -271,6 +276,18 @@ impl Source for System {
             cpu,
             ..stat.used(self.tick)
         })
+    }
+
+    fn cause(&mut self, process: &Process) -> EndCause {
+        if let Some(cause) = process.descriptor.as_ref().and_then(exit::cause) {
+            return cause;
+        }
+        // Nobody has reaped it yet: its own file has the status.
+        let status = stat_of(&process.stat, &mut self.buffer).ok().filter(Stat::ended);
+        match status.and_then(|stat| i32::try_from(stat.exit_code).ok()) {
+            Some(status) => exit::from_status(status),
+            None => EndCause::Unknown,
+        }
     }
 
     fn describe(&mut self, process: &Process) -> Option<Program> {

@@ -31,6 +31,8 @@ pub struct Stat<'a> {
     pub virtual_size: u64,
     /// Start of the stack, 0 if not readable; differs after exec.
     pub stack: u64,
+    /// Wait status of a process that was not reaped, 0 if not readable.
+    pub exit_code: u64,
 }
 
 /// `PF_FORKNOEXEC`: forked without a later exec (include/linux/sched.h).
@@ -71,9 +73,14 @@ pub fn stat(text: &[u8]) -> Option<Stat<'_>> {
     let mut fields = rest.split(|&byte| byte == b' ').filter(|field| !field.is_empty());
     let state = *fields.next()?.first()?;
     // From field 4 of proc_pid_stat(5) on. Some may be negative, but none that is used.
-    let mut values = [0u64; 25];
-    for value in &mut values {
-        *value = number(fields.next()?).unwrap_or(0);
+    let mut values = [0u64; 49];
+    for (place, value) in values.iter_mut().enumerate() {
+        *value = match fields.next() {
+            Some(field) => number(field).unwrap_or(0),
+            // Emulated files may end after the stack.
+            None if place >= 25 => 0,
+            None => return None,
+        };
     }
     Some(Stat {
         pid: u32::try_from(number(text.get(..open)?)?).ok()?,
@@ -94,6 +101,7 @@ pub fn stat(text: &[u8]) -> Option<Stat<'_>> {
         started: values[18],
         virtual_size: values[19],
         stack: values[24],
+        exit_code: values[48],
     })
 }
 

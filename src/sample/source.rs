@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::record::{Counters, Nanos, Rollup, Used};
+use crate::record::{Counters, EndCause, Nanos, Rollup, Used};
 
 /// How thoroughly to look for new processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +88,11 @@ pub trait Source {
     /// The final usage of an ended process; `None` if unreadable, as on most systems.
     fn used(&mut self, _process: &Self::Process) -> Option<Used> {
         None
+    }
+
+    /// How an ended process ended.
+    fn cause(&mut self, _process: &Self::Process) -> EndCause {
+        EndCause::Unknown
     }
 
     /// The program; `None` if the process has ended.

@@ -280,7 +280,9 @@ impl<S: Source> Watch<S> {
             let member = self.members.remove(index);
             self.tree.remove(member.found.pid);
             let (process, used) = (member.number, self.source.used(&member.process));
-            self.sink.put(now(), Event::ProcessEnded(ProcessEnd { process, used }));
+            let cause = Some(self.source.cause(&member.process));
+            let end = ProcessEnd { process, used, cause };
+            self.sink.put(now(), Event::ProcessEnded(end));
             if let Some(cpu) = member.cpu.max(used.map(|used| used.user + used.system)) {
                 self.ended_cpu = Some(self.ended_cpu.unwrap_or(0) + cpu);
             }

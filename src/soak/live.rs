@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::allocator::preload::take_accounts;
-use crate::drive::{Activity, Frame, Given, Job, Stage};
+use crate::drive::{Activity, Crash, Frame, Given, Job, Stage};
 use crate::exit::child;
 use crate::progress::Progress;
 use crate::record::{Clock, Event, Journal, Nanos, PhaseRef, ServerFacts, Survivor, Warning, WarningKind};
@@ -14,6 +14,7 @@ use crate::resolve::Library;
 use crate::sample::{self, Done, Glance, Living, Sampler};
 use crate::trace::{self, Trace};
 
+use super::crash::{Crashes, Noticing};
 use super::holder::Holders;
 use super::java;
 use super::library::Heard;
@@ -35,6 +36,7 @@ struct Inner {
     /// Whether the preload reports its memory at the end; `None` without a preload.
     accounts: Option<bool>,
     holders: Holders,
+    crashes: Crashes,
 }
 
 impl Live {
@@ -60,6 +62,7 @@ impl Live {
             trace,
             accounts,
             holders: Holders::default(),
+            crashes: Crashes::new(),
         }))
     }
 
@@ -78,6 +81,7 @@ impl Live {
         if let (Some(trace), Event::PhaseStarted(phase)) = (&self.0.trace, &event) {
             trace.begin(Some(phase.clone()));
         }
+        self.0.crashes.note(&event);
         self.0.progress.on(&event);
         self.0.journal.write(event);
     }
@@ -195,7 +199,10 @@ impl Stage for Live {
         match sampler.as_ref() {
             Some(sampler) => sampler.follow(pid),
             None => {
-                let sink = Box::new(self.0.journal.clone());
+                let sink = Box::new(Noticing {
+                    journal: self.0.journal.clone(),
+                    crashes: self.0.crashes.clone(),
+                });
                 let started = Sampler::start(pid, self.0.options.clone(), self.0.clock, sink)?;
                 let pulse = started.pulse();
                 self.0
@@ -205,6 +212,10 @@ impl Stage for Live {
             }
         }
         Ok(())
+    }
+
+    fn crash(&self) -> Option<Crash> {
+        self.0.crashes.first()
     }
 
     async fn activity(&self) -> Option<Activity> {

@@ -19,6 +19,7 @@ pub(super) fn summarise(at: Nanos, checkpoint: &Checkpoint) -> CheckpointSummary
         settled: checkpoint.settled && drift.is_none(),
         waited: checkpoint.waited,
         unsettled: unsettled(&checkpoint.unsettled, drift),
+        growing: None,
         private_exact: exact(rollups, Rollup::private),
         private_sampled: median_sum(rounds, |counters| counters.private),
         resident: median_sum(rounds, |counters| counters.resident),

@@ -20,6 +20,7 @@ use super::decay::Watch;
 use super::departure::Departure;
 use super::epoch::{Epoch, Exact};
 use super::holder::{self, Held};
+use super::lost::Losses;
 use super::phases::Phases;
 use super::release::Released;
 use super::said::Said;
@@ -98,6 +99,7 @@ struct Pass {
     held: Held,
     /// The programs that were looked at for that.
     holders: Vec<Holder>,
+    losses: Losses,
 }
 
 /// The state after the header.
@@ -121,6 +123,7 @@ fn begun(header: Header) -> Summary {
         command: None,
         programs: Vec::new(),
         most_processes: 0,
+        lost: Vec::new(),
         unloaded: Vec::new(),
         methods: Vec::new(),
         server_requests: BTreeMap::new(),
@@ -167,6 +170,7 @@ impl Pass {
             by_program: ByProgram::default(),
             held: Held::default(),
             holders: Vec::new(),
+            losses: Losses::default(),
         }
     }
 
@@ -182,12 +186,13 @@ impl Pass {
             Event::Spawned { pid, restarts } => {
                 self.server = Some(pid);
                 self.summary.restarts = restarts;
+                self.losses.spawned();
             }
             Event::Initialized(initialized) => self.summary.initialized = Some(initialized),
             Event::Ready(readiness) => self.summary.readiness.push(readiness),
             Event::Registered { .. } => {}
             Event::PhaseStarted(phase) => self.phase_started(at, &phase),
-            Event::PhaseDriven(phase) => self.phases.driven(at, &phase),
+            Event::PhaseDriven(phase) => self.phases.driven(at, &phase, self.tree.sums().private),
             Event::Checkpoint(checkpoint) => self.checkpoint(at, &checkpoint),
             Event::Peak(mark) => self.peak(at, &mark),
             Event::StepStarted(start) => self.step_started(at, &start),
@@ -221,6 +226,7 @@ impl Pass {
             Event::Pressure(pressure) => self.pressure(pressure),
             Event::SystemCalls(calls) => self.summary.system_calls.push(calls),
             Event::Warning(warning) => self.said.warn(warning),
+            Event::ShutdownBegan => self.losses.shutdown_began(),
             Event::Shutdown(shutdown) => self.shut_down(shutdown),
             Event::Closed(close) => {
                 let counts = &close.violations;
@@ -305,6 +311,7 @@ impl Pass {
                 .cut(at, self.epoch.peaks(&self.tree, None), self.tree.totals_at_end());
             self.new_epoch(|_| false);
         }
+        self.losses.phase_started(phase);
         self.phases.start(at, phase, self.tree.totals_before());
     }
 
@@ -329,6 +336,7 @@ impl Pass {
         self.summary
             .released
             .extend(Released::of_checkpoint(checkpoint, &self.tree));
+        self.losses.checkpoint(checkpoint, &self.tree);
         let held = self.tree.held(checkpoint);
         let held = held.filter_map(|(live, private)| Some((live.pid, live.name.clone(), private?)));
         let held = Held {
@@ -432,6 +440,7 @@ impl Pass {
             .collect();
         methods.sort_by(|a, b| a.method.cmp(&b.method));
         summary.methods = methods;
+        summary.lost = self.losses.list;
         summary.warnings = self.said.warnings;
         summary.messages = self.said.messages;
         summary.more_warnings = self.said.more_warnings;

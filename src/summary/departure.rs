@@ -83,6 +83,8 @@ pub fn departures(summary: &Summary) -> Vec<Departure> {
                 | Ending::Empty { .. }
                 | Ending::Wedged { .. }
                 | Ending::TimedOut { .. }
+                | Ending::ReportedFailure { .. }
+                | Ending::ProcessCrashed { .. }
                 | Ending::Emptied { .. },
             ) => false,
         };

@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::record::{EmptyStep, Ending};
-use crate::summary::Summary;
+use crate::summary::{LostProcess, Summary};
 
 use super::departure::{Departure, departures};
 
@@ -12,7 +12,8 @@ use super::departure::{Departure, departures};
 /// does a crash during shutdown. A server that needed a signal to end is reported but does not fail: its figures are
 /// complete, and many well-known servers end that way.
 pub fn exit(summary: &Summary) -> Exit {
-    let left_badly = departures(summary).iter().any(Departure::failed);
+    let crashed = summary.command.is_none() && summary.lost.iter().any(LostProcess::crashed);
+    let left_badly = crashed || departures(summary).iter().any(Departure::failed);
     match &summary.ending {
         None => Exit::OwnFailure,
         Some(Ending::Interrupted) => Exit::Interrupted,
@@ -25,6 +26,8 @@ pub fn exit(summary: &Summary) -> Exit {
             | Ending::TimedOut { .. }
             | Ending::Wedged { .. }
             | Ending::Refused { .. }
+            | Ending::ReportedFailure { .. }
+            | Ending::ProcessCrashed { .. }
             | Ending::Emptied { .. }
             | Ending::Unsupported { .. }
             | Ending::Empty { .. },

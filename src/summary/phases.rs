@@ -1,5 +1,6 @@
 //! Phases as they are played, and what follows from all of them together.
 
+use crate::band;
 use crate::record::{Checkpoint, Nanos, PhaseRef, StepEnd, StepStart, WindowStart};
 use crate::summary::{CheckpointSummary, Peak, PhaseSummary, PrivateMetric, ResidentMetric, Returned, StepSummary};
 
@@ -21,6 +22,8 @@ struct Open {
     /// What all releases so far have used.
     released: Totals,
     step_started: Nanos,
+    /// Sampled private memory when its steps were done.
+    at_rest_began: Option<u64>,
     /// Processes without exact counters at the checkpoint that did not end at that moment.
     missing: Vec<u32>,
     /// Whether freed memory is in the checkpoint from which it was to be gone: none of it counts.
@@ -60,6 +63,7 @@ impl Phases {
             release: None,
             released: Totals::ZERO,
             step_started: at,
+            at_rest_began: None,
             missing,
             unpurged: false,
             has_peak: false,
@@ -72,10 +76,11 @@ impl Phases {
         self.open.iter_mut().rev().find(|open| open.summary.phase == *phase)
     }
 
-    /// The steps of a phase are done.
-    pub fn driven(&mut self, at: Nanos, phase: &PhaseRef) {
+    /// The steps of a phase are done, with so much sampled private memory.
+    pub fn driven(&mut self, at: Nanos, phase: &PhaseRef, private: Option<u64>) {
         if let Some(open) = self.find(phase) {
             open.summary.driven = Some(at);
+            open.at_rest_began = private;
         }
     }
 
@@ -130,7 +135,10 @@ impl Phases {
     pub fn checkpoint(&mut self, at: Nanos, taken: &Checkpoint, totals: Totals, counts: bool) {
         let Some(open) = self.find(&taken.phase) else { return };
         open.missing = checkpoint::without_rollup(taken).collect();
-        let summary = checkpoint::summarise(at, taken);
+        let mut summary = checkpoint::summarise(at, taken);
+        if !summary.settled {
+            summary.growing = open.growth_rate(at, summary.private_sampled);
+        }
         open.unpurged = !counts;
         open.summary.checkpoint = Some(match counts {
             true => summary,
@@ -225,6 +233,14 @@ impl Open {
     fn exact(&self) -> Option<u64> {
         let taken = self.summary.checkpoint.as_ref();
         taken?.private_exact.filter(|_| self.missing.is_empty())
+    }
+
+    /// Growth of sampled private memory since the steps were done, in bytes per second, if it is more than noise.
+    fn growth_rate(&self, at: Nanos, private: Option<u64>) -> Option<u64> {
+        let (before, now) = (self.at_rest_began?, private?);
+        let nanos = at.checked_sub(self.summary.driven?).filter(|nanos| *nanos > 0)?;
+        let grown = now.checked_sub(before).filter(|grown| *grown > band::around(before))?;
+        u64::try_from(u128::from(grown) * 1_000_000_000 / u128::from(nanos)).ok()
     }
 
     /// What a forced release costs is the measurement's and not the scenario's.

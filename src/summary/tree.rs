@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::record::{Checkpoint, Counters, Environment, Nanos, Process, Rollup, Sample, Used};
 use crate::summary::ProgramSummary;
-use crate::summary::tree::live::same_memory;
+use crate::summary::tree::live::{same_memory, title};
 
 use super::totals::Totals;
 
@@ -74,6 +74,7 @@ impl Tree {
     pub fn appear(&mut self, at: Nanos, process: &Process, server: Option<u32>) {
         let name = process.name.clone();
         if let Some(live) = self.live.get_mut(&process.process) {
+            live.title = title(&name, &process.command);
             if live.name == name {
                 return; // The same program with other arguments.
             }
@@ -86,6 +87,7 @@ impl Tree {
                 process.process,
                 Live {
                     pid: process.pid,
+                    title: title(&name, &process.command),
                     name,
                     server: server == Some(process.pid),
                     counters,

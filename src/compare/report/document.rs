@@ -175,8 +175,10 @@ fn verdict(target: &Target, is_named: bool) -> Vec<Sentence> {
         true => Sentence::answer("compare.kept", Tone::Strong, text),
         false => Sentence::evidence("compare.kept", text),
     });
-    let all = cold::verdict(comparison)
-        .into_iter()
+    let headlines = comparison.sides.iter().flat_map(|side| &side.headlines);
+    let headlines = headlines.map(|text| Sentence::answer("compare.headline", Tone::Bad, text.clone()));
+    let all = headlines
+        .chain(cold::verdict(comparison))
         .chain(unequal)
         .chain(growth.into_iter().map(strong("compare.growth")))
         .chain(kept)

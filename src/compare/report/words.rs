@@ -132,10 +132,12 @@ pub fn no_run_counts(comparison: &Comparison) -> Option<String> {
     })
 }
 
-/// That a server failed, and how often.
+/// That a server failed, how often, and how the first time.
 pub fn failures(side: &Side) -> String {
     let failed = units::counted(left(side, Why::Failed), "run");
-    format!("{} failed in {failed}", side.label)
+    let how = side.left.iter().find_map(|excluded| excluded.how.as_deref());
+    let how = how.map_or_else(String::new, |how| format!(": {how}"));
+    format!("{} failed in {failed}{how}", side.label)
 }
 
 fn left(side: &Side, why: Why) -> u64 {

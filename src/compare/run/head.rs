@@ -110,15 +110,22 @@ pub fn conclusion(summary: &Summary) -> Option<String> {
             let more = i64::try_from(i128::from(private) - i128::from(first)).unwrap_or(0);
             format!(" ({} MiB since {start})", units::signed_mib(more))
         });
-        format!(
-            "{} MiB private after {name}{}",
-            units::mib(private),
-            more.unwrap_or_default()
-        )
+        let when = match still_growing(summary, name) {
+            true => format!("at the end of {name}, still growing"),
+            false => format!("after {name}"),
+        };
+        format!("{} MiB private {when}{}", units::mib(private), more.unwrap_or_default())
     });
     let most = summary.peak.map(|most| format!("peak {} MiB resident", peak(most)));
     let parts: Vec<String> = kept.into_iter().chain(most).collect();
     (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// True if the last checkpoint of a phase was taken while memory grew.
+fn still_growing(summary: &Summary, name: &str) -> bool {
+    let mut rounds = summary.phases.iter().rev().filter(|phase| phase.phase.name == name);
+    let last = rounds.find_map(|phase| phase.checkpoint.as_ref());
+    last.is_some_and(|taken| taken.growing.is_some())
 }
 
 fn joined(parts: impl IntoIterator<Item = Option<String>>) -> String {

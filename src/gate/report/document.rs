@@ -5,7 +5,7 @@ use crate::compare::run::lens;
 use crate::compare::{Played, Scenarios, by_target};
 use crate::document::page::Keys;
 use crate::document::{Block, Document, Section, Weight};
-use crate::gate::{Against, Judged, Judgement, Role, Sides};
+use crate::gate::{Against, Judged, Judgement, Peaks, Role, Sides};
 use crate::lens::Lens;
 use crate::stats::{Answer, Evidence, Seen};
 use crate::text::table::{Column, Table};
@@ -87,8 +87,15 @@ fn verdict(judgement: &Judgement, conclusions: &[Finding]) -> Vec<Sentence> {
         .filter(|one| !one.decides && one.answer == Answer::Fail);
     let against = against.map(|one| note(one.text.clone()));
     let deciding = conclusions.iter().filter(|one| one.decides);
-    deciding
-        .map(|one| {
+    let peaks = judgement
+        .peaks
+        .iter()
+        .filter(|peaks| peaks.is_far_above)
+        .map(peak_headline);
+    let headlines = judgement.headlines.iter().cloned().chain(peaks);
+    headlines
+        .map(|text| Sentence::answer("gate.headline", Tone::Bad, text).marked("important"))
+        .chain(deciding.map(|one| {
             let tone = match one.answer {
                 Answer::Pass => Tone::Plain,
                 answer => self::tone(answer),
@@ -100,10 +107,23 @@ fn verdict(judgement: &Judgement, conclusions: &[Finding]) -> Vec<Sentence> {
                 _ => Weight::Answer,
             };
             Sentence { weight, ..sentence }
-        })
+        }))
         .chain(against)
         .chain(unmeasured(judgement).map(note))
         .collect()
+}
+
+/// A peak far above the other side's, whichever figure decides.
+fn peak_headline(peaks: &Peaks) -> String {
+    let (own, other) = (peaks.candidate.least, peaks.other.most);
+    format!(
+        "peak: the candidate has at least {} resident, {:.1} times the {}'s most ({}); {} runs",
+        units::bytes(own),
+        own as f64 / other.max(1) as f64,
+        peaks.against.name(),
+        units::bytes(other),
+        peaks.lens
+    )
 }
 
 /// The verdict in one sentence: what decided it, with its bounds.

@@ -129,7 +129,7 @@ pub fn unmeasured(judgement: &Judgement) -> Option<String> {
     let is_shipped = |lens: &LensFacts| lens.name == Lens::AsShipped;
     let shipped = judgement.parties.iter().flat_map(|party| &party.lenses).any(is_shipped);
     let passes = judgement.exit() == Exit::Passed && judgement.lens == Lens::Purged;
-    (passes && !shipped).then(|| "as shipped and peak: not measured (`--lens both`)".to_owned())
+    (passes && !shipped).then(|| "as shipped: not measured (`--lens both`)".to_owned())
 }
 
 /// The rules that were not judged, and what would mend it.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::record::{
-    Checkpoint, Close, Ending, Entry, Event, Header, IdleKind, IdleWindow, Initialized, Nanos, Outcome, PeakMark,
-    PhaseRef, Process, ProcessEnd, Readiness, ReadyOutcome, ReadyRule, Request, Sample, Shutdown, ShutdownReply,
-    ShutdownStage, StepEnd, StepStart, Survivor, Used, Warning, WarningKind, WindowEnd, WindowStart,
+    Checkpoint, Close, EndCause, Ending, Entry, Event, Header, IdleKind, IdleWindow, Initialized, Nanos, Outcome,
+    PeakMark, PhaseRef, Process, ProcessEnd, Readiness, ReadyOutcome, ReadyRule, Request, Sample, Shutdown,
+    ShutdownReply, ShutdownStage, StepEnd, StepStart, Survivor, Used, Warning, WarningKind, WindowEnd, WindowStart,
 };
 
 use super::header::header;
@@ -78,6 +78,15 @@ impl Session {
         self.sample();
     }
 
+    /// Ends a process in this way.
+    pub fn vanish_by(&mut self, process: u32, cause: EndCause) {
+        self.vanish(process);
+        let last = self.entries.last_mut().map(|entry| &mut entry.event);
+        if let Some(Event::ProcessEnded(end)) = last {
+            end.cause = Some(cause);
+        }
+    }
+
     /// Ends a process. Only the server's own totals are known, a little above its last sample.
     pub fn vanish(&mut self, process: u32) {
         let held = self.held.remove(&process).filter(|_| process == 0);
@@ -88,7 +97,11 @@ impl Session {
             system: held.cpu / 10 + SECOND / 50,
             cpu: None,
         });
-        self.put(Event::ProcessEnded(ProcessEnd { process, used }));
+        self.put(Event::ProcessEnded(ProcessEnd {
+            process,
+            used,
+            cause: None,
+        }));
     }
 
     pub fn initialized(&mut self, name: &str, version: &str) {
@@ -270,6 +283,17 @@ impl Session {
     pub fn settle(&mut self, settled: bool) {
         self.put(Event::PhaseDriven(self.phase.clone()));
         self.at += SECOND;
+        self.checkpoint(settled);
+    }
+
+    /// The same with a settling of 10 seconds, in which a process moves to `private` MiB.
+    pub fn settle_growing(&mut self, process: u32, private: u64, settled: bool) {
+        self.put(Event::PhaseDriven(self.phase.clone()));
+        self.go(process, private, 10, 50);
+        self.checkpoint(settled);
+    }
+
+    fn checkpoint(&mut self, settled: bool) {
         self.put(Event::Checkpoint(Checkpoint {
             phase: self.phase.clone(),
             settled,

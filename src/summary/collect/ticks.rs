@@ -48,6 +48,7 @@ impl Pass {
         }
         if let Some(live) = self.tree.vanish(process, end.used) {
             self.epoch.ended(at, &live);
+            self.losses.ended(at, end, &live, &self.tree);
             self.draw(at);
         }
         self.summary.curves.ended(at, process);

@@ -199,7 +199,11 @@ fn memory_that_moves_out_of_a_process_as_it_ends_is_not_counted_twice() {
     // The round that reads the memory of one finds the other ended.
     let gone = |at| Entry {
         at,
-        event: Event::ProcessEnded(ProcessEnd { process: 1, used: None }),
+        event: Event::ProcessEnded(ProcessEnd {
+            process: 1,
+            used: None,
+            cause: None,
+        }),
     };
     let most = |session: &Session| {
         let phase = of(session).phases.remove(0);

@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_millis(600);
 const WATCHED: Duration = Duration::from_millis(2500);
 
 async fn watch(client: &Client, stage: &Fake) -> Option<Stop> {
-    timeout(WATCHED, fault::watch(client, || false, stage, PATIENCE))
+    timeout(WATCHED, fault::watch(client, || None, stage, PATIENCE))
         .await
         .ok()
 }
@@ -31,7 +31,7 @@ async fn an_idle_server_that_owes_an_answer_is_wedged() {
     let (client, _incoming, _peer) = usual();
     let asking = client.clone();
     let request = tokio::spawn(async move { asking.request("x/slow", (), ask()).await });
-    match fault::watch(&client, || false, &Fake::idle(), PATIENCE).await {
+    match fault::watch(&client, || None, &Fake::idle(), PATIENCE).await {
         Stop::Ended(Ending::Wedged { method, unsent, .. }) => assert_eq!((method.as_str(), unsent), ("x/slow", 0)),
         other => panic!("{other:?}"),
     }
@@ -51,7 +51,7 @@ async fn a_busy_server_that_owes_an_answer_is_slow_and_not_wedged() {
 async fn a_server_that_does_not_read_is_wedged_and_the_unread_bytes_are_told() {
     let (client, _incoming, _peer) = connect(1024, Answers::default(), Limits::default());
     client.notify("x/large", json!({ "text": "x".repeat(100_000) }));
-    match fault::watch(&client, || false, &Fake::idle(), PATIENCE).await {
+    match fault::watch(&client, || None, &Fake::idle(), PATIENCE).await {
         Stop::Ended(Ending::Wedged { method, unsent, .. }) => {
             assert_eq!(method, "");
             assert!(unsent > 90_000, "{unsent}");
@@ -76,7 +76,7 @@ async fn what_lies_unread_in_a_pipe_was_not_taken_however_much_is_written_meanwh
     };
     let stage = Fake::idle();
     let stop = tokio::select! {
-        stop = fault::watch(&client, || false, &stage, PATIENCE) => stop,
+        stop = fault::watch(&client, || None, &stage, PATIENCE) => stop,
         () = typing => unreachable!(),
     };
     match stop {
@@ -121,7 +121,7 @@ async fn a_server_that_owes_nothing_may_be_silent() {
 async fn a_server_that_is_gone_is_gone_and_not_wedged() {
     let (client, _incoming, _peer) = usual();
     assert!(matches!(
-        fault::watch(&client, || true, &Fake::idle(), PATIENCE).await,
+        fault::watch(&client, || Some(Stop::Gone), &Fake::idle(), PATIENCE).await,
         Stop::Gone
     ));
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use lsp_soak::drive::{Activity, Frame, Given, Stage};
+use lsp_soak::drive::{Activity, Crash, Frame, Given, Stage};
 use lsp_soak::record::{Event, Nanos, PhaseRef, Survivor};
 
 #[derive(Clone)]
@@ -73,6 +73,10 @@ impl Stage for Fake {
 
     fn spawned(&self, _pid: u32) -> std::io::Result<()> {
         Ok(())
+    }
+
+    fn crash(&self) -> Option<Crash> {
+        None
     }
 
     async fn activity(&self) -> Option<Activity> {

@@ -28,17 +28,19 @@ fn a_server_that_crashes_while_it_warms_up_is_an_error_everywhere() {
         panic!("{annotations:?}")
     };
     assert!(
-        failed.starts_with("::error ") && failed.ends_with("crash failed in 1 run: run-001-crash.jsonl"),
+        failed.starts_with("::error ")
+            && failed.contains("crash failed in 1 run: crashed")
+            && failed.ends_with(", signal 11: run-001-crash.jsonl"),
         "{failed}"
     );
-    let words = "no run counts, so there is no result: crash failed in 1 run";
-    assert!(drawn(crashed_at_once(), 100).contains(words));
+    let words = "no run counts, so there is no result: crash failed in 1 run: crashed";
+    assert!(drawn(crashed_at_once(), 200).contains(words));
     assert!(pasted(crashed_at_once()).contains(words));
     // Where the other has runs, it is still the one that failed that is named.
     let mut some = crashed_at_once();
     some.extend(runs("small", &[100, 101, 100]));
-    let words = "crash cannot be compared with small: crash failed in 1 run";
-    assert!(drawn(some, 100).contains(words));
+    let words = "crash cannot be compared with small: crash failed in 1 run: crashed";
+    assert!(drawn(some, 200).contains(words));
 }
 
 #[test]

@@ -1,0 +1,169 @@
+//! Findings that stand in the first lines of every report: what makes a run's figures mean something else than they seem.
+
+use crate::record::ShutdownStage;
+use crate::summary::{LostProcess, Summary, last_words};
+use crate::units;
+
+use super::ending::cause_words;
+use super::{Finding, Severity, finding};
+
+/// A headline and its kind: headlines of one kind differ between runs only in their amounts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Headline {
+    pub kind: &'static str,
+    pub severity: Severity,
+    pub text: String,
+    /// Additional lines: what the server said of a crash.
+    pub details: Vec<String>,
+}
+
+/// The headlines of a run, the weightiest first.
+pub fn headlines(summary: &Summary) -> Vec<Headline> {
+    if summary.command.is_some() || summary.header.plan.traced.is_some() {
+        return Vec::new();
+    }
+    let mut list: Vec<Headline> = summary.lost.iter().map(|lost| lost_process(summary, lost)).collect();
+    list.extend(unrest(summary));
+    list.extend(killed(summary));
+    list
+}
+
+/// The same as findings of the run.
+pub(super) fn as_findings(summary: &Summary) -> impl Iterator<Item = Finding> {
+    headlines(summary).into_iter().map(|headline| Finding {
+        details: headline.details,
+        is_headline: true,
+        ..finding(headline.severity, headline.text)
+    })
+}
+
+fn lost_process(summary: &Summary, lost: &LostProcess) -> Headline {
+    let size = |bytes| units::or_unknown(bytes, units::bytes);
+    let all = lost.private.zip(lost.rest).map(|(own, rest)| own.saturating_add(rest));
+    let place = lost.phase.as_ref().map_or_else(String::new, |phase| {
+        let repeats = summary
+            .phases
+            .iter()
+            .any(|one| one.phase.phase == phase.phase && one.phase.cycle > 0);
+        let round = if repeats {
+            format!(" (round {})", phase.cycle + 1)
+        } else {
+            String::new()
+        };
+        format!(" in `{}`{round}", phase.name)
+    });
+    let memory = format!("with {} of {} private memory", size(lost.private), size(all));
+    let how = cause_words(lost.cause);
+    let (kind, severity, text) = if lost.crashed() {
+        let text = format!("`{}` crashed{place} {memory}: {how}", lost.name);
+        ("crash", Severity::Failure, text)
+    } else {
+        let text = format!(
+            "`{}` ended{place} {memory}, though nobody asked it to ({how}): later figures are of the rest",
+            lost.name
+        );
+        ("holder", Severity::Warning, text)
+    };
+    let said = summary.close.as_ref().filter(|_| lost.crashed());
+    Headline {
+        details: said.map_or_else(Vec::new, last_words),
+        ..headline(kind, severity, text)
+    }
+}
+
+fn headline(kind: &'static str, severity: Severity, text: String) -> Headline {
+    Headline {
+        kind,
+        severity,
+        text,
+        details: Vec::new(),
+    }
+}
+
+/// Memory or processors that never came to rest.
+fn unrest(summary: &Summary) -> Option<Headline> {
+    let taken: Vec<_> = summary
+        .phases
+        .iter()
+        .filter_map(|phase| Some((phase, phase.checkpoint.as_ref()?)))
+        .collect();
+    let (phase, last) = taken.last()?;
+    let restless = taken.iter().filter(|(_, taken)| !taken.settled).count();
+    let never = if restless == taken.len() {
+        "was never at rest".to_owned()
+    } else {
+        format!("was not at rest at {restless} of {} checkpoints", taken.len())
+    };
+    if let Some(rate) = last.growing {
+        let size = units::or_unknown(last.private_sampled, units::bytes);
+        let text = format!(
+            "the server {never}, and its memory still grew by {}/s at the end of `{}` ({size} by then)",
+            units::bytes(rate),
+            phase.phase.name
+        );
+        return Some(headline("growing", Severity::Warning, text));
+    }
+    let is_all = restless == taken.len() && restless > 1;
+    if !is_all {
+        return None;
+    }
+    let text = format!("the server was never at rest: {}", last.unsettled);
+    Some(headline("restless", Severity::Warning, text))
+}
+
+/// A server that ends only by force keeps its memory after the editor is closed.
+fn killed(summary: &Summary) -> Option<Headline> {
+    let shutdown = summary.shutdown.as_ref()?;
+    if shutdown.stage != ShutdownStage::Killed || shutdown.exit_sent.is_none() {
+        return None;
+    }
+    let text = "the server had to be killed: it ended neither on `exit`, on a closed stdin nor on SIGTERM";
+    Some(headline("killed", Severity::Warning, text.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::golden::Session;
+    use crate::record::{Ending, Event};
+    use crate::summary::tests::of;
+
+    /// A server that starts at 20 MiB and has these amounts at the end of the steps and at the checkpoint of its phases.
+    fn session(phases: &[(u64, u64, bool)]) -> Session {
+        let mut session = Session::new("server");
+        session.spawn(0, "server", None, 20, 4);
+        for (driven, checkpoint, settled) in phases {
+            session.phase("open");
+            session.go(0, *driven, 2, 50);
+            session.settle_growing(0, *checkpoint, *settled);
+        }
+        session.put(Event::Ended(Ending::Completed));
+        session
+    }
+
+    #[test]
+    fn memory_that_still_grows_at_the_end_is_a_headline_with_its_rate() {
+        let list = headlines(&of(&session(&[(100, 100, true), (1_000, 1_200, false)])));
+        assert_eq!(list.len(), 1, "{list:?}");
+        assert_eq!(
+            list[0].text,
+            "the server was not at rest at 1 of 2 checkpoints, and its memory still grew by 20.0 MiB/s at the end of \
+             `open` (1.2 GiB by then)"
+        );
+    }
+
+    #[test]
+    fn a_server_that_rests_at_last_has_no_headline() {
+        assert_eq!(
+            headlines(&of(&session(&[(1_000, 1_200, false), (1_200, 1_200, true)]))),
+            []
+        );
+        assert_eq!(headlines(&of(&session(&[(100, 100, true)]))), []);
+    }
+
+    #[test]
+    fn a_server_that_is_busy_at_every_checkpoint_is_a_headline_without_growth() {
+        let list = headlines(&of(&session(&[(100, 100, false), (100, 100, false)])));
+        assert!(list[0].text.starts_with("the server was never at rest: "), "{list:?}");
+    }
+}

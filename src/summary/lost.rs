@@ -1,0 +1,151 @@
+//! Processes of the tree that ended while the server was used, as far as that matters for the figures.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::record::{Checkpoint, EndCause, Nanos, PhaseRef, ProcessEnd};
+
+use super::tree::{Live, Tree};
+
+/// A process that crashed, or that held most of the tree's memory and ended although nobody asked for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LostProcess {
+    /// Program, for an interpreter with its script: `node tsserver.js`.
+    pub name: String,
+    pub pid: u32,
+    pub at: Nanos,
+    /// The phase in which it ended.
+    pub phase: Option<PhaseRef>,
+    pub cause: EndCause,
+    /// Private memory at its last sample, in bytes.
+    pub private: Option<u64>,
+    /// Private memory of the rest of the tree just after its end, in bytes.
+    pub rest: Option<u64>,
+    /// True if it held more than half of the tree's private memory at the last checkpoint.
+    pub held_most: bool,
+}
+
+impl LostProcess {
+    /// True if its end fails the run.
+    pub fn crashed(&self) -> bool {
+        self.cause.is_crash()
+    }
+}
+
+/// Remembers what is needed to judge the end of a process.
+#[derive(Debug, Default)]
+pub(super) struct Losses {
+    pub list: Vec<LostProcess>,
+    phase: Option<PhaseRef>,
+    shuts_down: bool,
+    /// Process id that held most of the tree's memory at the last checkpoint.
+    holder: Option<u32>,
+}
+
+impl Losses {
+    pub fn spawned(&mut self) {
+        self.shuts_down = false;
+    }
+
+    pub fn shutdown_began(&mut self) {
+        self.shuts_down = true;
+    }
+
+    pub fn phase_started(&mut self, phase: &PhaseRef) {
+        self.phase = Some(phase.clone());
+    }
+
+    pub fn checkpoint(&mut self, checkpoint: &Checkpoint, tree: &Tree) {
+        let held: Vec<(u32, u64)> = tree
+            .held(checkpoint)
+            .filter_map(|(live, private)| Some((live.pid, private?)))
+            .collect();
+        let total = held
+            .iter()
+            .fold(0_u64, |sum, (_, private)| sum.saturating_add(*private));
+        let largest = held.into_iter().max_by_key(|(_, private)| *private);
+        self.holder = largest.filter(|(_, private)| *private > total / 2).map(|(pid, _)| pid);
+    }
+
+    /// Judges the end of a process; `live` is its last state and `tree` what is left.
+    pub fn ended(&mut self, at: Nanos, end: &ProcessEnd, live: &Live, tree: &Tree) {
+        // Older records do not say how processes ended, nor when the shutdown began.
+        let Some(cause) = end.cause else { return };
+        let held_most = self.holder == Some(live.pid);
+        if self.shuts_down || live.server || !(cause.is_crash() || held_most) {
+            return;
+        }
+        self.list.push(LostProcess {
+            name: live.title.clone(),
+            pid: live.pid,
+            at,
+            phase: self.phase.clone(),
+            cause,
+            private: live.counters.private,
+            rest: tree.sums().private,
+            held_most,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::Exit;
+    use crate::findings::{Severity, findings};
+    use crate::record::golden::Session;
+    use crate::record::{Ending, Event};
+    use crate::summary::tests::of;
+    use crate::summary::{Summary, exit};
+
+    fn signalled(signal: i32, out_of_memory: bool) -> EndCause {
+        EndCause::Signalled { signal, out_of_memory }
+    }
+
+    /// A launcher of 12 MiB whose helper of 3,000 MiB ends like this within the second phase.
+    fn helper_ends(cause: EndCause) -> Summary {
+        let mut session = Session::new("launcher");
+        session.spawn(0, "launcher", None, 12, 4);
+        session.spawn(1, "helper", Some(0), 300, 4);
+        session.phase("start");
+        session.go(1, 1_000, 2, 50);
+        session.settle(true);
+        session.phase("edit");
+        session.go(1, 3_000, 2, 50);
+        session.vanish_by(1, cause);
+        session.go(0, 13, 1, 1);
+        session.settle(true);
+        session.put(Event::Ended(Ending::Completed));
+        of(&session)
+    }
+
+    #[test]
+    fn a_helper_that_aborts_fails_a_run_that_was_played_to_its_end() {
+        let summary = helper_ends(signalled(6, false));
+        assert_eq!(exit(&summary), Exit::ServerFailed);
+        let [lost] = summary.lost.as_slice() else {
+            panic!("{:?}", summary.lost)
+        };
+        assert_eq!(lost.private, Some(3_000 << 20));
+        assert_eq!(lost.phase.as_ref().unwrap().name, "edit");
+        let failures = findings(&summary)
+            .into_iter()
+            .filter(|one| one.severity == Severity::Failure);
+        assert_eq!(failures.count(), 1);
+    }
+
+    #[test]
+    fn a_kill_fails_the_run_only_when_memory_was_out() {
+        assert_eq!(exit(&helper_ends(signalled(9, true))), Exit::ServerFailed);
+        assert_eq!(exit(&helper_ends(signalled(9, false))), Exit::Passed);
+    }
+
+    #[test]
+    fn the_holder_of_the_memory_is_named_however_it_ended() {
+        for cause in [EndCause::Exited { code: 0 }, signalled(15, false), EndCause::Unknown] {
+            let summary = helper_ends(cause);
+            assert_eq!(exit(&summary), Exit::Passed, "{cause:?}");
+            assert!(summary.lost[0].held_most && !summary.lost[0].crashed());
+        }
+    }
+}
