@@ -42,6 +42,16 @@ pub fn pressure() -> Option<Pressure> {
     platform_pressure()
 }
 
+/// Memory that each of `runs` runs at once may take before the machine suffers: the smaller of 95 % of the control
+/// group's limit and the available memory less 5 % of all, divided among them. `None` if nothing is known.
+pub fn memory_left(memory: &Memory, runs: u32) -> Option<u64> {
+    let of_group = memory.cgroup_limit.map(|limit| limit / 100 * 95);
+    let available = memory.available.zip(memory.total);
+    let of_machine = available.map(|(available, total)| available.saturating_sub(total / 20));
+    let left = of_group.into_iter().chain(of_machine).min()?;
+    Some(left / u64::from(runs.max(1)))
+}
+
 /// Out-of-memory kills that the kernel counted so far, in our control group or on the machine; `None` if it counts none.
 #[cfg(target_os = "linux")]
 pub fn out_of_memory_kills() -> Option<u64> {

@@ -41,7 +41,9 @@ pub use cell::{CellFacts, SweepFacts, leaves};
 pub use clock::{Clock, nanos};
 pub use command::CommandEnd;
 pub use compressed::{is_record, plain};
-pub use ending::{Close, EmptyStep, Ending, MOST_NAMED, Shutdown, ShutdownReply, ShutdownStage, Survivor, Unwritten};
+pub use ending::{
+    Close, EmptyStep, Ending, MOST_NAMED, MOST_REQUESTS, Shutdown, ShutdownReply, ShutdownStage, Survivor, Unwritten,
+};
 pub(crate) use event::RoundName;
 pub use event::{
     Checkpoint, Entry, Event, Initialized, Outcome, PeakMark, PhaseRef, Readiness, ReadyOutcome, ReadyRule, Request,
@@ -54,7 +56,8 @@ pub use header::{
 pub use idle::{AllocatorDecay, Delay, IdleKind, IdleWindow, WindowEnd};
 pub use looks::{Schedule, ScheduleError};
 pub use memory::{
-    Counters, Delays, EndCause, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen, Used,
+    Counters, Delays, EndCause, Excess, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen,
+    Used,
 };
 pub use preload::{Environment, Libraries, PreloadFacts};
 pub use preloaded::{Known, Preload, PreloadName};

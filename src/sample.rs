@@ -6,6 +6,7 @@
 //! names; parsing of `/proc` is separate ([`procfs`]).
 
 mod duty;
+mod guard;
 mod holder;
 mod maps;
 mod member;
@@ -59,6 +60,8 @@ pub struct Options {
     pub interval: Duration,
     /// Whether high-water marks may be reset; if not, nothing is written to the server's `/proc` files.
     pub peak_reset: bool,
+    /// Private memory of the tree in bytes above which all its processes are killed.
+    pub memory_limit: Option<u64>,
     /// Share of time that exact reads may take in quiet windows.
     pub rollup_duty: f64,
     /// Longest time without a sample of a process when nothing changes.
@@ -94,6 +97,7 @@ impl Default for Options {
         Options {
             interval: Duration::from_millis(50),
             peak_reset: true,
+            memory_limit: None,
             rollup_duty: 0.01,
             heartbeat: Duration::from_secs(60),
             orphans_since: None,

@@ -3,8 +3,8 @@
 
 #[cfg(target_os = "linux")]
 mod cgroup;
-mod crash;
 mod holder;
+mod incidents;
 mod interrupt;
 mod java;
 mod library;
@@ -17,7 +17,7 @@ use std::path::Path;
 use crate::allocator::preload::is_asked;
 use crate::drive::documents::OpenDocuments;
 use crate::drive::session::Session;
-use crate::drive::{Job, Player, Stop, command, shutdown};
+use crate::drive::{Job, Player, Stage, Stop, command, shutdown};
 use crate::host;
 use crate::progress::Progress;
 use crate::record::{self, Clock, Ending, Event, Header, Journal};
@@ -80,7 +80,13 @@ pub async fn soak(
     let session = player.session.take();
     drop(player);
 
-    let ending = ending(stop.as_ref(), session.as_ref(), during).await;
+    let is_over_limit = live.is_over_limit();
+    let place = during.clone();
+    let ending = match is_over_limit {
+        // The end of the server says nothing: lsp-soak killed it.
+        true => live.over_limit(&place),
+        false => ending(stop.as_ref(), session.as_ref(), during).await,
+    };
     if let Some(mut session) = session {
         let is_stuck = |ending: &Ending| {
             use Ending::{Disconnected, TimedOut, Wedged};
@@ -90,12 +96,22 @@ pub async fn soak(
             session.give_up();
         }
         live.driven();
-        shutdown::close(&session, &live, pressed_twice(interrupt, &live)).await;
+        let at_once = async {
+            if !is_over_limit {
+                pressed_twice(interrupt, &live).await;
+            }
+        };
+        shutdown::close(&session, &live, at_once).await;
     }
     live.stop_sampling();
     live.stop_tracing();
     live.tell_holders(job, &header.server, &|| interrupt.is_pressed(1));
     tell_pressure(&live);
+    // Requests that were cut off are known only now, and so is an excess during the shutdown.
+    let ending = match ending {
+        Some(Ending::Interrupted) => ending,
+        ending => live.over_limit(&place).or(ending),
+    };
     // A run is over with its shutdown and its record. One that ended in another way has more to say by that.
     let cut_short = ending == Some(Ending::Completed) && interrupt.is_pressed(1);
     if let Some(ending) = if cut_short { Some(Ending::Interrupted) } else { ending } {

@@ -137,6 +137,7 @@ pub fn settings(measuring: &Measuring, choice: &ServerChoice, capabilities: Stri
     Settings {
         interval: record::nanos(measuring.interval.0),
         peak_reset: !measuring.no_peak_reset,
+        memory_limit: None,
         huge_pages: measuring.thp,
         page_cache_dropped: choice.command.as_ref().map(|command| command.drop_caches),
         capabilities,

@@ -82,15 +82,17 @@ impl Run {
             prepared_workspace,
             job,
             documents,
-            header,
+            mut header,
             scratch,
         } = prepared;
+        header.settings.memory_limit = run.memory_limit(&header);
         if let Some(before) = &run.before {
             before::unchanged(before, &header, &run.choice)?;
         }
         let sampling = sample::Options {
             interval: run.measuring.interval.0,
             peak_reset: !run.measuring.no_peak_reset,
+            memory_limit: header.settings.memory_limit,
             libraries: run.choice.libraries.clone(),
             variables: detector::given(&job.launch.env, &header.server),
             ..sample::Options::default()
@@ -117,6 +119,12 @@ impl Run {
             Ok(()) => Outcome::Played,
             Err(error) => Outcome::Failed(error.into()),
         })
+    }
+
+    /// The private memory above which the run is ended: what was asked for, else what the machine has left for it.
+    fn memory_limit(&self, header: &Header) -> Option<u64> {
+        let asked = self.measuring.memory_limit.map(|size| size.0);
+        asked.or_else(|| host::memory_left(&header.host.memory, header.plan.jobs.unwrap_or(1)))
     }
 
     /// Removes the copy of the workspace, or keeps it for the next run.

@@ -112,6 +112,7 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
         thp: None,
         interval: Span(std::time::Duration::from_millis(50)),
         no_peak_reset: true,
+        memory_limit: None,
         allow_unsupported: false,
     };
     let run = header::Run {

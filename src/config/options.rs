@@ -188,6 +188,9 @@ pub struct Measuring {
     /// Do not reset the kernel's peaks, to compare with `/usr/bin/time -v`
     #[arg(long, hide_short_help = true)]
     pub no_peak_reset: bool,
+    /// End a run whose private memory exceeds this [default: what the machine has left]
+    #[arg(long, value_name = "SIZE")]
+    pub memory_limit: Option<Size>,
     /// Skip steps that the server does not offer, instead of failing
     #[arg(long, hide_short_help = true)]
     pub allow_unsupported: bool,

@@ -182,7 +182,8 @@ impl Session {
 
     /// What already happened to the server that ends its run.
     pub fn trouble(&self, stage: &impl Stage) -> Option<Stop> {
-        if self.gone() {
+        // How it ends is known when all that was in flight has been told.
+        if self.gone() || stage.is_over_limit() {
             return Some(Stop::Gone);
         }
         let during = String::new();

@@ -14,6 +14,8 @@ pub trait Stage: Clone + Send + Sync + 'static {
     fn spawned(&self, pid: u32) -> std::io::Result<()>;
     /// The first process of the tree, not a server itself, that crashed since the server was started.
     fn crash(&self) -> Option<Crash>;
+    /// True once the tree exceeded its memory limit and was killed.
+    fn is_over_limit(&self) -> bool;
     /// Processor time and private memory of the tree, read now; `None` if the time is unknown.
     fn activity(&self) -> impl Future<Output = Option<Activity>> + Send;
     /// Private memory of the tree in bytes from the cheap counters, read now.

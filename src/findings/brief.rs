@@ -51,6 +51,7 @@ pub fn outcome(summary: &Summary) -> &'static str {
         Some(Ending::Refused { .. }) => "refused to start",
         Some(Ending::ReportedFailure { .. }) => "the server reported a failure",
         Some(Ending::ProcessCrashed { .. }) => "a process of the server crashed",
+        Some(Ending::OverLimit { .. }) => "exceeded the memory limit",
         Some(Ending::Emptied { .. }) => "its workspace emptied",
         Some(Ending::Unsupported { .. }) => "scenario not supported",
         Some(Ending::Empty { steps }) if steps.iter().all(|step| step.requests == 0) => "asked nothing",
@@ -87,6 +88,9 @@ fn circumstances(summary: &Summary) -> String {
         Some(Ending::TimedOut { after, .. }) => format!(", its input not taken for {}", time(*after)),
         Some(Ending::Disconnected { reason } | Ending::Refused { reason } | Ending::Emptied { reason }) => {
             format!(", {}", short(reason))
+        }
+        Some(Ending::OverLimit { excess, during, .. }) => {
+            format!(" of {} during {during}", units::bytes(excess.limit))
         }
         Some(Ending::ReportedFailure { reason, during }) => format!(" during {during}, {}", short(reason)),
         Some(Ending::ProcessCrashed {

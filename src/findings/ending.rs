@@ -38,7 +38,9 @@ pub(super) fn shutdown(summary: &Summary, list: &mut Vec<Finding>) {
         one
     }));
     let survivors: Vec<&Survivor> = departures.iter().flat_map(|one| &one.shutdown.survivors).collect();
-    if !survivors.is_empty() {
+    // After an excess lsp-soak itself kills, and a large process takes a while to end.
+    let is_killed = matches!(summary.ending, Some(Ending::OverLimit { .. }));
+    if !survivors.is_empty() && !is_killed {
         let was = if survivors.len() == 1 { "was" } else { "were" };
         // The record names no more survivors, so their number is unknown.
         let least = if survivors.len() >= MOST_NAMED { "at least " } else { "" };
@@ -158,6 +160,8 @@ pub(super) fn ending(summary: &Summary) -> Option<Finding> {
             format!("no file of the workspace can be opened any more; before the server started, all could: {reason}")
         }
         Some(Ending::Refused { reason }) => format!("the server refused to start work: {reason}"),
+        // A headline has all of it.
+        Some(Ending::OverLimit { .. }) => return None,
         Some(Ending::ReportedFailure { reason, during }) => {
             format!("the server reported a failure during {during}: {reason}")
         }
@@ -343,6 +347,7 @@ pub(super) fn cause_words(cause: EndCause) -> String {
 pub(super) fn status(code: Option<i32>, signal: Option<i32>) -> String {
     let known = |signal| match signal {
         4 => " (SIGILL: illegal instruction)",
+        5 => " (SIGTRAP: it stopped itself, as V8 does after a failed allocation)",
         6 => " (SIGABRT: it aborted itself, as after a panic or a failed allocation)",
         7 => " (SIGBUS)",
         8 => " (SIGFPE)",

@@ -1,6 +1,6 @@
 //! Findings that stand in the first lines of every report: what makes a run's figures mean something else than they seem.
 
-use crate::record::ShutdownStage;
+use crate::record::{Ending, ShutdownStage};
 use crate::summary::{LostProcess, Summary, last_words};
 use crate::units;
 
@@ -19,6 +19,9 @@ pub struct Headline {
 
 /// The headlines of a run, the weightiest first.
 pub fn headlines(summary: &Summary) -> Vec<Headline> {
+    if let Some(headline) = over_limit(summary) {
+        return vec![headline];
+    }
     if summary.command.is_some() || summary.header.plan.traced.is_some() {
         return Vec::new();
     }
@@ -34,6 +37,35 @@ pub(super) fn as_findings(summary: &Summary) -> impl Iterator<Item = Finding> {
         details: headline.details,
         is_headline: true,
         ..finding(headline.severity, headline.text)
+    })
+}
+
+/// The tree was killed for its memory: all else follows from that.
+fn over_limit(summary: &Summary) -> Option<Headline> {
+    let Some(Ending::OverLimit {
+        excess,
+        during,
+        in_flight,
+        before,
+    }) = &summary.ending
+    else {
+        return None;
+    };
+    let rate = excess.rate.map(|rate| format!(", growing by {}/s", units::bytes(rate)));
+    let text = format!(
+        "the server had {} private memory during {during}{}: lsp-soak killed it at the limit of {}",
+        units::bytes(excess.private),
+        rate.unwrap_or_default(),
+        units::bytes(excess.limit)
+    );
+    let requests = [("in flight", in_flight), ("answered before", before)];
+    let lines = requests.into_iter().map(|(what, methods)| match methods.as_slice() {
+        [] => format!("{what}: none"),
+        methods => format!("{what}: {}", methods.join(", ")),
+    });
+    Some(Headline {
+        details: lines.collect(),
+        ..headline("over-limit", Severity::Failure, text)
     })
 }
 

@@ -4,10 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Nanos;
-use super::memory::EndCause;
+use super::memory::{EndCause, Excess};
 
 /// Survivors that are kept by name. A server can leave any number.
 pub const MOST_NAMED: usize = 1_000;
+
+/// Requests that an [`Ending::OverLimit`] names of each kind.
+pub const MOST_REQUESTS: usize = 10;
 
 /// How the server ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -212,12 +215,22 @@ pub enum Ending {
     },
     /// A process that the server started crashed while the server itself still ran.
     ProcessCrashed {
-        /// Short name of the program.
+        /// Name for people: program, of an interpreter with its script.
         name: String,
         pid: u32,
         cause: EndCause,
         /// Activity at the time, for people.
         during: String,
+    },
+    /// The tree exceeded the memory limit and was killed.
+    OverLimit {
+        excess: Excess,
+        /// Activity at the time, for people.
+        during: String,
+        /// Methods of the requests that were open, the oldest first: at most [`MOST_REQUESTS`].
+        in_flight: Vec<String>,
+        /// Methods of the requests that were answered last, the oldest first: at most [`MOST_REQUESTS`].
+        before: Vec<String>,
     },
     /// The scenario needs a method that the server does not offer.
     Unsupported {

@@ -8,7 +8,7 @@ use super::calls::SystemCalls;
 use super::command::CommandEnd;
 use super::ending::{Close, Ending, Shutdown};
 use super::idle::IdleWindow;
-use super::memory::{Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen};
+use super::memory::{Delays, Excess, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen};
 use super::preload::{Environment, Libraries};
 use super::release::{Holder, Listening, Release, SelfReport};
 
@@ -81,6 +81,7 @@ pub enum Event {
     /// The memory calls of one phase of a traced run, written after the server ended.
     SystemCalls(SystemCalls),
     Warning(Warning),
+    OverLimit(Excess),
     /// lsp-soak begins to shut the server down: ends of its processes are expected from here on.
     ShutdownBegan,
     /// The server was shut down, or had already ended.

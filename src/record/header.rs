@@ -390,6 +390,10 @@ pub struct Settings {
     pub interval: Nanos,
     /// Whether high-water marks are reset at each phase.
     pub peak_reset: bool,
+    /// Private memory of the tree, in bytes, above which the run is ended; `None` without a limit, and in records
+    /// before format 1.9.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_limit: Option<u64>,
     /// Limit on huge pages; `None` leaves the system's mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub huge_pages: Option<HugePages>,

@@ -28,6 +28,29 @@ pub struct Process {
     pub huge_pages: Option<bool>,
 }
 
+/// Programs that run a script, which says more than their own name.
+const INTERPRETERS: [&str; 8] = ["bash", "bun", "deno", "node", "perl", "python", "ruby", "sh"];
+
+/// The name of a process for people: of an interpreter with the file of its script.
+fn title(name: &str, command: &[String]) -> String {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let script = command.iter().skip(1).find(|word| !word.starts_with('-'));
+    match script {
+        Some(script) if INTERPRETERS.contains(&stem) => {
+            let file = script.rsplit(['/', '\\']).next().unwrap_or(script);
+            format!("{name} {file}")
+        }
+        Some(_) | None => name.to_owned(),
+    }
+}
+
+impl Process {
+    /// The name for people: of an interpreter with its script, `node tsserver.js`.
+    pub fn title(&self) -> String {
+        title(&self.name, &self.command)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessEnd {
     pub process: u32,
@@ -55,6 +78,20 @@ pub enum EndCause {
     },
     /// The system did not say: Linux before 6.15 after another process reaped this one, macOS and Windows.
     Unknown,
+}
+
+/// The tree exceeded the memory limit of the run, and all its processes were killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Excess {
+    /// Limit on private memory, in bytes.
+    pub limit: u64,
+    /// Private memory of the tree by the reading that decided, in bytes.
+    pub private: u64,
+    /// True if that reading was exact; false where the system has no exact counters.
+    pub is_exact: bool,
+    /// Growth over the last second, in bytes per second; `None` if it was not growing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<u64>,
 }
 
 /// Signals that a process receives for its own fault: SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV and SIGSYS of
@@ -262,4 +299,25 @@ pub struct ReadFailure {
     /// The file: `status`, `stat`, `smaps_rollup`; or on a failed reset `clear_refs`.
     pub what: String,
     pub error: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interpreter_is_named_with_its_script() {
+        let named =
+            |name: &str, words: &[&str]| title(name, &words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        assert_eq!(
+            named(
+                "node",
+                &["node", "--max-old-space-size=3072", "/lib/tsserver.js", "--stdio"]
+            ),
+            "node tsserver.js"
+        );
+        assert_eq!(named("python3.11", &["python3", "/bin/pylsp"]), "python3.11 pylsp");
+        assert_eq!(named("clangd", &["clangd", "x"]), "clangd");
+        assert_eq!(named("node", &["node"]), "node");
+    }
 }

@@ -278,6 +278,13 @@ impl Source for System {
         })
     }
 
+    fn kill(&mut self, process: &Process) {
+        if let Some(descriptor) = &process.descriptor {
+            // One that has ended needs no signal.
+            let _ = rustix::process::pidfd_send_signal(descriptor, rustix::process::Signal::KILL);
+        }
+    }
+
     fn cause(&mut self, process: &Process) -> EndCause {
         if let Some(cause) = process.descriptor.as_ref().and_then(exit::cause) {
             return cause;

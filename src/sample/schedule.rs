@@ -9,7 +9,7 @@ use crate::record::{Delays, Event, LateTicks, Nanos, PhaseRef, Rollup, Sample, n
 
 use super::source::{Effort, Source};
 use super::watch::{Living, Watch};
-use super::{Duty, Glance, Options};
+use super::{Duty, Glance, Options, guard};
 
 /// Rounds of cheap counters in a checkpoint: the median of five stands two outliers.
 const ROUNDS: usize = 5;
@@ -78,6 +78,8 @@ struct Schedule {
     delays: Delays,
     delays_told: Nanos,
     heartbeat: Nanos,
+    /// The next look at the memory limit, where samples are too rare for it.
+    guarded: Option<Nanos>,
 }
 
 struct Pending {
@@ -129,13 +131,20 @@ impl Schedule {
             delays: Delays::default(),
             delays_told: now,
             heartbeat: nanos(options.heartbeat),
+            guarded: options
+                .memory_limit
+                .filter(|_| nanos(options.interval) > guard::LOOK)
+                .map(|_| now),
         }
     }
 
     /// The next time that work is due.
     fn due(&self) -> Nanos {
         let round = self.checkpoints.front().map(|pending| pending.next);
-        round.map_or(self.deadline, |round| round.min(self.deadline))
+        [round, self.guarded]
+            .into_iter()
+            .flatten()
+            .fold(self.deadline, Nanos::min)
     }
 
     fn serve<S: Source>(&mut self, command: Command, watch: &mut Watch<S>, time: &impl Time) {
@@ -199,6 +208,12 @@ impl Schedule {
         if tick || round {
             watch.look(Effort::Cheap, &now);
             self.quiet.moved |= watch.round(&now);
+        }
+        if let Some(guarded) = &mut self.guarded
+            && at >= *guarded
+        {
+            *guarded = at + guard::LOOK;
+            watch.glance(&now);
         }
         if round {
             self.checkpoint_round(watch, time);

@@ -90,6 +90,9 @@ pub trait Source {
         None
     }
 
+    /// Kills a process; does nothing where it cannot be named for certain.
+    fn kill(&mut self, _process: &Self::Process) {}
+
     /// How an ended process ended.
     fn cause(&mut self, _process: &Self::Process) -> EndCause {
         EndCause::Unknown

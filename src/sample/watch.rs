@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use crate::record::{Counters, Event, Nanos, ProcessEnd, Sample, Warning, WarningKind, nanos};
 
+use super::guard::Guard;
 use super::member::Member;
 use super::pulse::{Glance, Sums};
 use super::source::{Effort, Failure, Found, Kin, Opened, Program, Source};
@@ -40,6 +41,7 @@ pub struct Watch<S: Source> {
     ended_cpu: Option<Nanos>,
     unseen: Unseen,
     look_failed: bool,
+    guard: Guard,
     // Kept between rounds so that a round allocates nothing.
     changes: Vec<Found>,
     failures: Vec<Failure>,
@@ -62,6 +64,7 @@ impl<S: Source> Watch<S> {
             ended_cpu: None,
             unseen: Unseen::default(),
             look_failed: false,
+            guard: Guard::new(options.memory_limit),
             changes: Vec::new(),
             failures: Vec::new(),
         }
@@ -115,7 +118,39 @@ impl<S: Source> Watch<S> {
         }
         self.count_unseen(now, unseen::PAUSE);
         self.pulse.show(self.sums());
+        self.guard_limit(now);
         changed || ended
+    }
+
+    /// True if the memory limit must be watched between samples.
+    pub fn is_limited(&self) -> bool {
+        self.guard.is_on()
+    }
+
+    /// Kills the tree once it exceeds its memory limit, and whatever it starts after that.
+    pub fn guard_limit(&mut self, now: Now) {
+        let sampled = self.sums().private;
+        if self.guard.suspects(now(), sampled) {
+            let exact = self.exact_private();
+            if let Some(excess) = self.guard.judge(exact) {
+                self.sink.put(now(), Event::OverLimit(excess));
+            }
+        }
+        if self.guard.is_exceeded {
+            for member in &self.members {
+                self.source.kill(&member.process);
+            }
+        }
+    }
+
+    /// Private memory of the tree by the exact counters; `None` where a process has none.
+    fn exact_private(&mut self) -> Option<u64> {
+        let mut sum = 0_u64;
+        for member in &self.members {
+            let rollup = self.source.rollup(&member.process, member.number).ok()??;
+            sum = sum.saturating_add(rollup.private()?);
+        }
+        Some(sum)
     }
 
     /// Looks for new processes, reads every process once and updates the sums. Writes no counters, so that the record
@@ -129,6 +164,7 @@ impl<S: Source> Watch<S> {
         self.bury(now);
         let sums = self.sums();
         self.pulse.show(sums);
+        self.guard_limit(now);
         let own = self.members.iter().find(|member| Some(member.found.pid) == self.root);
         Glance {
             own: own.and_then(|member| member.sample().counters.private),

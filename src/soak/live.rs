@@ -9,13 +9,13 @@ use crate::allocator::preload::take_accounts;
 use crate::drive::{Activity, Crash, Frame, Given, Job, Stage};
 use crate::exit::child;
 use crate::progress::Progress;
-use crate::record::{Clock, Event, Journal, Nanos, PhaseRef, ServerFacts, Survivor, Warning, WarningKind};
+use crate::record::{Clock, Ending, Event, Journal, Nanos, PhaseRef, ServerFacts, Survivor, Warning, WarningKind};
 use crate::resolve::Library;
 use crate::sample::{self, Done, Glance, Living, Sampler};
 use crate::trace::{self, Trace};
 
-use super::crash::{Crashes, Noticing};
 use super::holder::Holders;
+use super::incidents::{Incidents, Noticing};
 use super::java;
 use super::library::Heard;
 use super::survivors;
@@ -36,7 +36,7 @@ struct Inner {
     /// Whether the preload reports its memory at the end; `None` without a preload.
     accounts: Option<bool>,
     holders: Holders,
-    crashes: Crashes,
+    incidents: Incidents,
 }
 
 impl Live {
@@ -62,7 +62,7 @@ impl Live {
             trace,
             accounts,
             holders: Holders::default(),
-            crashes: Crashes::new(),
+            incidents: Incidents::new(),
         }))
     }
 
@@ -81,9 +81,14 @@ impl Live {
         if let (Some(trace), Event::PhaseStarted(phase)) = (&self.0.trace, &event) {
             trace.begin(Some(phase.clone()));
         }
-        self.0.crashes.note(&event);
+        self.0.incidents.note(&event);
         self.0.progress.on(&event);
         self.0.journal.write(event);
+    }
+
+    /// The ending of a run whose tree was killed for its memory; `None` if it was not.
+    pub fn over_limit(&self, during: &str) -> Option<Ending> {
+        self.0.incidents.over_limit(during)
     }
 
     /// Says that the server is shut down before its time.
@@ -201,7 +206,7 @@ impl Stage for Live {
             None => {
                 let sink = Box::new(Noticing {
                     journal: self.0.journal.clone(),
-                    crashes: self.0.crashes.clone(),
+                    incidents: self.0.incidents.clone(),
                 });
                 let started = Sampler::start(pid, self.0.options.clone(), self.0.clock, sink)?;
                 let pulse = started.pulse();
@@ -215,7 +220,11 @@ impl Stage for Live {
     }
 
     fn crash(&self) -> Option<Crash> {
-        self.0.crashes.first()
+        self.0.incidents.crash()
+    }
+
+    fn is_over_limit(&self) -> bool {
+        self.0.incidents.is_over_limit()
     }
 
     async fn activity(&self) -> Option<Activity> {

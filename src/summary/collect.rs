@@ -226,7 +226,7 @@ impl Pass {
             Event::Pressure(pressure) => self.pressure(pressure),
             Event::SystemCalls(calls) => self.summary.system_calls.push(calls),
             Event::Warning(warning) => self.said.warn(warning),
-            Event::ShutdownBegan => self.losses.shutdown_began(),
+            Event::ShutdownBegan | Event::OverLimit(_) => self.losses.shutdown_began(),
             Event::Shutdown(shutdown) => self.shut_down(shutdown),
             Event::Closed(close) => {
                 let counts = &close.violations;

@@ -72,7 +72,7 @@ pub fn departures(summary: &Summary) -> Vec<Departure> {
             // A command has no protocol to end by, and its run ended as its exit code says.
             _ if summary.command.is_some() => true,
             // A server that is not listened to any more dies of that.
-            Some(Ending::Crashed { .. } | Ending::Disconnected { .. }) => true,
+            Some(Ending::Crashed { .. } | Ending::Disconnected { .. } | Ending::OverLimit { .. }) => true,
             // This kind of server may end by itself.
             Some(Ending::Interrupted | Ending::Refused { .. } | Ending::Unsupported { .. }) => {
                 shutdown.stage == ShutdownStage::AlreadyGone

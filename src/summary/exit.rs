@@ -28,6 +28,7 @@ pub fn exit(summary: &Summary) -> Exit {
             | Ending::Refused { .. }
             | Ending::ReportedFailure { .. }
             | Ending::ProcessCrashed { .. }
+            | Ending::OverLimit { .. }
             | Ending::Emptied { .. }
             | Ending::Unsupported { .. }
             | Ending::Empty { .. },

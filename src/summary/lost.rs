@@ -81,7 +81,7 @@ impl Losses {
             at,
             phase: self.phase.clone(),
             cause,
-            private: live.counters.private,
+            private: live.last_private,
             rest: tree.sums().private,
             held_most,
         });

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::record::{Checkpoint, Counters, Environment, Nanos, Process, Rollup, Sample, Used};
 use crate::summary::ProgramSummary;
-use crate::summary::tree::live::{same_memory, title};
+use crate::summary::tree::live::same_memory;
 
 use super::totals::Totals;
 
@@ -74,7 +74,10 @@ impl Tree {
     pub fn appear(&mut self, at: Nanos, process: &Process, server: Option<u32>) {
         let name = process.name.clone();
         if let Some(live) = self.live.get_mut(&process.process) {
-            live.title = title(&name, &process.command);
+            // A process that is ending has no command line any more.
+            if !process.command.is_empty() {
+                live.title = process.title();
+            }
             if live.name == name {
                 return; // The same program with other arguments.
             }
@@ -87,10 +90,11 @@ impl Tree {
                 process.process,
                 Live {
                     pid: process.pid,
-                    title: title(&name, &process.command),
+                    title: process.title(),
                     name,
                     server: server == Some(process.pid),
                     counters,
+                    last_private: None,
                     read: false,
                     resident_max: 0,
                     since: self.looked,
@@ -169,6 +173,7 @@ impl Tree {
             return;
         };
         live.counters = sample.counters;
+        live.last_private = sample.counters.private.or(live.last_private);
         live.read = true;
         live.borrows = borrows;
         if borrows {

@@ -7,7 +7,7 @@ use lsp_soak::record::{Ending, Event, Outcome as Answer, ShutdownStage, WarningK
 use lsp_soak::summary::exit;
 
 use crate::fixture::SYSTEM;
-use crate::outcome::{Outcome, phase};
+use crate::outcome::{MIB, Outcome, phase};
 use crate::soak::{START, Soak, passing};
 
 const HOVER: &str = r#"
@@ -78,6 +78,83 @@ fn what_a_phase_used_is_known_though_no_sample_was_taken_before_its_crash() {
     // The process was gone before its memory could be read.
     let peak = cut.peak.expect("it was seen when the phase began");
     assert_eq!(peak.upper, None);
+}
+
+#[test]
+fn a_child_that_crashes_fails_the_run_though_the_server_lives_on() {
+    let outcome = hover(&["--children", "1,40MiB", "--kill-children", "6-on=textDocument/hover"]);
+    match failed(&outcome) {
+        Ending::ProcessCrashed {
+            name, cause, during, ..
+        } => {
+            assert!(SYSTEM.ends_with(&name), "{name}");
+            assert!(cause.is_crash(), "{cause:?}");
+            assert!(during.starts_with("phase `hover`"), "{during}");
+        }
+        ending => panic!("{ending:?}"),
+    }
+    outcome.says(&["a process of the server crashed", "crashed in `hover` with 41."]);
+    // The phases before keep their figures.
+    assert!(phase(&outcome.summary(), "start").private.is_some());
+}
+
+#[test]
+fn a_child_that_is_told_to_end_does_not_fail_the_run_and_is_named() {
+    for signal in ["15-on=textDocument/hover", "9-on=textDocument/hover"] {
+        let outcome = hover(&["--children", "1,400MiB", "--kill-children", signal]);
+        outcome.exits_with(0);
+        outcome.says(&["ended in `hover` with 401.", "though nobody asked it to"]);
+        assert_eq!(outcome.summary().lost.len(), 1);
+    }
+}
+
+#[test]
+fn a_server_that_exceeds_its_memory_limit_is_killed_with_its_children_in_time() {
+    let outcome = Soak::new(&format!("{START}{HOVER}"))
+        .server(&[
+            "--run-away",
+            "2GiB-in=textDocument/hover",
+            "--hang-on",
+            "textDocument/hover",
+        ])
+        .server(&["--children", "1,16MiB"])
+        .options(&["--memory-limit", "300 MiB"])
+        .run();
+    match failed(&outcome) {
+        Ending::OverLimit {
+            excess,
+            during,
+            in_flight,
+            ..
+        } => {
+            assert!(excess.is_exact && excess.private > 300 * MIB, "{excess:?}");
+            assert!(excess.private < 812 * MIB, "{excess:?}");
+            assert!(excess.rate.is_some_and(|rate| rate > 200 * MIB), "{excess:?}");
+            assert!(during.starts_with("phase `hover`"), "{during}");
+            assert!(
+                in_flight.iter().any(|method| method == "textDocument/hover"),
+                "{in_flight:?}"
+            );
+        }
+        ending => panic!("{ending:?}"),
+    }
+    outcome.says(&[
+        "exceeded the memory limit",
+        "lsp-soak killed it at the limit of 300.0 MiB",
+    ]);
+    // What it took while it was killed.
+    let peak = outcome.summary().private_peak.expect("Linux tells it");
+    assert!(peak < 812 * MIB, "{peak}");
+}
+
+#[test]
+fn a_server_below_its_memory_limit_is_left_alone() {
+    let outcome = Soak::new(&format!("{START}{HOVER}"))
+        .server(&["--ballast", "100MiB"])
+        .options(&["--memory-limit", "300 MiB"])
+        .run();
+    outcome.exits_with(0);
+    assert_eq!(outcome.summary().header.settings.memory_limit, Some(300 * MIB));
 }
 
 #[test]

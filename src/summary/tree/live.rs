@@ -12,6 +12,8 @@ pub struct Live {
     /// Whether it is the server's own process.
     pub server: bool,
     pub counters: Counters,
+    /// Private memory when it was last known: a process that is ending has lost it.
+    pub last_private: Option<u64>,
     /// Whether it was ever read: a process that began and ended between two samples is in no sum.
     pub read: bool,
     /// Most resident memory sampled in this epoch.
@@ -26,22 +28,6 @@ pub struct Live {
     pub borrows: bool,
     /// What its high-water mark must exceed to belong to this epoch; `None` after a reset and for a new process.
     pub mark_floor: Option<u64>,
-}
-
-/// Programs that run a script, which says more than their own name.
-const INTERPRETERS: [&str; 8] = ["bash", "bun", "deno", "node", "perl", "python", "ruby", "sh"];
-
-/// The name of a process for people: of an interpreter with the file of its script.
-pub(super) fn title(name: &str, command: &[String]) -> String {
-    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let script = command.iter().skip(1).find(|word| !word.starts_with('-'));
-    match script {
-        Some(script) if INTERPRETERS.contains(&stem) => {
-            let file = script.rsplit(['/', '\\']).next().unwrap_or(script);
-            format!("{name} {file}")
-        }
-        Some(_) | None => name.to_owned(),
-    }
 }
 
 impl Live {
@@ -69,22 +55,6 @@ pub(super) fn same_memory(forked: &Counters, owner: &Counters) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_interpreter_is_named_with_its_script() {
-        let named =
-            |name: &str, words: &[&str]| title(name, &words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
-        assert_eq!(
-            named(
-                "node",
-                &["node", "--max-old-space-size=3072", "/lib/tsserver.js", "--stdio"]
-            ),
-            "node tsserver.js"
-        );
-        assert_eq!(named("python3.11", &["python3", "/bin/pylsp"]), "python3.11 pylsp");
-        assert_eq!(named("clangd", &["clangd", "x"]), "clangd");
-        assert_eq!(named("node", &["node"]), "node");
-    }
 
     fn parent() -> Counters {
         Counters {

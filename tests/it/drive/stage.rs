@@ -79,6 +79,10 @@ impl Stage for Fake {
         None
     }
 
+    fn is_over_limit(&self) -> bool {
+        false
+    }
+
     async fn activity(&self) -> Option<Activity> {
         Some(self.reading())
     }

@@ -1,0 +1,105 @@
+//! Watches the memory limit of a run: how much the tree has, and how fast that grew.
+
+use std::collections::VecDeque;
+
+use crate::record::{Excess, Nanos};
+
+/// Time over which the rate of growth is taken.
+const SPAN: Nanos = 1_000_000_000;
+
+/// Time between two looks where samples are rarer.
+pub(super) const LOOK: Nanos = 50_000_000;
+
+/// The limit, and the latest sums of sampled private memory.
+#[derive(Debug)]
+pub(super) struct Guard {
+    limit: Option<u64>,
+    /// Times and sums in bytes, of the last [`SPAN`].
+    latest: VecDeque<(Nanos, u64)>,
+    pub is_exceeded: bool,
+}
+
+impl Guard {
+    pub fn new(limit: Option<u64>) -> Guard {
+        Guard {
+            limit,
+            latest: VecDeque::new(),
+            is_exceeded: false,
+        }
+    }
+
+    /// True while there is a limit to watch.
+    pub fn is_on(&self) -> bool {
+        self.limit.is_some()
+    }
+
+    /// Takes a sampled sum; true if it calls for an exact reading.
+    pub fn suspects(&mut self, at: Nanos, private: Option<u64>) -> bool {
+        let (Some(limit), Some(private)) = (self.limit, private) else {
+            return false;
+        };
+        let is_old = |(then, _): &(Nanos, u64)| at.saturating_sub(*then) > SPAN;
+        while self.latest.len() > 1 && self.latest.front().is_some_and(is_old) {
+            self.latest.pop_front();
+        }
+        self.latest.push_back((at, private));
+        !self.is_exceeded && private > limit
+    }
+
+    /// Judges the exact reading, or the sampled sum where there is none. Samples count shared memory once for each
+    /// mapping, so they alone do not decide.
+    pub fn judge(&mut self, exact: Option<u64>) -> Option<Excess> {
+        let limit = self.limit?;
+        let (last, sampled) = *self.latest.back()?;
+        let private = exact.unwrap_or(sampled);
+        if private <= limit {
+            return None;
+        }
+        self.is_exceeded = true;
+        let (first, before) = *self.latest.front()?;
+        let grown = sampled.checked_sub(before).filter(|grown| *grown > 0);
+        let rate = grown.filter(|_| last > first).map(|grown| {
+            let per_second = u128::from(grown) * 1_000_000_000 / u128::from(last - first);
+            u64::try_from(per_second).unwrap_or(u64::MAX)
+        });
+        Some(Excess {
+            limit,
+            private,
+            is_exact: exact.is_some(),
+            rate,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn an_excess_that_the_exact_reading_denies_ends_nothing() {
+        let mut guard = Guard::new(Some(100 * MIB));
+        assert!(guard.suspects(1, Some(300 * MIB)));
+        assert_eq!(guard.judge(Some(99 * MIB)), None);
+        assert!(guard.suspects(2, Some(301 * MIB)), "it is asked again");
+    }
+
+    #[test]
+    fn a_confirmed_excess_has_its_rate_over_the_last_second() {
+        let mut guard = Guard::new(Some(100 * MIB));
+        for tick in 0..40_u64 {
+            let suspected = guard.suspects(tick * LOOK, Some(tick * 3 * MIB));
+            assert_eq!(suspected, tick > 33, "{tick}");
+        }
+        let excess = guard.judge(Some(116 * MIB)).unwrap();
+        assert_eq!((excess.private, excess.rate), (116 * MIB, Some(60 * MIB)));
+        assert!(!guard.suspects(50 * LOOK, Some(200 * MIB)), "it is told once");
+    }
+
+    #[test]
+    fn without_a_limit_nothing_is_suspected() {
+        let mut guard = Guard::new(None);
+        assert!(!guard.suspects(1, Some(u64::MAX)) && !guard.is_on());
+    }
+}
