@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::band::LeakLimit;
 use crate::record::shown;
-use crate::summary::{PhaseSummary, Summary};
+use crate::summary::{PhaseSummary, StepSummary, Summary};
 
 use super::stats::{RunGrowth, WARM_UP_CYCLES, run_growth};
 
@@ -32,6 +32,19 @@ pub struct Repeated {
     #[serde(flatten, serialize_with = "shown::<MessageCounts, _, _>")]
     #[schemars(with = "MessageCounts")]
     pub sent: Option<Sent>,
+    pub asked: Asked,
+}
+
+/// How far the server was asked for what a part repeats. Growth can be denied only of what was asked and answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Asked {
+    /// Something was sent and answered; or nothing at all, in a control.
+    Yes,
+    /// Requests were sent, and none was answered.
+    Unanswered,
+    /// The server does not offer what the part asks for, or the files have no place to ask.
+    No,
 }
 
 /// Average messages per round, without light traffic.
@@ -40,7 +53,9 @@ pub enum Sent {
     /// Requests, and any notifications with them.
     Requests(f64),
     Notifications(f64),
-    /// No messages: a control, which grows only if the server grows by itself.
+    /// Neither, but light traffic, requests that stayed open, or files changed on disk.
+    Others,
+    /// Nothing reached the server: a control, which grows only if the server grows by itself.
     Nothing,
 }
 
@@ -57,7 +72,7 @@ impl From<&Option<Sent>> for MessageCounts {
         let (requests, notifications) = match *sent {
             Some(Sent::Requests(count)) => (Some(count), None),
             Some(Sent::Notifications(count)) => (None, Some(count)),
-            Some(Sent::Nothing) | None => (None, None),
+            Some(Sent::Others | Sent::Nothing) | None => (None, None),
         };
         MessageCounts {
             requests,
@@ -70,7 +85,7 @@ impl Sent {
     pub fn per_message(self, slope: f64) -> Option<f64> {
         match self {
             Sent::Requests(count) | Sent::Notifications(count) => Some(slope / count),
-            Sent::Nothing => None,
+            Sent::Others | Sent::Nothing => None,
         }
     }
 
@@ -78,7 +93,7 @@ impl Sent {
         match self {
             Sent::Requests(_) => "request",
             Sent::Notifications(_) => "notification",
-            Sent::Nothing => "",
+            Sent::Others | Sent::Nothing => "",
         }
     }
 }
@@ -144,17 +159,48 @@ fn repeated_rounds(name: &str, rounds: &[&[PhaseSummary]]) -> Repeated {
             .map(|end| end.private.filter(|_| end.checkpoint.is_some()))
             .collect(),
         sent: sent(rounds.get(WARM_UP_CYCLES..).unwrap_or_default()),
+        asked: asked(rounds),
+    }
+}
+
+/// Steps that neither ask nor change anything.
+const PASSIVE: [&str; 4] = ["idle", "pause", "release", "self-report"];
+
+fn is_control(rounds: &[&[PhaseSummary]]) -> bool {
+    let mut steps = rounds.iter().copied().flatten().flat_map(|phase| &phase.steps);
+    steps.all(|step| PASSIVE.contains(&step.name.as_str()))
+}
+
+fn asked(rounds: &[&[PhaseSummary]]) -> Asked {
+    let steps = || rounds.iter().copied().flatten().flat_map(|phase| &phase.steps);
+    let mut acting = steps().filter(|step| !PASSIVE.contains(&step.name.as_str())).peekable();
+    if acting.peek().is_none() {
+        return Asked::Yes;
+    }
+    let is_sent = |step: &StepSummary| {
+        let answered = step.requests.unwrap_or(0);
+        let written = step.others.unwrap_or(0).saturating_sub(step.parked.unwrap_or(0));
+        answered > 0 || step.notifications.unwrap_or(0) > 0 || written > 0
+    };
+    if acting.any(is_sent) {
+        return Asked::Yes;
+    }
+    if steps().any(|step| step.parked.unwrap_or(0) > 0) {
+        Asked::Unanswered
+    } else {
+        Asked::No
     }
 }
 
 /// Average messages of these rounds; `None` without rounds, and where a step did not end or the server does not offer
 /// it.
 fn sent(rounds: &[&[PhaseSummary]]) -> Option<Sent> {
-    let (mut requests, mut notifications) = (0_u64, 0_u64);
+    let (mut requests, mut notifications, mut others) = (0_u64, 0_u64, 0_u64);
     for step in rounds.iter().copied().flatten().flat_map(|phase| &phase.steps) {
         if step.skipped {
             return None;
         }
+        others = others.saturating_add(step.others.unwrap_or(0));
         if step.name != "idle" {
             requests = requests.saturating_add(step.requests?);
             notifications = notifications.saturating_add(step.notifications?);
@@ -163,6 +209,8 @@ fn sent(rounds: &[&[PhaseSummary]]) -> Option<Sent> {
     let each = |count: u64| count as f64 / rounds.len() as f64;
     match (requests, notifications) {
         _ if rounds.is_empty() => None,
+        (0, 0) if others > 0 => Some(Sent::Others),
+        (0, 0) if !is_control(rounds) => None,
         (0, 0) => Some(Sent::Nothing),
         (0, notifications) => Some(Sent::Notifications(each(notifications))),
         (requests, _) => Some(Sent::Requests(each(requests))),

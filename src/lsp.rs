@@ -19,7 +19,7 @@ pub use client::{
     Ask, Client, CloseReason, Incoming, Limits, OTHER_METHODS, OpenRequest, Reply, Totals, Traffic, Violation,
 };
 pub use message::{Id, Unread, modest};
-pub use progress::{Ended, Progress, Work};
+pub use progress::{Ended, PARTIAL_RESULTS, Progress, Work};
 pub use retry::{CONTENT_MODIFIED, REQUEST_CANCELLED, RETRIED, SERVER_CANCELLED};
 pub use scan::{Facts, Fault, Scanner, Shape};
 pub use shutdown::{Deadlines, Stopped, kill_now, shut_down};

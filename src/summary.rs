@@ -361,6 +361,10 @@ pub struct StepSummary {
     pub hits: Option<u64>,
     /// Notifications sent.
     pub notifications: Option<u64>,
+    /// What else reached the server: light traffic, requests that stayed open, files changed on disk.
+    pub others: Option<u64>,
+    /// Of these, requests that stayed open, so that nothing came of them.
+    pub parked: Option<u64>,
     /// Skipped, because the server does not offer it and the scenario allows that.
     pub skipped: bool,
     /// The kind of place that it did not find, so that it asked nothing; `None` if it asked, or the record does not

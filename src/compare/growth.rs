@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::band::LeakLimit;
-use crate::growth::{Repeated, Sent, repeated, sent_by};
+use crate::growth::{Asked, Repeated, Sent, repeated, sent_by};
 use crate::lens::Lens;
 use crate::stats::{LEAK_ALPHA, LEAST_CYCLES, LeakVerdict, judge_leak};
 use crate::summary::Summary;
@@ -19,6 +19,8 @@ pub struct Grown {
     /// What one round sends; `None` where it is not known, or not the same in all runs.
     #[serde(skip)]
     pub sent: Option<Sent>,
+    /// The least that any run asked: growth is denied only of what all runs asked and the server answered.
+    pub asked: Asked,
     /// What memory was looked at through: only the purged lens can call growth a leak.
     #[serde(skip)]
     pub lens: Lens,
@@ -53,6 +55,7 @@ fn judge(name: &str, lens: Lens, runs: &[Option<Repeated>]) -> Grown {
         name: name.to_owned(),
         rounds: series.iter().map(Vec::len).max().unwrap_or(0),
         sent: sent_by(runs.iter().flatten()),
+        asked: runs.iter().flatten().map(|run| run.asked).max().unwrap_or(Asked::No),
         lens,
         verdict: judge_leak(&series, &LeakLimit::default(), LEAK_ALPHA),
     }

@@ -31,6 +31,7 @@ pub struct Asker<'a, S> {
     hits: Cell<u64>,
     notifications: Cell<u64>,
     parked: Cell<u64>,
+    files_written: Cell<u64>,
     errors: RefCell<Errors>,
 }
 
@@ -72,6 +73,7 @@ impl<'a, S: Stage> Asker<'a, S> {
             hits: zero(),
             notifications: zero(),
             parked: zero(),
+            files_written: zero(),
             errors: RefCell::default(),
         }
     }
@@ -95,11 +97,17 @@ impl<'a, S: Stage> Asker<'a, S> {
             .await
     }
 
-    /// Sends a request that the server may keep open.
+    /// Sends a request that the server may keep open. If parts of its result came, it was answered.
     pub async fn park(&self, method: &str, params: &(impl Serialize + ?Sized), patience: Duration) -> Result<(), Stop> {
-        self.send(method, params, Ask::within(patience).parking(), true)
-            .await
-            .map(drop)
+        let received = || self.client.with_progress(|progress| progress.partial_results);
+        let (before, parked) = (received(), self.parked.get());
+        self.send(method, params, Ask::within(patience).parking(), true).await?;
+        if self.parked.get() > parked && received() > before {
+            self.parked.set(parked);
+            self.requests.set(self.requests.get() + 1);
+            self.hits.set(self.hits.get() + 1);
+        }
+        Ok(())
     }
 
     /// Sends a notification as soon as the queue has room.
@@ -153,6 +161,15 @@ impl<'a, S: Stage> Asker<'a, S> {
     /// Long polls still open when no longer needed: neither hits nor misses.
     pub fn parked(&self) -> u64 {
         self.parked.get()
+    }
+
+    pub fn files_written(&self) -> u64 {
+        self.files_written.get()
+    }
+
+    /// Counts a file that the step changed on disk.
+    pub fn note_file_written(&self) {
+        self.files_written.set(self.files_written.get() + 1);
     }
 
     async fn send(

@@ -33,6 +33,8 @@ pub struct OpenDocuments {
     seed: u64,
     /// Number of the next typed text, so that no two are equal.
     serial: u64,
+    /// What `touch` appended to files on disk and is still there.
+    appended: BTreeMap<usize, Vec<u8>>,
 }
 
 pub struct OpenDocument {
@@ -62,6 +64,7 @@ impl OpenDocuments {
             lost: HashSet::new(),
             seed,
             serial: 0,
+            appended: BTreeMap::new(),
         }
     }
 
@@ -167,6 +170,24 @@ impl OpenDocuments {
     /// Every usable file of the selection, in the order of opening.
     pub fn all(&self) -> impl Iterator<Item = usize> {
         self.order.iter().copied().filter(|file| !self.lost.contains(file))
+    }
+
+    /// What `touch` last appended to a file, which is taken back.
+    pub fn take_appended(&mut self, file: usize) -> Vec<u8> {
+        self.appended.remove(&file).unwrap_or_default()
+    }
+
+    pub fn note_appended(&mut self, file: usize, line: Vec<u8>) {
+        self.appended.insert(file, line);
+    }
+
+    /// Files that have a line of `touch` at their end.
+    pub fn with_appended(&self) -> Vec<usize> {
+        self.appended.keys().copied().collect()
+    }
+
+    pub fn language(&self, file: usize) -> &str {
+        &self.files[file].language
     }
 
     /// Reserves `count` serial numbers and returns the first.

@@ -77,6 +77,7 @@ impl<'a, S: Stage> Player<'a, S> {
         while rounds.next() {
             self.phases(rest, scenario.phases.len()).await?;
         }
+        steps::take_back_touches(&mut self.documents).await;
         match std::mem::take(&mut self.tally).verdict() {
             None => Ok(()),
             Some(ending) => Err(Stop::Ended(ending)),
@@ -257,6 +258,8 @@ impl<'a, S: Stage> Player<'a, S> {
             hits: 0,
             notifications: 0,
             skipped: self.skips(step),
+            parked: 0,
+            files_written: 0,
             looked_for: None,
             idle: None,
             left_open: None,
@@ -310,6 +313,7 @@ impl<'a, S: Stage> Player<'a, S> {
             stop = session.fault(self.stage, fault::patience(deadline)) => Err(stop),
         };
         (end.requests, end.hits, end.notifications) = asker.tally();
+        (end.parked, end.files_written) = (asker.parked(), asker.files_written());
         if end.requests + asker.parked() == 0 && result.is_ok() && step.ask().is_some() {
             end.looked_for = Some(steps::looked_for(step, documents));
         }

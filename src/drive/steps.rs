@@ -15,6 +15,7 @@ use crate::config::step::{Ask, Count};
 use crate::record::{Event, StepEnd, WindowStart};
 use crate::units::Span;
 
+pub use documents::take_back_touches;
 pub use release::at_checkpoint;
 
 use super::ask::Asker;

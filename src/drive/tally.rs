@@ -37,6 +37,7 @@ impl Tally {
             errors: errors.count,
             error: errors.commonest(),
             looked_for: end.looked_for.clone(),
+            parked: 0,
             lacks: None,
         };
         if end.skipped {
@@ -50,8 +51,14 @@ impl Tally {
         let expects = ask.expect == Expect::Something;
         // An optional step needs no place either.
         let must_ask = expects && !ask.optional;
-        // A long poll that stays open tells nothing.
         if parked > 0 {
+            // A step of long polls alone has measured nothing, whatever it expects.
+            if end.requests == 0 {
+                once(
+                    &mut self.silent,
+                    (end.phase.phase, !ask.optional, EmptyStep { parked, ..empty }),
+                );
+            }
             return;
         }
         // Nothing may be the correct answer; an error never is.
@@ -92,6 +99,7 @@ impl Tally {
                 errors: 0,
                 error: None,
                 looked_for: None,
+                parked: 0,
                 lacks: step.method().map(str::to_owned),
             })
             .collect();
@@ -135,6 +143,8 @@ mod tests {
                 requests: *requests,
                 hits: *hits,
                 notifications: u64::from(step.changes() && !skipped),
+                parked: 0,
+                files_written: 0,
                 skipped: *skipped,
                 looked_for: None,
                 idle: None,

@@ -54,6 +54,7 @@ pub fn outcome(summary: &Summary) -> &'static str {
         Some(Ending::OverLimit { .. }) => "exceeded the memory limit",
         Some(Ending::Emptied { .. }) => "its workspace emptied",
         Some(Ending::Unsupported { .. }) => "scenario not supported",
+        Some(Ending::Empty { steps }) if steps.iter().any(|step| step.parked > 0) => "nothing answered",
         Some(Ending::Empty { steps }) if steps.iter().all(|step| step.requests == 0) => "asked nothing",
         Some(Ending::Empty { steps }) if steps.iter().all(|step| step.errors == step.requests) => "errors only",
         Some(Ending::Empty { .. }) => "nothing found",

@@ -229,7 +229,10 @@ fn sent_requests(summary: &Summary) -> bool {
 /// The failure of these steps; `elsewhere` if other steps sent requests.
 fn empty(steps: &[EmptyStep], elsewhere: bool) -> Finding {
     let asked: Vec<&EmptyStep> = steps.iter().filter(|step| step.requests > 0).collect();
-    let text = if asked.is_empty() && steps.iter().all(|step| step.lacks.is_some()) {
+    let text = if steps.iter().any(|step| step.parked > 0) {
+        "the server kept every request of a step open and sent no part of a result, so nothing was measured: give the \
+         step another method, or mark it `optional = true`"
+    } else if asked.is_empty() && steps.iter().all(|step| step.lacks.is_some()) {
         "the server supports nothing that the scenario asks for, so nothing was measured: choose another scenario"
     } else if asked.is_empty() && elsewhere {
         "a step found no target in the opened files, so its phase measured nothing: choose other files with \
@@ -253,6 +256,10 @@ fn empty(steps: &[EmptyStep], elsewhere: bool) -> Finding {
 fn empty_step(step: &EmptyStep) -> String {
     if let Some(method) = &step.lacks {
         return format!("`{}` in phase `{}` needs `{method}`", step.step, step.phase);
+    }
+    if step.parked > 0 {
+        let requests = units::counted(step.parked, "request");
+        return format!("`{}` in phase `{}`: {requests} stayed open", step.step, step.phase);
     }
     if step.requests == 0 {
         let looked = step.looked_for.as_ref().map(|what| format!(": it found no {what}"));
@@ -464,6 +471,7 @@ mod tests {
             errors: 25,
             error: Some("-32603: no index".to_owned()),
             looked_for: None,
+            parked: 0,
             lacks: None,
         };
         let errors = empty(std::slice::from_ref(&step), true);
@@ -489,10 +497,12 @@ mod tests {
             errors: 0,
             error: None,
             looked_for: Some("names in 20 open json files".to_owned()),
+            parked: 0,
             lacks: None,
         };
         let lacks = EmptyStep {
             looked_for: None,
+            parked: 0,
             lacks: Some("textDocument/definition".to_owned()),
             ..silent.clone()
         };

@@ -17,12 +17,19 @@ fn run(rounds: &[(u32, u64, u64, u64)]) -> Summary {
             phase.private = Some(*private);
             phase.steps = vec![StepSummary {
                 step: 0,
-                name: "hover".to_owned(),
+                name: if *requests + *notifications == 0 {
+                    "idle"
+                } else {
+                    "hover"
+                }
+                .to_owned(),
                 method: None,
                 took: Some(1),
                 requests: Some(*requests),
                 hits: Some(*requests),
                 notifications: Some(*notifications),
+                others: Some(0),
+                parked: Some(0),
                 skipped: false,
                 looked_for: None,
             }];
@@ -96,4 +103,47 @@ fn a_value_that_is_not_known_makes_no_slope() {
     summary.phases[4].checkpoint = None;
     assert_eq!(repeated(&summary)[0].values[4], None);
     assert_eq!(repeated(&summary)[0].growth(), None);
+}
+
+/// The rounds of one phase with this step.
+fn with_step(step: &StepSummary) -> Repeated {
+    let rounds: Vec<(u32, u64, u64, u64)> = (0..10).map(|round| (1, 100 + round, 1, 0)).collect();
+    let mut summary = run(&rounds);
+    for phase in &mut summary.phases {
+        phase.steps = vec![step.clone()];
+    }
+    repeated(&summary).remove(0)
+}
+
+#[test]
+fn growth_is_the_servers_own_only_where_nothing_at_all_reached_it() {
+    let idle = StepSummary {
+        name: "idle".to_owned(),
+        requests: Some(0),
+        hits: Some(0),
+        ..run(&[(1, 1, 1, 0)]).phases[0].steps[0].clone()
+    };
+    let touch = |others: u64, parked: u64| StepSummary {
+        name: "touch".to_owned(),
+        others: Some(others),
+        parked: Some(parked),
+        ..idle.clone()
+    };
+    assert_eq!(with_step(&idle).sent, Some(Sent::Nothing));
+    let light = StepSummary {
+        others: Some(24),
+        ..idle.clone()
+    };
+    assert_eq!(with_step(&light).sent, Some(Sent::Others));
+    let written = with_step(&touch(24, 0));
+    assert_eq!((written.sent, written.asked), (Some(Sent::Others), Asked::Yes));
+    let parked = with_step(&touch(3, 3));
+    assert_eq!((parked.sent, parked.asked), (Some(Sent::Others), Asked::Unanswered));
+    let old = with_step(&touch(0, 0));
+    assert_eq!((old.sent, old.asked), (None, Asked::No));
+    let skipped = StepSummary {
+        skipped: true,
+        ..touch(0, 0)
+    };
+    assert_eq!(with_step(&skipped).asked, Asked::No);
 }

@@ -306,6 +306,13 @@ impl Client {
         }
     }
 
+    /// The name by which the server tells its pulled diagnostics from those of others; `None` if it has none.
+    pub fn diagnostics_identifier(&self) -> Option<String> {
+        let announced = self.agreed().and_then(|agreed| agreed.diagnostics_identifier());
+        let mut registered = self.registration_options("textDocument/diagnostic").into_iter();
+        announced.or_else(|| registered.find_map(|options| options["identifier"].as_str().map(str::to_owned)))
+    }
+
     /// Whether and how the server wants save notifications, including dynamic registrations.
     pub fn save(&self) -> Save {
         let agreed = self.agreed().map_or(Save::No, |agreed| agreed.save());

@@ -109,6 +109,13 @@ impl ServerCapabilities {
         }
     }
 
+    /// `diagnosticProvider.identifier`.
+    pub fn diagnostics_identifier(&self) -> Option<String> {
+        self.tree["diagnosticProvider"]["identifier"]
+            .as_str()
+            .map(str::to_owned)
+    }
+
     pub fn completion_triggers(&self) -> Vec<String> {
         texts(&self.tree["completionProvider"]["triggerCharacters"])
     }

@@ -191,6 +191,8 @@ mod tests {
             requests,
             hits,
             notifications,
+            parked: 0,
+            files_written: 0,
             skipped,
             looked_for: None,
             idle: None,

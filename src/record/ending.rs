@@ -265,6 +265,9 @@ pub struct EmptyStep {
     /// Target that the step did not find, so that it sent no request, for people: `names in 20 open python files`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub looked_for: Option<String>,
+    /// Requests that were still open when the step no longer needed them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub parked: u64,
     /// Method that the server does not offer, so that the step was skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lacks: Option<String>,

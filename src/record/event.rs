@@ -249,6 +249,12 @@ pub struct StepEnd {
     /// Requests with a result that is neither null nor empty.
     pub hits: u64,
     pub notifications: u64,
+    /// Requests that were still open when the step no longer needed them.
+    #[serde(default, skip_serializing_if = "is_none_of")]
+    pub parked: u64,
+    /// Files that the step changed on disk.
+    #[serde(default, skip_serializing_if = "is_none_of")]
+    pub files_written: u64,
     /// Whether the step was skipped: the server does not offer it, and the scenario allows that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skipped: bool,
@@ -283,6 +289,10 @@ pub struct Request {
     /// Repeats after ContentModified or ServerCancelled.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retries: u32,
+}
+
+fn is_none_of(count: &u64) -> bool {
+    *count == 0
 }
 
 fn is_zero(value: &u32) -> bool {

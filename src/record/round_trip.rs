@@ -89,6 +89,8 @@ fn step_end() -> impl Strategy<Value = StepEnd> {
             requests,
             hits: 0,
             notifications: 2,
+            parked: 0,
+            files_written: 0,
             skipped,
             looked_for: None,
             idle: None,

@@ -32,6 +32,8 @@ pub struct RunGrowth {
     pub trend: Trend,
     /// The growth over the last half of them: its Theil–Sen slope times its length.
     pub late: f64,
+    /// The least slope per round that would have been shown in 80 of 100 such runs.
+    pub detectable: f64,
     /// How it grows.
     pub shape: Shape,
     /// Whether it grows, by this run alone: that goes on in the last half of at least 20 rounds, neither slowing down nor falling again.
@@ -66,6 +68,10 @@ pub struct LeakVerdict {
     #[serde(flatten, serialize_with = "shown::<LateSlopes, _, _>")]
     #[schemars(with = "LateSlopes")]
     pub late: Option<(f64, f64, f64)>,
+    /// The least slope per round that would have been shown with a chance of 80 %, in bytes; `None` with too few runs
+    /// or rounds.
+    #[serde(rename = "detectable_slope")]
+    pub detectable: Option<f64>,
     /// The shape of the runs' mean; `None` without any run.
     #[serde(skip)]
     pub shape: Option<Shape>,
@@ -153,6 +159,7 @@ pub fn judge_leak(runs: &[Vec<Option<f64>>], limit: &LeakLimit, alpha: f64) -> L
         runs: growths,
         slope,
         late: None,
+        detectable: None,
         shape: mean_shape(runs, false),
         open: Some(Open::Runs),
         needed: None,
@@ -170,6 +177,7 @@ pub fn judge_leak(runs: &[Vec<Option<f64>>], limit: &LeakLimit, alpha: f64) -> L
         verdict.needed = rounds_needed(&long, &weighed, limit, alpha);
     }
     verdict.late = Some(weighed.late_bounds());
+    verdict.detectable = Some(weighed.detectable().max(PAGE));
     if verdict.answer == Answer::Fail {
         verdict.shape = mean_shape(runs, true);
     }
@@ -250,6 +258,14 @@ fn least(values: &[f64]) -> f64 {
     FLAT.max(2.0 * noise)
 }
 
+/// The least slope whose interval lies above 0 in 80 of 100 runs, if intervals are this wide: half of the width, and as
+/// much more as the estimate falls short of the slope in 20 of 100.
+fn detectable_by(width: f64) -> f64 {
+    /// Quantiles of the normal distribution at 97.5 and 80 %.
+    const NORMAL: (f64, f64) = (1.960, 0.842);
+    (width / 2.0 * (1.0 + NORMAL.1 / NORMAL.0)).max(PAGE)
+}
+
 /// The growth of one run, which alone is no verdict. `None` of fewer than eight rounds, or where a value is not known.
 pub fn run_growth(values: &[Option<f64>], limit: &LeakLimit) -> Option<RunGrowth> {
     let kept = kept(values).filter(|_| values.len() >= LEAST_CYCLES)?;
@@ -271,6 +287,7 @@ pub fn run_growth(values: &[Option<f64>], limit: &LeakLimit) -> Option<RunGrowth
     Some(RunGrowth {
         trend: all,
         late: late.slope * (half.len() - 1) as f64,
+        detectable: detectable_by(late.high - late.low),
         shape: shape(&kept, if all.low > 0.0 { 0.0 } else { least(&kept) })?,
         growth,
     })

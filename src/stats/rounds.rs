@@ -41,6 +41,8 @@ pub(super) struct Slopes {
     cautious: f64,
     /// Values this many errors from the mean are excluded.
     t: f64,
+    /// The mean falls short of the true slope by more than this many errors with a chance of 20 %.
+    short: f64,
 }
 
 impl Slopes {
@@ -61,6 +63,7 @@ impl Slopes {
             error: (between / runs).sqrt(),
             cautious: (between.max(own) / runs).sqrt(),
             t,
+            short: upper_quantile(1.0 - WANTED, (runs - 1.0).max(1.0)),
         }
     }
 
@@ -104,6 +107,12 @@ impl Weighed {
             gain: whole.mean * rounds.saturating_sub(1) as f64,
             fall: runs.iter().map(|run| fall(run)).fold(0.0, f64::max),
         }
+    }
+
+    /// The slope whose lower bounds, over all rounds and over the last half, are above 0 with a chance of 80 %.
+    pub fn detectable(&self) -> f64 {
+        let of = |slopes: &Slopes| slopes.t * slopes.cautious + slopes.short * slopes.cautious;
+        of(&self.whole).max(of(&self.late))
     }
 
     /// The slope of the last half with its bounds.

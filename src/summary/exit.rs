@@ -38,5 +38,5 @@ pub fn exit(summary: &Summary) -> Exit {
 
 /// Whether a step asked nothing because the files have no place for it: the scenario's fault, not the server's.
 pub fn had_no_place(step: &EmptyStep) -> bool {
-    step.requests == 0 && step.lacks.is_none()
+    step.requests == 0 && step.parked == 0 && step.lacks.is_none()
 }

@@ -95,6 +95,8 @@ impl Phases {
                 requests: None,
                 hits: None,
                 notifications: None,
+                others: None,
+                parked: None,
                 skipped: false,
                 looked_for: None,
             });
@@ -126,6 +128,9 @@ impl Phases {
             step.requests = Some(end.requests);
             step.hits = Some(end.hits);
             step.notifications = Some(end.notifications);
+            let light = end.idle.as_ref().map_or(0, |idle| idle.sent);
+            step.others = Some(light.saturating_add(end.parked).saturating_add(end.files_written));
+            step.parked = Some(end.parked);
             step.skipped = end.skipped;
             step.looked_for.clone_from(&end.looked_for);
         }

@@ -2,7 +2,7 @@
 
 use crate::band::LEAST_ROUNDS;
 use crate::compare::{Comparison, Grown, Side};
-use crate::growth::{Repeated, Sent};
+use crate::growth::{Asked, Repeated, Sent};
 use crate::lens::Lens;
 use crate::stats::{Answer, Growth, LEAST_RUNS, Open, Shape, WARM_UP_CYCLES};
 use crate::units;
@@ -28,6 +28,9 @@ pub(crate) struct Line {
     pub server: String,
     rounds: usize,
     sent: Option<Sent>,
+    asked: Asked,
+    /// The least slope per round that would have been seen in 80 of 100 cases.
+    detectable: Option<f64>,
     /// Per round, with the ends of the interval.
     slope: Option<(f64, f64, f64)>,
     shape: Option<Shape>,
@@ -44,6 +47,8 @@ impl Line {
             server: String::new(),
             rounds: repeated.values.len(),
             sent: repeated.sent,
+            asked: repeated.asked,
+            detectable: growth.map(|growth| growth.detectable),
             slope: growth.map(|growth| (growth.trend.slope, growth.trend.low, growth.trend.high)),
             shape: growth.map(|growth| growth.shape),
             said: growth.map_or(Growth::Unclear, |growth| growth.growth),
@@ -58,6 +63,8 @@ impl Line {
             server: server.to_owned(),
             rounds: grown.rounds,
             sent: grown.sent,
+            asked: grown.asked,
+            detectable: grown.verdict.detectable,
             slope: grown.verdict.slope,
             shape: grown.verdict.shape,
             said: match grown.verdict.answer {
@@ -119,6 +126,11 @@ impl Line {
         }
     }
 
+    /// True if nothing came of what it repeats, so that growth cannot be denied.
+    fn is_unasked(&self) -> bool {
+        self.asked != Asked::Yes && self.said != Growth::Above
+    }
+
     /// Growth and open answers stand out.
     pub fn tone(&self) -> Tone {
         match self.said {
@@ -131,6 +143,7 @@ impl Line {
     /// The answer in one word.
     pub fn answer(&self) -> &'static str {
         match self.said {
+            _ if self.is_unasked() => "not asked",
             Growth::Above => "grows",
             Growth::Below => "does not",
             Growth::Unclear => "not decided",
@@ -155,41 +168,82 @@ pub(crate) fn note() -> String {
 /// Which of these parts grow: the attribution. `runs` is how many runs said so.
 pub(crate) fn attribution(lines: &[Line], lens: Lens, runs: usize) -> Vec<String> {
     let word = word(lens, runs);
-    let of = |said: Growth| lines.iter().filter(move |line| line.said == said);
-    let names = |said: Growth| {
-        of(said)
-            .map(|line| line.name.as_str())
-            .collect::<Vec<&str>>()
-            .join(", ")
-    };
-    let mut sentences: Vec<String> = of(Growth::Above)
+    let asked = || lines.iter().filter(|line| !line.is_unasked());
+    let growing: Vec<&Line> = asked().filter(|line| line.said == Growth::Above).collect();
+    let mut sentences: Vec<String> = growing
+        .iter()
         .map(|line| format!("{word} in {}: {}, {}", line.name, line.in_words(), line.shape()))
         .collect();
-    if of(Growth::Above).any(|line| line.sent == Some(Sent::Nothing)) {
+    if growing.iter().any(|line| line.sent == Some(Sent::Nothing)) {
         sentences.push("it grows while nothing is sent, so growth in other parts may have the same source".to_owned());
     }
-    if of(Growth::Below).next().is_some() {
-        sentences.push(format!("no {word} in {}", names(Growth::Below)));
+    let still: Vec<&Line> = asked().filter(|line| line.said == Growth::Below).collect();
+    if !still.is_empty() {
+        let seen = still.iter().filter_map(|line| line.detectable).fold(0.0, f64::max);
+        sentences.push(format!(
+            "no {word} in {}: {} KiB per round or more would have been seen in 80 of 100 cases",
+            names(&still),
+            units::signed_kib(seen)
+        ));
     }
     sentences.extend(undecided(lines));
+    sentences.extend(unasked(lines));
     sentences
 }
 
-/// Open answers, grouped by what would decide them.
+fn names(lines: &[&Line]) -> String {
+    let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
+    names.join(", ")
+}
+
+/// Open answers, grouped by what would decide them; with the slope where one is seen.
 fn undecided(lines: &[Line]) -> Vec<String> {
-    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
-    for line in lines.iter().filter(|line| line.said == Growth::Unclear) {
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for line in lines
+        .iter()
+        .filter(|line| line.said == Growth::Unclear && !line.is_unasked())
+    {
         let why = line.open.map_or_else(
-            || "one run does not show growth".to_owned(),
+            || "one run does not decide it".to_owned(),
             |(open, needed)| reason(open, needed),
         );
+        // A slope whose interval lies above 0 is seen, though nothing is decided by it.
+        let is_seen = line.slope.is_some_and(|(_, low, _)| low > 0.0);
+        let name = if is_seen {
+            format!("{} (seen: {}, {})", line.name, line.in_words(), line.shape())
+        } else {
+            line.name.clone()
+        };
         match groups.iter_mut().find(|(known, _)| *known == why) {
-            Some((_, names)) => names.push(&line.name),
-            None => groups.push((why, vec![&line.name])),
+            Some((_, names)) => names.push(name),
+            None => groups.push((why, vec![name])),
         }
     }
-    let sentence = |(why, names): (String, Vec<&str>)| format!("not decided in {}: {why}", names.join(", "));
+    let sentence = |(why, names): (String, Vec<String>)| format!("not decided in {}: {why}", names.join(", "));
     groups.into_iter().map(sentence).collect()
+}
+
+/// Parts of which nothing can be said, because nothing came of them.
+fn unasked(lines: &[Line]) -> Vec<String> {
+    let reasons = [
+        (
+            Asked::No,
+            "not asked",
+            "the server does not offer it, or the files have no place for it",
+        ),
+        (Asked::Unanswered, "not answered", "the server kept every request open"),
+    ];
+    let mut sentences = Vec::new();
+    for (asked, what, why) in reasons {
+        let such: Vec<&Line> = lines
+            .iter()
+            .filter(|line| line.is_unasked() && line.asked == asked)
+            .collect();
+        if !such.is_empty() {
+            sentences.push(format!("{what}: {} ({why})", names(&such)));
+        }
+    }
+    sentences
 }
 
 /// Why growth is neither shown nor ruled out, and what would decide it.

@@ -33,6 +33,8 @@ fn step(step: u32, requests: u64, hits: u64) -> StepSummary {
         requests: Some(requests),
         hits: Some(hits),
         notifications: None,
+        others: Some(0),
+        parked: Some(0),
         skipped: false,
         looked_for: None,
     }

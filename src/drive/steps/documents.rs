@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::config::step::{Change, Close, Edit, EditMode, Open, Pick, Save, Touch};
 use crate::drive::document::{self, Document};
 use crate::drive::documents::{OpenDocuments, aside};
+use crate::drive::language::{Language, id_of};
 use crate::drive::{Stage, Stop, uri};
 use crate::lsp::{self, Watcher};
 use crate::random::Random;
@@ -158,6 +159,7 @@ pub async fn save<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments,
         if unused.unless_written(documents, file, written)?.is_none() {
             continue;
         }
+        scene.asker.note_file_written();
         let document = documents.document(index);
         let saved = Saved {
             text_document: document.identifier(),
@@ -225,8 +227,17 @@ pub async fn touch<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments
         cadence.tick().await;
         let (path, serial) = (documents.path(file).to_owned(), documents.serials(1));
         let (how, most) = (options.change, documents.most(file));
-        let changed = aside(move || change(&path, how, serial, most)).await;
-        batch.extend(unused.unless_written(documents, file, changed)?.unwrap_or_default());
+        let language = Language::from_id(&id_of(&path, documents.language(file)));
+        let lines = Lines {
+            before: documents.take_appended(file),
+            next: language.harmless_line(serial),
+        };
+        let changed = aside(move || change(&path, how, serial, most, lines)).await;
+        if let Some((events, appended)) = unused.unless_written(documents, file, changed)? {
+            scene.asker.note_file_written();
+            batch.extend(events);
+            documents.note_appended(file, appended);
+        }
         if !options.batch {
             watched(scene, &std::mem::take(&mut batch)).await?;
         }
@@ -239,26 +250,71 @@ const CREATED: u8 = 1;
 const CHANGED: u8 = 2;
 const DELETED: u8 = 3;
 
-/// Changes one file of at most `most` bytes and returns its watcher events.
-fn change(path: &Path, change: Change, serial: u64, most: u64) -> io::Result<Vec<(String, u8)>> {
+/// The line that `touch` appended to a file before, and the next one.
+struct Lines {
+    before: Vec<u8>,
+    next: String,
+}
+
+/// Changes one file of at most `most` bytes. Returns its watcher events and what is appended to it now: a server that
+/// compares contents ignores a file that was written with the same bytes.
+fn change(
+    path: &Path,
+    change: Change,
+    serial: u64,
+    most: u64,
+    lines: Lines,
+) -> io::Result<(Vec<(String, u8)>, Vec<u8>)> {
     let text = regular::read(path, most)?;
+    let original = text.strip_suffix(lines.before.as_slice()).unwrap_or(&text);
+    let appended = line_after(original, &lines.next);
+    let changed = [original, &appended].concat();
     match change {
         Change::Changed => {
-            regular::write(path, &text)?;
-            Ok(vec![(uri::from_path(path), CHANGED)])
+            regular::write(path, &changed)?;
+            Ok((vec![(uri::from_path(path), CHANGED)], appended))
         }
         Change::Created => {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let copy = path.with_file_name(format!("soak_{serial}_{name}"));
-            regular::write(&copy, &text)?;
-            Ok(vec![(uri::from_path(&copy), CREATED)])
+            regular::write(&copy, &changed)?;
+            Ok((vec![(uri::from_path(&copy), CREATED)], lines.before))
         }
         Change::Recreated => {
             regular::remove(path)?;
-            regular::write(path, &text)?;
+            regular::write(path, &changed)?;
             let uri = uri::from_path(path);
-            Ok(vec![(uri.clone(), DELETED), (uri, CREATED)])
+            Ok((vec![(uri.clone(), DELETED), (uri, CREATED)], appended))
         }
+    }
+}
+
+/// The bytes to append so that `line` is the last line, with the line ends of the text.
+fn line_after(text: &[u8], line: &str) -> Vec<u8> {
+    let end = if text.windows(2).any(|pair| pair == b"\r\n") {
+        "\r\n"
+    } else {
+        "\n"
+    };
+    let is_open = text.last().is_some_and(|last| *last != b'\n');
+    let first = if is_open { end } else { "" };
+    format!("{first}{line}{end}").into_bytes()
+}
+
+/// Takes back what `touch` appended to files, when the scenario is over.
+pub async fn take_back_touches(documents: &mut OpenDocuments) {
+    for file in documents.with_appended() {
+        let (path, most) = (documents.path(file).to_owned(), documents.most(file));
+        let appended = documents.take_appended(file);
+        // The copy is removed anyway; a file that the server has replaced is its own.
+        let _ = aside(move || {
+            let text = regular::read(&path, most)?;
+            match text.strip_suffix(appended.as_slice()) {
+                Some(original) => regular::write(&path, original),
+                None => Ok(()),
+            }
+        })
+        .await;
     }
 }
 
@@ -305,6 +361,32 @@ fn line_start(text: &str, offset: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_touch_changes_the_content_and_the_last_takes_back_the_one_before() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().canonicalize().unwrap().join("a.py");
+        std::fs::write(&path, "x = 1").unwrap();
+        let touch = |before: Vec<u8>, serial: u64| {
+            let next = Language::from_id("python").harmless_line(serial);
+            change(&path, Change::Changed, serial, 1 << 20, Lines { before, next })
+                .unwrap()
+                .1
+        };
+        let first = touch(Vec::new(), 1);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "x = 1\n# soak 1\n");
+        touch(first, 2);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "x = 1\n# soak 2\n");
+    }
+
+    #[test]
+    fn a_format_without_comments_gets_blanks_and_keeps_its_line_ends() {
+        assert_eq!(
+            line_after(b"{}\r\n", &Language::from_id("json").harmless_line(2)),
+            b"   \r\n"
+        );
+        assert_eq!(Language::from_id("css").harmless_line(7), "/* soak 7 */");
+    }
 
     #[test]
     fn of_many_files_three_are_named_and_the_others_counted() {

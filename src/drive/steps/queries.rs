@@ -8,6 +8,7 @@ use crate::config::step::{Count, Diagnostics, ExecuteCommand, Notification, PerD
 use crate::drive::documents::OpenDocuments;
 use crate::drive::target::Place;
 use crate::drive::{Stage, Stop, uri};
+use crate::lsp;
 
 use super::positions::each;
 use super::{Cadence, Scene, files, lanes};
@@ -67,7 +68,10 @@ pub async fn diagnostics<S: Stage>(
         let indices: Vec<usize> = (0..documents.reach(files(options.files))).collect();
         each(&indices, lanes(options.ask()), async |index| {
             let document = documents.document(*index).identifier();
-            let params = json!({ "textDocument": document });
+            let mut params = json!({ "textDocument": document });
+            if let Some(identifier) = scene.session.client.diagnostics_identifier() {
+                params["identifier"] = Value::String(identifier);
+            }
             let report = scene.asker.fetch("textDocument/diagnostic", &params).await?;
             if let Some(report) = report {
                 scene.session.client.pulled(document.uri.as_str(), &report);
@@ -81,7 +85,11 @@ pub async fn diagnostics<S: Stage>(
 
 async fn workspace_diagnostics<S: Stage>(scene: &Scene<'_, S>) -> Result<(), Stop> {
     const METHOD: &str = "workspace/diagnostic";
-    raw(scene, METHOD, &json!({ "previousResultIds": [] })).await
+    let mut params = json!({ "previousResultIds": [], "partialResultToken": lsp::PARTIAL_RESULTS });
+    if let Some(identifier) = scene.session.client.diagnostics_identifier() {
+        params["identifier"] = Value::String(identifier);
+    }
+    raw(scene, METHOD, &params).await
 }
 
 /// Sends a request, as a long poll if the server is known to keep it open.

@@ -223,6 +223,8 @@ impl Session {
             hits,
             notifications,
             skipped: false,
+            parked: 0,
+            files_written: 0,
             looked_for: None,
             idle,
             left_open: None,
