@@ -84,11 +84,16 @@ pub fn inequalities(baseline: &[&Summary], candidate: &[&Summary], limits: WorkL
     if baseline.is_empty() || candidate.is_empty() {
         return Vec::new();
     }
+    let is_one_server = are_one_server(baseline, candidate);
     let (baseline, candidate) = (medians(baseline), medians(candidate));
     let mut tasks: Vec<&(Task, Count)> = baseline.keys().chain(candidate.keys()).collect();
     tasks.sort_unstable();
     tasks.dedup();
-    let unequal = tasks.into_iter().filter_map(|key| {
+    // Servers word the same result in other bytes.
+    let comparable = tasks
+        .into_iter()
+        .filter(|(_, count)| is_one_server || *count != Count::Bytes);
+    let unequal = comparable.filter_map(|key| {
         let (a, b) = (baseline.get(key).copied(), candidate.get(key).copied());
         let limit = match key.1 {
             Count::Requests => limits.requests,
@@ -105,10 +110,29 @@ pub fn inequalities(baseline: &[&Summary], candidate: &[&Summary], limits: WorkL
             count: key.1,
             baseline: a,
             candidate: b,
-            less: is_less(a, b),
+            less: match key.1 {
+                Count::Bytes => is_less_than_half(a, b),
+                Count::Requests | Count::Hits | Count::Items => is_less(a, b),
+            },
         })
     });
     unequal.collect()
+}
+
+/// Releases word their results differently; half of the bytes is another result.
+fn is_less_than_half(baseline: Option<f64>, candidate: Option<f64>) -> bool {
+    baseline.is_some_and(|baseline| candidate.is_none_or(|candidate| candidate < baseline / 2.0))
+}
+
+/// True for versions or settings of one server: by its profile, or by its own name.
+fn are_one_server(baseline: &[&Summary], candidate: &[&Summary]) -> bool {
+    let profile = |run: &&Summary| run.header.server.profile.clone();
+    let name = |run: &&Summary| run.initialized.as_ref().and_then(|said| said.name.clone());
+    let agree = |of: &dyn Fn(&&Summary) -> Option<String>| {
+        let first = baseline.first().and_then(of);
+        first.is_some() && baseline.iter().chain(candidate).all(|run| of(run) == first)
+    };
+    agree(&profile) || agree(&name)
 }
 
 type Counts = BTreeMap<(Task, Count), f64>;

@@ -12,7 +12,7 @@ use crate::lsp::{Ask, Client, Reply, Shape};
 use crate::record::{Ending, Event, Outcome, Request};
 
 use super::document::Document;
-use super::{Stage, Stop};
+use super::{Stage, Stop, fault};
 
 /// Longest error text of a server that is kept, in bytes.
 const MESSAGE: usize = 500;
@@ -139,7 +139,10 @@ impl<'a, S: Stage> Asker<'a, S> {
         let mut wait = pin!(wait);
         loop {
             let before = self.client.traffic().sent;
-            if tokio::time::timeout(self.deadline, &mut wait).await.is_ok() {
+            if tokio::time::timeout(self.deadline + fault::GRACE, &mut wait)
+                .await
+                .is_ok()
+            {
                 return Ok(());
             }
             let traffic = self.client.traffic();
@@ -180,6 +183,14 @@ impl<'a, S: Stage> Asker<'a, S> {
         counts: bool,
     ) -> Result<Body, Stop> {
         let deadline = ask.deadline;
+        // What may stay open has no fault to wait for.
+        let ask = match ask.parks {
+            true => ask,
+            false => Ask {
+                deadline: deadline + fault::GRACE,
+                ..ask
+            },
+        };
         let open = Open {
             stage: self.stage,
             method,

@@ -12,24 +12,29 @@ const LOOK: Duration = Duration::from_millis(200);
 /// Share of one processor below which a server without output counts as idle.
 const IDLE: f64 = 0.01;
 
-/// How long nothing may move before the server counts as hung: half of a request's deadline, at most 30 s. So a hang is
-/// detected before the deadline of a slow request.
-pub fn patience(deadline: Duration) -> Duration {
-    (deadline / 2).min(Duration::from_secs(30))
+/// How much longer than its deadline a request waits for its answer: a hang is told at the deadline, and by then it is
+/// known from a slow server.
+pub const GRACE: Duration = Duration::from_secs(1);
+
+/// A time without any traffic while something is due.
+struct Stillness {
+    since: Instant,
+    /// Activity in the middle of the deadline: work before it, such as on the request itself, is no sign of life.
+    middle: Option<Option<Activity>>,
 }
 
 /// Waits for a fault; never ends without one. `trouble` reports one that needs no waiting: the process or the
 /// connection has ended, a process of the tree crashed, the server reported a failure.
 ///
 /// A server hangs if something is due (an answer, or reading its input), nothing moved in either direction for the
-/// whole `patience`, and its processors were idle meanwhile. A request that may stay open is not due.
+/// whole `deadline`, and its processors were idle in the second half of it. A request that may stay open is not due.
 pub async fn watch(
     client: &Client,
     trouble: impl Fn() -> Option<Stop>,
     stage: &impl Stage,
-    patience: Duration,
+    deadline: Duration,
 ) -> Stop {
-    let mut still: Option<(Instant, Option<Activity>)> = None;
+    let mut still: Option<Stillness> = None;
     let mut moved = 0;
     loop {
         tokio::time::sleep(LOOK).await;
@@ -46,20 +51,24 @@ pub async fn watch(
             still = None;
             continue;
         }
-        let Some((since, before)) = still else {
-            still = Some((Instant::now(), stage.activity().await));
+        let stillness = still.get_or_insert_with(|| Stillness {
+            since: Instant::now(),
+            middle: None,
+        });
+        let elapsed = stillness.since.elapsed();
+        if stillness.middle.is_none() && elapsed >= deadline / 2 {
+            stillness.middle = Some(stage.activity().await);
+        }
+        let Some(middle) = stillness.middle.filter(|_| elapsed >= deadline) else {
             continue;
         };
-        if since.elapsed() < patience {
-            continue;
-        }
-        if share(before, stage.activity().await) > IDLE {
+        if share(middle, stage.activity().await) > IDLE {
             still = None;
             continue;
         }
         return Stop::Ended(Ending::Wedged {
             method: traffic.oldest.map(|open| open.method).unwrap_or_default(),
-            after: since.elapsed().as_nanos() as u64,
+            after: elapsed.as_nanos() as u64,
             unsent,
             during: String::new(),
         });

@@ -6,7 +6,7 @@ use crate::config::ReadinessLimits;
 
 use super::quiet::{Rules, Watch};
 use super::session::Session;
-use super::{Stage, Stop, fault};
+use super::{Stage, Stop};
 
 /// Waits until `done`, or until the server has been idle for the whole start grace.
 pub async fn wait<S: Stage>(
@@ -33,6 +33,6 @@ pub async fn wait<S: Stage>(
     tokio::select! {
         biased;
         () = waiting => Ok(()),
-        stop = session.fault(stage, fault::patience(limits.timeout.0)) => Err(stop),
+        stop = session.fault(stage, limits.timeout.0) => Err(stop),
     }
 }

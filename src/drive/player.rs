@@ -14,7 +14,7 @@ use super::quiet::{Observations, Rules, Watch};
 use super::session::Session;
 use super::tally::Tally;
 use super::workspace::Selection;
-use super::{Frame, Job, Stage, Stop, barrier, fault, late, shutdown, steps};
+use super::{Frame, Job, Stage, Stop, barrier, late, shutdown, steps};
 
 pub struct Player<'a, S: Stage> {
     job: &'a Job,
@@ -186,7 +186,7 @@ impl<'a, S: Stage> Player<'a, S> {
         let mut released = tokio::select! {
             biased;
             released = steps::at_checkpoint(&session.client, self.stage, self.job, patience) => released?,
-            stop = session.fault(self.stage, fault::patience(patience)) => return Err(stop),
+            stop = session.fault(self.stage, patience) => return Err(stop),
         };
         let frame = match self.job.choice.lens.collected_by {
             None => frame,
@@ -310,7 +310,7 @@ impl<'a, S: Stage> Player<'a, S> {
         let result = tokio::select! {
             biased;
             result = steps::act(&scene, documents, step, end) => result,
-            stop = session.fault(self.stage, fault::patience(deadline)) => Err(stop),
+            stop = session.fault(self.stage, deadline) => Err(stop),
         };
         (end.requests, end.hits, end.notifications) = asker.tally();
         (end.parked, end.files_written) = (asker.parked(), asker.files_written());
@@ -356,7 +356,7 @@ impl<'a, S: Stage> Player<'a, S> {
         tokio::select! {
             biased;
             opened = self.documents.restarted(&asker, reopen) => opened?,
-            stop = session.fault(self.stage, fault::patience(patience)) => return Err(stop),
+            stop = session.fault(self.stage, patience) => return Err(stop),
         }
         (self.awaited, self.loaded) = (None, false);
         self.refuse(Self::is_ruled_out)
@@ -480,7 +480,7 @@ impl<'a, S: Stage> Player<'a, S> {
         let (unsettled, observed) = tokio::select! {
             biased;
             end = waiting => end,
-            stop = session.fault(self.stage, fault::patience(deadline)) => return Err(stop),
+            stop = session.fault(self.stage, deadline) => return Err(stop),
         };
         self.observed = observed;
         Ok(Frame {

@@ -111,7 +111,7 @@ impl Session {
         let result = tokio::select! {
             biased;
             result = initialize(&self.client, job, limits.timeout.0) => result?,
-            stop = self.fault(stage, fault::patience(limits.timeout.0)) => return Err(stop),
+            stop = self.fault(stage, limits.timeout.0) => return Err(stop),
         };
         let (capabilities, latency) = result;
         self.offered = Arc::new(capabilities.clone());
@@ -320,7 +320,7 @@ async fn initialize(client: &Client, job: &Job, deadline: Duration) -> Result<(S
         "trace": "off",
     });
     match client
-        .request("initialize", &params, Ask::within(deadline).keeping())
+        .request("initialize", &params, Ask::within(deadline + fault::GRACE).keeping())
         .await
     {
         Reply::Answer {
@@ -336,6 +336,10 @@ async fn initialize(client: &Client, job: &Job, deadline: Duration) -> Result<(S
             Err(why) => Err(unread(&why)),
         },
         Reply::Answer { body: Err(why), .. } => Err(unread(&why)),
+        // Our own answer to a request that we do not serve.
+        Reply::Error { message, .. } if message.starts_with("lsp-soak does not know") => Err(refused(
+            "it is no language server: it sent our own request back".to_owned(),
+        )),
         Reply::Error { code, message, .. } => Err(refused(format!("`initialize` failed: {message} ({code})"))),
         Reply::TimedOut | Reply::Parked => {
             let (method, after) = ("initialize".to_owned(), deadline.as_nanos() as u64);

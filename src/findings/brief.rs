@@ -4,16 +4,11 @@ use std::time::Duration;
 
 use crate::exit::Exit;
 use crate::record::{EndCause, Ending, Nanos};
-use crate::summary::{LostProcess, departures, exit, last_words};
+use crate::summary::{LostProcess, complains, departures, exit, last_words};
 use crate::units;
 
 use super::super::summary::Summary;
 use super::ending::{cause_words, status};
-
-/// Words that mark an error among the lines of stderr.
-const COMPLAINTS: [&str; 7] = [
-    "error", "panicked", "unexpected", "unknown", "unrecognized", "invalid", "fatal",
-];
 
 /// Characters shown of a stderr line.
 const LINE: usize = 120;
@@ -129,11 +124,7 @@ fn short_cause(cause: EndCause) -> String {
 /// The first error line at the end of stderr, or else the last line.
 fn complaint(summary: &Summary) -> Option<String> {
     let lines = last_words(summary.close.as_ref()?);
-    let complains = |line: &&String| {
-        let line = line.to_lowercase();
-        COMPLAINTS.iter().any(|word| line.contains(word))
-    };
-    let line = lines.iter().find(complains).or(lines.last())?;
+    let line = lines.iter().find(|line| complains(line)).or(lines.last())?;
     Some(short(line))
 }
 

@@ -119,8 +119,18 @@ fn crashed(summary: &Summary, code: Option<i32>, signal: Option<i32>, during: &s
             "the server ended by itself (exit code 0) during {during}: is this a language server, and does it need an \
              argument such as `--stdio`?"
         ),
+        _ if wants_stdio(summary) => format!(
+            "the server crashed during {during}: {}; does it need an argument such as `--stdio`?",
+            status(code, signal)
+        ),
         _ => format!("the server crashed during {during}: {}", status(code, signal)),
     }
+}
+
+/// True if the server named stdio in its complaint before it answered anything.
+fn wants_stdio(summary: &Summary) -> bool {
+    let said = summary.close.as_ref().map_or_else(Vec::new, last_words);
+    summary.initialized.is_none() && said.iter().any(|line| line.contains("stdio"))
 }
 
 pub(super) fn ending(summary: &Summary) -> Option<Finding> {

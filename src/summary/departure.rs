@@ -6,6 +6,9 @@ use crate::summary::Summary;
 
 /// Lines of stderr that are shown with a failure.
 const STDERR_LINES: usize = 8;
+/// Of them, lines from the beginning, and lines that name an error.
+const FIRST_LINES: usize = 2;
+const COMPLAINTS: usize = 3;
 
 const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;
@@ -93,18 +96,52 @@ pub fn departures(summary: &Summary) -> Vec<Departure> {
     all
 }
 
+/// The lines of stderr that say most: the first ones, those that name an error, and the end. A gap is `…`.
 pub fn last_words(close: &Close) -> Vec<String> {
-    let lines = close.stderr_tail.lines().filter(|line| !line.trim().is_empty());
+    let head = close.stderr_head.lines();
+    let lines = head
+        .chain(close.stderr_tail.lines())
+        .filter(|line| !line.trim().is_empty());
     let lines: Vec<&str> = lines.collect();
-    let first = lines.len().saturating_sub(STDERR_LINES);
-    let shown = &lines[first..];
-    // Without the error before them the calls that led to it say little.
-    let error = shown.first().filter(|line| is_call(line)).and_then(|_| {
-        let before = lines[..first].iter().rfind(|line| !is_call(line));
-        before.copied()
-    });
-    let shown = error.into_iter().chain(shown.iter().copied());
-    shown.map(str::to_owned).collect()
+    if lines.len() <= STDERR_LINES {
+        return lines.into_iter().map(str::to_owned).collect();
+    }
+    let mut shown = vec![false; lines.len()];
+    shown[..FIRST_LINES].fill(true);
+    let complaints = (0..lines.len())
+        .filter(|place| complains(lines[*place]))
+        .take(COMPLAINTS);
+    complaints.for_each(|place| shown[place] = true);
+    // The calls that led to an error say little, unless there is nothing else.
+    let mut left = STDERR_LINES - shown.iter().filter(|is_shown| **is_shown).count();
+    for is_call_shown in [false, true] {
+        for place in (0..lines.len()).rev() {
+            if left > 0 && !shown[place] && is_call(lines[place]) == is_call_shown {
+                shown[place] = true;
+                left -= 1;
+            }
+        }
+    }
+    let mut words: Vec<String> = Vec::new();
+    let mut is_gap = false;
+    for (line, is_shown) in lines.into_iter().zip(shown) {
+        if is_shown {
+            words.push(line.to_owned());
+        } else if !is_gap {
+            words.push("…".to_owned());
+        }
+        is_gap = !is_shown;
+    }
+    words
+}
+
+/// True for a line that names an error.
+pub fn complains(line: &str) -> bool {
+    const WORDS: [&str; 8] = [
+        "error", "panicked", "fatal", "cannot find", "unexpected", "unknown", "unrecognized", "invalid",
+    ];
+    let line = line.to_lowercase();
+    !is_call(&line) && WORDS.iter().any(|word| line.contains(word))
 }
 
 /// Whether a line is one of the calls that Node.js, Java and .NET print below an error.
@@ -169,23 +206,40 @@ mod tests {
         }
     }
 
+    fn words(stderr_tail: &str) -> Vec<String> {
+        last_words(&Close {
+            stderr_tail: stderr_tail.to_owned(),
+            ..Close::default()
+        })
+    }
+
     #[test]
-    fn the_error_is_shown_before_the_last_of_its_calls() {
-        let calls: String = (0..20).map(|call| format!("    at call {call}\n")).collect();
-        let words = |stderr_tail: String| {
-            last_words(&Close {
-                stderr_tail,
-                ..Close::default()
-            })
+    fn the_error_is_shown_whole_before_any_of_its_calls() {
+        let calls: String = (0..20).map(|call| format!("    at <unknown> {call}\n")).collect();
+        let said = words(&format!("starting\nlistening\nTypeError: no\n{calls}\nNode.js v20\n"));
+        assert_eq!(&said[..3], ["starting", "listening", "TypeError: no"]);
+        assert_eq!(said.last().unwrap(), "Node.js v20");
+        assert_eq!(said.iter().filter(|line| *line == "…").count(), 1);
+        assert_eq!(words("a\nb\n"), ["a", "b"]);
+    }
+
+    #[test]
+    fn the_first_lines_and_an_error_in_the_middle_are_shown_of_a_long_log() {
+        let log: String = (0..50).map(|line| format!("log {line}\n")).collect();
+        let said = words(&format!("{log}Cannot find module 'x'\n{log}"));
+        assert_eq!(&said[..2], ["log 0", "log 1"]);
+        assert!(said.contains(&"Cannot find module 'x'".to_owned()), "{said:?}");
+        assert_eq!(said.last().unwrap(), "log 49");
+    }
+
+    #[test]
+    fn the_beginning_of_a_log_that_was_cut_is_shown_too() {
+        let close = Close {
+            stderr_head: "error: no license\n".to_owned(),
+            stderr_tail: (0..20).map(|line| format!("log {line}\n")).collect(),
+            ..Close::default()
         };
-        let said = words(format!("earlier\nTypeError: no\n{calls}\nNode.js v20\n"));
-        assert_eq!(said.len(), STDERR_LINES + 1);
-        assert_eq!(
-            (said[0].as_str(), said[1].as_str()),
-            ("TypeError: no", "    at call 13")
-        );
-        assert_eq!(words(format!("TypeError: no\n{calls}last\n")).last().unwrap(), "last");
-        assert_eq!(words("a\nb\n".to_owned()), ["a", "b"]);
+        assert_eq!(last_words(&close)[0], "error: no license");
     }
 
     #[test]

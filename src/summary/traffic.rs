@@ -25,13 +25,23 @@ pub(super) struct Method {
     errors: BTreeMap<String, u64>,
 }
 
+/// Elements of a result: those of a list, and one for any other result that is not empty. A server may answer a
+/// definition with one `Location` or with a list of one.
+fn elements(request: &Request) -> u64 {
+    match (request.items, &request.outcome) {
+        (Some(items), _) => items,
+        (None, Outcome::Hit) => 1,
+        (None, _) => 0,
+    }
+}
+
 impl Method {
     pub fn add(&mut self, request: &Request) {
         let figures = &mut self.figures;
         figures.count += 1;
         figures.retries += u64::from(request.retries);
         figures.bytes = figures.bytes.saturating_add(request.bytes);
-        figures.items = figures.items.saturating_add(request.items.unwrap_or(0));
+        figures.items = figures.items.saturating_add(elements(request));
         match &request.outcome {
             Outcome::Hit => figures.hits += 1,
             Outcome::Empty => figures.empty += 1,

@@ -223,3 +223,19 @@ fn of_a_side_without_runs_nothing_is_known() {
     assert!(unequal(&[], &[asked(8, 8)]).is_empty());
     assert!(unequal(&[asked(8, 8)], &[]).is_empty());
 }
+
+#[test]
+fn bytes_decide_only_between_versions_of_one_server_and_only_down_by_half() {
+    let with = |profile: &str, bytes: u64| {
+        let mut summary = answered(10, 10, bytes);
+        summary.header.server.profile = Some(profile.to_owned());
+        summary.initialized = None;
+        summary
+    };
+    let unequal =
+        |baseline: &Summary, candidate: &Summary| inequalities(&[baseline], &[candidate], WorkLimits::default());
+    assert_eq!(unequal(&with("ty", 1_000), &with("pyrefly", 100)), []);
+    let shorter = unequal(&with("ty", 1_000), &with("ty", 600));
+    assert_eq!((shorter[0].count, shorter[0].less), (Count::Bytes, false));
+    assert!(unequal(&with("ty", 1_000), &with("ty", 400))[0].less);
+}

@@ -238,6 +238,14 @@ impl Shared {
         self.stopped.notify_one();
     }
 
+    /// Closes the connection, unless it is closed or being shut down.
+    pub(super) fn close(&self, reason: CloseReason) {
+        let mut state = self.state();
+        if !state.shutting_down {
+            state.close(reason);
+        }
+    }
+
     pub(super) async fn writing_stopped(&self) {
         while !self.state().outbox.over {
             self.stopped.notified().await;

@@ -73,6 +73,9 @@ pub enum CloseReason {
     Overflow { unsent: u64, limit: u64 },
     #[error("the server's output cannot be read: {0}")]
     Io(String),
+    /// The server closed its stdin while it still ran and kept its stdout open.
+    #[error("the server does not read its input any more: {0}")]
+    Input(String),
 }
 
 impl CloseReason {
@@ -80,7 +83,7 @@ impl CloseReason {
     pub fn is_ours(&self) -> bool {
         match self {
             CloseReason::Garbage { .. } | CloseReason::TooLarge { .. } | CloseReason::Overflow { .. } => true,
-            CloseReason::Eof | CloseReason::Truncated { .. } | CloseReason::Io(_) => false,
+            CloseReason::Eof | CloseReason::Truncated { .. } | CloseReason::Io(_) | CloseReason::Input(_) => false,
         }
     }
 }
