@@ -339,6 +339,8 @@ fn step_end(phase: &PhaseRef) -> StepEnd {
         requests: HOUR,
         hits: HOUR,
         notifications: 0,
+        parked: 0,
+        files_written: 0,
         skipped: false,
         looked_for: None,
         idle: None,

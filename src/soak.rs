@@ -17,7 +17,7 @@ use std::path::Path;
 use crate::allocator::preload::is_asked;
 use crate::drive::documents::OpenDocuments;
 use crate::drive::session::Session;
-use crate::drive::{Job, Player, Stage, Stop, command, shutdown};
+use crate::drive::{Job, Player, Stop, command, shutdown};
 use crate::host;
 use crate::progress::Progress;
 use crate::record::{self, Clock, Ending, Event, Header, Journal};
@@ -80,28 +80,9 @@ pub async fn soak(
     let session = player.session.take();
     drop(player);
 
-    let is_over_limit = live.is_over_limit();
-    let place = during.clone();
-    let ending = match is_over_limit {
-        // The end of the server says nothing: lsp-soak killed it.
-        true => live.over_limit(&place),
-        false => ending(stop.as_ref(), session.as_ref(), during).await,
-    };
-    if let Some(mut session) = session {
-        let is_stuck = |ending: &Ending| {
-            use Ending::{Disconnected, TimedOut, Wedged};
-            matches!(ending, Wedged { .. } | TimedOut { .. } | Disconnected { .. })
-        };
-        if ending.as_ref().is_some_and(is_stuck) {
-            session.give_up();
-        }
-        live.driven();
-        let at_once = async {
-            if !is_over_limit {
-                pressed_twice(interrupt, &live).await;
-            }
-        };
-        shutdown::close(&session, &live, at_once).await;
+    let ending = ending(stop.as_ref(), session.as_ref(), &live, &during).await;
+    if let Some(session) = session {
+        leave(session, ending.as_ref(), interrupt, &live).await;
     }
     live.stop_sampling();
     live.stop_tracing();
@@ -110,7 +91,7 @@ pub async fn soak(
     // Requests that were cut off are known only now, and so is an excess during the shutdown.
     let ending = match ending {
         Some(Ending::Interrupted) => ending,
-        ending => live.over_limit(&place).or(ending),
+        ending => live.over_limit(&during).or(ending),
     };
     // A run is over with its shutdown and its record. One that ended in another way has more to say by that.
     let cut_short = ending == Some(Ending::Completed) && interrupt.is_pressed(1);
@@ -129,6 +110,22 @@ pub async fn soak(
     Err(SoakError::Failed { what, error })
 }
 
+/// Shuts the server down, at once if it was killed for its memory.
+async fn leave(mut session: Session, ending: Option<&Ending>, interrupt: &Interrupt, live: &Live) {
+    use Ending::{Disconnected, OverLimit, TimedOut, Wedged};
+    if let Some(Wedged { .. } | TimedOut { .. } | Disconnected { .. }) = ending {
+        session.give_up();
+    }
+    live.driven();
+    let is_killed = matches!(ending, Some(OverLimit { .. }));
+    let at_once = async {
+        if !is_killed {
+            pressed_twice(interrupt, live).await;
+        }
+    };
+    shutdown::close(&session, live, at_once).await;
+}
+
 /// Plays the scenario on the server, or runs the command to its end.
 async fn play(job: &Job, player: &mut Player<'_, Live>, live: &Live) -> Result<(), Stop> {
     match &job.choice.command {
@@ -145,11 +142,18 @@ async fn pressed_twice(interrupt: &Interrupt, live: &Live) {
 }
 
 /// How the run ended; `None` where lsp-soak itself failed.
-async fn ending(stop: Option<&Stop>, session: Option<&Session>, during: String) -> Option<Ending> {
+async fn ending(stop: Option<&Stop>, session: Option<&Session>, live: &Live, during: &str) -> Option<Ending> {
+    if let Some(Stop::Ended(Ending::Interrupted)) = stop {
+        return Some(Ending::Interrupted);
+    }
+    // The end of a server that lsp-soak killed says nothing.
+    if let Some(ending) = live.over_limit(during) {
+        return Some(ending);
+    }
     match (stop, session) {
         (None, _) => Some(Ending::Completed),
-        (Some(Stop::Ended(ending)), _) => Some(placed(ending.clone(), during)),
-        (Some(Stop::Gone), Some(session)) => Some(session.ending_after_exit(during).await),
+        (Some(Stop::Ended(ending)), _) => Some(placed(ending.clone(), during.to_owned())),
+        (Some(Stop::Gone), Some(session)) => Some(session.ending_after_exit(during.to_owned()).await),
         (Some(Stop::Gone), None) => Some(Ending::Disconnected {
             reason: "no server is running".to_owned(),
         }),

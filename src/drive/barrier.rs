@@ -10,7 +10,9 @@ use crate::record::BARRIER;
 /// Sends a request that a server answers only after everything before it.
 pub async fn ask(client: &Client, deadline: Duration) -> Reply {
     // Parameters may be left out, but servers made with pygls cannot read a request without any.
-    client.request(BARRIER, json!({}), Ask::within(deadline + super::fault::GRACE)).await
+    client
+        .request(BARRIER, json!({}), Ask::within(deadline + super::fault::GRACE))
+        .await
 }
 
 /// Waits until the server has answered a request sent after every notification; sends one if there is none. False if

@@ -137,9 +137,7 @@ pub(super) fn ending(summary: &Summary) -> Option<Finding> {
     let time = |nanos: u64| units::duration(Duration::from_nanos(nanos));
     let text = match &summary.ending {
         Some(Ending::Completed) => return None,
-        None => {
-            return Some(finding(Severity::Failure, CUT_OFF));
-        }
+        None => return Some(finding(Severity::Failure, CUT_OFF)),
         Some(Ending::Interrupted) => {
             let how = summary.shutdown.as_ref().map(|shutdown| shutdown.stage);
             let text = format!("interrupted: {}the phases before are complete", interrupted(how));
@@ -175,16 +173,11 @@ pub(super) fn ending(summary: &Summary) -> Option<Finding> {
         Some(Ending::ReportedFailure { reason, during }) => {
             format!("the server reported a failure during {during}: {reason}")
         }
+        // What it held is said with the process.
+        Some(Ending::ProcessCrashed { pid, .. }) if summary.lost.iter().any(|lost| lost.pid == *pid) => return None,
         Some(Ending::ProcessCrashed {
-            name,
-            pid,
-            cause,
-            during,
+            name, cause, during, ..
         }) => {
-            // What it held is said with the process.
-            if summary.lost.iter().any(|lost| lost.pid == *pid) {
-                return None;
-            }
             format!("`{name}` crashed during {during}: {}", cause_words(*cause))
         }
         Some(Ending::Unsupported { steps }) => {

@@ -200,11 +200,7 @@ impl Pass {
             Event::ReleaseBegan(phase) => self.release_began(at, &phase),
             Event::StepEnded(end) => self.step_ended(at, &end),
             Event::Request(request) => self.request(at, &request),
-            Event::ServerRequest { method, refused } => {
-                let requests = self.summary.server_requests.entry(method).or_default();
-                requests.count += 1;
-                requests.refused += u64::from(refused);
-            }
+            Event::ServerRequest { method, refused } => self.server_request(method, refused),
             Event::ServerMessage { level, text } => self.said.message(level, text),
             Event::Process(process) => self.tree.appear(at, &process, self.server),
             Event::Libraries(libraries) => self.libraries(libraries),
@@ -237,6 +233,12 @@ impl Pass {
             Event::Command(end) => self.summary.command = Some(end),
             Event::Ended(ending) => self.summary.ending = Some(ending),
         }
+    }
+
+    fn server_request(&mut self, method: String, is_refused: bool) {
+        let requests = self.summary.server_requests.entry(method).or_default();
+        requests.count += 1;
+        requests.refused += u64::from(is_refused);
     }
 
     /// What a server said and is not in the record; a restart has counts of its own.

@@ -250,6 +250,9 @@ const CREATED: u8 = 1;
 const CHANGED: u8 = 2;
 const DELETED: u8 = 3;
 
+/// The watcher events of a change, and what is appended to the file now.
+type Touched = (Vec<(String, u8)>, Vec<u8>);
+
 /// The line that `touch` appended to a file before, and the next one.
 struct Lines {
     before: Vec<u8>,
@@ -258,13 +261,7 @@ struct Lines {
 
 /// Changes one file of at most `most` bytes. Returns its watcher events and what is appended to it now: a server that
 /// compares contents ignores a file that was written with the same bytes.
-fn change(
-    path: &Path,
-    change: Change,
-    serial: u64,
-    most: u64,
-    lines: Lines,
-) -> io::Result<(Vec<(String, u8)>, Vec<u8>)> {
+fn change(path: &Path, change: Change, serial: u64, most: u64, lines: Lines) -> io::Result<Touched> {
     let text = regular::read(path, most)?;
     let original = text.strip_suffix(lines.before.as_slice()).unwrap_or(&text);
     let appended = line_after(original, &lines.next);
