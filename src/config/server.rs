@@ -57,8 +57,9 @@ pub struct Profile {
     pub init_options: Option<Value>,
     /// Settings answered to `workspace/configuration`, by section.
     pub settings: Option<Value>,
-    /// Whether the settings are also pushed with `workspace/didChangeConfiguration` after the handshake.
-    pub push_settings: bool,
+    /// Whether the settings, if there are any, are also pushed with `workspace/didChangeConfiguration` after the
+    /// handshake, as editors do. Default: yes.
+    pub push_settings: Option<bool>,
     /// Name of the client capability profile.
     pub capabilities: Option<String>,
     /// When it is ready.

@@ -125,7 +125,8 @@ impl Session {
         self.client.agree(capabilities);
         self.client.notify("initialized", json!({}));
         let profile = &job.choice.profile;
-        if let (true, Some(settings)) = (profile.push_settings, &profile.settings) {
+        let pushes = profile.push_settings.unwrap_or(true);
+        if let Some(settings) = profile.settings.as_ref().filter(|_| pushes) {
             self.client
                 .notify("workspace/didChangeConfiguration", json!({ "settings": settings }));
         }
@@ -308,7 +309,7 @@ fn folder(job: &Job) -> Option<WorkspaceFolder> {
 
 async fn initialize(client: &Client, job: &Job, deadline: Duration) -> Result<(ServerCapabilities, Duration), Stop> {
     let profile = &job.choice.profile;
-    let params = json!({
+    let mut params = json!({
         "processId": std::process::id(),
         "clientInfo": { "name": "lsp-soak", "version": env!("CARGO_PKG_VERSION") },
         "locale": "en",
@@ -316,9 +317,12 @@ async fn initialize(client: &Client, job: &Job, deadline: Duration) -> Result<(S
         "rootUri": uri::from_path(&job.root),
         "workspaceFolders": folder(job).into_iter().collect::<Vec<_>>(),
         "capabilities": lsp::capabilities::client_capabilities(&job.capabilities),
-        "initializationOptions": profile.init_options,
         "trace": "off",
     });
+    // Some servers refuse `null`.
+    if let Some(options) = &profile.init_options {
+        params["initializationOptions"] = options.clone();
+    }
     match client
         .request("initialize", &params, Ask::within(deadline + fault::GRACE).keeping())
         .await

@@ -37,7 +37,11 @@ impl Signals {
         if let Some(Signal::Notification(signal)) = &self.signal
             && signal.method == method
         {
-            heard.ready = Some(signal.matches(method, params));
+            let is_ready = signal.matches(method, params);
+            // Only a signal about a state can take it back: other messages of the same method say nothing of it.
+            if is_ready || !signal.when.is_empty() {
+                heard.ready = Some(is_ready);
+            }
         }
         if heard.failure.is_none() {
             heard.failure = self.failures.iter().find_map(|failure| match failure {
@@ -155,6 +159,31 @@ mod tests {
             end: end.map(str::to_owned),
             ..ProgressSignal::default()
         }
+    }
+
+    #[test]
+    fn a_ready_signal_once_seen_stays_unless_it_is_a_state() {
+        let told = |signal: NotificationSignal, messages: [serde_json::Value; 2]| {
+            let mut profile = Profile::default();
+            profile.ready.signal = Some(Signal::Notification(signal));
+            let signals = Signals::new(&profile);
+            messages.iter().for_each(|params| signals.hear("x/said", Some(params)));
+            signals.heard().ready
+        };
+        let text = NotificationSignal {
+            method: "x/said".to_owned(),
+            when: std::collections::BTreeMap::new(),
+            contains: [("message".to_owned(), "source file".to_owned())].into(),
+        };
+        let messages = ["Found 3 source files", "later"].map(|text| serde_json::json!({ "message": text }));
+        assert_eq!(told(text, messages), Some(true));
+        let state = NotificationSignal {
+            method: "x/said".to_owned(),
+            when: [("quiescent".to_owned(), Value::Bool(true))].into(),
+            contains: std::collections::BTreeMap::new(),
+        };
+        let messages = [true, false].map(|quiescent| serde_json::json!({ "quiescent": quiescent }));
+        assert_eq!(told(state, messages), Some(false));
     }
 
     #[test]
