@@ -7,12 +7,12 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Mode, OFlags, openat};
+use rustix::fs::{Dir, Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use crate::record::{EndCause, Nanos, Rollup, Used, nanos};
 
-use super::procfs::{self, Stat};
+use super::procfs::{self, Stat, Status};
 use super::source::{Effort, Failure, Found, Opened, Program, Reading, Source};
 use super::tree::Own;
 use super::{Duty, mapped};
@@ -64,6 +64,18 @@ pub struct Process {
     status: File,
     /// Tells the exit status; `None` on old kernels.
     descriptor: Option<OwnedFd>,
+    /// A living thread, once the main thread has ended before the others: files of the main thread lose the memory.
+    thread: Option<u32>,
+}
+
+impl Process {
+    /// A file about the memory of the process.
+    fn memory_file(&self, name: &str) -> String {
+        match self.thread {
+            Some(thread) => format!("task/{thread}/{name}"),
+            None => name.to_owned(),
+        }
+    }
 }
 
 impl System {
@@ -142,6 +154,30 @@ impl System {
         self.missing = missing;
     }
 
+    /// The status of a living thread of a process whose main thread has ended.
+    fn status_of_thread(&mut self, process: &mut Process) -> Option<Status> {
+        let tasks = openat(
+            &process.directory,
+            "task",
+            OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+        .ok()?;
+        for entry in Dir::read_from(tasks).ok()? {
+            let name = entry.ok()?.file_name().to_string_lossy().into_owned();
+            let Ok(thread) = name.parse() else { continue };
+            let Ok(file) = file(&process.directory, &format!("task/{name}/status")) else {
+                continue;
+            };
+            let status = procfs::status(read_whole(&file, &mut self.buffer).ok()?);
+            if status.resident.is_some() {
+                process.thread = Some(thread);
+                return Some(status);
+            }
+        }
+        None
+    }
+
     /// Whether an unreadable process has ended.
     fn over(&mut self, process: &Process) -> bool {
         let stat = stat_of(&process.stat, &mut self.buffer);
@@ -218,6 +254,7 @@ impl Source for System {
             status: file(&directory, "status")?,
             directory,
             descriptor: exit::open(pid),
+            thread: None,
         };
         // Read after the descriptor was opened: the id belongs to the same process if this still finds it.
         let status = procfs::status(read_whole(&process.status, &mut self.buffer).map_err(gone)?);
@@ -261,6 +298,10 @@ impl Source for System {
                 if status.resident.is_none() && threads <= 1 {
                     return None;
                 }
+                let status = match status.resident {
+                    Some(_) => status,
+                    None => self.status_of_thread(process).unwrap_or(status),
+                };
                 count_status(&mut reading.counters, &status);
             }
             Err(error) if is_gone(&error) => return None,
@@ -330,7 +371,7 @@ impl Source for System {
     fn rollup(&mut self, process: &Process, number: u32) -> Result<Option<Rollup>, Failure> {
         let started = Instant::now();
         // Opened anew each time: the descriptor belongs to one address space, and an exec creates another.
-        let read = file(&process.directory, "smaps_rollup").and_then(|file| {
+        let read = file(&process.directory, &process.memory_file("smaps_rollup")).and_then(|file| {
             read_whole(&file, &mut self.buffer).map(|text| procfs::rollup(text, number, nanos(started.elapsed())))
         });
         match read {
@@ -343,7 +384,7 @@ impl Source for System {
     fn reset_peak(&mut self, process: &Process) -> Result<bool, Failure> {
         let opened = openat(
             &process.directory,
-            "clear_refs",
+            process.memory_file("clear_refs"),
             OFlags::WRONLY | OFlags::CLOEXEC,
             Mode::empty(),
         );

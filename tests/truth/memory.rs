@@ -261,3 +261,19 @@ steps = [{ idle = { mode = "simmer", every = "250ms", for = "1s" } }]
     assert!(shares[0].abs() < 0.02 && (shares[1] - 1.0).abs() < 0.02, "{shares:?}");
     adds_up(&summary);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_whose_main_thread_has_ended_is_measured_by_another() {
+    let plain = passing(HOVERS, &["--ballast", "60MiB"]);
+    let leaderless = passing(HOVERS, &["--ballast", "60MiB", "--end-main-thread"]);
+    assert_eq!(leaderless.private_metric, PrivateMetric::Exact);
+    // The stack of the other thread is little.
+    let (with, without) = (private(&plain, "hover"), private(&leaderless, "hover"));
+    assert!(with.abs_diff(without) < 2 * MIB, "{with} {without}");
+    assert!(
+        leaderless.peak.is_some_and(|peak| peak.lower > 60 * MIB),
+        "{:?}",
+        leaderless.peak
+    );
+}
