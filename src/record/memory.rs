@@ -89,7 +89,7 @@ pub struct Excess {
     pub private: u64,
     /// True if that reading was exact; false where the system has no exact counters.
     pub is_exact: bool,
-    /// Growth over the last second, in bytes per second; `None` if it was not growing.
+    /// Growth over the last second, or since it began, in bytes per second; `None` if it was not growing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<u64>,
 }

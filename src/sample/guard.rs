@@ -56,7 +56,7 @@ impl Guard {
             return None;
         }
         self.is_exceeded = true;
-        let (first, before) = *self.latest.front()?;
+        let (first, before) = self.growth_began()?;
         let grown = sampled.checked_sub(before).filter(|grown| *grown > 0);
         let rate = grown.filter(|_| last > first).map(|grown| {
             let per_second = u128::from(grown) * 1_000_000_000 / u128::from(last - first);
@@ -68,6 +68,19 @@ impl Guard {
             is_exact: exact.is_some(),
             rate,
         })
+    }
+
+    /// The sum at which the growth up to the latest one began. A time of rest before it says nothing of the rate.
+    fn growth_began(&self) -> Option<(Nanos, u64)> {
+        let mut latest = self.latest.iter().rev();
+        let mut began = *latest.next()?;
+        for (at, private) in latest {
+            if *private >= began.1 {
+                break;
+            }
+            began = (*at, *private);
+        }
+        Some(began)
     }
 }
 
@@ -95,6 +108,17 @@ mod tests {
         let excess = guard.judge(Some(116 * MIB)).unwrap();
         assert_eq!((excess.private, excess.rate), (116 * MIB, Some(60 * MIB)));
         assert!(!guard.suspects(50 * LOOK, Some(200 * MIB)), "it is told once");
+    }
+
+    #[test]
+    fn a_rest_before_the_growth_does_not_lower_its_rate() {
+        let mut guard = Guard::new(Some(100 * MIB));
+        for tick in 0..10_u64 {
+            guard.suspects(tick * LOOK, Some(20 * MIB));
+        }
+        guard.suspects(10 * LOOK, Some(80 * MIB));
+        assert!(guard.suspects(11 * LOOK, Some(140 * MIB)));
+        assert_eq!(guard.judge(None).unwrap().rate, Some(1_200 * MIB));
     }
 
     #[test]
