@@ -109,7 +109,7 @@ pub struct Side {
     /// Settings of its allocator that were asked for and not seen in force, each once.
     #[serde(rename = "unseen_settings")]
     pub unseen: Vec<KnobFacts>,
-    /// What makes its figures mean something else than they seem, in sentences.
+    /// Crashes, unrest and other things that give its figures another meaning, in sentences.
     pub headlines: Vec<String>,
     /// What its runs were to have and was not seen in them, in sentences.
     pub doubts: Vec<String>,

@@ -35,7 +35,7 @@ pub struct Repeated {
     pub asked: Asked,
 }
 
-/// How far the server was asked for what a part repeats. Growth can be denied only of what was asked and answered.
+/// The state of the questions that a part repeats. Growth can be denied only of what was asked and answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Asked {
@@ -172,24 +172,30 @@ fn is_control(rounds: &[&[PhaseSummary]]) -> bool {
 }
 
 fn asked(rounds: &[&[PhaseSummary]]) -> Asked {
-    let steps = || rounds.iter().copied().flatten().flat_map(|phase| &phase.steps);
-    let mut acting = steps().filter(|step| !PASSIVE.contains(&step.name.as_str())).peekable();
-    if acting.peek().is_none() {
+    if is_control(rounds) {
         return Asked::Yes;
     }
-    let is_sent = |step: &StepSummary| {
-        let answered = step.requests.unwrap_or(0);
-        let written = step.others.unwrap_or(0).saturating_sub(step.parked.unwrap_or(0));
-        answered > 0 || step.notifications.unwrap_or(0) > 0 || written > 0
-    };
-    if acting.any(is_sent) {
-        return Asked::Yes;
-    }
-    if steps().any(|step| step.parked.unwrap_or(0) > 0) {
+    let steps: Vec<&StepSummary> = rounds
+        .iter()
+        .copied()
+        .flatten()
+        .flat_map(|phase| &phase.steps)
+        .collect();
+    if steps.iter().any(|step| is_answered(step)) {
+        Asked::Yes
+    } else if steps.iter().any(|step| step.parked.unwrap_or(0) > 0) {
         Asked::Unanswered
     } else {
         Asked::No
     }
+}
+
+/// True if something of the step was answered, or needs no answer. Passive steps and requests that stayed open do not
+/// count.
+fn is_answered(step: &StepSummary) -> bool {
+    let written = step.others.unwrap_or(0).saturating_sub(step.parked.unwrap_or(0));
+    let sent = [step.requests.unwrap_or(0), step.notifications.unwrap_or(0), written];
+    !PASSIVE.contains(&step.name.as_str()) && sent.iter().any(|count| *count > 0)
 }
 
 /// Average messages of these rounds; `None` without rounds, and where a step did not end or the server does not offer

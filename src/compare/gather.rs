@@ -31,7 +31,7 @@ use super::{Comparison, Row, Side, alike};
 pub struct Excluded {
     pub record: String,
     pub why: Why,
-    /// How the server failed, in a few words.
+    /// The failure of the server in a few words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub how: Option<String>,
 }
@@ -205,7 +205,7 @@ pub fn doubts(arm: &[&Played]) -> Vec<String> {
     kinds.into_iter().map(sentence).collect()
 }
 
-/// What stands in the first lines of a report of these runs, each kind once: the worst sentence, and of how many runs.
+/// The first lines of a report of these runs, each kind once: the first such sentence, and the number of runs with one.
 pub fn headlines(label: &str, arm: &[&Played]) -> Vec<String> {
     let mut kinds: Vec<(&str, Headline, usize)> = Vec::new();
     for run in arm {
@@ -216,12 +216,14 @@ pub fn headlines(label: &str, arm: &[&Played]) -> Vec<String> {
             }
         }
     }
-    let all = arm.len();
-    let sentence = |(_, headline, runs): (&str, Headline, usize)| match all {
-        1 => format!("{label}: {}", headline.text),
-        _ => format!("{label}, {runs} of {all} runs: {}", headline.text),
-    };
-    kinds.into_iter().map(sentence).collect()
+    let mut sentences = Vec::new();
+    for (_, headline, runs) in kinds {
+        sentences.push(match arm.len() {
+            1 => format!("{label}: {}", headline.text),
+            all => format!("{label}, {runs} of {all} runs: {}", headline.text),
+        });
+    }
+    sentences
 }
 
 fn summaries<'r>(arm: &[&'r Played]) -> Vec<&'r Summary> {

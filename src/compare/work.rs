@@ -126,13 +126,20 @@ fn is_less_than_half(baseline: Option<f64>, candidate: Option<f64>) -> bool {
 
 /// True for versions or settings of one server: by its profile, or by its own name.
 fn are_one_server(baseline: &[&Summary], candidate: &[&Summary]) -> bool {
-    let profile = |run: &&Summary| run.header.server.profile.clone();
-    let name = |run: &&Summary| run.initialized.as_ref().and_then(|said| said.name.clone());
-    let agree = |of: &dyn Fn(&&Summary) -> Option<String>| {
-        let first = baseline.first().and_then(of);
-        first.is_some() && baseline.iter().chain(candidate).all(|run| of(run) == first)
+    let runs: Vec<&Summary> = baseline.iter().chain(candidate).copied().collect();
+    is_one(runs.iter().map(|run| run.header.server.profile.as_deref())) || is_one(runs.iter().map(|run| own_name(run)))
+}
+
+fn own_name(run: &Summary) -> Option<&str> {
+    run.initialized.as_ref()?.name.as_deref()
+}
+
+/// True if all of these names are known and equal.
+fn is_one<'n>(mut names: impl Iterator<Item = Option<&'n str>>) -> bool {
+    let Some(Some(first)) = names.next() else {
+        return false;
     };
-    agree(&profile) || agree(&name)
+    names.all(|name| name == Some(first))
 }
 
 type Counts = BTreeMap<(Task, Count), f64>;

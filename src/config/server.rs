@@ -57,8 +57,8 @@ pub struct Profile {
     pub init_options: Option<Value>,
     /// Settings answered to `workspace/configuration`, by section.
     pub settings: Option<Value>,
-    /// Whether the settings, if there are any, are also pushed with `workspace/didChangeConfiguration` after the
-    /// handshake, as editors do. Default: yes.
+    /// False if the settings are not to be pushed with `workspace/didChangeConfiguration` after the handshake, as
+    /// editors do.
     pub push_settings: Option<bool>,
     /// Name of the client capability profile.
     pub capabilities: Option<String>,

@@ -99,15 +99,18 @@ impl<'a, S: Stage> Asker<'a, S> {
 
     /// Sends a request that the server may keep open. If parts of its result came, it was answered.
     pub async fn park(&self, method: &str, params: &(impl Serialize + ?Sized), patience: Duration) -> Result<(), Stop> {
-        let received = || self.client.with_progress(|progress| progress.partial_results);
-        let (before, parked) = (received(), self.parked.get());
+        let (before, parked) = (self.partial_results(), self.parked.get());
         self.send(method, params, Ask::within(patience).parking(), true).await?;
-        if self.parked.get() > parked && received() > before {
+        if self.parked.get() > parked && self.partial_results() > before {
             self.parked.set(parked);
             self.requests.set(self.requests.get() + 1);
             self.hits.set(self.hits.get() + 1);
         }
         Ok(())
+    }
+
+    fn partial_results(&self) -> u64 {
+        self.client.with_progress(|progress| progress.partial_results)
     }
 
     /// Sends a notification as soon as the queue has room.

@@ -33,7 +33,7 @@ pub struct OpenDocuments {
     seed: u64,
     /// Number of the next typed text, so that no two are equal.
     serial: u64,
-    /// What `touch` appended to files on disk and is still there.
+    /// Lines that `touch` appended to files on disk and that are still there.
     appended: BTreeMap<usize, Vec<u8>>,
 }
 
@@ -172,7 +172,7 @@ impl OpenDocuments {
         self.order.iter().copied().filter(|file| !self.lost.contains(file))
     }
 
-    /// What `touch` last appended to a file, which is taken back.
+    /// The line that `touch` last appended to a file; it is forgotten here.
     pub fn take_appended(&mut self, file: usize) -> Vec<u8> {
         self.appended.remove(&file).unwrap_or_default()
     }

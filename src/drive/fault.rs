@@ -12,8 +12,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// Share of one processor below which a server without output counts as idle.
 const IDLE: f64 = 0.01;
 
-/// How much longer than its deadline a request waits for its answer: a hang is told at the deadline, and by then it is
-/// known from a slow server.
+/// Time that a request waits for its answer beyond its deadline: by then it is known whether the server hangs.
 pub const GRACE: Duration = Duration::from_secs(1);
 
 /// A time without any traffic while something is due.
@@ -59,9 +58,10 @@ pub async fn watch(
         if stillness.middle.is_none() && elapsed >= deadline / 2 {
             stillness.middle = Some(stage.activity().await);
         }
-        let Some(middle) = stillness.middle.filter(|_| elapsed >= deadline) else {
+        let Some(middle) = stillness.middle else { continue };
+        if elapsed < deadline {
             continue;
-        };
+        }
         if share(middle, stage.activity().await) > IDLE {
             still = None;
             continue;

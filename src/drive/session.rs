@@ -125,8 +125,7 @@ impl Session {
         self.client.agree(capabilities);
         self.client.notify("initialized", json!({}));
         let profile = &job.choice.profile;
-        let pushes = profile.push_settings.unwrap_or(true);
-        if let Some(settings) = profile.settings.as_ref().filter(|_| pushes) {
+        if let (true, Some(settings)) = (profile.push_settings.unwrap_or(true), &profile.settings) {
             self.client
                 .notify("workspace/didChangeConfiguration", json!({ "settings": settings }));
         }
@@ -181,7 +180,7 @@ impl Session {
         fault::watch(&self.client, || self.trouble(stage), stage, patience).await
     }
 
-    /// What already happened to the server that ends its run.
+    /// The fault that already happened to the server and ends its run.
     pub fn trouble(&self, stage: &impl Stage) -> Option<Stop> {
         // How it ends is known when all that was in flight has been told.
         if self.gone() || stage.is_over_limit() {

@@ -340,7 +340,7 @@ fn wedged(method: &str, after: &str, unsent: u64, waits: &str) -> String {
     )
 }
 
-/// How a process of the tree ended, in words.
+/// The end of a process of the tree, in words.
 pub(super) fn cause_words(cause: EndCause) -> String {
     match cause {
         EndCause::Exited { code } => status(Some(code), None),

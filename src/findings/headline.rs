@@ -31,7 +31,7 @@ pub fn headlines(summary: &Summary) -> Vec<Headline> {
     list
 }
 
-/// The same as findings of the run.
+/// Headlines as findings of the run.
 pub(super) fn as_findings(summary: &Summary) -> impl Iterator<Item = Finding> {
     headlines(summary).into_iter().map(|headline| Finding {
         details: headline.details,
@@ -70,7 +70,6 @@ fn over_limit(summary: &Summary) -> Option<Headline> {
 }
 
 fn lost_process(summary: &Summary, lost: &LostProcess) -> Headline {
-    let size = |bytes| units::or_unknown(bytes, units::bytes);
     let all = lost.private.zip(lost.rest).map(|(own, rest)| own.saturating_add(rest));
     let place = lost.phase.as_ref().map_or_else(String::new, |phase| {
         let repeats = summary
@@ -84,7 +83,11 @@ fn lost_process(summary: &Summary, lost: &LostProcess) -> Headline {
         };
         format!(" in `{}`{round}", phase.name)
     });
-    let memory = format!("with {} of {} private memory", size(lost.private), size(all));
+    let memory = format!(
+        "with {} of {} private memory",
+        units::or_unknown(lost.private, units::bytes),
+        units::or_unknown(all, units::bytes)
+    );
     let how = cause_words(lost.cause);
     let (kind, severity, text) = if lost.crashed() {
         let text = format!("`{}` crashed{place} {memory}: {how}", lost.name);
@@ -96,9 +99,12 @@ fn lost_process(summary: &Summary, lost: &LostProcess) -> Headline {
         );
         ("holder", Severity::Warning, text)
     };
-    let said = summary.close.as_ref().filter(|_| lost.crashed());
+    let details = match &summary.close {
+        Some(close) if lost.crashed() => last_words(close),
+        Some(_) | None => Vec::new(),
+    };
     Headline {
-        details: said.map_or_else(Vec::new, last_words),
+        details,
         ..headline(kind, severity, text)
     }
 }

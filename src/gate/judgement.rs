@@ -186,7 +186,7 @@ pub struct Judgement {
     pub parties: Vec<Party>,
     /// Runs that a server failed: nothing is decided then.
     pub broken: Vec<Broken>,
-    /// What makes the figures of a side mean something else than they seem, a sentence each.
+    /// Crashes, unrest and other things that give the figures of a side another meaning, a sentence each.
     pub headlines: Vec<String>,
     /// Resident peaks that were measured beside the rules, against each other side.
     pub peaks: Vec<Peaks>,

@@ -38,8 +38,10 @@ impl Guard {
         let (Some(limit), Some(private)) = (self.limit, private) else {
             return false;
         };
-        let is_old = |(then, _): &(Nanos, u64)| at.saturating_sub(*then) > SPAN;
-        while self.latest.len() > 1 && self.latest.front().is_some_and(is_old) {
+        while let Some((then, _)) = self.latest.front()
+            && at.saturating_sub(*then) > SPAN
+            && self.latest.len() > 1
+        {
             self.latest.pop_front();
         }
         self.latest.push_back((at, private));
@@ -57,11 +59,12 @@ impl Guard {
         }
         self.is_exceeded = true;
         let (first, before) = self.growth_began()?;
-        let grown = sampled.checked_sub(before).filter(|grown| *grown > 0);
-        let rate = grown.filter(|_| last > first).map(|grown| {
-            let per_second = u128::from(grown) * 1_000_000_000 / u128::from(last - first);
-            u64::try_from(per_second).unwrap_or(u64::MAX)
-        });
+        let rate = if sampled > before && last > first {
+            let per_second = u128::from(sampled - before) * 1_000_000_000 / u128::from(last - first);
+            Some(u64::try_from(per_second).unwrap_or(u64::MAX))
+        } else {
+            None
+        };
         Some(Excess {
             limit,
             private,

@@ -93,7 +93,7 @@ pub trait Source {
     /// Kills a process; does nothing where it cannot be named for certain.
     fn kill(&mut self, _process: &Self::Process) {}
 
-    /// How an ended process ended.
+    /// The cause of the end of a process.
     fn cause(&mut self, _process: &Self::Process) -> EndCause {
         EndCause::Unknown
     }

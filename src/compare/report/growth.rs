@@ -168,8 +168,7 @@ pub(crate) fn note() -> String {
 /// Which of these parts grow: the attribution. `runs` is how many runs said so.
 pub(crate) fn attribution(lines: &[Line], lens: Lens, runs: usize) -> Vec<String> {
     let word = word(lens, runs);
-    let asked = || lines.iter().filter(|line| !line.is_unasked());
-    let growing: Vec<&Line> = asked().filter(|line| line.said == Growth::Above).collect();
+    let growing = asked_lines(lines, Growth::Above);
     let mut sentences: Vec<String> = growing
         .iter()
         .map(|line| format!("{word} in {}: {}, {}", line.name, line.in_words(), line.shape()))
@@ -177,7 +176,7 @@ pub(crate) fn attribution(lines: &[Line], lens: Lens, runs: usize) -> Vec<String
     if growing.iter().any(|line| line.sent == Some(Sent::Nothing)) {
         sentences.push("it grows while nothing is sent, so growth in other parts may have the same source".to_owned());
     }
-    let still: Vec<&Line> = asked().filter(|line| line.said == Growth::Below).collect();
+    let still = asked_lines(lines, Growth::Below);
     if !still.is_empty() {
         let seen = still.iter().filter_map(|line| line.detectable).fold(0.0, f64::max);
         sentences.push(format!(
@@ -191,6 +190,12 @@ pub(crate) fn attribution(lines: &[Line], lens: Lens, runs: usize) -> Vec<String
     sentences
 }
 
+/// The lines with this answer about something that was asked and answered.
+fn asked_lines(lines: &[Line], answer: Growth) -> Vec<&Line> {
+    let asked = lines.iter().filter(|line| !line.is_unasked());
+    asked.filter(|line| line.said == answer).collect()
+}
+
 fn names(lines: &[&Line]) -> String {
     let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
     names.join(", ")
@@ -199,10 +204,7 @@ fn names(lines: &[&Line]) -> String {
 /// Open answers, grouped by what would decide them; with the slope where one is seen.
 fn undecided(lines: &[Line]) -> Vec<String> {
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-    for line in lines
-        .iter()
-        .filter(|line| line.said == Growth::Unclear && !line.is_unasked())
-    {
+    for line in asked_lines(lines, Growth::Unclear) {
         let why = line.open.map_or_else(
             || "one run does not decide it".to_owned(),
             |(open, needed)| reason(open, needed),
@@ -219,8 +221,11 @@ fn undecided(lines: &[Line]) -> Vec<String> {
             None => groups.push((why, vec![name])),
         }
     }
-    let sentence = |(why, names): (String, Vec<String>)| format!("not decided in {}: {why}", names.join(", "));
-    groups.into_iter().map(sentence).collect()
+    let mut sentences = Vec::new();
+    for (why, names) in groups {
+        sentences.push(format!("not decided in {}: {why}", names.join(", ")));
+    }
+    sentences
 }
 
 /// Parts of which nothing can be said, because nothing came of them.

@@ -132,7 +132,7 @@ pub fn no_run_counts(comparison: &Comparison) -> Option<String> {
     })
 }
 
-/// That a server failed, how often, and how the first time.
+/// The number of runs that a server failed, and the first failure.
 pub fn failures(side: &Side) -> String {
     let failed = units::counted(left(side, Why::Failed), "run");
     let how = side.left.iter().find_map(|excluded| excluded.how.as_deref());

@@ -18,8 +18,8 @@ use crate::summary::calls::Traced;
 use crate::summary::decay::{self, Window, WindowKind};
 use crate::summary::release::{self, Share};
 use crate::summary::{
-    MethodSummary, Peak, PhaseSummary, PrivateMetric, ProgramSummary, SamplingSummary, ServerRequests, Summary, exit,
-    held_up, measured,
+    LostProcess, MethodSummary, Peak, PhaseSummary, PrivateMetric, ProgramSummary, SamplingSummary, ServerRequests,
+    Summary, exit, held_up, measured,
 };
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would
@@ -84,6 +84,8 @@ pub struct Report {
     system_calls: Option<Traced>,
     /// Programs of the tree.
     programs: Vec<ProgramSummary>,
+    /// Processes that crashed, or that held most of the memory and ended, while the server was used.
+    lost_processes: Vec<LostProcess>,
     /// Most processes that were there at once.
     most_processes: u64,
     /// Requests by method, without the light traffic of idle windows.
@@ -239,6 +241,7 @@ pub fn report(summary: &Summary) -> Report {
         listening: summary.listening,
         unmeasured: held_up,
         programs: summary.programs,
+        lost_processes: summary.lost.clone(),
         most_processes: summary.most_processes,
         methods: summary.methods,
         server_requests: summary.server_requests,

@@ -9,7 +9,7 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use super::CloseReason;
 use super::state::Shared;
 
-/// How long the end of stdout or of the process may follow a broken stdin: it says more.
+/// Time for the end of stdout or of the process to follow a broken stdin: it says more.
 const SAY_MORE: Duration = Duration::from_secs(1);
 
 /// Writes queued bytes until the connection is closed. Dropping `stdin` at the end closes it.

@@ -288,7 +288,7 @@ impl Session {
         self.checkpoint(settled);
     }
 
-    /// The same with a settling of 10 seconds, in which a process moves to `private` MiB.
+    /// Ends a phase with a settling of 10 seconds, in which a process moves to `private` MiB.
     pub fn settle_growing(&mut self, process: u32, private: u64, settled: bool) {
         self.put(Event::PhaseDriven(self.phase.clone()));
         self.go(process, private, 10, 50);

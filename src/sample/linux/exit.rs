@@ -34,7 +34,7 @@ pub(super) fn open(pid: u32) -> Option<OwnedFd> {
     pidfd_open(pid, PidfdFlags::empty()).ok()
 }
 
-/// How a reaped process ended; `None` while it is not reaped, and on kernels before 6.15.
+/// The cause of the end of a reaped process; `None` while it is not reaped, and on kernels before 6.15.
 pub(super) fn cause(process: &OwnedFd) -> Option<EndCause> {
     let mut information = Information {
         mask: EXIT,
