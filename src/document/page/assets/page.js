@@ -22,8 +22,16 @@
 
   const text = (cell) => cell.innerText.replace(/\s+/g, " ").trim();
   const rows = (table) => [...table.rows].map((row) => [...row.cells].map(text));
+  /* The rows without the marks beside figures, which are words for people. */
+  const figures = (table) => {
+    const marks = [...table.querySelectorAll(".mark")];
+    marks.forEach((mark) => { mark.hidden = true; });
+    const found = rows(table);
+    marks.forEach((mark) => { mark.hidden = false; });
+    return found;
+  };
   const forms = {
-    TSV: (table) => (table.tHead ? lspSoakTable.tsv(rows(table), table.caption.innerText) : rows(table).map((row) => row.join("\t")).join("\n")),
+    TSV: (table) => (table.tHead ? lspSoakTable.tsv(figures(table), table.caption.innerText) : rows(table).map((row) => row.join("\t")).join("\n")),
     Markdown: (table) => {
       const [head, ...others] = rows(table).map((row) => `| ${row.map((cell) => cell.replace(/[|\\]/g, "\\$&").replace(/</g, "&lt;")).join(" | ")} |`);
       const rule = `|${"---|".repeat(table.rows[0].cells.length)}`;
