@@ -283,6 +283,8 @@ fn sample(number: u64, random: &mut fastrand::Rng) -> Sample {
         threads: Some(9),
         cpu: None,
         forked: Some(false),
+        memory_of: None,
+        own_shared: Some(0),
     };
     Sample { process: 0, counters }
 }

@@ -56,8 +56,8 @@ pub use header::{
 pub use idle::{AllocatorDecay, Delay, IdleKind, IdleWindow, WindowEnd};
 pub use looks::{Schedule, ScheduleError};
 pub use memory::{
-    Counters, Delays, EndCause, Excess, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen,
-    Used,
+    AddressSpaceRule, Counters, Delays, EndCause, Excess, LateTicks, Pressure, Process, ProcessEnd, ReadFailure,
+    Rollup, Sample, SharedMemory, Unseen, Used,
 };
 pub use preload::{Environment, Libraries, PreloadFacts};
 pub use preloaded::{Known, Preload, PreloadName};

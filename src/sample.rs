@@ -44,7 +44,7 @@ pub use holder::{Holder, holders, leader, share};
 pub use maps::mapped;
 pub use platform::System;
 pub use pulse::{Glance, Pulse};
-pub use sampler::{Done, Sampler, living, moment, started};
+pub use sampler::{Done, Sampler, address_spaces, living, moment, started};
 pub use schedule::{Command, Time, Wake, run};
 pub use watch::{Living, Watch};
 

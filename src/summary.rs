@@ -39,6 +39,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
+use crate::band;
 use crate::record::{
     Close, CommandEnd, Ending, Header, Initialized, LeftOut, Listening, Nanos, PhaseRef, Pressure, Readiness, Shutdown,
     SystemCalls, Unwritten, WarningKind,
@@ -174,7 +175,7 @@ pub enum ResidentMetric {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PrivateMetric {
-    /// `Pss_Anon + SwapPss − LazyFree`, from the exact counters of every process.
+    /// `Pss_Anon + SwapPss − LazyFree` and own shared memory, from the exact counters of every process.
     Exact,
     /// The median of the cheap counters, summed over the tree: an upper bound where pages are shared or lazily freed.
     Sampled,
@@ -230,9 +231,10 @@ pub struct CheckpointSummary {
     /// How fast sampled private memory grew from the end of the steps until here, in bytes per second; `None` when
     /// settled, or when it did not grow by more than the band.
     pub growing: Option<u64>,
-    /// Private memory from exact counters: Σ `Pss_Anon + SwapPss − LazyFree`. A forked page counts once.
+    /// Private memory from exact counters: Σ `Pss_Anon + SwapPss − LazyFree`, and own shared memory. A page that is forked
+    /// or mapped several times counts once.
     pub private_exact: Option<u64>,
-    /// Private memory from cheap counters: the median over the rounds of Σ `RssAnon + VmSwap`.
+    /// Private memory from cheap counters: the median over the rounds of Σ `RssAnon + VmSwap` and own shared memory.
     pub private_sampled: Option<u64>,
     /// The median over the rounds of Σ `VmRSS`: exact for one process, and for several an upper bound that counts a
     /// shared page once for each of them.
@@ -247,6 +249,15 @@ pub struct CheckpointSummary {
     pub lazy_free: Option<u64>,
     /// Swapped out; a shared page counted once where exact counters are there.
     pub swap: Option<u64>,
+    /// Own shared memory in exact private memory: memfd, System V and `/dev/zero` mappings, resident and swapped. `null`
+    /// in records before format 1.9, which count none.
+    pub own_shared: Option<u64>,
+    /// What sampled sums count more than exact ones because own shared memory is mapped several times.
+    pub shared_again: Option<u64>,
+    /// Resident files of a tmpfs, which count in no private figure.
+    pub named_shared: Option<u64>,
+    /// Shared memory of any kind in records before format 1.9, where none of it counts as private.
+    pub uncounted_shared: Option<u64>,
     /// Threads.
     pub threads: Option<u64>,
     /// Processes.
@@ -266,13 +277,22 @@ impl CheckpointSummary {
             huge_pages: None,
             lazy_free: None,
             swap: None,
+            own_shared: None,
+            shared_again: None,
+            named_shared: None,
+            uncounted_shared: None,
             ..self
         }
     }
 
     /// Private memory from cheap counters, where no page can be in it twice.
     pub fn private_once(&self) -> Option<u64> {
-        self.private_sampled.filter(|_| self.forked == 0)
+        let private = self.private_sampled?;
+        let is_mapped_again = self.shared_again.unwrap_or(0) > band::around(private);
+        if self.forked > 0 || is_mapped_again {
+            return None;
+        }
+        Some(private)
     }
 }
 

@@ -18,6 +18,7 @@ use crate::progress::Progress;
 use crate::record::PlanFacts;
 use crate::record::{self, Header, ScenarioFacts, ServerFacts, Settings, TreeFacts, WorkspaceFacts};
 use crate::resolve::{self, ServerChoice, which};
+use crate::sample;
 use crate::trace::Tracer;
 
 use crate::resolve::{detector, preload, shim};
@@ -138,6 +139,7 @@ pub fn settings(measuring: &Measuring, choice: &ServerChoice, capabilities: Stri
         interval: record::nanos(measuring.interval.0),
         peak_reset: !measuring.no_peak_reset,
         memory_limit: None,
+        address_spaces: sample::address_spaces(),
         huge_pages: measuring.thp,
         page_cache_dropped: choice.command.as_ref().map(|command| command.drop_caches),
         capabilities,

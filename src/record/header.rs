@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize, Serializer, ser};
 
 use crate::lens::Lens;
 
-use super::{AllocatorFacts, CellFacts, FORMAT, KnobFacts, Nanos, PreloadFacts, ShimFacts, TracerFacts};
+use super::{
+    AddressSpaceRule, AllocatorFacts, CellFacts, FORMAT, KnobFacts, Nanos, PreloadFacts, ShimFacts, TracerFacts,
+};
 
 /// Version of the record format. A reader reads every minor version of its own major version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -394,6 +396,9 @@ pub struct Settings {
     /// before format 1.9.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_limit: Option<u64>,
+    /// How processes that run in one address space are told; `None` where none can, and in records before format 1.9.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address_spaces: Option<AddressSpaceRule>,
     /// Limit on huge pages; `None` leaves the system's mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub huge_pages: Option<HugePages>,

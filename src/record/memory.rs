@@ -131,10 +131,14 @@ pub struct Counters {
     /// Resident memory: Linux `VmRSS`, macOS resident size, Windows working set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resident: Option<u64>,
-    /// Private memory by the cheap counters: Linux `RssAnon + VmSwap` (an upper bound), macOS `phys_footprint`,
-    /// Windows `PrivateUsage`.
+    /// Private memory by the cheap counters: Linux `RssAnon + VmSwap` and `own_shared`, macOS `phys_footprint`, Windows
+    /// `PrivateUsage`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub private: Option<u64>,
+    /// Resident shared memory that is in `private`: Linux `RssShmem` less the named files of a tmpfs that the last exact
+    /// reading of the process saw. `None` in records before format 1.9, whose `private` has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own_shared: Option<u64>,
     /// Resident pages of files, Linux `RssFile`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<u64>,
@@ -175,6 +179,10 @@ pub struct Counters {
     /// Whether the process forked without an exec (yet): it may share its parent's pages. `None` when unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forked: Option<bool>,
+    /// The process, by its number, in whose address space this one runs, as after `vfork` or `CLONE_VM`: all its memory is
+    /// of that process. `None` if it has its own, and in records before format 1.9.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_of: Option<u32>,
 }
 
 impl Counters {
@@ -186,6 +194,60 @@ impl Counters {
                 ..*other
             }
     }
+
+    /// Counts resident shared memory as private, less `named` bytes of named files.
+    pub fn count_shared(&mut self, named: u64) {
+        let before = self.own_shared.unwrap_or(0);
+        self.own_shared = self.shared.map(|shared| shared.saturating_sub(named));
+        let now = self.own_shared.unwrap_or(0);
+        self.private = self.private.map(|private| private.saturating_sub(before) + now);
+    }
+
+    /// These counters of a process that runs in the memory of another, to be added to that one's: without memory.
+    pub fn without_memory(&self) -> Counters {
+        Counters {
+            resident: self.resident.map(|_| 0),
+            private: self.private.map(|_| 0),
+            own_shared: self.own_shared.map(|_| 0),
+            file: self.file.map(|_| 0),
+            shared: self.shared.map(|_| 0),
+            swap: self.swap.map(|_| 0),
+            virtual_size: self.virtual_size.map(|_| 0),
+            forked: self.forked.map(|_| false),
+            ..*self
+        }
+    }
+
+    /// Whether this process seems to run in the memory of `owner`, from counters alone: it forked without an exec, and all
+    /// that tells address spaces apart is equal. A true fork looks alike in its anonymous pages, but has a mark of its own
+    /// and few of the file pages. The two are read one after the other, so small differences do not count.
+    pub fn is_like_memory_of(&self, owner: &Counters) -> bool {
+        let parts: [fn(&Counters) -> Option<u64>; 4] = [
+            |one| one.private,
+            |one| one.file,
+            |one| one.high_water,
+            |one| one.virtual_size,
+        ];
+        self.forked == Some(true)
+            && parts
+                .iter()
+                .all(|part| part(self).zip(part(owner)).is_some_and(are_near))
+    }
+}
+
+/// Whether two sizes are within 2 % of each other, and not zero.
+fn are_near((a, b): (u64, u64)) -> bool {
+    a > 0 && a.abs_diff(b) <= a / 50
+}
+
+/// How lsp-soak tells that two processes run in one address space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AddressSpaceRule {
+    /// The kernel compares them: `kcmp(KCMP_VM)`.
+    Kernel,
+    /// Equal counters, where the kernel may not be asked: a fork that rewrote all its pages can look so too.
+    EqualCounters,
 }
 
 /// A process's counters, written when they change and as a heartbeat.
@@ -226,16 +288,53 @@ pub struct Rollup {
     pub swap: u64,
     /// `SwapPss`.
     pub swap_proportional: u64,
+    /// Its shared memory; `None` in records before format 1.9.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_memory: Option<SharedMemory>,
     pub cost: Nanos,
 }
 
+/// Shared memory of one process by what holds it, in bytes: Linux `smaps` and `status`. Own are memfd, System V and
+/// `/dev/zero` mappings, which end with their processes; named are files on a tmpfs, which stay without them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SharedMemory {
+    /// `Pss` of own mappings, less their anonymous pages: a page counts once, however often it is mapped.
+    pub own: u64,
+    /// `Rss` of own mappings, less their anonymous pages: a page counts once for each mapping.
+    pub own_resident: u64,
+    /// `Swap` of own mappings, which is neither in `SwapPss` nor in `VmSwap`.
+    pub own_swap: u64,
+    /// `RssShmem` less `own_resident`.
+    pub named: u64,
+}
+
+impl SharedMemory {
+    /// The part that counts as private.
+    pub fn private(&self) -> u64 {
+        self.own.saturating_add(self.own_swap)
+    }
+}
+
 impl Rollup {
-    /// `Pss_Anon + SwapPss − LazyFree`, at least 0: memory that only this tree needs and that the kernel cannot
-    /// reclaim at once.
-    /// `None` where the kernel does not split `Pss`.
+    /// Memory that only this tree needs and that the kernel cannot reclaim at once, at least 0: `Pss_Anon + SwapPss −
+    /// LazyFree`, and own shared memory where the record has it. `None` where the kernel does not split `Pss`.
     pub fn private(&self) -> Option<u64> {
+        let shared = self.shared_memory.as_ref().map_or(0, SharedMemory::private);
         let total = self.proportional_anonymous?.saturating_add(self.swap_proportional);
-        Some(total.saturating_sub(self.lazy_free))
+        Some(total.saturating_add(shared).saturating_sub(self.lazy_free))
+    }
+
+    /// The reading of a process that runs in the memory of another, to be added to that one's: of nothing.
+    pub fn without_memory(&self) -> Rollup {
+        Rollup {
+            process: self.process,
+            cost: self.cost,
+            proportional_anonymous: self.proportional_anonymous.map(|_| 0),
+            proportional_file: self.proportional_file.map(|_| 0),
+            proportional_shared: self.proportional_shared.map(|_| 0),
+            shared_memory: self.shared_memory.map(|_| SharedMemory::default()),
+            ..Rollup::default()
+        }
     }
 }
 
@@ -319,5 +418,82 @@ mod tests {
         assert_eq!(named("python3.11", &["python3", "/bin/pylsp"]), "python3.11 pylsp");
         assert_eq!(named("clangd", &["clangd", "x"]), "clangd");
         assert_eq!(named("node", &["node"]), "node");
+    }
+
+    #[test]
+    fn own_shared_memory_is_private_and_named_files_are_not() {
+        let mut rollup = Rollup {
+            proportional_anonymous: Some(50),
+            swap_proportional: 5,
+            lazy_free: 10,
+            ..Rollup::default()
+        };
+        assert_eq!(rollup.private(), Some(45), "as older records say it");
+        rollup.shared_memory = Some(SharedMemory {
+            own: 200,
+            own_resident: 600,
+            own_swap: 7,
+            named: 30,
+        });
+        assert_eq!(rollup.private(), Some(252));
+        assert_eq!(rollup.without_memory().private(), Some(0));
+    }
+
+    #[test]
+    fn sampled_shared_memory_counts_less_the_named_files_seen_last() {
+        let mut counters = Counters {
+            private: Some(50),
+            shared: Some(230),
+            ..Counters::default()
+        };
+        counters.count_shared(0);
+        assert_eq!((counters.private, counters.own_shared), (Some(280), Some(230)));
+        counters.count_shared(30);
+        assert_eq!((counters.private, counters.own_shared), (Some(250), Some(200)));
+        counters.count_shared(500);
+        assert_eq!(counters.private, Some(50), "the files may be gone by now");
+    }
+
+    fn parent() -> Counters {
+        Counters {
+            private: Some(1_900 << 20),
+            file: Some(36 << 20),
+            high_water: Some(1_980 << 20),
+            virtual_size: Some(5_000 << 20),
+            forked: Some(false),
+            ..Counters::default()
+        }
+    }
+
+    #[test]
+    fn a_child_before_its_exec_runs_in_the_memory_of_its_parent() {
+        let child = Counters {
+            private: Some(1_901 << 20),
+            forked: Some(true),
+            ..parent()
+        };
+        assert!(child.is_like_memory_of(&parent()));
+        let after_exec = Counters {
+            forked: Some(false),
+            ..child
+        };
+        assert!(!after_exec.is_like_memory_of(&parent()));
+    }
+
+    #[test]
+    fn a_fork_with_pages_of_its_own_has_few_file_pages_and_a_mark_of_its_own() {
+        let fork = Counters {
+            file: Some(2 << 20),
+            high_water: Some(1_900 << 20),
+            forked: Some(true),
+            ..parent()
+        };
+        assert!(!fork.is_like_memory_of(&parent()));
+        let unknown = Counters {
+            file: None,
+            forked: Some(true),
+            ..parent()
+        };
+        assert!(!unknown.is_like_memory_of(&parent()));
     }
 }

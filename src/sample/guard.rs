@@ -10,6 +10,10 @@ const SPAN: Nanos = 1_000_000_000;
 /// Time between two looks where samples are rarer.
 pub(super) const LOOK: Nanos = 50_000_000;
 
+/// After an exact reading that denied an excess, the next one waits for this many times as long as it took, because it
+/// holds the server up.
+const PAUSE: Nanos = 20;
+
 /// The limit, and the latest sums of sampled private memory.
 #[derive(Debug)]
 pub(super) struct Guard {
@@ -17,6 +21,15 @@ pub(super) struct Guard {
     /// Times and sums in bytes, of the last [`SPAN`].
     latest: VecDeque<(Nanos, u64)>,
     pub is_exceeded: bool,
+    denied: Option<Denied>,
+}
+
+/// An exact reading below the limit, although the sampled sum was above it.
+#[derive(Clone, Copy, Debug)]
+struct Denied {
+    sampled: u64,
+    exact: u64,
+    until: Nanos,
 }
 
 impl Guard {
@@ -25,6 +38,7 @@ impl Guard {
             limit,
             latest: VecDeque::new(),
             is_exceeded: false,
+            denied: None,
         }
     }
 
@@ -45,16 +59,26 @@ impl Guard {
             self.latest.pop_front();
         }
         self.latest.push_back((at, private));
-        !self.is_exceeded && private > limit
+        let is_denied = self.denied.is_some_and(|denied| {
+            // By that much at least exact memory must have grown.
+            let least = denied.sampled.saturating_add(limit.saturating_sub(denied.exact));
+            at < denied.until && private < least
+        });
+        !self.is_exceeded && private > limit && !is_denied
     }
 
     /// Judges the exact reading, or the sampled sum where there is none. Samples count shared memory once for each
-    /// mapping, so they alone do not decide.
-    pub fn judge(&mut self, exact: Option<u64>) -> Option<Excess> {
+    /// mapping, so they alone do not decide. The reading took `took`.
+    pub fn judge(&mut self, exact: Option<u64>, took: Nanos) -> Option<Excess> {
         let limit = self.limit?;
         let (last, sampled) = *self.latest.back()?;
         let private = exact.unwrap_or(sampled);
         if private <= limit {
+            self.denied = Some(Denied {
+                sampled,
+                exact: private,
+                until: last.saturating_add(took.saturating_mul(PAUSE)),
+            });
             return None;
         }
         self.is_exceeded = true;
@@ -97,8 +121,12 @@ mod tests {
     fn an_excess_that_the_exact_reading_denies_ends_nothing() {
         let mut guard = Guard::new(Some(100 * MIB));
         assert!(guard.suspects(1, Some(300 * MIB)));
-        assert_eq!(guard.judge(Some(99 * MIB)), None);
-        assert!(guard.suspects(2, Some(301 * MIB)), "it is asked again");
+        assert_eq!(guard.judge(Some(99 * MIB), 10), None);
+        assert!(!guard.suspects(2, Some(300 * MIB)), "it has just been denied");
+        assert!(guard.suspects(3, Some(301 * MIB)), "that may be what was missing");
+        assert_eq!(guard.judge(Some(98 * MIB), 10), None);
+        assert!(!guard.suspects(202, Some(300 * MIB)));
+        assert!(guard.suspects(203, Some(300 * MIB)), "it is asked again after a while");
     }
 
     #[test]
@@ -108,7 +136,7 @@ mod tests {
             let suspected = guard.suspects(tick * LOOK, Some(tick * 3 * MIB));
             assert_eq!(suspected, tick > 33, "{tick}");
         }
-        let excess = guard.judge(Some(116 * MIB)).unwrap();
+        let excess = guard.judge(Some(116 * MIB), 10).unwrap();
         assert_eq!((excess.private, excess.rate), (116 * MIB, Some(60 * MIB)));
         assert!(!guard.suspects(50 * LOOK, Some(200 * MIB)), "it is told once");
     }

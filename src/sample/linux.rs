@@ -1,7 +1,7 @@
 //! Linux: reads `/proc` through descriptors that stay open; `procfs` parses the texts.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 use rustix::fs::{Dir, Mode, OFlags, openat};
 use rustix::io::Errno;
 
-use crate::record::{EndCause, Nanos, Rollup, Used, nanos};
+use crate::record::{AddressSpaceRule, EndCause, Nanos, Rollup, SharedMemory, Used, nanos};
 
 use super::procfs::{self, Stat, Status};
 use super::source::{Effort, Failure, Found, Opened, Program, Reading, Source};
 use super::tree::Own;
 use super::{Duty, mapped};
 
+mod address_space;
 mod clock;
 mod convert;
 mod exit;
@@ -76,6 +77,11 @@ impl Process {
             None => name.to_owned(),
         }
     }
+
+    /// A task that has the memory of the process.
+    fn memory_task(&self) -> u32 {
+        self.thread.unwrap_or(self.pid)
+    }
 }
 
 impl System {
@@ -108,6 +114,15 @@ impl System {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
         let since_boot = Duration::new(u64::try_from(now.tv_sec).ok()?, u32::try_from(now.tv_nsec).ok()?);
         Some(nanos(since_boot) / tick())
+    }
+
+    /// How processes in one address space are told on this system.
+    pub fn address_spaces() -> Option<AddressSpaceRule> {
+        let own = std::process::id();
+        Some(match address_space::is_same(own, own) {
+            Some(_) => AddressSpaceRule::Kernel,
+            None => AddressSpaceRule::EqualCounters,
+        })
     }
 
     /// The last process id assigned; reveals new processes and threads with one short read.
@@ -176,6 +191,25 @@ impl System {
             }
         }
         None
+    }
+
+    /// The shared memory of a process by what holds it. Most processes have none, and then nothing more is read.
+    fn shared_memory(&mut self, process: &Process, rollup: &Rollup) -> io::Result<SharedMemory> {
+        let has_pages = rollup.proportional_shared.unwrap_or(0) > 0;
+        // Swapped shared memory is in `Swap` alone.
+        let has_swapped = rollup.swap > rollup.swap_proportional;
+        if !has_pages && !has_swapped {
+            return Ok(SharedMemory::default());
+        }
+        let own = procfs::own_shared(BufReader::new(file(&process.directory, &process.memory_file("smaps"))?))?;
+        let status = file(&process.directory, &process.memory_file("status"))?;
+        let status = procfs::status(read_whole(&status, &mut self.buffer)?);
+        Ok(SharedMemory {
+            own: own.proportional,
+            own_resident: own.resident,
+            own_swap: own.swap,
+            named: status.shared.unwrap_or(0).saturating_sub(own.resident),
+        })
     }
 
     /// Whether an unreadable process has ended.
@@ -319,6 +353,10 @@ impl Source for System {
         })
     }
 
+    fn shares_memory(&mut self, one: &Process, other: &Process) -> Option<bool> {
+        address_space::is_same(one.memory_task(), other.memory_task())
+    }
+
     fn kill(&mut self, process: &Process) {
         if let Some(descriptor) = &process.descriptor {
             // One that has ended needs no signal.
@@ -371,11 +409,17 @@ impl Source for System {
     fn rollup(&mut self, process: &Process, number: u32) -> Result<Option<Rollup>, Failure> {
         let started = Instant::now();
         // Opened anew each time: the descriptor belongs to one address space, and an exec creates another.
-        let read = file(&process.directory, &process.memory_file("smaps_rollup")).and_then(|file| {
-            read_whole(&file, &mut self.buffer).map(|text| procfs::rollup(text, number, nanos(started.elapsed())))
-        });
+        let read = file(&process.directory, &process.memory_file("smaps_rollup"))
+            .and_then(|file| read_whole(&file, &mut self.buffer).map(|text| procfs::rollup(text, number, 0)));
         match read {
-            Ok(Some(rollup)) => Ok(Some(rollup)),
+            Ok(Some(mut rollup)) => {
+                rollup.shared_memory = match self.shared_memory(process, &rollup) {
+                    Ok(shared) => Some(shared),
+                    Err(error) => return self.failed(process, "smaps", error),
+                };
+                rollup.cost = nanos(started.elapsed());
+                Ok(Some(rollup))
+            }
             Ok(None) => self.failed(process, "smaps_rollup", io::ErrorKind::InvalidData.into()),
             Err(error) => self.failed(process, "smaps_rollup", error),
         }

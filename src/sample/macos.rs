@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use libc::{proc_bsdinfo, proc_taskallinfo, rusage_info_v4};
 
-use crate::record::{Counters, Nanos, Rollup, nanos};
+use crate::record::{AddressSpaceRule, Counters, Nanos, Rollup, nanos};
 
 use super::Duty;
 use super::source::{Effort, Failure, Found, Kin, Opened, Program, Reading, Source};
@@ -81,6 +81,10 @@ impl System {
     }
 
     pub fn moment() -> Option<u64> {
+        None
+    }
+
+    pub fn address_spaces() -> Option<AddressSpaceRule> {
         None
     }
 

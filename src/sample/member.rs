@@ -1,6 +1,6 @@
 //! The state of one process of the tree.
 
-use crate::record::{Counters, Event, Nanos, Process, ReadFailure, Rollup, Sample};
+use crate::record::{Counters, Event, Nanos, Process, ReadFailure, Rollup, Sample, SharedMemory};
 
 use super::Sink;
 use super::source::{Failure, Found, Program, Reading};
@@ -32,6 +32,10 @@ pub(super) struct Member<P> {
     pub over: bool,
     /// The last written sample and its time.
     pub written: Option<(Nanos, Counters)>,
+    /// Resident files of a tmpfs that its last exact reading saw, in bytes.
+    named: u64,
+    /// The process in whose address space it runs, if any, with the kinship of [`super::Watch`] for which the kernel said so.
+    pub owner: Option<(u64, Option<u32>)>,
     /// The last written rollup and its time.
     rollup: Option<(Nanos, Rollup)>,
     reported: Vec<&'static str>,
@@ -66,6 +70,8 @@ impl<P> Member<P> {
             reaped: false,
             over: false,
             written: None,
+            named: 0,
+            owner: None,
             rollup: None,
             reported: Vec::new(),
         }
@@ -90,21 +96,48 @@ impl<P> Member<P> {
         }
     }
 
-    /// Replaces the previous reading.
-    pub fn take(&mut self, reading: Reading) {
+    /// True if it runs in the address space of another process, whose figures have all of its memory.
+    pub fn borrows(&self) -> bool {
+        self.reading.counters.memory_of.is_some()
+    }
+
+    /// Replaces the previous reading; true if it runs another program now.
+    pub fn take(&mut self, reading: Reading) -> bool {
         self.readings += 1;
         if let Some(kin) = reading.kin {
             // A new process has reaped none: the first reading includes all that it reaped.
             let before = self.reading.kin.map_or(Some(0), |kin| kin.reaped);
             self.reaped |= before.zip(kin.reaped).is_some_and(|(before, after)| after > before);
         }
+        let is_other_program = match (reading.kin, self.reading.kin) {
+            (Some(now), Some(before)) => now.program != before.program,
+            (Some(_) | None, Some(_) | None) => false,
+        };
+        if is_other_program {
+            self.named = 0;
+        }
+        let mut counters = reading.counters;
+        counters.count_shared(self.named);
         self.reading = Reading {
-            counters: reading.counters,
+            counters,
             kin: reading.kin.or(self.reading.kin),
         };
         if let (Some(user), Some(system)) = (reading.counters.user, reading.counters.system) {
             self.cpu = self.cpu.max(Some(user + system));
         }
+        is_other_program
+    }
+
+    /// Learns from an exact reading how much of the shared memory is of named files.
+    pub fn take_named(&mut self, rollup: &Rollup) {
+        if let Some(shared) = rollup.shared_memory {
+            self.named = shared.named;
+        }
+    }
+
+    /// Counts the shared memory of a sample by the latest exact reading.
+    pub fn recount(&self, sample: &mut Sample) {
+        sample.counters.count_shared(self.named);
     }
 
     /// Takes an exact reading, which is written if it is news.
@@ -144,7 +177,9 @@ impl<P> Member<P> {
 
 /// A rollup without the counters that other processes can change.
 fn own(rollup: Rollup) -> Rollup {
+    let shared_memory = rollup.shared_memory.map(|shared| SharedMemory { named: 0, ..shared });
     Rollup {
+        shared_memory,
         proportional: 0,
         proportional_file: None,
         proportional_shared: None,

@@ -1,5 +1,8 @@
 //! Parses Linux's `/proc`: pure functions from bytes to numbers, compiled and tested on every system.
 
+use std::collections::BTreeSet;
+use std::io::{self, BufRead};
+
 use crate::record::{Nanos, Rollup, Used};
 
 /// The used fields of `/proc/PID/stat`.
@@ -187,6 +190,77 @@ pub fn rollup(text: &[u8], process: u32, cost: Nanos) -> Option<Rollup> {
     }
     rollup.resident = resident?;
     Some(rollup)
+}
+
+/// Sums over the mappings of a process that hold shared memory of its own, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OwnShared {
+    /// `Pss` less anonymous pages.
+    pub proportional: u64,
+    /// `Rss` less anonymous pages.
+    pub resident: u64,
+    /// `Swap`, once for each part of a file, however often that is mapped.
+    pub swap: u64,
+}
+
+/// One mapping while its lines are read.
+#[derive(Default)]
+struct Mapping {
+    proportional: u64,
+    resident: u64,
+    anonymous: u64,
+    swap: u64,
+}
+
+/// Sums `/proc/PID/smaps`, which has thousands of mappings and is therefore read line by line.
+pub fn own_shared(mut text: impl BufRead) -> io::Result<OwnShared> {
+    let mut sums = OwnShared::default();
+    let mut swapped = BTreeSet::new();
+    let mut line = Vec::new();
+    // The part of a file that the mapping shows, and its sizes so far; `None` in mappings of other kinds.
+    let mut open: Option<(Vec<u8>, Mapping)> = None;
+    loop {
+        line.clear();
+        let is_over = text.read_until(b'\n', &mut line)? == 0;
+        let line = line.strip_suffix(b"\n").unwrap_or(&line);
+        // Addresses are in lower case, names of fields begin in upper case.
+        let is_mapping = line.first().is_some_and(|byte| !byte.is_ascii_uppercase());
+        if is_over || is_mapping {
+            if let Some((part, mapping)) = open.take() {
+                sums.proportional += mapping.proportional.saturating_sub(mapping.anonymous);
+                sums.resident += mapping.resident.saturating_sub(mapping.anonymous);
+                let is_new = swapped.insert(part);
+                sums.swap += if is_new { mapping.swap } else { 0 };
+            }
+            if is_over {
+                return Ok(sums);
+            }
+            open = own_part(line).map(|part| (part, Mapping::default()));
+        } else if let Some((_, mapping)) = &mut open {
+            let size = kilobytes(line).unwrap_or(0);
+            match key(line) {
+                b"Pss" => mapping.proportional = size,
+                b"Rss" => mapping.resident = size,
+                b"Anonymous" => mapping.anonymous = size,
+                b"Swap" => mapping.swap = size,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Offset, device and inode of a mapping whose memory ends with its processes; `None` for other mappings.
+///
+/// `7f03…-7f0f… rw-s 00000000 00:01 1029    /memfd:heap (deleted)`; the name may contain spaces.
+fn own_part(line: &[u8]) -> Option<Vec<u8>> {
+    let mut fields = line.splitn(6, |&byte| byte == b' ').skip(2);
+    let part: Vec<&[u8]> = fields.by_ref().take(3).collect();
+    let name = fields.next()?.trim_ascii();
+    let is_own = match name.strip_suffix(b" (deleted)") {
+        Some(file) => file.starts_with(b"/memfd:") || file.starts_with(b"/SYSV") || file == b"/dev/zero",
+        None => name.starts_with(b"[anon_shmem:"),
+    };
+    if is_own { Some(part.join(&b' ')) } else { None }
 }
 
 /// The last assigned process or thread id, from `/proc/loadavg`; `None` if the file is emulated.

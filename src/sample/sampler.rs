@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::record::{Clock, Event, Nanos, PhaseRef, Rollup, Sample};
+use crate::record::{AddressSpaceRule, Clock, Event, Nanos, PhaseRef, Rollup, Sample};
 
 use super::platform::System;
 use super::schedule::{self, Command, Time, Wake};
@@ -171,6 +171,11 @@ pub fn started(pid: u32) -> Option<u64> {
 /// Now, in the unit of [`Living`]; `None` where lsp-soak can be no subreaper, and nobody needs to know.
 pub fn moment() -> Option<u64> {
     System::moment()
+}
+
+/// How processes in one address space are told; `None` where lsp-soak cannot tell them.
+pub fn address_spaces() -> Option<AddressSpaceRule> {
+    System::address_spaces()
 }
 
 /// The real clock and the driver's channel.

@@ -259,9 +259,13 @@ impl Schedule {
         if pending.rounds.len() < ROUNDS {
             return;
         }
-        if let Some(Pending { rounds, make, done, .. }) = self.checkpoints.pop_front() {
+        if let Some(Pending {
+            mut rounds, make, done, ..
+        }) = self.checkpoints.pop_front()
+        {
             let started = time.now();
             let rollups = watch.rollups(&|| time.now());
+            watch.recount(&mut rounds);
             // Not rationed itself, but it delays the next read.
             self.quiet.duty.spent(started, time.now() - started, Nanos::MAX);
             watch.put(time.now(), make(rounds, rollups));

@@ -90,6 +90,11 @@ pub trait Source {
         None
     }
 
+    /// Whether two processes run in one address space; `None` where that cannot be told.
+    fn shares_memory(&mut self, _one: &Self::Process, _other: &Self::Process) -> Option<bool> {
+        None
+    }
+
     /// Kills a process; does nothing where it cannot be named for certain.
     fn kill(&mut self, _process: &Self::Process) {}
 

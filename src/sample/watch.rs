@@ -1,5 +1,6 @@
 //! The observed processes of the server: numbers and reads them, and turns changes into events.
 
+mod owners;
 mod seldom;
 
 use std::io;
@@ -42,6 +43,8 @@ pub struct Watch<S: Source> {
     unseen: Unseen,
     look_failed: bool,
     guard: Guard,
+    /// Counts what can change who runs in whose address space: processes that come, go or run another program.
+    kinship: u64,
     // Kept between rounds so that a round allocates nothing.
     changes: Vec<Found>,
     failures: Vec<Failure>,
@@ -65,6 +68,7 @@ impl<S: Source> Watch<S> {
             unseen: Unseen::default(),
             look_failed: false,
             guard: Guard::new(options.memory_limit),
+            kinship: 0,
             changes: Vec::new(),
             failures: Vec::new(),
         }
@@ -129,10 +133,11 @@ impl<S: Source> Watch<S> {
 
     /// Kills the tree once it exceeds its memory limit, and whatever it starts after that.
     pub fn guard_limit(&mut self, now: Now) {
-        let sampled = self.sums().private;
-        if self.guard.suspects(now(), sampled) {
+        let at = now();
+        if self.guard.suspects(at, self.known_private()) {
             let exact = self.exact_private();
-            if let Some(excess) = self.guard.judge(exact) {
+            let took = now().saturating_sub(at);
+            if let Some(excess) = self.guard.judge(exact, took) {
                 self.sink.put(now(), Event::OverLimit(excess));
             }
         }
@@ -143,14 +148,26 @@ impl<S: Source> Watch<S> {
         }
     }
 
+    /// Sampled private memory of the processes that could be read; `None` without any.
+    fn known_private(&self) -> Option<u64> {
+        let owners = self.members.iter().filter(|member| !member.borrows());
+        owners
+            .filter_map(|member| member.reading.counters.private)
+            .reduce(u64::saturating_add)
+    }
+
     /// Private memory of the tree by the exact counters; `None` where a process has none.
     fn exact_private(&mut self) -> Option<u64> {
-        let mut sum = 0_u64;
-        for member in &self.members {
-            let rollup = self.source.rollup(&member.process, member.number).ok()??;
-            sum = sum.saturating_add(rollup.private()?);
+        let mut sum = None;
+        for member in self.members.iter_mut().filter(|member| !member.borrows()) {
+            // A process that has just ended has no counters and no memory.
+            if let Some(rollup) = self.source.rollup(&member.process, member.number).ok()? {
+                member.take_named(&rollup);
+                let private = rollup.private()?;
+                sum = Some(sum.map_or(private, |sum: u64| sum.saturating_add(private)));
+            }
         }
-        Some(sum)
+        sum
     }
 
     /// Looks for new processes, reads every process once and updates the sums. Writes no counters, so that the record
@@ -227,6 +244,7 @@ impl<S: Source> Watch<S> {
         });
         let member = Member::new(process, self.next_number, opened.found, opened.started, runs);
         self.next_number += 1;
+        self.kinship += 1;
         self.tree.insert(opened.found);
         let parent = self.number_of(opened.found.parent);
         self.sink.put(now(), Event::Process(member.event(parent)));
@@ -268,11 +286,14 @@ impl<S: Source> Watch<S> {
             member.over = true;
             return None;
         };
-        member.take(reading);
+        if member.take(reading) {
+            self.kinship += 1;
+        }
         if let Some(kin) = reading.kin {
             self.note_kin(index, kin, now);
         }
-        Some(reading.counters)
+        self.note_owner(index);
+        Some(self.members[index].reading.counters)
     }
 
     /// Notes a change of group, session or parent, and of the program that the process runs.
@@ -314,6 +335,7 @@ impl<S: Source> Watch<S> {
                 continue;
             }
             let member = self.members.remove(index);
+            self.kinship += 1;
             self.tree.remove(member.found.pid);
             let (process, used) = (member.number, self.source.used(&member.process));
             let cause = Some(self.source.cause(&member.process));
@@ -348,7 +370,8 @@ impl<S: Source> Watch<S> {
 
     fn sums(&self) -> Sums {
         let all = |of: fn(&Counters) -> Option<u64>| {
-            let known = self.members.iter().map(|member| of(&member.reading.counters));
+            let owners = self.members.iter().filter(|member| !member.borrows());
+            let known = owners.map(|member| of(&member.reading.counters));
             known.sum::<Option<u64>>().filter(|_| !self.members.is_empty())
         };
         let cpu = self

@@ -17,7 +17,7 @@ use windows_sys::Win32::System::Threading::{
     PROCESS_VM_READ, QueryFullProcessImageNameW, WaitForSingleObject,
 };
 
-use crate::record::{Counters, Nanos, Rollup, nanos};
+use crate::record::{AddressSpaceRule, Counters, Nanos, Rollup, nanos};
 
 use super::Duty;
 use super::source::{Effort, Failure, Found, Kin, Opened, Program, Reading, Source};
@@ -70,6 +70,10 @@ impl System {
     }
 
     pub fn moment() -> Option<u64> {
+        None
+    }
+
+    pub fn address_spaces() -> Option<AddressSpaceRule> {
         None
     }
 }

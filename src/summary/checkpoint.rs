@@ -29,9 +29,25 @@ pub(super) fn summarise(at: Nanos, checkpoint: &Checkpoint) -> CheckpointSummary
         lazy_free: exact(rollups, |rollup| Some(rollup.lazy_free)),
         swap: exact(rollups, |rollup| Some(rollup.swap_proportional)).or(sampled_swap),
         threads: sum(last, |counters| counters.threads),
+        own_shared: exact(rollups, |rollup| rollup.shared_memory.map(|shared| shared.private())),
+        shared_again: exact(rollups, |rollup| {
+            let shared = rollup.shared_memory?;
+            Some(shared.own_resident.saturating_sub(shared.own))
+        }),
+        named_shared: exact(rollups, |rollup| rollup.shared_memory.map(|shared| shared.named)),
+        uncounted_shared: uncounted_shared(rollups),
         processes: last.len() as u64,
         forked: last.iter().filter(|one| one.counters.forked == Some(true)).count() as u64,
     }
+}
+
+/// Shared memory in bytes of which older records do not say what holds it; `None` where the record does.
+fn uncounted_shared(rollups: &[Rollup]) -> Option<u64> {
+    let is_counted = rollups.iter().any(|rollup| rollup.shared_memory.is_some());
+    if is_counted {
+        return None;
+    }
+    exact(rollups, |rollup| rollup.proportional_shared)
 }
 
 /// The rounds that figures are made of, and how far memory went in them where it was not at rest.
@@ -53,6 +69,7 @@ pub fn at_rest(checkpoint: &Checkpoint, process: u32) -> Counters {
     Counters {
         resident: middle(|now| now.resident),
         private: middle(|now| now.private),
+        own_shared: middle(|now| now.own_shared),
         file: middle(|now| now.file),
         shared: middle(|now| now.shared),
         swap: middle(|now| now.swap),
@@ -66,6 +83,7 @@ pub fn at_rest(checkpoint: &Checkpoint, process: u32) -> Counters {
         cpu: middle(|now| now.cpu),
         threads: middle(|now| now.threads),
         forked: own.last().and_then(|now| now.forked),
+        memory_of: own.last().and_then(|now| now.memory_of),
     }
 }
 

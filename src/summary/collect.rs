@@ -153,9 +153,9 @@ fn begun(header: Header) -> Summary {
 impl Pass {
     fn new(header: Header) -> Pass {
         Pass {
+            tree: Tree::new(header.settings.address_spaces),
             summary: begun(header),
             server: None,
-            tree: Tree::default(),
             epoch: Epoch::default(),
             phases: Phases::default(),
             methods: HashMap::new(),
@@ -193,7 +193,7 @@ impl Pass {
             Event::Registered { .. } => {}
             Event::PhaseStarted(phase) => self.phase_started(at, &phase),
             Event::PhaseDriven(phase) => self.phases.driven(at, &phase, self.tree.sums().private),
-            Event::Checkpoint(checkpoint) => self.checkpoint(at, &checkpoint),
+            Event::Checkpoint(checkpoint) => self.checkpoint(at, checkpoint),
             Event::Peak(mark) => self.peak(at, &mark),
             Event::StepStarted(start) => self.step_started(at, &start),
             Event::WindowBegan(start) => self.window_began(at, &start),
@@ -207,7 +207,7 @@ impl Pass {
             Event::Environment(seen) => self.environment(seen),
             Event::ProcessEnded(end) => self.process_ended(at, &end),
             Event::Sample(sample) => self.sample(at, &sample),
-            Event::Rollup(rollup) => self.rollup(at, &rollup),
+            Event::Rollup(rollup) => self.rollup(at, rollup),
             Event::Late(late) => self.late(late),
             Event::Delays(delays) => self.delays(delays),
             Event::ReadFailed(ReadFailure { what, error, .. }) => {
@@ -317,11 +317,9 @@ impl Pass {
         self.phases.start(at, phase, self.tree.totals_before());
     }
 
-    fn checkpoint(&mut self, at: Nanos, checkpoint: &Checkpoint) {
-        for round in &checkpoint.rounds {
-            round.iter().for_each(|sample| self.tree.update(sample));
-            self.epoch.tick(self.tree.sums());
-        }
+    fn checkpoint(&mut self, at: Nanos, mut checkpoint: Checkpoint) {
+        self.count_once(&mut checkpoint);
+        let checkpoint = &checkpoint;
         // Rounds before the last are older than samples that are drawn already, which have every change in them.
         self.draw(at);
         let curves = &mut self.summary.curves;
@@ -361,6 +359,26 @@ impl Pass {
         self.watch.over(at, self.known());
     }
 
+    /// Takes the readings of a checkpoint. Those of processes that run in the memory of another lose theirs, so that
+    /// checkpoint and curve count it once by one rule.
+    fn count_once(&mut self, checkpoint: &mut Checkpoint) {
+        for round in &mut checkpoint.rounds {
+            for sample in round {
+                self.tree.update(sample);
+                if self.tree.borrows(sample.process) {
+                    sample.counters = sample.counters.without_memory();
+                }
+            }
+            self.epoch.tick(self.tree.sums());
+        }
+        for rollup in &mut checkpoint.rollups {
+            self.tree.update_exact(rollup);
+            if self.tree.borrows(rollup.process) {
+                *rollup = rollup.without_memory();
+            }
+        }
+    }
+
     /// Whether freed memory is in a checkpoint from which it was to be gone.
     fn unpurged(&self, checkpoint: &Checkpoint) -> Option<UnpurgedCheckpoint> {
         let means = PurgeMethod::of(&self.summary.header.server, &self.summary.listening)?;
@@ -388,7 +406,12 @@ impl Pass {
         self.epoch.tick(self.tree.sums());
     }
 
-    fn rollup(&mut self, at: Nanos, rollup: &Rollup) {
+    fn rollup(&mut self, at: Nanos, mut rollup: Rollup) {
+        self.tree.update_exact(&rollup);
+        if self.tree.borrows(rollup.process) {
+            rollup = rollup.without_memory();
+        }
+        let rollup = &rollup;
         self.summary.curves.rollup(at, rollup);
         self.watch.exact(at, rollup);
         self.summary.sampling.rollups += 1;

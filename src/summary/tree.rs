@@ -5,9 +5,10 @@ mod sums;
 
 use std::collections::BTreeMap;
 
-use crate::record::{Checkpoint, Counters, Environment, Nanos, Process, Rollup, Sample, Used};
+use crate::band;
+use crate::record::{AddressSpaceRule, Checkpoint, Counters, Environment, Nanos, Process, Rollup, Sample, Used};
 use crate::summary::ProgramSummary;
-use crate::summary::tree::live::same_memory;
+use crate::summary::tree::live::borrows;
 
 use super::totals::Totals;
 
@@ -25,6 +26,8 @@ struct Program {
 
 #[derive(Debug, Default)]
 pub(super) struct Tree {
+    /// How processes that run in the memory of another are told; `None` if the record does not say which do.
+    rule: Option<AddressSpaceRule>,
     live: BTreeMap<u32, Live>,
     /// Sum over processes that are gone.
     gone: Option<Totals>,
@@ -37,6 +40,13 @@ pub(super) struct Tree {
 }
 
 impl Tree {
+    pub fn new(rule: Option<AddressSpaceRule>) -> Tree {
+        Tree {
+            rule,
+            ..Tree::default()
+        }
+    }
+
     /// The short name of a process.
     pub fn program(&self, process: u32) -> String {
         let live = self.live.get(&process);
@@ -101,6 +111,7 @@ impl Tree {
                     without: Vec::new(),
                     environment: None,
                     borrows: false,
+                    shares_once: false,
                     mark_floor: None,
                 },
             );
@@ -163,12 +174,12 @@ impl Tree {
 
     /// Adds the reading of a process.
     pub fn update(&mut self, sample: &Sample) {
-        let owners = || {
-            self.live
-                .iter()
-                .filter(|(process, live)| **process != sample.process && !live.borrows)
-        };
-        let borrows = owners().any(|(_, live)| same_memory(&sample.counters, &live.counters));
+        let owners = self
+            .live
+            .iter()
+            .filter(|(process, live)| **process != sample.process && !live.borrows)
+            .map(|(_, live)| &live.counters);
+        let borrows = borrows(self.rule, &sample.counters, owners);
         let Some(live) = self.live.get_mut(&sample.process) else {
             return;
         };
@@ -185,6 +196,18 @@ impl Tree {
                 high_water, resident, ..
             } = sample.counters;
             summary.peak = summary.peak.max(high_water).max(resident);
+        }
+    }
+
+    /// True if a process runs in the memory of another one, whose figures have all of it.
+    pub fn borrows(&self, process: u32) -> bool {
+        self.live.get(&process).is_some_and(|live| live.borrows)
+    }
+
+    /// Adds an exact reading, which shows how often shared memory is mapped.
+    pub fn update_exact(&mut self, rollup: &Rollup) {
+        if let (Some(live), Some(shared)) = (self.live.get_mut(&rollup.process), rollup.shared_memory) {
+            live.shares_once = shared.own_resident <= shared.own.saturating_add(band::around(shared.own));
         }
     }
 
@@ -255,7 +278,7 @@ impl Tree {
     /// Sums over the processes in view.
     pub fn sums(&self) -> Sums {
         let read = self.live.values().filter(|live| live.read && !live.borrows);
-        Sums::of(read.map(|live| &live.counters))
+        Sums::of(read.map(|live| (&live.counters, live.shares_once)))
     }
 
     /// The programs at the end of the run. Those that ended after the last phase ended with the server, unless a phase was

@@ -63,6 +63,8 @@ mod purge;
 #[cfg(target_os = "linux")]
 mod release;
 #[cfg(target_os = "linux")]
+mod shared;
+#[cfg(target_os = "linux")]
 mod shutdown;
 #[cfg(target_os = "linux")]
 mod soak;

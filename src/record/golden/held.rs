@@ -19,6 +19,7 @@ impl Held {
         Counters {
             resident: Some(resident),
             private: Some(self.private),
+            own_shared: None,
             file: Some(self.file),
             shared: Some(0),
             swap: Some(0),
@@ -32,6 +33,7 @@ impl Held {
             cpu: None,
             threads: Some(5),
             forked: Some(false),
+            memory_of: None,
         }
     }
 

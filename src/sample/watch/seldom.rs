@@ -81,7 +81,11 @@ impl<S: Source> Watch<S> {
         let mut rollups = Vec::with_capacity(self.members.len());
         for member in &mut self.members {
             match self.source.rollup(&member.process, member.number) {
-                Ok(rollup) => rollups.extend(rollup),
+                Ok(Some(rollup)) => {
+                    member.take_named(&rollup);
+                    rollups.push(rollup);
+                }
+                Ok(None) => {}
                 Err(failure) => member.report(failure, &mut *self.sink, now()),
             }
         }

@@ -1,6 +1,6 @@
 //! A process that is there now, and whether its memory is its own.
 
-use crate::record::{Counters, Environment, Nanos};
+use crate::record::{AddressSpaceRule, Counters, Environment, Nanos};
 
 /// A process in view, by the last that was read of it.
 #[derive(Clone, Debug)]
@@ -26,6 +26,8 @@ pub struct Live {
     pub environment: Option<Environment>,
     /// Whether it runs in the memory of another process, as a child does from `vfork` to `exec`.
     pub borrows: bool,
+    /// Whether the last exact reading saw its own shared memory mapped once, so that samples count it once.
+    pub shares_once: bool,
     /// What its high-water mark must exceed to belong to this epoch; `None` after a reset and for a new process.
     pub mark_floor: Option<u64>,
 }
@@ -39,63 +41,14 @@ impl Live {
     }
 }
 
-/// Whether a forked process runs in the memory of `owner`. A true fork looks alike in its anonymous pages, but has a mark
-/// of its own and few of the file pages. The two are read one after the other, so small differences do not count.
-pub(super) fn same_memory(forked: &Counters, owner: &Counters) -> bool {
-    let parts: [fn(&Counters) -> Option<u64>; 4] = [
-        |one| one.private,
-        |one| one.file,
-        |one| one.high_water,
-        |one| one.virtual_size,
-    ];
-    let near = |(a, b): (u64, u64)| a > 0 && a.abs_diff(b) <= a / 50;
-    forked.forked == Some(true) && parts.iter().all(|part| part(forked).zip(part(owner)).is_some_and(near))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parent() -> Counters {
-        Counters {
-            private: Some(1_900 << 20),
-            file: Some(36 << 20),
-            high_water: Some(1_980 << 20),
-            virtual_size: Some(5_000 << 20),
-            forked: Some(false),
-            ..Counters::default()
-        }
-    }
-
-    #[test]
-    fn a_child_before_its_exec_runs_in_the_memory_of_its_parent() {
-        let child = Counters {
-            private: Some(1_901 << 20),
-            forked: Some(true),
-            ..parent()
-        };
-        assert!(same_memory(&child, &parent()));
-        let after_exec = Counters {
-            forked: Some(false),
-            ..child
-        };
-        assert!(!same_memory(&after_exec, &parent()));
-    }
-
-    #[test]
-    fn a_fork_with_pages_of_its_own_has_few_file_pages_and_a_mark_of_its_own() {
-        let fork = Counters {
-            file: Some(2 << 20),
-            high_water: Some(1_900 << 20),
-            forked: Some(true),
-            ..parent()
-        };
-        assert!(!same_memory(&fork, &parent()));
-        let unknown = Counters {
-            file: None,
-            forked: Some(true),
-            ..parent()
-        };
-        assert!(!same_memory(&unknown, &parent()));
+/// True if a process runs in the memory of one of `owners`: by what the sampler decided, else by its counters.
+pub(super) fn borrows<'l>(
+    rule: Option<AddressSpaceRule>,
+    counters: &Counters,
+    mut owners: impl Iterator<Item = &'l Counters>,
+) -> bool {
+    match rule {
+        Some(AddressSpaceRule::Kernel | AddressSpaceRule::EqualCounters) => counters.memory_of.is_some(),
+        None => owners.any(|owner| counters.is_like_memory_of(owner)),
     }
 }

@@ -1,5 +1,6 @@
 //! Sums over the processes of a tree at one moment, in which nothing is counted twice that is called a lower bound.
 
+use crate::band;
 use crate::record::Counters;
 
 use super::known;
@@ -9,7 +10,8 @@ use super::known;
 pub struct Sums {
     /// Private memory of all processes: the curve, an upper bound.
     pub private: Option<u64>,
-    /// The same, where no process shares pages with the one that it was forked from: those would count twice.
+    /// The same, where no page can count twice: no process shares pages with the one that it was forked from, and shared
+    /// memory is mapped once.
     pub private_once: Option<u64>,
     /// Private memory of those that share no pages with a parent: a lower bound.
     pub private_lower: Option<u64>,
@@ -23,26 +25,52 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Sums over processes with memory of their own, by the last reading of each.
-    pub fn of<'c>(counters: impl Iterator<Item = &'c Counters> + Clone) -> Sums {
-        let read = || counters.clone();
-        let own = || read().filter(|counters| counters.forked != Some(true));
-        let held = |one: &Counters| Some(one.private?.saturating_sub(one.swap.unwrap_or(0)));
-        let anonymous = own().filter_map(held).fold(0, u64::saturating_add);
+    /// Sums over processes with memory of their own, by the last reading of each, and whether its own shared memory is
+    /// mapped once.
+    pub fn of<'c>(processes: impl Iterator<Item = (&'c Counters, bool)> + Clone) -> Sums {
+        let read = || processes.clone().map(|(counters, _)| counters);
+        let own = || processes.clone().filter(|(counters, _)| counters.forked != Some(true));
+        let anonymous = own()
+            .filter_map(|(counters, _)| anonymous(counters))
+            .fold(0, u64::saturating_add);
         let private = add(read().map(|one| one.private));
         let forked = read().any(|counters| counters.forked == Some(true));
+        let mapped_again = processes
+            .clone()
+            .any(|(counters, once)| !once && is_much_shared(counters));
         let most = |part: fn(&Counters) -> Option<u64>| read().filter_map(part).max().unwrap_or(0);
         let files = most(|one| one.file).saturating_add(most(|one| one.shared));
         let resident_lower = files.saturating_add(most_anonymous(anonymous, read()));
         Sums {
             private,
-            private_once: private.filter(|_| !forked),
-            private_lower: add(own().map(|one| one.private).filter(Option::is_some)),
+            private_once: private.filter(|_| !forked && !mapped_again),
+            private_lower: add(own()
+                .map(|(counters, once)| private_lower(counters, once))
+                .filter(Option::is_some)),
             resident: add(read().map(|one| one.resident)),
             shared: read().filter_map(|one| one.shared).max(),
             resident_lower: known(resident_lower.max(most(|one| one.resident))),
         }
     }
+}
+
+/// Whether shared memory is more than noise beside all private memory.
+fn is_much_shared(counters: &Counters) -> bool {
+    counters.own_shared.unwrap_or(0) > band::around(counters.private.unwrap_or(0))
+}
+
+/// Anonymous memory in bytes: private memory that is neither swapped nor shared.
+fn anonymous(counters: &Counters) -> Option<u64> {
+    let rest = counters.swap.unwrap_or(0) + counters.own_shared.unwrap_or(0);
+    Some(counters.private?.saturating_sub(rest))
+}
+
+/// Private memory in bytes that is there for certain: shared memory that may be mapped several times, here or in another
+/// process, is left out.
+fn private_lower(counters: &Counters, shares_once: bool) -> Option<u64> {
+    let shared = counters.own_shared.unwrap_or(0);
+    let uncertain = if shares_once { 0 } else { shared };
+    Some(counters.private?.saturating_sub(uncertain))
 }
 
 /// Where the system does not split resident memory, the private figure is no part of it and says nothing here.
