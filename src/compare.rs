@@ -25,7 +25,7 @@ mod work;
 pub(super) mod tests;
 
 pub use crate::compare::circumstances::{
-    Difference, Weight, changes, circumstances, differences, differences_between, differences_of, unlike,
+    Difference, Weight, changes, circumstances, differences, differences_between, differences_of, shared_memory, unlike,
 };
 pub use crate::compare::decay::{Decay, Decayed, Given};
 pub use crate::compare::gather::{Excluded, Why, compare, counts, doubts, headlines, unseen};

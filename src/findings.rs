@@ -12,6 +12,7 @@ mod nothing;
 mod release;
 mod sampling;
 mod settings;
+mod shared;
 
 use std::time::Duration;
 
@@ -60,6 +61,7 @@ pub fn findings(summary: &Summary) -> Vec<Finding> {
     let mut list = Vec::new();
     recorded(summary, &mut list);
     sampling::doubts(summary, &mut list);
+    list.extend(shared::findings(summary));
     settings::unconfirmed(summary, &mut list);
     list.extend(
         doubts(summary)

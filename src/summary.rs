@@ -254,6 +254,8 @@ pub struct CheckpointSummary {
     pub own_shared: Option<u64>,
     /// What sampled sums count more than exact ones because own shared memory is mapped several times.
     pub shared_again: Option<u64>,
+    /// Swapped own shared memory, which is in no sampled figure.
+    pub shared_swapped: Option<u64>,
     /// Resident files of a tmpfs, which count in no private figure.
     pub named_shared: Option<u64>,
     /// Shared memory of any kind in records before format 1.9, where none of it counts as private.
@@ -279,6 +281,7 @@ impl CheckpointSummary {
             swap: None,
             own_shared: None,
             shared_again: None,
+            shared_swapped: None,
             named_shared: None,
             uncounted_shared: None,
             ..self

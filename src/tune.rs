@@ -28,7 +28,7 @@ use crate::record::{AllocatorFacts, CellFacts, Header, KnobFacts, ServerFacts, S
 
 use super::compare::{
     self, Cell, Difference, Excluded, HugePages, Inequality, Played, compare, counts, differences, differences_of,
-    one_metric,
+    one_metric, shared_memory,
 };
 use super::stats::{Pooled, prediction};
 
@@ -377,6 +377,8 @@ pub fn alike(runs: &[Played]) -> Result<Vec<Difference>, NoSweep> {
     }
     let all = || cells.values().flatten().copied();
     let mut differing = differences(all());
+    let counted = runs.iter().map(|run| &run.summary).filter(|run| counts(run));
+    differing.extend(shared_memory(counted));
     // Cells that set processors are compared by them; then each cell keeps its own.
     let is_affinity = |one: &Difference| one.what == "usable processors";
     let of_cells = all().any(|header| header.plan.cell.as_ref().is_some_and(|cell| cell.cpus.is_some()));

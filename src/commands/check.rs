@@ -12,6 +12,7 @@ use crate::document::terminal;
 use crate::drive::lacks;
 use crate::drive::workspace::KeptCopy;
 use crate::exit::Exit;
+use crate::host;
 use crate::lens::Lens;
 use crate::progress::Progress;
 use crate::record::{Ending, PlanFacts};
@@ -84,6 +85,13 @@ fn plan_of(options: &cli::Check, scenario: &Loaded, choices: &[ServerChoice], le
         &until(&options.repeating),
         formats::columns(),
     ))?;
+    if let Some(limit) = host::memory_left(&host::fingerprint().memory, 1) {
+        let limit = units::bytes(limit);
+        print(&fold(
+            &format!("memory limit: a run ends above {limit} private memory; change it with --memory-limit\n"),
+            formats::columns(),
+        ))?;
+    }
     for doubt in choices.iter().flat_map(|choice| caps::too_short(choice, &played)) {
         print(&format!("warning: {doubt}\n"))?;
     }

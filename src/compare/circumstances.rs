@@ -8,10 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
+use crate::band;
 use crate::lens::Lens;
 use crate::processors;
 use crate::record::Header;
 use crate::record::variables::sets_memory;
+use crate::summary::{CheckpointSummary, Summary};
 use crate::units;
 
 /// How much a difference means, the least first.
@@ -265,6 +267,53 @@ impl Circumstance {
         self.differing(self.name.into(), values)
             .is_some_and(|difference| difference.is_decisive())
     }
+}
+
+/// The circumstance of runs some of which count shared memory as private. It shows in summaries alone: records from before
+/// format 1.9 count none, which matters only where there is some.
+pub const SHARED_MEMORY: &str = "shared memory";
+
+/// The difference between runs that count shared memory as private and runs that do not, if any of them has more than the
+/// band.
+pub fn shared_memory<'s>(runs: impl Iterator<Item = &'s Summary> + Clone) -> Option<Difference> {
+    let is_counted = runs
+        .clone()
+        .any(|run| most_shared(run, |taken| taken.own_shared).is_some());
+    let uncounted = runs
+        .clone()
+        .filter(|run| most_shared(run, |taken| taken.uncounted_shared).is_some());
+    let uncounted = uncounted.count() as u64;
+    let matters = runs.clone().any(|run| {
+        let counted = most_shared(run, |taken| taken.own_shared);
+        let most = counted.max(most_shared(run, |taken| taken.uncounted_shared));
+        most.is_some_and(|(is_much, _)| is_much)
+    });
+    if !is_counted || uncounted == 0 || !matters {
+        return None;
+    }
+    Some(Difference {
+        what: SHARED_MEMORY.into(),
+        values: vec![
+            "private".to_owned(),
+            format!(
+                "not counted in {} from before format 1.9",
+                units::counted(uncounted, "record")
+            ),
+        ],
+        weight: Weight::Quantity,
+    })
+}
+
+/// The most shared memory of this kind at a checkpoint in bytes, and before that whether any exceeds the band.
+fn most_shared(run: &Summary, kind: fn(&CheckpointSummary) -> Option<u64>) -> Option<(bool, u64)> {
+    let taken = run.phases.iter().filter_map(|phase| phase.checkpoint.as_ref());
+    taken
+        .filter_map(|taken| {
+            let shared = kind(taken)?;
+            let private = taken.private_exact.or(taken.private_sampled).unwrap_or(0);
+            Some((shared > band::around(private), shared))
+        })
+        .max()
 }
 
 /// Everything that is not the same in all these runs.

@@ -15,7 +15,7 @@ use crate::summary::{Summary, exit};
 use crate::units;
 
 use super::cell::{Values, cell};
-use super::circumstances::{differences, differences_of};
+use super::circumstances::{differences, differences_of, shared_memory};
 use super::decay::{decays, gave, traffic};
 use super::growth::grown;
 use super::huge_pages::huge_pages;
@@ -90,6 +90,7 @@ pub fn compare(runs: &[Played], baseline: Option<&str>) -> Comparison {
         decays: decays(&arms, &compared),
         differences: mixed
             .into_iter()
+            .chain(shared_memory(all.iter().map(|run| &run.summary)))
             .chain(differences(headers(&all)))
             .chain(
                 labels

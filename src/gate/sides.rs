@@ -4,6 +4,7 @@ use crate::band::NoiseFloor;
 use crate::compare::calibration::{believed, uncalibrated};
 use crate::compare::{
     Difference, Inequality, Played, counts, differences, differences_between, differences_of, inequalities,
+    shared_memory,
 };
 use crate::exit::Exit;
 use crate::figures::{GatedFigure, WorkLimits};
@@ -44,6 +45,8 @@ impl Sides {
         let mut differing = differences(all.into_iter());
         differing.extend(sides.iter().flat_map(of_side));
         differing.extend(differences_between(&sides));
+        let counted = parties.iter().flat_map(|(_, runs)| counting(runs));
+        differing.extend(shared_memory(counted.map(|run| &run.summary)));
         differing
     }
 }

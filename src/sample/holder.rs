@@ -8,7 +8,7 @@ pub struct Holder {
     pub pid: u32,
     /// The executable, with links resolved.
     pub program: PathBuf,
-    /// `RssAnon + VmSwap`, in bytes.
+    /// `RssAnon + RssShmem + VmSwap`, in bytes.
     pub private: u64,
 }
 
@@ -43,7 +43,8 @@ fn holder(pid: u32) -> Option<Holder> {
 fn private(status: &str) -> Option<u64> {
     let line = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
     let kib = |name: &str| line(name)?.split_ascii_whitespace().next()?.parse::<u64>().ok();
-    Some((kib("RssAnon:")? + kib("VmSwap:").unwrap_or(0)) << 10)
+    let shared = kib("RssShmem:").unwrap_or(0);
+    Some((kib("RssAnon:")? + shared + kib("VmSwap:").unwrap_or(0)) << 10)
 }
 
 #[cfg(test)]
@@ -64,9 +65,9 @@ mod tests {
     }
 
     #[test]
-    fn private_memory_is_what_is_anonymous_and_what_is_swapped_out() {
-        let status = "Name:\tx\nRssAnon:\t      12 kB\nRssFile:\t 7 kB\nVmSwap:\t       3 kB\n";
-        assert_eq!(private(status), Some(15 << 10));
+    fn private_memory_is_what_is_anonymous_shared_and_swapped_out() {
+        let status = "Name:\tx\nRssAnon:\t 12 kB\nRssFile:\t 7 kB\nRssShmem:\t 5 kB\nVmSwap:\t 3 kB\n";
+        assert_eq!(private(status), Some(20 << 10));
         assert_eq!(private("Name:\tkthreadd\n"), None);
     }
 }

@@ -1,5 +1,6 @@
 //! Tests the real loop on a simulated system and clock: what it writes, when, and how much.
 
+mod memory;
 mod schedule;
 mod world;
 
@@ -28,6 +29,7 @@ fn kinds(events: &[(u64, Event)]) -> Vec<&'static str> {
         Event::Warning(_) => "warning",
         Event::Peak(_) => "peak",
         Event::Checkpoint(_) => "checkpoint",
+        Event::OverLimit(_) => "over-limit",
         _ => "other",
     };
     // How late the samples were is told at the end of each.

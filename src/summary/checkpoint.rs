@@ -29,25 +29,28 @@ pub(super) fn summarise(at: Nanos, checkpoint: &Checkpoint) -> CheckpointSummary
         lazy_free: exact(rollups, |rollup| Some(rollup.lazy_free)),
         swap: exact(rollups, |rollup| Some(rollup.swap_proportional)).or(sampled_swap),
         threads: sum(last, |counters| counters.threads),
-        own_shared: exact(rollups, |rollup| rollup.shared_memory.map(|shared| shared.private())),
+        own_shared: exact(rollups, |rollup| Some(rollup.shared_memory?.private()))
+            .or_else(|| sum(last, |counters| counters.own_shared)),
         shared_again: exact(rollups, |rollup| {
             let shared = rollup.shared_memory?;
             Some(shared.own_resident.saturating_sub(shared.own))
         }),
-        named_shared: exact(rollups, |rollup| rollup.shared_memory.map(|shared| shared.named)),
-        uncounted_shared: uncounted_shared(rollups),
+        shared_swapped: exact(rollups, |rollup| Some(rollup.shared_memory?.own_swap)),
+        named_shared: exact(rollups, |rollup| Some(rollup.shared_memory?.named)),
+        uncounted_shared: uncounted_shared(rollups, last),
         processes: last.len() as u64,
         forked: last.iter().filter(|one| one.counters.forked == Some(true)).count() as u64,
     }
 }
 
 /// Shared memory in bytes of which older records do not say what holds it; `None` where the record does.
-fn uncounted_shared(rollups: &[Rollup]) -> Option<u64> {
-    let is_counted = rollups.iter().any(|rollup| rollup.shared_memory.is_some());
-    if is_counted {
+fn uncounted_shared(rollups: &[Rollup], last: &[Sample]) -> Option<u64> {
+    let is_exact = rollups.iter().any(|rollup| rollup.shared_memory.is_some());
+    let is_sampled = last.iter().any(|sample| sample.counters.own_shared.is_some());
+    if is_exact || is_sampled {
         return None;
     }
-    exact(rollups, |rollup| rollup.proportional_shared)
+    exact(rollups, |rollup| rollup.proportional_shared).or_else(|| sum(last, |counters| counters.shared))
 }
 
 /// The rounds that figures are made of, and how far memory went in them where it was not at rest.

@@ -1,6 +1,8 @@
 //! The machine, the program and the project, by which two records can be matched.
 
-use crate::record::{Header, Host, OriginFacts, PackageFacts, ScenarioFacts, ServerFacts, WorkspaceFacts};
+use crate::record::{
+    AddressSpaceRule, Header, Host, OriginFacts, PackageFacts, ScenarioFacts, ServerFacts, Settings, WorkspaceFacts,
+};
 use crate::units;
 
 use super::allocator;
@@ -13,6 +15,7 @@ pub(crate) fn facts(header: &Header) -> Vec<Fact> {
         .into_iter()
         .chain(of_work(&header.scenario, &header.workspace))
         .chain(of_host(&header.host))
+        .chain(of_settings(&header.settings))
         .chain([("began", header.started.clone()), ("lsp-soak", header.tool.clone())]);
     facts.filter(|(_, text)| !text.is_empty()).collect()
 }
@@ -112,5 +115,19 @@ fn of_host(host: &Host) -> Vec<Fact> {
         ("huge pages", units::or_unknown(host.memory.huge_pages(), str::to_owned)),
         ("container", text(&host.container)),
         ("virtual machine", text(&host.virtual_machine)),
+    ]
+}
+
+fn of_settings(settings: &Settings) -> Vec<Fact> {
+    let rule = settings.address_spaces.map_or("", |rule| match rule {
+        AddressSpaceRule::Kernel => "told apart by the kernel",
+        AddressSpaceRule::EqualCounters => "told apart by their counters, because the kernel may not be asked",
+    });
+    vec![
+        (
+            "memory limit",
+            settings.memory_limit.map_or_else(String::new, units::bytes),
+        ),
+        ("address spaces", rule.to_owned()),
     ]
 }

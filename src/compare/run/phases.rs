@@ -177,11 +177,22 @@ fn hits(steps: &[StepSummary]) -> Cell {
     }
 }
 
+/// True for a record from before format 1.9, whose private figures have no shared memory.
+fn lacks_shared(summary: &Summary) -> bool {
+    let mut taken = summary.phases.iter().filter_map(|phase| phase.checkpoint.as_ref());
+    taken.any(|taken| taken.uncounted_shared.is_some())
+}
+
 /// What the words of the table mean, and only those that it uses.
 pub fn legend(summary: &Summary) -> Vec<String> {
     let tree = summary.resident_metric == ResidentMetric::Proportional;
     let private = match summary.private_metric {
-        PrivateMetric::Exact => "private: memory of this server alone, without lazily freed memory",
+        PrivateMetric::Exact if lacks_shared(summary) => {
+            "private: memory of this server alone, shared and lazily freed memory excluded"
+        }
+        PrivateMetric::Exact => {
+            "private: memory of this server alone, unnamed shared memory included, lazily freed memory excluded"
+        }
         PrivateMetric::Sampled => "private: from cheap counters, an upper bound if pages are shared",
     };
     let resident = if tree {

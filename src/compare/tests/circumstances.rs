@@ -2,6 +2,7 @@
 
 use crate::lens::Lens;
 use crate::record::{Header, Interpreter, OriginFacts, PackageFacts, PreloadFacts};
+use crate::summary::Summary;
 
 use super::*;
 
@@ -487,5 +488,34 @@ fn the_document_about_gates_has_every_circumstance_in_its_table() {
     let named = named.chain(circumstances(&header()).into_keys());
     for name in named {
         assert!(table.contains(&name), "`{name}` is not in the table of docs/gate.md");
+    }
+}
+
+/// A run whose checkpoints have so much shared memory, counted as private or not.
+fn with_shared(label: &str, counted: Option<u64>, uncounted: Option<u64>) -> Summary {
+    let mut summary = run(label, 1, 100).summary;
+    for taken in summary.phases.iter_mut().filter_map(|phase| phase.checkpoint.as_mut()) {
+        taken.own_shared = counted;
+        taken.uncounted_shared = uncounted;
+    }
+    summary
+}
+
+#[test]
+fn an_older_record_is_compared_unless_shared_memory_exceeds_the_band() {
+    const MIB: u64 = 1 << 20;
+    let older = |uncounted| with_shared("older", None, Some(uncounted));
+    let newer = |counted| with_shared("newer", Some(counted), None);
+    let differs = |runs: [Summary; 2]| shared_memory(runs.iter());
+    assert_eq!(differs([older(0), newer(MIB / 4)]), None);
+    assert_eq!(differs([older(200 * MIB), older(0)]), None, "both count none");
+    assert_eq!(differs([newer(200 * MIB), newer(0)]), None, "both count all");
+    for runs in [[older(0), newer(200 * MIB)], [older(200 * MIB), newer(0)]] {
+        let difference = differs(runs).unwrap();
+        assert_eq!(difference.weight, Weight::Quantity);
+        assert!(
+            difference.values[1].contains("1 record from before format 1.9"),
+            "{difference:?}"
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! The memory of a process in an invented session.
 
-use crate::record::{Counters, Nanos, Rollup};
+use crate::record::{Counters, Nanos, Rollup, SharedMemory};
 
 use super::session::MIB;
 
@@ -49,6 +49,7 @@ impl Held {
             anonymous: self.private,
             lazy_free: self.private / 50,
             huge_pages: self.private / 4 / (2 * MIB) * (2 * MIB),
+            shared_memory: Some(SharedMemory::default()),
             cost: 900_000,
             ..Rollup::default()
         }

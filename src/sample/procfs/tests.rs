@@ -186,3 +186,59 @@ fn an_environment_is_read_and_one_that_was_written_over_is_not_known() {
     assert_eq!(entries(b"server: idle\0\0\0"), None);
     assert_eq!(entries(b"\0\0\0"), None);
 }
+
+fn kib(size: u64) -> u64 {
+    size << 10
+}
+
+/// Mappings as Linux 6.18 writes them, cut to the lines that matter.
+const SMAPS: &str = "\
+55d0c2a00000-55d0c2a02000 r-xp 00000000 00:19 4                          /dev/shm/server
+Rss:                   8 kB
+Pss:                   8 kB
+Anonymous:             0 kB
+Swap:                  0 kB
+VmFlags: rd ex mr mw me
+7f0000000000-7f0000400000 rw-s 00000000 00:01 1029                       /memfd:java heap (deleted)
+Rss:                4096 kB
+Pss:                2048 kB
+Anonymous:             0 kB
+Swap:                100 kB
+7f0001000000-7f0001400000 rw-s 00000000 00:01 1029                       /memfd:java heap (deleted)
+Rss:                4096 kB
+Pss:                2048 kB
+Anonymous:             0 kB
+Swap:                100 kB
+7f0002000000-7f0002400000 rw-s 00000000 00:01 3                          /SYSV00000000 (deleted)
+Rss:                  40 kB
+Pss:                  40 kB
+Swap:                 60 kB
+7f0003000000-7f0003400000 rw-s 00000000 00:01 7                          /dev/zero (deleted)
+Rss:                  20 kB
+Pss:                  20 kB
+7f0003500000-7f0003600000 rw-s 00000000 00:01 8                          [anon_shmem:cache]
+Rss:                  10 kB
+Pss:                  10 kB
+7f0004000000-7f0004400000 rw-p 00000000 00:01 9                          /memfd:code (deleted)
+Rss:                  30 kB
+Pss:                  30 kB
+Anonymous:            24 kB
+7f0005000000-7f0005400000 rw-p 00000000 00:00 0
+Rss:                 999 kB
+Pss:                 999 kB
+Anonymous:           999 kB
+7f0006000000-7f0006400000 r--s 00000000 00:19 11                         /dev/shm/gone (deleted)
+Rss:                 500 kB
+Pss:                 500 kB
+ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]
+Rss:                   0 kB
+";
+
+#[test]
+fn own_shared_memory_is_that_of_mappings_without_a_named_file() {
+    let own = own_shared(SMAPS.as_bytes()).unwrap();
+    assert_eq!(own.proportional, kib(4096 + 40 + 20 + 10 + 6));
+    assert_eq!(own.resident, kib(8192 + 40 + 20 + 10 + 6));
+    assert_eq!(own.swap, kib(100 + 60), "swapped pages of one file count once");
+    assert_eq!(own_shared(&b""[..]).unwrap(), OwnShared::default());
+}

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use crate::record::{Counters, Event, Nanos, Rollup};
+use crate::record::{Counters, Event, Nanos, Rollup, SharedMemory};
 use crate::sample::schedule::{self, Command, Time, Wake};
 use crate::sample::source::{Effort, Failure, Found, Kin, Opened, Program, Reading, Source};
 use crate::sample::tree::Own;
@@ -26,6 +26,8 @@ pub struct World {
     unlooked: bool,
     pub resets: usize,
     pub rollups: usize,
+    /// Whether the system refuses to compare address spaces.
+    pub refuses_to_compare: bool,
     /// How long a rollup of the whole tree takes.
     pub rollup_cost: Nanos,
 }
@@ -35,6 +37,10 @@ pub struct Made {
     parent: u32,
     program: String,
     pub counters: Counters,
+    /// The process in whose address space it runs, if not its own.
+    pub memory_of: Option<u32>,
+    /// What exact readings see of its shared memory.
+    pub shared_memory: SharedMemory,
     pub reaped: u64,
     pub fails: bool,
     pub refuses_reset: bool,
@@ -64,6 +70,8 @@ impl World {
             parent,
             program: "server".to_owned(),
             counters: counters(1 << 20),
+            memory_of: None,
+            shared_memory: SharedMemory::default(),
             reaped: 0,
             fails: false,
             refuses_reset: false,
@@ -299,6 +307,19 @@ impl Source for Fake {
         })
     }
 
+    fn shares_memory(&mut self, one: &(u32, u64), other: &(u32, u64)) -> Option<bool> {
+        let world = self.world.borrow();
+        if world.refuses_to_compare {
+            return None;
+        }
+        let space = |pid: u32| world.processes.get(&pid).and_then(|made| made.memory_of).unwrap_or(pid);
+        Some(space(one.0) == space(other.0))
+    }
+
+    fn kill(&mut self, process: &(u32, u64)) {
+        self.world.borrow_mut().kill(process.0);
+    }
+
     fn describe(&mut self, process: &(u32, u64)) -> Option<Program> {
         let world = self.world.borrow();
         let made = world.processes.get(&process.0)?;
@@ -332,7 +353,9 @@ impl Source for Fake {
         Ok(Some(Rollup {
             process: number,
             proportional: anonymous,
+            proportional_anonymous: Some(anonymous),
             anonymous,
+            shared_memory: Some(made.shared_memory),
             cost,
             ..Rollup::default()
         }))

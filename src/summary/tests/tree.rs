@@ -2,9 +2,12 @@
 
 use crate::findings;
 use crate::record::golden::{self, Session};
-use crate::record::{Counters, Ending, Entry, Event, IdleKind, PeakMark, ProcessEnd, Sample, ShutdownStage};
+use crate::record::{
+    AddressSpaceRule, Counters, Ending, Entry, Event, IdleKind, PeakMark, ProcessEnd, Sample, SharedMemory,
+    ShutdownStage,
+};
 
-use super::super::{Peak, ResidentMetric};
+use super::super::{Peak, ResidentMetric, Summary};
 use super::{MIB, of};
 
 #[test]
@@ -424,4 +427,105 @@ fn a_peak_while_the_server_is_shut_down_is_of_no_phase() {
     session.vanish(0);
     session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Completed, "");
     assert_eq!(of(&session).shutdown_peak, Some(60 * MIB));
+}
+
+/// A parent of 200 MiB and a fork of as much, with equal counters throughout, by this rule; `borrowed` is what the sampler
+/// says of the fork.
+fn two_alike(rule: Option<AddressSpaceRule>, borrowed: bool) -> Summary {
+    let mut session = Session::new("server");
+    session.header.settings.address_spaces = rule;
+    session.spawn(0, "a", None, 200, 9);
+    session.spawn(1, "a", Some(0), 200, 9);
+    for name in ["one", "two"] {
+        session.phase(name);
+        session.go(0, 200, 1, 10);
+        session.go(1, 200, 1, 10);
+        session.settle(true);
+    }
+    let fork = |sample: &mut Sample| {
+        if sample.process == 1 {
+            sample.counters.forked = Some(true);
+            sample.counters.memory_of = if borrowed { Some(0) } else { None };
+        }
+    };
+    for entry in &mut session.entries {
+        match &mut entry.event {
+            Event::Sample(sample) => fork(sample),
+            Event::Checkpoint(taken) => taken.rounds.iter_mut().flatten().for_each(fork),
+            Event::Peak(mark) => mark.marks.iter_mut().for_each(fork),
+            _ => {}
+        }
+    }
+    of(&session)
+}
+
+/// Exact and sampled private memory at the last checkpoint and on the curve at its end, in MiB.
+fn in_mib(summary: &Summary) -> [u64; 3] {
+    let taken = summary.phases.last().and_then(|phase| phase.checkpoint.as_ref());
+    let taken = taken.expect("it was taken");
+    let curve = summary.timeline.between(0, summary.duration);
+    // A fiftieth is lazily freed.
+    let exact = taken.private_exact.map(|exact| exact + taken.lazy_free.unwrap_or(0));
+    [exact, taken.private_sampled, curve.map(|curve| curve.private.high())].map(|bytes| bytes.unwrap_or(0) / MIB)
+}
+
+#[test]
+fn checkpoint_and_curve_count_a_shared_address_space_once_by_one_rule() {
+    assert_eq!(in_mib(&two_alike(Some(AddressSpaceRule::Kernel), true)), [200; 3]);
+    assert_eq!(in_mib(&two_alike(Some(AddressSpaceRule::Kernel), false)), [400; 3]);
+    // Records that do not say: equal counters decide.
+    assert_eq!(in_mib(&two_alike(None, false)), [200; 3]);
+}
+
+#[test]
+fn a_fork_that_the_kernel_tells_apart_has_returned_nothing() {
+    let summary = two_alike(Some(AddressSpaceRule::Kernel), false);
+    assert!(summary.phases.iter().all(|phase| phase.returned.private.is_none()));
+    let taken = summary.phases[1].checkpoint.as_ref().unwrap();
+    assert_eq!((taken.processes, taken.forked), (2, 1));
+    let taken = two_alike(Some(AddressSpaceRule::Kernel), true)
+        .phases
+        .remove(1)
+        .checkpoint;
+    assert_eq!(taken.map(|taken| (taken.processes, taken.forked)), Some((2, 0)));
+}
+
+#[test]
+fn shared_memory_is_in_a_lower_bound_only_once_it_is_known_to_be_mapped_once() {
+    let peak = |own_resident: u64| {
+        let mut session = Session::new("server");
+        session.spawn(0, "server", None, 50, 4);
+        for name in ["one", "two"] {
+            session.phase(name);
+            session.go(0, 50, 1, 10);
+            session.settle(true);
+        }
+        let shared = |sample: &mut Sample| {
+            sample.counters.own_shared = Some(own_resident * MIB);
+            sample.counters.private = Some((50 + own_resident) * MIB);
+        };
+        for entry in &mut session.entries {
+            match &mut entry.event {
+                Event::Sample(sample) => shared(sample),
+                Event::Checkpoint(taken) => {
+                    taken.rounds.iter_mut().flatten().for_each(shared);
+                    for rollup in &mut taken.rollups {
+                        rollup.lazy_free = 0;
+                        rollup.shared_memory = Some(SharedMemory {
+                            own: 100 * MIB,
+                            own_resident: own_resident * MIB,
+                            ..SharedMemory::default()
+                        });
+                    }
+                }
+                Event::Peak(mark) => mark.marks.iter_mut().for_each(shared),
+                _ => {}
+            }
+        }
+        let summary = of(&session);
+        let again = summary.phases[1].checkpoint.as_ref().unwrap().shared_again;
+        (summary.private_peak.unwrap() / MIB, again.unwrap() / MIB)
+    };
+    assert_eq!(peak(100), (150, 0));
+    assert_eq!(peak(300), (150, 200), "the exact reading alone is certain");
 }
