@@ -70,7 +70,7 @@ pub struct Options {
     /// as a subreaper. It is before the server's start, because the server may end before the first look. `None` if
     /// lsp-soak has other such children.
     pub orphans_since: Option<u64>,
-    /// Processes of lsp-soak that look like orphans of the tree.
+    /// Processes of lsp-soak that look like orphans or members of the tree.
     pub apart: Apart,
     /// Preloaded libraries to look for in every process, with links resolved.
     pub libraries: Vec<PathBuf>,

@@ -36,6 +36,7 @@ pub async fn play<S: Stage>(job: &Job, plan: &CommandPlan, stage: &S) -> Result<
     stage.tell(Event::PhaseStarted(phase.clone()));
     let launch = launch(job, plan, &report).map_err(Stop::failed("start the command"))?;
     let server = Server::spawn(&launch).map_err(Stop::failed("start the command"))?;
+    stage.set_apart(server.pid);
     let pid = started(&server, &report, job).await?;
     stage.tell(Event::Spawned { pid, restarts: 0 });
     stage

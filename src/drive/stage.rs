@@ -12,6 +12,8 @@ pub trait Stage: Clone + Send + Sync + 'static {
     fn now(&self) -> Nanos;
     fn tell(&self, event: Event);
     fn spawned(&self, pid: u32) -> std::io::Result<()>;
+    /// Keeps a process of lsp-soak out of the tree of the next spawned process, although it shares a group with it.
+    fn set_apart(&self, pid: u32);
     /// The first process of the tree, not a server itself, that crashed since the server was started.
     fn crash(&self) -> Option<Crash>;
     /// True once the tree exceeded its memory limit and was killed.

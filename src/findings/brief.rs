@@ -85,6 +85,9 @@ fn circumstances(summary: &Summary) -> String {
         Some(Ending::Disconnected { reason } | Ending::Refused { reason } | Ending::Emptied { reason }) => {
             format!(", {}", short(reason))
         }
+        Some(Ending::OverLimit { excess, .. }) if summary.command.is_some() => {
+            format!(" of {}", units::bytes(excess.limit))
+        }
         Some(Ending::OverLimit { excess, during, .. }) => {
             format!(" of {} during {during}", units::bytes(excess.limit))
         }

@@ -52,12 +52,19 @@ fn over_limit(summary: &Summary) -> Option<Headline> {
         return None;
     };
     let rate = excess.rate.map(|rate| format!(", growing by {}/s", units::bytes(rate)));
+    let (subject, place) = match summary.command {
+        Some(_) => ("command", String::new()),
+        None => ("server", format!(" during {during}")),
+    };
     let text = format!(
-        "the server had {} private memory during {during}{}: lsp-soak killed it at the limit of {}",
+        "the {subject} had {} private memory{place}{}: lsp-soak killed it at the limit of {}",
         units::bytes(excess.private),
         rate.unwrap_or_default(),
         units::bytes(excess.limit)
     );
+    if summary.command.is_some() {
+        return Some(headline("over-limit", Severity::Failure, text));
+    }
     let requests = [("in flight", in_flight), ("answered before", before)];
     let lines = requests.into_iter().map(|(what, methods)| match methods.as_slice() {
         [] => format!("{what}: none"),

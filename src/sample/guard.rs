@@ -149,7 +149,7 @@ mod tests {
         }
         guard.suspects(10 * LOOK, Some(80 * MIB));
         assert!(guard.suspects(11 * LOOK, Some(140 * MIB)));
-        assert_eq!(guard.judge(None).unwrap().rate, Some(1_200 * MIB));
+        assert_eq!(guard.judge(None, 10).unwrap().rate, Some(1_200 * MIB));
     }
 
     #[test]

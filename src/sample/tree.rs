@@ -22,7 +22,7 @@ pub struct Tree {
     own: Own,
     /// Start of the time in which orphans belong to this tree; `None` if none do.
     orphans_since: Option<u64>,
-    /// Orphans outside this tree.
+    /// Processes outside this tree, whatever they share with it.
     apart: Apart,
     members: HashMap<u32, Found>,
     groups: HashMap<u32, usize>,
@@ -49,7 +49,8 @@ impl Tree {
 
     /// Whether that process is a new member.
     pub fn gains(&self, found: &Found) -> bool {
-        if found.pid == self.own.pid || self.members.contains_key(&found.pid) {
+        let is_ours = found.pid == self.own.pid || self.apart.has(found.pid);
+        if is_ours || self.members.contains_key(&found.pid) {
             return false;
         }
         let counted = |counts: &HashMap<u32, usize>, id: Option<u32>| id.is_some_and(|id| counts.contains_key(&id));
@@ -65,7 +66,6 @@ impl Tree {
     fn is_orphan(&self, found: &Found) -> bool {
         found.parent == self.own.pid
             && found.group != self.own.group
-            && !self.apart.has(found.pid)
             && self
                 .orphans_since
                 .zip(found.started)
@@ -189,6 +189,15 @@ mod tests {
         apart.add(102);
         assert!(!tree.gains(&found(102, 10, 102, 102)));
         assert!(tree.gains(&found(103, 10, 103, 103)));
+    }
+
+    #[test]
+    fn a_starter_does_not_belong_though_its_command_has_its_group() {
+        let apart = Apart::default();
+        let tree = with_server().without(apart.clone());
+        assert!(tree.gains(&found(99, 10, 100, 5)));
+        apart.add(99);
+        assert!(!tree.gains(&found(99, 10, 100, 5)));
     }
 
     #[test]

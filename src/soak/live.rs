@@ -219,6 +219,10 @@ impl Stage for Live {
         Ok(())
     }
 
+    fn set_apart(&self, pid: u32) {
+        self.0.options.apart.add(pid);
+    }
+
     fn crash(&self) -> Option<Crash> {
         self.0.incidents.crash()
     }

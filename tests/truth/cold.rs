@@ -452,3 +452,19 @@ fn a_single_run_is_told_by_its_figures() {
     );
     assert!(!said.contains("Phases"), "{said}");
 }
+
+#[test]
+fn a_command_that_exceeds_the_memory_limit_is_killed_and_its_peak_is_known() {
+    let place = place();
+    let grow = "python3 -c 'a = []\nwhile len(a) < 200: a.append(bytearray(10**7))'";
+    let words = ["--runs", "1", "--warmup", "0", "--memory-limit", "300 MiB", grow];
+    let output = cold(&place, &words);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let words = said.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(words.contains("lsp-soak killed it at the limit of 300.0 MiB"), "{said}");
+    let end = ends(&place, "python3").remove(0);
+    let peak = number(&end, "peak") / MIB;
+    assert!((300.0..812.0).contains(&peak), "{peak}");
+    assert_eq!(end["signal"], 9);
+}

@@ -19,12 +19,12 @@ steps = [{ hover = { per-file = 4 } }]
 
 /// The exact counters of the first process at the last checkpoint.
 fn last_rollup(outcome: &Outcome) -> Rollup {
-    let entries = outcome.entries().into_iter();
-    let rollups = entries.filter_map(|entry| match entry.event {
+    let entries = outcome.entries().into_iter().rev();
+    let mut rollups = entries.filter_map(|entry| match entry.event {
         Event::Checkpoint(taken) => taken.rollups.first().copied(),
         _ => None,
     });
-    rollups.last().expect("there is a checkpoint")
+    rollups.next().expect("there is a checkpoint")
 }
 
 #[test]

@@ -24,11 +24,11 @@ fn alike(world: &mut World) {
 /// For whose memory the sampler took that of the second process, at its last sample, and the sum of both.
 fn judged(scene: Scene) -> (Option<u32>, Option<u64>) {
     let (events, pulse) = scene.until(SECOND).play_with_pulse();
-    let samples = events.iter().filter_map(|(_, event)| match event {
+    let mut samples = events.iter().rev().filter_map(|(_, event)| match event {
         Event::Sample(sample) if sample.process == 1 => Some(sample.counters.memory_of),
         _ => None,
     });
-    (samples.last().flatten(), pulse.private())
+    (samples.next().flatten(), pulse.private())
 }
 
 #[test]

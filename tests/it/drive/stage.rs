@@ -79,6 +79,8 @@ impl Stage for Fake {
         None
     }
 
+    fn set_apart(&self, _pid: u32) {}
+
     fn is_over_limit(&self) -> bool {
         false
     }
