@@ -7,6 +7,7 @@ mod kit {
     pub mod table;
 }
 
+use std::env;
 use std::fs;
 use std::hint::{black_box, spin_loop};
 use std::io;
@@ -20,7 +21,7 @@ use lsp_soak::units;
 
 use kit::args::Args;
 use kit::part::{self, Part};
-use kit::table::{Table, aim, say};
+use kit::table::{Table, aim, say, times};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_lsp-soak");
 
@@ -28,6 +29,9 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_lsp-soak");
 const RATE: u64 = 2 << 30;
 
 const LIMIT: u64 = 300 << 20;
+
+/// Bytes in one sampling interval of 50 ms.
+const IN_INTERVAL: f64 = (RATE / 20) as f64;
 
 /// What is tolerated above the limit, in bytes.
 const TOLERATED: f64 = (512_u64 << 20) as f64;
@@ -44,6 +48,10 @@ fn main() -> io::Result<()> {
             _ => spin(),
         }
     }
+    // lsp-soak asks every program that it runs, and this one would begin anew.
+    if env::args().any(|word| word == "--version") {
+        return Ok(());
+    }
     let args = Args::read();
     if !args.wants("limit") {
         return Ok(());
@@ -52,13 +60,15 @@ fn main() -> io::Result<()> {
     let rounds = args.pick(10, 2);
     let mut table = Table::new(
         "Memory above a limit of 300 MiB at 2 GiB a second",
-        &["beside", "median", "most", "ended by the limit"],
+        &["beside", "median", "most", "most, in intervals", "ended by the limit"],
     );
     let mut alone = None;
     for busy in [0, processors, 4 * processors] {
         let mut others = Vec::new();
         for _ in 0..busy {
-            others.push(Part::start(&["spin"])?);
+            let mut other = Part::start(&["spin"])?;
+            other.line()?;
+            others.push(other);
         }
         let mut above = Vec::new();
         for _ in 0..rounds {
@@ -71,12 +81,9 @@ fn main() -> io::Result<()> {
             busy => format!("{busy} busy processes on {processors} processors"),
         };
         let shown = |bytes| units::or_unknown(bytes, units::bytes);
-        table.row([
-            beside,
-            shown(median),
-            shown(most),
-            format!("{} of {rounds}", above.len()),
-        ]);
+        let intervals = units::or_unknown(most, |most| times(most as f64 / IN_INTERVAL));
+        let ended = format!("{} of {rounds}", above.len());
+        table.row([beside, shown(median), shown(most), intervals, ended]);
         if busy == 0 {
             alone = most.map(|bytes| bytes as f64);
         }
@@ -146,6 +153,7 @@ fn grow() -> ! {
 
 /// Keeps a processor busy until it is killed.
 fn spin() -> ! {
+    say("ready");
     loop {
         spin_loop();
     }
