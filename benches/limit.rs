@@ -1,4 +1,4 @@
-//! How far a command that grows by 2 GiB a second exceeds its memory limit before it is killed, alone and beside busy
+//! Measures the memory above its limit of a command that grows by 2 GiB a second, until it is killed, alone and beside busy
 //! processes. The kernel's own maximum of the command tells, because it includes the last pages.
 
 mod kit {
@@ -33,7 +33,7 @@ const LIMIT: u64 = 300 << 20;
 /// Bytes in one sampling interval of 50 ms.
 const IN_INTERVAL: f64 = (RATE / 20) as f64;
 
-/// What is tolerated above the limit, in bytes.
+/// Tolerated bytes above the limit.
 const TOLERATED: f64 = (512_u64 << 20) as f64;
 
 /// The command gives up here: a failed guard must not take the machine down.
@@ -80,7 +80,6 @@ fn main() -> io::Result<()> {
             0 => "nothing".to_owned(),
             busy => format!("{busy} busy processes on {processors} processors"),
         };
-        let shown = |bytes| units::or_unknown(bytes, units::bytes);
         let intervals = units::or_unknown(most, |most| times(most as f64 / IN_INTERVAL));
         let ended = format!("{} of {rounds}", above.len());
         table.row([beside, shown(median), shown(most), intervals, ended]);
@@ -120,6 +119,10 @@ fn overshoot() -> io::Result<Option<u64>> {
         _ => None,
     });
     Ok(peak.and_then(|peak| peak.checked_sub(LIMIT)))
+}
+
+fn shown(bytes: Option<u64>) -> String {
+    units::or_unknown(bytes, units::bytes)
 }
 
 fn record_in(out: &Path) -> io::Result<Option<PathBuf>> {

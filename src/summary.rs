@@ -252,7 +252,7 @@ pub struct CheckpointSummary {
     /// Own shared memory in exact private memory: memfd, System V and `/dev/zero` mappings, resident and swapped. `null`
     /// in records before format 1.9, which count none.
     pub own_shared: Option<u64>,
-    /// What sampled sums count more than exact ones because own shared memory is mapped several times.
+    /// Bytes that sampled sums count more than exact ones because own shared memory is mapped several times.
     pub shared_again: Option<u64>,
     /// Swapped own shared memory, which is in no sampled figure.
     pub shared_swapped: Option<u64>,

@@ -6,32 +6,31 @@ use crate::units;
 
 use super::{Finding, Severity, finding};
 
-/// What the reader must know of shared memory, in the order of its weight.
+/// Sentences about shared memory that exceeds the band, the weightiest first.
 pub(super) fn findings(summary: &Summary) -> Vec<Finding> {
-    let size = |kind| most(summary, kind).map(units::bytes);
     let mut list = Vec::new();
-    if let Some(size) = size(|taken| taken.uncounted_shared) {
+    if let Some(size) = most(summary, |taken| taken.uncounted_shared) {
         let text = format!(
             "the record is from before format 1.9, so private memory lacks up to {size} of shared memory: record it anew"
         );
         list.push(finding(Severity::Warning, text));
     }
-    if let Some(size) = size(|taken| taken.own_shared) {
+    if let Some(size) = most(summary, |taken| taken.own_shared) {
         let text = format!("private memory includes up to {size} of shared memory (memfd, System V, `/dev/zero`)");
         list.push(finding(Severity::Note, text));
     }
-    if let Some(size) = size(|taken| taken.shared_again) {
+    if let Some(size) = most(summary, |taken| taken.shared_again) {
         let text = format!(
             "sampled private memory counts {size} of shared memory more than once, because it is mapped several times; \
              checkpoints count it once"
         );
         list.push(finding(Severity::Note, text));
     }
-    if let Some(size) = size(|taken| taken.shared_swapped) {
+    if let Some(size) = most(summary, |taken| taken.shared_swapped) {
         let text = format!("sampled private memory lacks {size} of swapped shared memory; checkpoints include it");
         list.push(finding(Severity::Note, text));
     }
-    if let Some(size) = size(|taken| taken.named_shared) {
+    if let Some(size) = most(summary, |taken| taken.named_shared) {
         let text = format!(
             "files on a tmpfs ({size}) are not private; samples subtract what the checkpoint before them saw, so they \
              are too low while a file is unmapped"
@@ -41,15 +40,14 @@ pub(super) fn findings(summary: &Summary) -> Vec<Finding> {
     list
 }
 
-/// The most of a kind of shared memory at a checkpoint, in bytes; `None` if it is never more than the band.
-fn most(summary: &Summary, kind: fn(&CheckpointSummary) -> Option<u64>) -> Option<u64> {
+/// The most of a kind of shared memory at a checkpoint, for people; `None` if it is never more than the band.
+fn most(summary: &Summary, kind: fn(&CheckpointSummary) -> Option<u64>) -> Option<String> {
     let taken = summary.phases.iter().filter_map(|phase| phase.checkpoint.as_ref());
-    taken
-        .filter_map(|taken| {
-            let private = taken.private_exact.or(taken.private_sampled).unwrap_or(0);
-            kind(taken).filter(|shared| *shared > band::around(private))
-        })
-        .max()
+    let above_band = taken.filter_map(|taken| {
+        let private = taken.private_exact.or(taken.private_sampled).unwrap_or(0);
+        kind(taken).filter(|shared| *shared > band::around(private))
+    });
+    above_band.max().map(units::bytes)
 }
 
 #[cfg(test)]

@@ -396,7 +396,8 @@ pub struct Settings {
     /// before format 1.9.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_limit: Option<u64>,
-    /// How processes that run in one address space are told; `None` where none can, and in records before format 1.9.
+    /// The rule by which processes in one address space are known; `None` where none can be, and in records before
+    /// format 1.9.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address_spaces: Option<AddressSpaceRule>,
     /// Limit on huge pages; `None` leaves the system's mode.

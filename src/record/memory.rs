@@ -218,8 +218,8 @@ impl Counters {
         }
     }
 
-    /// Whether this process seems to run in the memory of `owner`, from counters alone: it forked without an exec, and all
-    /// that tells address spaces apart is equal. A true fork looks alike in its anonymous pages, but has a mark of its own
+    /// True if this process seems to run in the memory of `owner`: it forked without an exec, and all counters that tell
+    /// address spaces apart are equal. A true fork looks alike in its anonymous pages, but has a mark of its own
     /// and few of the file pages. The two are read one after the other, so small differences do not count.
     pub fn is_like_memory_of(&self, owner: &Counters) -> bool {
         let parts: [fn(&Counters) -> Option<u64>; 4] = [
@@ -235,12 +235,12 @@ impl Counters {
     }
 }
 
-/// Whether two sizes are within 2 % of each other, and not zero.
+/// True if two sizes are within 2 % of each other, and not zero.
 fn are_near((a, b): (u64, u64)) -> bool {
     a > 0 && a.abs_diff(b) <= a / 50
 }
 
-/// How lsp-soak tells that two processes run in one address space.
+/// The rule by which lsp-soak knows that two processes run in one address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AddressSpaceRule {

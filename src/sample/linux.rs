@@ -53,6 +53,8 @@ pub struct System {
     sweep_cost: Duration,
     /// Nanoseconds of a clock tick.
     tick: Nanos,
+    /// True where the kernel compares address spaces.
+    compares: bool,
     buffer: Vec<u8>,
 }
 
@@ -94,6 +96,7 @@ impl System {
             next_sweep: 0,
             sweep_cost: Duration::ZERO,
             tick: tick(),
+            compares: address_space::may_ask(),
             buffer: vec![0; 4096],
         })
     }
@@ -116,13 +119,13 @@ impl System {
         Some(nanos(since_boot) / tick())
     }
 
-    /// How processes in one address space are told on this system.
+    /// The rule by which processes in one address space are known on this system.
     pub fn address_spaces() -> Option<AddressSpaceRule> {
-        let own = std::process::id();
-        Some(match address_space::is_same(own, own) {
-            Some(_) => AddressSpaceRule::Kernel,
-            None => AddressSpaceRule::EqualCounters,
-        })
+        if address_space::may_ask() {
+            Some(AddressSpaceRule::Kernel)
+        } else {
+            Some(AddressSpaceRule::EqualCounters)
+        }
     }
 
     /// The last process id assigned; reveals new processes and threads with one short read.
@@ -354,6 +357,9 @@ impl Source for System {
     }
 
     fn shares_memory(&mut self, one: &Process, other: &Process) -> Option<bool> {
+        if !self.compares {
+            return None;
+        }
         address_space::is_same(one.memory_task(), other.memory_task())
     }
 

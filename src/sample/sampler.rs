@@ -173,7 +173,7 @@ pub fn moment() -> Option<u64> {
     System::moment()
 }
 
-/// How processes in one address space are told; `None` where lsp-soak cannot tell them.
+/// The rule by which processes in one address space are known; `None` where lsp-soak cannot know them.
 pub fn address_spaces() -> Option<AddressSpaceRule> {
     System::address_spaces()
 }

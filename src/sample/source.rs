@@ -90,7 +90,7 @@ pub trait Source {
         None
     }
 
-    /// Whether two processes run in one address space; `None` where that cannot be told.
+    /// True if two processes run in one address space; `None` where that cannot be known.
     fn shares_memory(&mut self, _one: &Self::Process, _other: &Self::Process) -> Option<bool> {
         None
     }

@@ -26,7 +26,7 @@ struct Program {
 
 #[derive(Debug, Default)]
 pub(super) struct Tree {
-    /// How processes that run in the memory of another are told; `None` if the record does not say which do.
+    /// The rule by which processes in one address space are known; `None` if the record does not say which are.
     rule: Option<AddressSpaceRule>,
     live: BTreeMap<u32, Live>,
     /// Sum over processes that are gone.

@@ -501,17 +501,30 @@ fn with_shared(label: &str, counted: Option<u64>, uncounted: Option<u64>) -> Sum
     summary
 }
 
+fn older(uncounted: u64) -> Summary {
+    with_shared("older", None, Some(uncounted))
+}
+
+fn newer(counted: u64) -> Summary {
+    with_shared("newer", Some(counted), None)
+}
+
 #[test]
 fn an_older_record_is_compared_unless_shared_memory_exceeds_the_band() {
     const MIB: u64 = 1 << 20;
-    let older = |uncounted| with_shared("older", None, Some(uncounted));
-    let newer = |counted| with_shared("newer", Some(counted), None);
-    let differs = |runs: [Summary; 2]| shared_memory(runs.iter());
-    assert_eq!(differs([older(0), newer(MIB / 4)]), None);
-    assert_eq!(differs([older(200 * MIB), older(0)]), None, "both count none");
-    assert_eq!(differs([newer(200 * MIB), newer(0)]), None, "both count all");
+    assert_eq!(shared_memory([older(0), newer(MIB / 4)].iter()), None);
+    assert_eq!(
+        shared_memory([older(200 * MIB), older(0)].iter()),
+        None,
+        "both count none"
+    );
+    assert_eq!(
+        shared_memory([newer(200 * MIB), newer(0)].iter()),
+        None,
+        "both count all"
+    );
     for runs in [[older(0), newer(200 * MIB)], [older(200 * MIB), newer(0)]] {
-        let difference = differs(runs).unwrap();
+        let difference = shared_memory(runs.iter()).unwrap();
         assert_eq!(difference.weight, Weight::Quantity);
         assert!(
             difference.values[1].contains("1 record from before format 1.9"),

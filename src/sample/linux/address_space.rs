@@ -4,6 +4,12 @@
 /// `KCMP_VM` of `enum kcmp_type` (include/uapi/linux/kcmp.h): compares address spaces.
 const ADDRESS_SPACE: libc::c_long = 1;
 
+/// True where the kernel answers; many containers refuse the question.
+pub(super) fn may_ask() -> bool {
+    let own = std::process::id();
+    is_same(own, own).is_some()
+}
+
 /// `None` where the kernel may not be asked, as in many containers, or one of the processes has ended.
 pub(super) fn is_same(one: u32, other: u32) -> Option<bool> {
     // Wide enough for any process id and any system's argument.

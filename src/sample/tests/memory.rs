@@ -131,18 +131,20 @@ fn samples_count_shared_memory_less_the_named_files_of_the_checkpoint() {
     }
 }
 
+/// A second of a server with a limit of 150 MiB, whose 230 MiB of mappings are this much memory.
+fn limited(own: u64) -> Scene {
+    let mut scene = sharing(SharedMemory {
+        own,
+        own_resident: 230 * MIB,
+        own_swap: 0,
+        named: 0,
+    });
+    scene.options.memory_limit = Some(150 * MIB);
+    scene.until(SECOND)
+}
+
 #[test]
 fn memory_that_samples_count_thrice_exceeds_no_limit() {
-    let limited = |own: u64| {
-        let mut scene = sharing(SharedMemory {
-            own,
-            own_resident: 230 * MIB,
-            own_swap: 0,
-            named: 0,
-        });
-        scene.options.memory_limit = Some(150 * MIB);
-        scene.until(SECOND)
-    };
     assert!(!kinds(&limited(77 * MIB).play()).contains(&"over-limit"));
     let exceeded = kinds(&limited(230 * MIB).play());
     assert_eq!(exceeded, ["process", "sample", "over-limit", "ended"]);

@@ -26,7 +26,7 @@ pub struct World {
     unlooked: bool,
     pub resets: usize,
     pub rollups: usize,
-    /// Whether the system refuses to compare address spaces.
+    /// True if the system refuses to compare address spaces.
     pub refuses_to_compare: bool,
     /// How long a rollup of the whole tree takes.
     pub rollup_cost: Nanos,
@@ -39,7 +39,7 @@ pub struct Made {
     pub counters: Counters,
     /// The process in whose address space it runs, if not its own.
     pub memory_of: Option<u32>,
-    /// What exact readings see of its shared memory.
+    /// Its shared memory in exact readings.
     pub shared_memory: SharedMemory,
     pub reaped: u64,
     pub fails: bool,
@@ -79,6 +79,12 @@ impl World {
             environment: Vec::new(),
         };
         self.processes.insert(pid, made);
+    }
+
+    /// The process whose address space a process runs in.
+    fn address_space(&self, pid: u32) -> u32 {
+        let made = self.processes.get(&pid);
+        made.and_then(|made| made.memory_of).unwrap_or(pid)
     }
 
     pub fn kill(&mut self, pid: u32) {
@@ -312,8 +318,7 @@ impl Source for Fake {
         if world.refuses_to_compare {
             return None;
         }
-        let space = |pid: u32| world.processes.get(&pid).and_then(|made| made.memory_of).unwrap_or(pid);
-        Some(space(one.0) == space(other.0))
+        Some(world.address_space(one.0) == world.address_space(other.0))
     }
 
     fn kill(&mut self, process: &(u32, u64)) {

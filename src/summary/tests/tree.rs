@@ -442,18 +442,16 @@ fn two_alike(rule: Option<AddressSpaceRule>, borrowed: bool) -> Summary {
         session.go(1, 200, 1, 10);
         session.settle(true);
     }
-    let fork = |sample: &mut Sample| {
-        if sample.process == 1 {
+    for entry in &mut session.entries {
+        let samples: Vec<&mut Sample> = match &mut entry.event {
+            Event::Sample(sample) => vec![sample],
+            Event::Checkpoint(taken) => taken.rounds.iter_mut().flatten().collect(),
+            Event::Peak(mark) => mark.marks.iter_mut().collect(),
+            _ => Vec::new(),
+        };
+        for sample in samples.into_iter().filter(|sample| sample.process == 1) {
             sample.counters.forked = Some(true);
             sample.counters.memory_of = if borrowed { Some(0) } else { None };
-        }
-    };
-    for entry in &mut session.entries {
-        match &mut entry.event {
-            Event::Sample(sample) => fork(sample),
-            Event::Checkpoint(taken) => taken.rounds.iter_mut().flatten().for_each(fork),
-            Event::Peak(mark) => mark.marks.iter_mut().for_each(fork),
-            _ => {}
         }
     }
     of(&session)
@@ -490,42 +488,52 @@ fn a_fork_that_the_kernel_tells_apart_has_returned_nothing() {
     assert_eq!(taken.map(|taken| (taken.processes, taken.forked)), Some((2, 0)));
 }
 
+fn count_shared(sample: &mut Sample, resident: u64) {
+    sample.counters.own_shared = Some(resident * MIB);
+    sample.counters.private = Some((50 + resident) * MIB);
+}
+
+/// The private peak of a server with 50 MiB anonymous and 100 MiB shared memory whose mappings have `resident` MiB, and the
+/// MiB that samples count again.
+fn peak_of_shared(resident: u64) -> (u64, u64) {
+    let mut session = Session::new("server");
+    session.spawn(0, "server", None, 50, 4);
+    for name in ["one", "two"] {
+        session.phase(name);
+        session.go(0, 50, 1, 10);
+        session.settle(true);
+    }
+    for entry in &mut session.entries {
+        match &mut entry.event {
+            Event::Sample(sample) => count_shared(sample, resident),
+            Event::Checkpoint(taken) => {
+                for sample in taken.rounds.iter_mut().flatten() {
+                    count_shared(sample, resident);
+                }
+                for rollup in &mut taken.rollups {
+                    rollup.lazy_free = 0;
+                    rollup.shared_memory = Some(SharedMemory {
+                        own: 100 * MIB,
+                        own_resident: resident * MIB,
+                        ..SharedMemory::default()
+                    });
+                }
+            }
+            Event::Peak(mark) => {
+                for sample in &mut mark.marks {
+                    count_shared(sample, resident);
+                }
+            }
+            _ => {}
+        }
+    }
+    let summary = of(&session);
+    let again = summary.phases[1].checkpoint.as_ref().unwrap().shared_again;
+    (summary.private_peak.unwrap() / MIB, again.unwrap() / MIB)
+}
+
 #[test]
 fn shared_memory_is_in_a_lower_bound_only_once_it_is_known_to_be_mapped_once() {
-    let peak = |own_resident: u64| {
-        let mut session = Session::new("server");
-        session.spawn(0, "server", None, 50, 4);
-        for name in ["one", "two"] {
-            session.phase(name);
-            session.go(0, 50, 1, 10);
-            session.settle(true);
-        }
-        let shared = |sample: &mut Sample| {
-            sample.counters.own_shared = Some(own_resident * MIB);
-            sample.counters.private = Some((50 + own_resident) * MIB);
-        };
-        for entry in &mut session.entries {
-            match &mut entry.event {
-                Event::Sample(sample) => shared(sample),
-                Event::Checkpoint(taken) => {
-                    taken.rounds.iter_mut().flatten().for_each(shared);
-                    for rollup in &mut taken.rollups {
-                        rollup.lazy_free = 0;
-                        rollup.shared_memory = Some(SharedMemory {
-                            own: 100 * MIB,
-                            own_resident: own_resident * MIB,
-                            ..SharedMemory::default()
-                        });
-                    }
-                }
-                Event::Peak(mark) => mark.marks.iter_mut().for_each(shared),
-                _ => {}
-            }
-        }
-        let summary = of(&session);
-        let again = summary.phases[1].checkpoint.as_ref().unwrap().shared_again;
-        (summary.private_peak.unwrap() / MIB, again.unwrap() / MIB)
-    };
-    assert_eq!(peak(100), (150, 0));
-    assert_eq!(peak(300), (150, 200), "the exact reading alone is certain");
+    assert_eq!(peak_of_shared(100), (150, 0));
+    assert_eq!(peak_of_shared(300), (150, 200), "the exact reading alone is certain");
 }

@@ -26,7 +26,7 @@ pub struct Live {
     pub environment: Option<Environment>,
     /// Whether it runs in the memory of another process, as a child does from `vfork` to `exec`.
     pub borrows: bool,
-    /// Whether the last exact reading saw its own shared memory mapped once, so that samples count it once.
+    /// True if the last exact reading saw its own shared memory mapped once, so that samples count it once.
     pub shares_once: bool,
     /// What its high-water mark must exceed to belong to this epoch; `None` after a reset and for a new process.
     pub mark_floor: Option<u64>,

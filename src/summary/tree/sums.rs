@@ -10,8 +10,8 @@ use super::known;
 pub struct Sums {
     /// Private memory of all processes: the curve, an upper bound.
     pub private: Option<u64>,
-    /// The same, where no page can count twice: no process shares pages with the one that it was forked from, and shared
-    /// memory is mapped once.
+    /// Private memory of all processes if no page can count twice: no process shares pages with the one that it was
+    /// forked from, and shared memory is mapped once.
     pub private_once: Option<u64>,
     /// Private memory of those that share no pages with a parent: a lower bound.
     pub private_lower: Option<u64>,
@@ -43,7 +43,7 @@ impl Sums {
         let resident_lower = files.saturating_add(most_anonymous(anonymous, read()));
         Sums {
             private,
-            private_once: private.filter(|_| !forked && !mapped_again),
+            private_once: if forked || mapped_again { None } else { private },
             private_lower: add(own()
                 .map(|(counters, once)| private_lower(counters, once))
                 .filter(Option::is_some)),
@@ -54,7 +54,7 @@ impl Sums {
     }
 }
 
-/// Whether shared memory is more than noise beside all private memory.
+/// True if shared memory is more than noise beside all private memory.
 fn is_much_shared(counters: &Counters) -> bool {
     counters.own_shared.unwrap_or(0) > band::around(counters.private.unwrap_or(0))
 }
