@@ -53,7 +53,7 @@ pub enum Sent {
     /// Requests, and any notifications with them.
     Requests(f64),
     Notifications(f64),
-    /// Neither, but light traffic, requests that stayed open, or files changed on disk.
+    /// Neither, but light traffic, requests that stayed open, files changed on disk, or commands for memory.
     Others,
     /// Nothing reached the server: a control, which grows only if the server grows by itself.
     Nothing,
@@ -201,7 +201,9 @@ fn is_answered(step: &StepSummary) -> bool {
 /// Average messages of these rounds; `None` without rounds, and where a step did not end or the server does not offer
 /// it.
 fn sent(rounds: &[&[PhaseSummary]]) -> Option<Sent> {
-    let (mut requests, mut notifications, mut others) = (0_u64, 0_u64, 0_u64);
+    let (mut requests, mut notifications) = (0_u64, 0_u64);
+    let phases = rounds.iter().copied().flatten();
+    let mut others: u64 = phases.map(|phase| phase.besides_steps).sum();
     for step in rounds.iter().copied().flatten().flat_map(|phase| &phase.steps) {
         if step.skipped {
             return None;

@@ -213,6 +213,9 @@ pub struct PhaseSummary {
     pub major_faults: Option<u64>,
     /// Processor time.
     pub cpu: Option<Nanos>,
+    /// Requests that earlier phases left open, and commands sent at its checkpoint.
+    #[serde(skip)]
+    pub besides_steps: u64,
     /// Its steps.
     pub steps: Vec<StepSummary>,
 }
@@ -384,7 +387,8 @@ pub struct StepSummary {
     pub hits: Option<u64>,
     /// Notifications sent.
     pub notifications: Option<u64>,
-    /// What else reached the server: light traffic, requests that stayed open, files changed on disk.
+    /// What else reached the server: light traffic, requests that stayed open, files changed on disk, commands that
+    /// release or report memory.
     pub others: Option<u64>,
     /// Of these, requests that stayed open, so that nothing came of them.
     pub parked: Option<u64>,

@@ -240,7 +240,11 @@ pub(super) static LANGUAGES: &[Language] = &[
         comment: ("!", ""),
         ..plain(&["fortran", "fortran-modern"], patterns::FORTRAN)
     },
-    like_c(&["unknown"]),
+    // Its comments are unknown too.
+    Language {
+        comment: ("", ""),
+        ..like_c(&["unknown"])
+    },
 ];
 
 /// The fallback, and the base that the tables above change.

@@ -70,6 +70,17 @@ impl<'a, S: Stage> Player<'a, S> {
             });
             return self.probe(deadline.map(|span| span.0)).await;
         }
+        let played = self.rounds().await;
+        steps::take_back_touches(&mut self.documents).await;
+        played?;
+        match std::mem::take(&mut self.tally).verdict() {
+            None => Ok(()),
+            Some(ending) => Err(Stop::Ended(ending)),
+        }
+    }
+
+    /// Plays the first phase, and the others as often as the scenario repeats them.
+    async fn rounds(&mut self) -> Result<(), Stop> {
         let scenario = &self.job.scenario;
         let rest = 1.min(scenario.phases.len());
         self.phases(0, rest).await?;
@@ -77,11 +88,7 @@ impl<'a, S: Stage> Player<'a, S> {
         while rounds.next() {
             self.phases(rest, scenario.phases.len()).await?;
         }
-        steps::take_back_touches(&mut self.documents).await;
-        match std::mem::take(&mut self.tally).verdict() {
-            None => Ok(()),
-            Some(ending) => Err(Stop::Ended(ending)),
-        }
+        Ok(())
     }
 
     /// Starts the server, opens one document (some register capabilities only then) and checks every step.

@@ -147,3 +147,16 @@ fn growth_is_the_servers_own_only_where_nothing_at_all_reached_it() {
     };
     assert_eq!(with_step(&skipped).asked, Asked::No);
 }
+
+#[test]
+fn a_request_left_open_before_and_a_command_at_the_checkpoint_are_no_silence() {
+    let mut summary = run(&(0..10).map(|round| (1, 100 + round, 0, 0)).collect::<Vec<_>>());
+    for phase in &mut summary.phases {
+        phase.steps[0].name = "idle".to_owned();
+    }
+    assert_eq!(repeated(&summary)[0].sent, Some(Sent::Nothing));
+    for phase in &mut summary.phases {
+        phase.besides_steps = 1;
+    }
+    assert_eq!(repeated(&summary)[0].sent, Some(Sent::Others));
+}

@@ -186,6 +186,7 @@ impl Pass {
             Event::Spawned { pid, restarts } => {
                 self.server = Some(pid);
                 self.summary.restarts = restarts;
+                self.phases.restarted();
                 self.losses.spawned();
             }
             Event::Initialized(initialized) => self.summary.initialized = Some(initialized),

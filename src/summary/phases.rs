@@ -1,7 +1,7 @@
 //! Phases as they are played, and what follows from all of them together.
 
 use crate::band;
-use crate::record::{Checkpoint, Nanos, PhaseRef, StepEnd, StepStart, WindowStart};
+use crate::record::{Checkpoint, Nanos, PhaseRef, Release, ReleasedBy, StepEnd, StepStart, WindowStart};
 use crate::summary::{CheckpointSummary, Peak, PhaseSummary, PrivateMetric, ResidentMetric, Returned, StepSummary};
 
 use super::checkpoint;
@@ -35,6 +35,13 @@ struct Open {
 #[derive(Debug, Default)]
 pub(super) struct Phases {
     open: Vec<Open>,
+    /// Requests that the running server has left open.
+    parked: u64,
+}
+
+/// True if a command of the server was to release memory: it is work that the steps do not ask for.
+fn released_by_server(release: Option<&Release>) -> bool {
+    release.is_some_and(|release| release.used.iter().any(|used| used.by == ReleasedBy::Server))
 }
 
 impl Phases {
@@ -54,6 +61,7 @@ impl Phases {
             minor_faults: None,
             major_faults: None,
             cpu: None,
+            besides_steps: self.parked,
             steps: Vec::new(),
         };
         let missing = Vec::new();
@@ -69,6 +77,11 @@ impl Phases {
             has_peak: false,
             has_ended: false,
         });
+    }
+
+    /// A new server runs, which knows nothing of the requests that the last one left open.
+    pub fn restarted(&mut self) {
+        self.parked = 0;
     }
 
     /// Finds a phase by its reference, since sampler and driver write at the same time. It is always among the last.
@@ -123,23 +136,28 @@ impl Phases {
         let Some(open) = self.find(&end.phase) else { return };
         open.release_ended(totals);
         let started = open.step_started;
+        let commands = u64::from(released_by_server(end.release.as_ref()))
+            + u64::from(end.self_report.as_ref().is_some_and(|report| report.asked.is_some()));
         if let Some(step) = open.summary.steps.iter_mut().rev().find(|step| step.step == end.step) {
             step.took = Some(at.saturating_sub(started));
             step.requests = Some(end.requests);
             step.hits = Some(end.hits);
             step.notifications = Some(end.notifications);
             let light = end.idle.as_ref().map_or(0, |idle| idle.sent);
-            step.others = Some(light.saturating_add(end.parked).saturating_add(end.files_written));
+            let others = [light, end.parked, end.files_written, commands];
+            step.others = Some(others.into_iter().fold(0, u64::saturating_add));
             step.parked = Some(end.parked);
             step.skipped = end.skipped;
             step.looked_for.clone_from(&end.looked_for);
         }
+        self.parked = self.parked.saturating_add(end.parked);
     }
 
     /// The checkpoint of a phase is there, and whether its memory `counts`.
     pub fn checkpoint(&mut self, at: Nanos, taken: &Checkpoint, totals: Totals, counts: bool) {
         let Some(open) = self.find(&taken.phase) else { return };
         open.missing = checkpoint::without_rollup(taken).collect();
+        open.summary.besides_steps += u64::from(released_by_server(taken.released.as_ref()));
         let mut summary = checkpoint::summarise(at, taken);
         if !summary.settled {
             summary.growing = open.growth_rate(at, summary.private_sampled);

@@ -77,3 +77,24 @@ fn a_leak_is_found_sized_and_put_down_to_its_method_and_the_same_work_without_it
         assert_eq!(slope(&report, name)["grows"], "no", "{report:#}");
     }
 }
+
+#[test]
+fn a_touched_file_has_new_content_each_time_for_a_server_that_compares_it() {
+    let phases = r#"
+[[phase]]
+name = "start"
+steps = [{ start = {} }, { open = { files = 1 } }]
+[[phase]]
+name = "touch"
+repeat = { times = 12 }
+steps = [{ touch = { files = 1 } }]
+"#;
+    let workspace = PreparedWorkspace::of(&scenario("touch", "100ms", phases), "def price(item):\n    return item\n")
+        .with("keeps", &["--leak-per-content", "1MiB"], "");
+    let report = record(&workspace, "keeps", "1");
+    let per_round = slope(&report, "touch")["per_round"].as_f64().expect("it is known");
+    assert!(
+        (996_147.0..1_101_004.0).contains(&per_round),
+        "1 MiB within a twentieth: {per_round}"
+    );
+}

@@ -386,6 +386,11 @@ mod tests {
     }
 
     #[test]
+    fn a_language_of_which_nothing_is_known_gets_blanks() {
+        assert_eq!(Language::from_id("haskell").harmless_line(2), "   ");
+    }
+
+    #[test]
     fn of_many_files_three_are_named_and_the_others_counted() {
         let names: Vec<String> = (1..=201).map(|number| format!("{number}.py")).collect();
         assert_eq!(named(&names[..3]), "`1.py`, `2.py`, `3.py`");
