@@ -453,6 +453,10 @@ impl Measure {
         match &self.place {
             Place::Phase { number, .. } => {
                 let last = summary.phases.iter().rev().find(|phase| phase.phase.phase == *number)?;
+                // What is left of a tree is no figure of the server.
+                if last.incomplete {
+                    return None;
+                }
                 match self.figure {
                     Figure::Live => summary.live(&last.phase).map(|bytes| bytes as f64),
                     figure => in_phase(figure, last, summary.resident_metric),

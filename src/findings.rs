@@ -26,7 +26,7 @@ use crate::units;
 
 pub use crate::findings::brief::{brief, outcome};
 pub use crate::findings::doubt::{Doubt, doubts};
-pub use crate::findings::headline::{Headline, headlines};
+pub use crate::findings::headline::{Headline, headlines, loss};
 pub use crate::findings::settings::setting;
 pub use advice::{beforehand, strains};
 

@@ -216,6 +216,9 @@ pub struct PhaseSummary {
     /// Requests that earlier phases left open, and commands sent at its checkpoint.
     #[serde(skip)]
     pub besides_steps: u64,
+    /// True if a process was missing at its checkpoint that had crashed, or had held most of the memory and ended: its
+    /// figures are of the rest.
+    pub incomplete: bool,
     /// Its steps.
     pub steps: Vec<StepSummary>,
 }

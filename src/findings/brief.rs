@@ -71,7 +71,10 @@ pub fn brief(summary: &Summary) -> String {
 fn circumstances(summary: &Summary) -> String {
     let time = |nanos: Nanos| units::duration(Duration::from_nanos(nanos));
     match &summary.ending {
-        Some(Ending::Crashed { code, signal, during }) => format!(" during {during}, {}", short_status(*code, *signal)),
+        Some(Ending::Crashed { code, signal, during }) => {
+            let size = size_at_end(summary);
+            format!(" during {during}{size}, {}", short_status(*code, *signal))
+        }
         Some(Ending::TimedOut {
             method,
             after,
@@ -89,13 +92,20 @@ fn circumstances(summary: &Summary) -> String {
             format!(" of {}", units::bytes(excess.limit))
         }
         Some(Ending::OverLimit { excess, during, .. }) => {
-            format!(" of {} during {during}", units::bytes(excess.limit))
+            let (limit, private) = (units::bytes(excess.limit), units::bytes(excess.private));
+            format!(" of {limit} during {during} with {private} private")
         }
         Some(Ending::ReportedFailure { reason, during }) => format!(" during {during}, {}", short(reason)),
         Some(Ending::ProcessCrashed {
-            name, cause, during, ..
+            name,
+            pid,
+            cause,
+            during,
         }) => {
-            format!(" during {during}, `{name}` ended by {}", short_cause(*cause))
+            let lost = summary.lost.iter().find(|lost| lost.pid == *pid);
+            let private = lost.and_then(|lost| lost.private);
+            let size = private.map_or_else(String::new, |size| format!(" with {} private", units::bytes(size)));
+            format!(" during {during}, `{name}`{size} ended by {}", short_cause(*cause))
         }
         Some(Ending::Empty { steps }) => steps
             .first()
@@ -109,6 +119,17 @@ fn circumstances(summary: &Summary) -> String {
             }),
         None | Some(Ending::Wedged { .. } | Ending::Interrupted) => String::new(),
     }
+}
+
+/// The most private memory of the phase in which a server crashed; empty before the first checkpoint.
+fn size_at_end(summary: &Summary) -> String {
+    if summary.command.is_some() || summary.phases.iter().all(|phase| phase.checkpoint.is_none()) {
+        return String::new();
+    }
+    let last = summary.phases.last().and_then(|phase| phase.private_peak);
+    last.map_or_else(String::new, |size| {
+        format!(" with up to {} private", units::bytes(size))
+    })
 }
 
 /// The status of a process without its likely cause.
@@ -150,8 +171,8 @@ fn has_survivors(summary: &Summary) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::ShutdownStage;
     use crate::record::golden::Session;
+    use crate::record::{Event, Excess, ShutdownStage};
     use crate::summary::tests::of;
 
     fn text_of(ending: Ending, stderr: &str) -> String {
@@ -193,6 +214,64 @@ mod tests {
             reason: "no workspace".to_owned(),
         };
         assert!(text_of(refused, "").starts_with("refused to start, no workspace"));
+    }
+
+    #[test]
+    fn a_crash_after_a_checkpoint_says_how_large_the_server_was() {
+        let crashed = Ending::Crashed {
+            code: None,
+            signal: Some(6),
+            during: "edit".to_owned(),
+        };
+        let mut session = Session::new("server");
+        session.spawn(0, "server", None, 20, 4);
+        session.phase("start");
+        session.settle(true);
+        session.phase("edit");
+        session.go(0, 3_000, 2, 50);
+        session.shut_down(ShutdownStage::AlreadyGone, Vec::new(), crashed, "");
+        assert_eq!(
+            brief(&of(&session)),
+            "crashed during edit with up to 2.9 GiB private, signal 6"
+        );
+    }
+
+    #[test]
+    fn a_crashed_process_and_an_excess_are_told_with_their_sizes() {
+        let cause = EndCause::Signalled {
+            signal: 6,
+            out_of_memory: false,
+        };
+        let mut session = Session::new("launcher");
+        session.spawn(0, "launcher", None, 12, 4);
+        session.spawn(1, "helper", Some(0), 3_000, 4);
+        session.phase("edit");
+        session.vanish_by(1, cause);
+        session.put(Event::Ended(Ending::ProcessCrashed {
+            name: "helper".to_owned(),
+            pid: 4_001,
+            cause,
+            during: "edit".to_owned(),
+        }));
+        let text = brief(&of(&session));
+        assert!(
+            text.contains("`helper` with 2.9 GiB private ended by signal 6"),
+            "{text}"
+        );
+        let excess = Excess {
+            limit: 2 << 30,
+            private: 3 << 30,
+            is_exact: true,
+            rate: None,
+        };
+        let over = Ending::OverLimit {
+            excess,
+            during: "edit".to_owned(),
+            in_flight: Vec::new(),
+            before: Vec::new(),
+        };
+        let text = text_of(over, "");
+        assert!(text.contains("of 2.0 GiB during edit with 3.0 GiB private"), "{text}");
     }
 
     #[test]

@@ -19,13 +19,11 @@ pub struct Headline {
 
 /// The headlines of a run, the weightiest first.
 pub fn headlines(summary: &Summary) -> Vec<Headline> {
-    if let Some(headline) = over_limit(summary) {
-        return vec![headline];
-    }
+    let mut list: Vec<Headline> = over_limit(summary).into_iter().collect();
     if summary.command.is_some() || summary.header.plan.traced.is_some() {
-        return Vec::new();
+        return list;
     }
-    let mut list: Vec<Headline> = summary.lost.iter().map(|lost| lost_process(summary, lost)).collect();
+    list.extend(summary.lost.iter().map(|lost| lost_process(summary, lost)));
     list.extend(unrest(summary));
     list.extend(killed(summary));
     list
@@ -40,7 +38,7 @@ pub(super) fn as_findings(summary: &Summary) -> impl Iterator<Item = Finding> {
     })
 }
 
-/// The tree was killed for its memory: all else follows from that.
+/// The tree was killed for its memory.
 fn over_limit(summary: &Summary) -> Option<Headline> {
     let Some(Ending::OverLimit {
         excess,
@@ -76,32 +74,59 @@ fn over_limit(summary: &Summary) -> Option<Headline> {
     })
 }
 
-fn lost_process(summary: &Summary, lost: &LostProcess) -> Headline {
+/// The first process that held most of the memory and ended without a crash; `None` if there is none.
+pub fn loss(summary: &Summary) -> Option<String> {
+    if summary.command.is_some() || summary.header.plan.traced.is_some() {
+        return None;
+    }
+    let lost = summary.lost.iter().find(|lost| lost.held_most && !lost.crashed())?;
+    Some(format!(
+        "`{}` ended{} {}, {}",
+        lost.name,
+        place(summary, lost),
+        memory(lost),
+        cause_words(lost.cause)
+    ))
+}
+
+/// The phase and the round in which a process ended.
+fn place(summary: &Summary, lost: &LostProcess) -> String {
+    let Some(phase) = &lost.phase else {
+        return String::new();
+    };
+    let mut rounds = summary.phases.iter().map(|one| &one.phase);
+    let round = if rounds.any(|one| one.phase == phase.phase && one.cycle > 0) {
+        format!(" (round {})", phase.cycle + 1)
+    } else {
+        String::new()
+    };
+    format!(" in `{}`{round}", phase.name)
+}
+
+/// What a process had, of all that the tree had.
+fn memory(lost: &LostProcess) -> String {
     let all = lost.private.zip(lost.rest).map(|(own, rest)| own.saturating_add(rest));
-    let place = lost.phase.as_ref().map_or_else(String::new, |phase| {
-        let repeats = summary
-            .phases
-            .iter()
-            .any(|one| one.phase.phase == phase.phase && one.phase.cycle > 0);
-        let round = if repeats {
-            format!(" (round {})", phase.cycle + 1)
-        } else {
-            String::new()
-        };
-        format!(" in `{}`{round}", phase.name)
-    });
-    let memory = format!(
+    format!(
         "with {} of {} private memory",
         units::or_unknown(lost.private, units::bytes),
         units::or_unknown(all, units::bytes)
-    );
+    )
+}
+
+fn lost_process(summary: &Summary, lost: &LostProcess) -> Headline {
+    let (place, memory) = (place(summary, lost), memory(lost));
     let how = cause_words(lost.cause);
     let (kind, severity, text) = if lost.crashed() {
         let text = format!("`{}` crashed{place} {memory}: {how}", lost.name);
         ("crash", Severity::Failure, text)
     } else {
+        let then = if lost.replaced {
+            "another one took its place"
+        } else {
+            "later figures are of the rest"
+        };
         let text = format!(
-            "`{}` ended{place} {memory}, though nobody asked it to ({how}): later figures are of the rest",
+            "`{}` ended{place} {memory}, though nobody asked it to ({how}): {then}",
             lost.name
         );
         ("holder", Severity::Warning, text)
@@ -170,7 +195,7 @@ fn killed(summary: &Summary) -> Option<Headline> {
 mod tests {
     use super::*;
     use crate::record::golden::Session;
-    use crate::record::{Ending, Event};
+    use crate::record::{EndCause, Ending, Event, Excess};
     use crate::summary::tests::of;
 
     /// A server that starts at 20 MiB and has these amounts at the end of the steps and at the checkpoint of its phases.
@@ -195,6 +220,51 @@ mod tests {
             "the server was not at rest at 1 of 2 checkpoints, and its memory still grew by 20.0 MiB/s at the end of \
              `open` (1.2 GiB by then)"
         );
+    }
+
+    #[test]
+    fn an_excess_hides_no_other_headline() {
+        let mut session = session(&[(1_000, 1_200, false)]);
+        session.entries.pop();
+        session.put(Event::Ended(Ending::OverLimit {
+            excess: Excess {
+                limit: 1_300 << 20,
+                private: 1_400 << 20,
+                is_exact: true,
+                rate: None,
+            },
+            during: "the shutdown".to_owned(),
+            in_flight: Vec::new(),
+            before: Vec::new(),
+        }));
+        let list = headlines(&of(&session));
+        let kinds: Vec<&str> = list.iter().map(|one| one.kind).collect();
+        assert_eq!(kinds, ["over-limit", "growing"], "{list:?}");
+    }
+
+    #[test]
+    fn a_lost_process_that_another_one_replaces_leaves_no_figures_of_the_rest() {
+        for (is_replaced, then) in [
+            (true, "another one took its place"),
+            (false, "later figures are of the rest"),
+        ] {
+            let mut session = session(&[(100, 100, true)]);
+            session.entries.pop();
+            session.spawn(1, "helper", Some(0), 900, 4);
+            session.phase("hover");
+            session.settle(true);
+            session.phase("edit");
+            session.vanish_by(1, EndCause::Exited { code: 0 });
+            if is_replaced {
+                session.spawn(2, "helper", Some(0), 50, 4);
+            }
+            session.settle(true);
+            session.put(Event::Ended(Ending::Completed));
+            let summary = of(&session);
+            assert_eq!(summary.phases[2].incomplete, !is_replaced);
+            let list = headlines(&summary);
+            assert!(list[0].text.ends_with(then), "{list:?}");
+        }
     }
 
     #[test]

@@ -51,13 +51,11 @@ pub(super) fn doubts(summary: &Summary, list: &mut Vec<Finding>) {
     if !unsettled.is_empty() {
         let names = shorten(&unsettled);
         // More time would only let a runaway grow.
-        let is_growing = summary
-            .phases
-            .last()
-            .and_then(|phase| phase.checkpoint.as_ref()?.growing);
-        let advice = match is_growing {
-            Some(_) => "",
-            None => ": give its `settle` more time",
+        let mut taken = summary.phases.iter().filter_map(|phase| phase.checkpoint.as_ref());
+        let advice = if taken.any(|checkpoint| checkpoint.growing.is_some()) {
+            ""
+        } else {
+            ": give its `settle` more time"
         };
         let text = format!("the server was still busy at the checkpoint of {names}{advice}");
         list.push(finding(Severity::Warning, text));
@@ -91,12 +89,42 @@ fn shorten(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::golden::Session;
+    use crate::record::{Ending, Event};
+    use crate::summary::tests::of;
 
     #[test]
     fn a_long_list_of_names_is_shortened() {
         let names: Vec<String> = (1..=8).map(|number| number.to_string()).collect();
         assert_eq!(shorten(&names), "1, 2, 3, 4, 5 and 3 more");
         assert_eq!(shorten(&names[..5]), "1, 2, 3, 4, 5");
+    }
+
+    /// The sentence about unsettled checkpoints of phases with these amounts in MiB at the end of the steps and at the
+    /// checkpoint.
+    fn unsettled(phases: &[(u64, u64)]) -> String {
+        let mut session = Session::new("server");
+        session.spawn(0, "server", None, 20, 4);
+        for (driven, checkpoint) in phases {
+            session.phase("open");
+            session.go(0, *driven, 2, 50);
+            session.settle_growing(0, *checkpoint, false);
+        }
+        session.put(Event::Ended(Ending::Completed));
+        let mut list = Vec::new();
+        doubts(&of(&session), &mut list);
+        let sentence = list.iter().find(|one| one.text.contains("still busy"));
+        sentence.unwrap().text.clone()
+    }
+
+    #[test]
+    fn more_time_is_no_cure_where_any_phase_grew() {
+        const CURE: &str = "give its `settle` more time";
+        assert!(unsettled(&[(100, 100), (100, 100)]).ends_with(CURE));
+        for phases in [[(100, 900), (900, 900)], [(100, 100), (100, 900)]] {
+            let text = unsettled(&phases);
+            assert!(!text.contains(CURE), "{text}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::io::BufRead;
 
 use crate::record::{
     Checkpoint, CommandEnd, Entry, Environment, Event, Header, Holder, LeftOut, Libraries, Nanos, PeakMark, PhaseRef,
-    Pressure, ReadError, ReadFailure, Reader, Request, Rollup, Shutdown, Unseen, Unwritten,
+    Pressure, Process, ReadError, ReadFailure, Reader, Readiness, Request, Rollup, Shutdown, Unseen, Unwritten,
 };
 use crate::summary::collect::programs::ByProgram;
 use crate::summary::{Peak, PrivateMetric, ResidentMetric, SamplingSummary, Summary, Unloaded};
@@ -190,7 +190,7 @@ impl Pass {
                 self.losses.spawned();
             }
             Event::Initialized(initialized) => self.summary.initialized = Some(initialized),
-            Event::Ready(readiness) => self.summary.readiness.push(readiness),
+            Event::Ready(readiness) => self.ready(readiness),
             Event::Registered { .. } => {}
             Event::PhaseStarted(phase) => self.phase_started(at, &phase),
             Event::PhaseDriven(phase) => self.phases.driven(at, &phase, self.tree.sums().private),
@@ -203,7 +203,7 @@ impl Pass {
             Event::Request(request) => self.request(at, &request),
             Event::ServerRequest { method, refused } => self.server_request(method, refused),
             Event::ServerMessage { level, text } => self.said.message(level, text),
-            Event::Process(process) => self.tree.appear(at, &process, self.server),
+            Event::Process(process) => self.process(at, &process),
             Event::Libraries(libraries) => self.libraries(libraries),
             Event::Environment(seen) => self.environment(seen),
             Event::ProcessEnded(end) => self.process_ended(at, &end),
@@ -234,6 +234,16 @@ impl Pass {
             Event::Command(end) => self.summary.command = Some(end),
             Event::Ended(ending) => self.summary.ending = Some(ending),
         }
+    }
+
+    fn ready(&mut self, readiness: Readiness) {
+        self.losses.ready(&self.tree);
+        self.summary.readiness.push(readiness);
+    }
+
+    fn process(&mut self, at: Nanos, process: &Process) {
+        self.losses.appeared(process);
+        self.tree.appear(at, process, self.server);
     }
 
     fn server_request(&mut self, method: String, is_refused: bool) {
@@ -353,6 +363,9 @@ impl Pass {
         };
         self.phases
             .checkpoint(at, checkpoint, self.tree.totals(), unpurged.is_none());
+        if self.losses.is_incomplete() {
+            self.phases.mark_incomplete(&checkpoint.phase);
+        }
         self.summary.unpurged.extend(unpurged);
         let unset = unset::unset(checkpoint, &self.tree, &self.summary.header.server);
         unset::note(&mut self.summary.unset, unset);

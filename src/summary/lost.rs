@@ -1,9 +1,11 @@
 //! Processes of the tree that ended while the server was used, as far as that matters for the figures.
 
+use std::collections::HashSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::record::{Checkpoint, EndCause, Nanos, PhaseRef, ProcessEnd};
+use crate::record::{Checkpoint, EndCause, Nanos, PhaseRef, Process, ProcessEnd};
 
 use super::tree::{Live, Tree};
 
@@ -21,8 +23,10 @@ pub struct LostProcess {
     pub private: Option<u64>,
     /// Private memory of the rest of the tree just after its end, in bytes.
     pub rest: Option<u64>,
-    /// True if it held more than half of the tree's private memory at the last checkpoint.
+    /// True if it held more than half of the tree's private memory at the last checkpoint or sample.
     pub held_most: bool,
+    /// True if a process with the same name began later.
+    pub replaced: bool,
 }
 
 impl LostProcess {
@@ -40,11 +44,38 @@ pub(super) struct Losses {
     shuts_down: bool,
     /// Process id that held most of the tree's memory at the last checkpoint.
     holder: Option<u32>,
+    /// Numbers of the processes that were there when the server was ready or at a checkpoint. Others may be workers that
+    /// end when their work is done, such as compilers.
+    rested: HashSet<u32>,
+    /// Places in the list of processes that the tree lacks.
+    missing: Vec<usize>,
 }
 
 impl Losses {
+    /// A server starts, with helpers of its own.
     pub fn spawned(&mut self) {
         self.shuts_down = false;
+        self.missing.clear();
+    }
+
+    /// The server is ready with these processes.
+    pub fn ready(&mut self, tree: &Tree) {
+        self.rested.extend(tree.live().map(|(process, _)| process));
+    }
+
+    /// A process begins, perhaps in the place of a lost one.
+    pub fn appeared(&mut self, process: &Process) {
+        let title = process.title();
+        let Some(at) = self.missing.iter().position(|place| self.list[*place].name == title) else {
+            return;
+        };
+        let place = self.missing.remove(at);
+        self.list[place].replaced = true;
+    }
+
+    /// True while a process is missing that crashed or held most of the memory.
+    pub fn is_incomplete(&self) -> bool {
+        !self.missing.is_empty()
     }
 
     pub fn shutdown_began(&mut self) {
@@ -56,6 +87,7 @@ impl Losses {
     }
 
     pub fn checkpoint(&mut self, checkpoint: &Checkpoint, tree: &Tree) {
+        self.ready(tree);
         let held: Vec<(u32, u64)> = tree
             .held(checkpoint)
             .filter_map(|(live, private)| Some((live.pid, private?)))
@@ -71,10 +103,14 @@ impl Losses {
     pub fn ended(&mut self, at: Nanos, end: &ProcessEnd, live: &Live, tree: &Tree) {
         // Older records do not say how processes ended, nor when the shutdown began.
         let Some(cause) = end.cause else { return };
-        let held_most = self.holder == Some(live.pid);
+        let rest = tree.sums().private;
+        // It may have grown since the checkpoint.
+        let held_last = self.rested.contains(&end.process) && live.last_private > rest.or(Some(0));
+        let held_most = self.holder == Some(live.pid) || held_last;
         if self.shuts_down || live.server || !(cause.is_crash() || held_most) {
             return;
         }
+        self.missing.push(self.list.len());
         self.list.push(LostProcess {
             name: live.title.clone(),
             pid: live.pid,
@@ -82,8 +118,9 @@ impl Losses {
             phase: self.phase.clone(),
             cause,
             private: live.last_private,
-            rest: tree.sums().private,
+            rest,
             held_most,
+            replaced: false,
         });
     }
 }
@@ -92,6 +129,7 @@ impl Losses {
 mod tests {
     use super::*;
     use crate::exit::Exit;
+    use crate::figures::{Figure, Measure};
     use crate::findings::{Severity, findings};
     use crate::record::golden::Session;
     use crate::record::{Ending, Event};
@@ -138,6 +176,59 @@ mod tests {
     fn a_kill_fails_the_run_only_when_memory_was_out() {
         assert_eq!(exit(&helper_ends(signalled(9, true))), Exit::ServerFailed);
         assert_eq!(exit(&helper_ends(signalled(9, false))), Exit::Passed);
+    }
+
+    /// A launcher of 12 MiB and a helper that was small at the last checkpoint, if it was there, and ends at 3,000 MiB.
+    fn helper_grows_and_ends(was_there: bool, cause: EndCause) -> Summary {
+        let mut session = Session::new("launcher");
+        session.spawn(0, "launcher", None, 12, 4);
+        if was_there {
+            session.spawn(1, "helper", Some(0), 2, 4);
+        }
+        session.phase("start");
+        session.ready();
+        session.settle(true);
+        session.phase("edit");
+        if !was_there {
+            session.spawn(1, "helper", Some(0), 2, 4);
+        }
+        session.go(1, 3_000, 2, 50);
+        session.vanish_by(1, cause);
+        session.settle(true);
+        session.phase("close");
+        session.settle(true);
+        session.put(Event::Ended(Ending::Completed));
+        of(&session)
+    }
+
+    #[test]
+    fn a_helper_that_grew_after_the_last_checkpoint_held_the_memory() {
+        let summary = helper_grows_and_ends(true, EndCause::Exited { code: 1 });
+        let [lost] = summary.lost.as_slice() else {
+            panic!("{:?}", summary.lost)
+        };
+        assert!(lost.held_most, "{lost:?}");
+        assert_eq!(lost.private, Some(3_000 << 20));
+        let marks: Vec<bool> = summary.phases.iter().map(|phase| phase.incomplete).collect();
+        assert_eq!(marks, [false, true, true]);
+    }
+
+    #[test]
+    fn a_compiler_that_comes_and_goes_between_two_checkpoints_is_no_loss() {
+        let summary = helper_grows_and_ends(false, EndCause::Exited { code: 1 });
+        assert_eq!(summary.lost, []);
+        assert!(summary.phases.iter().all(|phase| !phase.incomplete));
+    }
+
+    #[test]
+    fn figures_after_the_loss_are_unknown_to_comparisons() {
+        let summary = helper_grows_and_ends(true, EndCause::Unknown);
+        let known: Vec<bool> = Measure::all(&summary)
+            .into_iter()
+            .filter(|measure| measure.figure == Figure::Private)
+            .map(|measure| measure.value(&summary).is_some())
+            .collect();
+        assert_eq!(known, [true, false, false]);
     }
 
     #[test]

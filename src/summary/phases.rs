@@ -62,6 +62,7 @@ impl Phases {
             major_faults: None,
             cpu: None,
             besides_steps: self.parked,
+            incomplete: false,
             steps: Vec::new(),
         };
         let missing = Vec::new();
@@ -170,6 +171,13 @@ impl Phases {
         open.release_ended(totals);
         open.end(at, totals);
         open.has_ended = true;
+    }
+
+    /// A process that crashed or held most of the memory was missing at the checkpoint of a phase.
+    pub fn mark_incomplete(&mut self, phase: &PhaseRef) {
+        if let Some(open) = self.find(phase) {
+            open.summary.incomplete = true;
+        }
     }
 
     /// Freed memory is in every checkpoint from which it was to be gone.

@@ -110,9 +110,12 @@ pub fn conclusion(summary: &Summary) -> Option<String> {
             let more = i64::try_from(i128::from(private) - i128::from(first)).unwrap_or(0);
             format!(" ({} MiB since {start})", units::signed_mib(more))
         });
-        let when = match still_growing(summary, name) {
-            true => format!("at the end of {name}, still growing"),
-            false => format!("after {name}"),
+        let when = if is_incomplete(summary, name) {
+            format!("after {name}, without the process that ended")
+        } else if still_growing(summary, name) {
+            format!("at the end of {name}, still growing")
+        } else {
+            format!("after {name}")
         };
         format!("{} MiB private {when}{}", units::mib(private), more.unwrap_or_default())
     });
@@ -126,6 +129,14 @@ fn still_growing(summary: &Summary, name: &str) -> bool {
     let mut rounds = summary.phases.iter().rev().filter(|phase| phase.phase.name == name);
     let last = rounds.find_map(|phase| phase.checkpoint.as_ref());
     last.is_some_and(|taken| taken.growing.is_some())
+}
+
+/// True if a process that held most of the memory was missing at the last checkpoint of a phase.
+fn is_incomplete(summary: &Summary, name: &str) -> bool {
+    let mut rounds = summary.phases.iter().rev().filter(|phase| phase.phase.name == name);
+    rounds
+        .find(|phase| phase.checkpoint.is_some())
+        .is_some_and(|phase| phase.incomplete)
 }
 
 fn joined(parts: impl IntoIterator<Item = Option<String>>) -> String {

@@ -117,12 +117,13 @@ pub fn table(summary: &Summary, phases: &[Line<'_>]) -> Vec<Column> {
 /// The name between a mark and the round of a phase that repeats, neither of which may be cut off with a long name.
 fn name(phase: &Line<'_>, summary: &Summary) -> Cell {
     let (tone, mark) = match &phase.checkpoint {
+        Some(_) if phase.incomplete => (Tone::Bad, "†"),
         Some(taken) if taken.settled => (Tone::Plain, " "),
         Some(_) => (Tone::Warning, "~"),
         None => (Tone::Bad, "✗"),
     };
     let any = |is: &dyn Fn(&PhaseSummary) -> bool| summary.phases.iter().any(is);
-    let marks = any(&|phase| phase.checkpoint.as_ref().is_none_or(|taken| !taken.settled));
+    let marks = any(&|phase| phase.incomplete || phase.checkpoint.as_ref().is_none_or(|taken| !taken.settled));
     let repeats = any(&|other| other.phase.phase == phase.phase.phase && other.phase.cycle > 0);
     let mark = if marks { format!("{mark} ") } else { String::new() };
     let round = match phase.rounds {
@@ -234,6 +235,9 @@ fn marks(phases: &[PhaseSummary]) -> Vec<&'static str> {
     }
     if settled(Some(false)) {
         marks.push("~ not settled: still busy at its checkpoint");
+    }
+    if phases.iter().any(|phase| phase.incomplete) {
+        marks.push("† incomplete: the process with most of the memory had ended, figures are of the rest");
     }
     if settled(None) {
         marks.push("✗ not finished, no checkpoint");
