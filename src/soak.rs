@@ -27,6 +27,9 @@ use crate::trace::Trace;
 pub use interrupt::Interrupt;
 use live::Live;
 
+/// The place of an excess after all phases.
+const SHUTDOWN: &str = "the shutdown";
+
 /// Why lsp-soak could not do its job. What the server does is never one of these.
 #[derive(Debug, thiserror::Error)]
 pub enum SoakError {
@@ -91,7 +94,8 @@ pub async fn soak(
     // Requests that were cut off are known only now, and so is an excess during the shutdown.
     let ending = match ending {
         Some(Ending::Interrupted) => ending,
-        ending => live.over_limit(&during).or(ending),
+        Some(Ending::OverLimit { .. }) => live.over_limit(&during),
+        ending => live.over_limit(SHUTDOWN).or(ending),
     };
     // A run is over with its shutdown and its record. One that ended in another way has more to say by that.
     let cut_short = ending == Some(Ending::Completed) && interrupt.is_pressed(1);

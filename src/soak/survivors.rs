@@ -1,5 +1,6 @@
 //! Processes that outlive their server.
 
+use std::collections::HashSet;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
@@ -81,7 +82,7 @@ pub async fn clear(
             group.kill(&living);
         }
         kill(&living);
-        let new: Vec<Living> = living.iter().filter(|one| !killed.contains(one)).cloned().collect();
+        let new = not_in(&killed, &living);
         let is_new = !new.is_empty();
         killed.extend(new.into_iter().take(MOST_NAMED - killed.len()));
         // A forking process does so within the pause.
@@ -109,6 +110,16 @@ pub async fn clear(
         killed: survivors(killed),
         left: survivors(left),
     }
+}
+
+/// Processes that are not in `killed`. One that is killed may change its name, so names are not compared.
+fn not_in(killed: &[Living], living: &[Living]) -> Vec<Living> {
+    let known: HashSet<(u32, u64)> = killed.iter().map(|(pid, started, _)| (*pid, *started)).collect();
+    living
+        .iter()
+        .filter(|(pid, started, _)| !known.contains(&(*pid, *started)))
+        .cloned()
+        .collect()
 }
 
 /// Whether the process still exists, even as a zombie.
@@ -164,6 +175,15 @@ mod tests {
         let cleared = runtime.unwrap().block_on(cleared);
         assert_eq!((cleared.killed.len(), cleared.left.len()), (1, 0));
         assert!(child.wait().is_err(), "it was still to be reaped");
+    }
+
+    #[test]
+    fn a_survivor_that_changes_its_name_while_it_is_killed_counts_once() {
+        let named = |pid, name: &str| (pid, 5, name.to_owned());
+        let killed = [named(10, "node tsserver.js")];
+        // It loses its command line at the end, and its name with it.
+        let living = [named(10, "node"), named(11, "node")];
+        assert_eq!(not_in(&killed, &living), [named(11, "node")]);
     }
 
     #[test]
