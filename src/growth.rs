@@ -2,6 +2,7 @@
 
 #![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod last;
 #[cfg(test)]
 mod tests;
 
@@ -14,7 +15,10 @@ use crate::band::LeakLimit;
 use crate::record::shown;
 use crate::summary::{PhaseSummary, StepSummary, Summary};
 
+use self::last::{Failure, is_complete};
 use super::stats::{RunGrowth, WARM_UP_CYCLES, run_growth};
+
+pub use self::last::{End, LastGrowth};
 
 pub const WHOLE: &str = "whole rounds";
 
@@ -33,6 +37,11 @@ pub struct Repeated {
     #[schemars(with = "MessageCounts")]
     pub sent: Option<Sent>,
     pub asked: Asked,
+    /// Rounds before a crash, a lost process or the end of the run: the rest is not of the whole tree.
+    #[serde(skip)]
+    pub whole: usize,
+    /// Growth up to a crash, to the memory limit, or to the end of the process that held most of the memory.
+    pub up_to_end: Option<LastGrowth>,
 }
 
 /// The state of the questions that a part repeats. Growth can be denied only of what was asked and answered.
@@ -110,9 +119,11 @@ impl Repeated {
         run_growth(&self.series(), &LeakLimit::default())
     }
 
+    /// The values that are judged.
     pub fn series(&self) -> Vec<Option<f64>> {
         self.values
             .iter()
+            .take(self.whole)
             .map(|value| value.map(|value| value as f64))
             .collect()
     }
@@ -127,11 +138,12 @@ pub fn repeated(summary: &Summary) -> Vec<Repeated> {
         *times.entry(number(&stretch[0])).or_default() += 1;
     }
     let is_again = |phase: &PhaseSummary| times.get(&number(phase)).is_some_and(|times| *times > 1);
+    let failure = Failure::first(summary);
     let mut all = Vec::new();
     for stretch in stretches() {
         if stretch.len() > 1 && !is_again(&stretch[0]) {
             let rounds: Vec<&[PhaseSummary]> = stretch.chunks(1).collect();
-            all.push(repeated_rounds(&stretch[0].phase.name, &rounds));
+            all.push(repeated_rounds(&stretch[0].phase.name, &rounds, failure.as_ref()));
         }
     }
     let begin = summary.phases.iter().position(is_again);
@@ -141,7 +153,7 @@ pub fn repeated(summary: &Summary) -> Vec<Repeated> {
         // Incomplete rounds do not count.
         let whole = |round: &&[PhaseSummary]| round.last().is_some_and(|phase| number(phase) == last);
         let rounds: Vec<&[PhaseSummary]> = rounds.filter(whole).collect();
-        all.push(repeated_rounds(WHOLE, &rounds));
+        all.push(repeated_rounds(WHOLE, &rounds, failure.as_ref()));
     }
     all
 }
@@ -150,16 +162,25 @@ fn number(phase: &PhaseSummary) -> u32 {
     phase.phase.phase
 }
 
-fn repeated_rounds(name: &str, rounds: &[&[PhaseSummary]]) -> Repeated {
+fn repeated_rounds(name: &str, rounds: &[&[PhaseSummary]], failure: Option<&Failure>) -> Repeated {
     let ends = || rounds.iter().filter_map(|round| round.last());
+    let whole = rounds.iter().take_while(|round| is_complete(round)).count();
     Repeated {
         name: name.to_owned(),
         phase: ends().next().map_or(0, number),
         values: ends()
-            .map(|end| end.private.filter(|_| end.checkpoint.is_some()))
+            .map(|end| {
+                if is_complete(std::slice::from_ref(end)) {
+                    end.private
+                } else {
+                    None
+                }
+            })
             .collect(),
         sent: sent(rounds.get(WARM_UP_CYCLES..).unwrap_or_default()),
         asked: asked(rounds),
+        whole,
+        up_to_end: failure.and_then(|failure| failure.growth(&rounds[..whole])),
     }
 }
 

@@ -162,7 +162,7 @@ fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> 
         unseen: unseen(arm),
         headlines: headlines(label, arm),
         doubts: doubts(arm),
-        growth: grown(&summaries(arm)),
+        growth: grown(&summaries(arm), &failed(runs, label)),
         gave: gave(&summaries(arm)),
         forced: forced(&summaries(arm)),
         forced_before_checkpoints: forced_before_checkpoints(&summaries(arm)),
@@ -170,6 +170,14 @@ fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> 
         traffic: traffic(&summaries(arm)),
         traced: of(runs, label).find_map(|run| Traced::of(&run.summary)),
     }
+}
+
+/// The runs that a server failed, those of warm-ups included.
+fn failed<'r>(runs: &'r [Played], label: &'r str) -> Vec<&'r Summary> {
+    of(runs, label)
+        .map(|run| &run.summary)
+        .filter(|summary| why(summary) == Some(Why::Failed))
+        .collect()
 }
 
 /// The settings that some run asked for and did not see in force.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::band::LeakLimit;
-use crate::growth::{Asked, Repeated, Sent, repeated, sent_by};
+use crate::growth::{Asked, LastGrowth, Repeated, Sent, repeated, sent_by};
 use crate::lens::Lens;
 use crate::stats::{LEAK_ALPHA, LEAST_CYCLES, LeakVerdict, judge_leak};
 use crate::summary::Summary;
@@ -26,22 +26,35 @@ pub struct Grown {
     pub lens: Lens,
     #[serde(flatten)]
     pub verdict: LeakVerdict,
+    /// Growth up to a crash or another end, of the first run with such an end.
+    pub up_to_end: Option<LastGrowth>,
 }
 
-/// Everything that these runs repeat often enough to say whether it grows, in the order of the scenario.
-pub(super) fn grown(runs: &[&Summary]) -> Vec<Grown> {
-    let lens = runs.first().map_or(Lens::AsShipped, |run| run.header.server.lens.name);
+/// Everything that these runs repeat often enough to say whether it grows, in the order of the scenario, and what grew
+/// until a run `failed`.
+pub(super) fn grown(runs: &[&Summary], failed: &[&Summary]) -> Vec<Grown> {
+    let first = runs.first().or(failed.first());
+    let lens = first.map_or(Lens::AsShipped, |run| run.header.server.lens.name);
     let runs: Vec<Vec<Repeated>> = runs.iter().map(|run| repeated(run)).collect();
+    let failed: Vec<Repeated> = failed.iter().flat_map(|run| repeated(run)).collect();
     let mut seen: Vec<(u32, &str)> = Vec::new();
-    for one in runs.iter().flatten() {
-        if one.values.len() >= LEAST_CYCLES && !seen.contains(&(one.phase, &one.name)) {
+    for one in runs.iter().flatten().chain(&failed) {
+        let is_shown = one.values.len() >= LEAST_CYCLES || one.up_to_end.is_some();
+        if is_shown && !seen.contains(&(one.phase, &one.name)) {
             seen.push((one.phase, &one.name));
         }
     }
     seen.sort_by_key(|(phase, _)| *phase);
     let judged = seen.into_iter().map(|(phase, name)| {
         let of_run = |run: &Vec<Repeated>| run.iter().find(|one| one.phase == phase && one.name == name).cloned();
-        judge(name, lens, &runs.iter().map(of_run).collect::<Vec<Option<Repeated>>>())
+        let mut grown = judge(name, lens, &runs.iter().map(of_run).collect::<Vec<Option<Repeated>>>());
+        let all = failed.iter().chain(runs.iter().flatten());
+        let mut ended = all.filter(|one| one.phase == phase && one.name == name && one.up_to_end.is_some());
+        if let Some(one) = ended.next() {
+            grown.up_to_end = one.up_to_end;
+            grown.rounds = grown.rounds.max(one.values.len());
+        }
+        grown
     });
     judged.collect()
 }
@@ -58,5 +71,6 @@ fn judge(name: &str, lens: Lens, runs: &[Option<Repeated>]) -> Grown {
         asked: runs.iter().flatten().map(|run| run.asked).max().unwrap_or(Asked::No),
         lens,
         verdict: judge_leak(&series, &LeakLimit::default(), LEAK_ALPHA),
+        up_to_end: None,
     }
 }

@@ -21,7 +21,7 @@ pub(crate) mod words;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use crate::compare::report::figures::{amount, as_set, signed};
+pub(crate) use crate::compare::report::figures::{amount, as_set, signed, span};
 pub(crate) use crate::compare::report::notes::{difference, huge_pages, strained, unequal, unusual};
 pub use crate::compare::report::notes::{doubt, unseen};
 

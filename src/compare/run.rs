@@ -19,7 +19,7 @@ use std::time::Duration;
 use crate::compare::report::{calls, growth};
 use crate::document::{Block, Document, Section, Weight, page};
 use crate::findings::{self, Severity};
-use crate::growth::repeated;
+use crate::growth::{Repeated, repeated};
 use crate::lens::Lens;
 use crate::record::{Header, ServerFacts};
 use crate::stats::LEAST_CYCLES;
@@ -180,10 +180,15 @@ fn released(summary: &Summary) -> Option<Section> {
 /// Activities with enough repetitions to judge growth.
 fn growing(summary: &Summary) -> Vec<growth::Line> {
     let repeated = repeated(summary);
-    match repeated.iter().all(|one| one.values.len() < LEAST_CYCLES) {
-        true => Vec::new(),
-        false => repeated.iter().map(growth::Line::of_run).collect(),
+    if repeated.iter().any(says_growth) {
+        repeated.iter().map(growth::Line::of_run).collect()
+    } else {
+        Vec::new()
     }
+}
+
+fn says_growth(repeated: &Repeated) -> bool {
+    repeated.values.len() >= LEAST_CYCLES || repeated.up_to_end.is_some()
 }
 
 /// What grows from round to round.

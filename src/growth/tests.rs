@@ -1,4 +1,4 @@
-use crate::record::golden;
+use crate::record::{Ending, Excess, golden};
 use crate::summary::{self, StepSummary};
 
 use super::*;
@@ -159,4 +159,75 @@ fn a_request_left_open_before_and_a_command_at_the_checkpoint_are_no_silence() {
         phase.besides_steps = 1;
     }
     assert_eq!(repeated(&summary)[0].sent, Some(Sent::Others));
+}
+
+/// A run of rounds with these sampled maxima in MiB, in whose last round the server crashes.
+fn crashed_run(peaks: &[u64]) -> Summary {
+    let rounds: Vec<(u32, u64, u64, u64)> = peaks.iter().map(|peak| (1, *peak << 20, 1, 0)).collect();
+    let mut summary = run(&rounds);
+    for (phase, peak) in summary.phases.iter_mut().zip(peaks) {
+        phase.private_peak = Some(*peak << 20);
+    }
+    summary.phases.last_mut().unwrap().checkpoint = None;
+    summary.ending = Some(Ending::Crashed {
+        code: None,
+        signal: Some(6),
+        during: String::new(),
+    });
+    summary
+}
+
+#[test]
+fn growth_up_to_a_crash_counts() {
+    let part = &repeated(&crashed_run(&[80, 82, 81, 83, 160, 320, 640, 1_280]))[0];
+    let growth = part.up_to_end.unwrap();
+    assert_eq!((growth.from >> 20, growth.to >> 20), (82, 1_280));
+    assert_eq!((growth.round, growth.end), (8, End::Crash));
+    assert_eq!((part.values.len(), part.values[7]), (8, None));
+    assert_eq!(part.series().len(), 7, "the rounds before the crash are judged");
+}
+
+#[test]
+fn a_crash_that_memory_did_not_cause_is_no_growth() {
+    for peaks in [
+        &[80, 300, 80, 100][..],
+        &[80, 80, 80, 90],
+        &[300, 80, 90, 200],
+        &[80, 900],
+    ] {
+        assert_eq!(
+            repeated(&crashed_run(peaks)).first().and_then(|part| part.up_to_end),
+            None
+        );
+    }
+}
+
+#[test]
+fn growth_up_to_the_memory_limit_counts() {
+    let mut summary = crashed_run(&[80, 160, 240, 320]);
+    summary.ending = Some(Ending::OverLimit {
+        excess: Excess {
+            limit: 320 << 20,
+            private: 330 << 20,
+            is_exact: true,
+            rate: None,
+        },
+        during: String::new(),
+        in_flight: Vec::new(),
+        before: Vec::new(),
+    });
+    let growth = repeated(&summary)[0].up_to_end.unwrap();
+    assert_eq!((growth.to >> 20, growth.end), (330, End::Limit));
+}
+
+#[test]
+fn rounds_after_a_lost_process_are_not_judged() {
+    let rounds: Vec<(u32, u64, u64, u64)> = (0..20).map(|round| (1, 100 + round * 20, 1, 0)).collect();
+    let mut summary = run(&rounds);
+    for phase in &mut summary.phases[12..] {
+        (phase.private, phase.incomplete) = (Some(5), true);
+    }
+    let part = &repeated(&summary)[0];
+    assert_eq!((part.values[11], part.values[12]), (Some(320), None));
+    assert_eq!(part.growth().unwrap().trend.slope, 20.0);
 }

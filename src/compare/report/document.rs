@@ -176,17 +176,16 @@ fn verdict(target: &Target, is_named: bool) -> Vec<Sentence> {
         false => Sentence::evidence("compare.kept", text),
     });
     let headlines = comparison.sides.iter().flat_map(|side| &side.headlines);
-    let headlines = headlines.map(|text| Sentence::answer("compare.headline", Tone::Bad, text.clone()));
-    let all = headlines
+    let conclusions = words::conclusions(comparison);
+    let all = failures(comparison, &conclusions)
+        .into_iter()
+        .chain(headlines.cloned())
+        .map(|text| Sentence::answer("compare.headline", Tone::Bad, text))
         .chain(cold::verdict(comparison))
         .chain(unequal)
         .chain(growth.into_iter().map(strong("compare.growth")))
         .chain(kept)
-        .chain(
-            words::conclusions(comparison)
-                .into_iter()
-                .map(strong("compare.difference")),
-        )
+        .chain(conclusions.into_iter().map(strong("compare.difference")))
         .chain(decay::verdict(comparison).into_iter().map(strong("compare.came-back")))
         .chain(
             decay::details(comparison)
@@ -212,6 +211,15 @@ fn verdict(target: &Target, is_named: bool) -> Vec<Sentence> {
         false => one,
     });
     all.chain(lens::words(&target.lens).map(|text| Sentence::answer("lens", Tone::Quiet, text)))
+        .collect()
+}
+
+/// How servers failed, as far as no conclusion says it.
+fn failures(comparison: &Comparison, conclusions: &[String]) -> Vec<String> {
+    let failed = comparison.sides.iter().filter(|side| words::has_failures(side));
+    failed
+        .map(words::failures)
+        .filter(|text| conclusions.iter().all(|conclusion| !conclusion.contains(text.as_str())))
         .collect()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::band::LEAST_ROUNDS;
 use crate::compare::{Comparison, Grown, Side};
-use crate::growth::{Asked, Repeated, Sent};
+use crate::growth::{Asked, End, LastGrowth, Repeated, Sent};
 use crate::lens::Lens;
 use crate::stats::{Answer, Growth, LEAST_RUNS, Open, Shape, WARM_UP_CYCLES};
 use crate::units;
@@ -37,6 +37,8 @@ pub(crate) struct Line {
     said: Growth,
     /// Why several runs decide nothing, and how many rounds probably would.
     open: Option<(Open, Option<usize>)>,
+    /// Growth up to a crash or another end.
+    up_to_end: Option<LastGrowth>,
 }
 
 impl Line {
@@ -51,8 +53,13 @@ impl Line {
             detectable: growth.map(|growth| growth.detectable),
             slope: growth.map(|growth| (growth.trend.slope, growth.trend.low, growth.trend.high)),
             shape: growth.map(|growth| growth.shape),
-            said: growth.map_or(Growth::Unclear, |growth| growth.growth),
+            said: match (repeated.up_to_end, growth) {
+                (Some(_), _) => Growth::Above,
+                (None, Some(growth)) => growth.growth,
+                (None, None) => Growth::Unclear,
+            },
             open: (repeated.values.len() < LEAST_ROUNDS).then_some((Open::Rounds, Some(LEAST_ROUNDS))),
+            up_to_end: repeated.up_to_end,
         }
     }
 
@@ -68,11 +75,13 @@ impl Line {
             slope: grown.verdict.slope,
             shape: grown.verdict.shape,
             said: match grown.verdict.answer {
+                _ if grown.up_to_end.is_some() => Growth::Above,
                 Answer::Fail => Growth::Above,
                 Answer::Pass => Growth::Below,
                 Answer::Inconclusive => Growth::Unclear,
             },
             open: grown.verdict.open.map(|open| (open, grown.verdict.needed)),
+            up_to_end: grown.up_to_end,
         }
     }
 
@@ -100,6 +109,24 @@ impl Line {
         each.map_or_else(
             || "nothing is sent".to_owned(),
             |each| format!("{} per {}", units::signed_kib(each), sent.name()),
+        )
+    }
+
+    /// How it grows: up to an end, or with its slope and shape.
+    fn growth_in_words(&self) -> String {
+        let Some(growth) = self.up_to_end else {
+            return format!("{}, {}", self.in_words(), self.shape());
+        };
+        let end = match growth.end {
+            End::Crash => "when a process crashed",
+            End::Limit => "at the memory limit",
+            End::Loss => "when the process with most of it ended",
+        };
+        format!(
+            "from {} in the first rounds to {} in round {}, {end}",
+            units::bytes(growth.from),
+            units::bytes(growth.to),
+            growth.round
         )
     }
 
@@ -171,7 +198,7 @@ pub(crate) fn attribution(lines: &[Line], lens: Lens, runs: usize) -> Vec<String
     let growing = asked_lines(lines, Growth::Above);
     let mut sentences: Vec<String> = growing
         .iter()
-        .map(|line| format!("{word} in {}: {}, {}", line.name, line.in_words(), line.shape()))
+        .map(|line| format!("{word} in {}: {}", line.name, line.growth_in_words()))
         .collect();
     if growing.iter().any(|line| line.sent == Some(Sent::Nothing)) {
         sentences.push("it grows while nothing is sent, so growth in other parts may have the same source".to_owned());
@@ -318,7 +345,7 @@ pub(crate) fn verdict(comparison: &Comparison) -> Vec<String> {
             .map(|grown| Line::of_runs(&side.label, grown))
             .collect();
         let lens = side.growth.first().map_or(Lens::AsShipped, |grown| grown.lens);
-        let sentences = attribution(&lines, lens, side.runs.len()).into_iter();
+        let sentences = attribution(&lines, lens, side.runs.len().max(1)).into_iter();
         let say = |sentence| format!("{}: {sentence}", side.label);
         sentences.map(say).collect::<Vec<String>>()
     };

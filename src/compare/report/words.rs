@@ -103,7 +103,7 @@ fn nothing(comparison: &Comparison, place: usize) -> String {
     let mut short = [side, baseline].into_iter().filter(|side| side.runs.len() < 2);
     let failed = |side: &&Side| left(side, Why::Failed) > 0;
     if let Some(failed) = short.clone().find(failed) {
-        return format!("{pair}: {}", failures(failed));
+        return format!("{pair}: {}", failed_runs(failed));
     }
     match short.next_back() {
         Some(short) if short.runs.is_empty() => format!("{pair}: no run of {} counts", short.label),
@@ -132,12 +132,23 @@ pub fn no_run_counts(comparison: &Comparison) -> Option<String> {
     })
 }
 
+pub fn has_failures(side: &Side) -> bool {
+    left(side, Why::Failed) > 0
+}
+
 /// The number of runs that a server failed, and the first failure.
 pub fn failures(side: &Side) -> String {
-    let failed = units::counted(left(side, Why::Failed), "run");
     let how = side.left.iter().find_map(|excluded| excluded.how.as_deref());
     let how = how.map_or_else(String::new, |how| format!(": {how}"));
-    format!("{} failed in {failed}{how}", side.label)
+    failed_runs(side) + &how
+}
+
+fn failed_runs(side: &Side) -> String {
+    format!(
+        "{} failed in {}",
+        side.label,
+        units::counted(left(side, Why::Failed), "run")
+    )
 }
 
 fn left(side: &Side, why: Why) -> u64 {
