@@ -17,4 +17,4 @@ mod tests;
 pub use crate::gate::judge::{judge, judge_calibrated};
 pub use crate::gate::judgement::{Against, Broken, Calibrations, Judged, Judgement, Kept, Missing, Party, Role, Sides};
 pub use crate::gate::leaking::{Basis, Leaking};
-pub use crate::gate::peaks::Peaks;
+pub use crate::gate::peaks::{Peaks, Range};

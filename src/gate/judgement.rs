@@ -77,15 +77,17 @@ pub struct Party {
     pub lenses: Vec<LensFacts>,
 }
 
-/// A run in which the server failed the scenario.
+/// A run that decides nothing: the server failed the scenario, or lost the process with most of its memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Broken {
     /// Which server.
     pub role: Role,
     /// Its record.
     pub record: String,
-    /// How it failed, in a few words.
+    /// How it failed, or what it lost, in a few words.
     pub how: String,
+    /// True if it was played to its end, but without the process that had held most of the memory.
+    pub incomplete: bool,
 }
 
 /// A rule that decides and was not judged.
@@ -184,7 +186,7 @@ pub struct Judgement {
     /// The servers: the baseline, the candidate, and the anchor if there is one.
     #[serde(rename = "servers")]
     pub parties: Vec<Party>,
-    /// Runs that a server failed: nothing is decided then.
+    /// Runs that a server failed, or in which it lost the process with most of its memory: nothing is decided then.
     pub broken: Vec<Broken>,
     /// Crashes, unrest and other things that give the figures of a side another meaning, a sentence each.
     pub headlines: Vec<String>,

@@ -15,7 +15,7 @@ use crate::summary::{Summary, exit};
 
 use super::judgement::{Broken, Role, Sides};
 use super::machines::Machines;
-use crate::findings::brief;
+use crate::findings::{brief, loss};
 
 impl Sides {
     /// Each side with the part that it plays.
@@ -25,7 +25,7 @@ impl Sides {
         parties
     }
 
-    /// The runs that a server failed.
+    /// The runs that a server failed, or in which it lost the process with most of its memory.
     pub fn broken(&self) -> Vec<Broken> {
         let parties = self.parties();
         parties.iter().flat_map(|(role, runs)| broken(*role, runs)).collect()
@@ -66,13 +66,22 @@ pub(super) fn summaries<'r>(runs: &[&'r Played]) -> Vec<&'r Summary> {
     runs.iter().map(|run| &run.summary).collect()
 }
 
-fn broken(role: Role, runs: &[Played]) -> impl Iterator<Item = Broken> + '_ {
-    let failed = runs.iter().filter(|run| exit(&run.summary) == Exit::ServerFailed);
-    failed.map(move |run| Broken {
-        role,
-        record: run.record.clone(),
-        how: brief(&run.summary),
-    })
+fn broken(role: Role, runs: &[Played]) -> Vec<Broken> {
+    let mut all = Vec::new();
+    for run in runs {
+        let how = if exit(&run.summary) == Exit::ServerFailed {
+            Some((brief(&run.summary), false))
+        } else {
+            loss(&run.summary).map(|loss| (loss, true))
+        };
+        all.extend(how.map(|(how, incomplete)| Broken {
+            role,
+            record: run.record.clone(),
+            how,
+            incomplete,
+        }));
+    }
+    all
 }
 
 /// Without runs of machines that have less than two of a side, which decide nothing; all where no machine has.

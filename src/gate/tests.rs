@@ -3,9 +3,9 @@ use crate::compare::{self, Played};
 use crate::exit::Exit;
 use crate::figures::{Figure, GatedFigure, Leak, Limit, Rule, Rules, WorkLimits};
 use crate::lens::Lens;
-use crate::record::{Ending, Schedule};
+use crate::record::{EndCause, Ending, Schedule};
 use crate::stats::Answer;
-use crate::summary::PrivateMetric;
+use crate::summary::{LostProcess, PrivateMetric};
 
 use super::*;
 
@@ -150,6 +150,38 @@ fn a_run_that_a_side_failed_is_refused() {
     let judgement = answer(&sides);
     assert_eq!(judgement.broken[0].role, Role::Baseline);
     assert_eq!(judgement.exit(), Exit::ServerFailed);
+}
+
+#[test]
+fn a_side_that_lost_most_of_its_memory_is_refused_however_little_is_left() {
+    for role in [Role::Baseline, Role::Candidate] {
+        let mut sides = sides(&[100; 3], &[100; 3], None);
+        let runs = match role {
+            Role::Baseline => &mut sides.baseline,
+            Role::Candidate | Role::Anchor => &mut sides.candidate,
+        };
+        runs[1].summary.lost.push(LostProcess {
+            name: "helper".to_owned(),
+            pid: 5,
+            at: 1,
+            phase: None,
+            cause: EndCause::Exited { code: 0 },
+            private: Some(900 << 20),
+            rest: Some(12 << 20),
+            held_most: true,
+            replaced: false,
+        });
+        let judgement = answer(&sides);
+        assert_eq!(judgement.exit(), Exit::ServerFailed);
+        let [broken] = judgement.broken.as_slice() else {
+            panic!("{:?}", judgement.broken)
+        };
+        assert_eq!((broken.role, broken.incomplete), (role, true));
+        assert_eq!(
+            broken.how,
+            "`helper` ended with 900.0 MiB of 912.0 MiB private memory, exit code 0"
+        );
+    }
 }
 
 #[test]

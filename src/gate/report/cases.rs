@@ -93,12 +93,13 @@ fn work(judgement: &Judgement, against: &Against) -> Case {
 
 fn rule(judgement: &Judgement, found: &Finding, strict: bool) -> Case {
     let outcome = match (found.decides, found.answer) {
-        (_, Answer::Pass) => Outcome::Passed,
-        (true, Answer::Fail) => Outcome::Failed,
-        (false, Answer::Fail) => Outcome::Warned,
-        (true, Answer::Inconclusive) if strict => Outcome::Failed,
-        (true, Answer::Inconclusive) => Outcome::Undecided,
-        (false, Answer::Inconclusive) => Outcome::Skipped,
+        (_, None) => Outcome::Errored,
+        (_, Some(Answer::Pass)) => Outcome::Passed,
+        (true, Some(Answer::Fail)) => Outcome::Failed,
+        (false, Some(Answer::Fail)) => Outcome::Warned,
+        (true, Some(Answer::Inconclusive)) if strict => Outcome::Failed,
+        (true, Some(Answer::Inconclusive)) => Outcome::Undecided,
+        (false, Some(Answer::Inconclusive)) => Outcome::Skipped,
     };
     Case {
         server: name(judgement, Role::Candidate),

@@ -1,11 +1,11 @@
 //! What a gate says: the verdict with what decided it, above the comparison of its sides.
 
-use crate::compare::report::{self, amount};
+use crate::compare::report::{self, amount, span};
 use crate::compare::run::lens;
 use crate::compare::{Played, Scenarios, by_target};
 use crate::document::page::Keys;
 use crate::document::{Block, Document, Section, Weight};
-use crate::gate::{Against, Judged, Judgement, Peaks, Role, Sides};
+use crate::gate::{Against, Judged, Judgement, Peaks, Range, Role, Sides};
 use crate::lens::Lens;
 use crate::stats::{Answer, Evidence, Seen};
 use crate::text::table::{Column, Table};
@@ -84,23 +84,25 @@ fn verdict(judgement: &Judgement, conclusions: &[Finding]) -> Vec<Sentence> {
     let note = |text: String| Sentence::answer("gate.note", Tone::Warning, text).marked("note");
     let against = conclusions
         .iter()
-        .filter(|one| !one.decides && one.answer == Answer::Fail);
+        .filter(|one| !one.decides && one.answer == Some(Answer::Fail));
     let against = against.map(|one| note(one.text.clone()));
     let deciding = conclusions.iter().filter(|one| one.decides);
-    let peaks = judgement
-        .peaks
+    let (far, usual): (Vec<&Peaks>, Vec<&Peaks>) = judgement.peaks.iter().partition(|peaks| peaks.is_far_above);
+    let headlines = judgement
+        .headlines
         .iter()
-        .filter(|peaks| peaks.is_far_above)
-        .map(peak_headline);
-    let headlines = judgement.headlines.iter().cloned().chain(peaks);
+        .cloned()
+        .chain(far.into_iter().map(peak_headline));
+    let peaks = usual.into_iter().map(peak_advice);
     headlines
         .map(|text| Sentence::answer("gate.headline", Tone::Bad, text).marked("important"))
         .chain(deciding.map(|one| {
             let tone = match one.answer {
-                Answer::Pass => Tone::Plain,
-                answer => self::tone(answer),
+                Some(Answer::Pass) => Tone::Plain,
+                Some(answer) => self::tone(answer),
+                None => Tone::Bad,
             };
-            let sentence = Sentence::answer("gate.finding", tone, one.text.clone()).marked(word(one.answer));
+            let sentence = Sentence::answer("gate.finding", tone, one.text.clone()).marked(one.word());
             // The table of rules says the same.
             let weight = match one.about {
                 About::Endpoint(..) => Weight::Evidence,
@@ -109,6 +111,7 @@ fn verdict(judgement: &Judgement, conclusions: &[Finding]) -> Vec<Sentence> {
             Sentence { weight, ..sentence }
         }))
         .chain(against)
+        .chain(peaks.map(|text| Sentence::answer("gate.peak", Tone::Quiet, text)))
         .chain(unmeasured(judgement).map(note))
         .collect()
 }
@@ -126,11 +129,29 @@ fn peak_headline(peaks: &Peaks) -> String {
     )
 }
 
+/// Peaks that are not far above the other side's. They decide nothing.
+fn peak_advice(peaks: &Peaks) -> String {
+    format!(
+        "peak (advises): the candidate has {} resident, the {} {}; {} runs",
+        spread(peaks.candidate),
+        peaks.against.name(),
+        spread(peaks.other),
+        peaks.lens
+    )
+}
+
+/// `160.2–163.0 MiB`.
+fn spread(range: Range) -> String {
+    span(&units::bytes(range.least), &units::bytes(range.most))
+}
+
 /// The verdict in one sentence: what decided it, with its bounds.
 pub fn headline(judgement: &Judgement, conclusions: &[Finding]) -> String {
-    let answer = match judgement.is_refused() {
-        true => Answer::Fail,
-        false => judgement.answer,
+    // Where nothing is decided, there are only the reasons for that.
+    let answer = if judgement.is_refused() {
+        None
+    } else {
+        Some(judgement.answer)
     };
     let mut reasons: Vec<&str> = Vec::new();
     for one in conclusions.iter().filter(|one| one.decides && one.answer == answer) {
@@ -230,7 +251,7 @@ fn advice(judgement: &Judgement, conclusions: &[Finding]) -> Option<Section> {
     let tables = judgement.against.iter().filter(|_| !judgement.is_refused());
     let tables = tables.filter_map(|against| rules(against, "advice", Weight::Evidence, &against.advisory));
     let advising = conclusions.iter().filter(|one| !one.decides);
-    let sentences = advising.map(|one| Sentence::evidence("gate.advice", one.text.clone()).marked(word(one.answer)));
+    let sentences = advising.map(|one| Sentence::evidence("gate.advice", one.text.clone()).marked(one.word()));
     Section::new("advice", "Advisory rules", Weight::Evidence)
         .with_all(tables)
         .with_all(sentences)

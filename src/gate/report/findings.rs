@@ -13,7 +13,7 @@ use crate::record::LensFacts;
 use crate::stats::{ASSUMED_VARIATION, Answer, Known, LEAST_TO_PASS, Side, unseen};
 use crate::units;
 
-use super::words::{bounds, change, limit};
+use super::words::{REFUSED, bounds, change, limit, word};
 
 /// One thing that a gate found.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -22,12 +22,20 @@ pub struct Finding {
     pub about: About,
     /// Whether it decides.
     pub decides: bool,
-    pub answer: Answer,
+    /// `null` if it is why nothing is decided.
+    pub answer: Option<Answer>,
     /// It in a few words, for a heading.
     #[serde(skip)]
     pub short: String,
     /// The sentence.
     pub text: String,
+}
+
+impl Finding {
+    /// Its answer in capitals.
+    pub fn word(&self) -> &'static str {
+        self.answer.map_or(REFUSED, word)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,12 +87,17 @@ fn refusals(judgement: &Judgement) -> Vec<Finding> {
     let refusal = |about: About, short: String, text: String| Finding {
         about,
         decides: true,
-        answer: Answer::Fail,
+        answer: None,
         short,
         text,
     };
     let broken = judgement.broken.iter().map(|broken| {
-        let short = format!("the {} failed the scenario: {}", broken.role.name(), broken.how);
+        let what = if broken.incomplete {
+            "lost the process with most of its memory"
+        } else {
+            "failed the scenario"
+        };
+        let short = format!("the {} {what}: {}", broken.role.name(), broken.how);
         let text = format!("{short} (`{}`)", broken.record);
         refusal(About::Run(broken.role), short, text)
     });
@@ -234,7 +247,7 @@ fn endpoint(role: Role, judged: &Judged, decides: bool) -> Finding {
     Finding {
         about: About::Endpoint(what.to_string(), role),
         decides,
-        answer,
+        answer: Some(answer),
         short: in_short(role, judged),
         text: format!("{what}{aside}: {}", evidence(role, judged)),
     }
@@ -347,7 +360,7 @@ fn budget(kept: &Kept) -> Finding {
         text: format!("{name}: {text}"),
         about: About::Budget(name),
         decides: true,
-        answer: kept.verdict.answer,
+        answer: Some(kept.verdict.answer),
     }
 }
 
@@ -414,6 +427,6 @@ fn growth(leak: &Leaking, lens: Lens) -> Finding {
         text: format!("{name} {}: {slope}", after(leak.basis, "")),
         about: About::Growth(name),
         decides: true,
-        answer: leak.verdict.answer,
+        answer: Some(leak.verdict.answer),
     }
 }

@@ -5,6 +5,9 @@ use crate::gate::{Judged, Judgement, Party, Role};
 use crate::stats::{Answer, Bound, Evidence};
 use crate::units;
 
+/// The word of a gate that decides nothing.
+pub const REFUSED: &str = "REFUSED";
+
 pub fn word(answer: Answer) -> &'static str {
     match answer {
         Answer::Pass => "PASS",
@@ -16,7 +19,7 @@ pub fn word(answer: Answer) -> &'static str {
 /// PASS, FAIL or INCONCLUSIVE, and none of these where nothing is decided.
 pub fn outcome(judgement: &Judgement) -> &'static str {
     match judgement.is_refused() {
-        true => "REFUSED",
+        true => REFUSED,
         false => word(judgement.answer),
     }
 }
