@@ -20,7 +20,17 @@ pub struct Headline {
 /// The headlines of a run, the weightiest first.
 pub fn headlines(summary: &Summary) -> Vec<Headline> {
     let mut list: Vec<Headline> = over_limit(summary).into_iter().collect();
-    if summary.command.is_some() || summary.header.plan.traced.is_some() {
+    if summary.header.plan.traced.is_some() {
+        return list;
+    }
+    if summary.command.is_some() {
+        list.extend(
+            summary
+                .lost
+                .iter()
+                .filter(|lost| lost.crashed())
+                .map(crashed_in_command),
+        );
         return list;
     }
     list.extend(summary.lost.iter().map(|lost| lost_process(summary, lost)));
@@ -139,6 +149,17 @@ fn lost_process(summary: &Summary, lost: &LostProcess) -> Headline {
         details,
         ..headline(kind, severity, text)
     }
+}
+
+/// A command says by its exit code that it failed, so a crash in it only gives its figures another meaning.
+fn crashed_in_command(lost: &LostProcess) -> Headline {
+    let text = format!(
+        "`{}`, a process of the command, crashed {}: {}",
+        lost.name,
+        memory(lost),
+        cause_words(lost.cause)
+    );
+    headline("crash", Severity::Warning, text)
 }
 
 fn headline(kind: &'static str, severity: Severity, text: String) -> Headline {

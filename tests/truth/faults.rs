@@ -7,6 +7,7 @@ use lsp_soak::record::{Ending, Event, Outcome as Answer, ShutdownStage, WarningK
 use lsp_soak::summary::exit;
 
 use crate::fixture::SYSTEM;
+use crate::ground::PreparedWorkspace;
 use crate::outcome::{MIB, Outcome, phase};
 use crate::soak::{START, Soak, passing};
 
@@ -103,9 +104,20 @@ fn a_child_that_is_told_to_end_does_not_fail_the_run_and_is_named() {
     for signal in ["15-on=textDocument/hover", "9-on=textDocument/hover"] {
         let outcome = hover(&["--children", "1,400MiB", "--kill-children", signal]);
         outcome.exits_with(0);
-        outcome.says(&["ended in `hover` with 401.", "though nobody asked it to"]);
-        assert_eq!(outcome.summary().lost.len(), 1);
+        outcome.says(&["ended in `hover` with 401.", "though nobody asked it to", "† hover"]);
+        let summary = outcome.summary();
+        assert_eq!(summary.lost.len(), 1);
+        assert!(!phase(&summary, "start").incomplete && phase(&summary, "hover").incomplete);
     }
+}
+
+#[test]
+fn a_failure_that_the_server_reports_after_it_was_ready_fails_the_run() {
+    let failures = "failures = [{ notification = { method = 'textDocument/publishDiagnostics' } }]\n";
+    let ground = PreparedWorkspace::pair().with("server", &[], failures);
+    let (said, _) = ground.ends(4, &["run", "scenario.toml", "--server", "server", "--out", "out", "-q"]);
+    assert!(said.contains("✗ the server reported a failure"), "{said}");
+    assert!(said.contains("during phase `goto`"), "{said}");
 }
 
 #[test]

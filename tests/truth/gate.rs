@@ -135,6 +135,25 @@ fn a_candidate_that_answers_with_nothing_is_refused_however_little_it_needs() {
 }
 
 #[test]
+fn a_candidate_that_lost_its_largest_process_is_refused_however_little_is_left() {
+    let children = ["--children", "1,200MiB"];
+    let lossy = [&children[..], &["--kill-children", "15-on=textDocument/definition"]].concat();
+    let ground = PreparedWorkspace::pair()
+        .with("whole", &children, LINKED_SYSTEM)
+        .with("lossy", &lossy, LINKED_SYSTEM);
+    let words = [
+        "scenario.toml", "--baseline", "whole", "--candidate", "lossy", "--runs", "3", "--out", "out", "-q",
+    ];
+    let (said, _) = ends(4, &ground, &words);
+    assert!(
+        said.contains("REFUSED: the candidate lost the process with most of its memory"),
+        "{said}"
+    );
+    assert!(!said.contains("PASS") && !said.contains("FAIL"), "{said}");
+    assert!(said.contains("peak (advises): "), "{said}");
+}
+
+#[test]
 fn mistakes_in_a_gate_file_are_told_before_anything_runs() {
     let ground = ground();
     let file = "format = 1\nbudgets = [\"peek <= 600 MiB\", \"private after gotoo <= 1 GiB\"]\n[[endpoint]]\nmetric = \

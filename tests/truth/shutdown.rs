@@ -18,6 +18,19 @@ fn a_refused_shutdown_is_said_and_ends_in_a_kill() {
 }
 
 #[test]
+fn an_excess_during_the_shutdown_belongs_to_the_shutdown() {
+    let outcome = Soak::new(START)
+        .server(&["--run-away", "500MiB-in=shutdown", "--hang-on", "shutdown"])
+        .options(&["--memory-limit", "300 MiB"])
+        .run();
+    match failed(&outcome) {
+        Ending::OverLimit { during, .. } => assert_eq!(during, "the shutdown"),
+        ending => panic!("{ending:?}"),
+    }
+    outcome.says(&["private memory during the shutdown"]);
+}
+
+#[test]
 fn a_child_left_behind_is_killed_and_fails_the_run() {
     let outcome = Soak::new(START).server(&["--leave-child-behind"]).run();
     assert_eq!(failed(&outcome), Ending::Completed);
