@@ -9,6 +9,7 @@ use crate::config::options::Repeating;
 use crate::config::values::Runs;
 use crate::document::terminal;
 use crate::exit::Exit;
+use crate::findings::loss;
 use crate::record::{CALIBRATION_FORMAT, Calibration, Schedule};
 use crate::soak::Interrupt;
 use crate::summary::exit;
@@ -55,7 +56,7 @@ pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8
             talk: crate::commands::talk(options.output.voice),
             enough: &|_| false,
             standing: &|_| None,
-            hopeless: &|runs| runs.iter().any(|run| exit(&run.summary) != Exit::Passed),
+            hopeless: &is_hopeless,
             sweep: None,
             jobs,
         };
@@ -68,16 +69,28 @@ pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8
     if let Some(error) = outcomes.failed {
         return Err(error);
     }
-    let code = outcomes.exit.code();
     // Interrupted runs give no calibration.
-    if outcomes.exit == Exit::Passed {
-        tell(outcomes.runs, &options)?;
-    }
-    Ok(code)
+    let exit = match outcomes.exit {
+        Exit::Passed => tell(outcomes.runs, &options)?,
+        exit => exit,
+    };
+    Ok(exit.code())
+}
+
+/// True once no calibration can come of the runs.
+fn is_hopeless(runs: &[Played]) -> bool {
+    runs.iter()
+        .any(|run| exit(&run.summary) != Exit::Passed || loss(&run.summary).is_some())
 }
 
 /// Prints and stores a calibration for each server and lens.
-fn tell(runs: Vec<Played>, options: &cli::Run) -> anyhow::Result<()> {
+fn tell(runs: Vec<Played>, options: &cli::Run) -> anyhow::Result<Exit> {
+    if let Some(lost) = runs.iter().find_map(|run| loss(&run.summary)) {
+        super::say(&format!(
+            "no calibration: the server lost the process with most of its memory: {lost}"
+        ));
+        return Ok(Exit::ServerFailed);
+    }
     for calibration in calibrated(runs, &options.repeating.looks.0) {
         let document = calibration::document(&calibration, &options.repeating.looks.0);
         let look = formats::look(options.output.voice.details);
@@ -87,7 +100,7 @@ fn tell(runs: Vec<Played>, options: &cli::Run) -> anyhow::Result<()> {
             super::say(&format!("calibration: {}", path.display()));
         }
     }
-    Ok(())
+    Ok(Exit::Passed)
 }
 
 /// A calibration is runs of one server.

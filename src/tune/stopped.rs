@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::compare::{Played, counts, inequalities, unseen};
 use crate::exit::Exit;
 use crate::figures::WorkLimits;
-use crate::findings::brief;
+use crate::findings::{brief, loss};
 use crate::summary::{Summary, exit};
 use crate::tune::figure::WEIGHED;
 
@@ -49,7 +49,7 @@ impl Halving {
             if after <= rung {
                 let why = Why::Failed(Failure {
                     record: run.record.clone(),
-                    how: brief(&run.summary),
+                    how: loss(&run.summary).unwrap_or_else(|| brief(&run.summary)),
                 });
                 self.stopped.entry(label.to_owned()).or_insert(Stopped { after, why });
             }
@@ -140,7 +140,8 @@ impl Cell<'_> {
     /// The first run that it failed.
     fn failed_run(&self) -> Option<&Played> {
         let runs = self.runs.iter().copied();
-        let failed = runs.filter(|run| exit(&run.summary) == Exit::ServerFailed);
+        // What is left without the process that held the memory is no merit of a setting.
+        let failed = runs.filter(|run| exit(&run.summary) == Exit::ServerFailed || loss(&run.summary).is_some());
         failed.min_by_key(|run| run.summary.header.plan.block)
     }
 

@@ -2,8 +2,8 @@
 
 use crate::compare::Played;
 use crate::figures::Figure;
-use crate::record::{AllocatorFacts, AllocatorFamily, CellFacts, Ending, KnobFacts, golden};
-use crate::summary;
+use crate::record::{AllocatorFacts, AllocatorFamily, CellFacts, EndCause, Ending, KnobFacts, golden};
+use crate::summary::{self, LostProcess};
 
 use super::*;
 
@@ -197,6 +197,32 @@ fn a_cell_that_the_server_fails_with_stops_at_once_and_is_never_recommended() {
 }
 
 #[test]
+fn a_cell_that_lost_most_of_its_memory_stops_and_is_never_recommended() {
+    let rules = Rules::default();
+    let mut runs = played(&cells(), 1, &rules);
+    let run = runs
+        .iter_mut()
+        .find(|run| run.summary.header.server.label == "dirty-0")
+        .unwrap();
+    run.summary.lost.push(LostProcess {
+        name: "helper".to_owned(),
+        pid: 5,
+        at: 1,
+        phase: None,
+        cause: EndCause::Exited { code: 0 },
+        private: Some(900 << 20),
+        rest: Some(12 << 20),
+        held_most: true,
+        replaced: false,
+    });
+    let stopped = &stopped(&runs, &rules).stopped["dirty-0"];
+    let Why::Failed(failure) = &stopped.why else {
+        panic!("{stopped:?}")
+    };
+    assert!(failure.how.starts_with("`helper` ended with 900.0 MiB"), "{failure:?}");
+}
+
+#[test]
 fn where_every_other_setting_fails_the_default_stays_and_no_more_runs_are_asked_for() {
     let rules = Rules::default();
     let mut runs = played(&[("default", (100, 100, 100)), ("dirty-0", (70, 100, 100))], 1, &rules);
@@ -226,7 +252,7 @@ fn where_every_other_setting_fails_the_default_stays_and_no_more_runs_are_asked_
 fn crashed(label: &str, after: u32) -> Stopped {
     let failure = Failure {
         record: format!("run-{after:03}-{label}.jsonl"),
-        how: "crashed during goto, signal 6".to_owned(),
+        how: "crashed during goto with up to 193.0 MiB private, signal 6".to_owned(),
     };
     Stopped {
         after,

@@ -128,6 +128,15 @@ fn a_code_other_than_0_fails_unless_it_is_ignored() {
 }
 
 #[test]
+fn a_crash_within_a_command_that_succeeds_is_told() {
+    let place = place();
+    fs::write(place.path().join("crash"), "sleep 0.4; kill -SEGV $$; sleep 1\n").expect("the place is ours");
+    let crash = format!("sh -c 'sh {} & wait; exit 0'", place.path().join("crash").display());
+    let said = passed(&cold(&place, &[&crash, "-r", "1"]));
+    assert!(said.contains("a process of the command, crashed"), "{said}");
+}
+
+#[test]
 fn a_script_that_answers_no_question_has_done_nothing_before_its_run() {
     let place = place();
     fs::create_dir(place.path().join("project")).expect("the place is ours");
