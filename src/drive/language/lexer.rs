@@ -236,6 +236,11 @@ impl<'t> Lexer<'t> {
                 let start = end.max(start) - word.len();
                 self.add(kind, start, start + word.trim_end_matches(|c| !fits(c)).len());
             }
+            Group::Token(Kind::Identifier) => {
+                if let Some(end) = self.end_of_name(start, end) {
+                    self.add_name(Kind::Identifier, start, end);
+                }
+            }
             Group::Token(kind) => self.add(kind, start, self.at.min(self.text.ceil_char_boundary(end))),
             Group::Word => self.word(start, end),
             Group::Fence => {
@@ -265,22 +270,33 @@ impl<'t> Lexer<'t> {
     }
 
     fn word(&mut self, start: usize, end: usize) {
+        let Some(end) = self.end_of_name(start, end) else {
+            return;
+        };
+        let word = &self.text[start..end];
+        let name = (self.member && word != "await") || !self.language.is_keyword(word);
+        let name = name || word.starts_with('$');
+        self.add_name(if name { Kind::Identifier } else { Kind::Keyword }, start, end);
+    }
+
+    /// The end of the name at `start`; adds an operator if the text begins like none. Patterns are of bytes, in which
+    /// every character outside ASCII looks like a letter.
+    fn end_of_name(&mut self, start: usize, end: usize) -> Option<usize> {
         let part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
         let length = self.text[start..end].find(|c| !part(c)).unwrap_or(end - start);
-        let word = &self.text[start..start + length];
-        let Some(first) = word.chars().next().filter(|c| !c.is_numeric()) else {
-            self.at = start;
-            let other = self.text[start..].chars().next().map_or(1, char::len_utf8);
-            return self.push(Kind::Operator, other);
-        };
-        let name = (self.member && word != "await") || !self.language.is_keyword(word);
-        let name = name || first == '$';
-        self.add(
-            if name { Kind::Identifier } else { Kind::Keyword },
-            start,
-            start + length,
-        );
-        self.at = start + length;
+        let first = self.text[start..start + length].chars().next();
+        if first.is_some_and(|first| !first.is_numeric()) {
+            return Some(start + length);
+        }
+        self.at = start;
+        let other = self.text[start..].chars().next().map_or(1, char::len_utf8);
+        self.push(Kind::Operator, other);
+        None
+    }
+
+    fn add_name(&mut self, kind: Kind, start: usize, end: usize) {
+        self.add(kind, start, end);
+        self.at = end;
     }
 }
 

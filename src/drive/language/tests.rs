@@ -403,6 +403,11 @@ fn check_any(text: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+#[test]
+fn a_raw_identifier_begins_with_a_letter() {
+    check_any("r#\u{113ce}").unwrap();
+}
+
 proptest! {
     #[test]
     fn random_text_is_cut_into_tokens_on_character_boundaries(text in any::<String>()) {
