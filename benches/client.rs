@@ -114,7 +114,7 @@ fn params() -> Value {
 async fn ask(client: &Client, params: &Value) -> Option<(Duration, u64)> {
     match client.request(METHOD, params, Ask::within(PATIENCE)).await {
         Reply::Answer { latency, bytes, .. } => Some((latency, bytes)),
-        Reply::Error { .. } | Reply::TimedOut | Reply::Parked | Reply::Lost => None,
+        Reply::Error { .. } | Reply::Unreadable { .. } | Reply::TimedOut | Reply::Parked | Reply::Lost => None,
     }
 }
 

@@ -21,6 +21,6 @@ pub use client::{
 pub use message::{Id, Unread, modest};
 pub use progress::{Ended, PARTIAL_RESULTS, Progress, Work};
 pub use retry::{CONTENT_MODIFIED, REQUEST_CANCELLED, RETRIED, SERVER_CANCELLED};
-pub use scan::{Facts, Fault, Scanner, Shape};
+pub use scan::{Begun, Facts, Fault, Found, NotJson, Scanner, Shape};
 pub use shutdown::{Deadlines, Stopped, kill_now, shut_down};
 pub use support::{Save, ServerCapabilities, Sync, may_register, offers};

@@ -17,6 +17,9 @@ use super::{Stage, Stop, fault};
 /// Longest error text of a server that is kept, in bytes.
 const MESSAGE: usize = 500;
 
+/// The code of JSON-RPC for text that is no JSON. In a record it stands for an answer that lsp-soak could not read.
+const PARSE_ERROR: i64 = -32700;
+
 /// Bytes that a server must read within a deadline while others wait: the capacity of a pipe.
 const PACE: u64 = 64 * 1024;
 
@@ -284,36 +287,40 @@ fn written(method: &str, reply: Reply) -> (Request, Body) {
                 Shape::Full => Outcome::Hit,
             };
             let latency = Some(latency.as_nanos() as u64);
-            (
-                Request {
-                    latency,
-                    bytes,
-                    items,
-                    retries,
-                    ..bare(outcome)
-                },
-                body.ok(),
-            )
+            let request = Request {
+                latency,
+                bytes,
+                items,
+                retries,
+                ..bare(outcome)
+            };
+            (request, body.ok())
         }
         Reply::Error {
             latency,
             code,
             message,
             retries,
-        } => {
-            let message = message.chars().take(MESSAGE).collect();
-            let latency = Some(latency.as_nanos() as u64);
-            (
-                Request {
-                    latency,
-                    retries,
-                    ..bare(Outcome::Error { code, message })
-                },
-                None,
-            )
+        } => (answered(bare(error(code, &message)), latency, retries), None),
+        Reply::Unreadable { latency, why, retries } => {
+            let outcome = error(PARSE_ERROR, &format!("the answer is not JSON: {why}"));
+            (answered(bare(outcome), latency, retries), None)
         }
         Reply::TimedOut => (bare(Outcome::TimedOut), None),
         Reply::Parked => (bare(Outcome::Parked), None),
         Reply::Lost => (bare(Outcome::Lost), None),
+    }
+}
+
+fn error(code: i64, message: &str) -> Outcome {
+    let message = message.chars().take(MESSAGE).collect();
+    Outcome::Error { code, message }
+}
+
+fn answered(request: Request, latency: Duration, retries: u32) -> Request {
+    Request {
+        latency: Some(latency.as_nanos() as u64),
+        retries,
+        ..request
     }
 }

@@ -22,7 +22,7 @@ pub async fn pass(client: &Client, deadline: Duration) -> bool {
         return true;
     }
     match ask(client, deadline).await {
-        Reply::Answer { .. } | Reply::Error { .. } => true,
+        Reply::Answer { .. } | Reply::Error { .. } | Reply::Unreadable { .. } => true,
         Reply::TimedOut | Reply::Parked => false,
         Reply::Lost => std::future::pending().await,
     }

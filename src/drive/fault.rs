@@ -15,6 +15,9 @@ const IDLE: f64 = 0.01;
 /// Time that a request waits for its answer beyond its deadline: by then it is known whether the server hangs.
 pub const GRACE: Duration = Duration::from_secs(1);
 
+/// Time for the end of a server to follow a closed input: it says more.
+const SAY_MORE: Duration = Duration::from_secs(1);
+
 /// A time without any traffic while something is due.
 struct Stillness {
     since: Instant,
@@ -27,6 +30,7 @@ struct Stillness {
 ///
 /// A server hangs if something is due (an answer, or reading its input), nothing moved in either direction for the
 /// whole `deadline`, and its processors were idle in the second half of it. A request that may stay open is not due.
+/// A server that closed its input reads nothing more, so nobody waits for its answers.
 pub async fn watch(
     client: &Client,
     trouble: impl Fn() -> Option<Stop>,
@@ -34,6 +38,7 @@ pub async fn watch(
     deadline: Duration,
 ) -> Stop {
     let mut still: Option<Stillness> = None;
+    let mut closed: Option<Instant> = None;
     let mut moved = 0;
     loop {
         tokio::time::sleep(LOOK).await;
@@ -45,6 +50,10 @@ pub async fn watch(
         let now_moved = traffic.sent.saturating_sub(traffic.unread) + traffic.received;
         let unsent = traffic.unsent + traffic.unread;
         let due = unsent > 0 || traffic.oldest.is_some();
+        if due && traffic.input_closed && closed.get_or_insert_with(Instant::now).elapsed() >= SAY_MORE {
+            client.close_broken_input();
+            continue;
+        }
         if !due || now_moved != moved {
             moved = now_moved;
             still = None;

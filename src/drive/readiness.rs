@@ -114,7 +114,7 @@ impl Wait<'_> {
             .saturating_sub(self.begun.elapsed())
             .max(Duration::from_secs(5));
         match barrier::ask(self.client, left).await {
-            Reply::Answer { .. } | Reply::Error { .. } => {
+            Reply::Answer { .. } | Reply::Error { .. } | Reply::Unreadable { .. } => {
                 let outcome = if self.active() {
                     ReadyOutcome::Ready
                 } else {

@@ -344,6 +344,7 @@ async fn initialize(client: &Client, job: &Job, deadline: Duration) -> Result<(S
             "it is no language server: it sent our own request back".to_owned(),
         )),
         Reply::Error { code, message, .. } => Err(refused(format!("`initialize` failed: {message} ({code})"))),
+        Reply::Unreadable { why, .. } => Err(refused(format!("the answer to `initialize` cannot be read: {why}"))),
         Reply::TimedOut | Reply::Parked => {
             let (method, after) = ("initialize".to_owned(), deadline.as_nanos() as u64);
             Err(Stop::Ended(Ending::TimedOut {

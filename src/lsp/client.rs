@@ -9,6 +9,7 @@ mod traffic;
 mod violation;
 mod writer;
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -121,6 +122,13 @@ pub enum Reply {
         code: i64,
         /// The message, cut to a bounded length.
         message: String,
+        retries: u32,
+    },
+    /// An answer that cannot be read: it is not JSON, or the first answer does not name its request.
+    Unreadable {
+        latency: Duration,
+        /// What came, and what was expected.
+        why: String,
         retries: u32,
     },
     /// No answer by the deadline; the request was cancelled.
@@ -355,6 +363,13 @@ impl Client {
     /// Closes the server's stdin at once; unread bytes in the queue are dropped.
     pub fn close_stdin(&self) {
         self.shared.stop_writing();
+    }
+
+    /// Ends the connection because nobody reads the server's input any more.
+    pub fn close_broken_input(&self) {
+        self.shared.stop_writing();
+        let error = io::Error::from(io::ErrorKind::BrokenPipe);
+        self.shared.close(CloseReason::Input(error.to_string()));
     }
 
     /// Why the connection ended; `None` while it is open.

@@ -1,6 +1,6 @@
 //! Finds messages in a byte stream: header lines, lengths, and noise.
 
-use memchr::{memchr, memchr2_iter};
+use memchr::{memchr, memchr2_iter, memmem};
 
 /// Longest line kept, in bytes: header lines have a few dozen bytes; a longer line is noise.
 const LONGEST_LINE: usize = 8 * 1024;
@@ -9,6 +9,8 @@ const OVERLAP: usize = 64;
 /// Bytes of noise kept for messages.
 const SAMPLE: usize = 4 * 1024;
 const LENGTH: &[u8] = b"content-length:";
+/// Part of a Content-Length line in UTF-16 of either byte order.
+const UTF16_LENGTH: &[u8] = b"o\0n\0t\0e\0n\0t\0-\0L\0e\0n\0g\0t\0h\0";
 const TYPE: &[u8] = b"content-type:";
 
 /// What follows the bytes read so far.
@@ -33,6 +35,8 @@ pub(super) struct Noise {
 pub(super) struct Framer {
     max: u64,
     length: Option<u64>,
+    /// A header came in UTF-16.
+    pub(super) is_utf16: bool,
     /// The skipped bytes.
     pub(super) noise: Noise,
 }
@@ -53,6 +57,7 @@ impl Framer {
         Framer {
             max,
             length: None,
+            is_utf16: false,
             noise: Noise::default(),
         }
     }
@@ -98,6 +103,7 @@ impl Framer {
     fn skip(&mut self, bytes: &[u8]) {
         self.noise.total += bytes.len() as u64;
         self.noise.unbroken += bytes.len() as u64;
+        self.is_utf16 |= memmem::find(bytes, UTF16_LENGTH).is_some();
         let room = SAMPLE - self.noise.sample.len();
         self.noise.sample.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
@@ -183,6 +189,19 @@ mod tests {
     fn a_length_that_is_no_number_is_noise() {
         let (_, state, framer) = head("Content-Length: many\r\n\r\n");
         assert_eq!((state, framer.noise.total), (Head::More, 24));
+    }
+
+    #[test]
+    fn a_header_in_utf_16_is_noticed_in_both_byte_orders() {
+        let text = "Content-Length: 2\r\n\r\n{}";
+        let low_first: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let high_first: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        for bytes in [low_first, high_first] {
+            let mut framer = Framer::new(100);
+            framer.head(&bytes);
+            assert!(framer.is_utf16);
+        }
+        assert!(!head(text).2.is_utf16);
     }
 
     #[test]

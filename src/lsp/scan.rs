@@ -1,18 +1,26 @@
 //! Extracts the facts of one JSON-RPC message as its bytes arrive: ids, method, error, and the shape and size of the
 //! result. It builds no tree and keeps no content, so a result of 200 MiB costs no memory.
 //!
-//! It does not validate: inside values that do not matter, brackets are counted, not matched.
+//! It checks that the whole message is JSON (RFC 8259), also in values that do not matter. Names may repeat.
 
 mod facts;
+mod problem;
+mod scalar;
 mod skip;
 #[cfg(test)]
 mod tests;
+mod text;
 
 use std::ops::Range;
 
 use self::facts::{Key, Slot};
-use self::skip::{Reached, Skip};
+use self::problem::Wrong;
+use self::scalar::Scalar;
+use self::skip::{Reached, Skip, is_space};
+use self::text::Text;
+use super::message::Id;
 pub use facts::{Facts, Fault, Shape};
+pub use problem::{Found, NotJson};
 
 /// Longest key, id, method or error message kept, in bytes.
 const LONGEST_TEXT: usize = 4 * 1024;
@@ -32,13 +40,16 @@ pub struct Scanner {
     key: Key,
     /// Where the current string or scalar goes.
     slot: Slot,
-    text: Vec<u8>,
-    escaped: bool,
+    kept: Vec<u8>,
+    text: Text,
+    scalar: Scalar,
     skip: Skip,
     counted: Counted,
     payload: Payload,
     started: u64,
     facts: Facts,
+    /// Why the message is no JSON object, in state `Broken`.
+    problem: Option<NotJson>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,13 +58,13 @@ enum State {
     Value,
     /// After `[`: expects a value or the end.
     First,
+    /// After `{`: expects a name or the end.
+    FirstKey,
     Key,
     Colon,
     After,
     Text,
     Scalar,
-    /// After `[` of a counted list.
-    CountedFirst,
     Skip,
     Done,
     Broken,
@@ -89,6 +100,17 @@ struct Payload {
     full: bool,
 }
 
+/// The part of a message before the place where it stops being JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begun<'a> {
+    /// It has no id and no method yet.
+    Unknown,
+    /// It has a method or parameters.
+    Call,
+    /// An answer; an id may come later.
+    Answer(Option<&'a Id>),
+}
+
 impl Scanner {
     pub fn reset(&mut self) {
         self.state = State::Value;
@@ -96,69 +118,104 @@ impl Scanner {
         self.stack.clear();
         self.member = Key::Other;
         self.key = Key::Other;
-        self.text.clear();
-        self.escaped = false;
+        self.kept.clear();
         self.payload = Payload::default();
         self.facts.reset();
+        self.problem = None;
     }
 
     /// Scans the next bytes of the message.
     pub fn feed(&mut self, bytes: &[u8]) {
         let mut at = 0;
-        while at < bytes.len() {
-            at = match self.state {
-                State::Text => self.in_text(bytes, at),
-                State::Scalar => self.in_scalar(bytes, at),
-                State::Skip => match skip::skip(&mut self.skip, bytes, at) {
-                    Reached::End(end) => self.skipped(end),
-                    Reached::Out => bytes.len(),
-                },
-                State::Broken => bytes.len(),
-                State::Value
-                | State::First
-                | State::Key
-                | State::Colon
-                | State::After
-                | State::CountedFirst
-                | State::Done => self.between(bytes[at], at),
-            };
+        while at < bytes.len() && self.state != State::Broken {
+            match self.step(bytes, at) {
+                Ok(next) => at = next,
+                Err(wrong) => {
+                    self.problem = Some(NotJson::found(wrong, bytes, self.base));
+                    self.state = State::Broken;
+                }
+            }
         }
         self.base += bytes.len() as u64;
     }
 
-    /// The facts, once the whole message was fed; `None` if it is no complete JSON object.
-    pub fn facts(&self) -> Option<&Facts> {
-        (self.state == State::Done).then_some(&self.facts)
+    /// The facts, once the whole message was fed.
+    pub fn facts(&self) -> Result<&Facts, NotJson> {
+        match (&self.problem, self.state) {
+            (Some(problem), _) => Err(problem.clone()),
+            (None, State::Done) => Ok(&self.facts),
+            (None, _unfinished) => Err(NotJson::ended(self.base, self.expected())),
+        }
     }
 
-    fn between(&mut self, byte: u8, at: usize) -> usize {
-        if byte.is_ascii_whitespace() {
-            return at + 1;
+    pub fn begun(&self) -> Begun<'_> {
+        let is_call = !self.facts.method.is_empty() || matches!(self.member, Key::Method | Key::Params);
+        if is_call {
+            return Begun::Call;
         }
-        match (self.state, byte) {
-            (State::Value, _) | (State::First, b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') => {
-                self.value(byte, at)
-            }
-            (State::Key, b'"') => self.start_text(Slot::Key, at),
-            (State::Colon, b':') => self.go(State::Value, at + 1),
-            (State::After, b',') => match self.stack.last() {
-                Some(Context::LeafList) => self.go(State::Value, at + 1),
-                Some(_object) => self.go(State::Key, at + 1),
-                None => self.go(State::Broken, at),
+        match (self.facts.id.as_ref(), self.member) {
+            (Some(id), _) => Begun::Answer(Some(id)),
+            (None, Key::Result | Key::Error) => Begun::Answer(None),
+            (None, _) => Begun::Unknown,
+        }
+    }
+
+    /// Scans from `at`; returns the offset of the next byte that was not used.
+    fn step(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
+        match self.state {
+            State::Text => self.in_text(bytes, at),
+            State::Scalar => self.in_scalar(bytes, at),
+            State::Skip => match self.skip.find_end(bytes, at)? {
+                Reached::End(end) => Ok(self.skipped(end)),
+                Reached::Out => Ok(bytes.len()),
             },
-            (State::Key | State::First | State::After, b'}' | b']') => self.close(at + 1),
-            (State::CountedFirst, b']') => {
-                self.skip.depth = 0;
-                self.list_ended(0, at + 1)
-            }
-            (State::CountedFirst, _) => {
-                self.skip = Skip {
-                    depth: 1,
-                    ..Skip::default()
-                };
-                self.go(State::Skip, at)
-            }
-            _unexpected => self.go(State::Broken, at),
+            State::Value
+            | State::First
+            | State::FirstKey
+            | State::Key
+            | State::Colon
+            | State::After
+            | State::Done
+            | State::Broken => self.between(bytes[at], at),
+        }
+    }
+
+    fn between(&mut self, byte: u8, at: usize) -> Result<usize, Wrong> {
+        if is_space(byte) {
+            return Ok(at + 1);
+        }
+        let is_list = self.stack.last() == Some(&Context::LeafList);
+        match (self.state, byte) {
+            (State::First, b']') | (State::FirstKey, b'}') => Ok(self.close(at + 1)),
+            (State::After, b']' | b'}') if is_list == (byte == b']') => Ok(self.close(at + 1)),
+            (State::Value | State::First, _) => self.value(byte, at),
+            (State::Key | State::FirstKey, b'"') => Ok(self.start_text(Slot::Key, at)),
+            (State::Colon, b':') => Ok(self.go(State::Value, at + 1)),
+            (State::After, b',') if is_list => Ok(self.go(State::Value, at + 1)),
+            (State::After, b',') => Ok(self.go(State::Key, at + 1)),
+            _unexpected => Err(self.wrong(at)),
+        }
+    }
+
+    fn wrong(&self, at: usize) -> Wrong {
+        Wrong::at(at, self.expected())
+    }
+
+    /// What may follow the bytes so far, for people.
+    fn expected(&self) -> &'static str {
+        match self.state {
+            State::Value if self.stack.is_empty() => "`{`",
+            State::Value => "a value",
+            State::First => "a value or `]`",
+            State::FirstKey => "a name or `}`",
+            State::Key => "a name",
+            State::Colon => "`:`",
+            State::After if self.stack.last() == Some(&Context::LeafList) => "`,` or `]`",
+            State::After => "`,` or `}`",
+            State::Text => "the end of a string",
+            State::Scalar => self.scalar.missing().unwrap_or("the end of a value"),
+            State::Skip => self.skip.expected(),
+            State::Done | State::Broken => "the end of the message",
         }
     }
 
@@ -168,13 +225,12 @@ impl Scanner {
     }
 
     /// The first byte of a value: decides whether to scan, keep or skip it.
-    fn value(&mut self, byte: u8, at: usize) -> usize {
+    fn value(&mut self, byte: u8, at: usize) -> Result<usize, Wrong> {
         let Some(context) = self.stack.last().copied() else {
-            return if byte == b'{' {
-                self.open(Context::Message, at)
-            } else {
-                self.go(State::Broken, at)
-            };
+            if byte != b'{' {
+                return Err(self.wrong(at));
+            }
+            return Ok(self.open(Context::Message, at));
         };
         match context {
             Context::Message => self.member_value(byte, at),
@@ -182,7 +238,7 @@ impl Scanner {
             Context::Error => match (self.key, byte) {
                 (Key::Code, _) => self.take(Slot::Code, byte, at),
                 (Key::Message, _) => self.take(Slot::Message, byte, at),
-                (Key::Data, b'{') => self.open(Context::ErrorData, at),
+                (Key::Data, b'{') => Ok(self.open(Context::ErrorData, at)),
                 _other => self.take(Slot::Nowhere, byte, at),
             },
             Context::ErrorData if self.key == Key::Retrigger => self.take(Slot::Retrigger, byte, at),
@@ -196,7 +252,7 @@ impl Scanner {
         }
     }
 
-    fn member_value(&mut self, byte: u8, at: usize) -> usize {
+    fn member_value(&mut self, byte: u8, at: usize) -> Result<usize, Wrong> {
         self.started = self.base + at as u64;
         if self.member == Key::Result {
             self.facts.items = None;
@@ -208,29 +264,29 @@ impl Scanner {
             (Key::Method, _) => self.take(Slot::Method, byte, at),
             (Key::Result, b'{') => {
                 self.payload = Payload::default();
-                self.open(Context::Result, at)
+                Ok(self.open(Context::Result, at))
             }
-            (Key::Result, b'[') => self.count(Counted::Result, at),
+            (Key::Result, b'[') => Ok(self.count(Counted::Result, at)),
             (Key::Result, _) => self.take(Slot::Result, byte, at),
             (Key::Error, b'{') => {
                 self.facts.error = Some(Fault::default());
-                self.open(Context::Error, at)
+                Ok(self.open(Context::Error, at))
             }
             _other => self.take(Slot::Nowhere, byte, at),
         }
     }
 
-    fn unfit_id(&mut self, what: &'static str, byte: u8, at: usize) -> usize {
+    fn unfit_id(&mut self, what: &'static str, byte: u8, at: usize) -> Result<usize, Wrong> {
         self.facts.take_id(Err(what));
         self.take(Slot::Nowhere, byte, at)
     }
 
     /// A member of an object result.
-    fn result_member(&mut self, byte: u8, at: usize) -> usize {
+    fn result_member(&mut self, byte: u8, at: usize) -> Result<usize, Wrong> {
         self.payload.members += 1;
         match (self.key, byte) {
-            (Key::Items, b'[') => self.count(Counted::Items, at),
-            (Key::Data | Key::Payload, b'[') => self.count(Counted::Payload, at),
+            (Key::Items, b'[') => Ok(self.count(Counted::Items, at)),
+            (Key::Data | Key::Payload, b'[') => Ok(self.count(Counted::Payload, at)),
             (Key::Data, _) => self.take(Slot::Nowhere, byte, at),
             (Key::Items | Key::Payload | Key::Deep, _) => {
                 self.payload.known = true;
@@ -246,17 +302,17 @@ impl Scanner {
     }
 
     /// A value inside a payload: any number, flag or non-empty text is content.
-    fn leaf(&mut self, byte: u8, at: usize) -> usize {
+    fn leaf(&mut self, byte: u8, at: usize) -> Result<usize, Wrong> {
         let inside = matches!(byte, b'{' | b'[');
         if inside && (self.payload.full || self.stack.len() > DEEPEST) {
             self.payload.full = true;
             return self.take(Slot::Nowhere, byte, at);
         }
         match byte {
-            b'{' => self.open(Context::LeafObject, at),
+            b'{' => Ok(self.open(Context::LeafObject, at)),
             b'[' => {
                 self.stack.push(Context::LeafList);
-                self.go(State::First, at + 1)
+                Ok(self.go(State::First, at + 1))
             }
             _scalar => self.take(Slot::Leaf, byte, at),
         }
@@ -264,82 +320,88 @@ impl Scanner {
 
     fn open(&mut self, context: Context, at: usize) -> usize {
         self.stack.push(context);
-        self.go(State::Key, at + 1)
+        self.go(State::FirstKey, at + 1)
     }
 
     fn count(&mut self, counted: Counted, at: usize) -> usize {
         self.counted = counted;
-        self.go(State::CountedFirst, at + 1)
+        self.skip.start(b'[');
+        self.go(State::Skip, at + 1)
     }
 
     /// Takes a whole scalar into `slot`; lists and objects are skipped.
-    fn take(&mut self, slot: Slot, byte: u8, at: usize) -> usize {
+    fn take(&mut self, slot: Slot, byte: u8, at: usize) -> Result<usize, Wrong> {
         match byte {
-            b'"' => self.start_text(slot, at),
+            b'"' => Ok(self.start_text(slot, at)),
             b'{' | b'[' => {
                 self.counted = Counted::Nothing;
-                self.skip = Skip {
-                    depth: 1,
-                    ..Skip::default()
-                };
-                self.go(State::Skip, at + 1)
+                self.skip.start(byte);
+                Ok(self.go(State::Skip, at + 1))
             }
-            b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => {
+            _scalar => {
+                self.scalar = Scalar::starting_with(byte).ok_or(self.wrong(at))?;
                 self.slot = slot;
-                self.text.clear();
-                self.go(State::Scalar, at)
+                self.kept.clear();
+                self.kept.push(byte);
+                Ok(self.go(State::Scalar, at + 1))
             }
-            _unexpected => self.go(State::Broken, at),
         }
     }
 
     fn start_text(&mut self, slot: Slot, at: usize) -> usize {
         self.slot = slot;
-        self.text.clear();
-        self.escaped = false;
+        self.kept.clear();
+        self.text = Text::Plain;
         self.go(State::Text, at + 1)
     }
 
-    fn in_text(&mut self, bytes: &[u8], at: usize) -> usize {
-        let end = skip::text_end(bytes, at, &mut self.escaped);
+    fn in_text(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
+        let end = self.text.find_end(bytes, at)?;
         let stop = end.unwrap_or(bytes.len());
         if self.slot != Slot::Nowhere {
-            let room = LONGEST_TEXT - self.text.len();
-            self.text.extend_from_slice(&bytes[at..stop.min(at + room)]);
+            self.keep(&bytes[at..stop]);
         }
-        let Some(end) = end else { return stop };
+        let Some(end) = end else { return Ok(stop) };
         if self.slot == Slot::Key {
-            self.key = facts::key(&self.text);
+            self.key = facts::key(&self.kept);
             if self.stack.len() == 1 {
                 self.member = self.key;
             }
-            return self.go(State::Colon, end + 1);
+            return Ok(self.go(State::Colon, end + 1));
         }
         if self.slot == Slot::Leaf {
-            self.payload.full |= !self.text.is_empty();
+            self.payload.full |= !self.kept.is_empty();
         } else {
-            self.facts.take_text(self.slot, &self.text);
+            self.facts.take_text(self.slot, &self.kept);
         }
-        self.ended(end + 1)
+        Ok(self.ended(end + 1))
     }
 
-    fn in_scalar(&mut self, bytes: &[u8], at: usize) -> usize {
-        let delimiter = |byte: &u8| matches!(byte, b',' | b'}' | b']') || byte.is_ascii_whitespace();
-        let end = bytes[at..].iter().position(delimiter).map(|length| at + length);
-        let stop = end.unwrap_or(bytes.len());
-        let room = LONGEST_TEXT - self.text.len();
-        self.text.extend_from_slice(&bytes[at..stop.min(at + room)]);
-        let Some(end) = end else { return stop };
-        if self.slot == Slot::Leaf {
-            self.payload.full |= self.text != b"null";
-        } else {
-            self.facts.take_scalar(self.slot, &self.text);
+    /// Keeps bytes of a string or scalar, up to [`LONGEST_TEXT`].
+    fn keep(&mut self, bytes: &[u8]) {
+        let room = LONGEST_TEXT - self.kept.len();
+        self.kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    fn in_scalar(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
+        let end = self.scalar.find_end(bytes, at);
+        self.keep(&bytes[at..end]);
+        if end == bytes.len() {
+            return Ok(end);
         }
-        self.ended(end)
+        if let Some(missing) = self.scalar.missing() {
+            return Err(Wrong::at(end, missing));
+        }
+        if self.slot == Slot::Leaf {
+            self.payload.full |= self.kept != b"null";
+        } else {
+            self.facts.take_scalar(self.slot, &self.kept);
+        }
+        Ok(self.ended(end))
     }
 
     fn skipped(&mut self, end: usize) -> usize {
-        self.list_ended(self.skip.commas + 1, end)
+        self.list_ended(self.skip.elements(), end)
     }
 
     /// A skipped list or object ended just before `end`.

@@ -114,6 +114,8 @@ async fn ask(client: &Client, server: &Server, deadlines: &Deadlines) -> (Shutdo
             code,
             message: message.chars().take(MESSAGE).collect(),
         },
+        // The answer came, and a violation tells of its form.
+        Reply::Unreadable { .. } => ShutdownReply::Answered,
         Reply::TimedOut | Reply::Parked | Reply::Lost if exit.is_some() => ShutdownReply::Gone,
         Reply::TimedOut | Reply::Parked | Reply::Lost => ShutdownReply::Unanswered,
     };

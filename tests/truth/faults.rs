@@ -293,6 +293,70 @@ fn a_program_that_says_nothing_is_wedged_in_the_handshake() {
 }
 
 #[test]
+fn a_result_that_is_no_json_is_an_error_and_no_hit() {
+    for result in ["[garbage !!]", "[NaN]", "[,,,]"] {
+        let outcome = hover(&["--raw-result", &format!("{result}-in=textDocument/hover")]);
+        match failed(&outcome) {
+            Ending::Empty { steps } => {
+                let error = steps[0].error.as_deref().unwrap_or_default();
+                assert!(error.starts_with("-32700: the answer is not JSON: byte "), "{error}");
+            }
+            ending => panic!("{ending:?}"),
+        }
+        let methods = outcome.summary().methods;
+        let hover = methods.iter().find(|method| method.method == "textDocument/hover");
+        let hover = hover.expect("hover was asked");
+        assert_eq!((hover.hits, hover.errors), (0, hover.count), "{result}");
+        outcome.says(&["a message is not a JSON object: byte 35 begins `", "is expected"]);
+    }
+    let outcome = hover(&["--raw-result", "{\"contents\":\"[NaN]\"}-in=textDocument/hover"]);
+    outcome.passed();
+}
+
+#[test]
+fn a_first_answer_that_cannot_be_read_says_what_came_and_what_was_expected() {
+    for (form, words) in [
+        ("bom", "it begins with a byte order mark, where `{` is expected"),
+        ("utf16", "it is UTF-16, where UTF-8 is expected"),
+        (
+            "trailing",
+            "begins `and more`, where the end of the message is expected",
+        ),
+        ("text-id", "its id as a string (`\"1\"`) where the request had a number"),
+        ("no-id", "a message has neither a method nor an id"),
+    ] {
+        let outcome = Soak::new(START).server(&["--first-answer", form]).run();
+        match failed(&outcome) {
+            Ending::Refused { reason } => {
+                let start = "the answer to `initialize` cannot be read: ";
+                assert!(reason.starts_with(start) && reason.contains(words), "{form}: {reason}");
+            }
+            ending => panic!("{form}: {ending:?}"),
+        }
+    }
+    let outcome = Soak::new(START).server(&["--first-answer", "all-utf16"]).run();
+    match failed(&outcome) {
+        Ending::Disconnected { reason } => assert!(reason.contains("writes UTF-16"), "{reason}"),
+        ending => panic!("{ending:?}"),
+    }
+}
+
+#[test]
+fn a_server_that_closes_its_input_ends_the_run_soon_with_the_write_error() {
+    let outcome = Soak::new(START).script("exec 0<&-; exec sleep 300").run();
+    match failed(&outcome) {
+        Ending::Disconnected { reason } => {
+            let reason = reason.to_lowercase();
+            assert!(
+                reason.contains("does not read its input any more: broken pipe"),
+                "{reason}"
+            );
+        }
+        ending => panic!("{ending:?}"),
+    }
+}
+
+#[test]
 fn stale_answers_are_asked_for_again_and_counted() {
     let outcome = hover(&["--content-modified", "5"]);
     let summary = outcome.passed();

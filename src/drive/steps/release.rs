@@ -173,6 +173,7 @@ async fn question(client: &Client, own: &config::SelfReport, deadline: Duration)
             let words = cut(&words.join(" "));
             Err(format!("`{name}` was answered with an error: {code}: {words}"))
         }
+        Reply::Unreadable { why, .. } => Err(format!("the answer to `{name}` cannot be read: {why}")),
         Reply::TimedOut | Reply::Parked => Err(format!("`{name}` was not answered in {}", units::duration(deadline))),
         Reply::Lost => return Err(Stop::Gone),
     };

@@ -59,6 +59,11 @@ impl Outbox {
         self.gauge.as_ref().map_or(0, Gauge::unread)
     }
 
+    /// True if the server closed its input, as far as known.
+    pub(super) fn is_closed(&self) -> bool {
+        self.gauge.as_ref().is_some_and(Gauge::is_closed)
+    }
+
     /// Appends a message, and returns its length.
     pub(super) fn put(&mut self, write: impl FnOnce(&mut Body)) -> u64 {
         if self.over {

@@ -13,7 +13,7 @@ use super::{CloseReason, Incoming, Violation};
 use crate::lsp::answers;
 use crate::lsp::frame::{Framer, Head};
 use crate::lsp::message::{self, Unread};
-use crate::lsp::scan::{Facts, Scanner};
+use crate::lsp::scan::{Begun, Facts, NotJson, Scanner};
 
 /// Initial size of the read buffer in bytes; it grows to the longest message that is read whole.
 const BUFFER: usize = 64 * 1024;
@@ -90,6 +90,9 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         if bytes > self.shared.limits.noise {
             return Ok(Some(CloseReason::Garbage { bytes }));
         }
+        if self.framer.is_utf16 {
+            return Ok(Some(CloseReason::Utf16));
+        }
         self.make_room(BUFFER / 2);
         Ok((self.fill().await? == 0).then_some(CloseReason::Eof))
     }
@@ -115,7 +118,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         }
         let body = &self.buffer[self.start..self.start + length];
         self.scanner.feed(body);
-        handle(&self.shared, &self.events, self.stamp, self.scanner.facts(), body);
+        handle(&self.shared, &self.events, self.stamp, &self.scanner, body);
         self.start += length;
         Ok(None)
     }
@@ -141,7 +144,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
                 }));
             }
         }
-        handle(&self.shared, &self.events, self.stamp, self.scanner.facts(), &[]);
+        handle(&self.shared, &self.events, self.stamp, &self.scanner, &[]);
         Ok(None)
     }
 
@@ -184,23 +187,24 @@ impl<R: AsyncRead + Unpin> Reader<R> {
 }
 
 /// Handles one message. `body` is empty if it was too long to keep.
-fn handle(shared: &Shared, events: &mpsc::Sender<Incoming>, stamp: Instant, facts: Option<&Facts>, body: &[u8]) {
+fn handle(shared: &Shared, events: &mpsc::Sender<Incoming>, stamp: Instant, scanner: &Scanner, body: &[u8]) {
     let sink = Sink { shared, events };
-    let Some(facts) = facts else {
-        let start = String::from_utf8_lossy(&body[..body.len().min(80)]);
-        return sink.violation(Violation::NoObject(start.into_owned()));
+    let facts = match scanner.facts() {
+        Ok(facts) => facts,
+        Err(problem) => return unreadable(&sink, stamp, scanner.begun(), problem),
     };
     if let Some(unfit) = facts.unfit
         && facts.error.is_none()
     {
-        sink.violation(Violation::UnfitId {
+        let violation = Violation::UnfitId {
             what: unfit,
             method: name(facts),
-        });
+        };
         // A message with a method may be a notification with an id by mistake.
         if facts.method.is_empty() {
-            return;
+            return sink.useless_answer(violation, stamp);
         }
+        sink.violation(violation);
     }
     match (&facts.id, facts.method.is_empty()) {
         (Some(id), false) => {
@@ -218,17 +222,30 @@ fn handle(shared: &Shared, events: &mpsc::Sender<Incoming>, stamp: Instant, fact
             match settled {
                 Settled::Delivered | Settled::Late => {}
                 Settled::Twice => sink.violation(Violation::Twice),
-                Settled::AsText => sink.violation(Violation::IdAsText(id.to_string())),
-                Settled::Unknown => sink.violation(Violation::Unasked(id.clone())),
+                Settled::AsText => sink.useless_answer(Violation::IdAsText(id.to_string()), stamp),
+                Settled::Unknown => sink.useless_answer(Violation::Unasked(id.clone()), stamp),
             }
             if facts.result.is_none() && facts.error.is_none() {
                 sink.violation(Violation::Hollow);
             }
         }
         (None, true) => match &facts.error {
-            Some(fault) => sink.violation(Violation::Complaint(fault.message.clone())),
-            None => sink.violation(Violation::Nameless),
+            Some(fault) => sink.useless_answer(Violation::Complaint(fault.message.clone()), stamp),
+            None => sink.useless_answer(Violation::Nameless, stamp),
         },
+    }
+}
+
+/// Handles a message that is no JSON object. An editor never learns which request it answers; here that request ends
+/// at once, because to wait for its deadline would tell nothing.
+fn unreadable(sink: &Sink<'_>, stamp: Instant, begun: Begun<'_>, problem: NotJson) {
+    match begun {
+        Begun::Call => sink.violation(Violation::NotJson(problem)),
+        Begun::Unknown => sink.useless_answer(Violation::NotJson(problem), stamp),
+        Begun::Answer(id) => {
+            sink.shared.state().settle_unreadable(id, stamp, &problem.to_string());
+            sink.violation(Violation::NotJson(problem));
+        }
     }
 }
 
@@ -325,6 +342,13 @@ impl Sink<'_> {
         if let Err(mpsc::error::TrySendError::Full(_)) = self.events.try_send(event) {
             self.shared.state().totals.dropped_events += 1;
         }
+    }
+
+    /// A message that may be an answer but answers no request. If nothing but the first request was sent, it was for
+    /// that one.
+    fn useless_answer(&self, violation: Violation, stamp: Instant) {
+        self.shared.state().settle_first(stamp, &violation.to_string());
+        self.violation(violation);
     }
 
     fn violation(&self, violation: Violation) {

@@ -61,6 +61,13 @@ async fn attempts(shared: &Shared, method: &str, params: Option<&RawValue>, ask:
                     retries,
                 };
             }
+            Ok(Outcome::Unreadable { at, why }) => {
+                return Reply::Unreadable {
+                    latency: at - started,
+                    why,
+                    retries,
+                };
+            }
             Ok(Outcome::Error { at, fault }) => {
                 let again = retry::is_stale(method, fault.code, fault.retrigger) && retries < shared.limits.retries;
                 if !again {

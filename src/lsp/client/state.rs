@@ -73,6 +73,10 @@ pub(super) enum Outcome {
         at: Instant,
         fault: Fault,
     },
+    Unreadable {
+        at: Instant,
+        why: String,
+    },
     Parked,
 }
 
@@ -338,6 +342,29 @@ impl State {
         Settled::Delivered
     }
 
+    /// Ends the request that an unreadable answer is for. Without an id, that is known if only one request is open.
+    pub(super) fn settle_unreadable(&mut self, id: Option<&Id>, at: Instant, why: &str) {
+        let id = match id {
+            Some(Id::Number(id)) => Some(*id),
+            Some(Id::Text(_) | Id::Literal(_)) => None,
+            None if self.open.len() == 1 => self.open.keys().next().copied(),
+            None => None,
+        };
+        if let Some(open) = id.and_then(|id| self.open.remove(&id)) {
+            let why = why.to_owned();
+            // The caller may have just gone.
+            let _ = open.done.send(Outcome::Unreadable { at, why });
+        }
+    }
+
+    /// Ends the first request, if it is still open and no other was sent.
+    pub(super) fn settle_first(&mut self, at: Instant, why: &str) {
+        const FIRST: i64 = 1;
+        if self.next_id == FIRST + 1 {
+            self.settle_unreadable(Some(&Id::Number(FIRST)), at, why);
+        }
+    }
+
     /// Closes the connection: every open request is lost.
     pub(super) fn close(&mut self, reason: CloseReason) {
         self.closed.get_or_insert(reason);
@@ -359,6 +386,7 @@ impl State {
             received: self.totals.received,
             unsent: self.outbox.unsent(),
             unread: self.outbox.unread(),
+            input_closed: self.outbox.is_closed(),
             last_sent: self.outbox.last_sent,
             last_received: self.last_received,
             last_unprompted: self.last_unprompted,

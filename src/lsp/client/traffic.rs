@@ -16,6 +16,8 @@ pub struct Traffic {
     pub unsent: u64,
     /// Bytes in the pipe that the server has not read; 0 if the system cannot tell.
     pub unread: u64,
+    /// The server closed its input; false if the system cannot tell.
+    pub input_closed: bool,
     /// When a byte was last written.
     pub last_sent: Option<Instant>,
     /// When a byte was last read.
@@ -65,6 +67,9 @@ pub enum CloseReason {
     /// The server wrote too many bytes that are not LSP.
     #[error("the server wrote {size} that are not LSP: does it need an option for stdio?", size = units::bytes(*bytes))]
     Garbage { bytes: u64 },
+    /// The server writes its headers in UTF-16.
+    #[error("the server writes UTF-16 to its output, where UTF-8 is expected")]
+    Utf16,
     /// The server announced a message over the limit.
     #[error("the server announced a message of {length}, over the limit of {limit}", length = units::bytes(*length), limit = units::bytes(*limit))]
     TooLarge { length: u64, limit: u64 },
@@ -82,7 +87,10 @@ impl CloseReason {
     /// Whether lsp-soak ended the connection, because of the server's messages or unread answers.
     pub fn is_ours(&self) -> bool {
         match self {
-            CloseReason::Garbage { .. } | CloseReason::TooLarge { .. } | CloseReason::Overflow { .. } => true,
+            CloseReason::Garbage { .. }
+            | CloseReason::Utf16
+            | CloseReason::TooLarge { .. }
+            | CloseReason::Overflow { .. } => true,
             CloseReason::Eof | CloseReason::Truncated { .. } | CloseReason::Io(_) | CloseReason::Input(_) => false,
         }
     }

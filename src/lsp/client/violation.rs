@@ -1,12 +1,13 @@
 //! Tolerable protocol violations, as sentences.
 
 use crate::lsp::message::Id;
+use crate::lsp::scan::NotJson;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// A body that is not a JSON object.
-    #[error("a message is not a JSON object: `{0}`")]
-    NoObject(String),
+    #[error("a message is not a JSON object: {0}")]
+    NotJson(NotJson),
     /// A message with neither a method nor an id.
     #[error("a message has neither a method nor an id")]
     Nameless,

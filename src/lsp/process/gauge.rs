@@ -20,6 +20,14 @@ impl Gauge {
     pub(in crate::lsp) fn unread(&self) -> u64 {
         rustix::io::ioctl_fionread(&self.0).unwrap_or(0)
     }
+
+    /// True if nobody can read from the pipe any more.
+    pub(in crate::lsp) fn is_closed(&self) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut pipe = [PollFd::new(&self.0, PollFlags::empty())];
+        poll(&mut pipe, Some(&now)).is_ok() && pipe[0].revents().contains(PollFlags::ERR)
+    }
 }
 
 /// Empty: other systems do not report this from the writing end.
@@ -35,6 +43,10 @@ impl Gauge {
     }
 
     pub(in crate::lsp) fn unread(&self) -> u64 {
+        match self.0 {}
+    }
+
+    pub(in crate::lsp) fn is_closed(&self) -> bool {
         match self.0 {}
     }
 }

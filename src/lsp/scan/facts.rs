@@ -94,12 +94,11 @@ fn id(json: &[u8]) -> Result<Id, &'static str> {
     if json.len() > LONGEST_ID {
         return Err("has over 512 bytes");
     }
-    let text = std::str::from_utf8(json).map_err(|_| "is not valid UTF-8")?;
     match json.first() {
         Some(b'n') => return Err("is null"),
         Some(b't' | b'f') => return Err("is a boolean"),
         Some(b'"') => {
-            if let Ok(text) = serde_json::from_str(text) {
+            if let Ok(text) = serde_json::from_slice(json) {
                 return Ok(Id::Text(text));
             }
         }
@@ -109,8 +108,7 @@ fn id(json: &[u8]) -> Result<Id, &'static str> {
             }
         }
     }
-    let valid = serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok();
-    valid.then(|| Id::Literal(text.to_owned())).ok_or("is not valid JSON")
+    Ok(Id::Literal(String::from_utf8_lossy(json).into_owned()))
 }
 
 /// The text including its quotes.

@@ -1,35 +1,43 @@
-//! The hot loops of the scanner: skip strings and whole values, one or eight bytes at a time.
+//! Skips a list or object and checks that it is JSON: the hot loop of the scanner.
 
-use memchr::memchr2;
+use super::problem::Wrong;
+use super::scalar::{self, Number, Run, Scalar};
+use super::text::{self, Text};
 
-// The lowest bit marks a comma; higher bits stop the run.
-const PLAIN: u8 = 0;
-const COMMA: u8 = 1;
-const QUOTE: u8 = 2;
-const OPEN: u8 = 4;
-const CLOSE: u8 = 6;
-
-/// The class of a byte outside strings, for nesting and commas.
-static CLASS: [u8; 256] = {
-    let mut table = [PLAIN; 256];
-    table[b'"' as usize] = QUOTE;
-    table[b'{' as usize] = OPEN;
-    table[b'[' as usize] = OPEN;
-    table[b'}' as usize] = CLOSE;
-    table[b']' as usize] = CLOSE;
-    table[b',' as usize] = COMMA;
-    table
-};
+/// Deepest nesting that is followed. It bounds the memory for open brackets to 128 KiB; parsers give up far earlier.
+const DEEPEST: u32 = 1 << 20;
 
 /// Progress inside a list or object that is skipped.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Skip {
+    state: State,
+    text: Text,
+    scalar: Scalar,
     /// Open brackets, including the outermost.
-    pub(super) depth: u32,
+    depth: u32,
+    /// A bit for each open bracket, set for objects.
+    objects: Vec<u64>,
     /// Commas between the elements of the outermost list.
-    pub(super) commas: u64,
-    pub(super) text: bool,
-    pub(super) escaped: bool,
+    commas: u64,
+    /// The outermost list or object has an element.
+    filled: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// A value or the end of the list.
+    #[default]
+    First,
+    Value,
+    /// A name or the end of the object.
+    FirstName,
+    Name,
+    InName,
+    Colon,
+    InText,
+    InScalar,
+    /// A comma or the end.
+    After,
 }
 
 pub(super) enum Reached {
@@ -38,86 +46,200 @@ pub(super) enum Reached {
     Out,
 }
 
-/// Skips `bytes` from `at` until the outermost bracket is closed.
-pub(super) fn skip(skip: &mut Skip, bytes: &[u8], mut at: usize) -> Reached {
-    let Skip {
-        mut depth,
-        mut commas,
-        mut text,
-        mut escaped,
-    } = *skip;
-    let reached = loop {
-        if text {
-            match text_end(bytes, at, &mut escaped) {
-                Some(quote) => (text, at) = (false, quote + 1),
-                None => break Reached::Out,
+pub(super) fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
+}
+
+impl Skip {
+    /// Begins behind the bracket `opening`.
+    pub(super) fn start(&mut self, opening: u8) {
+        self.depth = 0;
+        self.commas = 0;
+        self.filled = false;
+        self.push(opening == b'{');
+    }
+
+    /// Elements of the outermost list.
+    pub(super) fn elements(&self) -> u64 {
+        self.commas + u64::from(self.filled)
+    }
+
+    /// What may follow the bytes so far, for people.
+    pub(super) fn expected(&self) -> &'static str {
+        match self.state {
+            State::First => "a value or `]`",
+            State::Value => "a value",
+            State::FirstName => "a name or `}`",
+            State::Name => "a name",
+            State::Colon => "`:`",
+            State::InName | State::InText => "the end of a string",
+            State::After if self.is_object() => "`,` or `}`",
+            State::After => "`,` or `]`",
+            State::InScalar => self.scalar.missing().unwrap_or("the end of a value"),
+        }
+    }
+
+    fn is_object(&self) -> bool {
+        let place = self.depth - 1;
+        self.objects[place as usize / 64] >> (place % 64) & 1 == 1
+    }
+
+    fn push(&mut self, object: bool) {
+        let (word, bit) = (self.depth as usize / 64, 1 << (self.depth % 64));
+        if word == self.objects.len() {
+            self.objects.push(0);
+        }
+        if object {
+            self.objects[word] |= bit;
+            self.state = State::FirstName;
+        } else {
+            self.objects[word] &= !bit;
+            self.state = State::First;
+        }
+        self.depth += 1;
+    }
+
+    /// Skips `bytes` from `at` until the outermost bracket is closed.
+    pub(super) fn find_end(&mut self, bytes: &[u8], mut at: usize) -> Result<Reached, Wrong> {
+        while at < bytes.len() {
+            at = match self.state {
+                State::InName => self.name(bytes, at)?,
+                State::InText => self.text(bytes, at)?,
+                State::InScalar => self.scalar(bytes, at)?,
+                State::First | State::Value => self.value(bytes, at)?,
+                State::Name | State::FirstName | State::Colon | State::After => self.between(bytes, at)?,
+            };
+            if self.depth == 0 {
+                return Ok(Reached::End(at));
             }
         }
-        // Counts commas without a branch, because a list of numbers is unpredictable.
-        let outermost = u8::from(depth == 1);
-        let position = bytes[at..].iter().position(|byte| {
-            let class = CLASS[usize::from(*byte)];
-            commas += u64::from(class & outermost);
-            class > COMMA
-        });
-        let Some(offset) = position else { break Reached::Out };
-        at += offset + 1;
-        match CLASS[usize::from(bytes[at - 1])] {
-            QUOTE => text = true,
-            OPEN => depth += 1,
-            _close => {
-                depth -= 1;
-                if depth == 0 {
-                    break Reached::End(at);
+        Ok(Reached::Out)
+    }
+
+    /// Spaces, names, punctuation and closing brackets.
+    #[inline]
+    fn between(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
+        let byte = bytes[at];
+        match (self.state, byte) {
+            (State::After, b',') => {
+                self.commas += u64::from(self.depth == 1);
+                self.state = if self.is_object() { State::Name } else { State::Value };
+            }
+            (State::Name | State::FirstName, b'"') => {
+                self.filled = true;
+                self.text = Text::Plain;
+                self.state = State::InName;
+                return self.name(bytes, at + 1);
+            }
+            (State::Colon, b':') => self.state = State::Value,
+            (State::FirstName, b'}') => self.pop(),
+            (State::After, b'}' | b']') if self.is_object() == (byte == b'}') => self.pop(),
+            (_, byte) if is_space(byte) => {}
+            _unexpected => return Err(Wrong::at(at, self.expected())),
+        }
+        Ok(at + 1)
+    }
+
+    #[inline]
+    fn value(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
+        let byte = bytes[at];
+        match byte {
+            b'"' => {
+                self.filled = true;
+                self.text = Text::Plain;
+                self.state = State::InText;
+                self.text(bytes, at + 1)
+            }
+            b'{' | b'[' => {
+                if self.depth == DEEPEST {
+                    return Err(Wrong::at(at, "at most 1,048,576 open brackets"));
+                }
+                self.filled = true;
+                self.push(byte == b'{');
+                Ok(at + 1)
+            }
+            b']' if self.state == State::First => {
+                self.pop();
+                Ok(at + 1)
+            }
+            byte if is_space(byte) => Ok(at + 1),
+            _scalar => {
+                let scalar = Scalar::starting_with(byte).ok_or(Wrong::at(at, self.expected()))?;
+                self.filled = true;
+                match scalar {
+                    Scalar::Number(first) if !self.is_object() => Ok(self.numbers(first, bytes, at + 1)),
+                    Scalar::Number(_) | Scalar::Literal(_) => {
+                        self.scalar = scalar;
+                        self.state = State::InScalar;
+                        self.scalar(bytes, at + 1)
+                    }
                 }
             }
         }
-    };
-    *skip = Skip {
-        depth,
-        commas,
-        text,
-        escaped,
-    };
-    reached
-}
-
-/// The offset of the quote that ends a string, from `at` inside it; `None` if it is not in these bytes.
-pub(super) fn text_end(bytes: &[u8], mut at: usize, escaped: &mut bool) -> Option<usize> {
-    loop {
-        if *escaped {
-            if at >= bytes.len() {
-                return None;
-            }
-            at += 1;
-            *escaped = false;
-        }
-        at = special(bytes, at)?;
-        if bytes[at] == b'"' {
-            return Some(at);
-        }
-        *escaped = true;
-        at += 1;
     }
-}
 
-/// The next quote or backslash. Most strings are too short for `memchr2` to pay off.
-fn special(bytes: &[u8], mut at: usize) -> Option<usize> {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGHS: u64 = ONES << 7;
-    for _ in 0..4 {
-        let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) else {
-            break;
+    /// Numbers of a list, behind the first byte of one.
+    fn numbers(&mut self, first: Number, bytes: &[u8], at: usize) -> usize {
+        let Run { end, commas, last } = scalar::run(first, bytes, at);
+        if self.depth == 1 {
+            self.commas += commas;
+        }
+        if last == Number::Comma {
+            self.state = State::Value;
+        } else {
+            self.scalar = Scalar::Number(last);
+            self.state = State::InScalar;
+        }
+        end
+    }
+
+    #[inline]
+    fn name(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
+        let Some(quote) = self.quote(bytes, at)? else {
+            return Ok(bytes.len());
         };
-        let word = u64::from_le_bytes(*word);
-        let quotes = word ^ (ONES * b'"' as u64);
-        let slashes = word ^ (ONES * b'\\' as u64);
-        // The lowest marked byte is exact; a borrow can only mark higher bytes wrongly.
-        let position = ((quotes.wrapping_sub(ONES) & !quotes) | (slashes.wrapping_sub(ONES) & !slashes)) & HIGHS;
-        if position != 0 {
-            return Some(at + position.trailing_zeros() as usize / 8);
+        if bytes.get(quote + 1) == Some(&b':') {
+            self.state = State::Value;
+            return Ok(quote + 2);
         }
-        at += 8;
+        self.state = State::Colon;
+        Ok(quote + 1)
     }
-    memchr2(b'"', b'\\', bytes.get(at..)?).map(|offset| at + offset)
+
+    #[inline]
+    fn text(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
+        let Some(quote) = self.quote(bytes, at)? else {
+            return Ok(bytes.len());
+        };
+        self.state = State::After;
+        Ok(quote + 1)
+    }
+
+    /// The quote that ends a string; `None` if it is not in these bytes.
+    #[inline]
+    fn quote(&mut self, bytes: &[u8], at: usize) -> Result<Option<usize>, Wrong> {
+        if self.text == Text::Plain
+            && let Some(quote) = text::plain_end(bytes, at)
+        {
+            return Ok(Some(quote));
+        }
+        self.text.find_end(bytes, at)
+    }
+
+    #[inline]
+    fn scalar(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
+        let end = self.scalar.find_end(bytes, at);
+        if end < bytes.len() {
+            if let Some(missing) = self.scalar.missing() {
+                return Err(Wrong::at(end, missing));
+            }
+            self.state = State::After;
+        }
+        Ok(end)
+    }
+
+    fn pop(&mut self) {
+        self.depth -= 1;
+        self.state = State::After;
+    }
 }

@@ -102,6 +102,99 @@ async fn a_body_that_is_no_message_is_told_and_the_next_one_is_read() {
 }
 
 #[tokio::test]
+async fn a_result_that_is_no_json_is_no_hit_and_ends_its_request_at_once() {
+    for (before, after) in [("\"id\":2,", ""), ("", ",\"id\":2")] {
+        for result in ["[garbage !!]", "[NaN]", "[,,,]", "{\"contents\":[}", "[1]]"] {
+            let (client, mut incoming, mut peer) = usual();
+            let serve = async {
+                let request = peer.receive().await;
+                peer.answer(&request, json!(1)).await;
+                peer.receive().await;
+                let body = format!("{{\"jsonrpc\":\"2.0\",{before}\"result\":{result}{after}}}");
+                peer.send_raw(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes())
+                    .await;
+            };
+            let asks = async {
+                client.request("initialize", (), ask()).await;
+                client.request("x/y", (), ask()).await
+            };
+            let ((), reply) = tokio::join!(serve, asks);
+            assert!(matches!(reply, Reply::Unreadable { .. }), "{result}: {reply:?}");
+            let text = violation(&mut incoming).await;
+            assert!(text.starts_with("a message is not a JSON object: byte "), "{text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_long_result_that_is_no_json_is_no_hit() {
+    let (client, _incoming, mut peer) = usual();
+    let serve = async {
+        let request = peer.receive().await;
+        let list = "{\"name\":\"é\"},".repeat(200_000);
+        let body = format!("{{\"id\":{},\"result\":[{list}garbage]}}", request["id"]);
+        peer.send_raw(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes())
+            .await;
+    };
+    let ((), reply) = tokio::join!(serve, client.request("x/y", (), ask()));
+    let Reply::Unreadable { why, .. } = reply else {
+        panic!("{reply:?}")
+    };
+    assert!(why.ends_with("begins `garbage]}`, where a value is expected"), "{why}");
+}
+
+#[tokio::test]
+async fn a_first_answer_that_answers_nothing_ends_the_handshake_and_a_notification_does_not() {
+    let utf16: Vec<u8> = "{\"id\":1,\"result\":{}}"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    for (body, words) in [
+        (
+            &b"\xef\xbb\xbf{\"id\":1,\"result\":{}}"[..],
+            "it begins with a byte order mark",
+        ),
+        (&utf16, "it is UTF-16"),
+        (
+            b"{\"id\":1,\"result\":{}} done",
+            "begins `done`, where the end of the message is expected",
+        ),
+        (b"{\"id\":\"1\",\"result\":{}}", "where the request had a number"),
+        (b"{\"id\":null,\"result\":{}}", "an id that is null"),
+        (b"{\"id\":7,\"result\":{}}", "request `7`, which was never sent"),
+        (b"{\"id\":1.5,\"result\":{}}", "request `1.5`, which was never sent"),
+        (b"{\"result\":{}}", "neither a method nor an id"),
+    ] {
+        let (client, _incoming, mut peer) = usual();
+        let serve = async {
+            peer.receive().await;
+            let noise = "{\"method\":\"window/logMessage\",\"params\":[garbage]}";
+            peer.send_raw(format!("Content-Length: {}\r\n\r\n{noise}", noise.len()).as_bytes())
+                .await;
+            let head = format!("Content-Length: {}\r\n\r\n", body.len()).into_bytes();
+            peer.send_raw(&[&head, body].concat()).await;
+        };
+        let ((), reply) = tokio::join!(serve, client.request("initialize", (), ask()));
+        let Reply::Unreadable { why, .. } = reply else {
+            panic!("{words}: {reply:?}")
+        };
+        assert!(why.contains(words), "{why}");
+    }
+}
+
+#[tokio::test]
+async fn output_in_utf_16_closes_the_connection() {
+    let (_client, mut incoming, mut peer) = usual();
+    let text = "Content-Length: 22\r\n\r\n{\"id\":1,\"result\":{}}";
+    let bytes: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    peer.send_raw(&bytes).await;
+    assert!(matches!(
+        next(&mut incoming).await,
+        Incoming::Closed(CloseReason::Utf16)
+    ));
+}
+
+#[tokio::test]
 async fn every_id_of_a_request_is_repeated_as_it_came_or_told() {
     let (client, mut incoming, mut peer) = usual();
     let ask = |id: &str| {
@@ -127,7 +220,6 @@ async fn every_id_of_a_request_is_repeated_as_it_came_or_told() {
         ("[1]", "is a list"),
         ("true", "is a boolean"),
         (&mebibyte, "has over 512 bytes"),
-        ("01", "is not valid JSON"),
     ] {
         peer.send_raw(&ask(id)).await;
         let text = violation(&mut incoming).await;

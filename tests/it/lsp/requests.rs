@@ -276,6 +276,8 @@ async fn a_second_answer_and_an_answer_to_nothing_are_violations() {
 async fn an_id_that_comes_back_as_a_string_is_told_and_leaves_its_request_open() {
     let (client, mut incoming, mut peer) = usual();
     let serve = async {
+        let first = peer.receive().await;
+        peer.answer(&first, Value::Null).await;
         let request = peer.receive().await;
         let id = request["id"].to_string();
         peer.answer(&json!({ "id": id }), Value::Null).await;
@@ -287,7 +289,11 @@ async fn an_id_that_comes_back_as_a_string_is_told_and_leaves_its_request_open()
         assert_eq!(client.traffic().open, 1);
         peer.answer(&request, Value::Null).await;
     };
-    let ((), reply) = tokio::join!(serve, client.request("x/y", (), ask()));
+    let asks = async {
+        client.request("initialize", (), ask()).await;
+        client.request("x/y", (), ask()).await
+    };
+    let ((), reply) = tokio::join!(serve, asks);
     assert!(matches!(reply, Reply::Answer { .. }), "{reply:?}");
 }
 
