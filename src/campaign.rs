@@ -19,7 +19,7 @@ pub mod single;
 mod traced;
 
 pub use auto::{decided, verdicts};
-pub use blocks::{Campaign, Outcomes, Sweeping, called_off, planned_runs};
+pub use blocks::{Campaign, Outcomes, Sweeping, called_off, failed_command, planned_runs};
 pub use jobs::Jobs;
 pub use read::{STDIN, open, played, summary};
 pub use scratch::Scratch;

@@ -13,6 +13,7 @@ mod release;
 mod sampling;
 mod settings;
 mod shared;
+mod started;
 
 use std::time::Duration;
 
@@ -62,6 +63,7 @@ pub fn findings(summary: &Summary) -> Vec<Finding> {
     recorded(summary, &mut list);
     sampling::doubts(summary, &mut list);
     list.extend(shared::findings(summary));
+    list.extend(started::unseen_peak(summary));
     settings::unconfirmed(summary, &mut list);
     list.extend(
         doubts(summary)

@@ -4,8 +4,13 @@ use std::process::ExitCode;
 
 use lsp_soak::cli;
 use lsp_soak::commands;
+use lsp_soak::exit::starter;
 
 fn main() -> ExitCode {
+    // First of all, while this process is small and has one thread.
+    if let Some(code) = starter::called_as_starter() {
+        return code;
+    }
     if std::env::args_os().len() < 2 {
         commands::say(cli::FIRST);
         return ExitCode::from(commands::FAILURE);

@@ -19,7 +19,7 @@ use crate::soak::Interrupt;
 use crate::summary;
 
 use super::before::{self, Before};
-use super::blocks::{Campaign, One, Outcomes, called_off, name};
+use super::blocks::{Campaign, One, Outcomes, called_off, file_name};
 use super::played;
 
 /// The end of a process that played a run.
@@ -64,7 +64,7 @@ impl Campaign<'_> {
         let mut free: Vec<usize> = (0..shares.len()).rev().collect();
         let mut playing = FuturesUnordered::new();
         loop {
-            let goes_on = outcomes.failed.is_none() && !interrupt.is_pressed(1);
+            let goes_on = outcomes.failed.is_none() && !interrupt.is_pressed(1) && !self.ends_with(&ended);
             // A run is taken only when there is a share for it.
             while goes_on && !free.is_empty() {
                 let Some((planned, share)) = waiting.next().zip(free.pop()) else {
@@ -225,7 +225,7 @@ impl Campaign<'_> {
 
     /// The record of a run.
     pub(super) fn path(&self, planned: plan::Run) -> PathBuf {
-        let label = name(&self.choices[planned.server]);
+        let label = file_name(&self.choices[planned.server]);
         self.out.join(format!("run-{:03}-{label}.jsonl", planned.number))
     }
 }

@@ -6,14 +6,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::compare::{Played, run};
-use crate::config::Loaded;
 use crate::config::options::{Measuring, Repeating};
 use crate::config::values::{Partition, Runs};
+use crate::config::{Loaded, as_file_name};
 use crate::exit::Exit;
 use crate::lens::Lens;
 use crate::plan::{self, Blocks};
 use crate::progress::{self, Course, Place, Progress, Talk};
-use crate::record::PlanFacts;
+use crate::record::{Ending, PlanFacts};
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
 use crate::summary;
@@ -123,6 +123,9 @@ impl Campaign<'_> {
                 // A failure in the warm-up run would repeat in every run.
                 return Ok(outcomes);
             }
+            if self.ends_with(&outcomes.runs) {
+                return Ok(outcomes);
+            }
             if (self.hopeless)(&outcomes.runs) {
                 return Ok(outcomes);
             }
@@ -166,11 +169,16 @@ impl Campaign<'_> {
             };
             let exit = self.run(&run, interrupt, outcomes, before).await?;
             outcomes.exit = outcomes.exit.worse(exit);
-            if exit == Exit::Interrupted || outcomes.failed.is_some() {
+            if exit == Exit::Interrupted || outcomes.failed.is_some() || self.ends_with(&outcomes.runs) {
                 return Ok(exit);
             }
         }
         Ok(Exit::Passed)
+    }
+
+    /// True if a command of these runs failed, which in a comparison of commands ends all of them, as in hyperfine.
+    pub(super) fn ends_with(&self, runs: &[Played]) -> bool {
+        self.sweep.is_none() && failed_command(runs).is_some()
     }
 
     /// The runs of a block without those of eliminated cells.
@@ -234,7 +242,7 @@ impl Campaign<'_> {
                 all => format!("run {number} of {all}"),
             },
             server: planned.server,
-            label: name(&self.choices[planned.server]),
+            label: title(&self.choices[planned.server]),
         }
     }
 
@@ -371,11 +379,28 @@ fn programs(choices: &[ServerChoice]) -> Vec<usize> {
     (0..choices.len()).filter(is_first).collect()
 }
 
-/// The name of a server's files. The usual lens adds nothing.
-pub(super) fn name(choice: &ServerChoice) -> String {
+/// The first run of a command that ended with a code that is not accepted.
+pub fn failed_command(runs: &[Played]) -> Option<&Played> {
+    let failed =
+        |run: &&Played| run.summary.command.is_some() && matches!(run.summary.ending, Some(Ending::Crashed { .. }));
+    runs.iter().find(failed)
+}
+
+/// The name of a server's files. The label of a command is its text, which need not be a file name.
+pub(super) fn file_name(choice: &ServerChoice) -> String {
+    through_lens(as_file_name(&choice.label), choice)
+}
+
+/// A server's name in the display of progress.
+pub(super) fn title(choice: &ServerChoice) -> String {
+    through_lens(choice.label.clone(), choice)
+}
+
+/// The usual lens adds nothing to a name.
+fn through_lens(name: String, choice: &ServerChoice) -> String {
     match choice.lens.lens {
-        Lens::AsShipped => choice.label.clone(),
-        Lens::Purged => format!("{}-purged", choice.label),
+        Lens::AsShipped => name,
+        Lens::Purged => format!("{name}-purged"),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::soak::Interrupt;
 use crate::summary;
 use crate::trace::{Tracer, Untraceable};
 
-use super::blocks::{Campaign, Outcomes, called_off, name};
+use super::blocks::{Campaign, Outcomes, called_off, file_name, title};
 use super::scratch::Scratch;
 use super::single::Outcome;
 use super::{before, header, played};
@@ -38,10 +38,11 @@ impl Campaign<'_> {
     async fn trace_with(&self, tracer: &Tracer, interrupt: &Interrupt, outcomes: &mut Outcomes) -> anyhow::Result<()> {
         let shown = Progress::show(self.course((0..self.choices.len()).collect()), self.talk);
         for ((server, choice), number) in self.choices.iter().enumerate().zip(self.plan().len() as u32 + 1..) {
-            if outcomes.failed.is_some() || outcomes.exit == Exit::Interrupted {
+            let is_over = outcomes.failed.is_some() || self.ends_with(&outcomes.runs);
+            if is_over || outcomes.exit == Exit::Interrupted {
                 return Ok(());
             }
-            let path = self.out.join(format!("traced-{}.jsonl", name(choice)));
+            let path = self.out.join(format!("traced-{}.jsonl", file_name(choice)));
             if let Some(played) = before::recorded(&path, self.scenario, choice.cell.as_ref())? {
                 outcomes.runs.push(played);
                 continue;
@@ -51,7 +52,7 @@ impl Campaign<'_> {
                 number: server + 1,
                 name: "traced run".to_owned(),
                 server,
-                label: name(choice),
+                label: title(choice),
             });
             let outcome = run.record(&path, interrupt).await;
             shown.progress().end(matches!(outcome, Ok(Outcome::Played)));

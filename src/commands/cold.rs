@@ -1,6 +1,7 @@
 //! `lsp-soak cold`: runs commands to their end, then compares what was recorded.
 
 mod choices;
+mod label;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::campaign::single::shell;
-use crate::campaign::{Campaign, Jobs, invocation};
+use crate::campaign::{Campaign, Jobs, failed_command, invocation};
 use crate::cli::{self, Command};
 use crate::commands::output::{self, Directory};
 use crate::compare::Played;
@@ -16,7 +17,8 @@ use crate::config::options::Repeating;
 use crate::config::values::{LookPlan, Runs};
 use crate::config::{Loaded, Project, Report, Scenario, of_command, short_name};
 use crate::exit::Exit;
-use crate::record::Schedule;
+use crate::exit::starter::Starter;
+use crate::record::{Ending, Schedule};
 use crate::resolve::{ServerChoice, label_of};
 use crate::soak::Interrupt;
 use crate::trace::Tracer;
@@ -29,6 +31,9 @@ use super::{exports, formats, prepare};
 
 /// The name of a campaign of commands.
 const NAME: &str = "cold";
+
+const NO_STARTER: &str = "warning: `lsp-soak-start` is not beside lsp-soak, so peaks under 10 MiB may be those of lsp-soak: \
+                          install both with `cargo install --path .`";
 
 /// What is asked for, when nothing is wrong with it.
 struct Asked<'a> {
@@ -88,6 +93,10 @@ pub fn run(options: &cli::Cold, interrupt: &Interrupt) -> anyhow::Result<u8> {
         tracer,
         jobs,
     };
+    let is_first = options.processors.job.is_none();
+    if is_first && !options.output.voice.quiet && !Starter::find()?.is_small() {
+        super::say(NO_STARTER);
+    }
     super::block_on(play(&asked, &directories, interrupt))
 }
 
@@ -194,7 +203,7 @@ fn names(projects: &[Project]) -> Vec<String> {
     for name in names.iter_mut().filter(|name| name.is_empty()) {
         "project".clone_into(name);
     }
-    choices::number(&mut names.iter_mut().collect::<Vec<_>>());
+    label::number(&mut names.iter_mut().collect::<Vec<_>>());
     names
 }
 
@@ -248,7 +257,8 @@ async fn play(asked: &Asked<'_>, directories: &[Directory], interrupt: &Interrup
     let mut failed = None;
     for (planned, out) in asked.campaigns.iter().zip(directories) {
         failed = campaign(asked, planned, out, interrupt, &mut all).await.err();
-        if all.worst == Exit::Interrupted || failed.is_some() {
+        let is_over = failed.is_some() || failed_command(&all.runs).is_some();
+        if is_over || all.worst == Exit::Interrupted {
             break;
         }
     }
@@ -280,9 +290,29 @@ async fn play(asked: &Asked<'_>, directories: &[Directory], interrupt: &Interrup
     report.add(&all.runs)?;
     report.finish()?;
     match failed {
-        Some(error) => Err(error),
-        None => cleaned.and(saved.transpose()).map(|_| all.worst.code()),
-    }
+        Some(error) => return Err(error),
+        None => cleaned.and(saved.transpose())?,
+    };
+    say_ended_by(&all.runs);
+    Ok(all.worst.code())
+}
+
+/// Names the command whose failure ended all runs, and the option to go on.
+fn say_ended_by(runs: &[Played]) {
+    let Some(run) = failed_command(runs) else {
+        return;
+    };
+    let command = &run.summary.header.server.label;
+    let how = match &run.summary.ending {
+        Some(Ending::Crashed {
+            signal: Some(signal), ..
+        }) => format!("was ended by signal {signal}"),
+        Some(Ending::Crashed { code: Some(code), .. }) => format!("ended with exit code {code}"),
+        _ => "failed".to_owned(),
+    };
+    super::say(&format!(
+        "`{command}` {how}, and no more runs were played: `-i` ignores exit codes"
+    ));
 }
 
 /// What all campaigns gave.

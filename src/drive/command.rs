@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::exit::child::Stream;
-use crate::exit::starter::{self, Line};
+use crate::exit::starter::{self, Line, Starter};
 use crate::lsp::process::{Launch, Server};
 use crate::record::{Close, CommandEnd, Ending, Event, PhaseRef, Shutdown, ShutdownStage};
 use crate::resolve::CommandPlan;
@@ -79,10 +79,12 @@ fn launch(job: &Job, plan: &CommandPlan, report: &Path) -> io::Result<Launch> {
     let words = before
         .chain(std::iter::once(program))
         .chain(command.args.iter().cloned());
+    let mut starter = Starter::find()?;
+    starter.args.extend(starter::words(report, &command.env, words));
     Ok(Launch {
         before: Vec::new(),
-        program: starter::program()?,
-        args: starter::words(report, &command.env, words),
+        program: starter.program,
+        args: starter.args,
         env: Vec::new(),
         input: plan.input.clone(),
         output: match plan.prints {

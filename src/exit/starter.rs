@@ -24,6 +24,9 @@ const PROGRAM: &str = if cfg!(windows) {
     "lsp-soak-start"
 };
 
+/// The first argument with which lsp-soak itself does the work of the small program.
+const OWN_WORD: &str = "start-command";
+
 /// Between the changes of the environment and the command.
 const END: &str = "--";
 
@@ -69,25 +72,55 @@ pub fn lines(report: &Path) -> Vec<Line> {
     whole.filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
-/// The program that does it, beside this one.
-pub fn program() -> io::Result<PathBuf> {
-    let own = std::env::current_exe()?;
-    let path = own.with_file_name(PROGRAM);
-    match path.is_file() {
-        true => Ok(path),
-        false => Err(io::Error::new(
-            io::ErrorKind::NotFound,
-            format!(
-                "`{}` is not there: `cargo build` and `cargo install` make it beside lsp-soak",
-                path.display()
-            ),
-        )),
+/// A program that starts commands, and the arguments that come before those of [`words`].
+pub struct Starter {
+    pub program: PathBuf,
+    pub args: Vec<OsString>,
+}
+
+impl Starter {
+    /// The small program beside this one; where it was not built, this program itself, whose children begin with a
+    /// higher peak.
+    pub fn find() -> io::Result<Starter> {
+        Ok(Starter::beside(std::env::current_exe()?))
+    }
+
+    /// True if this is the small program.
+    pub fn is_small(&self) -> bool {
+        self.args.is_empty()
+    }
+
+    fn beside(own: PathBuf) -> Starter {
+        let small = own.with_file_name(PROGRAM);
+        if small.is_file() {
+            return Starter {
+                program: small,
+                args: Vec::new(),
+            };
+        }
+        Starter {
+            program: own,
+            args: vec![OWN_WORD.into()],
+        }
     }
 }
 
-/// The whole program: the report's path, changes of the environment, and the command.
+/// The whole small program.
 pub fn main() -> ExitCode {
+    run(std::env::args_os().skip(1))
+}
+
+/// Does the work of the small program if lsp-soak was called for that.
+pub fn called_as_starter() -> Option<ExitCode> {
     let mut words = std::env::args_os().skip(1);
+    if words.next()? != OWN_WORD {
+        return None;
+    }
+    Some(run(words))
+}
+
+/// Takes the report's path, changes of the environment, and the command.
+fn run(mut words: impl Iterator<Item = OsString>) -> ExitCode {
     let report = words.next().map(PathBuf::from);
     let code = report.ok_or_else(|| io::ErrorKind::InvalidInput.into());
     ExitCode::from(code.and_then(|report| start(&report, words)).unwrap_or(UNSTARTED))
@@ -135,4 +168,21 @@ fn change(command: &mut Command, word: &OsStr) {
         Some(b'+') => command.env(name, value),
         _ => command.env_remove(name),
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_the_small_program_lsp_soak_starts_commands_itself() {
+        let directory = tempfile::tempdir().expect("there is a place for temporary files");
+        let own = directory.path().join("lsp-soak");
+        let alone = Starter::beside(own.clone());
+        assert_eq!((&alone.program, alone.args), (&own, vec![OsString::from(OWN_WORD)]));
+        let small = directory.path().join(PROGRAM);
+        std::fs::write(&small, "").expect("the directory is ours");
+        let both = Starter::beside(own);
+        assert_eq!((both.program, both.args.len()), (small, 0));
+    }
 }

@@ -137,6 +137,39 @@ fn a_crash_within_a_command_that_succeeds_is_told() {
 }
 
 #[test]
+fn the_first_run_that_fails_ends_all_and_says_how_to_go_on() {
+    let place = place();
+    let output = cold(&place, &["false", "sleep 0.01", "-r", "4"]);
+    assert_eq!(output.status.code(), Some(4));
+    assert_eq!(ends(&place, "false").len(), 1);
+    assert!(ends(&place, "sleep-0.01").len() <= 1);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(said.matches("`-i` ignores exit codes").count(), 1, "{said}");
+    assert!(said.contains("`false` ended with exit code 1"), "{said}");
+}
+
+#[test]
+fn without_its_small_program_lsp_soak_starts_commands_and_says_what_it_hides() {
+    let place = place();
+    let alone = place.path().join("lsp-soak");
+    fs::copy(env!("CARGO_BIN_EXE_lsp-soak"), &alone).expect("there is room");
+    let output = Command::new(&alone)
+        .args(["cold", "sleep 0.01", "-r", "1", "--out", "records", "--details"])
+        .current_dir(place.path())
+        .output()
+        .expect("it starts");
+    let said = passed(&output);
+    assert!(said.contains("may be that of lsp-soak"), "{said}");
+    let warned = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(warned.matches("`lsp-soak-start` is not beside").count(), 1, "{warned}");
+    let end = ends(&place, "sleep-0.01").remove(0);
+    assert!(
+        number(&end, "floor") > MIB && number(&end, "floor") <= number(&end, "peak"),
+        "{end}"
+    );
+}
+
+#[test]
 fn a_script_that_answers_no_question_has_done_nothing_before_its_run() {
     let place = place();
     fs::create_dir(place.path().join("project")).expect("the place is ours");
@@ -210,13 +243,13 @@ fn a_parameter_is_replaced_around_a_command_too_and_refused_where_it_cannot_be()
 }
 
 #[test]
-fn a_command_has_the_name_that_was_given_or_that_of_its_first_program() {
+fn a_command_has_the_name_that_was_given_or_its_own_text() {
     let place = place();
     let words = [
         "-S", "sh", "A='x y' true", "pwd; true", "--reference", "echo", "--reference-name", "base", "-r", "1",
     ];
     passed(&cold(&place, &words));
-    for label in ["base", "true", "pwd"] {
+    for label in ["base", "A-x-y-true", "pwd-true"] {
         assert_eq!(ends(&place, label).len(), 1, "{label}");
     }
 }
@@ -245,7 +278,7 @@ fn what_surrounds_a_run_is_done_around_each_and_not_measured() {
     let round = ["prepare", "run", "conclude"];
     let all = [&["setup"][..], &round, &round, &round, &["cleanup"]].concat();
     assert_eq!(log.lines().collect::<Vec<&str>>(), all);
-    for end in ends(&place, "sh") {
+    for end in ends(&place, "sh--c-echo-run-log") {
         assert!(number(&end, "wall") < 1e9, "{end}");
     }
 }
@@ -415,7 +448,7 @@ fn several_commands_under_several_allocators_are_each_compared_by_themselves() {
     ];
     let output = cold(&place, &words);
     let said = passed(&output);
-    for directory in ["sh", "sleep"] {
+    for directory in ["sh--c-exit-0", "sleep-0.01"] {
         let records = fs::read_dir(place.path().join("records").join(directory)).expect("it has its own records");
         let names = records.map(|file| file.expect("it can be listed").file_name().into_string());
         let names: Vec<String> = names.map(|name| name.expect("it is text")).collect();
@@ -466,13 +499,15 @@ fn a_single_run_is_told_by_its_figures() {
 fn a_command_that_exceeds_the_memory_limit_is_killed_and_its_peak_is_known() {
     let place = place();
     let grow = "python3 -c 'a = []\nwhile len(a) < 200: a.append(bytearray(10**7))'";
-    let words = ["--runs", "1", "--warmup", "0", "--memory-limit", "300 MiB", grow];
+    let words = [
+        "--runs", "1", "--warmup", "0", "--memory-limit", "300 MiB", "-n", "grow", grow,
+    ];
     let output = cold(&place, &words);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let words = said.split_whitespace().collect::<Vec<&str>>().join(" ");
     assert_eq!(output.status.code(), Some(4), "{said}");
     assert!(words.contains("lsp-soak killed it at the limit of 300.0 MiB"), "{said}");
-    let end = ends(&place, "python3").remove(0);
+    let end = ends(&place, "grow").remove(0);
     let peak = number(&end, "peak") / MIB;
     assert!((300.0..812.0).contains(&peak), "{peak}");
     assert_eq!(end["signal"], 9);

@@ -7,19 +7,20 @@ use std::path::Path;
 use crate::campaign::single::PAGE_CACHE;
 use crate::cli;
 use crate::commands::prepare::{self, variable};
-use crate::config::{Catalogue, Profile, Report};
+use crate::config::{Catalogue, Profile, Report, as_file_name};
 use crate::exit::child::Stream;
 use crate::record::Preload;
-use crate::resolve::{CommandPlan, Program, ServerChoice, distinct, label_of, preload, which};
+use crate::resolve::{CommandPlan, Program, ServerChoice, distinct, preload, which};
 use crate::units;
+
+use super::label::{Value, label, number, preloaded};
 
 /// A command with values in place of its parameters.
 struct Typed {
     text: String,
     /// Its place among the commands, from 0; the reference has none.
     place: Option<usize>,
-    /// The values of its parameters, for its name.
-    values: Vec<(String, String)>,
+    values: Vec<Value>,
 }
 
 /// What is compared with each other: all commands, or one under several allocators.
@@ -57,7 +58,7 @@ pub fn cases(options: &cli::Cold, mistakes: &mut Report) -> Vec<Case> {
     let cases: Vec<Case> = match (choices.as_slice(), preloads.as_slice()) {
         ([_, _, ..], [_, _, ..]) => {
             let alone = |choice: &ServerChoice| Case {
-                name: Some(choice.label.clone()),
+                name: Some(as_file_name(&choice.label)),
                 choices: under(choice, &preloads, Preload::label, mistakes),
             };
             choices.iter().map(alone).collect()
@@ -65,7 +66,7 @@ pub fn cases(options: &cli::Cold, mistakes: &mut Report) -> Vec<Case> {
         (_, []) => vec![Case { name: None, choices }],
         (_, _) => {
             let suffixed = |choice: &ServerChoice| {
-                let with = |preload: &Preload| choice.label.clone() + &preload.suffix();
+                let with = |preload: &Preload| preloaded(&choice.label, preload);
                 under(choice, &preloads, with, mistakes)
             };
             let choices = choices.iter().flat_map(suffixed).collect();
@@ -178,7 +179,7 @@ fn resources(options: &cli::Cold, mistakes: &mut Report) {
 }
 
 /// The text that a value of a parameter replaces.
-fn hole(name: &str) -> String {
+pub(super) fn hole(name: &str) -> String {
     format!("{{{name}}}")
 }
 
@@ -204,10 +205,15 @@ fn filled(text: &str, place: Option<usize>, around: &[Option<&String>], paramete
         if !text.contains(&hole) && !around.iter().any(is_in) {
             continue;
         }
+        let filling = |value: &str| Value {
+            parameter: name.clone(),
+            text: value.to_owned(),
+            in_command: text.contains(&hole),
+        };
         let with = |typed: &Typed, value: &str| Typed {
             text: typed.text.replace(&hole, value),
             place,
-            values: [typed.values.as_slice(), &[(name.clone(), value.to_owned())]].concat(),
+            values: [typed.values.as_slice(), &[filling(value)]].concat(),
         };
         let values = values(&parameter[1]);
         let filled = |typed: &Typed| values.iter().map(|value| with(typed, value)).collect::<Vec<Typed>>();
@@ -285,9 +291,8 @@ fn choice(typed: &Typed, options: &cli::Cold, known: &Catalogue, mistakes: &mut 
         cache_env: caches(program, known),
         ..Profile::default()
     };
-    let own = shell.and_then(|_| first_word(&typed.text));
-    let own = own.as_ref().unwrap_or(program);
-    let mut choice = ServerChoice::plain(&label(typed, name, own), profile, Program::File(found));
+    let label = label(&typed.text, name.map(String::as_str), &typed.values);
+    let mut choice = ServerChoice::plain(&label, profile, Program::File(found));
     choice.args = args.to_vec();
     let set = options.env.iter().chain(variables);
     choice.env.extend(set.filter_map(|text| variable(text, mistakes)));
@@ -297,13 +302,6 @@ fn choice(typed: &Typed, options: &cli::Cold, known: &Catalogue, mistakes: &mut 
 
 fn is_variable(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| is_name(name))
-}
-
-/// The program that a shell starts first, as far as words tell.
-fn first_word(script: &str) -> Option<String> {
-    let simple = || script.split_whitespace().map(str::to_owned).collect();
-    let words: Vec<String> = shell_words::split(script).unwrap_or_else(|_| simple());
-    words.into_iter().find(|word| !is_variable(word))
 }
 
 /// The variables that name the caches of a program, each a new directory in every run.
@@ -327,23 +325,6 @@ fn named(options: &cli::Cold, place: Option<usize>) -> Option<&String> {
     }
 }
 
-/// A label that names files: the given name, else the program, with the values of its parameters where the name has no place
-/// for them.
-fn label(typed: &Typed, name: Option<&String>, program: &str) -> String {
-    let (placed, others): (Vec<_>, Vec<_>) = typed
-        .values
-        .iter()
-        .partition(|(parameter, _)| name.is_some_and(|name| name.contains(&hole(parameter))));
-    let values = others.iter().map(|(name, value)| format!("-{name}-{value}"));
-    let values: String = values.collect();
-    let fill = |name: String, (parameter, value): &&(String, String)| name.replace(&hole(parameter), value);
-    match (name, typed.place) {
-        (Some(name), _) => label_of(&format!("{}{values}", placed.iter().fold(name.clone(), fill))),
-        (None, None) => label_of("reference"),
-        (None, Some(_)) => label_of(&format!("{}{values}", label_of(program))),
-    }
-}
-
 fn is_name(text: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     !text.is_empty() && text.chars().all(is_part) && !text.starts_with(|c: char| c.is_ascii_digit())
@@ -352,7 +333,7 @@ fn is_name(text: &str) -> bool {
 fn plan(typed: &Typed, options: &cli::Cold) -> CommandPlan {
     let filled = |scripts: &[String]| {
         let script = own(scripts, typed.place, options.reference.is_some())?.clone();
-        let fill = |script: String, (name, value): &(String, String)| script.replace(&hole(name), value);
+        let fill = |script: String, value: &Value| script.replace(&hole(&value.parameter), &value.text);
         Some(typed.values.iter().fold(script, fill))
     };
     CommandPlan {
@@ -404,19 +385,6 @@ fn under(
     all
 }
 
-/// Numbers equal names, since each names files.
-pub fn number(names: &mut [&mut String]) {
-    for place in 1..names.len() {
-        let (before, rest) = names.split_at_mut(place);
-        let name = rest[0].clone();
-        let taken = |name: &str| before.iter().any(|other| other.eq_ignore_ascii_case(name));
-        let mut numbers = 2_u32..;
-        while taken(rest[0]) {
-            *rest[0] = format!("{name}-{}", numbers.next().unwrap_or_default());
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -441,36 +409,10 @@ mod tests {
     }
 
     #[test]
-    fn a_name_has_the_values_of_its_parameters_once() {
-        let typed = Typed {
-            text: String::new(),
-            place: Some(0),
-            values: vec![("n".to_owned(), "1".to_owned()), ("m".to_owned(), "2".to_owned())],
-        };
-        let named = |name: &str| label(&typed, Some(&name.to_owned()), "make");
-        assert_eq!([named("jobs {n}"), named("jobs")], ["jobs-1-m-2", "jobs-n-1-m-2"]);
-        assert_eq!(label(&typed, None, "make"), "make-n-1-m-2");
-    }
-
-    #[test]
-    fn a_script_is_called_by_its_first_program() {
-        for (script, name) in [("A='x y' make -j 2", "make"), ("ls; pwd", "ls;"), ("echo 'it", "echo")] {
-            assert_eq!(first_word(script).as_deref(), Some(name));
-        }
-    }
-
-    #[test]
     fn a_reference_has_the_first_of_the_scripts() {
         let scripts = ["r", "a", "b"].map(str::to_owned);
         let own = |place| own(&scripts, place, true).map(String::as_str);
         assert_eq!([None, Some(0), Some(1)].map(own), [Some("r"), Some("a"), Some("b")]);
-    }
-
-    #[test]
-    fn equal_labels_are_numbered() {
-        let mut names = ["ty", "Ty", "other", "ty"].map(str::to_owned);
-        number(&mut names.iter_mut().collect::<Vec<_>>());
-        assert_eq!(names, ["ty", "Ty-2", "other", "ty-3"]);
     }
 
     #[test]

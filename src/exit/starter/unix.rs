@@ -130,15 +130,22 @@ fn nanos(time: libc::timeval) -> Nanos {
     seconds * 1_000_000_000 + micros * 1_000
 }
 
-/// The peak in bytes with which every child of this process begins: that of one that executes nothing.
+/// The peak in bytes with which every child of this process begins: that of one that has nothing to execute. What the
+/// standard library does before is a large part of it.
 fn floor() -> Option<u64> {
-    // SAFETY: this process has one thread, and the child does nothing but end.
-    let pid = unsafe { libc::fork() };
-    if pid == 0 {
-        // SAFETY: ends the child without running anything of this program.
-        unsafe { libc::_exit(0) };
+    let mut command = Command::new("/");
+    // SAFETY: the hook runs between fork and exec, and makes one system call.
+    unsafe {
+        command.pre_exec(die_with_parent);
     }
-    let (_, usage) = reap(u32::try_from(pid).ok()?).ok()?;
+    let _not_a_program = command.spawn();
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: `usage` outlives the call, which writes nothing else.
+    if unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) } < 0 {
+        return None;
+    }
+    // SAFETY: all zeroes is a valid `rusage`, and the call has written it.
+    let usage = unsafe { usage.assume_init() };
     u64::try_from(usage.ru_maxrss).ok()?.checked_mul(UNIT)
 }
 
