@@ -4,6 +4,8 @@ mod copy;
 mod kept_copy;
 pub mod lock;
 mod overlay;
+#[cfg(unix)]
+mod removal;
 pub mod scratch;
 mod select;
 #[cfg(test)]
@@ -20,6 +22,9 @@ use crate::config::{Isolation, plain_path};
 
 use kept_copy::{Stamp, of_copy, of_original};
 use scratch::Scratch;
+
+/// Characters shown of a path in a stand-in: servers nest directories deeply.
+const LONGEST: usize = 80;
 
 /// A workspace ready for a server. [`Workspace::close`] or dropping it removes the stand-in.
 #[derive(Debug)]
@@ -89,6 +94,11 @@ impl Workspace {
         &self.root
     }
 
+    /// What earlier runs left and could not be removed.
+    pub fn leftovers(&self) -> &[WorkspaceError] {
+        self.scratch.as_ref().map_or(&[], Scratch::leftovers)
+    }
+
     pub fn source(&self) -> &Path {
         &self.source
     }
@@ -151,6 +161,15 @@ pub enum WorkspaceError {
     /// Every place for a stand-in of this workspace is in use.
     #[error("{0} runs of lsp-soak use all scratch directories under `{dir}`: wait until one ends, or set TMPDIR", dir = .1.display())]
     Busy(usize, PathBuf),
+    /// A directory of an earlier run cannot be removed.
+    #[error("cannot remove `{}`: `{}` stays ({reason}); {cure}", place.display(), shown(path, place))]
+    Stays {
+        place: PathBuf,
+        /// The first obstacle in it.
+        path: PathBuf,
+        reason: String,
+        cure: &'static str,
+    },
     /// The file system cannot share blocks.
     #[error("cannot share the blocks of `{}` with the scratch directory: {reason}; use `isolation = \"copy\"` or `--isolation copy`", path.display())]
     Reflink { path: PathBuf, reason: String },
@@ -185,6 +204,18 @@ impl WorkspaceError {
             error,
             cure,
         }
+    }
+}
+
+/// A path below `place` as text, cut to a length that a terminal shows.
+fn shown(path: &Path, place: &Path) -> String {
+    let below = path.strip_prefix(place).ok().filter(|below| *below != Path::new(""));
+    let below = below.unwrap_or(path).display().to_string();
+    let short: String = below.chars().take(LONGEST).collect();
+    if short.len() < below.len() {
+        short + "…"
+    } else {
+        short
     }
 }
 

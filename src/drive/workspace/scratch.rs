@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::lock::{self, Lock};
+#[cfg(unix)]
+use super::removal;
 use super::{WorkspaceError, canonical, overlay};
 
 /// Most runs that use stand-ins of one workspace at the same time.
@@ -17,6 +19,8 @@ const SLOTS: usize = 16;
 pub struct Scratch {
     dir: PathBuf,
     _lock: Lock,
+    /// Of the places before this one, what could not be removed.
+    leftovers: Vec<WorkspaceError>,
 }
 
 /// The directory of this user's places under `base`. Other users can neither read nor create it, because servers read
@@ -31,18 +35,33 @@ pub fn home(base: &Path) -> Result<PathBuf, WorkspaceError> {
 }
 
 impl Scratch {
-    /// Claims the first free place called `name` in this user's `home` and empties it. Their paths are equally long,
-    /// because servers store them.
+    /// Claims the first free place called `name` in this user's `home` and empties it. One that cannot be emptied is
+    /// passed over. Their paths are equally long, because servers store them.
     pub fn claim(home: &Path, name: &str) -> Result<Scratch, WorkspaceError> {
+        let mut leftovers = Vec::new();
         for slot in 0..SLOTS {
             let dir = home.join(format!("{name}-{slot:x}"));
             let Some(lock) = Lock::of(&dir)? else { continue };
-            let scratch = Scratch { dir, _lock: lock };
-            scratch.clear()?;
-            create_private(&scratch.dir).map_err(|error| WorkspaceError::io("create", &scratch.dir, error))?;
-            return Ok(scratch);
+            if let Err(leftover) = remove(&dir) {
+                leftovers.push(leftover);
+                continue;
+            }
+            create_private(&dir).map_err(|error| WorkspaceError::io("create", &dir, error))?;
+            return Ok(Scratch {
+                dir,
+                _lock: lock,
+                leftovers,
+            });
         }
-        Err(WorkspaceError::Busy(SLOTS, home.to_owned()))
+        Err(leftovers
+            .into_iter()
+            .next()
+            .unwrap_or_else(|| WorkspaceError::Busy(SLOTS, home.to_owned())))
+    }
+
+    /// What earlier runs left and could not be removed.
+    pub fn leftovers(&self) -> &[WorkspaceError] {
+        &self.leftovers
     }
 
     /// Claims the first free place for stand-ins of `source`, and removes leftovers of killed runs.
@@ -87,9 +106,10 @@ impl Scratch {
             if path == kept {
                 continue;
             }
-            match entry.file_type().map_err(read)?.is_dir() {
-                true => remove(&path)?,
-                false => fs::remove_file(&path).map_err(|error| WorkspaceError::io("remove", &path, error))?,
+            if entry.file_type().map_err(read)?.is_dir() {
+                remove(&path)?;
+            } else {
+                fs::remove_file(&path).map_err(|error| WorkspaceError::io("remove", &path, error))?;
             }
         }
         Ok(())
@@ -169,31 +189,40 @@ fn make_private(dir: &Path) -> io::Result<()> {
 /// Removes a place and its contents. Unmounts an overlay first, so that nothing is deleted through it.
 fn remove(dir: &Path) -> Result<(), WorkspaceError> {
     overlay::unmount(&dir.join("workspace"))?;
-    let removed = match fs::remove_dir_all(dir) {
-        // A server or the overlay may have made directories unreadable: restore the rights and try again.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            open_up(dir);
-            fs::remove_dir_all(dir)
-        }
-        other => other,
-    };
-    match removed {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(WorkspaceError::io("remove", dir, error)),
-        Ok(()) | Err(_) => Ok(()),
-    }
+    remove_all(dir)
 }
 
-/// Gives the owner all rights to every directory where possible.
-fn open_up(dir: &Path) {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let _ = fs::set_permissions(dir, fs::Permissions::from_mode(0o700));
-    }
-    let Ok(entries) = fs::read_dir(dir) else { return };
-    for entry in entries.flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            open_up(&entry.path());
+#[cfg(unix)]
+fn remove_all(dir: &Path) -> Result<(), WorkspaceError> {
+    removal::remove(dir).map_err(|obstacle| {
+        let (reason, cure) = match obstacle.error.kind() {
+            io::ErrorKind::CrossesDevices | io::ErrorKind::ResourceBusy => {
+                ("it is a mount".to_owned(), "unmount it, then remove the directory")
+            }
+            io::ErrorKind::PermissionDenied => (
+                obstacle.error.to_string(),
+                "run `chattr -i` on it if it is immutable, then remove the directory",
+            ),
+            _ => (obstacle.error.to_string(), "remove the directory"),
+        };
+        WorkspaceError::Stays {
+            place: dir.to_owned(),
+            path: obstacle.path,
+            reason,
+            cure,
         }
+    })
+}
+
+#[cfg(not(unix))]
+fn remove_all(dir: &Path) -> Result<(), WorkspaceError> {
+    match fs::remove_dir_all(dir) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(WorkspaceError::Stays {
+            cure: "remove the directory",
+            place: dir.to_owned(),
+            path: dir.to_owned(),
+            reason: error.to_string(),
+        }),
+        Ok(()) | Err(_) => Ok(()),
     }
 }

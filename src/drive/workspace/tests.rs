@@ -209,6 +209,66 @@ fn what_a_killed_run_left_behind_is_gone_with_the_next_one() {
     assert!(!path.join("stale").exists());
 }
 
+/// Directories so deep that no path leads to the last one, and more than a process may open.
+#[cfg(unix)]
+#[test]
+fn nested_directories_are_removed() {
+    use rustix::fs::{Mode, OFlags, mkdirat, openat};
+    let place = Place::new();
+    let workspace = place.open(Isolation::Copy).unwrap();
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+    let mut here = openat(rustix::fs::CWD, workspace.root(), flags, Mode::empty()).unwrap();
+    for _ in 0..5_000 {
+        mkdirat(&here, "nested-directory", Mode::RWXU).unwrap();
+        let below = openat(&here, "nested-directory", flags, Mode::empty()).unwrap();
+        here = below;
+    }
+    rustix::fs::fchmod(&here, Mode::empty()).unwrap();
+    let root = workspace.root().to_owned();
+    workspace.close().unwrap();
+    assert!(!root.exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_removed_and_not_followed() {
+    let place = Place::new();
+    let other = tempfile::tempdir().unwrap();
+    fs::write(other.path().join("kept"), "").unwrap();
+    let workspace = place.open(Isolation::Copy).unwrap();
+    std::os::unix::fs::symlink(other.path(), workspace.root().join("link")).unwrap();
+    workspace.close().unwrap();
+    assert!(other.path().join("kept").exists());
+}
+
+/// A mount or an immutable file takes root to make. What the system refuses to anybody is a program's own directory in
+/// `/proc`, so a link in the slot's place stands for them.
+#[cfg(unix)]
+#[test]
+fn a_place_that_cannot_be_emptied_is_passed_over() {
+    let place = Place::new();
+    let first = place.open(Isolation::Copy).unwrap();
+    let path = first.root().to_owned();
+    let slot = path.parent().unwrap().to_owned();
+    first.close().unwrap();
+    std::os::unix::fs::symlink("/proc/self", &slot).unwrap();
+    let next = place.open(Isolation::Copy).unwrap();
+    assert_ne!(next.root(), path);
+    assert_eq!(next.root().as_os_str().len(), path.as_os_str().len());
+    let [leftover] = next.leftovers() else {
+        panic!("{:?}", next.leftovers());
+    };
+    let text = leftover.to_string();
+    let start = format!("cannot remove `{}`", slot.display());
+    assert!(
+        text.starts_with(&start) && text.ends_with("remove the directory"),
+        "{text}"
+    );
+    next.close().unwrap();
+    fs::remove_file(&slot).unwrap();
+    assert_eq!(place.open(Isolation::Copy).unwrap().root(), path);
+}
+
 #[cfg(unix)]
 #[test]
 fn what_others_can_look_into_or_lay_as_a_trap_is_closed_or_refused() {
