@@ -24,7 +24,7 @@ mod within;
 pub use decay::decay;
 pub use detect::{Detection, detect, missing, of_file, of_process};
 pub use elf::{Machine, is_static, machine};
-pub use probe::Subject;
+pub use probe::{Subject, version};
 pub use within::within;
 
 use crate::record::Evidence;

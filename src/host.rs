@@ -1,6 +1,7 @@
 //! Facts about the machine that figures depend on. Unreadable facts are `None`.
 
 mod ask;
+mod probe_directory;
 mod program;
 mod revision;
 mod script;
@@ -26,9 +27,10 @@ use crate::record::HugePages;
 use crate::record::{Host, Memory, Pressure};
 
 pub use ask::{Heard, Said, Tied, hang_up, listen, listen_up_to, start};
-pub use program::{file_sha256, is_privileged, version_of};
+pub use probe_directory::{ProbeDirectory, Toolchain};
+pub use program::{file_sha256, is_privileged, version_line};
 pub use revision::{ELSEWHERE, revision};
-pub use script::{first_line, interpreter, named_interpreter};
+pub use script::{first_line, interpreter, interpreter_file, named_interpreter};
 
 /// The machine and its current state.
 ///

@@ -14,6 +14,7 @@ mod spec;
 mod spread;
 mod store;
 mod suits;
+mod tools;
 mod which;
 mod workspace;
 
@@ -24,7 +25,7 @@ pub use client::tail;
 pub use command::CommandPlan;
 pub use detector::{KnownDecay, listed};
 pub use error::ChoiceError;
-pub use package::{PackageError, install};
+pub use package::{PackageError, install, sha256_now as package_sha256};
 pub use preload::mistakes;
 pub use purge::{PurgeError, asks_for, needs_traffic, purged};
 pub use shim::Library;
@@ -32,6 +33,7 @@ pub use spec::ServerSpec;
 pub use spread::{Twice, distinct, spread};
 pub use store::{Entry, Store};
 pub use suits::suits;
+pub use tools::tools;
 pub use which::{Which, unrunnable, which};
 pub use workspace::fetch;
 

@@ -1,14 +1,15 @@
-//! Probes a program by running it for its version: with a time limit, in its own process group, without stdin, and
-//! with its output captured.
+//! Probes a program by running it for its version: in a new directory, with a time limit, in its own process group,
+//! without stdin, and with its output captured.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use super::preload::VARIABLE;
-use crate::host::{self, Heard};
+use crate::host::{self, Heard, ProbeDirectory, Toolchain};
 
 /// Starting a virtual machine or an interpreter on a cold disk takes seconds.
 pub const PATIENCE: Duration = Duration::from_secs(15);
@@ -27,17 +28,18 @@ pub struct Subject {
     pub path: OsString,
     /// Libraries that are preloaded into it.
     pub preloaded: Vec<PathBuf>,
-    /// Where it is started, by which version managers choose what runs; where lsp-soak was, if empty.
-    pub directory: PathBuf,
+    /// Directories of its caches by variable, below one of each probe.
+    pub caches: BTreeMap<String, String>,
+    /// By which version managers choose what runs.
+    pub toolchain: Toolchain,
 }
 
 /// Runs the subject for its version with more variables set.
 pub fn ask(subject: &Subject, with: &[(&str, &str)], stop: &dyn Fn() -> bool) -> Result<Heard, String> {
     let mut command = Command::new(&subject.teller);
     command.args(&subject.version_args);
-    change(&mut command, subject, with);
     let shown = subject.shown();
-    let heard = host::listen(&mut command, PATIENCE, stop);
+    let heard = prepared(&mut command, subject, with).and_then(|_directory| host::listen(&mut command, PATIENCE, stop));
     let heard = heard.map_err(|error| format!("`{shown}` could not be run: {}", crate::text::reason(&error)))?;
     match heard.ended {
         Some(_) => Ok(heard),
@@ -58,7 +60,7 @@ pub fn ask_other(
 ) -> Option<Heard> {
     let mut command = Command::new(program);
     command.args(args);
-    change(&mut command, subject, with);
+    let _directory = prepared(&mut command, subject, with).ok()?;
     // A preloaded library would answer as well.
     command.env_remove(VARIABLE);
     let heard = host::listen(&mut command, PATIENCE, stop).ok()?;
@@ -72,10 +74,20 @@ pub fn pairs(env: &BTreeMap<String, String>) -> Vec<(&str, &str)> {
         .collect()
 }
 
-fn change(command: &mut Command, subject: &Subject, with: &[(&str, &str)]) {
-    if subject.directory != Path::new("") {
-        command.current_dir(&subject.directory);
-    }
+/// The first line that the subject prints for its version.
+pub fn version(subject: &Subject, stop: &dyn Fn() -> bool) -> Option<String> {
+    let mut command = Command::new(&subject.teller);
+    command.args(&subject.version_args);
+    let _directory = prepared(&mut command, subject, &[]).ok()?;
+    // A preloaded library may print too.
+    command.env_remove(VARIABLE);
+    host::version_line(&mut command, stop)
+}
+
+/// Gives the command the subject's environment and a new directory, which lasts as long as the returned value.
+fn prepared(command: &mut Command, subject: &Subject, with: &[(&str, &str)]) -> io::Result<ProbeDirectory> {
+    let directory = ProbeDirectory::new(&subject.toolchain)?;
+    directory.enter(command, &subject.caches)?;
     for (name, value) in &subject.env {
         match value {
             Some(value) => command.env(name, value),
@@ -83,6 +95,7 @@ fn change(command: &mut Command, subject: &Subject, with: &[(&str, &str)]) {
         };
     }
     command.envs(with.iter().copied());
+    Ok(directory)
 }
 
 impl Subject {

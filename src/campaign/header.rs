@@ -15,9 +15,9 @@ use crate::lens::Lens;
 use crate::lsp::process::Launch;
 use crate::processors;
 use crate::progress::Progress;
-use crate::record::PlanFacts;
 use crate::record::{self, Header, ScenarioFacts, ServerFacts, Settings, TreeFacts, WorkspaceFacts};
-use crate::resolve::{self, ServerChoice, which};
+use crate::record::{PackageFacts, PlanFacts};
+use crate::resolve::{self, ServerChoice, package_sha256};
 use crate::sample;
 use crate::trace::Tracer;
 
@@ -154,16 +154,18 @@ pub fn settings(measuring: &Measuring, choice: &ServerChoice, capabilities: Stri
 
 fn server(run: &Run, launch: &Launch, stop: &dyn Fn() -> bool) -> ServerFacts {
     let choice = &run.choice;
-    let which = which(value(launch, "PATH"));
     ServerFacts {
         label: choice.label.clone(),
         profile: choice.profile_name.clone(),
         program: launch.program.display().to_string(),
         sha256: host::file_sha256(&launch.program).ok(),
         file_size: std::fs::metadata(&launch.program).ok().map(|file| file.len()),
-        interpreter: host::interpreter(&launch.program, |name| which.program(name), &launch.cwd, stop),
-        version: detector::version(choice, &launch.program, (&launch.cwd, &launch.env), stop),
-        package: choice.package.clone(),
+        interpreter: detector::interpreter(choice, &launch.program, Some(&launch.cwd), stop),
+        version: detector::version(choice, &launch.program, Some(&launch.cwd), stop),
+        package: choice.package.as_ref().map(|package| PackageFacts {
+            sha256: package_sha256(&package.ecosystem, &launch.program),
+            ..package.clone()
+        }),
         args: choice.args.clone(),
         env: set(launch),
         inherited: inherited(launch),
@@ -183,11 +185,6 @@ fn inherited(launch: &Launch) -> BTreeMap<String, String> {
     let ours = DECIDING.into_iter().filter(|name| change(launch, name).is_none());
     ours.filter_map(|name| Some((name.to_owned(), lossy(env::var_os(name)?))))
         .collect()
-}
-
-/// The server's value of a variable.
-fn value(launch: &Launch, name: &str) -> Option<OsString> {
-    change(launch, name).cloned().unwrap_or_else(|| env::var_os(name))
 }
 
 /// The launch's change of a variable; `None` if it keeps the inherited value.
@@ -231,11 +228,8 @@ mod tests {
     #[test]
     fn what_is_inherited_is_what_the_server_sees() {
         let path = env::var_os("PATH").expect("cargo runs tests with a PATH");
-        assert_eq!(inherited(&launch(&[])).get("PATH"), Some(&lossy(path.clone())));
+        assert_eq!(inherited(&launch(&[])).get("PATH"), Some(&lossy(path)));
         assert_eq!(inherited(&launch(&[("PATH", None)])).get("PATH"), None);
         assert_eq!(inherited(&launch(&[("PATH", Some("/x"))])).get("PATH"), None);
-        assert_eq!(value(&launch(&[]), "PATH"), Some(path));
-        assert_eq!(value(&launch(&[("PATH", None)]), "PATH"), None);
-        assert_eq!(value(&launch(&[("PATH", Some("/x"))]), "PATH"), Some("/x".into()));
     }
 }

@@ -1,9 +1,10 @@
 //! One run of one server through one scenario: prepared, played and recorded.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
@@ -34,6 +35,9 @@ const HURRIED: Duration = Duration::from_secs(1);
 
 /// What empties the page cache when it is written to.
 pub const PAGE_CACHE: &str = "/proc/sys/vm/drop_caches";
+
+/// Sentences about the machine that were said, for the lifetime of lsp-soak.
+static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 pub enum Outcome {
     /// The run was played, and its record is complete.
@@ -141,9 +145,17 @@ impl Run {
         };
         if let Err(error) = closed {
             // Files that the server leaves, or still writes, are not an error of the run.
+            self.say_once(format!("the copy of the workspace stays: {error}"));
+        }
+    }
+
+    /// Says a sentence about the machine, unless a run of this process said it.
+    fn say_once(&self, text: String) {
+        let is_new = SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(text.clone());
+        if is_new {
             self.progress.on(&Event::Warning(Warning {
                 kind: WarningKind::Host,
-                text: format!("the copy of the workspace is left to the next run to remove: {error}"),
+                text,
             }));
         }
     }
@@ -193,6 +205,9 @@ impl Run {
             Err(WorkspaceError::Stopped) => return Ok(None),
             opened => opened?,
         };
+        for leftover in workspace.leftovers() {
+            self.say_once(format!("the copy of the workspace stays: {leftover}"));
+        }
         let (caches, scratch) = if project.isolation != Isolation::InPlace {
             (workspace.root().with_file_name("cache"), None)
         } else if self.choice.profile.cache_env.is_empty()
@@ -231,7 +246,7 @@ impl Run {
         let selection = selection?;
         let checked = self.checked(&program, &stop)?;
         let (mut launch, scrubbed) = launch(choice, program, root, &prepared_workspace.caches)?;
-        let detection = detector::detection_in(root, &launch.env, choice, &launch.program, &stop);
+        let detection = detector::detection_in(root, choice, &launch.program, &stop);
         detector::confirm(&mut launch.env, &checked);
         let (scratch, trace) = self.traced(&mut launch)?;
         let reports = prepared_workspace.reports.as_ref().map(Scratch::path);

@@ -29,8 +29,9 @@ pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
                 continue;
             }
         };
-        let version = detector::version_of(profile, &program, (Path::new("."), &[]), &|| false);
-        let detected = detector::detection(&chosen(name, profile, &program), &program, &|| false);
+        let choice = chosen(name, profile, &program);
+        let version = detector::version(&choice, &program, None, &|| false);
+        let detected = detector::detection(&choice, &program, &|| false);
         rows.push([
             name.to_owned(),
             version.unwrap_or_else(|| UNKNOWN.to_owned()),
@@ -89,6 +90,7 @@ fn columns(rows: &[[String; 5]]) -> Vec<Column> {
 pub(super) fn chosen(name: &str, profile: &Profile, program: &Path) -> ServerChoice {
     ServerChoice {
         profile_name: Some(name.to_owned()),
+        env: profile.env.clone(),
         ..ServerChoice::plain(name, profile.clone(), Program::File(program.to_owned()))
     }
 }

@@ -1,6 +1,5 @@
 //! Facts about the program under test outside the protocol: its hash and its version.
 
-use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -58,25 +57,10 @@ fn has_capabilities(_: &Path) -> bool {
     false
 }
 
-/// The first line that a program prints for its version arguments; `None` if it fails, prints nothing, takes too long,
-/// or on `stop`. It starts in `directory`, because version managers depend on it. Its stdin is empty, and none of its
-/// processes stays.
-pub fn version_of<S: AsRef<OsStr>>(
-    program: &Path,
-    args: &[S],
-    env: impl IntoIterator<Item = (OsString, Option<OsString>)>,
-    directory: &Path,
-    stop: &dyn Fn() -> bool,
-) -> Option<String> {
-    let mut command = Command::new(program);
-    command.args(args).current_dir(directory);
-    for (name, value) in env {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
-    within(&mut command, PATIENCE, stop)
+/// The first line that the command prints; `None` if it fails, prints nothing, takes too long, or on `stop`. Its stdin is
+/// empty, and none of its processes stays.
+pub fn version_line(command: &mut Command, stop: &dyn Fn() -> bool) -> Option<String> {
+    within(command, PATIENCE, stop)
 }
 
 fn within(command: &mut Command, patience: Duration, stop: &dyn Fn() -> bool) -> Option<String> {
@@ -107,8 +91,7 @@ mod tests {
         assert_eq!(shell("echo me 1.2 >&2", long).as_deref(), Some("me 1.2"));
         assert_eq!(shell("echo usage >&2; exit 1", long), None);
         assert_eq!(shell("true", long), None);
-        let none = Path::new("/no/such/program");
-        assert_eq!(version_of(none, &["--version"], [], Path::new("/"), &|| false), None);
+        assert_eq!(version_line(&mut Command::new("/no/such/program"), &|| false), None);
     }
 
     #[test]

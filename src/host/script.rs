@@ -1,35 +1,43 @@
 //! The interpreter of a script: most servers from npm and PyPI are scripts.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::record::Interpreter;
 
-use super::program::{file_sha256, version_of};
+use super::probe_directory::{ProbeDirectory, Toolchain};
+use super::program::{file_sha256, version_line};
 
 /// Most bytes of a first line that a kernel reads.
 const LONGEST: u64 = 256;
 
-/// The interpreter of the script `program`; `None` if it is no script, or the interpreter does not exist. `find` looks
-/// a name up on the script's search path; `directory` is its working directory.
-pub fn interpreter(
-    program: &Path,
-    find: impl Fn(&str) -> Option<PathBuf>,
-    directory: &Path,
-    stop: &dyn Fn() -> bool,
-) -> Option<Interpreter> {
+/// The file of the interpreter of the script `program`; `None` if it is no script, or the interpreter does not exist.
+/// `find` looks a name up on the script's search path.
+pub fn interpreter_file(program: &Path, find: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     let named = named_interpreter(program)?;
-    let path = if named.contains('/') {
-        PathBuf::from(named)
-    } else {
-        find(&named)?
-    };
-    Some(Interpreter {
-        sha256: file_sha256(&path).ok(),
-        version: version_of(&path, &["--version"], [], directory, stop),
+    if named.contains('/') {
+        return Some(PathBuf::from(named));
+    }
+    find(&named)
+}
+
+/// The interpreter at `path`. Its version is asked in a directory with `toolchain`.
+pub fn interpreter(path: &Path, toolchain: &Toolchain, stop: &dyn Fn() -> bool) -> Interpreter {
+    let mut command = Command::new(path);
+    command.arg("--version");
+    let directory = ProbeDirectory::new(toolchain);
+    let entered = directory.and_then(|directory| {
+        directory.enter(&mut command, &BTreeMap::new())?;
+        Ok(directory)
+    });
+    Interpreter {
+        sha256: file_sha256(path).ok(),
+        version: entered.ok().and_then(|_directory| version_line(&mut command, stop)),
         program: path.display().to_string(),
-    })
+    }
 }
 
 /// The interpreter named in the script `program`, a path or a name to look up; `None` if it is no script.
@@ -86,16 +94,17 @@ mod tests {
         std::fs::write(&node, "#!/bin/sh\necho v99.1.0\n").unwrap();
         std::fs::set_permissions(&node, std::fs::Permissions::from_mode(0o755)).unwrap();
         let find = |name: &str| Some(directory.path().join(name));
-        let found = interpreter(&script, find, directory.path(), &|| false).unwrap();
+        let file = interpreter_file(&script, find).unwrap();
+        let found = interpreter(&file, &Toolchain::default(), &|| false);
         assert_eq!(found.program, node.display().to_string());
         assert_eq!(found.version.as_deref(), Some("v99.1.0"));
         assert_eq!(found.sha256, file_sha256(&node).ok());
-        assert_eq!(interpreter(&script, |_| None, directory.path(), &|| false), None);
+        assert_eq!(interpreter_file(&script, |_| None), None);
     }
 
     #[test]
     fn a_program_that_is_no_script_has_none() {
         let this = std::env::current_exe().unwrap();
-        assert_eq!(interpreter(&this, |_| None, Path::new("/"), &|| false), None);
+        assert_eq!(interpreter_file(&this, |_| None), None);
     }
 }

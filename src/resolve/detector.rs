@@ -9,20 +9,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use tempfile::TempDir;
-
+use super::tools::tools;
 use super::{Env, which};
 use crate::allocator::knobs::{self, Checked, KnobError};
 use crate::allocator::preload::VARIABLE;
 use crate::allocator::preload::{Unlistable, compose};
 use crate::allocator::{self, Detection, Subject};
 use crate::config::Allocator;
-use crate::config::Profile;
-use crate::host;
+use crate::host::{self, Toolchain};
 use crate::lens::Lens;
 use crate::record::AllocatorDecay;
 use crate::record::jemalloc::CONFIRM;
-use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence, LensFacts, ServerFacts};
+use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence, Interpreter, LensFacts, ServerFacts};
 use crate::resolve::{Program, ServerChoice, asks_for};
 
 /// How jemalloc's option begins that has it confirm its settings, or not.
@@ -33,17 +31,44 @@ const CONFIRMS: &str = "confirm_conf:";
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     subject: Subject,
-    /// Whether it may do its work instead of answering, so that it is asked in an empty directory.
-    is_command: bool,
+    file: File,
+}
+
+/// What changes when a file is written to: its length in bytes and its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct File {
     length: u64,
     written: Option<SystemTime>,
+}
+
+impl File {
+    fn at(path: &Path) -> File {
+        let data = fs::metadata(path).ok();
+        File {
+            length: data.as_ref().map_or(0, fs::Metadata::len),
+            written: data.and_then(|data| data.modified().ok()),
+        }
+    }
+}
+
+impl Key {
+    fn in_project(mut self, project: Option<&Path>) -> Key {
+        self.subject.toolchain = project.map(Toolchain::read).unwrap_or_default();
+        self
+    }
 }
 
 /// Findings by program, for the lifetime of lsp-soak.
 static FOUND: LazyLock<Mutex<HashMap<Key, Arc<Detection>>>> = LazyLock::new(Mutex::default);
 
-/// Versions of commands, for the lifetime of lsp-soak: a command may take long to tell its version.
+/// Versions, for the lifetime of lsp-soak: a program may take long to print its version.
 static VERSIONS: LazyLock<Mutex<HashMap<Key, Option<String>>>> = LazyLock::new(Mutex::default);
+
+/// Interpreters by their file, and by what chooses a toolchain where they are asked.
+type Interpreters = HashMap<(File, PathBuf, Toolchain), Option<Interpreter>>;
+
+/// Interpreters of scripts, for the lifetime of lsp-soak.
+static INTERPRETERS: LazyLock<Mutex<Interpreters>> = LazyLock::new(Mutex::default);
 
 /// Results of checked settings, by program and settings.
 static CHECKED: LazyLock<Mutex<HashMap<Asked, Answer>>> = LazyLock::new(Mutex::default);
@@ -56,9 +81,6 @@ pub struct KnownDecay {
     pub in_program: bool,
 }
 
-/// A change to the environment that is inherited: a value sets, `None` removes.
-type Change = (OsString, Option<OsString>);
-
 /// The settings as they were seen, or everything that is wrong with them.
 type Answer = Result<Checked, Vec<KnobError>>;
 
@@ -67,18 +89,12 @@ type Asked = (Key, Vec<(String, String)>, Option<AllocatorFamily>);
 
 /// The allocator facts of a server that is `program`.
 pub fn detection(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> Arc<Detection> {
-    detection_in(Path::new(""), &[], choice, program, stop)
+    detected(&key(choice, program), stop)
 }
 
-/// The same of one that is started in a directory of its own, with an environment of its own.
-pub fn detection_in(
-    directory: &Path,
-    env: &[Change],
-    choice: &ServerChoice,
-    program: &Path,
-    stop: &dyn Fn() -> bool,
-) -> Arc<Detection> {
-    detected(&key(choice, program), directory, env, stop)
+/// The allocator facts of a server that is started in `project`, whose files may choose its toolchain.
+pub fn detection_in(project: &Path, choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> Arc<Detection> {
+    detected(&key(choice, program).in_project(Some(project)), stop)
 }
 
 /// Why the program of a server runs nothing. It is not started for that.
@@ -99,7 +115,7 @@ pub fn knobs(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> 
     let declared = declared(choice);
     let asked = (key(choice, program), settings, declared);
     once(&CHECKED, &asked, stop, || {
-        let detection = detected(&asked.0, Path::new(""), &[], stop);
+        let detection = detected(&asked.0, stop);
         let env = asked.1.iter().cloned().collect();
         knobs::check(&env, &asked.0.subject, &detection, declared, stop)
     })
@@ -238,12 +254,9 @@ pub fn declared(choice: &ServerChoice) -> Option<AllocatorFamily> {
 
 /// What identifies a server and everything that is preloaded into it, for as long as its program is not written to.
 pub fn key(choice: &ServerChoice, program: &Path) -> Key {
-    let data = fs::metadata(program).ok();
     Key {
         subject: subject(choice, program),
-        is_command: choice.command.is_some(),
-        length: data.as_ref().map_or(0, fs::Metadata::len),
-        written: data.and_then(|data| data.modified().ok()),
+        file: File::at(program),
     }
 }
 
@@ -304,35 +317,11 @@ pub fn lens(choice: &ServerChoice, checked: &Checked) -> LensFacts {
     }
 }
 
-fn detected(key: &Key, directory: &Path, env: &[Change], stop: &dyn Fn() -> bool) -> Arc<Detection> {
+fn detected(key: &Key, stop: &dyn Fn() -> bool) -> Arc<Detection> {
     once(&FOUND, key, stop, || {
         let which = which(Some(key.subject.path.clone()));
-        let aside = Aside::of(key);
-        let subject = Subject {
-            directory: aside.directory(directory).to_owned(),
-            env: unset(env).chain(key.subject.env.clone()).chain(aside.env()).collect(),
-            ..key.subject.clone()
-        };
-        Arc::new(allocator::detect(&subject, &|name| which.program(name), stop))
+        Arc::new(allocator::detect(&key.subject, &|name| which.program(name), stop))
     })
-}
-
-/// The empty directory in which a command is asked about itself, also that of its caches.
-struct Aside(Option<TempDir>);
-
-impl Aside {
-    fn of(key: &Key) -> Aside {
-        Aside(key.is_command.then(tempfile::tempdir).and_then(Result::ok))
-    }
-
-    fn directory<'a>(&'a self, usual: &'a Path) -> &'a Path {
-        self.0.as_ref().map_or(usual, TempDir::path)
-    }
-
-    fn env(&self) -> Option<Change> {
-        let path = self.0.as_ref()?.path();
-        Some(("XDG_CACHE_HOME".into(), Some(path.into())))
-    }
 }
 
 /// The server as it would be started, without the settings of its allocator.
@@ -344,6 +333,9 @@ pub fn subject(choice: &ServerChoice, program: &Path) -> Subject {
         .map(|name| (name.into(), None))
         .collect();
     changes.sort();
+    if profile.cache_env.contains_key("HOME") {
+        changes.extend(tools());
+    }
     let own = choice.env.iter().filter(|(name, _)| knobs::reader(name).is_none());
     changes.extend(own.map(|(name, value)| (name.into(), Some(value.into()))));
     // An unusable path was reported at detection.
@@ -365,7 +357,8 @@ pub fn subject(choice: &ServerChoice, program: &Path) -> Subject {
         },
         preloaded: preloaded.collect(),
         env: changes,
-        directory: PathBuf::new(),
+        caches: profile.cache_env.clone(),
+        toolchain: Toolchain::default(),
     }
 }
 
@@ -378,50 +371,31 @@ pub fn listed(choice: &ServerChoice) -> Result<Option<OsString>, Unlistable> {
     compose(&choice.libraries, typed)
 }
 
-/// Changes that remove allocator settings and preloads, which may print, from an environment.
-fn unset(env: &[Change]) -> impl Iterator<Item = Change> {
-    let sets = |name: &OsStr| name == VARIABLE || name.to_str().is_some_and(|name| knobs::reader(name).is_some());
-    env.iter()
-        .filter(move |(name, value)| value.is_none() || !sets(name))
-        .cloned()
-}
-
-/// The version that the program of a choice tells, with the environment of its launch; a command tells it once.
+/// The version that a server prints. Each program is asked once.
 pub fn version(
     choice: &ServerChoice,
     program: &Path,
-    launched: (&Path, &[Change]),
+    project: Option<&Path>,
     stop: &dyn Fn() -> bool,
 ) -> Option<String> {
-    if choice.command.is_none() {
-        return version_of(&choice.profile, program, launched, stop);
-    }
-    let key = key(choice, program);
-    once(&VERSIONS, &key, stop, || {
-        let aside = Aside::of(&key);
-        let (directory, env) = launched;
-        let env: Vec<Change> = env.iter().cloned().chain(aside.env()).collect();
-        version_of(&choice.profile, program, (aside.directory(directory), &env), stop)
-    })
+    let key = key(choice, program).in_project(project);
+    once(&VERSIONS, &key, stop, || allocator::version(&key.subject, stop))
 }
 
-/// Asks the program, or the one beside it that knows, in the environment that the server is given.
-pub fn version_of(
-    profile: &Profile,
+/// The interpreter of a server that is a script. Each is asked once.
+pub fn interpreter(
+    choice: &ServerChoice,
     program: &Path,
-    (directory, env): (&Path, &[Change]),
+    project: Option<&Path>,
     stop: &dyn Fn() -> bool,
-) -> Option<String> {
-    let teller = match &profile.version_program {
-        Some(name) => program.with_file_name(name),
-        None => program.to_owned(),
-    };
-    let own = profile
-        .env
-        .iter()
-        .map(|(name, value)| (name.into(), Some(value.into())));
-    let env = own.chain(unset(env));
-    host::version_of(&teller, &profile.version_args(), env, directory, stop)
+) -> Option<Interpreter> {
+    let which = which(Some(key(choice, program).subject.path));
+    let path = host::interpreter_file(program, |name| which.program(name))?;
+    let toolchain = project.map(Toolchain::read).unwrap_or_default();
+    let key = (File::at(&path), path, toolchain);
+    once(&INTERPRETERS, &key, stop, || {
+        Some(host::interpreter(&key.1, &key.2, stop))
+    })
 }
 
 #[cfg(test)]

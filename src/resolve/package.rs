@@ -3,6 +3,8 @@
 mod client;
 mod environment;
 
+pub use client::sha256_now;
+
 pub(super) use client::newest;
 
 use std::path::Path;

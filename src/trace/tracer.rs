@@ -74,7 +74,11 @@ impl Tracer {
             return Err(Untraceable::Unsupported);
         }
         let program = program.ok_or(Untraceable::Missing)?;
-        let asked = host::listen(Command::new(&program).arg("--version"), PATIENCE, &|| false);
+        let asked = host::listen(
+            Command::new(&program).arg("--version").current_dir(scratch),
+            PATIENCE,
+            &|| false,
+        );
         let version = asked.ok().and_then(|heard| version(&heard.said.stdout));
         let mut refused = String::new();
         // A filter in the kernel (Linux 4.8, strace 5.3) stops the server at the traced calls only.
@@ -84,7 +88,7 @@ impl Tracer {
                 version: version.clone(),
                 filters,
             };
-            match tracer.trial(&scratch.join(format!("tried-{filters}"))) {
+            match tracer.trial(&scratch.join(format!("tried-{filters}")), scratch) {
                 Ok(()) => return Ok(tracer),
                 Err(stderr) => refused = stderr,
             }
@@ -114,11 +118,15 @@ impl Tracer {
         words
     }
 
-    fn trial(&self, to: &Path) -> Result<(), String> {
+    fn trial(&self, to: &Path, directory: &Path) -> Result<(), String> {
         let own = std::env::current_exe().map_err(|error| error.to_string())?;
         let words = self.words(to);
         let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).arg(own).arg("--version");
+        command
+            .args(&words[1..])
+            .arg(own)
+            .arg("--version")
+            .current_dir(directory);
         let heard = host::listen(&mut command, PATIENCE, &|| false).map_err(|error| error.to_string())?;
         let stderr = heard.said.stderr.trim();
         if !stderr.is_empty() {

@@ -1,5 +1,6 @@
 //! The header describes the program that really ran.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::time::SystemTime;
 
@@ -10,7 +11,7 @@ use crate::soak::{START, Soak};
 /// The header of a run whose server is a script with a cache and a slow `--version`.
 fn header() -> (Header, crate::outcome::Outcome) {
     let script = "case \"$1\" in --version)
-        [ -f pyproject.toml ] && echo slow 1.2
+        echo slow 1.2; ls -A >>\"$(dirname \"$0\")/seen\"
         sleep 1; echo x >left; echo x >\"$(dirname \"$0\")/asked\"; exit;;
         esac\nexec \"$FIXTURE\" \"$@\"";
     let profile = "[server.scripted-server]\ncache-env = { SCRIPTED_CACHE = \"scripted\" }\n";
@@ -18,6 +19,7 @@ fn header() -> (Header, crate::outcome::Outcome) {
         .script(script)
         .file("servers.toml", profile)
         .file("workspace/pyproject.toml", "[project]\n")
+        .file("workspace/.python-version", "3.13\n")
         .run();
     outcome.passed();
     let reader = open(&outcome.record).expect("the run was recorded");
@@ -35,10 +37,13 @@ fn a_record_knows_the_interpreter_the_environment_and_all_files_of_what_was_run(
     assert!(server.env["SCRIPTED_CACHE"].ends_with("/scripted"), "{:?}", server.env);
     assert_eq!(server.inherited.get("PATH"), std::env::var("PATH").ok().as_ref());
     let tree = header.workspace.tree.as_ref().expect("every file can be read");
-    assert_eq!((header.workspace.files, tree.files, tree.unread), (3, 4, 0));
+    assert_eq!((header.workspace.files, tree.files, tree.unread), (3, 5, 0));
     assert_eq!(header.workspace.revision, None, "it is no git checkout");
 
-    // A version manager chooses by directory, which is the copy.
+    // It is asked in a directory that has nothing but the file by which version managers choose.
+    let seen = fs::read_to_string(outcome.directory.path().join("seen")).expect("the version was asked for");
+    let seen: BTreeSet<&str> = seen.lines().collect();
+    assert_eq!(seen, BTreeSet::from([".python-version"]));
     for place in ["left", "workspace/left"] {
         assert!(!outcome.directory.path().join(place).exists(), "{place}");
     }

@@ -143,6 +143,17 @@ pub fn sha256(package: &Package, program: &Path, directory: &Path) -> Result<Str
     })
 }
 
+/// What names the installed files now, found from the program: they may change while runs are played.
+pub fn sha256_now(ecosystem: &str, program: &Path) -> Option<String> {
+    // `venv/bin/ty`, `node_modules/.bin/pyright-langserver`.
+    let above = program.parent()?.parent()?;
+    match ecosystem {
+        "pypi" => environment::sha256(above).ok(),
+        "npm" => host::file_sha256(&above.join(".package-lock.json")).ok(),
+        _ => host::file_sha256(program).ok(),
+    }
+}
+
 /// The directory of programs in a part of an entry.
 fn bin(directory: &Path, part: &str) -> PathBuf {
     let scripts = cfg!(windows) && !part.is_empty();
@@ -152,6 +163,23 @@ fn bin(directory: &Path, part: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn packages_that_change_between_two_runs_have_another_hash() {
+        let directory = tempfile::tempdir().unwrap();
+        let modules = directory.path().join("node_modules");
+        std::fs::create_dir_all(modules.join(".bin")).unwrap();
+        let program = modules.join(".bin").join("server");
+        let hash = |list: &str| {
+            std::fs::write(modules.join(".package-lock.json"), list).unwrap();
+            sha256_now("npm", &program)
+        };
+        let first = hash("{\"packages\": 1}");
+        assert!(first.is_some() && first == hash("{\"packages\": 1}"));
+        assert_ne!(first, hash("{\"packages\": 2}"));
+        assert_eq!(sha256_now("pypi", &program), None);
+        assert_eq!(sha256_now("crate", &program), None);
+    }
 
     #[test]
     fn pip_lists_the_newest_version_first() {
