@@ -246,11 +246,11 @@ pub struct Calibrate {
     pub servers: Vec<String>,
     #[command(flatten)]
     pub extra: ServerExtras,
-    /// Counted runs of each server, at least 6
+    /// Counted runs of each server, at least 6; from 12 on gates decide after 3 runs
     #[arg(
         long,
         value_name = "N",
-        default_value_t = 6,
+        default_value_t = 12,
         value_parser = clap::value_parser!(u32).range(6..=10_000),
         help_heading = "Runs"
     )]

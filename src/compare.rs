@@ -25,7 +25,8 @@ mod work;
 pub(super) mod tests;
 
 pub use crate::compare::circumstances::{
-    Difference, Weight, changes, circumstances, differences, differences_between, differences_of, shared_memory, unlike,
+    Difference, Weight, are_versions, changes, circumstances, differences, differences_between, differences_of,
+    shared_memory, unlike,
 };
 pub use crate::compare::decay::{Decay, Decayed, Given};
 pub use crate::compare::gather::{Excluded, Why, compare, counts, doubts, headlines, unseen};

@@ -6,6 +6,7 @@
 #![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod arm;
+mod bounds;
 mod budget;
 mod calibrated;
 mod clusters;
@@ -18,6 +19,7 @@ mod known;
 mod leak;
 mod median;
 mod outliers;
+mod parted;
 mod pooled;
 mod power;
 mod prediction;
@@ -37,7 +39,7 @@ pub use crate::stats::contrast::Contrast;
 pub use crate::stats::decide::{TooManyEndpoints, Verdict, decide, decide_by_looks};
 pub use crate::stats::endpoint::{Answer, Bound, Endpoint, EndpointVerdict, Evidence};
 pub use crate::stats::holm::{Held, holm};
-pub use crate::stats::known::{ASSUMED_VARIATION, Known, LEAST_TO_PASS, unseen};
+pub use crate::stats::known::{Known, LEAST_TO_DECIDE, unseen};
 pub use crate::stats::leak::{
     Growth, LEAK_ALPHA, LEAST_CYCLES, LEAST_RUNS, LeakVerdict, Open, RunGrowth, judge_leak, judge_leak_by_looks,
     run_growth,

@@ -1,9 +1,8 @@
 //! What `--runs auto` has found so far.
 
-use crate::compare::calibration::{believed, uncalibrated};
-use crate::compare::{Played, Target, by_target, counts, primary};
+use crate::compare::calibration::believed;
+use crate::compare::{Played, Target, by_target, primary};
 use crate::config::options::Repeating;
-use crate::figures::Measure;
 use crate::lens::Lens;
 use crate::stats::{Endpoint, TooManyEndpoints, Verdict, decide_by_looks};
 
@@ -37,16 +36,10 @@ pub fn verdicts(runs: &[Played], repeating: &Repeating) -> Vec<Side> {
         };
         let baseline = calibrated(0);
         let lens = target.lens.name;
-        let of_target = |run: &&Played| {
-            let header = &run.summary.header;
-            header.scenario.name == comparison.scenario && header.server.lens.name == lens && counts(&run.summary)
-        };
-        let otherwise =
-            |measure: &Measure| uncalibrated(measure, lens, runs.iter().filter(of_target).map(|run| &run.summary));
         let side = |side: usize| {
             let sides = [baseline.as_slice(), &calibrated(side)];
             let endpoints = primary(comparison, side, lens, &|measure| {
-                believed(measure, measure.figure.noise(), otherwise(measure), lens, sides)
+                believed(measure, measure.figure.noise(), lens, sides)
             });
             Side {
                 label: comparison.sides[side].label.clone(),

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::compare::{Played, circumstances, counts, unlike};
+use crate::compare::calibration::{Held, LEAST_RUNS, pooled};
+use crate::compare::{Played, are_versions, circumstances, counts, unlike};
 use crate::gate::{Calibrations, Role, Sides};
 use crate::lens::Lens;
 use crate::record::{CALIBRATION_FORMAT, Calibration, Header};
@@ -17,7 +18,8 @@ use super::files;
 const DIRECTORY: &str = "calibrations";
 
 pub enum Found {
-    Fits(PathBuf, Calibration),
+    /// All that hold as one, and the file of the newest.
+    Fits(PathBuf, Held),
     /// A calibration of the same scenario and server, with these circumstances changed.
     Differs(PathBuf, Vec<&'static str>),
     Nothing,
@@ -36,31 +38,64 @@ pub fn store(calibration: &Calibration) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-/// The newest calibration that matches this header, whatever its server's name. Otherwise the newest of the same
-/// scenario and of the same server name or program.
+/// The calibrations that match this header, whatever its server's name: those of its version if they have enough runs,
+/// else also those of other versions of the same profile. Otherwise the newest of the same scenario and of the same server
+/// name or program.
 pub fn find(header: &Header) -> Found {
     let mut stored: Vec<(PathBuf, Calibration)> = stored()
         .filter(|(_, one)| one.scenario == header.scenario.name && one.lens == header.server.lens.name)
         .collect();
     stored.sort_by(|(_, a), (_, b)| b.made.cmp(&a.made));
-    let fits = stored
-        .iter()
-        .position(|(_, one)| unlike(&one.circumstances, header).is_empty());
+    let (own, others): (Vec<_>, Vec<_>) = stored
+        .into_iter()
+        .partition(|(_, one)| unlike(&one.circumstances, header).is_empty());
+    if runs(&own) < LEAST_RUNS {
+        let versions = others.iter().filter(|(_, one)| is_version(one, header));
+        let all: Vec<_> = own.iter().chain(versions).cloned().collect();
+        if runs(&all) >= LEAST_RUNS
+            && let Some(found) = fitting(&all, header)
+        {
+            return found;
+        }
+    }
+    if let Some(found) = fitting(&own, header) {
+        return found;
+    }
     let now = circumstances(header);
     let same =
         |one: &Calibration| one.server == header.server.label || one.circumstances.get("program") == now.get("program");
-    match (fits, stored.iter().find(|(_, one)| same(one))) {
-        (Some(place), _) => {
-            let (path, calibration) = stored.swap_remove(place);
-            Found::Fits(path, calibration)
-        }
-        (None, Some((path, one))) => Found::Differs(path.clone(), unlike(&one.circumstances, header)),
-        (None, None) => Found::Nothing,
+    match others.iter().find(|(_, one)| same(one)) {
+        Some((path, one)) => Found::Differs(path.clone(), unlike(&one.circumstances, header)),
+        None => Found::Nothing,
     }
 }
 
+fn runs(calibrations: &[(PathBuf, Calibration)]) -> u64 {
+    calibrations.iter().map(|(_, one)| one.runs).sum()
+}
+
+/// True if the calibration is of another version of this header's server.
+fn is_version(calibration: &Calibration, header: &Header) -> bool {
+    let profile = &header.server.profile;
+    profile.is_some() && *profile == calibration.profile && are_versions(&unlike(&calibration.circumstances, header))
+}
+
+fn fitting(calibrations: &[(PathBuf, Calibration)], header: &Header) -> Option<Found> {
+    let (path, _) = calibrations.first()?;
+    let all: Vec<Calibration> = calibrations.iter().map(|(_, one)| one.clone()).collect();
+    let is_other_version = all.iter().any(|one| !unlike(&one.circumstances, header).is_empty());
+    let calibration = pooled(&all)?;
+    Some(Found::Fits(
+        path.clone(),
+        Held {
+            calibration,
+            is_other_version,
+        },
+    ))
+}
+
 /// The calibrations for these runs, one per lens and machine; none for a lens with an uncalibrated machine.
-pub fn for_runs<'r>(runs: impl Iterator<Item = &'r Played>) -> Vec<Calibration> {
+pub fn for_runs<'r>(runs: impl Iterator<Item = &'r Played>) -> Vec<Held> {
     let mut machines: BTreeMap<(Lens, String), &Header> = BTreeMap::new();
     for run in runs.filter(|run| counts(&run.summary)) {
         let header = &run.summary.header;
@@ -71,10 +106,10 @@ pub fn for_runs<'r>(runs: impl Iterator<Item = &'r Played>) -> Vec<Calibration> 
     let each = Lens::ALL.into_iter().flat_map(|lens| {
         let own = machines.iter().filter(|((through, _), _)| *through == lens);
         let each = own.map(|(_, header)| match find(header) {
-            Found::Fits(_, calibration) => Some(calibration),
+            Found::Fits(_, held) => Some(held),
             Found::Differs(..) | Found::Nothing => None,
         });
-        each.collect::<Option<Vec<Calibration>>>().unwrap_or_default()
+        each.collect::<Option<Vec<Held>>>().unwrap_or_default()
     });
     each.collect()
 }

@@ -2,9 +2,11 @@
 
 use crate::campaign::Campaign;
 use crate::compare::Played;
+use crate::compare::calibration::LEAST_RUNS;
 use crate::compare::report::calibration::can_see;
 use crate::config::values::Runs;
 use crate::lens::Lens;
+use crate::record::Header;
 use crate::resolve::ServerChoice;
 use crate::text::quoted;
 use crate::units;
@@ -41,14 +43,14 @@ pub fn sentences(campaign: &Campaign<'_>, runs: &[Played], fitting: Option<u32>)
         if let Some(header) = header.filter(|_| is_baseline) {
             let others = runs.iter().map(|run| &run.summary.header);
             let others = others.filter(|other| other.server.lens.name == choice.lens.lens);
-            let calibrated = others.filter(|other| matches!(calibrations::find(other), Found::Fits(..)));
+            let calibrated = others.filter(|other| is_calibrated(other));
             let lens = |other: &&ServerChoice| other.lens.lens == choice.lens.lens;
             // A server that did not warm up is not known to be calibrated.
             let both = calibrated.count() == campaign.choices.iter().filter(lens).count();
             let seen = |calibration: &_| can_see(calibration, &planned, alpha, both);
             sentences.push(match calibrations::find(header) {
-                Found::Fits(path, calibration) => {
-                    format!("{}, by `{}`", seen(&calibration), path.display())
+                Found::Fits(path, held) => {
+                    format!("{}, by `{}`", seen(&held.calibration), path.display())
                 }
                 Found::Differs(path, circumstances) => format!(
                     "the detectable difference is not known: `{}` was made with another {}; calibrate again with `{}`",
@@ -64,6 +66,14 @@ pub fn sentences(campaign: &Campaign<'_>, runs: &[Played], fitting: Option<u32>)
         }
     }
     sentences
+}
+
+/// True if calibrations of this server have enough runs for a gate.
+fn is_calibrated(header: &Header) -> bool {
+    match calibrations::find(header) {
+        Found::Fits(_, held) => held.calibration.runs >= LEAST_RUNS,
+        Found::Differs(..) | Found::Nothing => false,
+    }
 }
 
 fn budget_sentence((fitting, budget): (u32, crate::units::Span)) -> String {

@@ -103,6 +103,28 @@ fn tell(runs: Vec<Played>, options: &cli::Run) -> anyhow::Result<Exit> {
     Ok(Exit::Passed)
 }
 
+/// Adds the baseline's runs of a gate to the calibrations of its server. A gate does not fail for lack of a place to store
+/// them.
+pub(super) fn add_baseline(runs: &[Played], looks: &Schedule, is_quiet: bool) {
+    if is_hopeless(runs) {
+        return;
+    }
+    let usable = calibrated(runs.to_vec(), looks).into_iter().filter(|one| one.runs > 1);
+    for calibration in usable {
+        let text = match calibrations::store(&calibration) {
+            Ok(path) => format!(
+                "calibration: {} ({} runs of the baseline)",
+                path.display(),
+                calibration.runs
+            ),
+            Err(why) => format!("warning: the baseline's runs are no calibration: {why:#}"),
+        };
+        if !is_quiet {
+            super::say(&text);
+        }
+    }
+}
+
 /// A calibration is runs of one server.
 fn as_run(options: &cli::Calibrate) -> cli::Run {
     let cli::Calibrate {
@@ -155,6 +177,7 @@ fn calibrated(runs: Vec<Played>, looks: &Schedule) -> Vec<Calibration> {
             made: made.clone(),
             scenario: header.scenario.name.clone(),
             server: side.label.clone(),
+            profile: header.server.profile.clone(),
             lens: target.lens.name,
             circumstances: circumstances(header),
             runs: side.runs.len() as u64,

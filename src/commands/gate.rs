@@ -101,8 +101,10 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
         return Ok(exit.code());
     }
     let sides = side(&runs);
+    // By calibrations of before this gate: its own runs would count twice.
     let judgement = judged(&sides, &rules, &looks);
     in_force(&sides)?;
+    super::calibrate::add_baseline(&sides.baseline, &looks, options.voice.quiet);
     notes.extend(unseen_settings(&sides));
     let verdict = Verdict {
         sides: &sides,

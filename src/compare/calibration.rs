@@ -5,9 +5,7 @@ use crate::compare::{Comparison, Row, primary};
 use crate::figures::{Figure, Measure, Place, Unit};
 use crate::lens::Lens;
 use crate::record::{Calibration, Noise, Schedule};
-use crate::stats::{ASSUMED_VARIATION, Arm, Known, detectable, power, runs_needed};
-use crate::summary::decay::{Window, WindowKind};
-use crate::summary::{PhaseSummary, Summary};
+use crate::stats::{Arm, Known, detectable, power, runs_needed};
 
 /// The chance with which an effect is to be shown.
 pub const WANTED: f64 = 0.8;
@@ -57,70 +55,78 @@ fn of_row(row: &Row, side: usize, decisive: &[String]) -> Option<Noise> {
     })
 }
 
-/// The name of the step that closes documents.
-const CLOSE: &str = "close";
+/// Runs of a server's calibrations, on one machine, from which on they tell a gate of groups: a group of a fifth of all runs
+/// is in none of 12 once in fourteen times.
+pub const LEAST_RUNS: u64 = 12;
 
-/// The noise of a figure if not both sides are calibrated. Purging removes groups from memory in a last phase of idle windows,
-/// played or left out, alone or after documents are closed, and what is live has none. Peaks, and memory right after work, can still form groups.
-pub fn uncalibrated<'r>(measure: &Measure, lens: Lens, runs: impl IntoIterator<Item = &'r Summary>) -> Known {
-    let is_quiet = |run: &Summary| {
-        let last = run.header.scenario.phases.len().checked_sub(1);
-        let is_last = |number: u32| {
-            Some(number as usize) == last && matches!(measure.place, Place::Phase { number: of, .. } if of == number)
-        };
-        let idle = |window: &Window| {
-            !window.control
-                && matches!(window.kind, WindowKind::Silent | WindowKind::Simmer)
-                && is_last(window.phase.phase)
-        };
-        let empty =
-            |phase: &PhaseSummary| phase.steps.iter().all(|step| step.name == CLOSE) && is_last(phase.phase.phase);
-        let left_out = run.header.server.lens.without_windows && run.phases.iter().any(empty);
-        // What a collector gives back, and when, is up to its server.
-        let is_collected = run.header.server.lens.collected_by.is_some();
-        !is_collected && (left_out || run.windows.iter().any(idle))
-    };
-    match (lens, measure.figure) {
-        (Lens::Purged, Figure::Live) => Known::Seen,
-        (Lens::Purged, Figure::Private) if runs.into_iter().all(is_quiet) => Known::Seen,
-        _ => Known::Assumed,
-    }
+/// A calibration that holds for some runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Held {
+    pub calibration: Calibration,
+    /// True if it is of another version of their server.
+    pub is_other_version: bool,
 }
 
-/// The least noise that is believed of a figure on either side, no less than `floor`, and where that comes from, by what
-/// each side's calibrations say. One that was not calibrated may have groups that its runs do not show, whatever the other
-/// has: `otherwise` says whether that matters.
-pub fn believed(
-    measure: &Measure,
-    floor: NoiseFloor,
-    otherwise: Known,
-    lens: Lens,
-    sides: [&[Calibration]; 2],
-) -> (NoiseFloor, Known) {
-    let calibrated = |side: &[Calibration]| {
-        let through = side.iter().filter(|one| one.lens == lens);
+/// Several calibrations of one server through one lens as one, the first of them named: the squares of the spreads are
+/// weighted by degrees of freedom. A figure has to be in each. `None` of none.
+pub fn pooled(calibrations: &[Calibration]) -> Option<Calibration> {
+    let mut all = calibrations.first()?.clone();
+    all.runs = calibrations.iter().map(|one| one.runs).sum();
+    let mut noise = Vec::new();
+    for mut figure in all.noise {
+        let same = |one: &Noise| one.figure == figure.figure && one.place == figure.place;
+        let found = calibrations.iter().filter_map(|one| {
+            let freedom = one.runs.saturating_sub(1) as f64;
+            Some((freedom, one.noise.iter().find(|noise| same(noise))?))
+        });
+        let found: Vec<(f64, &Noise)> = found.collect();
+        if found.len() == calibrations.len() {
+            figure.variation = mean_square(&found, |noise| noise.variation);
+            figure.believed = mean_square(&found, |noise| noise.believed);
+            noise.push(figure);
+        }
+    }
+    all.noise = noise;
+    Some(all)
+}
+
+fn mean_square(weighted: &[(f64, &Noise)], value: fn(&Noise) -> f64) -> f64 {
+    let freedom: f64 = weighted.iter().map(|(freedom, _)| freedom).sum();
+    let squares: f64 = weighted
+        .iter()
+        .map(|(freedom, noise)| freedom * value(noise).powi(2))
+        .sum();
+    (squares / freedom).sqrt()
+}
+
+/// The least noise that is believed of a figure on either side, no less than `floor`, and where that comes from: from
+/// calibrations only if both sides have enough of them, for one that has none may have groups that its runs do not show.
+pub fn believed(measure: &Measure, floor: NoiseFloor, lens: Lens, sides: [&[Held]; 2]) -> (NoiseFloor, Known) {
+    let calibrated = |side: &[Held]| {
+        let through = side.iter().filter(|one| one.calibration.lens == lens);
         let spreads = through.map(|one| {
+            let calibration = &one.calibration;
             let same = |noise: &&Noise| noise.figure == measure.figure.name() && noise.place == measure.place.name();
-            one.noise.iter().find(same).map(|noise| noise.believed)
+            let noise = calibration.noise.iter().find(same);
+            if calibration.runs < LEAST_RUNS {
+                return None;
+            }
+            noise.map(|noise| (noise.believed, one.is_other_version))
         });
         // On several machines there is one of each, and the noisiest counts.
-        spreads.reduce(|one, other| Some(one?.max(other?))).flatten()
+        let noisier = |(one, is_one_other): (f64, bool), (other, is_other): (f64, bool)| {
+            (one.max(other), is_one_other || is_other)
+        };
+        spreads.reduce(|one, other| Some(noisier(one?, other?))).flatten()
     };
     let [baseline, candidate] = sides.map(calibrated);
     let known = match (baseline, candidate) {
-        (Some(_), Some(_)) => Known::Calibrated,
-        _ => otherwise,
+        (Some((_, false)), Some((_, false))) => Known::Calibrated,
+        (Some(_), Some(_)) => Known::OtherVersion,
+        _ => Known::Seen,
     };
-    let spreads = baseline
-        .into_iter()
-        .chain(candidate)
-        .chain(assumed(measure.figure, known));
+    let spreads = baseline.into_iter().chain(candidate).map(|(spread, _)| spread);
     (floor.at_least(spreads.fold(0.0, f64::max)), known)
-}
-
-/// The spread that is assumed of a figure. Groups are made by allocators, so that time has none.
-fn assumed(figure: Figure, known: Known) -> Option<f64> {
-    (known == Known::Assumed && figure.unit() == Unit::Bytes).then_some(ASSUMED_VARIATION)
 }
 
 /// A figure that was calibrated, in comparisons through a lens.
@@ -129,7 +135,7 @@ pub struct Calibrated<'n> {
     pub noise: &'n Noise,
     pub lens: Lens,
     pub decisive: usize,
-    /// Whether the other side is calibrated too; otherwise the assumption holds for both.
+    /// True if both sides are calibrated, by enough runs.
     pub both: bool,
 }
 
@@ -137,6 +143,7 @@ impl<'n> Calibrated<'n> {
     pub fn all(calibration: &'n Calibration, both: bool) -> impl Iterator<Item = Calibrated<'n>> {
         let decisive = calibration.noise.iter().filter(|one| one.primary).count();
         let lens = calibration.lens;
+        let both = both && calibration.runs >= LEAST_RUNS;
         calibration.noise.iter().map(move |noise| Calibrated {
             noise,
             lens,
@@ -148,20 +155,14 @@ impl<'n> Calibrated<'n> {
     /// The least difference that `runs` of each side show at the one-sided level `alpha`: to be more than is tolerated, at
     /// the share of α that Holm's procedure leaves the first of the figures that decide.
     pub fn least(&self, runs: usize, alpha: f64) -> Option<f64> {
+        if runs < self.known().least_to_decide() {
+            return None;
+        }
         let usual = tolerance(self.lens);
         let tolerated = usual.tol().max(self.floor());
         let share = if self.noise.primary { self.decisive as f64 } else { 1.0 };
-        let beyond = detectable(self.noise.believed, runs, alpha / share, WANTED, self.believed())?;
+        let beyond = detectable(self.noise.believed, runs, alpha / share, WANTED, self.noise.believed)?;
         Some((1.0 + tolerated) * (1.0 + beyond) - 1.0)
-    }
-
-    /// Whether a comparison assumes its spread, or a part of it: see [`uncalibrated`].
-    pub fn is_assumed(&self) -> bool {
-        // Of private memory that at the end decides, which an idle window precedes.
-        let of_memory = [Figure::Private, Figure::Live].map(Figure::name);
-        let is_quiet =
-            self.lens == Lens::Purged && self.noise.primary && of_memory.contains(&self.noise.figure.as_str());
-        !self.both && !is_quiet
     }
 
     /// What never matters, as a share.
@@ -176,29 +177,19 @@ impl<'n> Calibrated<'n> {
         Figure::named(&self.noise.figure).is_some_and(|figure| figure.unit() == Unit::Bytes)
     }
 
-    /// The least spread that a comparison will believe.
-    fn believed(&self) -> f64 {
-        match self.is_assumed() && self.is_memory() {
-            true => self.noise.believed.max(ASSUMED_VARIATION),
-            false => self.noise.believed,
-        }
-    }
-
     /// The growth to rule out for a pass: the share, or the floor if that is more.
     fn ruled_out(&self) -> f64 {
         tolerance(self.lens).fail().max(self.floor())
     }
 
     fn known(&self) -> Known {
-        match self.is_assumed() {
-            true => Known::Assumed,
-            false => Known::Calibrated,
-        }
+        if self.both { Known::Calibrated } else { Known::Seen }
     }
 
     fn passes(&self, runs: usize, alpha: f64) -> bool {
-        let chance = power(self.ruled_out(), self.noise.believed, runs, alpha, self.believed());
-        runs >= self.known().least_to_pass() && chance.is_some_and(|chance| chance >= WANTED)
+        let believed = self.noise.believed;
+        let chance = power(self.ruled_out(), believed, runs, alpha, believed);
+        runs >= self.known().least_to_decide() && chance.is_some_and(|chance| chance >= WANTED)
     }
 }
 
@@ -218,8 +209,8 @@ pub fn recommended<'n>(figures: impl Iterator<Item = Calibrated<'n>>, looks: &Sc
 /// How many runs it would take at one look; `None` where no number is enough.
 pub fn needed<'n>(figures: impl Iterator<Item = Calibrated<'n>>, alpha: f64) -> Option<usize> {
     let each = |one: Calibrated| {
-        let runs = runs_needed(one.noise.believed, one.ruled_out(), alpha, WANTED, one.believed())?;
-        Some(runs.max(one.known().least_to_pass()))
+        let runs = runs_needed(one.noise.believed, one.ruled_out(), alpha, WANTED, one.noise.believed)?;
+        Some(runs.max(one.known().least_to_decide()))
     };
     let decisive = figures.filter(|one| one.noise.primary);
     decisive.map(each).collect::<Option<Vec<usize>>>()?.into_iter().max()
@@ -268,12 +259,28 @@ mod tests {
     }
 
     #[test]
-    fn as_shipped_a_quiet_server_needs_five_runs_where_the_other_side_is_not_calibrated() {
+    fn nothing_is_recommended_before_five_runs_where_the_other_side_is_not_calibrated() {
         assert_eq!(looks(&[of(0.001)], Lens::AsShipped, false), Some(5));
-        assert_eq!(looks(&[of(0.001)], Lens::Purged, false), Some(3));
+        assert_eq!(looks(&[of(0.001)], Lens::Purged, false), Some(5));
         let quiet = of(0.001);
         let runs = needed([seen(&quiet, Lens::AsShipped, false)].into_iter(), 0.05);
         assert_eq!(runs, Some(5));
+        assert_eq!(seen(&quiet, Lens::Purged, false).least(3, 0.0125), None);
+    }
+
+    #[test]
+    fn a_calibration_of_few_runs_lets_no_gate_decide_earlier() {
+        let six = Calibration {
+            noise: vec![of(0.001)],
+            runs: 6,
+            ..calibration(Lens::Purged)
+        };
+        let twelve = Calibration {
+            runs: 12,
+            ..six.clone()
+        };
+        let first = |one: &Calibration| recommended(Calibrated::all(one, true), &Schedule::default());
+        assert_eq!((first(&six), first(&twelve)), (Some(5), Some(3)));
     }
 
     #[test]
@@ -307,63 +314,61 @@ mod tests {
     }
 
     #[test]
-    fn a_spread_is_calibrated_on_both_sides_or_assumed_or_left_to_the_runs() {
-        let measure = |figure| Measure {
+    fn a_spread_is_that_of_enough_calibration_runs_on_both_sides_or_left_to_the_runs() {
+        let measure = Measure {
             place: Place::Run,
-            figure,
+            figure: Figure::Peak,
         };
-        let one = |variation: f64| Calibration {
-            noise: vec![Noise {
-                place: "whole run".to_owned(),
-                figure: "peak".to_owned(),
-                ..of(variation)
-            }],
-            ..calibration(Lens::AsShipped)
+        let one = |variation: f64, runs: u64, is_other_version: bool| Held {
+            calibration: Calibration {
+                noise: vec![Noise {
+                    place: "whole run".to_owned(),
+                    figure: "peak".to_owned(),
+                    ..of(variation)
+                }],
+                runs,
+                ..calibration(Lens::AsShipped)
+            },
+            is_other_version,
         };
-        let (quiet, loud) = ([one(0.002)], [one(0.08)]);
-        let of = |figure, lens, sides| {
-            let measure = measure(figure);
-            let (floor, known) = believed(&measure, figure.noise(), uncalibrated(&measure, lens, []), lens, sides);
+        let (quiet, loud, few) = ([one(0.002, 12, false)], [one(0.08, 12, false)], [one(0.002, 11, false)]);
+        let other = [one(0.003, 12, true)];
+        let peak = |sides| {
+            let (floor, known) = believed(&measure, Figure::Peak.noise(), Lens::AsShipped, sides);
             ((floor.relative * 1e3).round(), known)
         };
-        let peak = |sides| of(Figure::Peak, Lens::AsShipped, sides);
         assert_eq!(peak([&quiet, &quiet]), (2.0, Known::Calibrated));
         assert_eq!(peak([&quiet, &loud]), (80.0, Known::Calibrated));
-        assert_eq!(peak([&quiet, &[]]), (50.0, Known::Assumed));
-        assert_eq!(peak([&[], &loud]), (80.0, Known::Assumed));
+        assert_eq!(peak([&quiet, &other]), (3.0, Known::OtherVersion));
+        assert_eq!(peak([&quiet, &[]]), (2.0, Known::Seen));
+        assert_eq!(peak([&quiet, &few]), (2.0, Known::Seen));
+        assert_eq!(peak([&[], &loud]), (80.0, Known::Seen));
         // As-shipped calibrations do not hold for the purged lens, whose peaks vary as much.
-        assert_eq!(of(Figure::Peak, Lens::Purged, [&loud, &loud]), (50.0, Known::Assumed));
-        assert_eq!(
-            of(Figure::Cpu, Lens::AsShipped, [&quiet, &quiet]),
-            (1.0, Known::Assumed)
-        );
+        let (floor, known) = believed(&measure, Figure::Peak.noise(), Lens::Purged, [&loud, &loud]);
+        assert_eq!((floor.relative, known), (0.001, Known::Seen));
     }
 
     #[test]
-    fn private_memory_beside_a_collector_is_as_loud_as_any_other_and_what_is_live_is_not() {
-        let mut run = crate::compare::tests::run("a", 1, 100).summary;
-        let last = run.phases.len() - 1;
-        run.header.server.lens.without_windows = true;
-        run.phases[last].steps.clear();
-        let at = |figure| Measure {
-            place: Place::result(&run).unwrap(),
-            figure,
+    fn calibrations_of_one_server_are_pooled() {
+        let one = |variation: f64, runs: u64| Calibration {
+            noise: vec![
+                of(variation),
+                Noise {
+                    figure: "peak".to_owned(),
+                    ..of(0.01)
+                },
+            ],
+            runs,
+            ..calibration(Lens::Purged)
         };
-        let (private, live) = (at(Figure::Private), at(Figure::Live));
-        let known = |measure: &Measure, run: &Summary| uncalibrated(measure, Lens::Purged, [run]);
-        assert_eq!(known(&private, &run), Known::Seen);
-        // Scenarios close their documents before they idle.
-        run.windows.clear();
-        let mut step = run.phases.iter().find_map(|phase| phase.steps.first()).unwrap().clone();
-        for (name, expected) in [(CLOSE, Known::Seen), ("hover", Known::Assumed)] {
-            name.clone_into(&mut step.name);
-            run.phases[last].steps = vec![step.clone()];
-            assert_eq!(known(&private, &run), expected, "{name}");
-        }
-        run.phases[last].steps.clear();
-        run.header.server.lens.collected_by = Some("gopls.mem_stats".to_owned());
-        assert_eq!(known(&private, &run), Known::Assumed);
-        assert_eq!(known(&live, &run), Known::Seen);
+        let mut third = one(0.002, 5);
+        third.noise.truncate(1);
+        let all = pooled(&[one(0.01, 3), one(0.02, 4), third]).unwrap();
+        assert_eq!((all.runs, all.noise.len()), (12, 1), "peaks are not in each");
+        // (2·0.01² + 3·0.02² + 4·0.002²) / 9.
+        let expected = ((2.0 * 1e-4 + 3.0 * 4e-4 + 4.0 * 4e-6) / 9.0_f64).sqrt();
+        assert!((all.noise[0].variation - expected).abs() < 1e-12);
+        assert_eq!(pooled(&[]), None);
     }
 
     #[test]
@@ -393,6 +398,7 @@ mod tests {
             made: String::new(),
             scenario: String::new(),
             server: String::new(),
+            profile: None,
             lens,
             circumstances: std::collections::BTreeMap::new(),
             runs: 6,

@@ -392,6 +392,11 @@ pub fn unlike(then: &BTreeMap<String, String>, now: &Header) -> Vec<&'static str
     deciding().filter(differ).map(|one| one.name).collect()
 }
 
+/// True if runs that differ in these circumstances alone can be of two versions of one server.
+pub fn are_versions(unlike: &[&str]) -> bool {
+    unlike.iter().all(|name| ["version", "program", PACKAGE].contains(name))
+}
+
 /// Differences that mean another server or another measurement: name, old and new value. Hosts may differ.
 pub fn changes(then: &Header, now: &Header) -> Vec<(&'static str, String, String)> {
     let own = OF_RUNS

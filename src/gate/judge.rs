@@ -1,9 +1,10 @@
 //! From runs to a verdict: equal work first, then every rule, each with the numbers that decided it.
 
 use crate::band::MOST_ENDPOINTS;
+use crate::compare::calibration::Held;
 use crate::compare::{Played, headlines, huge_pages, one_metric, strained};
 use crate::figures::rules::{Rule, Rules};
-use crate::record::{Calibration, LensFacts, Schedule};
+use crate::record::{LensFacts, Schedule};
 use crate::stats::{Answer, Endpoint, EndpointVerdict, Evidence, Verdict, decide_by_looks, runs_needed};
 
 use super::alone::Alone;
@@ -197,7 +198,7 @@ fn endpoint(
     [baseline, candidate]: [&[Played]; 2],
     rules: &Rules,
     machines: &Machines,
-    calibrations: [&[Calibration]; 2],
+    calibrations: [&[Held]; 2],
 ) -> Endpoint {
     let lens = rule.subject.lens.unwrap_or(rules.lens);
     let [baseline, candidate] = [baseline, candidate].map(|runs| through(runs, Some(lens)));
@@ -244,8 +245,7 @@ fn needed(endpoint: &Endpoint, evidence: &Evidence, looks: &Schedule) -> Option<
         evidence.pass_level,
         WANTED,
         endpoint.noise.relative,
-    )
-    .map(|runs| runs.max(endpoint.known.least_to_pass()));
+    );
     let fail = runs_needed(
         spread,
         ratio / evidence.fail_above.ratio - 1.0,
@@ -253,7 +253,11 @@ fn needed(endpoint: &Endpoint, evidence: &Evidence, looks: &Schedule) -> Option<
         WANTED,
         endpoint.noise.relative,
     );
-    let most = pass.into_iter().chain(fail).min()?;
+    let most = pass
+        .into_iter()
+        .chain(fail)
+        .min()?
+        .max(endpoint.known.least_to_decide());
     let least = most.max(evidence.runs.0.min(evidence.runs.1) + 1);
     Some(looks.after(least - 1).unwrap_or(least))
 }

@@ -3,11 +3,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::compare::calibration::Held;
 use crate::compare::{Difference, HugePages, Inequality, Played, Strained};
 use crate::exit::Exit;
 use crate::figures::rules::{Limit, Rule};
 use crate::lens::Lens;
-use crate::record::{Calibration, LensFacts, PreloadFacts};
+use crate::record::{LensFacts, PreloadFacts};
 use crate::stats::{Answer, BudgetVerdict, Endpoint, EndpointVerdict, Known, Seen};
 
 use super::leaking::{Basis, Leaking};
@@ -25,11 +26,11 @@ pub struct Sides {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Calibrations {
     /// Of which side: for each lens one of each machine that the side was run on, or none.
-    pub of_sides: Vec<(Role, Vec<Calibration>)>,
+    pub of_sides: Vec<(Role, Vec<Held>)>,
 }
 
 impl Calibrations {
-    pub fn of(&self, role: Role) -> &[Calibration] {
+    pub fn of(&self, role: Role) -> &[Held] {
         let own = self.of_sides.iter().find(|(side, _)| *side == role);
         own.map_or(&[], |(_, calibrations)| calibrations)
     }

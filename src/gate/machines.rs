@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn sides_that_share_no_machine_are_compared_where_each_has_one_and_not_where_there_are_several() {
-        let across = judged(&[on("a", "old", 100, 3)], &[on("b", "new", 130, 3)]);
+        let across = judged(&[on("a", "old", 100, 5)], &[on("b", "new", 130, 5)]);
         assert!(across.apart && across.answer == Answer::Fail);
         let several = judged(
             &[on("a", "old", 100, 3), on("b", "old", 130, 3)],

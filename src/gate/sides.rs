@@ -1,7 +1,7 @@
 //! Checks of the sides before any figure: failures, circumstances, and the same work.
 
 use crate::band::NoiseFloor;
-use crate::compare::calibration::{believed, uncalibrated};
+use crate::compare::calibration::{Held, believed};
 use crate::compare::{
     Difference, Inequality, Played, counts, differences, differences_between, differences_of, inequalities,
     shared_memory,
@@ -9,7 +9,7 @@ use crate::compare::{
 use crate::exit::Exit;
 use crate::figures::{GatedFigure, WorkLimits};
 use crate::lens::Lens;
-use crate::record::{Calibration, Header};
+use crate::record::Header;
 use crate::stats::{Known, Seen};
 use crate::summary::{Summary, exit};
 
@@ -156,14 +156,13 @@ pub(super) fn known(
     what: &GatedFigure,
     runs: &[&Played],
     lens: Lens,
-    calibrations: [&[Calibration]; 2],
+    calibrations: [&[Held]; 2],
 ) -> (NoiseFloor, Known) {
     let floor = what
         .figure
         .noise_of(runs.iter().filter_map(|run| what.value(&run.summary)));
     let measure = runs.iter().find_map(|run| what.measure(&run.summary));
     measure.map_or((floor, Known::Seen), |measure| {
-        let otherwise = uncalibrated(&measure, lens, runs.iter().map(|run| &run.summary));
-        believed(&measure, floor, otherwise, lens, calibrations)
+        believed(&measure, floor, lens, calibrations)
     })
 }

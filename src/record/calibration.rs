@@ -8,7 +8,7 @@ use crate::lens::Lens;
 
 use super::Version;
 
-pub const CALIBRATION_FORMAT: Version = Version { major: 1, minor: 0 };
+pub const CALIBRATION_FORMAT: Version = Version { major: 1, minor: 1 };
 
 /// Variation of a server against itself. docs/gate.md describes the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,6 +19,9 @@ pub struct Calibration {
     pub made: String,
     pub scenario: String,
     pub server: String,
+    /// The profile of the server; versions of one profile are versions of one server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
     pub lens: Lens,
     /// Circumstances by name that must be equal for the calibration to apply: see `compare/circumstances`.
     pub circumstances: BTreeMap<String, String>,

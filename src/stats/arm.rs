@@ -149,6 +149,11 @@ impl NoiseFloor {
     pub(super) fn spread(&self, arm: &Arm) -> f64 {
         arm.sd_log().max(self.log(arm))
     }
+
+    /// The standard error of the arm's mean on the log scale.
+    pub(super) fn error(&self, arm: &Arm) -> f64 {
+        self.spread(arm) / (arm.len() as f64).sqrt()
+    }
 }
 
 #[cfg(test)]

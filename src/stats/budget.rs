@@ -9,9 +9,11 @@ use crate::band::NoiseFloor;
 use crate::record::{Schedule, shown};
 
 use super::arm::{Arm, Seen, Unusable};
+use super::bounds::{Bounds, SidePart};
 use super::contrast::Contrast;
 use super::endpoint::Answer;
 use super::known::Known;
+use super::parted::Parted;
 
 /// A limit that one server's values must keep.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,12 +98,11 @@ impl BudgetVerdict {
     }
 }
 
-/// Holds the geometric mean's one-sided bounds (Student's t on logs) against the limit, the upper one at level `alpha`.
+/// Holds the geometric mean's one-sided [bounds](super::bounds) against the limit, the upper one at level `alpha`.
 ///
 /// A limit is kept if it is kept on every machine, which needs no correction; that any of m exceeds it is held against
 /// α/m (Bonferroni). A mean over machines would be of none of them.
 pub fn judge_budget(budget: &Budget, alpha: f64) -> BudgetVerdict {
-    let alpha = budget.known.level(alpha);
     let mut machines: BTreeMap<usize, Vec<Option<f64>>> = BTreeMap::new();
     for seen in &budget.values {
         machines.entry(seen.machine).or_default().push(seen.value);
@@ -123,18 +124,29 @@ pub fn judge_budget(budget: &Budget, alpha: f64) -> BudgetVerdict {
 type OfMachine = (Answer, Result<(f64, f64, f64), Unusable>);
 
 fn of_machine(budget: &Budget, values: &[Option<f64>], alpha: f64, machines: usize) -> OfMachine {
-    let enough = values.len() >= budget.known.least_to_pass();
+    let enough = values.len() >= budget.known.least_to_decide();
     let interval = Arm::of_runs(values).map(|arm| {
-        let contrast = Contrast::against(&arm, 1.0, budget.noise);
-        let lower = contrast.lower(alpha / machines as f64);
-        (contrast.ratio(), lower, contrast.upper(alpha))
+        let bounds = bounds(&arm, budget.noise);
+        let lower = bounds.lower(alpha / machines as f64);
+        (bounds.contrast().ratio(), lower, bounds.upper(alpha))
     });
     let answer = match interval {
-        Ok((_, lower, _)) if lower > budget.limit => Answer::Fail,
+        Ok((_, lower, _)) if enough && lower > budget.limit => Answer::Fail,
         Ok((_, _, upper)) if enough && upper <= budget.limit => Answer::Pass,
         Ok(_) | Err(_) => Answer::Inconclusive,
     };
     (answer, interval)
+}
+
+/// The bounds of a geometric mean; no other side can tell of a group that its runs miss.
+fn bounds(arm: &Arm, noise: NoiseFloor) -> Bounds {
+    let part = SidePart {
+        weight: 1.0,
+        error: noise.error(arm),
+        parted: Parted::new(arm),
+        other_distance: 0.0,
+    };
+    Bounds::new(Contrast::against(arm, 1.0, noise), vec![part])
 }
 
 /// The joint answer of two machines, with the numbers of the deciding one; of equal answers the higher value.
@@ -178,7 +190,7 @@ mod tests {
             name: "peak".into(),
             limit,
             noise: NoiseFloor::MEMORY,
-            known: Known::Seen,
+            known: Known::Calibrated,
             values: values.iter().map(|value| Seen::here(Some(*value))).collect(),
         };
         judge_budget(&budget, 0.05).answer
@@ -203,7 +215,7 @@ mod tests {
                 name: "peak".into(),
                 limit: 6e8,
                 noise: NoiseFloor::MEMORY,
-                known: Known::Seen,
+                known: Known::Calibrated,
                 values: runs.iter().map(seen).collect(),
             };
             judge_budget(&budget, 0.05)
@@ -224,6 +236,22 @@ mod tests {
             (one.answer, one.interval),
             (Answer::Inconclusive, Err(Unusable::TooFew { have: 1 }))
         );
+    }
+
+    #[test]
+    fn without_calibrations_five_runs_keep_or_break_a_budget() {
+        let answer = |runs: usize, limit: f64| {
+            let budget = Budget {
+                name: "peak".into(),
+                limit,
+                noise: NoiseFloor::MEMORY,
+                known: Known::Seen,
+                values: vec![Seen::here(Some(5e8)); runs],
+            };
+            judge_budget(&budget, 0.05).answer
+        };
+        assert_eq!((answer(4, 6e8), answer(5, 6e8)), (Answer::Inconclusive, Answer::Pass));
+        assert_eq!((answer(4, 4e8), answer(5, 4e8)), (Answer::Inconclusive, Answer::Fail));
     }
 
     #[test]

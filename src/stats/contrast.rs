@@ -64,6 +64,17 @@ impl Contrast {
         self.difference.exp()
     }
 
+    /// Student's quantile that is exceeded with probability `alpha`, by the degrees of freedom.
+    pub(super) fn quantile(&self, alpha: f64) -> f64 {
+        upper_quantile(alpha, self.freedom)
+    }
+
+    /// The ratio at this distance from the difference of log means; `None` when it is not a number.
+    pub(super) fn moved(&self, distance: f64) -> Option<f64> {
+        let ratio = (self.difference + distance).exp();
+        (!ratio.is_nan()).then_some(ratio)
+    }
+
     pub fn freedom(&self) -> f64 {
         self.freedom
     }

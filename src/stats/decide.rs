@@ -3,8 +3,9 @@
 use crate::band::MOST_ENDPOINTS;
 use crate::record::Schedule;
 
-use super::endpoint::{Answer, Endpoint, EndpointVerdict};
+use super::endpoint::{Answer, Endpoint, EndpointVerdict, Evidence};
 use super::holm::holm;
+use super::known::Known;
 
 /// The question: its endpoints and interim analyses.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,12 +36,11 @@ pub struct TooManyEndpoints {
 
 /// Applies the rule once, to all the data, at level `alpha`.
 ///
-/// With L and U the one-sided Welch bounds of the ratio candidate / baseline:
+/// With L and U the one-sided bounds of the ratio candidate / baseline, Welch's with room for two groups of runs:
 ///
 /// 1. FAIL if `L > 1 + max(tol, floor/base)`, at α shared over the endpoints by Holm: a regression is shown.
-/// 2. otherwise PASS if `U < 1 + max(fail, floor/base)`, at α: one that matters is ruled out. Where the spread is
-///    [assumed](super::Known::Assumed) it takes five runs of each side.
-/// 3. otherwise INCONCLUSIVE.
+/// 2. otherwise PASS if `U < 1 + max(fail, floor/base)`, at α: one that matters is ruled out.
+/// 3. otherwise INCONCLUSIVE, as before five runs of each side where no [calibration](super::Known) tells of groups.
 ///
 /// Overall FAIL if any fails, PASS only if all pass. PASS needs no correction because *every* endpoint must pass
 /// (an intersection–union test: Berger, *Multiparameter Hypothesis Testing and Acceptance Sampling*, Technometrics
@@ -93,38 +93,29 @@ fn deciding(endpoints: &[Endpoint]) -> usize {
 }
 
 fn judge(endpoints: &[Endpoint], alpha: f64) -> Verdict {
-    let alpha = endpoints
-        .iter()
-        .fold(alpha, |alpha, endpoint| endpoint.known.level(alpha));
-    let mut evidence: Vec<_> = endpoints.iter().map(|endpoint| endpoint.weigh(alpha)).collect();
+    let mut weighed: Vec<_> = endpoints.iter().map(|endpoint| endpoint.weigh(alpha)).collect();
     // What cannot be weighed was named all the same, and takes its part of α.
-    let p: Vec<f64> = evidence
+    let p: Vec<f64> = weighed
         .iter()
-        .map(|evidence| evidence.as_ref().map_or(1.0, |evidence| evidence.p_fail))
+        .map(|weighed| weighed.as_ref().map_or(1.0, |(evidence, _)| evidence.p_fail))
         .collect();
-    for (evidence, held) in evidence.iter_mut().zip(holm(&p, alpha)) {
-        if let Ok(evidence) = evidence {
+    for (weighed, held) in weighed.iter_mut().zip(holm(&p, alpha)) {
+        if let Ok((evidence, bounds)) = weighed {
             evidence.fail_level = held.level;
-            evidence.lower = evidence.contrast.lower(held.level);
+            evidence.lower = bounds.lower(held.level);
         }
     }
     let endpoints: Vec<EndpointVerdict> = endpoints
         .iter()
-        .zip(evidence)
-        .map(|(endpoint, evidence)| EndpointVerdict {
-            name: endpoint.name.clone(),
-            answer: evidence.as_ref().map_or(Answer::Inconclusive, |evidence| {
-                let enough = evidence.runs.0.min(evidence.runs.1) >= endpoint.known.least_to_pass();
-                if evidence.lower > evidence.fail_above.ratio {
-                    Answer::Fail
-                } else if enough && evidence.upper < evidence.pass_below.ratio {
-                    Answer::Pass
-                } else {
-                    Answer::Inconclusive
-                }
-            }),
-            evidence,
-            look: None,
+        .zip(weighed)
+        .map(|(endpoint, weighed)| {
+            let evidence = weighed.map(|(evidence, _)| evidence);
+            EndpointVerdict {
+                name: endpoint.name.clone(),
+                answer: evidence.map_or(Answer::Inconclusive, |evidence| answer(endpoint.known, &evidence)),
+                evidence,
+                look: None,
+            }
         })
         .collect();
     Verdict {
@@ -132,5 +123,16 @@ fn judge(endpoints: &[Endpoint], alpha: f64) -> Verdict {
         endpoints,
         alpha,
         look: None,
+    }
+}
+
+fn answer(known: Known, evidence: &Evidence) -> Answer {
+    let enough = evidence.runs.0.min(evidence.runs.1) >= known.least_to_decide();
+    if enough && evidence.lower > evidence.fail_above.ratio {
+        Answer::Fail
+    } else if enough && evidence.upper < evidence.pass_below.ratio {
+        Answer::Pass
+    } else {
+        Answer::Inconclusive
     }
 }

@@ -9,8 +9,9 @@ use crate::band::{NoiseFloor, Tolerance};
 use crate::record::shown;
 
 use super::arm::{Seen, Unusable};
+use super::bounds::Bounds;
 use super::contrast::Contrast;
-use super::known::Known;
+use super::known::{Known, unseen};
 use super::strata::{Side, Strata};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -155,6 +156,12 @@ pub struct Evidence {
     #[serde(rename = "passes_below", serialize_with = "bound_ratio")]
     #[schemars(with = "f64")]
     pub pass_below: Bound,
+    /// The distance between two groups of runs, as a ratio, where it makes the bounds wider than the spread does.
+    #[serde(rename = "groups_apart")]
+    pub groups: Option<f64>,
+    /// The largest share of all runs that a second group can have and yet be in none of a side's runs once in twenty times.
+    #[serde(rename = "missed_group")]
+    pub missed: f64,
 }
 
 fn relative<S: Serializer>(noise: &NoiseFloor, serializer: S) -> Result<S::Ok, S::Error> {
@@ -263,26 +270,30 @@ impl Endpoint {
         baseline.min(candidate)
     }
 
-    /// The evidence before Holm has said at which level the lower bound is held.
-    pub(super) fn weigh(&self, alpha: f64) -> Result<Evidence, (Side, Unusable)> {
+    /// The evidence before Holm has said at which level the lower bound is held, and the bounds at any level.
+    pub(super) fn weigh(&self, alpha: f64) -> Result<(Evidence, Bounds), (Side, Unusable)> {
         let strata = self.strata()?;
         let means = strata.means();
         let (base, _) = means;
-        let contrast = strata.contrast(self.noise);
+        let bounds = strata.bounds(self.noise);
         let fail_above = self.tolerance.fail_above(base);
-        Ok(Evidence {
-            runs: strata.runs(),
+        let runs = strata.runs();
+        let evidence = Evidence {
+            runs,
             means,
             machines: strata.parts().len(),
             spread: strata.spread(),
-            contrast,
-            lower: contrast.lower(alpha),
+            contrast: bounds.contrast(),
+            lower: bounds.lower(alpha),
             fail_level: alpha,
             fail_above,
-            p_fail: contrast.p_above(fail_above.ratio),
-            upper: contrast.upper(alpha),
+            p_fail: bounds.p_above(fail_above.ratio),
+            upper: bounds.upper(alpha),
             pass_level: alpha,
             pass_below: self.tolerance.pass_below(base),
-        })
+            groups: bounds.groups(alpha),
+            missed: unseen(runs.0.min(runs.1)),
+        };
+        Ok((evidence, bounds))
     }
 }

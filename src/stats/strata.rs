@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use crate::band::NoiseFloor;
 
 use super::arm::{Arm, Seen, Unusable};
+use super::bounds::{Bounds, SidePart};
 use super::contrast::Contrast;
+use super::parted::Parted;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -103,6 +105,27 @@ impl<M> Strata<M> {
         let welch = |part: &Stratum<M>| Contrast::welch(&part.baseline, &part.candidate, floor);
         let parts: Vec<(f64, Contrast)> = self.weighted().map(|(weight, part)| (weight, welch(part))).collect();
         Contrast::mean(&parts).expect("there is at least one machine")
+    }
+
+    /// The bounds that decide, over all machines.
+    pub(super) fn bounds(&self, floor: NoiseFloor) -> Bounds {
+        let mut sides = Vec::new();
+        for (weight, part) in self.weighted() {
+            let [baseline, candidate] = [&part.baseline, &part.candidate].map(Parted::new);
+            sides.push(SidePart {
+                weight: -weight,
+                error: floor.error(&part.baseline),
+                parted: baseline,
+                other_distance: candidate.distance(),
+            });
+            sides.push(SidePart {
+                weight,
+                error: floor.error(&part.candidate),
+                parted: candidate,
+                other_distance: baseline.distance(),
+            });
+        }
+        Bounds::new(self.contrast(floor), sides)
     }
 
     /// The lowest and the highest ratio that a machine has.

@@ -31,12 +31,13 @@ fn seen(values: &[f64]) -> Vec<Seen> {
     values.iter().map(|value| Seen::here(Some(*value))).collect()
 }
 
+/// An endpoint whose spread is known, so that its first look decides.
 fn endpoint(tolerance: Tolerance, baseline: &[f64], candidate: &[f64]) -> Endpoint {
     Endpoint {
         name: "private after decay".into(),
         tolerance,
         noise: NoiseFloor::MEMORY,
-        known: Known::Seen,
+        known: Known::Calibrated,
         baseline: seen(baseline),
         candidate: seen(candidate),
     }

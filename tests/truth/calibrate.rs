@@ -25,7 +25,7 @@ const AUTO: [&str; 9] = [
 #[test]
 fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
     let pair = pair();
-    let auto = [&AUTO[..], &["2"]].concat();
+    let auto = [&AUTO[..], &["5"]].concat();
     let before = told(&pair, &auto);
     assert!(before.contains("the detectable difference is not known"), "{before}");
     assert!(before.contains("calibrate scenario.toml --server base"), "{before}");
@@ -33,7 +33,7 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
     let output = pair.run(&["calibrate", "scenario.toml", "--server", "base"]);
     let report = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{report}");
-    assert!(report.contains("base against itself, as-shipped, 6 runs"), "{report}");
+    assert!(report.contains("base against itself, as-shipped, 12 runs"), "{report}");
     let recommended = "use 5 runs of each server, as-shipped (3 if both servers are calibrated): ";
     let report = report.split_whitespace().collect::<Vec<&str>>().join(" ");
     assert!(report.contains(recommended), "{report}");
@@ -41,7 +41,7 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
     let file = files.next().expect("one was stored").expect("it can be listed").path();
     let text = fs::read_to_string(file).expect("it can be read");
     let stored: Value = serde_json::from_str(&text).expect("it is JSON");
-    assert_eq!((&stored["runs"], &stored["recommended_runs"]), (&6.into(), &3.into()));
+    assert_eq!((&stored["runs"], &stored["recommended_runs"]), (&12.into(), &3.into()));
     let noise = stored["noise"].as_array().expect("it is a list");
     let decisive: Vec<&Value> = noise.iter().filter(|one| one["primary"] == true).collect();
     assert_eq!(decisive.len(), 2, "{stored:#}");
@@ -51,7 +51,7 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
 
     // A calibration belongs to the program and its settings, whatever the label.
     let sides = ["gate", "scenario.toml", "--baseline", "base", "--candidate", "more"];
-    let gate = [&sides[..], &["--lens", "as-shipped", "--looks", "2"]].concat();
+    let gate = [&sides[..], &["--lens", "as-shipped", "--looks", "5"]].concat();
     let (_, other) = pair.ends(1, &gate);
     assert!(
         other.contains("smallest growth that shows: private goto (CV "),
@@ -86,7 +86,7 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
 }
 
 #[test]
-fn two_servers_are_calibrated_at_once_and_a_gate_of_both_assumes_nothing() {
+fn two_servers_are_calibrated_at_once_and_a_gate_of_both_decides_after_three_runs() {
     let pair = pair();
     let report = pair.said(&[
         "calibrate", "scenario.toml", "--server", "base", "--server", "more", "-q",
@@ -100,7 +100,17 @@ fn two_servers_are_calibrated_at_once_and_a_gate_of_both_assumes_nothing() {
         "gate", "scenario.toml", "--baseline", "base", "--candidate", "more", "--lens", "as-shipped", "-q",
     ];
     let (said, _) = pair.ends(1, &gate);
-    assert!(!said.contains("without calibrations of all sides"), "{said}");
+    assert!(!said.contains("second group"), "{said}");
+    // The baseline's three runs are kept for the next gate.
+    let kept = fs::read_dir(pair.join("calibrations")).expect("it was made");
+    let runs = kept.map(|file| {
+        let text = fs::read_to_string(file.expect("it can be listed").path()).expect("it can be read");
+        let stored: Value = serde_json::from_str(&text).expect("it is JSON");
+        stored["runs"].as_u64().expect("it has runs")
+    });
+    let mut runs: Vec<u64> = runs.collect();
+    runs.sort_unstable();
+    assert_eq!(runs, [3, 12, 12]);
 }
 
 #[test]

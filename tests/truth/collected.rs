@@ -20,7 +20,7 @@ fn gated(candidate: &str, asked: &str, code: i32) -> Value {
     let (said, _) = pair.ends(
         code,
         &[
-            "gate", "scenario.toml", "--baseline", "base", "--candidate", "other", "--runs", "3", "--format", "json",
+            "gate", "scenario.toml", "--baseline", "base", "--candidate", "other", "--runs", "5", "--format", "json",
         ],
     );
     serde_json::from_str(&said).expect("it is JSON")

@@ -106,7 +106,7 @@ fn pair(program: &str, first: &str) -> PreparedWorkspace {
 
 fn gate(code: i32, ground: &PreparedWorkspace, more: &[&str]) -> String {
     let mut words = vec![
-        "gate", "scenario.toml", "--baseline", "base", "--candidate", "behind", "--runs", "2", "--out", "out", "-q",
+        "gate", "scenario.toml", "--baseline", "base", "--candidate", "behind", "--runs", "5", "--out", "out", "-q",
         "--tol", "10%", "--fail", "20%", "--details",
     ];
     words.extend(more);
@@ -114,7 +114,7 @@ fn gate(code: i32, ground: &PreparedWorkspace, more: &[&str]) -> String {
     let kept = ground.ends(
         code,
         &[
-            "gate", "--from", "out", "--runs", "2", "--tol", "10%", "--fail", "20%", "--details",
+            "gate", "--from", "out", "--runs", "5", "--tol", "10%", "--fail", "20%", "--details",
         ],
     );
     assert_eq!(kept.0, said);

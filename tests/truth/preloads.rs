@@ -405,10 +405,10 @@ fn a_gate_under_a_preloaded_allocator_decides_only_on_what_was_served_by_it() {
     let gate = |candidate: &str, code: i32| {
         let words = [
             "gate", "scenario.toml", "--baseline", "base", "--candidate", candidate, "--preload", "jemalloc", "--lens",
-            "purged", "--runs", "2", "--out", candidate, "-q", "--details",
+            "purged", "--runs", "5", "--out", candidate, "-q", "--details",
         ];
         let (said, errors) = ground.ends(code, &words);
-        let (kept, told) = ground.ends(code, &["gate", "--from", candidate, "--runs", "2", "--details"]);
+        let (kept, told) = ground.ends(code, &["gate", "--from", candidate, "--runs", "5", "--details"]);
         assert_eq!(kept, said);
         format!("{said} {errors} {told}")
             .split_whitespace()

@@ -21,7 +21,7 @@ fn ground() -> PreparedWorkspace {
 }
 
 const GATE: [&str; 13] = [
-    "gate", "scenario.toml", "--baseline", "base", "--candidate", "more", "--lens", "purged", "--runs", "3", "--out",
+    "gate", "scenario.toml", "--baseline", "base", "--candidate", "more", "--lens", "purged", "--runs", "5", "--out",
     "out", "-q",
 ];
 
@@ -59,7 +59,7 @@ fn a_verdict_is_kept_beside_its_records_and_is_the_same_from_them_in_every_forma
         ("json", "out/gate.json"),
         ("junit", "out/gate.xml"),
     ] {
-        let (again, _) = ground.ends(1, &["gate", "--from", "out", "--runs", "3", "--format", format]);
+        let (again, _) = ground.ends(1, &["gate", "--from", "out", "--runs", "5", "--format", format]);
         assert_eq!(again, read(&ground, file), "{format}");
     }
     let markdown = read(&ground, "out/gate.md");
@@ -71,7 +71,7 @@ fn a_verdict_is_kept_beside_its_records_and_is_the_same_from_them_in_every_forma
         "{errors}"
     );
     for format in ["bencher", "github-action-benchmark"] {
-        let (text, _) = ground.ends(1, &["gate", "--from", "out", "--runs", "3", "--format", format]);
+        let (text, _) = ground.ends(1, &["gate", "--from", "out", "--runs", "5", "--format", format]);
         assert!(text.contains("candidate") && !text.contains("baseline"), "{text}");
         let _: Value = serde_json::from_str(&text).expect("it is one document");
     }
@@ -133,5 +133,5 @@ fn a_gate_that_was_killed_goes_on_and_says_the_same() {
         said.contains("FAIL: ") && uncut.contains("FAIL: ") && verdict(&said) == 1,
         "{said}\n{uncut}"
     );
-    assert_eq!(ground.ends(1, &["gate", "--from", "out", "--runs", "3"]).0, said);
+    assert_eq!(ground.ends(1, &["gate", "--from", "out", "--runs", "5"]).0, said);
 }

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use crate::band::tolerance;
-use crate::compare::calibration::{Calibrated, WANTED, needed, recommended};
+use crate::compare::calibration::{Calibrated, LEAST_RUNS, WANTED, needed, recommended};
 use crate::document::{Document, Section, Weight};
 use crate::figures::{Figure, Unit};
 use crate::lens::Lens;
 use crate::record::{Calibration, Noise, Schedule};
-use crate::stats::ASSUMED_VARIATION;
+use crate::stats::LEAST_TO_DECIDE;
 use crate::text::table::{Cell, Column, Table};
 use crate::text::{Sentence, Tone};
 use crate::units;
@@ -156,17 +156,14 @@ pub fn can_see(calibration: &Calibration, runs: &[usize], alpha: f64, both: bool
     if figures.is_empty() {
         return "no figure that decides was calibrated".to_owned();
     }
-    let assumed = Calibrated::all(calibration, both).filter(|one| one.noise.primary && one.is_assumed());
-    let assumed: Vec<String> = assumed.map(|one| what(one.noise)).collect();
-    let assumed = match assumed.as_slice() {
-        [] => String::new(),
-        assumed => format!(
-            "; {} assumes a CV of {}, because not every server is calibrated",
-            assumed.join(" and "),
-            units::percent(ASSUMED_VARIATION)
-        ),
+    let early = if both && calibration.runs >= LEAST_RUNS {
+        String::new()
+    } else {
+        format!(
+            "; nothing is decided before {LEAST_TO_DECIDE} runs, because not every server has calibrations of {LEAST_RUNS} runs"
+        )
     };
-    format!("smallest growth that shows: {}{assumed}", figures.join("; "))
+    format!("smallest growth that shows: {}{early}", figures.join("; "))
 }
 
 #[cfg(test)]
@@ -192,9 +189,10 @@ mod tests {
             made: "2026-11-21T12:00:00Z".to_owned(),
             scenario: "completions".to_owned(),
             server: "ty".to_owned(),
+            profile: None,
             lens: Lens::AsShipped,
             circumstances: std::collections::BTreeMap::new(),
-            runs: 6,
+            runs: 12,
             noise: vec![
                 noise("start", "private", false, 20.3 * mib, 0.0017),
                 noise("decay", "private", true, 206.1 * mib, 0.052),
@@ -243,6 +241,7 @@ mod tests {
             quiet.noise[1].believed = 0.002;
             can_see(&quiet, &[5], 0.0125, both)
         };
-        assert!(quiet(true).contains("+5.") && quiet(false).contains("private decay assumes a CV of 5 %"));
+        assert!(quiet(true).contains("+5.") && !quiet(true).contains("nothing is decided"));
+        assert!(quiet(false).contains("nothing is decided before 5 runs"));
     }
 }

@@ -12,7 +12,7 @@ use crate::text::table::{Column, Table};
 use crate::text::{Sentence, Tone};
 use crate::units;
 
-use super::findings::{About, Finding, doubts, findings, unmeasured};
+use super::findings::{About, Finding, doubts, findings, missed_groups, unmeasured};
 use super::words::{bounds, change, floor, name, outcome, share, who, word};
 
 /// What the amounts of a rule are: not the medians of the comparison.
@@ -103,15 +103,16 @@ fn verdict(judgement: &Judgement, conclusions: &[Finding]) -> Vec<Sentence> {
                 None => Tone::Bad,
             };
             let sentence = Sentence::answer("gate.finding", tone, one.text.clone()).marked(one.word());
-            // The table of rules says the same.
-            let weight = match one.about {
-                About::Endpoint(..) => Weight::Evidence,
+            // The table of rules says the same, except why a rule is open and what decides it.
+            let weight = match (&one.about, one.answer) {
+                (About::Endpoint(..), Some(Answer::Pass | Answer::Fail)) => Weight::Evidence,
                 _ => Weight::Answer,
             };
             Sentence { weight, ..sentence }
         }))
         .chain(against)
         .chain(peaks.map(|text| Sentence::answer("gate.peak", Tone::Quiet, text)))
+        .chain(missed_groups(judgement).into_iter().map(note))
         .chain(unmeasured(judgement).map(note))
         .collect()
 }

@@ -4,13 +4,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::compare::Inequality;
+use crate::compare::calibration::LEAST_RUNS;
 use crate::compare::report::growth::{named, reason};
 use crate::compare::report::{amount, as_set, difference, huge_pages, signed, strained, unequal};
 use crate::exit::Exit;
 use crate::gate::{Basis, Judged, Judgement, Kept, Leaking, Missing, Role};
 use crate::lens::Lens;
 use crate::record::LensFacts;
-use crate::stats::{ASSUMED_VARIATION, Answer, Known, LEAST_TO_PASS, Side, unseen};
+use crate::stats::{Answer, Evidence, Known, LEAST_TO_DECIDE, Side, unseen};
 use crate::units;
 
 use super::words::{REFUSED, bounds, change, limit, word};
@@ -129,7 +130,6 @@ pub fn doubts(judgement: &Judgement) -> Vec<String> {
         doubts.extend(other.map(|work: &Inequality| unequal("candidate", against.role.name(), work)));
     }
     if !judgement.is_refused() {
-        doubts.extend(assumption(judgement));
         doubts.extend(beyond(judgement));
         doubts.extend(missing(&judgement.missing));
     }
@@ -167,44 +167,52 @@ fn missing(missing: &[Missing]) -> Vec<String> {
     early.into_iter().chain(unknown).collect()
 }
 
-/// What answers rest on, where the noise of a figure was neither calibrated on both sides nor is known to be low.
-fn assumption(judgement: &Judgement) -> Option<String> {
+/// The share of runs that a second group may have and yet have been missed, for rules without calibrations of both versions.
+pub fn missed_groups(judgement: &Judgement) -> Vec<String> {
+    if judgement.is_refused() {
+        return Vec::new();
+    }
     let judged = judgement.against.iter();
     let judged = judged.flat_map(|against| against.primaries.iter().chain(&against.advisory));
-    let known = judged.map(|judged| {
+    let compared = judged.map(|judged| {
         (
             judged.rule.subject.to_string(),
             judged.endpoint.known,
+            judged.verdict.answer,
             judged.basis.look,
         )
     });
-    let budgets = judgement.budgets.iter();
-    let budgets = budgets.map(|kept| (kept.limit.subject.to_string(), kept.known, kept.basis.look));
-    let assumed = known.chain(budgets).filter(|(_, known, _)| *known == Known::Assumed);
-    let (mut rules, looks): (Vec<String>, Vec<Option<usize>>) = assumed.map(|(rule, _, look)| (rule, look)).unzip();
-    let mut seen: Vec<String> = Vec::new();
-    rules.retain(|rule| {
-        !seen.contains(rule) && {
-            seen.push(rule.clone());
-            true
+    let budgets = judgement.budgets.iter().map(|kept| {
+        let subject = kept.limit.subject.to_string();
+        (subject, kept.known, kept.verdict.answer, kept.basis.look)
+    });
+    let rules: Vec<(String, Known, Answer, Option<usize>)> = compared.chain(budgets).collect();
+    let mut sentences = Vec::new();
+    for (known, source) in [
+        (Known::Seen, "more runs show it, or `lsp-soak calibrate`"),
+        (Known::OtherVersion, "the calibrations are of another version"),
+    ] {
+        let mut names: Vec<&str> = Vec::new();
+        let mut least: Option<usize> = None;
+        for (name, of_rule, answer, look) in &rules {
+            if *of_rule != known || *answer == Answer::Inconclusive {
+                continue;
+            }
+            least = least.into_iter().chain(*look).min();
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
         }
-    });
-    let missed = looks.iter().flatten().min().map_or_else(String::new, |runs| {
-        format!(
-            "; {} can miss a group with up to {} of all runs",
-            units::counted(*runs as u64, "run"),
-            units::percent(unseen(*runs))
-        )
-    });
-    (!rules.is_empty()).then(|| {
-        format!(
-            "without calibrations of all sides, PASS needs {LEAST_TO_PASS} runs for {}; memory is assumed to vary by \
-             at least {}, which keeps errors under 5 % for groups of runs up to 20 % apart{missed}; `lsp-soak \
-             calibrate` measures the variation",
-            rules.join(", "),
-            units::percent(ASSUMED_VARIATION)
-        )
-    })
+        if let Some(runs) = least {
+            sentences.push(format!(
+                "a second group of under {} of the runs is not ruled out for {} ({} of each): {source}",
+                units::percent(unseen(runs)),
+                names.join(", "),
+                units::counted(runs as u64, "run")
+            ));
+        }
+    }
+    sentences
 }
 
 /// Later runs that a deciding rule does not use, because an earlier interim analysis answered it.
@@ -305,10 +313,25 @@ fn evidence(role: Role, judged: &Judged) -> String {
         Answer::Fail => format!("at least {lower} {against} (limit {fail})"),
         Answer::Pass => format!("at most {upper} {against} (passes below {pass})"),
         Answer::Inconclusive => format!(
-            "between {lower} and {upper} {against} ({}){}",
+            "between {lower} and {upper} {against} ({}){}{}",
             deciding(&fail, &pass),
+            open(judged.endpoint.known, judged.basis, Some(evidence)),
             more(judged.needed)
         ),
+    }
+}
+
+/// The reason that a rule is open, where it is not the spread of the runs.
+fn open(known: Known, basis: Basis, evidence: Option<&Evidence>) -> String {
+    if basis.look.is_some_and(|look| look < known.least_to_decide()) {
+        return format!(
+            "; nothing is decided before {LEAST_TO_DECIDE} runs of each, or before calibrations of both servers have \
+             {LEAST_RUNS} (`lsp-soak calibrate`)"
+        );
+    }
+    match evidence.and_then(|evidence| evidence.groups) {
+        Some(ratio) => format!("; the runs may form groups {:.1} % apart", (ratio - 1.0) * 100.0),
+        None => String::new(),
     }
 }
 
@@ -343,11 +366,15 @@ fn budget(kept: &Kept) -> Finding {
     let text = match &kept.verdict.interval {
         Err(why) => format!("no usable data of the candidate: {why}"),
         Ok((middle, low, high)) => format!(
-            "{}, between {} and {} {}{machines}",
+            "{}, between {} and {} {}{machines}{}",
             amount(*middle, unit),
             amount(*low, unit),
             amount(*high, unit),
-            after(kept.basis, "")
+            after(kept.basis, ""),
+            match kept.verdict.answer {
+                Answer::Inconclusive => open(kept.known, kept.basis, None),
+                Answer::Pass | Answer::Fail => String::new(),
+            }
         ),
     };
     let kept_or_not = match kept.verdict.answer {

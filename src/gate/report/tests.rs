@@ -6,7 +6,8 @@ use crate::compare::report::{annotations, junit};
 use crate::document::tests::is_whole;
 use crate::document::{Look, markdown, terminal};
 use crate::figures::{At, Figure, GatedFigure, Leak, Limit, Rule, Rules, WorkLimits};
-use crate::gate::{Judgement, Sides, judge};
+use crate::gate::tests::judge;
+use crate::gate::{Judgement, Sides};
 use crate::lens::Lens;
 use crate::record::{Ending, PreloadFacts, Schedule, golden};
 use crate::summary;
@@ -289,7 +290,7 @@ fn growth_is_told_per_round_and_per_request_with_its_shape() {
 fn runs_beyond_the_look_that_decided_are_told() {
     let judgement = judged(&[1_000; 5], &[1_001; 5], &rules());
     let told = findings::doubts(&judgement).join("\n");
-    let part = "purged private against the baseline uses the first 3 of 5 runs: ";
+    let part = "purged private against the baseline uses the first 3 of 5 runs, peak <= 600.0 MiB uses";
     assert!(told.contains(part), "{told}");
     assert!(told.contains("`--runs 5` judges all 5 at once"), "{told}");
     let once = judge(
@@ -298,6 +299,40 @@ fn runs_beyond_the_look_that_decided_are_told() {
         &Schedule::once(5, 0.05).unwrap(),
     );
     assert!(!findings::doubts(&once).join("\n").contains("uses the first"));
+}
+
+#[test]
+fn a_verdict_without_calibrations_names_the_group_that_it_may_have_missed() {
+    let uncalibrated = |runs: usize, rules: &Rules| {
+        let sides = sides(&vec![1_000; runs], &vec![1_000; runs]);
+        crate::gate::judge(&sides, rules, &Schedule::default())
+    };
+    let told = |judgement: &Judgement| findings::missed_groups(judgement).join("\n");
+    let five = told(&uncalibrated(5, &rules()));
+    let part = "a second group of under 45 % of the runs is not ruled out for purged private, ";
+    assert!(five.contains(part) && five.contains("(5 runs of each)"), "{five}");
+    assert!(five.contains("`lsp-soak calibrate`"), "{five}");
+    let three = uncalibrated(3, &rules());
+    assert!(!told(&three).contains("second group"), "nothing is decided yet");
+    let text = &findings(&three)[0].text;
+    assert!(
+        text.contains("nothing is decided before 5 runs of each, or before calibrations of both servers have 12"),
+        "{text}"
+    );
+    assert!(text.ends_with("; 5 runs of each will probably decide"), "{text}");
+    assert!(!told(&judged(&[1_000; 5], &[1_000; 5], &rules())).contains("second group"));
+}
+
+#[test]
+fn groups_of_runs_are_the_reason_of_an_open_rule() {
+    let mut values = [1_000; 8];
+    (values[2], values[5]) = (1_072, 1_072);
+    let mut strict = rules();
+    strict.primaries[0].tolerance = Tolerance::new(0.01, 0.02, 0.0).unwrap();
+    let sides = sides(&[1_000; 8], &values);
+    let open = crate::gate::judge(&sides, &strict, &Schedule::default());
+    let text = &findings(&open)[0].text;
+    assert!(text.contains("; the runs may form groups 7.2 % apart; "), "{text}");
 }
 
 #[test]
@@ -312,10 +347,10 @@ fn each_rule_says_on_how_many_runs_it_rests() {
     let texts: Vec<String> = findings(&two).into_iter().map(|one| one.text).collect();
     for (start, looked) in [
         ("purged private: ", "against the baseline after 5 runs of each"),
-        ("peak <= 600.0 MiB: ", "after 5 runs"),
+        ("peak <= 600.0 MiB: ", "after 3 runs"),
         (
             "as-shipped peak (advises): ",
-            "against the baseline after 5 runs of each",
+            "against the baseline after 3 runs of each",
         ),
     ] {
         let text = texts.iter().find(|text| text.starts_with(start)).unwrap();

@@ -64,7 +64,7 @@ fn a_budget_within_its_noise_is_neither_kept_nor_broken() {
 }
 
 #[test]
-fn a_budget_is_kept_as_shipped_from_five_runs_on() {
+fn a_budget_is_kept_from_five_runs_on_without_calibrations() {
     let judged = |runs: usize| {
         let mut sides = pair(&vec![100 * MIB; runs], &vec![100 * MIB; runs], end);
         for run in sides.baseline.iter_mut().chain(&mut sides.candidate) {
@@ -75,7 +75,9 @@ fn a_budget_is_kept_as_shipped_from_five_runs_on() {
             budgets: vec![budget("private", (130 * MIB) as f64)],
             ..primaries(&["private"])
         };
-        judge(&sides, &rules, &Schedule::default()).budgets[0].verdict.answer
+        crate::gate::judge(&sides, &rules, &Schedule::default()).budgets[0]
+            .verdict
+            .answer
     };
     assert_eq!((judged(3), judged(5)), (Answer::Inconclusive, Answer::Pass));
 }
