@@ -103,8 +103,7 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
     let sides = side(&runs);
     // By calibrations of before this gate: its own runs would count twice.
     let judgement = judged(&sides, &rules, &looks);
-    in_force(&sides)?;
-    super::calibrate::add_baseline(&sides.baseline, &looks, options.voice.quiet);
+    keep_baseline(&sides, &looks, options)?;
     notes.extend(unseen_settings(&sides));
     let verdict = Verdict {
         sides: &sides,
@@ -144,6 +143,13 @@ fn hopeless(sides: &Sides, options: &cli::Gate) -> bool {
 /// The verdict, by what calibrations say of these servers.
 fn judged(sides: &Sides, rules: &Rules, looks: &Schedule) -> Judgement {
     judge_calibrated(sides, rules, looks, &calibrations::for_sides(sides))
+}
+
+/// Adds the baseline's runs to the calibrations if the settings of its lens were in force.
+fn keep_baseline(sides: &Sides, looks: &Schedule, options: &cli::Gate) -> anyhow::Result<()> {
+    in_force(sides)?;
+    super::calibrate::add_baseline(&sides.baseline, looks, options.voice.quiet);
+    Ok(())
 }
 
 /// Plays the runs, says where their records are, and how the worst of them ended.
