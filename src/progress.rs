@@ -12,6 +12,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
+use crate::document::ascii::ascii;
 use crate::locale;
 use crate::plan::Outline;
 use crate::record::{Event, PhaseRef, Strain};
@@ -107,6 +108,7 @@ fn formatted(text: &str) -> String {
         true => clean_styled(text),
         false => clean_lines(text),
     };
+    let text = if locale::is_utf8() { text } else { ascii(&text) };
     match room() {
         Some(columns) => fold(&text, columns),
         None => text,

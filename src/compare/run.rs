@@ -18,12 +18,13 @@ use std::time::Duration;
 
 use crate::compare::report::{calls, growth};
 use crate::document::{Block, Document, Section, Weight, page};
+use crate::exit::Exit;
 use crate::findings::{self, Severity};
 use crate::growth::{Repeated, repeated};
 use crate::lens::Lens;
 use crate::record::{Header, ServerFacts};
 use crate::stats::LEAST_CYCLES;
-use crate::summary::Summary;
+use crate::summary::{Summary, exit};
 use crate::summary::calls::Traced;
 use crate::text::table::Table;
 use crate::text::{Sentence, Tone};
@@ -360,6 +361,15 @@ pub fn one_line(summary: &Summary) -> String {
             units::duration(Duration::from_nanos(summary.duration)),
         );
     }
+    let warm_up = if summary.header.plan.warm_up { " (warming up)" } else { "" };
+    if exit(summary) == Exit::ServerFailed {
+        return format!(
+            "✗ {}{warm_up}: {}, after {}",
+            name(summary),
+            findings::brief(summary),
+            units::duration(Duration::from_nanos(summary.duration)),
+        );
+    }
     if let Some(command) = &summary.command {
         return format!(
             "{}: {}, peak {}",
@@ -370,13 +380,8 @@ pub fn one_line(summary: &Summary) -> String {
     }
     let end = head::result(summary).map(|(private, _)| private);
     format!(
-        "{}{}: private {}, peak {}, {}",
+        "{}{warm_up}: private {}, peak {}, {}",
         name(summary),
-        if summary.header.plan.warm_up {
-            " (warming up)"
-        } else {
-            ""
-        },
         units::or_unknown(end, units::bytes),
         units::or_unknown(summary.peak, |peak| units::bytes(peak.lower)),
         units::duration(Duration::from_nanos(summary.duration)),

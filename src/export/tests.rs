@@ -10,7 +10,9 @@ use crate::compare::{Played, by_target};
 use crate::document::{Look, markdown, page, terminal};
 use crate::lens::Lens;
 use crate::record::golden::{self, Session};
-use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Entry, Event, Header, LateTicks, Reader};
+use crate::record::{
+    AllocatorFacts, AllocatorFamily, Close, Confidence, Ending, Entry, Event, Header, LateTicks, Reader,
+};
 use crate::summary;
 use crate::summary::calls::tests::traced;
 use crate::text::is_hidden;
@@ -211,6 +213,26 @@ fn no_format_shows_memory_or_latency_of_a_traced_run() {
     let body = &page[page.find("<body>").unwrap()..page.find("<footer>").unwrap()];
     assert!(!body.contains("private") && !body.contains("resident"), "{body}");
     assert!(!body.contains("application/json") && body.contains("no memory and no latency figures"));
+}
+
+#[test]
+fn a_failed_run_says_its_reason_in_its_line() {
+    let mut summary = summary::read(golden::open("completed")).unwrap();
+    summary.ending = Some(Ending::Crashed {
+        code: Some(2),
+        signal: None,
+        during: "the start".to_owned(),
+    });
+    summary.close = Some(Close {
+        stderr_tail: "error: unexpected argument 'lsp' found\n\nUsage: ruff [OPTIONS]\n".to_owned(),
+        ..Close::default()
+    });
+    let line = one_line(&summary);
+    let label = &summary.header.server.label;
+    let start = format!(
+        "✗ {label}: crashed during the start, exit code 2: `error: unexpected argument 'lsp' found`, after "
+    );
+    assert!(line.starts_with(&start), "{line}");
 }
 
 #[test]

@@ -342,6 +342,23 @@ fn a_first_answer_that_cannot_be_read_says_what_came_and_what_was_expected() {
 }
 
 #[test]
+fn a_failing_server_shows_its_reason_and_not_the_calls_that_led_to_it() {
+    let calls = "for n in $(seq 60); do echo \"    at <unknown> (file:///x.js:$n:1)\" >&2; done";
+    let outcome = Soak::new(START)
+        .script(&format!("echo \"Error: Cannot find module 'x'\" >&2; {calls}; exit 1"))
+        .run();
+    failed(&outcome);
+    outcome.says(&["the server crashed", "Error: Cannot find module 'x'"]);
+    let without_stdio = "Error: Connection input stream is not set. Use arguments of createConnection or set command \
+                         line parameters: '--node-ipc', '--stdio' or '--socket={number}'";
+    let outcome = Soak::new(START)
+        .script(&format!("echo \"{without_stdio}\" >&2; {calls}; exit 1"))
+        .run();
+    failed(&outcome);
+    outcome.says(&["does it need an argument such as `--stdio`?", "Connection input stream is not set"]);
+}
+
+#[test]
 fn a_server_that_closes_its_input_ends_the_run_soon_with_the_write_error() {
     let outcome = Soak::new(START).script("exec 0<&-; exec sleep 300").run();
     match failed(&outcome) {
