@@ -145,6 +145,12 @@ pub fn check(
             errors.extend(misspelt(variable, detection));
             continue;
         };
+        if variable == PYTHON
+            && let Some(error) = runtime::unknown_allocator(value)
+        {
+            errors.push(error);
+            continue;
+        }
         match fits(variable, family, detection, declared) {
             Ok(()) => {
                 of.entry(family).or_default().insert(variable.clone(), value.clone());

@@ -19,6 +19,9 @@ const ABOVE: f64 = 14.0;
 const LETTERS: usize = 16;
 const LONGEST: usize = 56;
 
+/// Width of a character of an axis.
+const DIGIT: f64 = 7.0;
+
 struct Frame {
     width: f64,
     height: f64,
@@ -117,22 +120,34 @@ fn key(class: &str) -> Markup {
 
 /// The horizontal axis. Texts at its ends stay inside the picture.
 fn scale(frame: &Frame, axis: &Axis) -> Markup {
-    let anchor = |x: f64| match x {
-        _ if axis.has_grid => "tick mid",
-        x if x > frame.right - 14.0 => "tick end",
-        x if x < frame.left + 14.0 => "tick",
-        _ => "tick mid",
-    };
     html! {
         @if !axis.has_grid { line.axis x1=(frame.left) x2=(frame.right) y1=(frame.bottom) y2=(frame.bottom) {} }
         @for (value, text) in &axis.ticks {
             @let x = frame.across(axis, *value);
             @if axis.has_grid { line.grid x1=(x) x2=(x) y1=(frame.top) y2=(frame.bottom) {} }
-            text class=(anchor(x)) x=(x) y=(frame.bottom + 15.0) { (text) }
+            text class=(anchor(frame, axis, x, text)) x=(x) y=(frame.bottom + 15.0) { (text) }
         }
         @if !axis.name.is_empty() {
             text.tick.mid x=((frame.left + frame.right) / 2.0) y=(frame.bottom + 34.0) { (axis.name) }
         }
+    }
+}
+
+/// The class that keeps a text at this place inside the picture.
+fn anchor(frame: &Frame, axis: &Axis, x: f64, text: &str) -> &'static str {
+    let half = width(text) as f64 * DIGIT / 2.0;
+    // Without a grid the texts stand at the ends of the axis.
+    let (left, right) = if axis.has_grid {
+        (half, frame.width - half)
+    } else {
+        (frame.left + 14.0, frame.right - 14.0)
+    };
+    if x > right {
+        "tick end"
+    } else if x < left {
+        "tick"
+    } else {
+        "tick mid"
     }
 }
 
@@ -286,6 +301,22 @@ fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_at_the_edge_of_a_grid_stays_inside_the_picture() {
+        let axis = Axis::new(0.0, 10.0).with_grid([(0.0, "100 ms".to_owned()), (10.0, "100 ms".to_owned())]);
+        let frame = Frame {
+            width: 100.0,
+            height: 50.0,
+            left: 12.0,
+            right: 88.0,
+            top: 6.0,
+            bottom: 32.0,
+            above: 0.0,
+        };
+        let anchors = [0.0, 5.0, 10.0].map(|value| anchor(&frame, &axis, frame.across(&axis, value), "100 ms"));
+        assert_eq!(anchors, ["tick", "tick mid", "tick end"]);
+    }
 
     #[test]
     fn labels_that_begin_alike_are_not_cut_to_one() {

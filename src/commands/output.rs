@@ -17,6 +17,10 @@ use crate::drive::workspace::lock::{self, Lock};
 
 /// The file that keeps other processes out.
 const LOCK: &str = "in-use.lock";
+/// Keeps the records out of the user's repository, as cargo keeps its `target`.
+const IGNORED: &str = ".gitignore";
+/// The directory for records if none is named.
+const REPORTS: &str = "reports";
 
 /// A directory for records. No other process writes there until this is dropped; one that was made for runs without a single
 /// record is removed then.
@@ -25,6 +29,8 @@ pub struct Directory {
     /// `None` where the file system has no locks.
     lock: Option<Lock>,
     made: bool,
+    /// The directory above, if it was made for this one.
+    made_above: Option<PathBuf>,
 }
 
 impl Directory {
@@ -39,6 +45,7 @@ impl Directory {
             path,
             lock: None,
             made: false,
+            made_above: None,
         })
     }
 
@@ -55,7 +62,12 @@ impl Directory {
             // Where writing is impossible, the first writer reports it.
             Err(_) => None,
         };
-        Ok(Directory { path, lock, made })
+        Ok(Directory {
+            path,
+            lock,
+            made,
+            made_above: None,
+        })
     }
 }
 
@@ -74,7 +86,11 @@ impl Drop for Directory {
             // A leftover disturbs nothing.
             let _ = fs::remove_file(self.path.join(invocation::FILE));
             let _ = fs::remove_file(self.path.join(LOCK));
+            let _ = fs::remove_file(self.path.join(IGNORED));
             let _ = fs::remove_dir(&self.path);
+            if let Some(above) = &self.made_above {
+                let _ = fs::remove_dir(above);
+            }
         }
     }
 }
@@ -92,7 +108,7 @@ pub fn directories(out: Option<&Path>, scenarios: &[Loaded]) -> anyhow::Result<V
         (Some(out), _) => names.iter().map(|name| chosen(out.join(name))).collect(),
         (None, _) => {
             let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
-            let reports = Path::new("reports");
+            let reports = Path::new(REPORTS);
             names
                 .iter()
                 .map(|name| fresh(reports, &format!("{now}-{name}")))
@@ -169,9 +185,11 @@ fn in_use(path: &Path) -> (String, String) {
 
 /// Whether the path is anything but an empty directory. Leftovers of a campaign without a record do not count.
 fn is_taken(path: &Path) -> bool {
-    let is_ours = |name: &std::ffi::OsStr| name == LOCK || name == invocation::FILE;
+    let ours = [LOCK, IGNORED, invocation::FILE];
     match fs::read_dir(path) {
-        Ok(mut entries) => entries.any(|entry| !entry.is_ok_and(|entry| is_ours(&entry.file_name()))),
+        Ok(mut entries) => {
+            entries.any(|entry| !entry.is_ok_and(|entry| ours.iter().any(|name| entry.file_name() == *name)))
+        }
         Err(error) => error.kind() == io::ErrorKind::NotADirectory,
     }
 }
@@ -207,13 +225,20 @@ fn chosen(out: PathBuf) -> anyhow::Result<Directory> {
 /// A new directory under `parent`; another lsp-soak may be making one in the same second.
 fn fresh(parent: &Path, name: &str) -> anyhow::Result<Directory> {
     let about = |path: &Path| format!("cannot create `{}`, name another directory with --out", path.display());
+    let is_new = !parent.exists();
     fs::create_dir_all(parent).with_context(|| about(parent))?;
     for candidate in files::numbered(name) {
         let path = parent.join(candidate);
         match fs::create_dir(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error).with_context(|| about(&path)),
-            Ok(()) => return Directory::claim(path, true),
+            Ok(()) => {
+                let mut directory = Directory::claim(path, true)?;
+                directory.made_above = is_new.then(|| parent.to_owned());
+                // Without it only `git status` is longer.
+                let _ = fs::write(directory.join(IGNORED), "*\n");
+                return Ok(directory);
+            }
         }
     }
     bail!("every name for a directory under `{}` is taken", parent.display())
@@ -237,6 +262,24 @@ mod tests {
             .collect();
         let made: Vec<&Path> = made.iter().map(|directory| &**directory).collect();
         assert_eq!(made, ["now", "now-2", "now-3"].map(|name| parent.path().join(name)));
+    }
+
+    #[test]
+    fn records_in_a_project_are_ignored_by_git_and_a_failed_start_leaves_nothing() {
+        let project = tempfile::tempdir().expect("there is a place for temporary files");
+        let reports = project.path().join(REPORTS);
+        let made = fresh(&reports, "now").expect("the directory is ours");
+        let ignored = fs::read_to_string(made.join(IGNORED)).expect("it was written");
+        assert_eq!(ignored, "*\n");
+        drop(made);
+        assert!(!reports.exists(), "nothing was recorded");
+        fs::create_dir(&reports).expect("the directory is ours");
+        drop(fresh(&reports, "now").expect("the directory is ours"));
+        assert!(reports.exists(), "it was there before");
+        let kept = fresh(&reports, "now").expect("the directory is ours");
+        fs::write(kept.join("run.jsonl"), "").expect("the directory is ours");
+        drop(kept);
+        assert!(reports.join("now").join(IGNORED).exists());
     }
 
     #[test]

@@ -107,6 +107,10 @@ fn wrong_type(span: Range<usize>, inside: &str, rest: &str) -> Fault {
         let cure = "write a smaller whole number, such as 20";
         return Fault::new(span, format!("`{inside}` cannot be {number}"), cure);
     }
+    if inside == "files" && actual == "sequence" && expected == "a string" {
+        let cure = "write one pattern, in which braces join several: files = \"**/*.{ts,tsx}\"";
+        return Fault::new(span, "`files` must be one pattern, not an array", cure);
+    }
     let actual = match actual {
         "map" => "a table",
         "sequence" => "an array",

@@ -18,6 +18,9 @@ pub const FORMAT: Version = Version { major: 1, minor: 9 };
 /// The longest line that is read, in bytes. A header holds a scenario and a server's settings, which are far smaller.
 const LONGEST: u64 = 64 << 20;
 
+/// Bytes after which the rest of a long line is given up.
+const MOST_SKIPPED: u64 = 1 << 30;
+
 /// Left-out lines whose numbers are kept.
 const NUMBERED: usize = 5;
 
@@ -63,7 +66,11 @@ pub fn open(path: &Path) -> Result<Reader, ReadError> {
 impl<R: BufRead> Reader<R> {
     pub fn new(mut source: R) -> Result<Reader<R>, ReadError> {
         let mut buffer = Vec::new();
-        match next_line(&mut source, &mut buffer)? {
+        // Of another kind of file the first line may have no end.
+        if source.fill_buf()?.first().is_some_and(|first| *first != b'{') {
+            return Err(ReadError::NoHeader("it does not begin with `{`".to_owned()));
+        }
+        match first_line(&mut source, &mut buffer)? {
             Line::Whole => {}
             Line::Cut => return Err(ReadError::NoHeader("it is cut short".to_owned())),
             Line::TooLong => return Err(ReadError::NoHeader("it is longer than 64 MiB".to_owned())),
@@ -181,12 +188,24 @@ enum Line {
     Whole,
     /// The file ends within the line.
     Cut,
-    /// Longer than any entry; the rest was skipped.
+    /// Longer than any entry.
     TooLong,
 }
 
-/// Reads a line without its line end into `buffer`.
+/// Reads a line without its line end into `buffer`, and skips the rest of a long one.
 fn next_line(source: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<Line> {
+    let line = first_line(source, buffer)?;
+    if let Line::TooLong = line {
+        let skipped = source.by_ref().take(MOST_SKIPPED).skip_until(b'\n')?;
+        if skipped as u64 == MOST_SKIPPED {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a line is longer than 1 GiB"));
+        }
+    }
+    Ok(line)
+}
+
+/// Reads a line without its line end into `buffer`, up to a length.
+fn first_line(source: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<Line> {
     buffer.clear();
     source.by_ref().take(LONGEST).read_until(b'\n', buffer)?;
     if buffer.pop_if(|last| *last == b'\n').is_some() {
@@ -196,6 +215,5 @@ fn next_line(source: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<Line
         return Ok(Line::Cut);
     }
     buffer.clear();
-    source.skip_until(b'\n')?;
     Ok(Line::TooLong)
 }

@@ -309,3 +309,17 @@ fn a_newer_major_version_is_refused_by_name() {
         "{error}"
     );
 }
+
+#[test]
+fn a_stream_without_end_that_is_no_record_is_given_up() {
+    use std::io::Read;
+
+    for stream in [
+        Box::new(std::io::repeat(0)) as Box<dyn std::io::Read>,
+        Box::new(std::io::repeat(b'y')),
+        Box::new(b"{".as_slice().chain(std::io::repeat(0))),
+    ] {
+        let error = Reader::new(std::io::BufReader::new(stream)).err().expect("it is no record");
+        assert!(matches!(error, ReadError::NoHeader(_)), "{error}");
+    }
+}

@@ -87,6 +87,18 @@ fn uncomment(path: &Path) {
 }
 
 #[test]
+fn built_javascript_and_what_git_ignores_count_for_nothing() {
+    let project = project(&[
+        "src/main.ts", "src/main.js", "dist/a.js", "dist/b.js", "dist/c.js", "tsconfig.json", "package.json",
+        "generated/a.py", "generated/b.py", "generated/c.py",
+    ]);
+    fs::write(project.path().join(".gitignore"), "generated/\n").expect("it is ours");
+    let (said, code) = soak(project.path(), &["init"]);
+    assert!(said.contains("\n\ntypescript: 1 file, tsconfig.json\n"), "{said}");
+    assert!(!said.contains("also:") && code == Some(0), "{said}");
+}
+
+#[test]
 fn what_most_files_are_in_counts_unless_another_language_is_asked_for() {
     let project = project(&[
         "a.py", "b.py", "a.lua", "node_modules/x.ts", "node_modules/y.ts", "node_modules/z.ts",

@@ -35,10 +35,10 @@ const READERS: [Reader; 6] = [
         cure: "write options that `deno eval --v8-flags=--help 0` lists, with commas between them",
     },
     Reader {
-        variable: "PYTHONMALLOC",
+        variable: super::PYTHON,
         args: &["-S", "-c", ""],
         name: "CPython",
-        cure: "write malloc, pymalloc or mimalloc (since 3.13)",
+        cure: PYTHON_CURE,
     },
     JAVA,
     Reader {
@@ -51,8 +51,27 @@ const READERS: [Reader; 6] = [
     },
 ];
 
+const PYTHON_CURE: &str = "write malloc, pymalloc or mimalloc (since 3.13)";
+
 /// How Java says that it reads a variable.
 const PICKED_UP: &str = "Picked up ";
+
+/// The mistake in a value of `PYTHONMALLOC` that no version of CPython accepts. It needs no program: that may hide
+/// behind a launcher that nobody can ask.
+pub(super) fn unknown_allocator(value: &str) -> Option<KnobError> {
+    // Objects/obmalloc.c of CPython, up to 3.14.
+    const ALLOCATORS: [&str; 9] = [
+        "", "default", "debug", "malloc", "malloc_debug", "pymalloc", "pymalloc_debug", "mimalloc", "mimalloc_debug",
+    ];
+    if ALLOCATORS.contains(&value) {
+        return None;
+    }
+    Some(KnobError::Value {
+        written: format!("{}={value}", super::PYTHON),
+        why: "CPython has no such allocator".to_owned(),
+        cure: PYTHON_CURE.to_owned(),
+    })
+}
 
 /// Checks settings for a runtime of this kind. If the program is another one, perhaps its launcher, there is no
 /// runtime to ask.

@@ -184,7 +184,7 @@ async fn an_initialize_that_cannot_be_read_is_refused_with_what_it_is_and_the_li
         ),
         (
             b"{\"x\":\"\xff\"}".to_vec(),
-            "cannot be read: byte 7 of its result is not valid UTF-8",
+            "cannot be read: byte 24 begins `\u{fffd}\"}}`, where UTF-8 is expected",
         ),
         (text(&deep), "cannot be read: its result is nested over 127 levels deep"),
         (
@@ -192,7 +192,7 @@ async fn an_initialize_that_cannot_be_read_is_refused_with_what_it_is_and_the_li
             "cannot be read: its result has 1.0 MiB, and messages over 1.0 MiB are not kept",
         ),
         (text(&dense), "cannot be read: as a tree it would need over 16.0 MiB"),
-        (text("{\"x\":tru}"), "cannot be read: its result is not valid JSON"),
+        (text("{\"x\":tru}"), "cannot be read: byte 26 begins `}}`, where the rest of `true`"),
     ] {
         let mut play = play("", "");
         let server = async {
