@@ -145,9 +145,7 @@ pub fn check(
             errors.extend(misspelt(variable, detection));
             continue;
         };
-        if variable == PYTHON
-            && let Some(error) = runtime::unknown_allocator(value)
-        {
+        if let Some(error) = runtime::unknown_allocator(variable, value) {
             errors.push(error);
             continue;
         }

@@ -78,7 +78,10 @@ fn wait_for_writer(pipe: &File) -> io::Result<()> {
     let limit = Timespec { tv_sec: 10, tv_nsec: 0 };
     let ready = poll(&mut [PollFd::new(pipe, PollFlags::IN)], Some(&limit))?;
     if ready == 0 {
-        return Err(io::Error::new(io::ErrorKind::TimedOut, "no program writes to this pipe"));
+        return Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            "no program writes to this pipe",
+        ));
     }
     Ok(())
 }

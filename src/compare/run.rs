@@ -24,8 +24,8 @@ use crate::growth::{Repeated, repeated};
 use crate::lens::Lens;
 use crate::record::{Header, ServerFacts};
 use crate::stats::LEAST_CYCLES;
-use crate::summary::{Summary, exit};
 use crate::summary::calls::Traced;
+use crate::summary::{Summary, exit};
 use crate::text::table::Table;
 use crate::text::{Sentence, Tone};
 use crate::units;
@@ -361,7 +361,11 @@ pub fn one_line(summary: &Summary) -> String {
             units::duration(Duration::from_nanos(summary.duration)),
         );
     }
-    let warm_up = if summary.header.plan.warm_up { " (warming up)" } else { "" };
+    let warm_up = if summary.header.plan.warm_up {
+        " (warming up)"
+    } else {
+        ""
+    };
     if exit(summary) == Exit::ServerFailed {
         return format!(
             "✗ {}{warm_up}: {}, after {}",

@@ -229,9 +229,8 @@ fn a_failed_run_says_its_reason_in_its_line() {
     });
     let line = one_line(&summary);
     let label = &summary.header.server.label;
-    let start = format!(
-        "✗ {label}: crashed during the start, exit code 2: `error: unexpected argument 'lsp' found`, after "
-    );
+    let start =
+        format!("✗ {label}: crashed during the start, exit code 2: `error: unexpected argument 'lsp' found`, after ");
     assert!(line.starts_with(&start), "{line}");
 }
 

@@ -198,7 +198,10 @@ fn next_line(source: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<Line
     if let Line::TooLong = line {
         let skipped = source.by_ref().take(MOST_SKIPPED).skip_until(b'\n')?;
         if skipped as u64 == MOST_SKIPPED {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "a line is longer than 1 GiB"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "a line is longer than 1 GiB",
+            ));
         }
     }
     Ok(line)

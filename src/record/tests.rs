@@ -319,7 +319,9 @@ fn a_stream_without_end_that_is_no_record_is_given_up() {
         Box::new(std::io::repeat(b'y')),
         Box::new(b"{".as_slice().chain(std::io::repeat(0))),
     ] {
-        let error = Reader::new(std::io::BufReader::new(stream)).err().expect("it is no record");
+        let error = Reader::new(std::io::BufReader::new(stream))
+            .err()
+            .expect("it is no record");
         assert!(matches!(error, ReadError::NoHeader(_)), "{error}");
     }
 }

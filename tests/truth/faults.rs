@@ -355,7 +355,10 @@ fn a_failing_server_shows_its_reason_and_not_the_calls_that_led_to_it() {
         .script(&format!("echo \"{without_stdio}\" >&2; {calls}; exit 1"))
         .run();
     failed(&outcome);
-    outcome.says(&["does it need an argument such as `--stdio`?", "Connection input stream is not set"]);
+    outcome.says(&[
+        "does it need an argument such as `--stdio`?",
+        "Connection input stream is not set",
+    ]);
 }
 
 #[test]

@@ -58,16 +58,16 @@ const PICKED_UP: &str = "Picked up ";
 
 /// The mistake in a value of `PYTHONMALLOC` that no version of CPython accepts. It needs no program: that may hide
 /// behind a launcher that nobody can ask.
-pub(super) fn unknown_allocator(value: &str) -> Option<KnobError> {
+pub(super) fn unknown_allocator(variable: &str, value: &str) -> Option<KnobError> {
     // Objects/obmalloc.c of CPython, up to 3.14.
     const ALLOCATORS: [&str; 9] = [
         "", "default", "debug", "malloc", "malloc_debug", "pymalloc", "pymalloc_debug", "mimalloc", "mimalloc_debug",
     ];
-    if ALLOCATORS.contains(&value) {
+    if variable != super::PYTHON || ALLOCATORS.contains(&value) {
         return None;
     }
     Some(KnobError::Value {
-        written: format!("{}={value}", super::PYTHON),
+        written: format!("{variable}={value}"),
         why: "CPython has no such allocator".to_owned(),
         cure: PYTHON_CURE.to_owned(),
     })

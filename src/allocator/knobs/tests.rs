@@ -120,12 +120,21 @@ fn an_allocator_that_nobody_knows_takes_no_setting_unless_a_profile_names_it() {
 
 #[test]
 fn an_allocator_that_cpython_does_not_have_is_refused_whatever_starts_it() {
-    for (value, is_known) in [("malloc", true), ("pymalloc_debug", true), ("", true), ("foo", false), ("Malloc", false)] {
-        let error = runtime::unknown_allocator(value);
+    for (value, is_known) in [
+        ("malloc", true),
+        ("pymalloc_debug", true),
+        ("", true),
+        ("foo", false),
+        ("Malloc", false),
+    ] {
+        let error = runtime::unknown_allocator(PYTHON, value);
         assert_eq!(error.is_none(), is_known, "{value}");
     }
-    let said = runtime::unknown_allocator("foo").unwrap().to_string();
-    assert!(said.contains("PYTHONMALLOC=foo") && said.ends_with("write malloc, pymalloc or mimalloc (since 3.13)"), "{said}");
+    let said = runtime::unknown_allocator(PYTHON, "foo").unwrap().to_string();
+    assert!(
+        said.contains("PYTHONMALLOC=foo") && said.ends_with("write malloc, pymalloc or mimalloc (since 3.13)"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -192,7 +192,10 @@ async fn an_initialize_that_cannot_be_read_is_refused_with_what_it_is_and_the_li
             "cannot be read: its result has 1.0 MiB, and messages over 1.0 MiB are not kept",
         ),
         (text(&dense), "cannot be read: as a tree it would need over 16.0 MiB"),
-        (text("{\"x\":tru}"), "cannot be read: byte 26 begins `}}`, where the rest of `true`"),
+        (
+            text("{\"x\":tru}"),
+            "cannot be read: byte 26 begins `}}`, where the rest of `true`",
+        ),
     ] {
         let mut play = play("", "");
         let server = async {
