@@ -16,7 +16,7 @@ use crate::document::ascii::ascii;
 use crate::locale;
 use crate::plan::Outline;
 use crate::record::{Event, PhaseRef, Strain};
-use crate::text::{clean_lines, clean_styled, fold};
+use crate::text::{clean_lines, clean_styled, cut, fold};
 
 use lines::Lines;
 use pace::Pace;
@@ -97,6 +97,30 @@ pub fn say(text: &str) {
         Some(Some(screen)) => screen.say(formatted(text)),
         Some(None) | None => {
             let _ = writeln!(anstream::stderr(), "{}", formatted(text));
+        }
+    }
+}
+
+/// A line on a terminal that says what a command is doing, until the next one or until it is dropped.
+#[derive(Default)]
+pub struct Status {
+    is_shown: std::cell::Cell<bool>,
+}
+
+impl Status {
+    /// Shows nothing where stderr is no terminal. Ignores write errors.
+    pub fn show(&self, text: &str) {
+        if let Some(columns) = room() {
+            let _ = write!(std::io::stderr(), "\r\x1b[K{}", cut(text, columns.saturating_sub(1)));
+            self.is_shown.set(true);
+        }
+    }
+}
+
+impl Drop for Status {
+    fn drop(&mut self) {
+        if self.is_shown.get() {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
     }
 }

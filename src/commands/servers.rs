@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::cli;
 use crate::config::Profile;
-use crate::resolve::{Program, ServerChoice, detector, installed, which};
+use crate::progress::Status;
+use crate::resolve::{Program, ServerChoice, detector, installed, missing_component, which};
 use crate::text::Paint;
 use crate::text::table::{self, Cell, Column};
 use crate::units::UNKNOWN;
@@ -15,10 +16,18 @@ use super::{formats, prepare, print};
 pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
     let catalogue = prepare::catalogue(options.file.as_deref(), None)?;
     let which = which(None);
-    let (mut rows, mut others): (Vec<[String; 5]>, Vec<(&str, String)>) = (Vec::new(), Vec::new());
+    let mut rows: Vec<[String; 5]> = Vec::new();
+    let (mut others, mut lacking): (Vec<(&str, String)>, Vec<(&str, String)>) = (Vec::new(), Vec::new());
+    let status = Status::default();
     for (name, profile) in catalogue.iter() {
         let program = match installed(name, profile, &which) {
-            Some(Program::File(program)) => program,
+            Some(Program::File(program)) => match missing_component(&program) {
+                None => program,
+                Some(cure) => {
+                    lacking.push((name, cure));
+                    continue;
+                }
+            },
             Some(Program::Build(_)) => {
                 others.push((name, "built on demand".to_owned()));
                 continue;
@@ -29,6 +38,7 @@ pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
                 continue;
             }
         };
+        status.show(&format!("asking {name} for its version and allocator"));
         let choice = chosen(name, profile, &program);
         let version = detector::version(&choice, &program, None, &|| false);
         let detected = detector::detection(&choice, &program, &|| false);
@@ -40,11 +50,15 @@ pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
             profile.languages.join(", "),
         ]);
     }
+    drop(status);
     let mut text = String::new();
     if rows.is_empty() {
         text.push_str("no known server is installed: name yours by its path, as in --server ./my-server\n");
     } else {
         table::draw(&mut text, Paint(false), columns(&rows), width(), "");
+    }
+    for (name, cure) in &lacking {
+        text.push_str(&format!("{name} is a proxy of rustup without its component: {cure}\n"));
     }
     match (others.len(), options.all) {
         (0, _) => {}
@@ -71,13 +85,13 @@ fn width() -> usize {
     }
 }
 
-/// A row for each profile: whether it is installed stays longest.
+/// A row for each profile. Version and allocator stay longer than the path, which takes most room.
 fn columns(rows: &[[String; 5]]) -> Vec<Column> {
     let heads = [
         ("server", 0),
-        ("version", 6),
-        ("allocator", 5),
-        ("program", 1),
+        ("version", 1),
+        ("allocator", 2),
+        ("program", 6),
         ("languages", 7),
     ];
     let column = |(place, (head, rank)): (usize, (&'static str, u8))| {

@@ -3,13 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use strum::VariantArray;
+
 use crate::config::{Allocator, Catalogue, Profile, own_home};
 use crate::lens::Lens;
-use crate::record::{AllocatorFacts, CellFacts, PackageFacts, Preload};
+use crate::record::{AllocatorFacts, AllocatorFamily, CellFacts, Known, PackageFacts, Preload};
 use crate::text::nearest;
 
 use super::command::CommandPlan;
 use super::error::ChoiceError;
+use super::proxy::missing_component;
 use super::spec::{ServerSpec, check_label};
 use super::which::Which;
 
@@ -167,6 +170,14 @@ fn resolve(
         Some(own) => (Some(own.profile.as_str()), Program::File(own.program.clone())),
         None => find(&spec.target, catalogue, which)?,
     };
+    if let Program::File(file) = &program
+        && let Some(cure) = missing_component(file)
+    {
+        return Err(ChoiceError::Component {
+            name: spec.target.clone(),
+            cure,
+        });
+    }
     let profile = profile_name
         .and_then(|name| catalogue.get(name))
         .cloned()
@@ -212,6 +223,7 @@ fn find<'c>(target: &str, catalogue: &'c Catalogue, which: &Which) -> Result<(Op
                 .collect::<Vec<_>>()
                 .join(" or "),
             with: with(profile),
+            here: here(catalogue, which),
         });
     }
     let is_path = target.contains(['/', '\\']);
@@ -229,7 +241,7 @@ fn find<'c>(target: &str, catalogue: &'c Catalogue, which: &Which) -> Result<(Op
     match (found, missing) {
         (Some(program), _) => Ok((catalogue.by_program(&stem(target)), Program::File(program))),
         (None, Some(missing)) => Err(missing),
-        (None, None) => Err(unknown(target, catalogue)),
+        (None, None) => Err(variant(target, catalogue, which).unwrap_or_else(|| unknown(target, catalogue, which))),
     }
 }
 
@@ -255,7 +267,53 @@ pub fn installed(name: &str, profile: &Profile, which: &Which) -> Option<Program
         .map(Program::File)
 }
 
-fn unknown(target: &str, catalogue: &Catalogue) -> ChoiceError {
+/// The servers that are installed, as the end of a message.
+fn here(catalogue: &Catalogue, which: &Which) -> String {
+    let mut names = Vec::new();
+    for (name, profile) in catalogue.iter() {
+        if let Some(Program::File(program)) = installed(name, profile, which)
+            && missing_component(&program).is_none()
+        {
+            names.push(name);
+        }
+    }
+    match names.as_slice() {
+        [] => "; no known server is installed here".to_owned(),
+        names => format!("; installed here: {}", names.join(", ")),
+    }
+}
+
+/// How to get a program that is called like a known server on an allocator; `None` if the name says no such thing.
+fn variant(target: &str, catalogue: &Catalogue, which: &Which) -> Option<ChoiceError> {
+    let stem = stem(target);
+    let profile = catalogue.by_program(&stem)?;
+    let (_, allocator) = stem.rsplit_once('-')?;
+    let words = if allocator == Preload::System.to_string() {
+        "the system's allocator"
+    } else {
+        let mut families = AllocatorFamily::VARIANTS.iter().map(|family| family.name());
+        families.find(|name| *name == allocator)?
+    };
+    let is_installed = matches!(
+        catalogue.get(profile).map(|known| installed(profile, known, which)),
+        Some(Some(Program::File(_)))
+    );
+    let can_preload = cfg!(unix) && Known::ALL.into_iter().any(|known| known.family().name() == allocator);
+    let preload = if is_installed && can_preload {
+        format!(", or use `--server {profile} --preload {allocator}` if its build uses the system's allocator")
+    } else {
+        String::new()
+    };
+    Some(ChoiceError::Variant {
+        target: target.to_owned(),
+        profile: profile.to_owned(),
+        allocator: words.to_owned(),
+        preload,
+        here: here(catalogue, which),
+    })
+}
+
+fn unknown(target: &str, catalogue: &Catalogue, which: &Which) -> ChoiceError {
     let cure = match nearest(target, catalogue.names()) {
         Some(near) => format!("did you mean `{near}`?"),
         None if target.contains(' ') => {
@@ -267,6 +325,7 @@ fn unknown(target: &str, catalogue: &Catalogue) -> ChoiceError {
         name: target.to_owned(),
         looked: catalogue.origins().join(", "),
         cure,
+        here: here(catalogue, which),
     }
 }
 
@@ -380,9 +439,13 @@ mod tests {
     #[test]
     fn every_server_that_cannot_be_found_says_why() {
         let root = tempfile::tempdir().unwrap();
+        programs(root.path(), &["ty", "ruff"]);
         let errors = choose_from(
             root.path(),
-            &["gopls", "rust-analyser", "./nothing", "nonsense", "ty server"],
+            &[
+                "gopls", "rust-analyser", "./nothing", "nonsense", "ty server", "ty-jemalloc", "ty-system",
+                "zls-mimalloc",
+            ],
         )
         .unwrap_err();
         let text = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");

@@ -32,12 +32,32 @@ pub enum ChoiceError {
     #[error("two servers are called `{0}`: give one a label of its own, such as --server 'second: {0}'")]
     Duplicate(String),
     /// A profile whose program is missing.
-    #[error("`{name}` is not installed: there is no {programs} on PATH; install it{with}, or name its path")]
+    #[error("`{name}` is not installed: there is no {programs} on PATH; install it{with}, or name its path{here}")]
     NotInstalled {
         name: String,
         programs: String,
         /// How to install it, as the end of a clause.
         with: String,
+        /// What is installed, as a clause of its own.
+        here: String,
+    },
+    /// A program of rustup for a component that is not there.
+    #[error("`{name}` is a proxy of rustup, and its component is missing: run `{cure}`, or name another program's path")]
+    Component { name: String, cure: String },
+    /// A profile with the name of an allocator behind it, and no such program.
+    #[error(
+        "there is no program `{target}` on PATH: build `{profile}` with {allocator} and name the file \
+         `{target}`{preload}{here}"
+    )]
+    Variant {
+        target: String,
+        profile: String,
+        /// The allocator, as it stands in a sentence.
+        allocator: String,
+        /// How to preload the allocator instead, as the end of a clause; empty where that is impossible.
+        preload: String,
+        /// What is installed, as a clause of its own.
+        here: String,
     },
     #[error("there is no program `{0}`: check the path, or build it first")]
     Missing(String),
@@ -48,11 +68,13 @@ pub enum ChoiceError {
     #[error("`{0}` is a directory: name the program in it")]
     Directory(String),
     /// Not a name, nor a path.
-    #[error("there is no server `{name}`, neither in {looked} nor as a program on PATH: {cure}")]
+    #[error("there is no server `{name}`, neither in {looked} nor as a program on PATH: {cure}{here}")]
     Unknown {
         name: String,
         looked: String,
         /// Near names, or what else to try.
         cure: String,
+        /// What is installed, as a clause of its own.
+        here: String,
     },
 }

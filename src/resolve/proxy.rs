@@ -1,0 +1,83 @@
+//! Programs of rustup that only start a component of a toolchain, which may be missing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::host;
+
+/// How long rustup may take to look for a component.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// A cure if the program is a proxy of rustup whose component is not installed; `None` for every other program.
+pub fn missing_component(program: &Path) -> Option<String> {
+    let rustup = rustup_of(program)?;
+    let name = program.file_stem()?.to_str()?;
+    let mut command = Command::new(rustup);
+    command.args(["which", name]);
+    let heard = host::listen(&mut command, LONGEST, &|| false).ok()?;
+    if heard.ended.is_none_or(|status| status.success()) {
+        return None;
+    }
+    Some(format!("rustup component add {name}"))
+}
+
+/// The rustup behind a proxy: a link to it, or another name of its file.
+fn rustup_of(program: &Path) -> Option<PathBuf> {
+    let rustup = program.with_file_name(if cfg!(windows) { "rustup.exe" } else { "rustup" });
+    let is_proxy = program != rustup && is_one_file(program, &rustup);
+    is_proxy.then_some(rustup)
+}
+
+#[cfg(unix)]
+fn is_one_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let file = |path: &Path| fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
+    file(one).is_some_and(|first| file(other) == Some(first))
+}
+
+#[cfg(not(unix))]
+fn is_one_file(one: &Path, other: &Path) -> bool {
+    let target = |path: &Path| fs::canonicalize(path).ok();
+    target(one).is_some_and(|first| target(other) == Some(first))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    fn with_rustup(code: u8) -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        let rustup = directory.path().join("rustup");
+        fs::write(&rustup, format!("#!/bin/sh\nexit {code}\n")).unwrap();
+        fs::set_permissions(&rustup, fs::Permissions::from_mode(0o755)).unwrap();
+        directory
+    }
+
+    #[test]
+    fn a_proxy_without_its_component_names_the_cure() {
+        let directory = with_rustup(1);
+        let linked = directory.path().join("rust-analyzer");
+        symlink("rustup", &linked).unwrap();
+        let cure = missing_component(&linked);
+        assert_eq!(cure.as_deref(), Some("rustup component add rust-analyzer"));
+        let named = directory.path().join("clippy");
+        fs::hard_link(directory.path().join("rustup"), &named).unwrap();
+        assert!(missing_component(&named).is_some());
+        assert_eq!(missing_component(&directory.path().join("rustup")), None);
+        let other = directory.path().join("ty");
+        fs::write(&other, "").unwrap();
+        assert_eq!(missing_component(&other), None);
+    }
+
+    #[test]
+    fn a_proxy_with_its_component_is_a_program() {
+        let directory = with_rustup(0);
+        let linked = directory.path().join("rust-analyzer");
+        symlink("rustup", &linked).unwrap();
+        assert_eq!(missing_component(&linked), None);
+    }
+}
