@@ -71,6 +71,9 @@ pub struct Outcomes {
     pub exit: Exit,
     /// The error that prevented the remaining runs.
     pub failed: Option<anyhow::Error>,
+    /// True if nothing was played, because a server lacks what the scenario needs or was not asked to the end. The reason
+    /// was printed.
+    pub is_refused: bool,
 }
 
 impl Default for Outcomes {
@@ -80,6 +83,7 @@ impl Default for Outcomes {
             runs: Vec::new(),
             exit: Exit::Passed,
             failed: None,
+            is_refused: false,
         }
     }
 }
@@ -106,6 +110,10 @@ impl Campaign<'_> {
         let plan = self.plan();
         let shown = Progress::show(self.course(plan.iter().map(|run| run.server).collect()), self.talk);
         let mut before = Before::default();
+        if let Some(exit) = self.refusal(&before.copy, interrupt).await? {
+            (outcomes.exit, outcomes.is_refused) = (exit, true);
+            return Ok(outcomes);
+        }
         let mut clock = Clock::start(self.repeating.time_budget.map(|span| span.0));
         let mut stopped = BTreeMap::new();
         for block in plan::batches(&plan, self.jobs.at_once().unwrap_or(1), &self.ends()) {
@@ -370,7 +378,7 @@ pub fn planned_runs(repeating: &Repeating, choices: &[ServerChoice], seed: u64) 
 }
 
 /// The first server of each program. A warm-up fills the machine's caches, whatever the settings and the lens.
-fn programs(choices: &[ServerChoice]) -> Vec<usize> {
+pub(super) fn programs(choices: &[ServerChoice]) -> Vec<usize> {
     // One interpreter may run servers of several profiles.
     let same = |one: &ServerChoice, other: &ServerChoice| {
         (&one.program, &one.profile_name) == (&other.program, &other.profile_name)

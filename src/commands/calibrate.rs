@@ -62,7 +62,7 @@ pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8
         };
         campaign.play(interrupt).await
     })?;
-    if options.recording.processors.job.is_some() {
+    if options.recording.processors.job.is_some() || outcomes.is_refused {
         return outcomes.code();
     }
     super::tell_records(out, None, crate::commands::talk(options.output.voice), &outcomes);

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use crate::campaign::single::Outcome;
-use crate::campaign::{self, Scratch, caps, header};
+use crate::campaign::{self, Probed, Scratch, caps, header};
 use crate::compare::run;
 use crate::config::Loaded;
-use crate::config::options::{Measuring, Repeating};
+use crate::config::options::Repeating;
 use crate::config::values::{Lenses, Runs};
 use crate::document::terminal;
 use crate::drive::lacks;
@@ -14,13 +13,12 @@ use crate::drive::workspace::KeptCopy;
 use crate::exit::Exit;
 use crate::host;
 use crate::lens::Lens;
-use crate::progress::Progress;
-use crate::record::{Ending, PlanFacts};
+use crate::record::Ending;
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
 use crate::summary::{self, Summary};
 use crate::text::fold;
-use crate::units::{self, Span};
+use crate::units;
 use crate::{cli, plan};
 
 use super::{formats, prepare, print};
@@ -114,45 +112,20 @@ fn until(repeating: &Repeating) -> Vec<String> {
     [partition, auto, budget].into_iter().flatten().collect()
 }
 
-/// Starts a server, sees whether it offers what the scenario needs, and shuts it down.
+/// Asks a server whether it offers what the scenario needs, and prints the answer.
 async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt: &Interrupt) -> anyhow::Result<Exit> {
-    let measuring = Measuring {
-        thp: None,
-        interval: Span(std::time::Duration::from_millis(50)),
-        no_peak_reset: true,
-        memory_limit: None,
-        allow_unsupported: false,
+    let summary = match campaign::probe(scenario, choice, path, KeptCopy::default(), interrupt).await? {
+        Probed::Ended(summary) => summary,
+        Probed::CalledOff => return Ok(Exit::Interrupted),
     };
-    let run = header::Run {
-        called: None,
-        loaded: scenario.clone(),
-        choice: choice.clone(),
-        plan: PlanFacts::default(),
-        before: None,
-        measuring,
-        tracer: None,
-        probe: true,
-        copy: KeptCopy::default(),
-        progress: Progress::silent(),
-    };
-    match run.record(path, interrupt).await? {
-        Outcome::Played => {}
-        Outcome::Failed(error) => return Err(error),
-        Outcome::CalledOff => return Ok(Exit::Interrupted),
-    }
-    let summary = campaign::summary(path)?;
     let exit = summary::exit(&summary);
+    if let Some(sentence) = campaign::missing(&summary, scenario) {
+        tell(&format!("{sentence}\n"))?;
+        return Ok(exit);
+    }
     match &summary.ending {
         Some(Ending::Completed) if exit == Exit::Passed => {
             tell(&offered(scenario, choice, &left_out(&summary, scenario, choice)))?;
-        }
-        Some(Ending::Unsupported { steps }) => {
-            let steps: String = steps.iter().map(|step| format!("  {step}\n")).collect();
-            tell(&format!(
-                "`{}` lacks steps that `{}` requires:\n{steps}mark these steps `optional = true`, or run with \
-                 --allow-unsupported\n",
-                choice.label, scenario.scenario.name
-            ))?;
         }
         _ => {
             let document = run::document(&summary, &path.display().to_string());

@@ -97,9 +97,9 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
         jobs,
     };
     let (runs, exit) = play(&campaign, interrupt)?;
-    if exit == Exit::Interrupted || options.processors.job.is_some() {
+    let Some(runs) = runs.filter(|_| exit != Exit::Interrupted && options.processors.job.is_none()) else {
         return Ok(exit.code());
-    }
+    };
     let sides = side(&runs);
     // By calibrations of before this gate: its own runs would count twice.
     let judgement = judged(&sides, &rules, &looks);
@@ -152,15 +152,23 @@ fn keep_baseline(sides: &Sides, looks: &Schedule, options: &cli::Gate) -> anyhow
     Ok(())
 }
 
-/// Plays the runs, says where their records are, and how the worst of them ended.
-fn play(campaign: &Campaign<'_>, interrupt: &Interrupt) -> anyhow::Result<(Vec<Played>, Exit)> {
+/// Plays the runs, says where their records are, and how the worst of them ended. No runs if a server was refused.
+fn play(campaign: &Campaign<'_>, interrupt: &Interrupt) -> anyhow::Result<(Option<Vec<Played>>, Exit)> {
     let outcomes = super::block_on(async {
         interrupt.heed();
         campaign.play(interrupt).await
     })?;
     super::tell_records(campaign.out, None, campaign.talk, &outcomes);
-    let Outcomes { runs, exit, failed } = outcomes;
-    failed.map_or(Ok((runs, exit)), Err)
+    let Outcomes {
+        runs,
+        exit,
+        failed,
+        is_refused,
+    } = outcomes;
+    if is_refused {
+        return Ok((None, exit));
+    }
+    failed.map_or(Ok((Some(runs), exit)), Err)
 }
 
 fn from(options: &cli::Gate) -> anyhow::Result<u8> {

@@ -10,6 +10,7 @@ use crate::commands::output::Directory;
 use crate::compare::{Played, counts};
 use crate::config::Loaded;
 use crate::config::options::{Format, Repeating};
+use crate::config::values::Runs;
 use crate::exit::Exit;
 use crate::gate::report::regression;
 use crate::lens::Lens;
@@ -60,6 +61,9 @@ pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
         Some(begun) => begun.directories(&scenarios)?,
         None => begin(out, &scenarios)?,
     };
+    if let Some(note) = single_runs(&options.repeating, &choices) {
+        super::say(note);
+    }
     super::block_on(async {
         interrupt.heed();
         let mut report = Outputs::new(targets, shape, baseline, options.output.voice.details);
@@ -139,6 +143,10 @@ async fn play(
         if let Jobs::Of { .. } = jobs {
             return outcomes.code();
         }
+        if outcomes.is_refused {
+            worst = worst.worse(outcomes.exit);
+            continue;
+        }
         let traced = campaign.trace(tracer, interrupt, &mut outcomes).await;
         report.add(&outcomes.runs)?;
         github::tell(&outcomes.runs, baseline);
@@ -167,6 +175,16 @@ async fn play(
         }
     }
     Ok(worst.code())
+}
+
+/// Says at the start that one run of each server shows no difference between them.
+fn single_runs(repeating: &Repeating, choices: &[ServerChoice]) -> Option<&'static str> {
+    let is_single = repeating.runs == Some(Runs::Fixed(1)) && repeating.partition.is_none();
+    let labels: BTreeSet<&String> = choices.iter().map(|choice| &choice.label).collect();
+    if !is_single || labels.len() < 2 {
+        return None;
+    }
+    Some("warning: one run of each server shows no difference between them: use --runs 3 or more")
 }
 
 /// That the time was too short for a single run that counts, and what would do.

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use lsp_soak::record::{EmptyStep, Ending};
 
+use crate::ground::{PreparedWorkspace, scenario};
 use crate::outcome::Outcome;
 use crate::soak::{START, Soak};
 
@@ -141,4 +142,28 @@ fn nothing_is_started_to_ask_for_the_width_of_a_terminal_that_is_not_there() {
         .run()
         .passed();
     assert!(!ran.exists(), "`tput` ran");
+}
+
+#[test]
+fn a_server_that_lacks_a_step_is_refused_before_the_warm_up_of_any_other() {
+    let phases = "[[phase]]\nname = \"refactor\"\nsteps = [{ open = { files = 1 } }, { rename = {} }]\n";
+    let ground = PreparedWorkspace::of(
+        &scenario("pair", "200ms", &format!("{START}{phases}")),
+        "price = 1\nprice\n",
+    )
+    .with("one", &[], "")
+    .with("other", &["--ballast", "1MiB"], "");
+    let run = ["run", "scenario.toml", "--server", "one", "--server", "other"];
+    let (_, said) = ground.ends(4, &[&run[..], &["--runs", "1", "--out", "records"]].concat());
+    assert!(said.contains("`one` lacks steps that `pair` requires"), "{said}");
+    assert!(
+        said.contains("`rename` in phase `refactor` needs `textDocument/rename`"),
+        "{said}"
+    );
+    assert!(said.contains("one run of each server shows no difference"), "{said}");
+    assert!(!said.contains("begins"), "{said}");
+    assert!(ground.records("records").is_empty());
+    let gate = ["gate", "scenario.toml", "--baseline", "one", "--candidate", "other"];
+    let (_, said) = ground.ends(4, &gate);
+    assert!(said.contains("lacks steps"), "{said}");
 }

@@ -1,0 +1,113 @@
+//! Asks servers before the first run whether they offer what the scenario needs.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::config::Loaded;
+use crate::config::options::Measuring;
+use crate::drive::workspace::KeptCopy;
+use crate::exit::Exit;
+use crate::progress::{self, Progress};
+use crate::record::{Ending, PlanFacts};
+use crate::resolve::ServerChoice;
+use crate::soak::Interrupt;
+use crate::summary::Summary;
+use crate::units::Span;
+
+use super::blocks::{Campaign, programs};
+use super::jobs::Jobs;
+use super::scratch::Scratch;
+use super::single::Outcome;
+use super::{header, summary};
+
+/// How a probe ended.
+pub enum Probed {
+    /// The server was asked and shut down.
+    Ended(Box<Summary>),
+    CalledOff,
+}
+
+/// Starts a server, sees whether it offers what the scenario needs, and shuts it down. The record in `path` has no memory
+/// figures.
+pub async fn probe(
+    scenario: &Loaded,
+    choice: &ServerChoice,
+    path: &Path,
+    copy: KeptCopy,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Probed> {
+    let measuring = Measuring {
+        thp: None,
+        interval: Span(Duration::from_millis(50)),
+        no_peak_reset: true,
+        memory_limit: None,
+        allow_unsupported: false,
+    };
+    let run = header::Run {
+        called: None,
+        loaded: scenario.clone(),
+        choice: choice.clone(),
+        plan: PlanFacts::default(),
+        before: None,
+        measuring,
+        tracer: None,
+        probe: true,
+        copy,
+        progress: Progress::silent(),
+    };
+    match run.record(path, interrupt).await? {
+        Outcome::Played => Ok(Probed::Ended(Box::new(summary(path)?))),
+        Outcome::Failed(error) => Err(error),
+        Outcome::CalledOff => Ok(Probed::CalledOff),
+    }
+}
+
+/// Names the steps that a server lacks, with a cure; `None` where it lacks none.
+pub fn missing(summary: &Summary, scenario: &Loaded) -> Option<String> {
+    let Some(Ending::Unsupported { steps }) = &summary.ending else {
+        return None;
+    };
+    let steps: String = steps.iter().map(|step| format!("  {step}\n")).collect();
+    Some(format!(
+        "`{}` lacks steps that `{}` requires:\n{steps}mark these steps `optional = true`, or run with --allow-unsupported",
+        summary.header.server.label, scenario.scenario.name
+    ))
+}
+
+impl Campaign<'_> {
+    /// Asks each program of several, so that a comparison ends before its first warm-up if one of them cannot play the
+    /// scenario. `None` if all can. A single program answers at the start of its first run.
+    pub(super) async fn refusal(&self, copy: &KeptCopy, interrupt: &Interrupt) -> anyhow::Result<Option<Exit>> {
+        let programs = programs(self.choices);
+        if programs.len() < 2 || !self.is_probed() {
+            return Ok(None);
+        }
+        let records = Scratch::claim("check")?;
+        let mut refusal = None;
+        for place in programs {
+            let path = records.path().join(format!("{place}.jsonl"));
+            let choice = &self.choices[place];
+            match probe(self.scenario, choice, &path, copy.clone(), interrupt).await? {
+                Probed::CalledOff => {
+                    progress::say(&super::called_off(""));
+                    return Ok(Some(Exit::Interrupted));
+                }
+                Probed::Ended(summary) => {
+                    if let Some(sentence) = missing(&summary, self.scenario) {
+                        progress::say(&format!("error: {sentence}"));
+                        refusal = Some(Exit::ServerFailed);
+                    }
+                }
+            }
+        }
+        Ok(refusal)
+    }
+
+    /// True if a server that lacks a step would end this campaign, and nothing of it was played before.
+    fn is_probed(&self) -> bool {
+        let is_command = self.choices.iter().any(|choice| choice.command.is_some());
+        let is_part = matches!(self.jobs, Jobs::Of { .. });
+        let is_begun = self.plan().iter().any(|run| self.path(*run).exists());
+        !is_command && !is_part && !is_begun && self.sweep.is_none() && !self.measuring.allow_unsupported
+    }
+}
