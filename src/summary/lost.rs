@@ -103,9 +103,8 @@ impl Losses {
     pub fn ended(&mut self, at: Nanos, end: &ProcessEnd, live: &Live, tree: &Tree) {
         // Older records do not say how processes ended, nor when the shutdown began.
         let Some(cause) = end.cause else { return };
-        let rest = tree.sums().private;
         // It may have grown since the checkpoint.
-        let held_last = self.rested.contains(&end.process) && live.last_private > rest.or(Some(0));
+        let held_last = self.rested.contains(&end.process) && live.last_private > Some(last_known(tree));
         let held_most = self.holder == Some(live.pid) || held_last;
         if self.shuts_down || live.server || !(cause.is_crash() || held_most) {
             return;
@@ -118,11 +117,18 @@ impl Losses {
             phase: self.phase.clone(),
             cause,
             private: live.last_private,
-            rest,
+            rest: tree.sums().private,
             held_most,
             replaced: false,
         });
     }
+}
+
+/// Private memory in bytes of all processes, each as it was last known: one that cannot be read now has not lost it.
+fn last_known(tree: &Tree) -> u64 {
+    let own = tree.live().filter(|(_, live)| !live.borrows);
+    own.filter_map(|(_, live)| live.last_private)
+        .fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]
@@ -132,7 +138,7 @@ mod tests {
     use crate::figures::{Figure, Measure};
     use crate::findings::{Severity, findings};
     use crate::record::golden::Session;
-    use crate::record::{Ending, Event};
+    use crate::record::{Counters, Ending, Event, Sample};
     use crate::summary::tests::of;
     use crate::summary::{Summary, exit};
 
@@ -218,6 +224,24 @@ mod tests {
         let summary = helper_grows_and_ends(false, EndCause::Exited { code: 1 });
         assert_eq!(summary.lost, []);
         assert!(summary.phases.iter().all(|phase| !phase.incomplete));
+    }
+
+    #[test]
+    fn a_small_helper_is_no_holder_beside_a_server_that_cannot_be_read() {
+        let mut session = Session::new("launcher");
+        session.spawn(0, "launcher", None, 500, 4);
+        session.spawn(1, "helper", Some(0), 20, 4);
+        session.phase("start");
+        session.settle(true);
+        session.phase("edit");
+        session.put(Event::Sample(Sample {
+            process: 0,
+            counters: Counters::default(),
+        }));
+        session.vanish_by(1, EndCause::Exited { code: 0 });
+        session.settle(true);
+        session.put(Event::Ended(Ending::Completed));
+        assert_eq!(of(&session).lost, []);
     }
 
     #[test]

@@ -89,8 +89,11 @@ name = "touch"
 repeat = { times = 12 }
 steps = [{ touch = { files = 1 } }]
 "#;
-    let workspace = PreparedWorkspace::of(&scenario("touch", "100ms", phases), "def price(item):\n    return item\n")
-        .with("keeps", &["--leak-per-content", "1MiB"], "");
+    let workspace = PreparedWorkspace::of(
+        &scenario("touch", "100ms", phases),
+        "def price(item):\n    return item\n",
+    )
+    .with("keeps", &["--leak-per-content", "1MiB"], "");
     let report = record(&workspace, "keeps", "1");
     let per_round = slope(&report, "touch")["per_round"].as_f64().expect("it is known");
     assert!(
