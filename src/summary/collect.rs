@@ -28,7 +28,7 @@ use super::timeline::Timeline;
 use super::traffic::Method;
 use super::tree::Tree;
 use super::unpurged::{PurgeMethod, UnpurgedCheckpoint, unpurged};
-use super::{confirmed, unset};
+use super::{confirmed, lost, unset};
 
 pub fn read<R: BufRead>(reader: Reader<R>) -> Result<Summary, ReadError> {
     read_with(reader, |_| Ok(()))
@@ -465,6 +465,7 @@ impl Pass {
         self.phases.cut(summary.duration, last, self.tree.totals_at_end());
         summary.most_processes = self.tree.most();
         (summary.phases, summary.private_metric, summary.resident_metric) = self.phases.finish();
+        lost::forget_windows(&mut summary);
         summary.peak = summary.phases.iter().filter_map(|phase| phase.peak).reduce(Peak::or);
         summary.private_peak = summary.phases.iter().filter_map(|phase| phase.private_peak).max();
         if let Some(command) = &summary.command {

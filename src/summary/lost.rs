@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::record::{Checkpoint, EndCause, Nanos, PhaseRef, Process, ProcessEnd};
 
+use super::Summary;
 use super::tree::{Live, Tree};
 
 /// A process that crashed, or that held most of the tree's memory and ended although nobody asked for it.
@@ -124,6 +125,23 @@ impl Losses {
     }
 }
 
+/// Removes memory from the idle windows of incomplete phases: what a lost process had was not released.
+pub(super) fn forget_windows(summary: &mut Summary) {
+    let incomplete: HashSet<&PhaseRef> = summary
+        .phases
+        .iter()
+        .filter(|phase| phase.incomplete)
+        .map(|phase| &phase.phase)
+        .collect();
+    for window in &mut summary.windows {
+        if incomplete.contains(&window.phase) {
+            (window.private, window.resident) = (None, None);
+            (window.lazily_before, window.lazily_freed) = (None, None);
+            window.curve.clear();
+        }
+    }
+}
+
 /// Private memory in bytes of all processes, each as it was last known: one that cannot be read now has not lost it.
 fn last_known(tree: &Tree) -> u64 {
     let own = tree.live().filter(|(_, live)| !live.borrows);
@@ -138,9 +156,9 @@ mod tests {
     use crate::figures::{Figure, Measure};
     use crate::findings::{Severity, findings};
     use crate::record::golden::Session;
-    use crate::record::{Counters, Ending, Event, Sample};
+    use crate::record::{Counters, Ending, Event, IdleKind, Sample};
+    use crate::summary::exit;
     use crate::summary::tests::of;
-    use crate::summary::{Summary, exit};
 
     fn signalled(signal: i32, out_of_memory: bool) -> EndCause {
         EndCause::Signalled { signal, out_of_memory }
@@ -242,6 +260,35 @@ mod tests {
         session.settle(true);
         session.put(Event::Ended(Ending::Completed));
         assert_eq!(of(&session).lost, []);
+    }
+
+    #[test]
+    fn what_a_lost_process_had_was_not_released() {
+        for is_lost in [true, false] {
+            let mut session = Session::new("launcher");
+            session.spawn(0, "launcher", None, 12, 4);
+            session.spawn(1, "helper", Some(0), 20, 4);
+            session.phase("start");
+            session.settle(true);
+            session.phase("work");
+            session.go(1, 3_000, 2, 50);
+            session.settle(true);
+            session.phase("idle");
+            session.step("idle");
+            session.window();
+            if is_lost {
+                session.vanish_by(1, EndCause::Exited { code: 0 });
+                session.go(0, 12, 5, 0);
+            } else {
+                session.go(1, 20, 5, 0);
+            }
+            session.idle_end(IdleKind::Silent, 5);
+            session.settle(true);
+            session.put(Event::Ended(Ending::Completed));
+            let summary = of(&session);
+            assert_eq!(summary.windows[0].private.is_none(), is_lost, "{:?}", summary.windows);
+            assert_eq!(summary.phases[2].returned.private.is_none(), is_lost);
+        }
     }
 
     #[test]

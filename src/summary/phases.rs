@@ -337,6 +337,10 @@ fn returns(phases: &mut [PhaseSummary], single: bool) {
         };
         highest = highest.max(phase.private_peak);
         let Some(taken) = &phase.checkpoint else { continue };
+        // What a lost process had was not released.
+        if phase.incomplete {
+            continue;
+        }
         let now = [taken.resident, taken.private_once()];
         let Some(before) = base else {
             base = Some(now);

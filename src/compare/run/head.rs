@@ -108,11 +108,14 @@ pub fn conclusion(summary: &Summary) -> Option<String> {
         .first()
         .and_then(|phase| Some((phase.private?, &phase.phase.name)));
     let kept = result(summary).map(|(private, name)| {
-        let more = first.filter(|(_, first)| *first != name).map(|(first, start)| {
-            let more = i64::try_from(i128::from(private) - i128::from(first)).unwrap_or(0);
-            format!(" ({} MiB since {start})", units::signed_mib(more))
-        });
-        let when = if is_incomplete(summary, name) {
+        let is_rest = is_incomplete(summary, name);
+        let more = first
+            .filter(|(_, first)| *first != name && !is_rest)
+            .map(|(first, start)| {
+                let more = i64::try_from(i128::from(private) - i128::from(first)).unwrap_or(0);
+                format!(" ({} MiB since {start})", units::signed_mib(more))
+            });
+        let when = if is_rest {
             format!("after {name}, without the process that ended")
         } else if still_growing(summary, name) {
             format!("at the end of {name}, still growing")

@@ -258,6 +258,7 @@ fn unreturned(summary: &Summary, tree: bool) -> Option<String> {
         });
         let reason = match (share(phase, tree), known, before) {
             (Some(_), ..) => None,
+            (None, ..) if phase.incomplete => Some("a process had ended that held most of the memory"),
             (None, None, _) if phase.checkpoint.is_none() => Some("the phase was not finished"),
             (None, None, _) => Some("the peak or the checkpoint is not known"),
             (None, Some(()), None) => Some("nothing has been allocated before the first checkpoint"),
