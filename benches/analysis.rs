@@ -320,6 +320,7 @@ fn checkpoint(phase: &PhaseRef, sample: Sample) -> Checkpoint {
         unsettled: String::new(),
         rounds: vec![vec![sample]; 5],
         rollups: vec![rollup],
+        resources: None,
         released: None,
     }
 }

@@ -4,6 +4,7 @@
 
 mod advice;
 mod brief;
+mod counts;
 mod doubt;
 mod ending;
 mod headline;

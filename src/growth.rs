@@ -2,6 +2,7 @@
 
 #![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod counts;
 mod last;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ use crate::summary::{PhaseSummary, StepSummary, Summary};
 use self::last::{Failure, is_complete};
 use super::stats::{RunGrowth, WARM_UP_CYCLES, run_growth};
 
+pub use self::counts::{Counted, RepeatedCount, repeated_counts};
 pub use self::last::{End, LastGrowth};
 
 pub const WHOLE: &str = "whole rounds";
@@ -132,18 +134,27 @@ impl Repeated {
 /// All repeated parts in scenario order: phases with consecutive rounds, and the rounds of the whole scenario with
 /// the value of their last phase.
 pub fn repeated(summary: &Summary) -> Vec<Repeated> {
+    let failure = Failure::first(summary);
+    let all = rounds(summary);
+    let judged = all
+        .iter()
+        .map(|(name, rounds)| repeated_rounds(name, rounds, failure.as_ref()));
+    judged.collect()
+}
+
+/// The rounds of each repeated part, with its name. A round has one phase, or all phases of the scenario that repeat.
+fn rounds(summary: &Summary) -> Vec<(String, Vec<&[PhaseSummary]>)> {
     let stretches = || summary.phases.chunk_by(|a, b| number(a) == number(b));
     let mut times: BTreeMap<u32, usize> = BTreeMap::new();
     for stretch in stretches() {
         *times.entry(number(&stretch[0])).or_default() += 1;
     }
     let is_again = |phase: &PhaseSummary| times.get(&number(phase)).is_some_and(|times| *times > 1);
-    let failure = Failure::first(summary);
     let mut all = Vec::new();
     for stretch in stretches() {
         if stretch.len() > 1 && !is_again(&stretch[0]) {
             let rounds: Vec<&[PhaseSummary]> = stretch.chunks(1).collect();
-            all.push(repeated_rounds(&stretch[0].phase.name, &rounds, failure.as_ref()));
+            all.push((stretch[0].phase.name.clone(), rounds));
         }
     }
     let begin = summary.phases.iter().position(is_again);
@@ -153,7 +164,7 @@ pub fn repeated(summary: &Summary) -> Vec<Repeated> {
         // Incomplete rounds do not count.
         let whole = |round: &&[PhaseSummary]| round.last().is_some_and(|phase| number(phase) == last);
         let rounds: Vec<&[PhaseSummary]> = rounds.filter(whole).collect();
-        all.push(repeated_rounds(WHOLE, &rounds, failure.as_ref()));
+        all.push((WHOLE.to_owned(), rounds));
     }
     all
 }

@@ -23,6 +23,7 @@ mod preloaded;
 mod read;
 pub mod regular;
 mod release;
+mod resources;
 mod shown;
 pub mod variables;
 mod write;
@@ -63,6 +64,7 @@ pub use preload::{Environment, Libraries, PreloadFacts};
 pub use preloaded::{Known, Preload, PreloadName};
 pub use read::{FORMAT, LeftOut, ReadError, Reader, open};
 pub use release::{Holder, Listening, Release, ReleasedBy, Releaser, SelfReport, ShimFacts};
+pub use resources::Resources;
 pub(crate) use shown::shown;
 pub use write::{Journal, JournalEnd, Storage, WriteError};
 

@@ -270,6 +270,10 @@ pub struct CheckpointSummary {
     pub threads: Option<u64>,
     /// Processes.
     pub processes: u64,
+    /// Processes that ended and were not reaped; `None` in records without them and where the system cannot tell.
+    pub zombies: Option<u64>,
+    /// Open descriptors of all processes; `None` likewise.
+    pub descriptors: Option<u64>,
     /// Of them, those that were forked and run no program of their own: the sampled sums may count pages of theirs twice.
     pub forked: u64,
 }

@@ -94,6 +94,7 @@ fn verdict(summary: &Summary) -> Vec<Sentence> {
     };
     verdict.extend(grows);
     verdict.extend(kept);
+    verdict.extend(head::processes(summary).map(answer("run.processes")));
     verdict.extend(windows::released(summary).map(answer("run.came-back")));
     verdict.extend(tables::slowest(summary).map(answer("run.slowest")));
     let rest = windows::remarks(summary).into_iter();

@@ -4,7 +4,9 @@ use std::future::Future;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::record::{Checkpoint, EndCause, Event, Nanos, PhaseRef, Release, Releaser, Survivor};
+use crate::record::{
+    Checkpoint, EndCause, Event, Nanos, PhaseRef, Release, Releaser, Resources, Rollup, Sample, Survivor,
+};
 
 /// Implemented by `soak` with the journal and the sampler. Clones share one stage.
 pub trait Stage: Clone + Send + Sync + 'static {
@@ -92,7 +94,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    pub fn with(self, rounds: Vec<Vec<crate::record::Sample>>, rollups: Vec<crate::record::Rollup>) -> Checkpoint {
+    pub fn with(self, rounds: Vec<Vec<Sample>>, rollups: Vec<Rollup>, resources: Option<Resources>) -> Checkpoint {
         let Frame {
             phase,
             settled,
@@ -107,6 +109,7 @@ impl Frame {
             unsettled,
             rounds,
             rollups,
+            resources,
             released,
         }
     }

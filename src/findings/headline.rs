@@ -4,6 +4,7 @@ use crate::record::{Ending, ShutdownStage};
 use crate::summary::{LostProcess, Summary, last_words};
 use crate::units;
 
+use super::counts::{busy_at_rest, growing_counts};
 use super::ending::cause_words;
 use super::{Finding, Severity, finding};
 
@@ -35,6 +36,8 @@ pub fn headlines(summary: &Summary) -> Vec<Headline> {
     }
     list.extend(summary.lost.iter().map(|lost| lost_process(summary, lost)));
     list.extend(unrest(summary));
+    list.extend(growing_counts(summary));
+    list.extend(busy_at_rest(summary));
     list.extend(killed(summary));
     list
 }
@@ -162,7 +165,7 @@ fn crashed_in_command(lost: &LostProcess) -> Headline {
     headline("crash", Severity::Warning, text)
 }
 
-fn headline(kind: &'static str, severity: Severity, text: String) -> Headline {
+pub(super) fn headline(kind: &'static str, severity: Severity, text: String) -> Headline {
     Headline {
         kind,
         severity,

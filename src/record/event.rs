@@ -11,6 +11,7 @@ use super::idle::IdleWindow;
 use super::memory::{Delays, Excess, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen};
 use super::preload::{Environment, Libraries};
 use super::release::{Holder, Listening, Release, SelfReport};
+use super::resources::Resources;
 
 /// A line of the journal after the header.
 ///
@@ -201,6 +202,9 @@ pub struct Checkpoint {
     pub rounds: Vec<Vec<Sample>>,
     /// Exact counters of every process; empty where the system has none.
     pub rollups: Vec<Rollup>,
+    /// Counts of zombies and descriptors; `None` in older records, and where the system has neither.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resources: Option<Resources>,
     /// Forced release before the checkpoint, if the lens asks for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub released: Option<Release>,

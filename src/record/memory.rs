@@ -31,12 +31,18 @@ pub struct Process {
 /// Programs that run a script, which says more than their own name.
 const INTERPRETERS: [&str; 8] = ["bash", "bun", "deno", "node", "perl", "python", "ruby", "sh"];
 
+/// Options of interpreters before a script that has no file.
+const INLINE: [&str; 2] = ["-c", "-e"];
+
 /// The name of a process for people: of an interpreter with the file of its script.
 fn title(name: &str, command: &[String]) -> String {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let script = command.iter().skip(1).find(|word| !word.starts_with('-'));
+    let script = command
+        .iter()
+        .skip(1)
+        .find(|word| !word.starts_with('-') || INLINE.contains(&word.as_str()));
     match script {
-        Some(script) if INTERPRETERS.contains(&stem) => {
+        Some(script) if INTERPRETERS.contains(&stem) && !INLINE.contains(&script.as_str()) => {
             let file = script.rsplit(['/', '\\']).next().unwrap_or(script);
             format!("{name} {file}")
         }
@@ -418,6 +424,7 @@ mod tests {
         assert_eq!(named("python3.11", &["python3", "/bin/pylsp"]), "python3.11 pylsp");
         assert_eq!(named("clangd", &["clangd", "x"]), "clangd");
         assert_eq!(named("node", &["node"]), "node");
+        assert_eq!(named("sh", &["sh", "-c", "cargo check"]), "sh");
     }
 
     #[test]

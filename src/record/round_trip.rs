@@ -169,6 +169,7 @@ fn event() -> impl Strategy<Value = Event> {
                     unsettled,
                     rounds,
                     rollups,
+                    resources: None,
                     released: None,
                 })
             }),

@@ -21,6 +21,7 @@ mod address_space;
 mod clock;
 mod convert;
 mod exit;
+mod resources;
 
 use convert::{count_stat, count_status, found, kin};
 
@@ -429,6 +430,14 @@ impl Source for System {
             Ok(None) => self.failed(process, "smaps_rollup", io::ErrorKind::InvalidData.into()),
             Err(error) => self.failed(process, "smaps_rollup", error),
         }
+    }
+
+    fn descriptors(&mut self, process: &Process) -> Option<u64> {
+        resources::descriptors(&process.directory)
+    }
+
+    fn zombies(&mut self, parents: &[u32]) -> Option<u64> {
+        resources::zombies(parents, &mut self.buffer)
     }
 
     fn reset_peak(&mut self, process: &Process) -> Result<bool, Failure> {

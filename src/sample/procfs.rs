@@ -58,6 +58,11 @@ impl Stat<'_> {
         }
     }
 
+    /// True if the process has ended and its parent has not reaped it.
+    pub fn is_zombie(&self) -> bool {
+        self.threads <= 1 && self.state == b'Z'
+    }
+
     /// Whether the process has ended: dead, a zombie, or exiting without memory.
     ///
     /// A main thread that ended before other threads looks like a zombie too, but its process still runs.

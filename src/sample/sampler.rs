@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::record::{AddressSpaceRule, Clock, Event, Nanos, PhaseRef, Rollup, Sample};
+use crate::record::{AddressSpaceRule, Clock, Event, Nanos, PhaseRef, Resources, Rollup, Sample};
 
 use super::platform::System;
 use super::schedule::{self, Command, Time, Wake};
@@ -74,7 +74,10 @@ impl Sampler {
     }
 
     /// Reads five rounds of samples, at most 50 ms apart, then the exact counters, and writes what `checkpoint` makes.
-    pub fn checkpoint(&self, checkpoint: impl FnOnce(Vec<Vec<Sample>>, Vec<Rollup>) -> Event + Send + 'static) -> Done {
+    pub fn checkpoint<F>(&self, checkpoint: F) -> Done
+    where
+        F: FnOnce(Vec<Vec<Sample>>, Vec<Rollup>, Option<Resources>) -> Event + Send + 'static,
+    {
         let (done, waited) = oneshot::channel();
         self.tell(Command::Checkpoint(Box::new(checkpoint), done));
         Done(waited)

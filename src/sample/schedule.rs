@@ -5,7 +5,7 @@ use std::sync::mpsc;
 
 use tokio::sync::oneshot;
 
-use crate::record::{Delays, Event, LateTicks, Nanos, PhaseRef, Rollup, Sample, nanos};
+use crate::record::{Delays, Event, LateTicks, Nanos, PhaseRef, Resources, Rollup, Sample, nanos};
 
 use super::source::{Effort, Source};
 use super::watch::{Living, Watch};
@@ -21,7 +21,7 @@ const ROLLUP_PAUSE: Nanos = 1_000_000_000;
 const ROLLUP_DOUBLINGS: u32 = 4;
 
 /// Turns five rounds of samples and the exact counters into the event to write.
-pub type MakeCheckpoint = Box<dyn FnOnce(Vec<Vec<Sample>>, Vec<Rollup>) -> Event + Send>;
+pub type MakeCheckpoint = Box<dyn FnOnce(Vec<Vec<Sample>>, Vec<Rollup>, Option<Resources>) -> Event + Send>;
 
 /// What the driver wants of the sampler.
 pub enum Command {
@@ -265,10 +265,11 @@ impl Schedule {
         {
             let started = time.now();
             let rollups = watch.rollups(&|| time.now());
+            let resources = watch.resources();
             watch.recount(&mut rounds);
             // Not rationed itself, but it delays the next read.
             self.quiet.duty.spent(started, time.now() - started, Nanos::MAX);
-            watch.put(time.now(), make(rounds, rollups));
+            watch.put(time.now(), make(rounds, rollups, resources));
             let _ = done.send(());
         }
     }

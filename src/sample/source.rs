@@ -119,6 +119,16 @@ pub trait Source {
     /// Reads the exact counters; `None` if unsupported or the process has ended.
     fn rollup(&mut self, process: &Self::Process, number: u32) -> Result<Option<Rollup>, Failure>;
 
+    /// Descriptors that the process has open; `None` if unsupported or unreadable.
+    fn descriptors(&mut self, _process: &Self::Process) -> Option<u64> {
+        None
+    }
+
+    /// Ended processes that none of these parents has reaped; `None` if unsupported or unreadable.
+    fn zombies(&mut self, _parents: &[u32]) -> Option<u64> {
+        None
+    }
+
     /// Resets the high-water mark to the resident size; false if unsupported or the process has ended.
     fn reset_peak(&mut self, process: &Self::Process) -> Result<bool, Failure>;
 }

@@ -291,7 +291,7 @@ impl Stage for Live {
     async fn checkpoint(&self, frame: Frame) {
         self.hear();
         let phase = frame.phase.clone();
-        let make = move |rounds, rollups| Event::Checkpoint(frame.with(rounds, rollups));
+        let make = move |rounds, rollups, resources| Event::Checkpoint(frame.with(rounds, rollups, resources));
         self.ask(|sampler| sampler.checkpoint(make)).await;
         // Of a traced run no memory is used.
         if self.0.trace.is_none() {

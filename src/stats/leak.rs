@@ -226,7 +226,7 @@ pub(super) fn answer(weighed: &Weighed, limit: &LeakLimit) -> (Answer, Option<Op
 }
 
 /// The rounds that count; `None` where a value of them is not known.
-fn kept(values: &[Option<f64>]) -> Option<Vec<f64>> {
+pub(super) fn kept(values: &[Option<f64>]) -> Option<Vec<f64>> {
     let known: Vec<f64> = values.iter().copied().collect::<Option<_>>()?;
     let finite = known.iter().all(|value| value.is_finite());
     finite.then(|| known[WARM_UP_CYCLES.min(known.len())..].to_vec())

@@ -39,6 +39,8 @@ pub(super) fn summarise(at: Nanos, checkpoint: &Checkpoint) -> CheckpointSummary
         named_shared: exact(rollups, |rollup| Some(rollup.shared_memory?.named)),
         uncounted_shared: uncounted_shared(rollups, last),
         processes: last.len() as u64,
+        zombies: checkpoint.resources.and_then(|resources| resources.zombies),
+        descriptors: checkpoint.resources.and_then(|resources| resources.descriptors),
         forked: last.iter().filter(|one| one.counters.forked == Some(true)).count() as u64,
     }
 }
@@ -175,6 +177,7 @@ mod tests {
             unsettled: String::new(),
             rounds: tenths.iter().map(round).collect(),
             rollups: Vec::new(),
+            resources: None,
             released: None,
         };
         summarise(0, &checkpoint)

@@ -62,6 +62,11 @@ pub struct Window {
     pub started: Nanos,
     /// How long it was.
     pub took: Nanos,
+    /// Processor time of the tree in it; `None` where it is not known.
+    pub cpu: Option<Nanos>,
+    /// Its part in the second half of the window.
+    #[serde(skip)]
+    pub late_cpu: Option<Nanos>,
     /// Private memory of the tree by the sampled curve; `None` where it is not known, or its pages may count twice.
     pub private: Option<Course>,
     /// Resident memory; `None` for a tree, whose sum counts shared pages several times.

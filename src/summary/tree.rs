@@ -82,17 +82,18 @@ impl Tree {
 
     /// A process comes into view, or one that is there runs another program now. `server` is the server's own process id.
     pub fn appear(&mut self, at: Nanos, process: &Process, server: Option<u32>) {
-        let name = process.name.clone();
+        let (name, title) = (process.name.clone(), process.title());
         if let Some(live) = self.live.get_mut(&process.process) {
             // A process that is ending has no command line any more.
-            if !process.command.is_empty() {
-                live.title = process.title();
-            }
-            if live.name == name {
+            let is_ending = process.command.is_empty() && live.name == name;
+            if is_ending || live.title == title {
                 return; // The same program with other arguments.
             }
-            let before = std::mem::replace(&mut live.name, name);
-            (live.without, live.environment) = (Vec::new(), None);
+            let before = std::mem::replace(&mut live.title, title.clone());
+            if live.name != name {
+                live.name = name;
+                (live.without, live.environment) = (Vec::new(), None);
+            }
             self.leave(&before);
         } else {
             let counters = Counters::default();
@@ -100,7 +101,7 @@ impl Tree {
                 process.process,
                 Live {
                     pid: process.pid,
-                    title: process.title(),
+                    title: title.clone(),
                     name,
                     server: server == Some(process.pid),
                     counters,
@@ -117,9 +118,9 @@ impl Tree {
             );
             self.most = self.most.max(self.live.len() as u64);
         }
-        let program = self.programs.entry(process.name.clone()).or_insert_with(|| Program {
+        let program = self.programs.entry(title.clone()).or_insert_with(|| Program {
             summary: ProgramSummary {
-                name: process.name.clone(),
+                name: title,
                 command: process.command.clone(),
                 first_seen: at,
                 ..ProgramSummary::default()
@@ -153,7 +154,7 @@ impl Tree {
             (live.counters.user, live.counters.system) = (Some(used.user), Some(used.system));
         }
         self.retire(&live);
-        if let Some(program) = self.programs.get_mut(&live.name) {
+        if let Some(program) = self.programs.get_mut(&live.title) {
             program.summary.ended += 1;
         }
         Some(live)
@@ -166,7 +167,7 @@ impl Tree {
         }
         let totals = Totals::of(&live.counters);
         self.gone = Some(totals.after(self.gone));
-        if let Some(Program { summary, used, .. }) = self.programs.get_mut(&live.name) {
+        if let Some(Program { summary, used, .. }) = self.programs.get_mut(&live.title) {
             summary.peak = summary.peak.max(live.counters.high_water).max(known(live.resident_max));
             *used = Some(totals.after(*used));
         }
@@ -191,7 +192,7 @@ impl Tree {
             return;
         }
         live.resident_max = live.resident_max.max(sample.counters.resident.unwrap_or(0));
-        if let Some(Program { summary, .. }) = self.programs.get_mut(&live.name) {
+        if let Some(Program { summary, .. }) = self.programs.get_mut(&live.title) {
             let Counters {
                 high_water, resident, ..
             } = sample.counters;

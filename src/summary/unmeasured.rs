@@ -63,6 +63,7 @@ fn without(mut summary: Summary) -> Summary {
     summary.methods.iter_mut().for_each(method);
     for window in &mut summary.windows {
         (window.private, window.resident) = (None, None);
+        (window.cpu, window.late_cpu) = (None, None);
         (window.lazily_before, window.lazily_freed) = (None, None);
         window.curve.clear();
     }

@@ -129,6 +129,51 @@ pub fn conclusion(summary: &Summary) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
+/// Programs that are named in the sentence about processes.
+const NAMED: usize = 4;
+
+/// Processes of the tree at the last checkpoint, and what else it held; `None` without a checkpoint.
+pub fn processes(summary: &Summary) -> Option<String> {
+    let taken = |phase: &PhaseSummary| Some((phase.phase.name.clone(), phase.checkpoint.clone()?));
+    let (name, taken) = summary.phases.iter().rev().find_map(taken)?;
+    let mut parts = vec![format!(
+        "{} after {name}{}",
+        units::counted(taken.processes, "process"),
+        program_names(summary)
+    )];
+    if let Some(zombies) = taken.zombies
+        && zombies > 0
+    {
+        parts.push(units::counted(zombies, "zombie"));
+    }
+    parts.extend(taken.threads.map(|threads| units::counted(threads, "thread")));
+    let descriptors = taken.descriptors;
+    parts.extend(descriptors.map(|count| units::counted(count, "open descriptor")));
+    Some(parts.join(", "))
+}
+
+/// The programs with the most memory that were still there at the shutdown: ` (node cli.js, node tsserver.js ×2)`.
+/// Nothing for a single process.
+fn program_names(summary: &Summary) -> String {
+    let mut programs: Vec<_> = summary.programs.iter().filter(|one| one.count > one.ended).collect();
+    if programs.iter().map(|one| one.count - one.ended).sum::<u64>() < 2 {
+        return String::new();
+    }
+    programs.sort_by_key(|program| std::cmp::Reverse((program.private, program.peak)));
+    let rest = programs.len().saturating_sub(NAMED);
+    let mut names = Vec::new();
+    for program in programs.into_iter().take(NAMED) {
+        names.push(match program.count - program.ended {
+            1 => program.name.clone(),
+            several => format!("{} ×{several}", program.name),
+        });
+    }
+    if rest > 0 {
+        names.push(format!("{rest} more"));
+    }
+    format!(" ({})", names.join(", "))
+}
+
 /// True if the last checkpoint of a phase was taken while memory grew.
 fn still_growing(summary: &Summary, name: &str) -> bool {
     let mut rounds = summary.phases.iter().rev().filter(|phase| phase.phase.name == name);

@@ -9,7 +9,7 @@ use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
 use crate::findings::{self, Finding};
-use crate::growth::{Repeated, repeated};
+use crate::growth::{Repeated, RepeatedCount, repeated, repeated_counts};
 use crate::record::{
     Close, Ending, Header, IdleKind, Initialized, Listening, Nanos, Pressure, Readiness, Shutdown, Version,
 };
@@ -66,6 +66,8 @@ pub struct Report {
     phases: Vec<PhaseSummary>,
     /// How memory grows with what the scenario repeats. One run is no verdict.
     growth: Vec<Growth>,
+    /// Processes, zombies, threads and open descriptors from round to round of what the scenario repeats.
+    count_growth: Vec<RepeatedCount>,
     /// Idle windows.
     idles: Vec<Idle>,
     /// Idle windows, one by one.
@@ -216,6 +218,7 @@ pub fn report(summary: &Summary) -> Report {
         damaged_lines: summary.damaged.count,
         unknown_entries: summary.unknown.count,
         growth: repeated(&summary).into_iter().map(growth).collect(),
+        count_growth: repeated_counts(&summary),
         idles: summary.windows.iter().filter_map(idle).collect(),
         traffic_cost: decay::traffic(&summary.windows).map(|traffic| TrafficCost {
             per_minute: traffic.per_minute(),

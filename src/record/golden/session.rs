@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::record::{
     Checkpoint, Close, EndCause, Ending, Entry, Event, Header, IdleKind, IdleWindow, Initialized, Nanos, Outcome,
-    PeakMark, PhaseRef, Process, ProcessEnd, Readiness, ReadyOutcome, ReadyRule, Request, Sample, Shutdown,
+    PeakMark, PhaseRef, Process, ProcessEnd, Readiness, ReadyOutcome, ReadyRule, Request, Resources, Sample, Shutdown,
     ShutdownReply, ShutdownStage, StepEnd, StepStart, Survivor, Used, Warning, WarningKind, WindowEnd, WindowStart,
 };
 
@@ -25,6 +25,8 @@ pub(crate) struct Session {
     phases: u32,
     steps: u32,
     notes: u64,
+    /// Counts that checkpoints from now on have.
+    pub resources: Option<Resources>,
 }
 
 impl Session {
@@ -45,6 +47,7 @@ impl Session {
             phases: 0,
             steps: 0,
             notes: 0,
+            resources: None,
         }
     }
 
@@ -307,6 +310,7 @@ impl Session {
             },
             rounds: vec![self.samples(); 5],
             rollups: self.held.iter().map(|(process, held)| held.rollup(*process)).collect(),
+            resources: self.resources,
             released: None,
         }));
         let marks = self.samples();

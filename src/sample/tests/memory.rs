@@ -86,7 +86,7 @@ fn sharing(shared_memory: SharedMemory) -> Scene {
 }
 
 fn checkpoint() -> Command {
-    let make = |rounds: Vec<Vec<_>>, rollups| {
+    let make = |rounds: Vec<Vec<_>>, rollups, resources| {
         Event::Checkpoint(crate::record::Checkpoint {
             phase: phase(),
             settled: true,
@@ -94,6 +94,7 @@ fn checkpoint() -> Command {
             unsettled: String::new(),
             rounds,
             rollups,
+            resources,
             released: None,
         })
     };

@@ -17,7 +17,7 @@ type Taken = Arc<Mutex<Vec<(Vec<Vec<Sample>>, Vec<Rollup>)>>>;
 
 fn checkpoint(taken: &Taken) -> Command {
     let taken = Arc::clone(taken);
-    let make = move |rounds, rollups| {
+    let make = move |rounds, rollups, _| {
         taken.lock().unwrap().push((rounds, rollups));
         Event::Warning(Warning {
             kind: WarningKind::Host,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::record::{Environment, Event, Libraries, PeakMark, PhaseRef, Rollup};
+use crate::record::{Environment, Event, Libraries, PeakMark, PhaseRef, Resources, Rollup};
 
 use super::super::member::News;
 use super::super::source::{Effort, Source};
@@ -90,6 +90,21 @@ impl<S: Source> Watch<S> {
             }
         }
         rollups
+    }
+
+    /// Counts what the tree holds beside memory; `None` where the system counts none of it.
+    pub fn resources(&mut self) -> Option<Resources> {
+        let parents: Vec<u32> = self.members.iter().map(|member| member.found.pid).collect();
+        let zombies = self.source.zombies(&parents);
+        let mut descriptors = if parents.is_empty() { None } else { Some(0) };
+        for member in &self.members {
+            let own = self.source.descriptors(&member.process);
+            descriptors = descriptors.zip(own).map(|(sum, own)| sum + own);
+        }
+        if zombies.is_none() && descriptors.is_none() {
+            return None;
+        }
+        Some(Resources { zombies, descriptors })
     }
 
     /// Reads and writes all exact counters, including unchanged ones.

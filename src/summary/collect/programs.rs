@@ -17,7 +17,7 @@ impl ByProgram {
         for (process, live) in tree.live() {
             let rollup = checkpoint.rollups.iter().find(|rollup| rollup.process == process);
             let exact = rollup.and_then(Rollup::private);
-            let (exact_sum, sampled_sum) = sums.entry(live.name.clone()).or_insert((Some(0_u64), Some(0_u64)));
+            let (exact_sum, sampled_sum) = sums.entry(live.title.clone()).or_insert((Some(0_u64), Some(0_u64)));
             let add = |(a, b): (u64, u64)| a.saturating_add(b);
             *exact_sum = exact_sum.zip(exact).map(add);
             *sampled_sum = sampled_sum.zip(live.counters.private).map(add);

@@ -70,7 +70,7 @@ impl Pass {
     pub(super) fn draw(&mut self, at: Nanos) {
         let sums = self.tree.sums();
         self.summary.timeline.add(at, sums.private.zip(sums.resident_lower));
-        self.watch.see(at, &sums);
+        self.watch.see(at, &sums, self.tree.totals().cpu());
         self.summary.curves.totals(at, self.tree.totals());
     }
 }

@@ -58,6 +58,6 @@ impl Pass {
     /// Shows the window that is open what the tree has now.
     pub(super) fn watch(&mut self, at: Nanos) {
         let sums = self.tree.sums();
-        self.watch.see(at, &sums);
+        self.watch.see(at, &sums, self.tree.totals().cpu());
     }
 }

@@ -405,6 +405,8 @@ fn light_traffic_is_no_work_that_servers_are_compared_by() {
 #[test]
 fn the_control_says_what_light_traffic_costs_by_itself() {
     let window = |control, sent, took, before: u64, after: u64| Window {
+        cpu: None,
+        late_cpu: None,
         phase: PhaseRef {
             phase: 0,
             cycle: 0,

@@ -34,6 +34,8 @@ struct Open {
     private: Curve,
     resident: Curve,
     shared: Curve,
+    /// Processor time of the tree since the start of the run.
+    cpu: Curve,
     /// Whether it is an idle step.
     idle: bool,
     /// Lazily freed memory at its start.
@@ -58,13 +60,14 @@ pub struct Watch {
 }
 
 impl Watch {
-    pub fn see(&mut self, at: Nanos, sums: &Sums) {
+    pub fn see(&mut self, at: Nanos, sums: &Sums, cpu: Option<Nanos>) {
         let ending = self.ending.iter_mut().map(|(open, _)| open);
         for open in self.open.iter_mut().chain(ending) {
             let since = at.saturating_sub(open.started);
             open.private.add(since, sums.private_once);
             open.resident.add(since, sums.resident);
             open.shared.add(since, sums.shared);
+            open.cpu.add(since, cpu);
         }
     }
 
@@ -114,6 +117,7 @@ impl Watch {
                 private: Curve::default(),
                 resident: Curve::default(),
                 shared: Curve::default(),
+                cpu: Curve::default(),
                 idle: start.name == "idle",
                 lazily_before: self.lazy.now(),
                 known,
@@ -131,7 +135,7 @@ impl Watch {
         let of = |open: &&mut Open| open.kind.is_none() && open.phase == start.phase && open.step == start.step;
         if let Some(open) = self.open.as_mut().filter(of) {
             (open.started, open.known) = (at, known);
-            (open.private, open.resident, open.shared) = Default::default();
+            (open.private, open.resident, open.shared, open.cpu) = Default::default();
             if let Some((ending, window)) = self.ending.take() {
                 // Exact counters are next read in this window, where it is a silent one.
                 self.awaiting = open.idle.then_some(self.done.len());
@@ -210,6 +214,12 @@ impl Watch {
 }
 
 impl Open {
+    /// Processor time between two moments of the window.
+    fn used(&self, from: Nanos, to: Nanos) -> Option<Nanos> {
+        let points = self.cpu.points()?;
+        Some(at(points, to)?.saturating_sub(at(points, from)?))
+    }
+
     fn window(&self, kind: WindowKind, end: Nanos, known: Known) -> Window {
         let took = end.saturating_sub(self.started);
         let resident = Course::of(&self.resident, took, self.known.resident_peak, known.resident_base);
@@ -229,6 +239,8 @@ impl Open {
             lazily_freed: None,
             started: self.started,
             took,
+            cpu: self.used(0, took),
+            late_cpu: self.used(took / 2, took),
             private: Course::of(&self.private, took, self.known.private_peak, known.private_base),
             resident: resident.filter(|_| known.single),
             shared: Course::of(&self.shared, took, None, None),

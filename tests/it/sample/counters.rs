@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use lsp_soak::record::{Event, PeakMark, Sample};
+use lsp_soak::record::{Event, PeakMark, Resources, Sample};
 use lsp_soak::sample;
 
 use super::child::Child;
@@ -164,8 +164,8 @@ fn a_checkpoint_has_five_rounds_and_the_exact_counters() {
     let (sampler, kept) = watch(child.pid(), options(Duration::from_secs(3600)));
     child.tell("touch 64");
     let (sender, taken) = std::sync::mpsc::channel();
-    let done = sampler.checkpoint(move |rounds, rollups| {
-        sender.send((rounds.clone(), rollups.clone())).unwrap();
+    let done = sampler.checkpoint(move |rounds, rollups, resources| {
+        sender.send((rounds.clone(), rollups.clone(), resources)).unwrap();
         let (phase, unsettled) = (phase(), String::new());
         Event::Checkpoint(lsp_soak::record::Checkpoint {
             phase,
@@ -174,11 +174,15 @@ fn a_checkpoint_has_five_rounds_and_the_exact_counters() {
             unsettled,
             rounds,
             rollups,
+            resources,
             released: None,
         })
     });
     assert!(done.wait());
-    let (rounds, rollups) = taken.recv().unwrap();
+    let (rounds, rollups, resources) = taken.recv().unwrap();
+    let resources: Resources = resources.unwrap();
+    assert_eq!(resources.zombies, Some(0));
+    assert!(resources.descriptors >= Some(3), "{resources:?}");
     assert!(kept.events().iter().any(|event| matches!(event, Event::Checkpoint(_))));
     assert_eq!((rounds.len(), rollups.len()), (5, 1));
     let Sample { counters, .. } = rounds[4][0];
@@ -212,7 +216,7 @@ fn exact_counters_are_written_in_quiet_windows() {
 fn a_sampler_that_stopped_says_so_to_who_waits() {
     let child = Child::obedient();
     let (sampler, _) = watch(child.pid(), rarely());
-    let done = sampler.checkpoint(|_, _| unreachable!("there is no time for five rounds"));
+    let done = sampler.checkpoint(|_, _, _| unreachable!("there is no time for five rounds"));
     sampler.stop();
     assert!(!done.wait());
 }

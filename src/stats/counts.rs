@@ -1,0 +1,70 @@
+//! Whether a count of what a server holds, such as its threads, grows from round to round.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::leak::{LEAST_CYCLES, kept};
+use super::rounds::{MOST_FALL, fall, is_bent};
+use super::trend::{Trend, trend};
+
+/// Growth below one in four rounds is not called growth.
+const LEAST_PER_ROUND: f64 = 0.25;
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct CountGrowth {
+    /// The slope per round with its 95 % interval, over the rounds that count.
+    #[serde(flatten)]
+    pub trend: Trend,
+    /// True if the lower ends of the intervals over all rounds and over their last half are at least 0.25 per round, and
+    /// the count neither slows down nor falls again.
+    pub grows: bool,
+}
+
+/// The growth of a count in one run. `None` of fewer than eight rounds, or where a value is not known.
+///
+/// Counts have next to no noise, so that eight rounds suffice where memory takes twenty.
+pub fn count_growth(values: &[Option<f64>]) -> Option<CountGrowth> {
+    if values.len() < LEAST_CYCLES {
+        return None;
+    }
+    let kept = kept(values)?;
+    let all = trend(&kept, 0.95)?;
+    let late = trend(&kept[kept.len() - kept.len() / 2..], 0.95)?;
+    let gain = all.slope * (kept.len() - 1) as f64;
+    let is_falling = fall(&kept) >= MOST_FALL * gain;
+    let is_shown = all.low >= LEAST_PER_ROUND && late.low >= LEAST_PER_ROUND;
+    Some(CountGrowth {
+        trend: all,
+        grows: is_shown && !is_falling && !is_bent(&[&kept]),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grows(value: impl Fn(u32) -> u32, rounds: u32) -> Option<bool> {
+        let values: Vec<Option<f64>> = (0..rounds).map(|round| Some(f64::from(value(round)))).collect();
+        count_growth(&values).map(|growth| growth.grows)
+    }
+
+    #[test]
+    fn a_count_grows_from_one_in_four_rounds() {
+        assert_eq!(grows(|round| round, 8), Some(true));
+        assert_eq!(grows(|round| 40 + round / 2, 20), Some(true));
+        assert_eq!(grows(|round| 40 + round / 8, 20), Some(false));
+        assert_eq!(grows(|_| 12, 20), Some(false));
+    }
+
+    #[test]
+    fn a_pool_that_fills_and_a_count_that_falls_again_do_not_grow() {
+        assert_eq!(grows(|round| round.min(6) * 4, 20), Some(false));
+        assert_eq!(grows(|round| round % 5, 20), Some(false));
+    }
+
+    #[test]
+    fn seven_rounds_and_unknown_values_say_nothing() {
+        assert_eq!(grows(|round| round, 7), None);
+        assert_eq!(count_growth(&[None; 20]), None);
+    }
+}
