@@ -183,6 +183,15 @@ impl Ratio {
     pub fn differs(&self) -> bool {
         self.low > 1.0 || self.high < 1.0
     }
+
+    /// Whether the runs rule out a large difference: at least three of each, and no more than a half apart. Fewer or
+    /// wider say nothing of whether the two differ.
+    pub fn excludes_large(&self) -> bool {
+        const RUNS: usize = 3;
+        const MOST: f64 = 1.5;
+        let is_narrow = self.low >= 1.0 / MOST && self.high <= MOST;
+        self.runs.0 >= RUNS && self.runs.1 >= RUNS && is_narrow
+    }
 }
 
 impl Side {

@@ -1,9 +1,11 @@
 //! `lsp-soak report` and `lsp-soak compare`: records, one by one or side by side.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use anyhow::bail;
 
+use crate::campaign::open;
 use crate::compare::{Played, Weight, by_target};
 use crate::config::options::Format;
 use crate::exit::Exit;
@@ -17,7 +19,7 @@ use super::{exports, github, is_broken_pipe};
 pub fn run(options: &cli::Report) -> anyhow::Result<u8> {
     let records = show::records(&options.records.records)?;
     let by_itself = records == options.records.records && records.len() == 1;
-    let side_by_side = records.len() > 1 && !options.each;
+    let side_by_side = records.len() > 1 && !options.each && share_a_scenario(&records);
     let shape = |format| match format {
         _ if by_itself => Shape::One,
         Format::Json | Format::Csv | Format::Perfetto => Shape::List,
@@ -29,6 +31,20 @@ pub fn run(options: &cli::Report) -> anyhow::Result<u8> {
         super::say("to see each run by itself: `lsp-soak report --each`, or name one record");
     }
     Ok(worst.code())
+}
+
+/// Whether any two of these records are of one scenario: others are a list, because they have nothing to compare.
+fn share_a_scenario(records: &[PathBuf]) -> bool {
+    let mut names = BTreeSet::new();
+    for path in records {
+        // An unreadable record is reported when it is shown.
+        if let Ok(record) = open(path)
+            && !names.insert(record.header().scenario.name.clone())
+        {
+            return true;
+        }
+    }
+    false
 }
 
 /// Runs `compare`. A comparison decides nothing, so it succeeds whatever it finds.

@@ -210,6 +210,9 @@ const OF_RUNS: [Circumstance; 33] = [
     of("settings", Weight::Noted, settings),
 ];
 
+/// Circumstances of a protocol that each server defines for itself: other servers have others.
+const OF_PROFILES: [&str; 2] = ["initialization options", "settings"];
+
 /// Of the runs of one server. Where they differ in these, they are runs of two.
 const OF_SERVER: [Circumstance; 11] = [
     of("memory settings", Weight::Quantity, memory_settings),
@@ -318,10 +321,23 @@ fn most_shared(run: &Summary, kind: fn(&CheckpointSummary) -> Option<u64>) -> Op
 
 /// Everything that is not the same in all these runs.
 pub fn differences<'h>(headers: impl Iterator<Item = &'h Header> + Clone) -> Vec<Difference> {
-    let differing = OF_RUNS.iter();
-    differing
-        .filter_map(|one| one.differing(one.name.into(), headers.clone().map(one.fact)))
-        .collect()
+    let mut differences: Vec<Difference> = Vec::new();
+    for one in &OF_RUNS {
+        if !OF_PROFILES.contains(&one.name) {
+            differences.extend(one.differing(one.name.into(), headers.clone().map(one.fact)));
+            continue;
+        }
+        let profiles: BTreeSet<Option<&str>> = headers.clone().map(profile).collect();
+        for own in profiles {
+            let runs = headers.clone().filter(|header| profile(header) == own);
+            differences.extend(one.differing(one.name.into(), runs.map(one.fact)));
+        }
+    }
+    differences
+}
+
+fn profile(header: &Header) -> Option<&str> {
+    header.server.profile.as_deref()
 }
 
 /// Circumstances of one server that differ between its runs; `name` is the server's.

@@ -1,6 +1,7 @@
 //! What the pictures of a report show: timelines, strips, curves, distributions and fronts, as [charts](crate::charts).
 
 pub mod decays;
+pub mod growth;
 mod latencies;
 mod strips;
 pub mod timeline;

@@ -213,8 +213,13 @@ fn grown(summary: &Summary) -> Option<Section> {
         return None;
     }
     let table = growth::columns(Table::new(&lines).text("phase", 0, |line| &line.name));
-    let section = Section::new("growth", "Growth per round", Weight::Evidence).noted(growth::note());
-    Some(section.with(table.columns()))
+    let section = Section::new("growth", "Growth per round", Weight::Answer).noted(growth::note());
+    Some(
+        section
+            .with(crate::compare::pictures::growth::one_run(summary))
+            .with(table.columns())
+            .with(Sentence::definition("growth.legend", growth::LEGEND)),
+    )
 }
 
 /// The memory calls of a traced run.

@@ -240,6 +240,33 @@ fn records_of_several_servers_are_compared_and_each_is_shown_where_that_is_asked
     assert!(text(&error, 2).is_empty() && String::from_utf8_lossy(&error.stderr).contains("no server is called"));
 }
 
+/// Records of two scenarios have nothing to compare, and JSON of a directory is a list however many it has.
+#[test]
+fn a_directory_of_unlike_scenarios_is_a_list() {
+    let directory = tempfile::tempdir().expect("there is a place for temporary files");
+    let printed = |words: &[&str]| {
+        let mut command = report();
+        let output = command.arg(directory.path()).args(words).output();
+        text(&output.expect("lsp-soak runs"), 0)
+    };
+    let count = || {
+        let list: Value = serde_json::from_str(&printed(&["--format", "json"])).expect("it is JSON");
+        list.as_array().map(Vec::len)
+    };
+    let record = fs::read_to_string(golden("completed")).expect("it is checked in");
+    fs::write(directory.path().join("one.jsonl"), &record).expect("the directory is ours");
+    assert_eq!(count(), Some(1));
+    let other = record.replacen("\"name\":\"completions\"", "\"name\":\"hovers\"", 1);
+    fs::write(directory.path().join("two.jsonl"), other).expect("the directory is ours");
+    assert_eq!(count(), Some(2));
+    let listed = printed(&[]);
+    assert_eq!(listed, printed(&["--each"]));
+    assert!(
+        listed.contains("completions on") && listed.contains("hovers on"),
+        "{listed}"
+    );
+}
+
 #[test]
 fn a_record_comes_through_a_pipe_in_every_format() {
     for format in ["terminal", "json", "csv", "markdown"] {

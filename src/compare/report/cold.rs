@@ -176,7 +176,7 @@ pub fn table(comparison: &Comparison, id: &str, name: &str) -> Section {
         name => format!("Time and peak memory, {name}"),
     };
     Section::new(format!("{id}cold"), title, Weight::Answer)
-        .noted("medians with 95 % intervals")
+        .noted(format!("medians with {}", figures::intervals(&comparison.rows)))
         .with(table.columns())
         .with(Sentence::definition(
             "cold.legend",
@@ -215,6 +215,7 @@ pub fn joined(scenarios: &Scenarios, runs: &[Played]) -> Vec<Section> {
     };
     let first_head = kind(&all, runs);
     let of_all = format!("all {first_head}s");
+    let intervals = figures::intervals(all.iter().flat_map(|comparison| &comparison.rows));
     let section = |(number, measure): (usize, Measure)| {
         let rows = all.iter().filter_map(|comparison| {
             let row = comparison.row(&measure)?;
@@ -245,7 +246,7 @@ pub fn joined(scenarios: &Scenarios, runs: &[Played]) -> Vec<Section> {
             rows,
         };
         let section = Section::new(format!("cold-all-{number}"), title, Weight::Answer);
-        section.noted("medians, intervals of 95 %").with(matrix)
+        section.noted(format!("medians with {intervals}")).with(matrix)
     };
     let measures = JOINED.map(of_run).into_iter().chain(all_printed(&all));
     measures.enumerate().map(section).collect()

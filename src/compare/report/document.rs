@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::charts::Chart;
-use crate::compare::pictures::{Latencies, Named, decays, latencies, strips, timeline};
+use crate::compare::pictures::{self, Latencies, Named, decays, latencies, strips, timeline};
 use crate::compare::report::{calls, growth};
 use crate::compare::run::{self, lens};
 use crate::compare::{Comparison, Played, Row, Scenarios, Target};
@@ -67,8 +67,13 @@ pub fn title(scenarios: &Scenarios) -> String {
         _ => (*label).to_owned(),
     };
     let labels: Vec<String> = servers.iter().map(label).collect();
+    let is_a_list = scenarios
+        .values()
+        .flatten()
+        .all(|target| target.comparison.sides.len() < 2);
     let labels = match labels.as_slice() {
         [] => "nothing".to_owned(),
+        all if is_a_list => all.join(", "),
         [only] => only.clone(),
         [baseline, other] => format!("{other} against {baseline}"),
         // Each has a sentence of its own.
@@ -143,13 +148,13 @@ fn of_target(
         all.push(verdict_section.with_all(verdict(target, false)).filled());
     }
     all.extend([
+        grown(&id, comparison, &servers, keys),
         warnings(&id, comparison),
         timeline::from_servers(&servers, keys).map(|lines| {
             Section::new(format!("{id}timeline"), "Timeline", Weight::Evidence).with(Block::Timeline(lines))
         }),
         Some(every_run(&id, comparison, keys)),
         came_back(&id, comparison, &servers, keys),
-        grown(&id, comparison),
         latency(&id, comparison, &servers, keys),
         work(&id, comparison),
         other_figures(&id, comparison, keys),
@@ -159,7 +164,7 @@ fn of_target(
     all.into_iter().flatten().collect()
 }
 
-/// What to conclude on one target. Unequal work first, because it may take the worth from all the rest.
+/// What to conclude on one target: failures of servers, the answer, and then what limits its worth.
 fn verdict(target: &Target, is_named: bool) -> Vec<Sentence> {
     let comparison = &target.comparison;
     let baseline = comparison.sides.first().map_or("", |side| side.label.as_str());
@@ -182,10 +187,10 @@ fn verdict(target: &Target, is_named: bool) -> Vec<Sentence> {
         .chain(headlines.cloned())
         .map(|text| Sentence::answer("compare.headline", Tone::Bad, text))
         .chain(cold::verdict(comparison))
-        .chain(unequal)
         .chain(growth.into_iter().map(strong("compare.growth")))
         .chain(kept)
         .chain(conclusions.into_iter().map(strong("compare.difference")))
+        .chain(unequal)
         .chain(decay::verdict(comparison).into_iter().map(strong("compare.came-back")))
         .chain(
             decay::details(comparison)
@@ -289,12 +294,13 @@ fn legend(comparison: &Comparison) -> impl Iterator<Item = String> {
     let cells = || comparison.rows.iter().flat_map(|row| &row.cells);
     let others = || comparison.rows.iter().flat_map(|row| row.cells.iter().skip(1));
     let holes = cells().any(|cell| cell.median.is_none()) || others().any(|cell| cell.ratio.is_none());
+    let intervals = figures::intervals(&comparison.rows);
     let medians = match comparison.sides.len() {
-        1 => "medians with 95 % intervals",
-        _ => "medians with 95 % intervals, and the 95 % interval of the ratio to the baseline",
+        1 => format!("medians with {intervals}"),
+        _ => format!("medians with {intervals}, and the 95 % interval of the ratio to the baseline"),
     };
     let parts = [
-        Some(medians.to_owned()),
+        Some(medians),
         figures::rounds(comparison),
         figures::ends(&comparison.rows),
         holes.then(|| format!("{HOLE} not known, zero, or fewer than 2 runs")),
@@ -346,10 +352,16 @@ fn came_back(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Named>)], 
     section.with_all(forced.map(|table| (caption.as_str(), table))).filled()
 }
 
-/// Growth from round to round, if anything was repeated.
-fn grown(id: &str, comparison: &Comparison) -> Option<Section> {
-    let section = Section::new(format!("{id}growth"), "Growth per round", Weight::Evidence);
-    Some(section.noted(growth::note()).with(growth::table(comparison)?))
+/// Growth from round to round, if anything was repeated. Of what repeats it is the answer.
+fn grown(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Section> {
+    let section = Section::new(format!("{id}growth"), "Growth per round", Weight::Answer);
+    Some(
+        section
+            .noted(growth::note())
+            .with(pictures::growth::all_runs(servers, keys))
+            .with(growth::table(comparison)?)
+            .with(Sentence::definition("growth.legend", growth::LEGEND)),
+    )
 }
 
 /// A plot for each answered method, with the medians of the runs' percentiles.

@@ -48,6 +48,24 @@ pub fn end_of(row: &Row, side: usize) -> Option<&'static str> {
     }
 }
 
+/// What the intervals of these rows' medians are.
+pub fn intervals<'r>(rows: impl IntoIterator<Item = &'r Row>) -> &'static str {
+    let mut are_wide = false;
+    let mut are_certain = false;
+    for cell in rows.into_iter().flat_map(|row| &row.cells) {
+        match cell.median {
+            Some(median) if median.n > 1 && median.reached => are_certain = true,
+            Some(median) if median.n > 1 => are_wide = true,
+            Some(_) | None => {}
+        }
+    }
+    match (are_wide, are_certain) {
+        (true, false) => "full ranges (too few runs for 95 % intervals)",
+        (true, true) => "95 % intervals, or full ranges (*) of too few runs",
+        (false, _) => "95 % intervals",
+    }
+}
+
 /// Whether any of these rows has a least or a most.
 pub fn has_ends(rows: &[Row]) -> bool {
     let marked = |row: &Row| (0..row.cells.len()).any(|side| end_of(row, side).is_some());
@@ -200,6 +218,22 @@ pub fn with_interval(cell: &Cell, unit: Unit) -> String {
 /// The interval of a ratio as per cent of difference: `+4.1 to +5.9 %`. `None` where nothing bounds it.
 pub fn difference(ratio: &Ratio) -> Option<String> {
     between(ratio.low, ratio.high)
+}
+
+/// The medians that a difference is of: `41.2 against 49.3 MiB`. Those of several machines are not pooled.
+pub fn medians(row: &Row, place: usize) -> Option<String> {
+    let cell = row.cells.get(place)?;
+    let (own, baseline) = (cell.median?, row.cells.first()?.median?);
+    let ratio = cell.ratio.as_ref()?;
+    let is_of_same_runs = ratio.machines.len() < 2 && ratio.runs == (baseline.n, own.n);
+    if row.measure.figure.unit() != Unit::Bytes || !is_of_same_runs {
+        return None;
+    }
+    Some(format!(
+        "{} against {}",
+        value(own.median, Unit::Bytes),
+        value_with_unit(baseline.median, Unit::Bytes)
+    ))
 }
 
 /// How far the machines are apart, where there are several: `+3 to +5 %`.

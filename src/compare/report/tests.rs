@@ -194,6 +194,39 @@ fn answers_of_comparisons_of_every_kind() {
 }
 
 #[test]
+fn few_runs_far_apart_say_that_a_difference_is_not_known() {
+    let few = answered([runs("a", &[100, 101]), runs("b", &[60, 160])].concat());
+    assert!(few.contains("not known without more runs: private memory"), "{few}");
+    assert!(!few.contains("no measurable difference"), "{few}");
+    let text = drawn([runs("a", &[100, 101]), runs("b", &[60, 160])].concat(), 200);
+    assert!(
+        text.contains("medians with full ranges (too few runs for 95 % intervals)"),
+        "{text}"
+    );
+    let many = answered([runs("a", &[100, 101, 99]), runs("b", &[100, 102, 99])].concat());
+    assert!(many.contains("no measurable difference in private memory"), "{many}");
+    assert!(!many.contains("not known"), "{many}");
+}
+
+#[test]
+fn the_answer_has_sizes_and_comes_before_unequal_work() {
+    let text = answered(unequal());
+    let answer = text.find("lazy: private memory").expect("the answer is there");
+    let work = text.find("does less work").expect("the work is there");
+    assert!(answer < work, "{text}");
+    assert!(text.contains(" against ") && text.contains(" MiB)"), "{text}");
+}
+
+#[test]
+fn runs_of_unlike_scenarios_are_titled_as_a_list() {
+    let mut other = runs("b", &[100]);
+    other[0].summary.header.scenario.name = "other".to_owned();
+    let runs = [runs("a", &[100]), other].concat();
+    let title = super::document::title(&compared(runs));
+    assert_eq!(title, "completions, other: a 0.4.2, b 0.4.2");
+}
+
+#[test]
 fn every_block_of_a_comparison_is_in_every_format() {
     for runs in [two(), three(), holes(), unequal(), groups(), targets(), machines()] {
         is_whole(&document(&compared(runs.clone()), &runs));

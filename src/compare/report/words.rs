@@ -41,20 +41,39 @@ pub fn verdict(comparison: &Comparison, place: usize) -> Option<String> {
     let runs_of = |ratio: &Ratio| runs_of(ratio, all);
     let runs = runs_of(first);
     let alike = known.iter().all(|(_, ratio)| runs_of(ratio) == runs);
-    let (shown, open): (Vec<_>, Vec<_>) = known.iter().partition(|(_, ratio)| ratio.differs());
-    let runs_of = |ratio: &Ratio| (!alike).then(|| runs_of(ratio));
-    let shown = shown.iter().map(|(row, ratio)| {
-        let runs = runs_of(ratio).map_or_else(String::new, |runs| format!(" ({runs})"));
-        format!("{} {}{runs}", what(row), how_much(ratio))
-    });
-    let open = open.iter().map(|(row, ratio)| {
-        let runs = runs_of(ratio).map_or_else(String::new, |runs| format!(", {runs}"));
-        format!("{} ({}{runs})", what(row), how_much(ratio))
-    });
-    let (shown, open): (Vec<String>, Vec<String>) = (shown.collect(), open.collect());
-    let open = (!open.is_empty()).then(|| format!("no measurable difference in {}", any_of(&open)));
-    let shown = (!shown.is_empty()).then(|| shown.join(", "));
-    let figures: Vec<String> = shown.into_iter().chain(open).collect();
+    let (mut shown, mut open, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
+    for (row, ratio) in &known {
+        let mut details: Vec<String> = figures::medians(row, place).into_iter().collect();
+        if !alike {
+            details.push(runs_of(ratio));
+        }
+        if ratio.differs() {
+            let details = if details.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", details.join(", "))
+            };
+            shown.push(format!("{} {}{details}", what(row), how_much(ratio)));
+            continue;
+        }
+        details.insert(0, how_much(ratio));
+        let text = format!("{} ({})", what(row), details.join(", "));
+        if ratio.excludes_large() {
+            open.push(text);
+        } else {
+            unknown.push(text);
+        }
+    }
+    let mut figures: Vec<String> = Vec::new();
+    if !shown.is_empty() {
+        figures.push(shown.join(", "));
+    }
+    if !open.is_empty() {
+        figures.push(format!("no measurable difference in {}", any_of(&open)));
+    }
+    if !unknown.is_empty() {
+        figures.push(format!("not known without more runs: {}", unknown.join(", ")));
+    }
     let runs = if alike { format!(" ({runs})") } else { String::new() };
     Some(format!("{}: {}{runs}", side.label, figures.join("; ")))
 }

@@ -47,10 +47,10 @@ pub fn cpu_time(nanos: Nanos) -> String {
     units::cpu_time(Duration::from_nanos(nanos))
 }
 
-/// A peak with its certainty: `207.0`, `≥ 340.0`, `407.5–439.0`, `407.5–505.0 ?`.
+/// A peak with its certainty: `207.0`, `≥ 340.0`, `407.5–439.0`, `407.5–505.0 or more`.
 pub fn peak(peak: Peak) -> String {
     let (text, doubt) = bounds(peak);
-    if doubt { format!("{text} ?") } else { text }
+    if doubt { format!("{text} or more") } else { text }
 }
 
 /// A peak without that last mark, and whether it belongs there: the upper bound may be too low.

@@ -532,3 +532,14 @@ fn an_older_record_is_compared_unless_shared_memory_exceeds_the_band() {
         );
     }
 }
+
+#[test]
+fn settings_of_servers_with_other_profiles_are_no_difference() {
+    let mut headers = [header(), header()];
+    headers[0].settings.init_options = text("{\"a\":1}");
+    headers[0].settings.settings = text("{\"a\":1}");
+    assert_eq!(differences(headers.iter()).len(), 2);
+    headers[0].server.profile = text("pyright");
+    headers[1].server.profile = text("ty");
+    assert_eq!(differences(headers.iter()), []);
+}
