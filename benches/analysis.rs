@@ -297,6 +297,7 @@ fn request(random: &mut fastrand::Rng) -> Request {
         bytes: random.u64(200..90_000),
         items: Some(120),
         retries: 0,
+        editor: false,
     }
 }
 

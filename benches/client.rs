@@ -308,5 +308,6 @@ fn request(latency: Duration, bytes: u64) -> Request {
         bytes,
         items: None,
         retries: 0,
+        editor: false,
     }
 }

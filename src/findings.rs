@@ -114,7 +114,7 @@ fn recorded(summary: &Summary, list: &mut Vec<Finding>) {
         let more = units::counted(summary.more_warnings, "more warning");
         list.push(finding(Severity::Warning, format!("{more}: see the record")));
     }
-    for method in &summary.methods {
+    for method in summary.methods.iter().chain(&summary.editor) {
         if let Some((error, count)) = &method.error {
             let which = match (method.errors, *count) {
                 (1, _) => String::new(),

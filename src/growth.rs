@@ -64,7 +64,8 @@ pub enum Sent {
     /// Requests, and any notifications with them.
     Requests(f64),
     Notifications(f64),
-    /// Neither, but light traffic, requests that stayed open, files changed on disk, or commands for memory.
+    /// Neither, but light traffic, requests that stayed open or that the editor sent by itself, files changed on disk,
+    /// or commands for memory.
     Others,
     /// Nothing reached the server: a control, which grows only if the server grows by itself.
     Nothing,
@@ -235,7 +236,7 @@ fn is_answered(step: &StepSummary) -> bool {
 fn sent(rounds: &[&[PhaseSummary]]) -> Option<Sent> {
     let (mut requests, mut notifications) = (0_u64, 0_u64);
     let phases = rounds.iter().copied().flatten();
-    let mut others: u64 = phases.map(|phase| phase.besides_steps).sum();
+    let mut others: u64 = phases.map(|phase| phase.besides_steps + phase.editor_requests).sum();
     for step in rounds.iter().copied().flatten().flat_map(|phase| &phase.steps) {
         if step.skipped {
             return None;

@@ -9,6 +9,9 @@ mod message;
 pub mod position;
 pub mod process;
 mod progress;
+mod provider;
+mod pulls;
+mod results;
 mod retry;
 mod scan;
 mod shutdown;
@@ -19,7 +22,10 @@ pub use client::{
     Ask, Client, CloseReason, Incoming, Limits, OTHER_METHODS, OpenRequest, Reply, Totals, Traffic, Violation,
 };
 pub use message::{Id, Unread, modest};
-pub use progress::{Ended, PARTIAL_RESULTS, Progress, Work};
+pub use progress::{Ended, Progress, Work};
+pub use provider::Provider;
+pub use pulls::NextPull;
+pub use results::Parts;
 pub use retry::{CONTENT_MODIFIED, REQUEST_CANCELLED, RETRIED, SERVER_CANCELLED};
 pub use scan::{Begun, Facts, Fault, Found, NotJson, Scanner, Shape};
 pub use shutdown::{Deadlines, Stopped, kill_now, shut_down};

@@ -114,6 +114,8 @@ pub struct Summary {
     pub unloaded: Vec<Unloaded>,
     /// Requests by method, without the light traffic of idle windows.
     pub methods: Vec<MethodSummary>,
+    /// Requests that the imitated editor sent by itself, by method.
+    pub editor: Vec<MethodSummary>,
     /// Requests of the server by method.
     pub server_requests: BTreeMap<String, ServerRequests>,
     /// Idle windows, and the release in each.
@@ -221,6 +223,8 @@ pub struct PhaseSummary {
     pub incomplete: bool,
     /// Its steps.
     pub steps: Vec<StepSummary>,
+    /// Requests that the imitated editor sent by itself and that ended in this phase.
+    pub editor_requests: u64,
 }
 
 /// The settled values at the end of a phase, all for the whole tree.

@@ -12,6 +12,7 @@ use crate::drive::Job;
 use crate::drive::workspace::KeptCopy;
 use crate::host;
 use crate::lens::Lens;
+use crate::lsp;
 use crate::lsp::process::Launch;
 use crate::processors;
 use crate::progress::Progress;
@@ -142,6 +143,7 @@ pub fn settings(measuring: &Measuring, choice: &ServerChoice, capabilities: Stri
         address_spaces: sample::address_spaces(),
         huge_pages: measuring.thp,
         page_cache_dropped: choice.command.as_ref().map(|command| command.drop_caches),
+        pulls_diagnostics: choice.command.is_none() && lsp::capabilities::pulls_diagnostics(&capabilities),
         capabilities,
         init_options: text(&choice.profile.init_options),
         settings: text(&choice.profile.settings),

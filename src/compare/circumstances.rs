@@ -134,10 +134,13 @@ const fn nearly(name: &'static str, near: Near, fact: Fact) -> Circumstance {
 /// The circumstance of workspaces that were fetched.
 const PINNED: &str = "pinned workspace";
 
+/// The circumstance of an editor that pulls diagnostics beside the steps.
+const PULLS: &str = "pulled diagnostics";
+
 /// The circumstance of servers that were installed.
 const PACKAGE: &str = "package";
 
-const OF_RUNS: [Circumstance; 33] = [
+const OF_RUNS: [Circumstance; 34] = [
     of("operating system", Weight::Quantity, |header| header.host.os.clone()),
     of("architecture", Weight::Host, |header| {
         let target = &header.host.target;
@@ -194,6 +197,10 @@ const OF_RUNS: [Circumstance; 33] = [
     }),
     of("capabilities", Weight::Measurement, |header| {
         header.settings.capabilities.clone()
+    }),
+    of(PULLS, Weight::Measurement, |header| {
+        let words = if header.settings.pulls_diagnostics { "yes" } else { "no" };
+        words.to_owned()
     }),
     of("page cache", Weight::Measurement, |header| {
         let words = |dropped| if dropped { "dropped" } else { "warm" };
@@ -402,6 +409,7 @@ pub fn unlike(then: &BTreeMap<String, String>, now: &Header) -> Vec<&'static str
         // An older calibration does not name what did not exist then.
         match then.get(one.name) {
             Some(then) => one.differs(then, &now),
+            None if one.name == PULLS => one.differs("no", &now),
             None => ![PINNED, PACKAGE].contains(&one.name) || now != none(),
         }
     };

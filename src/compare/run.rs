@@ -239,11 +239,14 @@ fn requests(summary: &Summary) -> Option<Section> {
         few.then(|| "p95 n/a: fewer than 20 answers".to_owned()),
         (left_out > 0).then(|| format!("{left_out} more with fewer requests: `--format json`")),
     ];
-    (!methods.is_empty()).then(|| {
+    let by_editor = tables::sent_by_editor(summary);
+    let is_any = !methods.is_empty() || by_editor.is_some();
+    is_any.then(|| {
         Section::new("latency", "Requests", Weight::Evidence)
             .noted("from request to last byte, retries included")
             .with(distributions(summary))
             .with(tables::methods(&methods))
+            .with_all(by_editor.map(|text| Sentence::evidence("requests.editor", text)))
             .with_all(
                 notes
                     .into_iter()

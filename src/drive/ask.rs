@@ -8,11 +8,11 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::lsp::{Ask, Client, Reply, Shape};
+use crate::lsp::{Ask, Client, Parts, Reply, Shape};
 use crate::record::{Ending, Event, Outcome, Request};
 
 use super::document::Document;
-use super::{Stage, Stop, fault};
+use super::{Stage, Stop, fault, parked};
 
 /// Longest error text of a server that is kept, in bytes.
 const MESSAGE: usize = 500;
@@ -100,20 +100,31 @@ impl<'a, S: Stage> Asker<'a, S> {
             .await
     }
 
-    /// Sends a request that the server may keep open. If parts of its result came, it was answered.
-    pub async fn park(&self, method: &str, params: &(impl Serialize + ?Sized), patience: Duration) -> Result<(), Stop> {
-        let (before, parked) = (self.partial_results(), self.parked.get());
-        self.send(method, params, Ask::within(patience).parking(), true).await?;
-        if self.parked.get() > parked && self.partial_results() > before {
-            self.parked.set(parked);
-            self.requests.set(self.requests.get() + 1);
-            self.hits.set(self.hits.get() + 1);
-        }
-        Ok(())
-    }
-
-    fn partial_results(&self) -> u64 {
-        self.client.with_progress(|progress| progress.partial_results)
+    /// Sends a request that the server may keep open; `token` is that of parts of its result. It is parked when the server
+    /// rests. If parts came, they are its answer.
+    pub async fn park(
+        &self,
+        method: &str,
+        params: &(impl Serialize + ?Sized),
+        token: Option<&str>,
+    ) -> Result<Body, Stop> {
+        let open = Open {
+            stage: self.stage,
+            method,
+            parks: true,
+            requests: Some(&self.requests),
+        };
+        let ask = Ask::within(self.deadline).keeping().parking();
+        let reply = tokio::select! {
+            biased;
+            reply = self.client.request(method, params, ask) => reply,
+            () = parked::wait(self.client, self.stage, token) => Reply::Parked,
+        };
+        open.end();
+        let (request, body) = written(method, reply);
+        let parts = token.map(|token| self.client.parts(token)).unwrap_or_default();
+        self.count(with_parts(request, parts), true)?;
+        Ok(body)
     }
 
     /// Sends a notification as soon as the queue has room.
@@ -130,8 +141,10 @@ impl<'a, S: Stage> Asker<'a, S> {
     }
 
     pub async fn open(&self, document: &Document) -> Result<(), Stop> {
-        self.client.opened_document(document.uri().as_str());
-        self.notify("textDocument/didOpen", &document.opened()).await
+        self.notify("textDocument/didOpen", &document.opened()).await?;
+        self.client
+            .opened_document(document.uri().as_str(), document.language());
+        Ok(())
     }
 
     /// Waits until the server has read everything.
@@ -188,25 +201,26 @@ impl<'a, S: Stage> Asker<'a, S> {
         ask: Ask,
         counts: bool,
     ) -> Result<Body, Stop> {
-        let deadline = ask.deadline;
-        // What may stay open has no fault to wait for.
-        let ask = match ask.parks {
-            true => ask,
-            false => Ask {
-                deadline: deadline + fault::GRACE,
-                ..ask
-            },
+        let ask = Ask {
+            deadline: ask.deadline + fault::GRACE,
+            ..ask
         };
         let open = Open {
             stage: self.stage,
             method,
-            parks: ask.parks,
+            parks: false,
             requests: counts.then_some(&self.requests),
         };
         let reply = self.client.request(method, params, ask).await;
         open.end();
         let (request, body) = written(method, reply);
-        let outcome = request.outcome.clone();
+        self.count(request, counts)?;
+        Ok(body)
+    }
+
+    /// Records a request and counts it; stops if the server did not answer it in time.
+    fn count(&self, request: Request, counts: bool) -> Result<(), Stop> {
+        let (method, outcome) = (request.method.clone(), request.outcome.clone());
         self.stage.tell(Event::Request(request));
         if outcome == Outcome::Parked {
             self.parked.set(self.parked.get() + 1);
@@ -218,9 +232,9 @@ impl<'a, S: Stage> Asker<'a, S> {
             }
         }
         match outcome {
-            Outcome::TimedOut => Err(late(method, deadline, 0)),
+            Outcome::TimedOut => Err(late(&method, self.deadline, 0)),
             Outcome::Lost => Err(Stop::Gone),
-            Outcome::Hit | Outcome::Empty | Outcome::Null | Outcome::Parked | Outcome::Error { .. } => Ok(body),
+            Outcome::Hit | Outcome::Empty | Outcome::Null | Outcome::Parked | Outcome::Error { .. } => Ok(()),
         }
     }
 }
@@ -262,8 +276,26 @@ impl<S: Stage> Drop for Open<'_, S> {
     }
 }
 
+/// A request whose result came in parts: what stays open was answered by them.
+pub fn with_parts(request: Request, parts: Parts) -> Request {
+    if parts.count == 0 {
+        return request;
+    }
+    let outcome = match request.outcome {
+        Outcome::Parked | Outcome::Empty | Outcome::Null if parts.items > 0 => Outcome::Hit,
+        Outcome::Parked => Outcome::Empty,
+        outcome => outcome,
+    };
+    Request {
+        outcome,
+        bytes: request.bytes.saturating_add(parts.bytes),
+        items: Some(request.items.unwrap_or(0).saturating_add(parts.items)),
+        ..request
+    }
+}
+
 /// The record of a request and the kept part of its answer.
-fn written(method: &str, reply: Reply) -> (Request, Body) {
+pub fn written(method: &str, reply: Reply) -> (Request, Body) {
     let bare = |outcome| Request {
         method: method.to_owned(),
         latency: None,
@@ -271,6 +303,7 @@ fn written(method: &str, reply: Reply) -> (Request, Body) {
         bytes: 0,
         items: None,
         retries: 0,
+        editor: false,
     };
     match reply {
         Reply::Answer {

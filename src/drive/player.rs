@@ -5,16 +5,18 @@ use std::time::{Duration, Instant};
 use crate::config::{Phase, Profile, ReadinessLimits, Repeat, Scenario, Step};
 use crate::lens::Lens;
 use crate::lsp;
-use crate::record::{BARRIER, Ending, Event, PhaseRef, StepEnd, StepStart, Warning, WarningKind, WindowStart};
+use crate::record::{
+    BARRIER, Ending, Event, PhaseRef, ReadyRule, StepEnd, StepStart, Warning, WarningKind, WindowStart,
+};
 use crate::units;
 
 use super::ask::{Asker, Errors};
 use super::documents::OpenDocuments;
-use super::quiet::{Observations, Rules, Watch};
+use super::quiet::{Observations, Rules, Unrest, Watch};
 use super::session::Session;
 use super::tally::Tally;
 use super::workspace::Selection;
-use super::{Frame, Job, Stage, Stop, barrier, late, shutdown, steps};
+use super::{Frame, Job, Stage, Stop, barrier, late, pull, shutdown, steps};
 
 pub struct Player<'a, S: Stage> {
     job: &'a Job,
@@ -159,6 +161,9 @@ impl<'a, S: Stage> Player<'a, S> {
             name: phase.name.clone(),
         };
         self.stage.quiet(false).await;
+        if let Some(session) = &self.session {
+            session.client.hold_pulls(false);
+        }
         self.stage.tell(Event::PhaseStarted(place.clone()));
         for (number, step) in phase.steps.iter().enumerate() {
             self.step(&place, number as u32, step).await?;
@@ -324,6 +329,7 @@ impl<'a, S: Stage> Player<'a, S> {
         if end.requests + asker.parked() == 0 && result.is_ok() && step.ask().is_some() {
             end.looked_for = Some(steps::looked_for(step, documents));
         }
+        session.client.hold_pulls(false);
         result.map(|()| (asker.parked(), asker.errors()))
     }
 
@@ -457,8 +463,8 @@ impl<'a, S: Stage> Player<'a, S> {
         let limits = self.job.scenario.settle(phase);
         let purged = self.job.choice.lens.lens == Lens::Purged;
         let session = self.session.as_ref().ok_or(Stop::Gone)?;
-        // A barrier request that is still to come ends the rest.
-        let is_unbroken = purged && session.client.has_heard_all();
+        // A barrier request or a pull that is still to come ends the rest.
+        let is_unbroken = purged && session.client.has_heard_all() && !session.client.has_pulls();
         let before = self.observed.take().filter(|_| is_unbroken);
         self.stage.quiet(true).await;
         let rules = Rules {
@@ -467,6 +473,9 @@ impl<'a, S: Stage> Player<'a, S> {
         };
         let (begun, deadline) = (Instant::now(), self.job.scenario.deadline().0);
         let waiting = async {
+            pull::rest(&session.client, limits.at_most.0).await;
+            session.client.hold_pulls(false);
+            let at_most = limits.at_most.0.saturating_sub(begun.elapsed());
             // A hung server that only receives notifications looks idle.
             if !barrier::pass(&session.client, deadline).await {
                 return (
@@ -477,8 +486,13 @@ impl<'a, S: Stage> Player<'a, S> {
             let begun = Instant::now();
             let mut watch = Watch::resume(&session.client, self.stage, rules, before).await;
             loop {
-                let unrest = watch.look().await.or_else(|| watch.moves().filter(|_| purged));
-                let over = unrest.is_none() || begun.elapsed() >= limits.at_most.0;
+                let mut unrest = watch.look().await.or_else(|| watch.moves().filter(|_| purged));
+                if session.client.has_pulls() {
+                    // The server asked for it after the last pull: its rest begins anew.
+                    unrest = unrest.or_else(|| Some(pulled_again()));
+                    watch = Watch::begin(&session.client, self.stage, rules).await;
+                }
+                let over = unrest.is_none() || begun.elapsed() >= at_most;
                 if over {
                     return (unrest.map(|(_, what)| what), Some(watch.observed()));
                 }
@@ -489,6 +503,8 @@ impl<'a, S: Stage> Player<'a, S> {
             end = waiting => end,
             stop = session.fault(self.stage, deadline) => return Err(stop),
         };
+        // Nothing is sent between here and the checkpoint, nor before the next phase.
+        session.client.hold_pulls(true);
         self.observed = observed;
         Ok(Frame {
             phase: place,
@@ -498,6 +514,11 @@ impl<'a, S: Stage> Player<'a, S> {
             released: None,
         })
     }
+}
+
+fn pulled_again() -> Unrest {
+    let text = "the server asks for its diagnostics to be pulled again and again";
+    (ReadyRule::Quiet, text.to_owned())
 }
 
 /// Why two waits did not end, each reason once; empty if both did.

@@ -23,7 +23,7 @@ use super::flood::Flood;
 use super::quiet::Observations;
 use super::signal::Signals;
 use super::violations::Violations;
-use super::{Crash, Job, Stage, Stop, fault, readiness, uri};
+use super::{Crash, Job, Stage, Stop, fault, pull, readiness, uri};
 
 /// Longest message of a server that is kept, in bytes.
 const MESSAGE: usize = 2000;
@@ -38,6 +38,8 @@ pub struct Session {
     flood: Arc<Flood>,
     spawned: Instant,
     listener: AbortHandle,
+    /// Pulls diagnostics; `None` before the handshake, and for an editor that pulls none.
+    puller: Option<AbortHandle>,
     /// True once the wait for readiness ended without a failure.
     is_ready: bool,
     /// Whether missing answers mean a permanent fault, so that the shutdown may be short.
@@ -47,6 +49,9 @@ pub struct Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.listener.abort();
+        if let Some(puller) = &self.puller {
+            puller.abort();
+        }
     }
 }
 
@@ -90,6 +95,7 @@ impl Session {
             flood,
             spawned,
             listener,
+            puller: None,
             is_ready: false,
             hopeless: false,
         })
@@ -128,6 +134,10 @@ impl Session {
         if let (true, Some(settings)) = (profile.push_settings.unwrap_or(true), &profile.settings) {
             self.client
                 .notify("workspace/didChangeConfiguration", json!({ "settings": settings }));
+        }
+        if lsp::capabilities::pulls_diagnostics(&job.capabilities) && !job.probe {
+            let deadline = job.scenario.deadline().0;
+            self.puller = Some(pull::start(&self.client, stage, deadline, &profile.parks));
         }
         let (ready, observed) = tokio::select! {
             biased;

@@ -1,6 +1,6 @@
 //! Counts the requests and results of all steps, and decides whether the run measured anything.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::step::Expect;
 use crate::config::{Phase, Step};
@@ -21,6 +21,10 @@ pub struct Tally {
     empty: Vec<EmptyStep>,
     /// Steps without requests: their phase, and whether requests were required.
     silent: Vec<(u32, bool, EmptyStep)>,
+    /// Steps whose requests all stayed open in some round, by their place in the scenario.
+    unanswered: BTreeMap<(u32, u32), EmptyStep>,
+    /// Places of the steps that got an answer in some round.
+    answered: BTreeSet<(u32, u32)>,
     /// Steps that the server does not support.
     skipped: Vec<EmptyStep>,
 }
@@ -51,13 +55,14 @@ impl Tally {
         let expects = ask.expect == Expect::Something;
         // An optional step needs no place either.
         let must_ask = expects && !ask.optional;
+        let place = (end.phase.phase, end.step);
+        if end.requests > 0 {
+            self.answered.insert(place);
+        }
         if parked > 0 {
-            // A step of long polls alone has measured nothing, whatever it expects.
-            if end.requests == 0 {
-                once(
-                    &mut self.silent,
-                    (end.phase.phase, !ask.optional, EmptyStep { parked, ..empty }),
-                );
+            // A step of long polls alone has measured nothing, whatever it expects and whatever else its phase found.
+            if end.requests == 0 && !ask.optional {
+                self.unanswered.entry(place).or_insert(EmptyStep { parked, ..empty });
             }
             return;
         }
@@ -81,6 +86,9 @@ impl Tally {
                 .filter(|(phase, must_ask, _)| nothing || (*must_ask && !self.found.contains(phase)))
                 .map(|(.., step)| step),
         );
+        let unanswered = self.unanswered.into_iter();
+        let unanswered = unanswered.filter(|(place, _)| !self.answered.contains(place));
+        steps.extend(unanswered.map(|(_, step)| step));
         if nothing && steps.is_empty() {
             steps = self.skipped;
         }
@@ -127,33 +135,42 @@ mod tests {
         toml::from_str::<One>(&format!("step = {text}")).unwrap().step
     }
 
+    /// A step that was played to its end.
+    fn played(phase: u32, step: &Step, requests: u64, hits: u64, skipped: bool) -> StepEnd {
+        StepEnd {
+            phase: PhaseRef {
+                phase,
+                cycle: 0,
+                name: format!("p{phase}"),
+            },
+            step: 0,
+            name: step.name().to_owned(),
+            requests,
+            hits,
+            notifications: u64::from(step.changes() && !skipped),
+            parked: 0,
+            files_written: 0,
+            skipped,
+            looked_for: None,
+            idle: None,
+            left_open: None,
+            release: None,
+            self_report: None,
+        }
+    }
+
     /// Plays steps of the given phases, each with its requests and hits.
-    fn verdict(played: &[(u32, &str, u64, u64, bool)]) -> Option<Vec<String>> {
+    fn verdict(steps: &[(u32, &str, u64, u64, bool)]) -> Option<Vec<String>> {
         let mut tally = Tally::default();
-        for (phase, text, requests, hits, skipped) in played {
+        for (phase, text, requests, hits, skipped) in steps {
             let step = step(text);
-            let end = StepEnd {
-                phase: PhaseRef {
-                    phase: *phase,
-                    cycle: 0,
-                    name: format!("p{phase}"),
-                },
-                step: 0,
-                name: step.name().to_owned(),
-                requests: *requests,
-                hits: *hits,
-                notifications: u64::from(step.changes() && !skipped),
-                parked: 0,
-                files_written: 0,
-                skipped: *skipped,
-                looked_for: None,
-                idle: None,
-                left_open: None,
-                release: None,
-                self_report: None,
-            };
+            let end = played(*phase, &step, *requests, *hits, *skipped);
             tally.add(&step, &end, 0, Errors::default());
         }
+        names(tally)
+    }
+
+    fn names(tally: Tally) -> Option<Vec<String>> {
         match tally.verdict()? {
             Ending::Empty { steps } => Some(steps.into_iter().map(|step| step.step).collect()),
             ending => panic!("{ending:?}"),
@@ -174,6 +191,29 @@ mod tests {
         assert_eq!(verdict(&[(1, optional, 0, 0, false), (1, ANY, 2, 0, false)]), None);
         // In another round of the phase.
         assert_eq!(verdict(&[(1, HOVER, 0, 0, false), (1, HOVER, 5, 5, false)]), None);
+    }
+
+    #[test]
+    fn a_step_whose_requests_all_stay_open_has_measured_nothing_beside_hits_of_its_phase() {
+        let poll = "{ diagnostics = { workspace = true, expect = \"anything\" } }";
+        let run = |rounds: &[(&str, u64, u64)]| {
+            let mut tally = Tally::default();
+            for (number, (text, requests, parked)) in rounds.iter().enumerate() {
+                let step = step(text);
+                let mut end = played(1, &step, *requests, *requests, false);
+                end.step = u32::from(*text == HOVER);
+                end.phase.cycle = number as u32;
+                tally.add(&step, &end, *parked, Errors::default());
+            }
+            names(tally)
+        };
+        assert_eq!(
+            run(&[(HOVER, 3, 0), (poll, 0, 1), (poll, 0, 1)]),
+            Some(vec!["diagnostics".to_owned()])
+        );
+        assert_eq!(run(&[(poll, 0, 1), (poll, 1, 0)]), None, "another round was answered");
+        let optional = "{ diagnostics = { workspace = true, optional = true } }";
+        assert_eq!(run(&[(HOVER, 3, 0), (optional, 0, 1)]), None);
     }
 
     #[test]

@@ -5,17 +5,18 @@ use serde_json::{Value, json};
 use super::retry::RETRIED;
 
 /// Names of the profiles, the default first.
-pub const PROFILES: &[&str] = &["default", "vscode", "minimal"];
+pub const PROFILES: &[&str] = &["default", "vscode", "no-pull", "minimal"];
 
 /// The `capabilities` member of `initialize` for a profile; `None` for an unknown name.
 ///
 /// - `default`: a full modern editor. It offers all position encodings, UTF-8 first because that avoids conversions.
 ///   The server's choice is recorded.
 /// - `vscode`: the same with only UTF-16, as Visual Studio Code offers.
+/// - `no-pull`: the default without pulled diagnostics, so that servers push them.
 /// - `minimal`: an editor with plain text, no settings, no progress and no dynamic registration.
 pub fn client_capabilities(profile: &str) -> Option<Value> {
     let text = match profile {
-        "default" | "vscode" => include_str!("capabilities/default.json"),
+        "default" | "vscode" | "no-pull" => include_str!("capabilities/default.json"),
         "minimal" => include_str!("capabilities/minimal.json"),
         _unknown => return None,
     };
@@ -24,15 +25,44 @@ pub fn client_capabilities(profile: &str) -> Option<Value> {
     if profile == "vscode" {
         capabilities["general"]["positionEncodings"] = json!(["utf-16"]);
     }
+    if profile == "no-pull" {
+        for (section, name) in [
+            ("textDocument", "diagnostic"),
+            ("workspace", "diagnostic"),
+            ("workspace", "diagnostics"),
+        ] {
+            if let Some(members) = capabilities[section].as_object_mut() {
+                members.remove(name);
+            }
+        }
+    }
     if profile != "minimal" {
         capabilities["general"]["staleRequestSupport"] = json!({"cancel": true, "retryOnContentModified": RETRIED});
     }
     Some(capabilities)
 }
 
+/// True if the editor of this profile pulls diagnostics: it announces that it can.
+pub fn pulls_diagnostics(profile: &str) -> bool {
+    client_capabilities(profile).is_some_and(|capabilities| capabilities["textDocument"]["diagnostic"].is_object())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_editor_pulls_diagnostics_exactly_if_it_announces_them() {
+        let pulls: Vec<&&str> = PROFILES.iter().filter(|name| pulls_diagnostics(name)).collect();
+        assert_eq!(pulls, [&"default", &"vscode"]);
+        for name in ["no-pull", "minimal"] {
+            let text = profile(name).to_string();
+            assert!(
+                !text.contains("\"diagnostic\"") && !text.contains("\"diagnostics\""),
+                "{name}"
+            );
+        }
+    }
 
     fn profile(name: &str) -> Value {
         client_capabilities(name).unwrap()

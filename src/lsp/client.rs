@@ -11,7 +11,7 @@ mod writer;
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lsp_types::Range;
 use serde::Serialize;
@@ -30,6 +30,9 @@ use super::message::{self, Unread};
 use super::position::Encoding;
 use super::process::Gauge;
 use super::progress::Progress;
+use super::provider::Provider;
+use super::pulls::NextPull;
+use super::results::Parts;
 use super::scan::Shape;
 use super::support::{self, Save, ServerCapabilities, Sync};
 
@@ -229,18 +232,120 @@ impl Client {
         self.shared.state().outbox.gauge = gauge;
     }
 
-    /// Marks a document as open: its newest diagnostics are kept.
-    pub fn opened_document(&self, uri: &str) {
-        self.shared.state().diagnostics.opened(uri);
+    /// Marks a document as open: its newest diagnostics are kept, and it is to be pulled.
+    pub fn opened_document(&self, uri: &str, language: &str) {
+        let mut state = self.shared.state();
+        state.diagnostics.opened(uri);
+        state.pulls.opened(uri, language, Instant::now());
+        self.shared.pull_changed();
+    }
+
+    /// Marks a document as changed: it is to be pulled after a pause.
+    pub fn changed_document(&self, uri: &str) {
+        self.shared.state().pulls.changed(uri, Instant::now());
+        self.shared.pull_changed();
     }
 
     pub fn closed_document(&self, uri: &str) {
-        self.shared.state().diagnostics.closed(uri);
+        let mut state = self.shared.state();
+        state.diagnostics.closed(uri);
+        state.result_ids.closed(uri);
+        state.pulls.closed(uri, Instant::now());
+        self.shared.pull_changed();
     }
 
-    /// The server answered `textDocument/diagnostic` for a document.
-    pub fn pulled(&self, uri: &str, report: &RawValue) {
-        self.shared.state().diagnostics.pulled(uri, report);
+    /// The server answered `textDocument/diagnostic` for a document, as this provider.
+    pub fn pulled(&self, identifier: Option<&str>, uri: &str, report: &RawValue) {
+        let mut state = self.shared.state();
+        state.diagnostics.pulled(uri, report);
+        state.result_ids.pulled(identifier, uri, report.get());
+    }
+
+    /// The server answered `workspace/diagnostic`, as this provider. Returns how many documents are in the report.
+    pub fn pulled_workspace(&self, identifier: Option<&str>, report: &RawValue) -> u64 {
+        self.shared.state().result_ids.reported(identifier, report.get())
+    }
+
+    /// Parameters of `textDocument/diagnostic`, with the id of the last result.
+    pub fn document_diagnostic_params(&self, identifier: Option<&str>, uri: &str) -> Value {
+        self.shared.state().result_ids.document_params(identifier, uri)
+    }
+
+    /// Parameters of `workspace/diagnostic`, with the ids of the last results and a token of its own.
+    pub fn workspace_diagnostic_params(&self, identifier: Option<&str>) -> Value {
+        let mut state = self.shared.state();
+        let token = state.partials.new_token();
+        state.result_ids.workspace_params(identifier, &token)
+    }
+
+    /// From now on, takes the parts of the result whose request has this token, until [`Client::end_parts`].
+    pub fn expect_parts(&self, token: &str, identifier: Option<&str>) {
+        self.shared.state().partials.expect(token, identifier);
+    }
+
+    pub fn parts(&self, token: &str) -> Parts {
+        self.shared.state().partials.parts(token)
+    }
+
+    pub fn end_parts(&self, token: &str) {
+        self.shared.state().partials.end(token);
+    }
+
+    /// From now on, the editor pulls diagnostics.
+    pub fn enable_pulls(&self) {
+        self.shared.state().pulls.enable();
+    }
+
+    /// What an editor pulls next; it counts as under way until [`Client::document_pull_ended`] or
+    /// [`Client::workspace_pull_ended`].
+    pub fn next_pull(&self) -> NextPull {
+        let providers = self.providers();
+        self.shared.state().pulls.next(Instant::now(), &providers)
+    }
+
+    /// Waits until [`Client::next_pull`] may have another answer. Only one task may wait.
+    pub async fn pulls_changed(&self) {
+        self.shared.pulls_changed().await;
+    }
+
+    pub fn document_pull_ended(&self, uri: &str) {
+        let providers = self.providers();
+        self.shared
+            .state()
+            .pulls
+            .document_ended(uri, Instant::now(), &providers);
+        self.shared.pull_changed();
+    }
+
+    pub fn workspace_pull_ended(&self, identifier: &Option<String>, is_error: bool) {
+        self.shared.state().pulls.workspace_ended(identifier, is_error);
+        self.shared.pull_changed();
+    }
+
+    /// True if diagnostics are still to be pulled or answered, apart from a request that may stay open.
+    pub fn has_pulls(&self) -> bool {
+        let providers = self.providers();
+        self.shared.state().pulls.is_pending(&providers)
+    }
+
+    /// What waits for a pause in typing is pulled now.
+    pub fn hurry_pulls(&self) {
+        self.shared.state().pulls.hurry(Instant::now());
+        self.shared.pull_changed();
+    }
+
+    /// Sends no pull while held; what becomes due is sent afterwards.
+    pub fn hold_pulls(&self, is_held: bool) {
+        self.shared.state().pulls.hold(is_held);
+        self.shared.pull_changed();
+    }
+
+    /// The providers of pulled diagnostics, announced and registered.
+    pub fn providers(&self) -> Vec<Provider> {
+        let announced = self.agreed().and_then(|agreed| agreed.diagnostic_provider());
+        let registered = self.registration_options("textDocument/diagnostic");
+        let registered = registered.iter().map(Provider::from_options);
+        announced.into_iter().chain(registered).collect()
     }
 
     /// The newest diagnostics of an open document that overlap or touch the range, as the server wrote them.
@@ -292,6 +397,7 @@ impl Client {
     /// Stores the capabilities in the answer to `initialize`.
     pub fn agree(&self, capabilities: ServerCapabilities) {
         self.shared.state().agreed = Some(Arc::new(capabilities));
+        self.shared.pull_changed();
     }
 
     /// The server's capabilities; `None` before [`Client::agree`].
@@ -312,13 +418,6 @@ impl Client {
             Sync::None => Sync::registered(&registered()),
             Sync::Full | Sync::Incremental => agreed,
         }
-    }
-
-    /// The name by which the server tells its pulled diagnostics from those of others; `None` if it has none.
-    pub fn diagnostics_identifier(&self) -> Option<String> {
-        let announced = self.agreed().and_then(|agreed| agreed.diagnostics_identifier());
-        let mut registered = self.registration_options("textDocument/diagnostic").into_iter();
-        announced.or_else(|| registered.find_map(|options| options["identifier"].as_str().map(str::to_owned)))
     }
 
     /// Whether and how the server wants save notifications, including dynamic registrations.
@@ -356,6 +455,7 @@ impl Client {
 
     /// From now on, sends only `shutdown`, `exit` and answers; servers treat other messages as an error.
     pub(super) fn begin_shutdown(&self) {
+        self.hold_pulls(true);
         self.shared.cancel_parked();
         self.shared.state().shutting_down = true;
     }

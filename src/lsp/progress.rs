@@ -18,9 +18,6 @@ const LONGEST: usize = 512;
 /// Longest token that is tracked, in bytes: a cut token could equal another.
 const LONGEST_TOKEN: usize = 512;
 
-/// The token of requests that take their result in parts.
-pub const PARTIAL_RESULTS: &str = "lsp-soak-partial-results";
-
 /// The server's own work.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
@@ -30,8 +27,6 @@ pub struct Progress {
     pub created: u64,
     pub started: u64,
     pub finished: u64,
-    /// Reports with [`PARTIAL_RESULTS`] as their token.
-    pub partial_results: u64,
     /// The last ended pieces of work, oldest first.
     pub ended: VecDeque<Ended>,
     pub changed: Option<Instant>,
@@ -117,7 +112,6 @@ impl Progress {
             return;
         };
         let Ok(report) = serde_json::from_str::<Report<'_>>(value.get()) else {
-            self.partial_results += u64::from(token == Id::Text(PARTIAL_RESULTS.to_owned()));
             return;
         };
         match &*report.kind {
@@ -289,15 +283,6 @@ mod tests {
         let mut progress = Progress::default();
         report(&mut progress, json!({"token": 1, "value": [{"uri": "file:///a"}]}));
         assert!(progress.open.is_empty() && progress.changed.is_none());
-    }
-
-    #[test]
-    fn parts_of_a_result_that_was_asked_for_are_counted() {
-        let mut progress = Progress::default();
-        for token in [PARTIAL_RESULTS, "other"] {
-            report(&mut progress, json!({"token": token, "value": {"items": []}}));
-        }
-        assert_eq!(progress.partial_results, 1);
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod tests;
 use serde_json::Value;
 
 use crate::lsp::position::Encoding;
+use crate::lsp::provider::Provider;
 
 /// The capabilities that a server announced, as a JSON tree: typed structures of one protocol version miss some.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -109,11 +110,14 @@ impl ServerCapabilities {
         }
     }
 
-    /// `diagnosticProvider.identifier`.
-    pub fn diagnostics_identifier(&self) -> Option<String> {
-        self.tree["diagnosticProvider"]["identifier"]
-            .as_str()
-            .map(str::to_owned)
+    /// The provider of `diagnosticProvider`.
+    pub(super) fn diagnostic_provider(&self) -> Option<Provider> {
+        let options = &self.tree["diagnosticProvider"];
+        if present(options) {
+            Some(Provider::from_options(options))
+        } else {
+            None
+        }
     }
 
     pub fn completion_triggers(&self) -> Vec<String> {

@@ -110,7 +110,7 @@ impl State {
                 run.step = None;
                 "settling".clone_into(&mut run.what);
             }
-            Event::Request(_) => run.requests += 1,
+            Event::Request(request) if !request.editor => run.requests += 1,
             Event::Shutdown(_) => self.show_text("shut down"),
             _ => {}
         }

@@ -74,6 +74,7 @@ fn definition() -> State {
         bytes: 0,
         items: None,
         retries: 0,
+        editor: false,
     };
     (0..120).for_each(|_| state.on(&Event::Request(request.clone()), seconds(106)));
     state

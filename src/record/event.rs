@@ -293,6 +293,9 @@ pub struct Request {
     /// Repeats after ContentModified or ServerCancelled.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retries: u32,
+    /// True if the imitated editor sent it by itself, so that no step counts it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub editor: bool,
 }
 
 fn is_none_of(count: &u64) -> bool {

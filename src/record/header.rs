@@ -408,6 +408,9 @@ pub struct Settings {
     pub page_cache_dropped: Option<bool>,
     /// Name of the client capability profile.
     pub capabilities: String,
+    /// Whether diagnostics are pulled as the imitated editor does; false in records before format 1.9.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pulls_diagnostics: bool,
     /// Initialization options sent, as JSON text.
     pub init_options: Option<String>,
     /// Settings answered to `workspace/configuration`, as JSON text.

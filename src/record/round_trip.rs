@@ -151,6 +151,7 @@ fn event() -> impl Strategy<Value = Event> {
                     outcome,
                     bytes: 1,
                     items: None,
+                    editor: retries % 2 == 1,
                     retries,
                 })
             }),

@@ -12,7 +12,7 @@ use crate::record::{
     Pressure, Process, ReadError, ReadFailure, Reader, Readiness, Request, Rollup, Shutdown, Unseen, Unwritten,
 };
 use crate::summary::collect::programs::ByProgram;
-use crate::summary::{Peak, PrivateMetric, ResidentMetric, SamplingSummary, Summary, Unloaded};
+use crate::summary::{MethodSummary, Peak, PrivateMetric, ResidentMetric, SamplingSummary, Summary, Unloaded};
 
 use super::carried::{self, Leader};
 use super::curves::Curves;
@@ -80,6 +80,7 @@ struct Pass {
     epoch: Epoch,
     phases: Phases,
     methods: HashMap<String, Method>,
+    editor: HashMap<String, Method>,
     said: Said,
     /// The tick whose samples are being read.
     tick: Option<Tick>,
@@ -126,6 +127,7 @@ fn begun(header: Header) -> Summary {
         lost: Vec::new(),
         unloaded: Vec::new(),
         methods: Vec::new(),
+        editor: Vec::new(),
         server_requests: BTreeMap::new(),
         windows: Vec::new(),
         listening: Vec::new(),
@@ -159,6 +161,7 @@ impl Pass {
             epoch: Epoch::default(),
             phases: Phases::default(),
             methods: HashMap::new(),
+            editor: HashMap::new(),
             said: Said::default(),
             tick: None,
             ticked: Vec::new(),
@@ -308,12 +311,17 @@ impl Pass {
     /// How much light traffic there is depends on how long memory takes to settle: it is no work to compare.
     fn request(&mut self, at: Nanos, request: &Request) {
         self.summary.curves.request(at);
-        if self.idles {
+        let methods = if request.editor {
+            self.phases.editor_request();
+            &mut self.editor
+        } else if self.idles {
             return;
-        }
-        match self.methods.get_mut(&request.method) {
+        } else {
+            &mut self.methods
+        };
+        match methods.get_mut(&request.method) {
             Some(method) => method.add(request),
-            None => self.methods.entry(request.method.clone()).or_default().add(request),
+            None => methods.entry(request.method.clone()).or_default().add(request),
         }
     }
 
@@ -473,13 +481,8 @@ impl Pass {
         }
         summary.programs = self.tree.into_programs(cut);
         self.by_program.fill(&mut summary.programs, summary.private_metric);
-        let mut methods: Vec<_> = self
-            .methods
-            .into_iter()
-            .map(|(name, method)| method.finish(name))
-            .collect();
-        methods.sort_by(|a, b| a.method.cmp(&b.method));
-        summary.methods = methods;
+        summary.methods = finished(self.methods);
+        summary.editor = finished(self.editor);
         summary.lost = self.losses.list;
         summary.warnings = self.said.warnings;
         summary.messages = self.said.messages;
@@ -487,6 +490,13 @@ impl Pass {
         summary.more_messages = self.said.more_messages;
         summary
     }
+}
+
+/// The figures of all methods, by name.
+fn finished(methods: HashMap<String, Method>) -> Vec<MethodSummary> {
+    let mut methods: Vec<MethodSummary> = methods.into_iter().map(|(name, method)| method.finish(name)).collect();
+    methods.sort_by(|a, b| a.method.cmp(&b.method));
+    methods
 }
 
 /// The peak of a command: the kernel's own of its largest process, and of a tree what the samples say beside it.

@@ -64,6 +64,7 @@ impl Phases {
             besides_steps: self.parked,
             incomplete: false,
             steps: Vec::new(),
+            editor_requests: 0,
         };
         let missing = Vec::new();
         self.open.push(Open {
@@ -114,6 +115,13 @@ impl Phases {
                 skipped: false,
                 looked_for: None,
             });
+        }
+    }
+
+    /// A request that the imitated editor sent by itself has ended.
+    pub fn editor_request(&mut self) {
+        if let Some(open) = self.open.last_mut() {
+            open.summary.editor_requests += 1;
         }
     }
 

@@ -61,6 +61,7 @@ fn without(mut summary: Summary) -> Summary {
         (program.peak, program.private, program.cpu) = (None, None, None);
     }
     summary.methods.iter_mut().for_each(method);
+    summary.editor.iter_mut().for_each(method);
     for window in &mut summary.windows {
         (window.private, window.resident) = (None, None);
         (window.cpu, window.late_cpu) = (None, None);

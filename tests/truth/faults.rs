@@ -531,7 +531,7 @@ steps = [
             "servers.toml",
             "[server.fixture-system]\nparks = [\"textDocument/diagnostic\"]\n",
         )
-        .server(&["--park", "textDocument/diagnostic"])
+        .server(&["--pull", "static", "--park", "textDocument/diagnostic"])
         .run();
     let summary = outcome.passed();
     let poll = summary
@@ -539,7 +539,7 @@ steps = [
         .iter()
         .find(|method| method.method == "textDocument/diagnostic");
     assert_eq!(poll.map(|poll| (poll.count, poll.parked)), Some((1, 1)));
-    let parked = |event: &Event| matches!(event, Event::Request(request) if request.outcome == Answer::Parked);
+    let parked = |event: &Event| matches!(event, Event::Request(request) if request.outcome == Answer::Parked && !request.editor);
     assert_eq!(outcome.entries().iter().filter(|entry| parked(&entry.event)).count(), 1);
 }
 

@@ -61,6 +61,8 @@ mod phases;
 #[cfg(target_os = "linux")]
 mod preloads;
 #[cfg(target_os = "linux")]
+mod pulls;
+#[cfg(target_os = "linux")]
 mod purge;
 #[cfg(target_os = "linux")]
 mod release;

@@ -24,7 +24,7 @@ use crate::summary::{
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would
 /// misread.
-pub const FORMAT: Version = Version { major: 2, minor: 0 };
+pub const FORMAT: Version = Version { major: 2, minor: 1 };
 
 /// One run. Sizes are bytes; times and durations are nanoseconds, times since the first start of the server; shares
 /// are 0 to 1. Unknown values are `null`.
@@ -92,6 +92,8 @@ pub struct Report {
     most_processes: u64,
     /// Requests by method, without the light traffic of idle windows.
     methods: Vec<MethodSummary>,
+    /// Requests that the imitated editor sent by itself, by method: pulled diagnostics. No step counts them.
+    editor: Vec<MethodSummary>,
     /// Requests of the server, by method.
     server_requests: BTreeMap<String, ServerRequests>,
     /// Bytes and notifications of the connection.
@@ -247,6 +249,7 @@ pub fn report(summary: &Summary) -> Report {
         lost_processes: summary.lost.clone(),
         most_processes: summary.most_processes,
         methods: summary.methods,
+        editor: summary.editor,
         server_requests: summary.server_requests,
         traffic: summary.close.map(traffic),
         pressure: summary.pressure,

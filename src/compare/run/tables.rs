@@ -46,6 +46,33 @@ pub fn most_sent(summary: &Summary) -> Vec<&MethodSummary> {
     methods
 }
 
+/// What the imitated editor sent by itself, as `pulled by the editor, beside the steps: 24 textDocument/diagnostic`.
+pub fn sent_by_editor(summary: &Summary) -> Option<String> {
+    if summary.editor.is_empty() {
+        return None;
+    }
+    let each = summary.editor.iter().map(|method| {
+        let unanswered = method.timeouts + method.lost;
+        let notes = [
+            (method.errors, "with an error"),
+            (unanswered, "not answered"),
+            (method.parked, "kept open"),
+        ];
+        let notes = notes.iter().filter(|(count, _)| *count > 0);
+        let notes: Vec<String> = notes
+            .map(|(count, what)| format!("{} {what}", units::count(*count)))
+            .collect();
+        let notes = if notes.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", notes.join(", "))
+        };
+        format!("{} {}{notes}", units::count(method.count), method.method)
+    });
+    let each: Vec<String> = each.collect();
+    Some(format!("pulled by the editor, beside the steps: {}", each.join(", ")))
+}
+
 /// The slowest methods, as `slowest methods by 95th percentile: completion 213 ms, …`.
 pub fn slowest(summary: &Summary) -> Option<String> {
     let known = summary

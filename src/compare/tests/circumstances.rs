@@ -9,7 +9,7 @@ use super::*;
 type Change = fn(&mut Header);
 
 /// Every circumstance, its consequence, a change to it, and its two values.
-const CHANGES: [(&str, Weight, Change, [&str; 2]); 35] = [
+const CHANGES: [(&str, Weight, Change, [&str; 2]); 36] = [
     (
         "operating system",
         Weight::Quantity,
@@ -194,6 +194,12 @@ const CHANGES: [(&str, Weight, Change, [&str; 2]); 35] = [
         Weight::Measurement,
         |header| header.settings.capabilities = "b".to_owned(),
         ["a", "b"],
+    ),
+    (
+        "pulled diagnostics",
+        Weight::Measurement,
+        |header| header.settings.pulls_diagnostics = true,
+        ["no", "yes"],
     ),
     (
         "sampling interval",

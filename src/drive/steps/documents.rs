@@ -214,7 +214,9 @@ pub(super) async fn send<S: Stage>(
 ) -> Result<(), Stop> {
     let Some(change) = change else { return Ok(()) };
     let params = document.change(&change, mode == EditMode::Full);
-    scene.asker.notify("textDocument/didChange", &params).await
+    scene.asker.notify("textDocument/didChange", &params).await?;
+    scene.session.client.changed_document(document.uri().as_str());
+    Ok(())
 }
 
 /// `touch`: changes files on disk and notifies the server's file watchers.

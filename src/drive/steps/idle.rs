@@ -11,7 +11,7 @@ use crate::drive::documents::OpenDocuments;
 use crate::drive::quiet::{Rules, Watch};
 use crate::drive::settling::{Rule, Settling};
 use crate::drive::target::{Place, Target};
-use crate::drive::{Stage, Stop, barrier};
+use crate::drive::{Stage, Stop, barrier, pull};
 use crate::record::{AllocatorDecay, IdleKind, IdleWindow, Nanos, WindowEnd};
 
 use super::Scene;
@@ -31,7 +31,9 @@ pub async fn wait<S: Stage>(
 ) -> Result<IdleWindow, Stop> {
     // Earlier messages are not part of the window, and asking during it would be traffic. A server that does not answer
     // in time is busy; it is asked again when the phase ends.
-    barrier::pass(&scene.session.client, scene.job.scenario.deadline().0).await;
+    let patience = scene.job.scenario.deadline().0;
+    pull::rest(&scene.session.client, patience).await;
+    barrier::pass(&scene.session.client, patience).await;
     let begun = scene.window().await;
     let decay = known(scene).await;
     let mut simmer = Simmer::new(scene, documents, options);

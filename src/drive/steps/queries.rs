@@ -5,16 +5,15 @@ use serde_json::{Value, json};
 use crate::config::Step;
 use crate::config::step::template::{self, Scope, Values};
 use crate::config::step::{Count, Diagnostics, ExecuteCommand, Notification, PerDocument, Request, WorkspaceSymbol};
+use crate::drive::ask::Body;
+use crate::drive::document::Document;
 use crate::drive::documents::OpenDocuments;
 use crate::drive::target::Place;
 use crate::drive::{Stage, Stop, uri};
-use crate::lsp;
+use crate::lsp::{Client, Provider};
 
 use super::positions::each;
 use super::{Cadence, Scene, files, lanes};
-
-/// How long a long poll stays open before it counts as parked.
-const PARKED: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// One request per document: symbols, formatting, tokens, hints, folds.
 pub async fn per_document<S: Stage>(
@@ -67,29 +66,71 @@ pub async fn diagnostics<S: Stage>(
         }
         let indices: Vec<usize> = (0..documents.reach(files(options.files))).collect();
         each(&indices, lanes(options.ask()), async |index| {
-            let document = documents.document(*index).identifier();
-            let mut params = json!({ "textDocument": document });
-            if let Some(identifier) = scene.session.client.diagnostics_identifier() {
-                params["identifier"] = Value::String(identifier);
-            }
-            let report = scene.asker.fetch("textDocument/diagnostic", &params).await?;
-            if let Some(report) = report {
-                scene.session.client.pulled(document.uri.as_str(), &report);
-            }
-            Ok(())
+            document_diagnostics(scene, documents.document(*index)).await
         })
         .await?;
     }
     Ok(())
 }
 
-async fn workspace_diagnostics<S: Stage>(scene: &Scene<'_, S>) -> Result<(), Stop> {
-    const METHOD: &str = "workspace/diagnostic";
-    let mut params = json!({ "previousResultIds": [], "partialResultToken": lsp::PARTIAL_RESULTS });
-    if let Some(identifier) = scene.session.client.diagnostics_identifier() {
-        params["identifier"] = Value::String(identifier);
+/// Asks every provider that covers a document.
+async fn document_diagnostics<S: Stage>(scene: &Scene<'_, S>, document: &Document) -> Result<(), Stop> {
+    let (client, uri) = (&scene.session.client, document.uri().as_str());
+    for provider in providers(client) {
+        if !provider.covers(uri, document.language()) {
+            continue;
+        }
+        let identifier = provider.identifier.as_deref();
+        let params = client.document_diagnostic_params(identifier, uri);
+        let report = scene.asker.fetch("textDocument/diagnostic", &params).await?;
+        if let Some(report) = report {
+            client.pulled(identifier, uri, &report);
+        }
     }
-    raw(scene, METHOD, &params).await
+    Ok(())
+}
+
+async fn workspace_diagnostics<S: Stage>(scene: &Scene<'_, S>) -> Result<(), Stop> {
+    let client = &scene.session.client;
+    for provider in providers(client).into_iter().filter(|provider| provider.workspace) {
+        let identifier = provider.identifier.as_deref();
+        let params = client.workspace_diagnostic_params(identifier);
+        let report = park(scene, "workspace/diagnostic", &params, identifier).await?;
+        if let Some(report) = report {
+            client.pulled_workspace(identifier, &report);
+        }
+    }
+    Ok(())
+}
+
+/// The providers of the server; of one that announces none, its answer is asked for all the same.
+fn providers(client: &Client) -> Vec<Provider> {
+    let known = client.providers();
+    if !known.is_empty() {
+        return known;
+    }
+    let mut unknown = Provider::default();
+    unknown.workspace = true;
+    vec![unknown]
+}
+
+/// Sends a request that the server may keep open, and takes the parts of its result if the parameters name a token.
+async fn park<S: Stage>(
+    scene: &Scene<'_, S>,
+    method: &str,
+    params: &Value,
+    identifier: Option<&str>,
+) -> Result<Body, Stop> {
+    let client = &scene.session.client;
+    let token = params["partialResultToken"].as_str();
+    if let Some(token) = token {
+        client.expect_parts(token, identifier);
+    }
+    let result = scene.asker.park(method, params, token).await;
+    if let Some(token) = token {
+        client.end_parts(token);
+    }
+    result
 }
 
 /// Sends a request, as a long poll if the server is known to keep it open.
@@ -104,7 +145,8 @@ async fn raw<S: Stage>(scene: &Scene<'_, S>, method: &str, params: &Value) -> Re
         .map(String::as_str)
         .chain(["workspace/diagnostic"]);
     if parks.any(|parks| parks == method) {
-        scene.asker.park(method, params, PARKED).await
+        let identifier = params["identifier"].as_str();
+        park(scene, method, params, identifier).await.map(drop)
     } else {
         scene.asker.ask(method, params).await
     }

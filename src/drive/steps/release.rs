@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::config;
 use crate::config::step::{PurgeMethod, Release as Options, SelfReport as ReportOptions};
-use crate::drive::{Given, Job, Stage, Stop, accounted, barrier};
+use crate::drive::{Given, Job, Stage, Stop, accounted, barrier, pull};
 use crate::lsp::{Ask, Client, Reply};
 use crate::record::{Release, ReleasedBy, Releaser, SelfReport};
 use crate::resolve::Collector;
@@ -21,6 +21,7 @@ const KEPT: usize = 2000;
 pub async fn release<S: Stage>(scene: &Scene<'_, S>, options: &Options) -> Result<Release, Stop> {
     let deadline = scene.deadline(options.deadline);
     // Earlier messages are not part of the release. A server that does not answer in time is busy: continue.
+    pull::rest(&scene.session.client, deadline).await;
     barrier::pass(&scene.session.client, deadline).await;
     // A release may be shorter than one interval, so the window is recorded explicitly.
     let begun = scene.window().await;
@@ -115,6 +116,7 @@ pub async fn at_checkpoint<S: Stage>(
 
 pub async fn report<S: Stage>(scene: &Scene<'_, S>, options: &ReportOptions) -> Result<SelfReport, Stop> {
     let deadline = scene.deadline(options.deadline);
+    pull::rest(&scene.session.client, deadline).await;
     barrier::pass(&scene.session.client, deadline).await;
     let none = |missing: &str| SelfReport {
         missing: missing.to_owned(),

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::mpsc;
 
-use super::state::{Settled, Shared, count};
+use super::state::{Settled, Shared, State, count};
 use super::{CloseReason, Incoming, Violation};
 use crate::lsp::answers;
 use crate::lsp::frame::{Framer, Head};
@@ -263,7 +263,13 @@ fn answer(sink: &Sink<'_>, id: &crate::lsp::message::Id, facts: &Facts, body: &[
             false => state.responder.answer(&facts.method, params, &mut registered),
         };
         sink.shared.answer(&mut state, id, &answer);
-        state.last_unprompted = Some(Instant::now());
+        let now = Instant::now();
+        state.last_unprompted = Some(now);
+        let has_provider = registered.iter().any(|method| method == "textDocument/diagnostic");
+        if has_provider || facts.method == "workspace/diagnostic/refresh" {
+            state.pulls.refresh(now);
+            sink.shared.pull_changed();
+        }
         answer
     };
     for method in registered {
@@ -306,7 +312,15 @@ fn notified(sink: &Sink<'_>, stamp: Instant, facts: &Facts, body: &[u8]) {
             state.diagnostics.published(part(facts.params.as_ref(), body));
         }
         if is_progress {
-            state.responder.progress.report(text.unwrap_or_default(), stamp);
+            let State {
+                partials,
+                result_ids,
+                responder,
+                ..
+            } = &mut *state;
+            if !partials.take(text.unwrap_or_default(), result_ids) {
+                responder.progress.report(text.unwrap_or_default(), stamp);
+            }
         }
     }
     sink.put(Incoming::Notification {

@@ -15,6 +15,8 @@ use super::{CloseReason, Limits, OpenRequest, Totals, Traffic};
 use crate::lsp::answers::{Answers, Responder};
 use crate::lsp::diagnostics::Diagnostics;
 use crate::lsp::message::{self, Id, Refusal, Unread};
+use crate::lsp::pulls::Pulls;
+use crate::lsp::results::{Partials, ResultIds};
 use crate::lsp::scan::{Facts, Fault, Shape};
 use crate::lsp::support::ServerCapabilities;
 
@@ -28,6 +30,8 @@ pub(super) struct Shared {
     moved: Notify,
     stopped: Notify,
     overflowed: Notify,
+    /// Notified when something may be due to be pulled.
+    pull: Notify,
 }
 
 /// All mutable state. The lock is held only briefly and never across an await.
@@ -36,6 +40,9 @@ pub(super) struct State {
     pub(super) outbox: Outbox,
     pub(super) responder: Responder,
     pub(super) diagnostics: Diagnostics,
+    pub(super) result_ids: ResultIds,
+    pub(super) partials: Partials,
+    pub(super) pulls: Pulls,
     pub(super) agreed: Option<Arc<ServerCapabilities>>,
     pub(super) closed: Option<CloseReason>,
     pub(super) shutting_down: bool,
@@ -97,6 +104,9 @@ impl Shared {
             outbox: Outbox::default(),
             responder: Responder::new(answers),
             diagnostics: Diagnostics::default(),
+            result_ids: ResultIds::default(),
+            partials: Partials::default(),
+            pulls: Pulls::default(),
             agreed: None,
             closed: None,
             shutting_down: false,
@@ -116,6 +126,7 @@ impl Shared {
             moved: Notify::new(),
             stopped: Notify::new(),
             overflowed: Notify::new(),
+            pull: Notify::new(),
         }
     }
 
@@ -254,6 +265,14 @@ impl Shared {
         while !self.state().outbox.over {
             self.stopped.notified().await;
         }
+    }
+
+    pub(super) fn pull_changed(&self) {
+        self.pull.notify_one();
+    }
+
+    pub(super) async fn pulls_changed(&self) {
+        self.pull.notified().await;
     }
 
     /// Waits until too many answers are unread, which most connections never reach.

@@ -279,6 +279,7 @@ impl Session {
                 bytes: if outcome == Outcome::Hit { 412 } else { 4 },
                 items: None,
                 retries: u32::from(number % 50 == 49),
+                editor: false,
                 outcome,
             }));
         }
