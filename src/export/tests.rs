@@ -229,8 +229,9 @@ fn a_failed_run_says_its_reason_in_its_line() {
     });
     let line = one_line(&summary);
     let label = &summary.header.server.label;
-    let start =
-        format!("✗ {label}: crashed during the start, exit code 2: `error: unexpected argument 'lsp' found`, after ");
+    let how = "crashed during the start with up to 193.0 MiB private, exit code 2";
+    let why = "`error: unexpected argument 'lsp' found`";
+    let start = format!("✗ {label}: {how}: {why}, after ");
     assert!(line.starts_with(&start), "{line}");
 }
 
