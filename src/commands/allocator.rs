@@ -13,7 +13,7 @@ use crate::config::Report;
 use crate::config::options::Format;
 use crate::document::terminal;
 use crate::record::{AllocatorFacts, KnobFacts};
-use crate::resolve::{Common, Program, ServerChoice, ServerSpec, detector, preload, which};
+use crate::resolve::{Common, Program, ServerChoice, ServerSpec, detector, missing_component, preload, which};
 use crate::sample;
 
 use super::{Mistakes, formats, prepare, print};
@@ -48,7 +48,7 @@ fn of_program(options: &cli::AllocatorOptions, program: &str) -> anyhow::Result<
     // A library cannot be started, but it can be looked into.
     let mut choice = match crate::resolve::choose(std::slice::from_ref(&spec), &Common::default(), &catalogue, &which) {
         Ok(choices) => choices.into_iter().next().context("one server was named")?,
-        Err(_) if path.is_file() => {
+        Err(_) if path.is_file() && missing_component(path).is_none() => {
             let detection = allocator::of_file(path, &|| false);
             return Ok((spec.target.clone(), detection.facts, Vec::new()));
         }

@@ -111,9 +111,7 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
         return outcomes.code();
     }
     super::tell_records(&out, None, talk, &outcomes);
-    let Outcomes {
-        runs, exit, failed, ..
-    } = outcomes;
+    let Outcomes { runs, exit, failed, .. } = outcomes;
     failed.map_or(Ok(()), Err)?;
     if exit == Exit::Interrupted {
         return Ok(exit.code());

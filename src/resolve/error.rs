@@ -42,7 +42,9 @@ pub enum ChoiceError {
         here: String,
     },
     /// A program of rustup for a component that is not there.
-    #[error("`{name}` is a proxy of rustup, and its component is missing: run `{cure}`, or name another program's path")]
+    #[error(
+        "`{name}` is a proxy of rustup, and its component is missing: run `{cure}`, or name another program's path"
+    )]
     Component { name: String, cure: String },
     /// A profile with the name of an allocator behind it, and no such program.
     #[error(

@@ -277,7 +277,10 @@ fn a_runtime_is_asked_whether_it_takes_its_settings() {
     assert_ne!(found["allocator"]["family"], "pymalloc", "{found:#}");
     assert_eq!(found["knobs"][0]["taken"], true, "{found:#}");
     for (setting, says) in [
-        ("PYTHONMALLOC=nosuch", "CPython says `Fatal Python error"),
+        (
+            "PYTHONMALLOC=nosuch",
+            "CPython has no such allocator; write malloc, pymalloc or mimalloc",
+        ),
         ("JAVA_TOOL_OPTIONS=-Xmx64m", "it belongs to Java"),
     ] {
         let refused = allocator(&format!("{setting} {python}"));

@@ -154,11 +154,17 @@ fn without_its_small_program_lsp_soak_starts_commands_and_says_what_it_hides() {
     let alone = place.path().join("lsp-soak");
     fs::copy(env!("CARGO_BIN_EXE_lsp-soak"), &alone).expect("there is room");
     let output = Command::new(&alone)
-        .args(["cold", "sleep 0.01", "-r", "1", "--out", "records", "--details"])
+        .args(["cold", "sleep 0.01", "-r", "1", "--out", "records"])
         .current_dir(place.path())
         .output()
         .expect("it starts");
-    let said = passed(&output);
+    passed(&output);
+    let report = Command::new(&alone)
+        .args(["report", "records/run-001-sleep-0.01.jsonl"])
+        .current_dir(place.path())
+        .output()
+        .expect("it starts");
+    let said = passed(&report);
     assert!(said.contains("may be that of lsp-soak"), "{said}");
     let warned = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(warned.matches("`lsp-soak-start` is not beside").count(), 1, "{warned}");
