@@ -77,7 +77,7 @@ fn have_others_failed(cells: &[CellResult]) -> bool {
 pub(super) struct Ranked {
     /// Those that need less, by as much as a setting is worth.
     less: Vec<usize>,
-    /// Affordable cells whose memory is within the slack of the lowest.
+    /// Cells whose cost is shown to be allowed, with memory within the slack of the lowest.
     pub near: Vec<usize>,
 }
 
@@ -85,14 +85,11 @@ impl Ranked {
     pub fn of(cells: &[CellResult], rules: &Rules) -> Ranked {
         let is_less = |cell: &CellResult| is_candidate(cell) && needs_less(cell, &cells[0]);
         let less: Vec<usize> = (1..cells.len()).filter(|place| is_less(&cells[*place])).collect();
-        let costing = |wanted: Cost| -> Vec<usize> {
-            let places = less.iter().copied();
-            places.filter(|place| cost(&cells[*place], rules) == wanted).collect()
-        };
-        // Cells with a proven cost come first. On many machines latency and CPU vary too much to prove any, so open
-        // ones follow.
-        let kept = Some(costing(Cost::Shown)).filter(|shown| !shown.is_empty());
-        let kept = kept.unwrap_or_else(|| costing(Cost::Open));
+        let kept: Vec<usize> = less
+            .iter()
+            .copied()
+            .filter(|place| cost(&cells[*place], rules) == Cost::Shown)
+            .collect();
         let on_front: Vec<usize> = kept.iter().copied().filter(|place| cells[*place].front).collect();
         let candidates = if on_front.is_empty() { kept } else { on_front };
         let most = lowest(cells, &candidates).map(|place| private(cells, place) * (1.0 + Figure::Private.slack()));
@@ -117,7 +114,7 @@ fn lowest(cells: &[CellResult], places: &[usize]) -> Option<usize> {
     places.min_by(|a, b| private(cells, *a).total_cmp(&private(cells, *b)))
 }
 
-/// Least settled private memory among those that cost no more than is allowed.
+/// Least settled private memory among those that are shown to cost no more than is allowed.
 fn least(cells: &[CellResult], rules: &Rules) -> Recommendation {
     if are_too_few(cells) {
         return Recommendation::Default(KeepReason::TooFew);
@@ -140,7 +137,8 @@ fn keep(cells: &[CellResult], less: &[usize], rules: &Rules) -> KeepReason {
         let places: Vec<usize> = places.filter(|place| cost(&cells[*place], rules) == wanted).collect();
         lowest(cells, &places)
     };
-    if let Some(place) = costing(Cost::Doubtful).or_else(|| costing(Cost::Unknown)) {
+    let open = costing(Cost::Open).or_else(|| costing(Cost::Doubtful));
+    if let Some(place) = open.or_else(|| costing(Cost::Unknown)) {
         return KeepReason::CostOpen(place);
     }
     if let Some(place) = lowest(cells, less) {

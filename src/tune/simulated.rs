@@ -179,3 +179,35 @@ fn a_fresh_run_of_what_is_chosen_keeps_the_promise_though_it_was_chosen_by_the_s
         assert!(share >= 0.93, "{runs} runs that vary by {variation}: {share}");
     }
 }
+
+/// What a sweep of eight runs recommends: a setting with 70 % of the memory, and of this latency and CPU.
+fn recommended(random: &mut Random, latency: f64, cpu: f64, variation: Variation) -> Recommendation {
+    let rules = Rules::default();
+    let runs = |random: &mut Random, ratios: [f64; 3]| -> Weights {
+        std::array::from_fn(|place| (0..8).map(|_| noisy(random, ratios[place], variation[place])).collect())
+    };
+    let base = runs(random, [1.0; 3]);
+    let own = runs(random, [0.7, latency, cpu]);
+    let mut cells = vec![cell_of(0, &base, &base), cell_of(1, &own, &base)];
+    front::mark(&mut cells, &rules);
+    choose(&cells, &rules)
+}
+
+#[test]
+fn a_setting_that_costs_nothing_is_recommended_within_eight_runs_and_one_that_costs_30_percent_never() {
+    let mut random = Random::for_use(34, "costs");
+    for variation in [[0.01, 0.02, 0.01], [0.02, 0.04, 0.02], [0.05, 0.04, 0.02]] {
+        let free = share(500, || {
+            recommended(&mut random, 1.0, 1.0, variation) == Recommendation::Use(1)
+        });
+        assert!(free >= 0.95, "{variation:?}: {free}");
+    }
+    for variation in [[0.01, 0.02, 0.01], [0.05, 0.10, 0.05], [0.05, 0.30, 0.15]] {
+        for (latency, cpu) in [(1.3, 1.0), (1.0, 1.3), (1.3, 1.3)] {
+            let dear = share(1_000, || {
+                recommended(&mut random, latency, cpu, variation) == Recommendation::Use(1)
+            });
+            assert_eq!(dear, 0.0, "{variation:?}: p95 {latency}, CPU {cpu}");
+        }
+    }
+}

@@ -119,9 +119,8 @@ fn for_memory(cells: &[CellResult], rules: &Rules, chosen: Option<&CellResult>, 
     match cost(cell, rules) {
         Cost::Dear => return Some(WhyNot::Dearer(at(Cost::Dear))),
         Cost::Unknown => return Some(WhyNot::CostUnknown(at(Cost::Unknown))),
-        Cost::Doubtful => return Some(WhyNot::CostOpen(may_be())),
-        Cost::Open if cost(chosen?, rules) == Cost::Shown => return Some(WhyNot::CostOpen(may_be())),
-        Cost::Open | Cost::Shown => {}
+        Cost::Doubtful | Cost::Open => return Some(WhyNot::CostOpen(may_be())),
+        Cost::Shown => {}
     }
     let chosen = chosen?;
     if let Some(better) = cell.beaten_by.as_ref().filter(|_| chosen.front) {

@@ -113,6 +113,53 @@ fn what_gives_back_is_found_and_shipped_and_keeps_its_promise() {
     );
 }
 
+/// Both release at once; one answers 30 % more slowly.
+const COSTS: &str = r#"
+format = 1
+[[cell]]
+label = "free"
+env = { _RJEM_MALLOC_CONF = "dirty_decay_ms:0" }
+[[cell]]
+label = "dear"
+env = { _RJEM_MALLOC_CONF = "dirty_decay_ms:0" }
+args = ["--slow", "130ms"]
+"#;
+
+#[test]
+fn what_costs_nothing_is_recommended_within_eight_runs_and_what_costs_30_percent_never() {
+    let ground = ground();
+    let brief = PHASES.replace("for = \"3s\"", "for = \"1s\"");
+    ground.write("scenario.toml", &scenario("tuned", "200ms", &brief));
+    let server = format!(
+        "[server.je]\nprograms = ['{JEMALLOC}']\nargs = ['--via', 'allocator', '--retain-open', '16MiB', '--slow', \
+         '100ms']\nlanguages = ['python']\n"
+    );
+    ground.write("servers.toml", &server);
+    ground.write("costs.toml", COSTS);
+    // The processor time of so little work is a few ticks.
+    let tune = [
+        "tune", "scenario.toml", "--server", "je", "--grid", "costs.toml", "--rungs", "1,3,8", "--out", "out", "-q",
+        "--allow-cpu", "1000000%", "--format", "json",
+    ];
+    let report: Value = serde_json::from_str(&ground.said(&tune)).expect("it is JSON");
+    assert_eq!(report["chosen"], "free", "{report:#}");
+    let dear = &cell(&report, "dear")["why_not"];
+    assert!(!dear.is_null(), "{report:#}");
+    // Alone it is not recommended either.
+    let alone = COSTS
+        .split("[[cell]]\nlabel = \"free\"")
+        .next()
+        .expect("there is a head");
+    let dear = COSTS.split("[[cell]]\n").last().expect("there are cells");
+    ground.write("dear.toml", &format!("{alone}[[cell]]\n{dear}"));
+    let tune = [
+        "tune", "scenario.toml", "--server", "je", "--grid", "dear.toml", "--rungs", "1,3,5", "--out", "alone", "-q",
+        "--allow-cpu", "1000000%", "--format", "json",
+    ];
+    let report: Value = serde_json::from_str(&ground.said(&tune)).expect("it is JSON");
+    assert!(report["chosen"].is_null(), "{report:#}");
+}
+
 /// Checks that a sweep is refused before any start, with these words.
 #[track_caller]
 fn refused(ground: &PreparedWorkspace, more: &[&str], told: &[&str]) {

@@ -26,9 +26,14 @@ pub fn why_not(sweep: &Sweep, cell: &CellResult) -> Option<String> {
 
 /// Why the default stays although this cell is shown to need less, for a reason that is none of cost.
 pub(crate) fn barred(sweep: &Sweep, cell: &CellResult) -> String {
+    format!("keep the default: {}", less_but(sweep, cell))
+}
+
+/// That a cell needs less memory, and why it is not recommended.
+fn less_but(sweep: &Sweep, cell: &CellResult) -> String {
     let why = cell.why_not.as_ref().map(|why| clause(sweep, cell, why));
     format!(
-        "keep the default: {} needs less {}{}, but {}",
+        "{} needs less {}{}, but {}",
         cell.label,
         sweep.places.memory(),
         in_brackets(&difference(cell, Figure::Private)),
@@ -36,9 +41,9 @@ pub(crate) fn barred(sweep: &Sweep, cell: &CellResult) -> String {
     )
 }
 
-/// Why the default stays if the cost of a better cell is unknown, and what would settle that.
+/// Why nothing is recommended if the cost of a better cell is not shown, and what would show it.
 pub(crate) fn cost_open(sweep: &Sweep, cell: &CellResult) -> String {
-    let text = barred(sweep, cell);
+    let text = format!("nothing is recommended yet: {}", less_but(sweep, cell));
     match cell.why_not {
         Some(WhyNot::CostOpen(_)) => format!("{text}; {}", to_settle(sweep, cell)),
         _ => text,
@@ -56,7 +61,7 @@ pub(crate) fn to_settle(sweep: &Sweep, cell: &CellResult) -> String {
         Some(runs) => {
             let runs = runs.max(cell.runs.len() + 1);
             format!(
-                "about {} of each may decide: `--rungs 1,3,{runs}`",
+                "about {} of each would show it: `--rungs 1,3,{runs}`",
                 units::counted(runs as u64, "run")
             )
         }

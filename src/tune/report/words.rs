@@ -9,7 +9,7 @@ use crate::findings::setting;
 use crate::record::KnobFacts;
 use crate::summary::decay::WindowKind;
 use crate::text::{Sentence, Tone};
-use crate::tune::{CellResult, Cost, KeepReason, LEAST_RUNS, Recommendation, Sweep, Timed, as_fast, cost, cost_of};
+use crate::tune::{CellResult, Cost, KeepReason, LEAST_RUNS, Recommendation, Sweep, Timed, as_fast, cost_of};
 use crate::units;
 
 use super::columns::{after, against, amount, stop};
@@ -156,13 +156,6 @@ fn dear(sweep: &Sweep, cell: &CellResult) -> Vec<Figure> {
     dear.map(|(figure, _)| figure).collect()
 }
 
-/// Figures in which a cell is not shown to stay within the limits.
-fn beyond(sweep: &Sweep, cell: &CellResult) -> Vec<Figure> {
-    let allowed = sweep.rules.allowed().into_iter();
-    let beyond = allowed.filter(|(figure, most)| cost_of(cell, *figure, *most) != Cost::Shown);
-    beyond.map(|(figure, _)| figure).collect()
-}
-
 /// The reason, the price, and all caveats. Eliminated cells have sentences of their own.
 pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
     let mut sentences = Vec::new();
@@ -171,11 +164,8 @@ pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
         sentences.push(Sentence::answer("tune.sentence", tone, text).marked(mark));
     };
     if let Some(cell) = chosen(sweep) {
-        add(Tone::Plain, reason(sweep, cell));
+        add(Tone::Plain, reason(sweep));
         add(Tone::Plain, price(sweep, cell));
-        if let Some(text) = open(sweep, cell) {
-            add(Tone::Warning, text);
-        }
         if let Some(text) = promised(sweep, cell) {
             add(Tone::Plain, text);
         }
@@ -257,10 +247,9 @@ fn untold(sweep: &Sweep) -> Option<String> {
     })
 }
 
-fn reason(sweep: &Sweep, cell: &CellResult) -> String {
+fn reason(sweep: &Sweep) -> String {
     let share = |share: f64| units::percent(share);
     let rules = &sweep.rules;
-    let shown = cost(cell, rules) == Cost::Shown;
     let memory = sweep.places.memory();
     if rules.is_shared {
         return format!(
@@ -268,15 +257,10 @@ fn reason(sweep: &Sweep, cell: &CellResult) -> String {
         );
     }
     let limits = format!(
-        "{} at most {} and CPU at most {} above the default ({})",
+        "{} at most {} and CPU at most {} above the default, by the upper ends of 95 % intervals",
         sweep.places.name(Figure::P95),
         share(rules.latency),
-        share(rules.cpu),
-        if shown {
-            "shown by 95 % intervals"
-        } else {
-            "by the means"
-        }
+        share(rules.cpu)
     );
     match rules.max_private {
         Some(limit) => format!(
@@ -285,19 +269,6 @@ fn reason(sweep: &Sweep, cell: &CellResult) -> String {
         ),
         None => format!("chosen: the least {memory} of the settings that keep {limits}"),
     }
-}
-
-/// The possible cost beyond the limits, if the chosen cell's runs leave that open.
-fn open(sweep: &Sweep, cell: &CellResult) -> Option<String> {
-    let is_open = sweep.rules.max_private.is_none() && cost(cell, &sweep.rules) == Cost::Open;
-    is_open.then(|| {
-        format!(
-            "{} of each do not show that it keeps within the limits: {}; {}",
-            units::counted(cell.runs.len() as u64, "run"),
-            why::limits(sweep, cell, &beyond(sweep, cell)),
-            why::to_settle(sweep, cell)
-        )
-    })
 }
 
 /// What the chosen cell costs against the default.
