@@ -2,8 +2,10 @@
 
 #![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod asked;
 mod counts;
 mod last;
+
 #[cfg(test)]
 mod tests;
 
@@ -14,10 +16,12 @@ use serde::Serialize;
 
 use crate::band::LeakLimit;
 use crate::record::shown;
-use crate::summary::{PhaseSummary, StepSummary, Summary};
+use crate::summary::{PhaseSummary, Summary};
 
 use self::last::{Failure, is_complete};
-use super::stats::{RunGrowth, WARM_UP_CYCLES, run_growth};
+use super::stats::{Answer, Growth, LeakVerdict, Open, RunGrowth, WARM_UP_CYCLES, run_growth};
+
+pub use crate::growth::asked::{Asked, Unasked, WhyUnasked};
 
 pub use self::counts::{Counted, RepeatedCount, repeated_counts};
 pub use self::last::{End, LastGrowth};
@@ -39,23 +43,13 @@ pub struct Repeated {
     #[schemars(with = "MessageCounts")]
     pub sent: Option<Sent>,
     pub asked: Asked,
+    /// Steps that were not asked or not answered in most rounds.
+    pub unasked: Vec<Unasked>,
     /// Rounds before a crash, a lost process or the end of the run: the rest is not of the whole tree.
     #[serde(skip)]
     pub whole: usize,
     /// Growth up to a crash, to the memory limit, or to the end of the process that held most of the memory.
     pub up_to_end: Option<LastGrowth>,
-}
-
-/// The state of the questions that a part repeats. Growth can be denied only of what was asked and answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Asked {
-    /// Something was sent and answered; or nothing at all, in a control.
-    Yes,
-    /// Requests were sent, and none was answered.
-    Unanswered,
-    /// The server does not offer what the part asks for, or the files have no place to ask.
-    No,
 }
 
 /// Average messages per round, without light traffic.
@@ -119,7 +113,11 @@ pub fn sent_by<'r>(mut runs: impl Iterator<Item = &'r Repeated>) -> Option<Sent>
 impl Repeated {
     /// Growth of one run against the default limit. A verdict needs several runs.
     pub fn growth(&self) -> Option<RunGrowth> {
-        run_growth(&self.series(), &LeakLimit::default())
+        let mut growth = run_growth(&self.series(), &LeakLimit::default())?;
+        if self.asked != Asked::Yes && growth.growth == Growth::Below {
+            growth.growth = Growth::Unclear;
+        }
+        Some(growth)
     }
 
     /// The values that are judged.
@@ -174,8 +172,31 @@ fn number(phase: &PhaseSummary) -> u32 {
     phase.phase.phase
 }
 
+/// The least that any of these runs asked, and the steps that a run did not ask.
+pub fn asked_in_all<'r>(runs: impl Iterator<Item = &'r Repeated>) -> (Asked, Vec<Unasked>) {
+    let (mut least, mut unasked) = (Asked::Yes, Vec::new());
+    for run in runs {
+        least = least.max(run.asked);
+        unasked.extend(run.unasked.iter().cloned());
+    }
+    unasked.sort();
+    unasked.dedup();
+    (least, unasked)
+}
+
+/// A verdict that denies growth only of what was asked and answered in all runs. Growth that is shown stays.
+pub fn deny_only_asked(mut verdict: LeakVerdict, asked: Asked) -> LeakVerdict {
+    if asked != Asked::Yes && verdict.answer != Answer::Fail {
+        verdict.answer = Answer::Inconclusive;
+        verdict.open = Some(Open::Unasked);
+        verdict.needed = None;
+    }
+    verdict
+}
+
 fn repeated_rounds(name: &str, rounds: &[&[PhaseSummary]], failure: Option<&Failure>) -> Repeated {
     let ends = || rounds.iter().filter_map(|round| round.last());
+    let (asked, unasked) = asked::asked(rounds);
     let whole = rounds.iter().take_while(|round| is_complete(round)).count();
     Repeated {
         name: name.to_owned(),
@@ -190,7 +211,8 @@ fn repeated_rounds(name: &str, rounds: &[&[PhaseSummary]], failure: Option<&Fail
             })
             .collect(),
         sent: sent(rounds.get(WARM_UP_CYCLES..).unwrap_or_default()),
-        asked: asked(rounds),
+        asked,
+        unasked,
         whole,
         up_to_end: failure.and_then(|failure| failure.growth(&rounds[..whole])),
     }
@@ -202,33 +224,6 @@ const PASSIVE: [&str; 4] = ["idle", "pause", "release", "self-report"];
 fn is_control(rounds: &[&[PhaseSummary]]) -> bool {
     let mut steps = rounds.iter().copied().flatten().flat_map(|phase| &phase.steps);
     steps.all(|step| PASSIVE.contains(&step.name.as_str()))
-}
-
-fn asked(rounds: &[&[PhaseSummary]]) -> Asked {
-    if is_control(rounds) {
-        return Asked::Yes;
-    }
-    let steps: Vec<&StepSummary> = rounds
-        .iter()
-        .copied()
-        .flatten()
-        .flat_map(|phase| &phase.steps)
-        .collect();
-    if steps.iter().any(|step| is_answered(step)) {
-        Asked::Yes
-    } else if steps.iter().any(|step| step.parked.unwrap_or(0) > 0) {
-        Asked::Unanswered
-    } else {
-        Asked::No
-    }
-}
-
-/// True if something of the step was answered, or needs no answer. Passive steps and requests that stayed open do not
-/// count.
-fn is_answered(step: &StepSummary) -> bool {
-    let written = step.others.unwrap_or(0).saturating_sub(step.parked.unwrap_or(0));
-    let sent = [step.requests.unwrap_or(0), step.notifications.unwrap_or(0), written];
-    !PASSIVE.contains(&step.name.as_str()) && sent.iter().any(|count| *count > 0)
 }
 
 /// Average messages of these rounds; `None` without rounds, and where a step did not end or the server does not offer

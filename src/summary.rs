@@ -396,6 +396,8 @@ pub struct StepSummary {
     pub requests: Option<u64>,
     /// Requests with a non-empty result.
     pub hits: Option<u64>,
+    /// Requests with a result, empty or not: neither errors nor timeouts.
+    pub answered: Option<u64>,
     /// Notifications sent.
     pub notifications: Option<u64>,
     /// What else reached the server: light traffic, requests that stayed open, files changed on disk, commands that

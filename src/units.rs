@@ -5,6 +5,7 @@
 #![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod exact;
+mod slope;
 mod time;
 
 use std::cmp::Ordering;
@@ -15,6 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use exact::exact_bytes;
+pub use slope::{slope, slope_range, slope_with_range};
 pub use time::{TICK, cpu_time, cpu_time_like, duration, duration_like, is_in_ticks};
 
 /// The median of unsorted values; `between` combines a middle pair. `None` without values.
@@ -226,20 +228,6 @@ pub fn signed_mib(value: i64) -> String {
     }
 }
 
-/// A difference in KiB with its sign, for slopes: `+64.0`, `−1,280`, `0.0`.
-pub fn signed_kib(value: f64) -> String {
-    let size = value.abs() / 1024.0;
-    let text = match size {
-        size if size >= 999.95 => count(size.round() as u64),
-        size => format!("{size:.1}"),
-    };
-    match value {
-        _ if text == "0.0" => text,
-        value if value > 0.0 => format!("+{text}"),
-        _ => format!("−{text}"),
-    }
-}
-
 /// A share as a percentage: `0.123` → `12 %`, `-0.03` → `−3 %`.
 pub fn percent(share: f64) -> String {
     let text = format!("{:.0}", share.abs() * 100.0);
@@ -374,13 +362,6 @@ mod tests {
             [0.123, -0.031, -0.001, 0.0].map(percent),
             ["12 %", "−3 %", "0 %", "0 %"]
         );
-    }
-
-    #[test]
-    fn slopes_in_kib_carry_their_sign() {
-        assert_eq!(signed_kib(65_536.0), "+64.0");
-        assert_eq!(signed_kib(-1_310_720.0), "−1,280");
-        assert_eq!(signed_kib(0.4), "0.0");
     }
 
     #[test]

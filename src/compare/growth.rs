@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::band::LeakLimit;
-use crate::growth::{Asked, LastGrowth, Repeated, Sent, repeated, sent_by};
+use crate::growth::{Asked, LastGrowth, Repeated, Sent, Unasked, asked_in_all, deny_only_asked, repeated, sent_by};
 use crate::lens::Lens;
-use crate::stats::{LEAK_ALPHA, LEAST_CYCLES, LeakVerdict, judge_leak};
+use crate::stats::{LEAK_ALPHA, LeakVerdict, judge_leak};
 use crate::summary::Summary;
 
 /// The growth over one repeated activity.
@@ -21,6 +21,8 @@ pub struct Grown {
     pub sent: Option<Sent>,
     /// The least that any run asked: growth is denied only of what all runs asked and the server answered.
     pub asked: Asked,
+    /// Steps that a run did not ask or the server did not answer.
+    pub unasked: Vec<Unasked>,
     /// What memory was looked at through: only the purged lens can call growth a leak.
     #[serde(skip)]
     pub lens: Lens,
@@ -30,8 +32,7 @@ pub struct Grown {
     pub up_to_end: Option<LastGrowth>,
 }
 
-/// Everything that these runs repeat often enough to say whether it grows, in the order of the scenario, and what grew
-/// until a run `failed`.
+/// Everything that these runs repeat, in the order of the scenario, and what grew until a run `failed`.
 pub(super) fn grown(runs: &[&Summary], failed: &[&Summary]) -> Vec<Grown> {
     let first = runs.first().or(failed.first());
     let lens = first.map_or(Lens::AsShipped, |run| run.header.server.lens.name);
@@ -39,8 +40,7 @@ pub(super) fn grown(runs: &[&Summary], failed: &[&Summary]) -> Vec<Grown> {
     let failed: Vec<Repeated> = failed.iter().flat_map(|run| repeated(run)).collect();
     let mut seen: Vec<(u32, &str)> = Vec::new();
     for one in runs.iter().flatten().chain(&failed) {
-        let is_shown = one.values.len() >= LEAST_CYCLES || one.up_to_end.is_some();
-        if is_shown && !seen.contains(&(one.phase, &one.name)) {
+        if !seen.contains(&(one.phase, &one.name)) {
             seen.push((one.phase, &one.name));
         }
     }
@@ -64,13 +64,16 @@ fn judge(name: &str, lens: Lens, runs: &[Option<Repeated>]) -> Grown {
         .iter()
         .map(|run| run.as_ref().map_or_else(Vec::new, Repeated::series))
         .collect();
+    let (asked, unasked) = asked_in_all(runs.iter().flatten());
+    let verdict = judge_leak(&series, &LeakLimit::default(), LEAK_ALPHA);
     Grown {
         name: name.to_owned(),
         rounds: series.iter().map(Vec::len).max().unwrap_or(0),
         sent: sent_by(runs.iter().flatten()),
-        asked: runs.iter().flatten().map(|run| run.asked).max().unwrap_or(Asked::No),
+        asked,
+        unasked,
         lens,
-        verdict: judge_leak(&series, &LeakLimit::default(), LEAK_ALPHA),
+        verdict: deny_only_asked(verdict, asked),
         up_to_end: None,
     }
 }

@@ -20,10 +20,10 @@ use crate::compare::report::{calls, growth};
 use crate::document::{Block, Document, Section, Weight, page};
 use crate::exit::Exit;
 use crate::findings::{self, Severity};
-use crate::growth::{Repeated, repeated};
+use crate::growth::repeated;
 use crate::lens::Lens;
 use crate::record::{Header, ServerFacts};
-use crate::stats::LEAST_CYCLES;
+use crate::stats::{LEAST_CYCLES, LEAST_RUNS};
 use crate::summary::calls::Traced;
 use crate::summary::{Summary, exit};
 use crate::text::table::Table;
@@ -87,13 +87,15 @@ fn verdict(summary: &Summary) -> Vec<Sentence> {
     }
     let grows = attribution(summary);
     let answer = |id| move |text: String| Sentence::answer(id, Tone::Plain, text);
-    // Of what repeats, growth is the answer.
-    let kept = match grows.is_empty() {
-        true => head::conclusion(summary).map(answer("run.kept")),
-        false => head::conclusion(summary).map(|text| Sentence::evidence("run.kept", text)),
-    };
     verdict.extend(grows);
-    verdict.extend(kept);
+    // Of what repeats often, growth is the answer.
+    if let Some(kept) = head::conclusion(summary) {
+        verdict.push(if repeats_often(summary) {
+            Sentence::evidence("run.kept", kept)
+        } else {
+            Sentence::answer("run.kept", Tone::Plain, kept)
+        });
+    }
     verdict.extend(head::processes(summary).map(answer("run.processes")));
     verdict.extend(windows::released(summary).map(answer("run.came-back")));
     verdict.extend(tables::slowest(summary).map(answer("run.slowest")));
@@ -179,32 +181,31 @@ fn released(summary: &Summary) -> Option<Section> {
         .filled()
 }
 
-/// Activities with enough repetitions to judge growth.
+/// The repeated parts of a run.
 fn growing(summary: &Summary) -> Vec<growth::Line> {
-    let repeated = repeated(summary);
-    if repeated.iter().any(says_growth) {
-        repeated.iter().map(growth::Line::of_run).collect()
-    } else {
-        Vec::new()
-    }
+    repeated(summary).iter().map(growth::Line::of_run).collect()
 }
 
-fn says_growth(repeated: &Repeated) -> bool {
-    repeated.values.len() >= LEAST_CYCLES || repeated.up_to_end.is_some()
-}
-
-/// What grows from round to round.
+/// What grows from round to round, as far as one run shows it.
 pub(crate) fn attribution(summary: &Summary) -> Vec<Sentence> {
     let lines = growing(summary);
     if lines.is_empty() {
         return Vec::new();
     }
-    let grows = growth::attribution(&lines, summary.header.server.lens.name, 1).into_iter();
-    let few = "one run is no verdict: use --runs 3 or more";
-    grows
+    let few = format!("one run is no verdict: a verdict takes {LEAST_RUNS}, use `--runs {LEAST_RUNS}`");
+    let mut sentences: Vec<Sentence> = growth::attribution(&lines, summary.header.server.lens.name, 1)
+        .into_iter()
         .map(|text| Sentence::answer("growth.attribution", Tone::Plain, text))
-        .chain([Sentence::answer("growth.one-run", Tone::Quiet, few)])
-        .collect()
+        .collect();
+    if repeats_often(summary) {
+        sentences.push(Sentence::answer("growth.one-run", Tone::Quiet, few));
+    }
+    sentences
+}
+
+/// True if a part has the rounds that a slope takes.
+fn repeats_often(summary: &Summary) -> bool {
+    repeated(summary).iter().any(|one| one.values.len() >= LEAST_CYCLES)
 }
 
 fn grown(summary: &Summary) -> Option<Section> {

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::band::{LEAST_ROUNDS, LeakLimit};
 use crate::compare::Played;
-use crate::growth::{Repeated, Sent, repeated, sent_by};
+use crate::growth::{Asked, Repeated, Sent, Unasked, asked_in_all, deny_only_asked, repeated, sent_by};
 use crate::record::Schedule;
 use crate::stats::{Answer, LeakVerdict, judge_leak_by_looks};
 
@@ -29,12 +29,17 @@ pub struct Leaking {
     /// What one round sends; `None` where it is not known, or not the same in all runs.
     #[serde(skip)]
     pub sent: Option<Sent>,
+    /// The least that any of the runs asked: growth is ruled out only of what all of them asked and the server answered.
+    pub asked: Asked,
+    /// Steps that a run did not ask or the server did not answer.
+    pub unasked: Vec<Unasked>,
     #[serde(skip)]
     pub limit: LeakLimit,
     /// How many runs of the candidate the verdict rests on.
     #[serde(flatten)]
     pub basis: Basis,
-    /// Whether more runs would change nothing: it has its answer, or no run has the rounds that one takes.
+    /// True if more runs would change nothing: it has its answer, no run has the rounds that one takes, or a run did not
+    /// ask.
     #[serde(skip)]
     pub settled: bool,
     #[serde(flatten)]
@@ -51,29 +56,38 @@ pub(super) fn leaks(rule: &Leak, runs: &[&Played], looks: &Schedule) -> Vec<Leak
             names.push(&one.name);
         }
     }
-    let judged = names.into_iter().map(|name| {
-        let of_run = |run: &Vec<Repeated>| {
-            let one = run.iter().find(|one| one.name == name);
-            one.map_or_else(Vec::new, Repeated::series)
-        };
-        let same = runs.iter().flatten().filter(|one| one.name == name);
-        let series: Vec<Vec<Option<f64>>> = runs.iter().map(of_run).collect();
-        let verdict = judge_leak_by_looks(&series, &rule.limit, looks);
-        let judged = verdict.runs.len();
-        let look = Some(judged).filter(|runs| looks.runs().contains(runs));
-        let long = |run: &Vec<Option<f64>>| run.len() >= LEAST_ROUNDS && run.iter().all(Option::is_some);
-        let hopeless = look.is_some() && !series[..judged].iter().any(long);
-        Leaking {
-            name: name.to_owned(),
-            sent: sent_by(same),
-            limit: rule.limit,
-            basis: Basis {
-                look,
-                runs: series.len(),
-            },
-            settled: verdict.answer != Answer::Inconclusive || hopeless,
-            verdict,
-        }
-    });
-    judged.collect()
+    names.into_iter().map(|name| leak(name, rule, &runs, looks)).collect()
+}
+
+/// One part, judged over all runs.
+fn leak(name: &str, rule: &Leak, runs: &[Vec<Repeated>], looks: &Schedule) -> Leaking {
+    let parts: Vec<Option<&Repeated>> = runs.iter().map(|run| run.iter().find(|one| one.name == name)).collect();
+    let series: Vec<Vec<Option<f64>>> = parts
+        .iter()
+        .map(|part| part.map_or_else(Vec::new, Repeated::series))
+        .collect();
+    let verdict = judge_leak_by_looks(&series, &rule.limit, looks);
+    let judged = verdict.runs.len();
+    let look = Some(judged).filter(|runs| looks.runs().contains(runs));
+    let (asked, unasked) = asked_in_all(parts[..judged].iter().copied().flatten());
+    let verdict = deny_only_asked(verdict, asked);
+    let is_hopeless = look.is_some() && (asked != Asked::Yes || !series[..judged].iter().any(|run| has_rounds(run)));
+    Leaking {
+        name: name.to_owned(),
+        sent: sent_by(parts.iter().copied().flatten()),
+        asked,
+        unasked,
+        limit: rule.limit,
+        basis: Basis {
+            look,
+            runs: series.len(),
+        },
+        settled: verdict.answer != Answer::Inconclusive || is_hopeless,
+        verdict,
+    }
+}
+
+/// True if a run has the rounds that a verdict takes, all of known memory.
+fn has_rounds(run: &[Option<f64>]) -> bool {
+    run.len() >= LEAST_ROUNDS && run.iter().all(Option::is_some)
 }

@@ -27,6 +27,7 @@ fn run(rounds: &[(u32, u64, u64, u64)]) -> Summary {
                 took: Some(1),
                 requests: Some(*requests),
                 hits: Some(*requests),
+                answered: Some(*requests),
                 notifications: Some(*notifications),
                 others: Some(0),
                 parked: Some(0),
@@ -121,6 +122,7 @@ fn growth_is_the_servers_own_only_where_nothing_at_all_reached_it() {
         name: "idle".to_owned(),
         requests: Some(0),
         hits: Some(0),
+        answered: Some(0),
         ..run(&[(1, 1, 1, 0)]).phases[0].steps[0].clone()
     };
     let touch = |others: u64, parked: u64| StepSummary {
@@ -139,8 +141,8 @@ fn growth_is_the_servers_own_only_where_nothing_at_all_reached_it() {
     assert_eq!((written.sent, written.asked), (Some(Sent::Others), Asked::Yes));
     let parked = with_step(&touch(3, 3));
     assert_eq!((parked.sent, parked.asked), (Some(Sent::Others), Asked::Unanswered));
-    let old = with_step(&touch(0, 0));
-    assert_eq!((old.sent, old.asked), (None, Asked::No));
+    let nothing = with_step(&touch(0, 0));
+    assert_eq!((nothing.sent, nothing.asked), (None, Asked::No));
     let skipped = StepSummary {
         skipped: true,
         ..touch(0, 0)
@@ -230,4 +232,96 @@ fn rounds_after_a_lost_process_are_not_judged() {
     let part = &repeated(&summary)[0];
     assert_eq!((part.values[11], part.values[12]), (Some(320), None));
     assert_eq!(part.growth().unwrap().trend.slope, 20.0);
+}
+
+/// A step with these requests, of which so many were answered.
+fn asking(name: &str, requests: u64, answered: u64) -> StepSummary {
+    StepSummary {
+        name: name.to_owned(),
+        requests: Some(requests),
+        hits: Some(answered),
+        answered: Some(answered),
+        ..run(&[(1, 1, 1, 0)]).phases[0].steps[0].clone()
+    }
+}
+
+/// Steps that send notifications or change files.
+fn changing(name: &str, notifications: u64, files_written: u64) -> StepSummary {
+    StepSummary {
+        notifications: Some(notifications),
+        others: Some(files_written),
+        ..asking(name, 0, 0)
+    }
+}
+
+/// Rounds of one phase with these steps, in the order of their places.
+fn with_steps(steps: &[StepSummary]) -> Repeated {
+    with_rounds(|_| steps.to_vec())
+}
+
+/// Thirty rounds of one phase whose memory is level.
+fn with_rounds(steps: impl Fn(usize) -> Vec<StepSummary>) -> Repeated {
+    let mut summary = run(&[(1, 100 << 20, 1, 0); 30]);
+    for (round, phase) in summary.phases.iter_mut().enumerate() {
+        phase.steps = steps(round);
+        for (place, step) in phase.steps.iter_mut().enumerate() {
+            step.step = place as u32;
+        }
+    }
+    repeated(&summary).remove(0)
+}
+
+fn unasked(part: &Repeated) -> Vec<(&str, WhyUnasked)> {
+    part.unasked.iter().map(|one| (one.step.as_str(), one.why)).collect()
+}
+
+#[test]
+fn errors_and_timeouts_are_no_answers() {
+    let failed = with_steps(&[asking("hover", 5, 0)]);
+    assert_eq!(failed.asked, Asked::Unanswered);
+    assert_eq!(unasked(&failed), [("hover", WhyUnasked::Failed)]);
+    assert_eq!(
+        failed.growth().unwrap().growth,
+        Growth::Unclear,
+        "level, and not denied"
+    );
+    assert_eq!(with_steps(&[asking("hover", 5, 2)]).asked, Asked::Unanswered);
+    let answered = with_steps(&[asking("hover", 5, 3)]);
+    assert_eq!(answered.asked, Asked::Yes);
+    assert_eq!(answered.growth().unwrap().growth, Growth::Below);
+}
+
+#[test]
+fn one_step_that_was_answered_makes_no_other_step_asked() {
+    let skipped = StepSummary {
+        skipped: true,
+        ..asking("rename", 0, 0)
+    };
+    let mixed = with_steps(&[asking("hover", 5, 5), skipped]);
+    assert_eq!(mixed.asked, Asked::Partly);
+    assert_eq!(unasked(&mixed), [("rename", WhyUnasked::NotOffered)]);
+    assert_eq!(mixed.growth().unwrap().growth, Growth::Unclear);
+    let placeless = StepSummary {
+        looked_for: Some("names".to_owned()),
+        ..asking("definition", 0, 0)
+    };
+    let mixed = with_steps(&[changing("edit", 4, 0), placeless]);
+    assert_eq!(unasked(&mixed), [("definition", WhyUnasked::NoPlace)]);
+}
+
+#[test]
+fn edits_and_written_files_are_no_save() {
+    let saves = |notifications| with_steps(&[changing("edit", 4, 0), changing("save", notifications, 3)]);
+    assert_eq!(unasked(&saves(0)), [("save", WhyUnasked::NothingSent)]);
+    assert_eq!(saves(3).asked, Asked::Yes);
+    assert_eq!(with_steps(&[changing("touch", 0, 3)]).asked, Asked::Yes);
+}
+
+#[test]
+fn a_step_is_asked_if_most_rounds_ask_it() {
+    // All files are open after the first round.
+    let opened = with_rounds(|round| vec![changing("open", u64::from(round == 0), 0), changing("edit", 4, 0)]);
+    assert_eq!(unasked(&opened), [("open", WhyUnasked::NothingSent)]);
+    let failed_once = with_rounds(|round| vec![asking("hover", 5, if round == 7 { 0 } else { 5 })]);
+    assert_eq!(failed_once.asked, Asked::Yes);
 }

@@ -130,6 +130,8 @@ pub enum Open {
     Runs,
     /// There are not three runs of enough rounds, all of known memory.
     Rounds,
+    /// A run did not do what would make it grow. Series of values cannot tell; their owner sets it.
+    Unasked,
     /// It grows, and slower and slower: a cache fills, and what grows under it cannot be seen yet.
     Slowing,
     /// It grows, and a run also falls by as much.
@@ -177,7 +179,7 @@ pub fn judge_leak(runs: &[Vec<Option<f64>>], limit: &LeakLimit, alpha: f64) -> L
         verdict.needed = rounds_needed(&long, &weighed, limit, alpha);
     }
     verdict.late = Some(weighed.late_bounds());
-    verdict.detectable = Some(weighed.detectable().max(PAGE));
+    verdict.detectable = Some(weighed.detectable(limit.slope).max(PAGE));
     if verdict.answer == Answer::Fail {
         verdict.shape = mean_shape(runs, true);
     }
@@ -258,12 +260,11 @@ fn least(values: &[f64]) -> f64 {
     FLAT.max(2.0 * noise)
 }
 
-/// The least slope whose interval lies above 0 in 80 of 100 runs, if intervals are this wide: half of the width, and as
-/// much more as the estimate falls short of the slope in 20 of 100.
+/// The least distance above a limit at which intervals this wide lie above it in 80 of 100 runs: half of the width, and
+/// as much more as estimate and width vary from run to run, by simulation.
 fn detectable_by(width: f64) -> f64 {
-    /// Quantiles of the normal distribution at 97.5 and 80 %.
-    const NORMAL: (f64, f64) = (1.960, 0.842);
-    (width / 2.0 * (1.0 + NORMAL.1 / NORMAL.0)).max(PAGE)
+    const MORE: f64 = 0.65;
+    width / 2.0 * (1.0 + MORE)
 }
 
 /// The growth of one run, which alone is no verdict. `None` of fewer than eight rounds, or where a value is not known.
@@ -272,7 +273,8 @@ pub fn run_growth(values: &[Option<f64>], limit: &LeakLimit) -> Option<RunGrowth
     let all = trend(&kept, 0.95)?;
     let half = &kept[kept.len() - kept.len() / 2..];
     let late = trend(half, 0.95)?;
-    let falling = fall(&kept) >= MOST_FALL * all.slope * (kept.len() - 1) as f64;
+    let (fallen, steps) = (fall(&kept), (kept.len() - 1) as f64);
+    let falling = fallen >= MOST_FALL * all.slope * steps;
     let shown = |trend: &Trend| trend.low > limit.slope && trend.slope >= PAGE;
     let above = shown(&all) && shown(&late);
     let growth = if values.len() < LEAST_ROUNDS {
@@ -287,7 +289,9 @@ pub fn run_growth(values: &[Option<f64>], limit: &LeakLimit) -> Option<RunGrowth
     Some(RunGrowth {
         trend: all,
         late: late.slope * (half.len() - 1) as f64,
-        detectable: detectable_by(late.high - late.low),
+        detectable: (limit.slope + detectable_by(late.high - late.low))
+            .max(fallen / (MOST_FALL * steps))
+            .max(PAGE),
         shape: shape(&kept, if all.low > 0.0 { 0.0 } else { least(&kept) })?,
         growth,
     })

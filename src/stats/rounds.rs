@@ -32,6 +32,13 @@ const WANTED: f64 = 0.8;
 
 const MOST_ROUNDS: f64 = 1_000.0;
 
+/// Runs have slopes of their own if these vary by this many times what the scatter within runs makes likely.
+const OWN_SLOPES: f64 = 2.0;
+
+/// A few runs do not know how far their slopes are apart: the bound that a later session needs in 80 of 100 cases is
+/// higher by about this share per degree of freedom, for 3 to 12 runs.
+const SEEN_BY_RUNS: f64 = 1.5;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Slopes {
     pub mean: f64,
@@ -41,8 +48,8 @@ pub(super) struct Slopes {
     cautious: f64,
     /// Values this many errors from the mean are excluded.
     t: f64,
-    /// The mean falls short of the true slope by more than this many errors with a chance of 20 %.
-    short: f64,
+    /// The least distance above a limit that puts the lower bound above it with a chance of 80 %.
+    detectable: f64,
 }
 
 impl Slopes {
@@ -58,12 +65,20 @@ impl Slopes {
         let runs = slopes.len() as f64;
         let mean = slopes.iter().sum::<f64>() / runs;
         let between = slopes.iter().map(|slope| (slope - mean).powi(2)).sum::<f64>() / (runs - 1.0).max(1.0);
+        let freedom = (runs - 1.0).max(1.0);
+        let (error, cautious) = ((between / runs).sqrt(), (between.max(own) / runs).sqrt());
+        // The mean falls short of the true slope by more than this many errors with a chance of 20 %.
+        let short = upper_quantile(1.0 - WANTED, freedom);
+        let mut detectable = (t + short) * cautious;
+        if between > OWN_SLOPES * own {
+            detectable = detectable.max((t * (1.0 + SEEN_BY_RUNS / freedom) + short) * error);
+        }
         Slopes {
             mean,
-            error: (between / runs).sqrt(),
-            cautious: (between.max(own) / runs).sqrt(),
+            error,
+            cautious,
             t,
-            short: upper_quantile(1.0 - WANTED, (runs - 1.0).max(1.0)),
+            detectable,
         }
     }
 
@@ -86,7 +101,9 @@ pub(super) struct Weighed {
     pub late: Slopes,
     /// Whether growth is shown to slow down, and by more than a little.
     pub is_slowing: bool,
-    /// The growth from the first round to the last.
+    /// Steps from the first round to the last.
+    steps: f64,
+    /// The growth over all of them.
     pub gain: f64,
     /// The largest fall of any run below its previous maximum.
     pub fall: f64,
@@ -99,20 +116,22 @@ impl Weighed {
         let all: Vec<&[f64]> = runs.iter().map(Vec::as_slice).collect();
         let halves: Vec<&[f64]> = all.iter().map(|run| &run[run.len() - run.len() / 2..]).collect();
         let whole = Slopes::of(&all, t);
-        let rounds = runs.iter().map(Vec::len).min().unwrap_or(0);
+        let steps = runs.iter().map(Vec::len).min().unwrap_or(0).saturating_sub(1) as f64;
         Weighed {
             whole,
             late: Slopes::of(&halves, t),
             is_slowing: is_slowing(&all),
-            gain: whole.mean * rounds.saturating_sub(1) as f64,
+            steps,
+            gain: whole.mean * steps,
             fall: runs.iter().map(|run| fall(run)).fold(0.0, f64::max),
         }
     }
 
-    /// The slope whose lower bounds, over all rounds and over the last half, are above 0 with a chance of 80 %.
-    pub fn detectable(&self) -> f64 {
-        let of = |slopes: &Slopes| slopes.t * slopes.cautious + slopes.short * slopes.cautious;
-        of(&self.whole).max(of(&self.late))
+    /// The slope that is shown to be above `limit` with a chance of 80 %: by its lower bounds over all rounds and over the
+    /// last half, and by more growth than the runs fall.
+    pub fn detectable(&self, limit: f64) -> f64 {
+        let by_bounds = limit + self.whole.detectable.max(self.late.detectable);
+        by_bounds.max(self.fall / (MOST_FALL * self.steps))
     }
 
     /// The slope of the last half with its bounds.

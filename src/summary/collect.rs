@@ -317,6 +317,7 @@ impl Pass {
         } else if self.idles {
             return;
         } else {
+            self.phases.request_ended(&request.outcome);
             &mut self.methods
         };
         match methods.get_mut(&request.method) {

@@ -1,7 +1,7 @@
 //! Phases as they are played, and what follows from all of them together.
 
 use crate::band;
-use crate::record::{Checkpoint, Nanos, PhaseRef, Release, ReleasedBy, StepEnd, StepStart, WindowStart};
+use crate::record::{Checkpoint, Nanos, Outcome, PhaseRef, Release, ReleasedBy, StepEnd, StepStart, WindowStart};
 use crate::summary::{CheckpointSummary, Peak, PhaseSummary, PrivateMetric, ResidentMetric, Returned, StepSummary};
 
 use super::checkpoint;
@@ -22,6 +22,8 @@ struct Open {
     /// What all releases so far have used.
     released: Totals,
     step_started: Nanos,
+    /// Results that came since then.
+    results: u64,
     /// Sampled private memory when its steps were done.
     at_rest_began: Option<u64>,
     /// Processes without exact counters at the checkpoint that did not end at that moment.
@@ -73,6 +75,7 @@ impl Phases {
             release: None,
             released: Totals::ZERO,
             step_started: at,
+            results: 0,
             at_rest_began: None,
             missing,
             unpurged: false,
@@ -102,6 +105,7 @@ impl Phases {
     pub fn step_started(&mut self, at: Nanos, start: &StepStart) {
         if let Some(open) = self.find(&start.phase) {
             open.step_started = at;
+            open.results = 0;
             open.summary.steps.push(StepSummary {
                 step: start.step,
                 name: start.name.clone(),
@@ -109,6 +113,7 @@ impl Phases {
                 took: None,
                 requests: None,
                 hits: None,
+                answered: None,
                 notifications: None,
                 others: None,
                 parked: None,
@@ -122,6 +127,14 @@ impl Phases {
     pub fn editor_request(&mut self) {
         if let Some(open) = self.open.last_mut() {
             open.summary.editor_requests += 1;
+        }
+    }
+
+    /// A request of the scenario ended.
+    pub fn request_ended(&mut self, outcome: &Outcome) {
+        let Some(open) = self.open.last_mut() else { return };
+        if matches!(outcome, Outcome::Hit | Outcome::Empty | Outcome::Null) {
+            open.results += 1;
         }
     }
 
@@ -144,13 +157,15 @@ impl Phases {
     pub fn step_ended(&mut self, at: Nanos, end: &StepEnd, totals: Totals) {
         let Some(open) = self.find(&end.phase) else { return };
         open.release_ended(totals);
-        let started = open.step_started;
+        let (started, results) = (open.step_started, open.results);
         let commands = u64::from(released_by_server(end.release.as_ref()))
             + u64::from(end.self_report.as_ref().is_some_and(|report| report.asked.is_some()));
         if let Some(step) = open.summary.steps.iter_mut().rev().find(|step| step.step == end.step) {
             step.took = Some(at.saturating_sub(started));
             step.requests = Some(end.requests);
             step.hits = Some(end.hits);
+            // Requests that belong to others have results too. A hit may have come in parts, without a result.
+            step.answered = Some(results.min(end.requests).max(end.hits));
             step.notifications = Some(end.notifications);
             let light = end.idle.as_ref().map_or(0, |idle| idle.sent);
             let others = [light, end.parked, end.files_written, commands];

@@ -207,7 +207,9 @@ fn a_setting_that_costs_nothing_is_recommended_within_eight_runs_and_one_that_co
             let dear = share(1_000, || {
                 recommended(&mut random, latency, cpu, variation) == Recommendation::Use(1)
             });
-            assert_eq!(dear, 0.0, "{variation:?}: p95 {latency}, CPU {cpu}");
+            // Where p95 varies by 30 %, eight runs of luck are possible.
+            let most = if variation[1] < 0.3 { 0.0 } else { 0.005 };
+            assert!(dear <= most, "{variation:?}: p95 {latency}, CPU {cpu}: {dear}");
         }
     }
 }

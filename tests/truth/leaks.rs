@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::ground::{PreparedWorkspace, scenario};
+use crate::ground::{LINKED_SYSTEM, PreparedWorkspace, scenario};
 
 const PHASES: &str = r#"
 [[phase]]
@@ -72,6 +72,11 @@ fn a_leak_is_found_sized_and_put_down_to_its_method_and_the_same_work_without_it
     let report = hunt.said(&["report", "1"]);
     assert!(report.contains("retention growth in hover: +6"), "{report}");
     assert!(report.contains("one run is no verdict"), "{report}");
+    assert!(!report.contains("no retention growth"), "{report}");
+    assert!(
+        report.contains("this run does not show growth in definition, silence"),
+        "{report}"
+    );
     let report = record(&hunt, "tight", "4");
     for name in ["hover", "definition", "silence"] {
         assert_eq!(slope(&report, name)["grows"], "no", "{report:#}");
@@ -100,4 +105,67 @@ steps = [{ touch = { files = 1 } }]
         (996_147.0..1_101_004.0).contains(&per_round),
         "1 MiB within a twentieth: {per_round}"
     );
+}
+
+const UNASKED: &str = r#"
+[[phase]]
+name = "start"
+steps = [{ start = {} }, { open = { files = 1 } }]
+[[phase]]
+name = "hover"
+repeat = { times = 20 }
+steps = [{ hover = { per-file = 4 } }]
+[[phase]]
+name = "rename"
+repeat = { times = 20 }
+steps = [{ rename = { optional = true } }]
+[[phase]]
+name = "both"
+repeat = { times = 20 }
+steps = [{ hover = { per-file = 4 } }, { inlay-hint = { optional = true } }]
+[[phase]]
+name = "short"
+repeat = { times = 5 }
+steps = [{ hover = { per-file = 4 } }]
+"#;
+
+/// Growth decides, and nothing else.
+const GATE: &str = r#"
+format = 1
+[[endpoint]]
+metric = "private"
+advisory = true
+[leak]
+slope = "64 KiB"
+"#;
+
+#[test]
+fn growth_is_denied_only_of_what_was_asked() {
+    let shop = "def price(item):\n    return item\n\n\nprice(1)\n";
+    let ground = PreparedWorkspace::of(&scenario("unasked", "100ms", UNASKED), shop)
+        .with("old", &["--ballast", "20MiB"], LINKED_SYSTEM)
+        .with("new", &["--ballast", "20MiB"], LINKED_SYSTEM);
+    ground.write("gate.toml", GATE);
+    let gate = [
+        "gate", "scenario.toml", "--baseline", "old", "--candidate", "new", "--lens", "as-shipped", "--gate",
+        "gate.toml", "--runs", "3", "--out", "out", "-q",
+    ];
+    let (said, _) = ground.ends(3, &gate);
+    for part in [
+        "retention growth over hover is ruled out",
+        "retention growth over rename is not decided, not asked: `rename` (the server does not offer it)",
+        "retention growth over both is not decided, not asked: `inlay-hint` (the server does not offer it)",
+    ] {
+        assert!(said.contains(part), "{part}\n{said}");
+    }
+    ground.write("gate.toml", &format!("{GATE}phase = \"hover\"\n"));
+    ground.ends(0, &["gate", "--from", "out", "--gate", "gate.toml", "--runs", "3"]);
+    let said = ground.said(&["compare", "out"]);
+    for part in [
+        "new: no retention growth in hover: ",
+        "new: not decided in short: 5 rounds, the rule needs 20",
+        "new: not asked: rename, `inlay-hint` in both (the server does not offer it)",
+    ] {
+        assert!(said.contains(part), "{part}\n{said}");
+    }
 }

@@ -163,6 +163,7 @@ mod tests {
             sent: None,
             asked: Asked::Yes,
             up_to_end: None,
+            unasked: Vec::new(),
             whole: values.len(),
         }
     }

@@ -1,8 +1,10 @@
 //! Growth from round to round as text: slopes, shapes, and which part of a scenario grows.
 
+use std::collections::BTreeMap;
+
 use crate::band::LEAST_ROUNDS;
 use crate::compare::{Comparison, Grown, Side};
-use crate::growth::{Asked, End, LastGrowth, Repeated, Sent};
+use crate::growth::{Asked, End, LastGrowth, Repeated, Sent, Unasked, WhyUnasked};
 use crate::lens::Lens;
 use crate::stats::{Answer, Growth, LEAST_RUNS, Open, Shape, WARM_UP_CYCLES};
 use crate::units;
@@ -29,6 +31,7 @@ pub(crate) struct Line {
     rounds: usize,
     sent: Option<Sent>,
     asked: Asked,
+    unasked: Vec<Unasked>,
     /// The least slope per round that would have been seen in 80 of 100 cases.
     detectable: Option<f64>,
     /// Per round, with the ends of the interval.
@@ -50,6 +53,7 @@ impl Line {
             rounds: repeated.values.len(),
             sent: repeated.sent,
             asked: repeated.asked,
+            unasked: repeated.unasked.clone(),
             detectable: growth.map(|growth| growth.detectable),
             slope: growth.map(|growth| (growth.trend.slope, growth.trend.low, growth.trend.high)),
             shape: growth.map(|growth| growth.shape),
@@ -71,6 +75,7 @@ impl Line {
             rounds: grown.rounds,
             sent: grown.sent,
             asked: grown.asked,
+            unasked: grown.unasked.clone(),
             detectable: grown.verdict.detectable,
             slope: grown.verdict.slope,
             shape: grown.verdict.shape,
@@ -85,22 +90,34 @@ impl Line {
         }
     }
 
+    /// Why growth is neither shown nor denied.
+    fn why_open(&self) -> String {
+        match self.open {
+            Some((Open::Rounds, _)) if self.rounds < LEAST_ROUNDS => {
+                format!(
+                    "{}, the rule needs {LEAST_ROUNDS}",
+                    units::counted(self.rounds as u64, "round")
+                )
+            }
+            Some((open, needed)) => reason(open, needed),
+            None => "one run does not decide it".to_owned(),
+        }
+    }
+
     pub fn shape(&self) -> &'static str {
         named(self.shape)
     }
 
     /// The middle and the interval of the slope per round.
     pub fn per_round(&self) -> (String, String) {
-        let interval = self
-            .slope
-            .map(|(_, low, high)| format!("{} to {}", units::signed_kib(low), units::signed_kib(high)));
+        let interval = self.slope.map(|(_, low, high)| units::slope_range(low, high));
         (
-            units::or_unknown(self.slope, |(slope, ..)| units::signed_kib(slope)),
+            units::or_unknown(self.slope, |(slope, ..)| units::slope(slope)),
             interval.unwrap_or_default(),
         )
     }
 
-    /// The slope per message: `+64.0 per request`.
+    /// The slope per message: `+64.0 KiB per request`.
     pub fn per_message(&self) -> String {
         let Some((sent, (slope, ..))) = self.sent.zip(self.slope) else {
             return units::UNKNOWN.to_owned();
@@ -108,7 +125,7 @@ impl Line {
         let each = sent.per_message(slope);
         each.map_or_else(
             || "nothing is sent".to_owned(),
-            |each| format!("{} per {}", units::signed_kib(each), sent.name()),
+            |each| format!("{} per {}", units::slope(each), sent.name()),
         )
     }
 
@@ -135,7 +152,7 @@ impl Line {
         if self.is_unasked() {
             return units::UNKNOWN.to_owned();
         }
-        units::or_unknown(self.detectable, units::signed_kib)
+        units::or_unknown(self.detectable, units::slope)
     }
 
     /// The slope with its interval, per message where there are any.
@@ -145,23 +162,12 @@ impl Line {
         };
         let each = |value: f64| self.sent.and_then(|sent| sent.per_message(value));
         match (self.sent, each(slope).zip(each(low)).zip(each(high))) {
-            (Some(sent), Some(((slope, low), high))) => format!(
-                "{} KiB per {} ({} to {})",
-                units::signed_kib(slope),
-                sent.name(),
-                units::signed_kib(low),
-                units::signed_kib(high)
-            ),
-            (Some(_) | None, _) => format!(
-                "{} KiB per round ({} to {})",
-                units::signed_kib(slope),
-                units::signed_kib(low),
-                units::signed_kib(high)
-            ),
+            (Some(sent), Some(((slope, low), high))) => units::slope_with_range(slope, low, high, sent.name()),
+            (Some(_) | None, _) => units::slope_with_range(slope, low, high, "round"),
         }
     }
 
-    /// True if nothing came of what it repeats, so that growth cannot be denied.
+    /// True if the server did not do all that the part repeats, so that growth cannot be denied.
     fn is_unasked(&self) -> bool {
         self.asked != Asked::Yes && self.said != Growth::Above
     }
@@ -178,6 +184,7 @@ impl Line {
     /// The answer in one word.
     pub fn answer(&self) -> &'static str {
         match self.said {
+            _ if self.is_unasked() && self.asked == Asked::Partly => "partly asked",
             _ if self.is_unasked() => "not asked",
             Growth::Above => "grows",
             Growth::Below => "does not",
@@ -202,10 +209,10 @@ pub(crate) const LEGEND: &str = "would find: the least growth per round that sho
                                   intervals of all runs";
 
 pub(crate) fn note() -> String {
-    format!("KiB, private memory at the end of each round, without the first {WARM_UP_CYCLES}")
+    format!("private memory at the end of each round, without the first {WARM_UP_CYCLES}")
 }
 
-/// Which of these parts grow: the attribution. `runs` is how many runs said so.
+/// Which of these parts grow: the attribution. One of `runs` denies nothing, it only says what it saw.
 pub(crate) fn attribution(lines: &[Line], lens: Lens, runs: usize) -> Vec<String> {
     let word = word(lens, runs);
     let growing = asked_lines(lines, Growth::Above);
@@ -219,11 +226,12 @@ pub(crate) fn attribution(lines: &[Line], lens: Lens, runs: usize) -> Vec<String
     let still = asked_lines(lines, Growth::Below);
     if !still.is_empty() {
         let seen = still.iter().filter_map(|line| line.detectable).fold(0.0, f64::max);
-        sentences.push(format!(
-            "no {word} in {}: {} KiB per round or more would have been seen in 80 of 100 cases",
-            names(&still),
-            units::signed_kib(seen)
-        ));
+        let (still, seen) = (names(&still), units::slope(seen));
+        sentences.push(if runs == 1 {
+            format!("this run does not show growth in {still}: it would show {seen} per round in 80 of 100 cases")
+        } else {
+            format!("no {word} in {still}: {seen} per round or more would have been seen in 80 of 100 cases")
+        });
     }
     sentences.extend(undecided(lines));
     sentences.extend(unasked(lines));
@@ -245,10 +253,7 @@ fn names(lines: &[&Line]) -> String {
 fn undecided(lines: &[Line]) -> Vec<String> {
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     for line in asked_lines(lines, Growth::Unclear) {
-        let why = line.open.map_or_else(
-            || "one run does not decide it".to_owned(),
-            |(open, needed)| reason(open, needed),
-        );
+        let why = line.why_open();
         // A slope whose interval lies above 0 is seen, though nothing is decided by it.
         let is_seen = line.slope.is_some_and(|(_, low, _)| low > 0.0);
         let name = if is_seen {
@@ -268,33 +273,52 @@ fn undecided(lines: &[Line]) -> Vec<String> {
     sentences
 }
 
-/// Parts of which nothing can be said, because nothing came of them.
+/// Steps that the server was not asked or did not answer, grouped by reason. Of a part that did other work too, the
+/// step is named.
 fn unasked(lines: &[Line]) -> Vec<String> {
-    let reasons = [
-        (
-            Asked::No,
-            "not asked",
-            "the server does not offer it, or the files have no place for it",
-        ),
-        (Asked::Unanswered, "not answered", "the server kept every request open"),
-    ];
-    let mut sentences = Vec::new();
-    for (asked, what, why) in reasons {
-        let such: Vec<&Line> = lines
-            .iter()
-            .filter(|line| line.is_unasked() && line.asked == asked)
-            .collect();
-        if !such.is_empty() {
-            sentences.push(format!("{what}: {} ({why})", names(&such)));
+    let mut groups: BTreeMap<WhyUnasked, Vec<String>> = BTreeMap::new();
+    for line in lines.iter().filter(|line| line.is_unasked()) {
+        for step in &line.unasked {
+            let is_named_alike = step.step == line.name || (line.unasked.len() == 1 && line.asked != Asked::Partly);
+            let name = if is_named_alike {
+                line.name.clone()
+            } else {
+                format!("`{}` in {}", step.step, line.name)
+            };
+            groups.entry(step.why).or_default().push(name);
         }
     }
+    let mut sentences = Vec::new();
+    for (why, names) in groups {
+        let what = if why.is_unanswered() {
+            "not answered"
+        } else {
+            "not asked"
+        };
+        sentences.push(format!("{what}: {} ({})", names.join(", "), why.reason()));
+    }
     sentences
+}
+
+/// The steps that a part did not ask, in one clause: ``not asked: `save` (there was nothing to send)``.
+pub(crate) fn unasked_steps(unasked: &[Unasked]) -> String {
+    let named: Vec<String> = unasked
+        .iter()
+        .map(|step| format!("`{}` ({})", step.step, step.why.reason()))
+        .collect();
+    let what = if unasked.iter().all(|step| step.why.is_unanswered()) {
+        "not answered"
+    } else {
+        "not asked"
+    };
+    format!("{what}: {}", named.join(", "))
 }
 
 /// Why growth is neither shown nor ruled out, and what would decide it.
 pub(crate) fn reason(open: Open, needed: Option<usize>) -> String {
     let why = match open {
         Open::Runs => return format!("it takes {LEAST_RUNS} runs"),
+        Open::Unasked => return "the server was not asked, or did not answer".to_owned(),
         Open::Rounds => return format!("it takes {LEAST_ROUNDS} rounds whose memory is known"),
         Open::Slowing => "the growth slows down, as when a cache fills",
         Open::Falling => "memory rises and falls by as much",

@@ -32,6 +32,7 @@ fn step(step: u32, requests: u64, hits: u64) -> StepSummary {
         took: None,
         requests: Some(requests),
         hits: Some(hits),
+        answered: Some(hits),
         notifications: None,
         others: Some(0),
         parked: Some(0),

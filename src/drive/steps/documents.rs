@@ -161,11 +161,15 @@ pub async fn save<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments,
         }
         scene.asker.note_file_written();
         let document = documents.document(index);
-        let saved = Saved {
-            text_document: document.identifier(),
-            text: (scene.session.client.save() == lsp::Save::WithText).then(|| document.text()),
-        };
-        scene.asker.notify("textDocument/didSave", &saved).await?;
+        // Editors tell only servers that want to know.
+        let wanted = scene.session.client.save();
+        if wanted != lsp::Save::No {
+            let saved = Saved {
+                text_document: document.identifier(),
+                text: (wanted == lsp::Save::WithText).then(|| document.text()),
+            };
+            scene.asker.notify("textDocument/didSave", &saved).await?;
+        }
         watched(scene, &[(document.uri().as_str().to_owned(), CHANGED)]).await?;
     }
     scene.asker.flushed().await

@@ -5,13 +5,13 @@ use serde::Serialize;
 
 use crate::compare::Inequality;
 use crate::compare::calibration::LEAST_RUNS;
-use crate::compare::report::growth::{named, reason};
-use crate::compare::report::{amount, as_set, difference, huge_pages, signed, strained, unequal};
+use crate::compare::report::growth::{named, reason, unasked_steps};
+use crate::compare::report::{amount, as_set, difference, huge_pages, strained, unequal};
 use crate::exit::Exit;
 use crate::gate::{Basis, Judged, Judgement, Kept, Leaking, Missing, Role};
 use crate::lens::Lens;
 use crate::record::LensFacts;
-use crate::stats::{Answer, Evidence, Known, LEAST_TO_DECIDE, Side, unseen};
+use crate::stats::{Answer, Evidence, Known, LEAST_TO_DECIDE, Open, Side, unseen};
 use crate::units;
 
 use super::words::{REFUSED, bounds, change, limit, word};
@@ -394,20 +394,19 @@ fn budget(kept: &Kept) -> Finding {
 /// The bounds that decided, of the last half of the rounds; and what would decide where they did not.
 fn late(leak: &Leaking) -> String {
     let bounds = leak.verdict.late.map_or_else(String::new, |(_, lower, upper)| {
-        let per = |value: f64| signed(value / 1024.0, 1);
-        let limit = |value: f64| format!("{} KiB", per(value));
-        let (fail, pass) = (limit(leak.limit.slope), limit(leak.limit.ruled_out));
-        let (lower, upper) = (per(lower), per(upper));
+        let (fail, pass) = (units::slope(leak.limit.slope), units::slope(leak.limit.ruled_out));
         format!(
-            "; in the last half {lower} to {upper} KiB per round ({})",
+            "; in the last half {} per round ({})",
+            units::slope_range(lower, upper),
             deciding(&fail, &pass)
         )
     });
-    let open = leak
-        .verdict
-        .open
-        .map(|open| format!("; {}", reason(open, leak.verdict.needed)));
-    bounds + &open.unwrap_or_default()
+    let open = match leak.verdict.open {
+        None => String::new(),
+        Some(Open::Unasked) => format!("; {}", unasked_steps(&leak.unasked)),
+        Some(open) => format!("; {}", reason(open, leak.verdict.needed)),
+    };
+    bounds + &open
 }
 
 /// As shipped it is what the allocator keeps, and no leak.
@@ -423,16 +422,12 @@ fn growth(leak: &Leaking, lens: Lens) -> Finding {
     let slope = match leak.verdict.slope {
         None => format!("no slope is known{}", late(leak)),
         Some((middle, low, high)) => {
-            let per = |value: f64| signed(value / 1024.0, 1);
-            let span = |what: &str, (middle, low, high): (f64, f64, f64)| {
-                format!("{} KiB per {what} ({} to {})", per(middle), per(low), per(high))
-            };
             let each = |value: f64| leak.sent.and_then(|sent| sent.per_message(value));
             let message = each(middle).zip(each(low)).zip(each(high)).zip(leak.sent);
             let message = message.map_or_else(String::new, |(((middle, low), high), sent)| {
-                format!("; {}", span(sent.name(), (middle, low, high)))
+                format!("; {}", units::slope_with_range(middle, low, high, sent.name()))
             });
-            let round = span("round", (middle, low, high));
+            let round = units::slope_with_range(middle, low, high, "round");
             format!("{round}{message}; {}{}", named(leak.verdict.shape), late(leak))
         }
     };
@@ -442,11 +437,14 @@ fn growth(leak: &Leaking, lens: Lens) -> Finding {
             .sent
             .and_then(|sent| Some((sent.per_message(middle)?, sent.name())));
         let (value, what) = message.unwrap_or((middle, "round"));
-        format!(" of {} KiB per {what}", signed(value / 1024.0, 1))
+        format!(" of {} per {what}", units::slope(value))
     });
     let shown = match leak.verdict.answer {
         Answer::Pass => "is ruled out".to_owned(),
         Answer::Fail => format!("{per} is shown").trim_start().to_owned(),
+        Answer::Inconclusive if leak.verdict.open == Some(Open::Unasked) => {
+            format!("is not decided, {}", unasked_steps(&leak.unasked))
+        }
         Answer::Inconclusive => "is not decided".to_owned(),
     };
     Finding {

@@ -1,10 +1,11 @@
 //! What a session has decided so far, and what is still open, in one line.
 
-use crate::compare::report::{amount, as_set, signed};
+use crate::compare::report::growth::unasked_steps;
+use crate::compare::report::{amount, as_set};
 use crate::gate::{Judged, Judgement, Kept, Leaking, Role};
 use crate::lens::Lens;
 use crate::record::Schedule;
-use crate::stats::{Answer, EndpointVerdict};
+use crate::stats::{Answer, EndpointVerdict, Open};
 use crate::units;
 
 use super::findings::{budget_name, growth_name};
@@ -76,11 +77,12 @@ fn budget(kept: &Kept, looks: &Schedule) -> String {
 }
 
 fn growth(leak: &Leaking, lens: Lens, looks: &Schedule) -> String {
-    let known = leak.verdict.late.map(|(_, low, high)| {
-        let [low, high] = [low, high].map(|slope| signed(slope / 1024.0, 1));
-        format!("{low} to {high} KiB per round")
+    let late = leak.verdict.late;
+    let known = late.map(|(_, low, high)| format!("{} per round", units::slope_range(low, high)));
+    let state = state(leak.verdict.answer, || match leak.verdict.open {
+        Some(Open::Unasked) => unasked_steps(&leak.unasked),
+        _ => open(leak.basis.runs, None, looks),
     });
-    let state = state(leak.verdict.answer, || open(leak.basis.runs, None, looks));
     line(&growth_name(leak, lens), known, state)
 }
 

@@ -1,6 +1,7 @@
 //! Absolute limits and growth: their side and lens.
 
 use crate::figures::{Leak, Limit, Rules};
+use crate::growth::WhyUnasked;
 
 use super::judge::{MIB, end, less_of, pair, primaries, valued};
 use super::*;
@@ -252,4 +253,29 @@ fn a_comparison_tells_the_growth_of_phases_of_one_name_apart() {
     let growth = compare::compare(&runs, None).sides.remove(0).growth;
     let answers: Vec<Answer> = growth.iter().map(|one| one.verdict.answer).collect();
     assert_eq!(answers, [Answer::Pass, Answer::Fail]);
+}
+
+#[test]
+fn growth_of_what_was_not_asked_or_not_answered_does_not_pass() {
+    for (skipped, answered, why) in [(true, 0, WhyUnasked::NotOffered), (false, 0, WhyUnasked::Failed)] {
+        let mut sides = Sides {
+            baseline: several_growing("a", Lens::Purged, 0, 12),
+            candidate: several_growing("b", Lens::Purged, 0, 12),
+            anchor: None,
+        };
+        for run in sides.baseline.iter_mut().chain(&mut sides.candidate) {
+            for phase in run.summary.phases.iter_mut().filter(|phase| phase.phase.phase == 1) {
+                let step = &mut phase.steps[0];
+                step.skipped = skipped;
+                step.requests = Some(if skipped { 0 } else { 4 });
+                (step.answered, step.hits) = (Some(answered), Some(0));
+            }
+        }
+        let judgement = judge(&sides, &of_growth_alone(), &Schedule::default());
+        assert_eq!(judgement.answer, Answer::Inconclusive);
+        assert!(judgement.is_final(), "more runs ask no more");
+        let leak = &judgement.leaks[1];
+        assert_eq!((leak.verdict.answer, leak.unasked[0].why), (Answer::Inconclusive, why));
+        assert_eq!(judgement.leaks[0].verdict.answer, Answer::Pass);
+    }
 }

@@ -346,3 +346,56 @@ fn a_bend_is_seen_in_its_noise() {
     };
     assert_eq!([0.0, 0.02, 0.04].map(bent), [false, false, true]);
 }
+
+/// Rounds of a level with noise, which grow by `slope`; each run's own slope varies by `apart`.
+fn noisy(random: &mut Random, rounds: usize, slope: f64, noise: f64, apart: f64) -> Vec<Option<f64>> {
+    let own = slope + apart * bell(random);
+    always(rounds, |round| own * round)
+        .into_iter()
+        .map(|value| Some(value + noise * bell(random)))
+        .collect()
+}
+
+/// The share of sessions, in percent, that show a leak of the size that a session without one would have shown.
+fn seen_in_100(runs: usize, rounds: usize, apart: f64, limit: &LeakLimit) -> f64 {
+    let mut random = Random::for_use(34, "detectable slope");
+    let (mut seen, times) = (0, 300);
+    for _ in 0..times {
+        let mut session = |slope: f64| {
+            let mut run = || noisy(&mut random, rounds, slope, 0.001 * LEVEL, apart);
+            let runs: Vec<Vec<Option<f64>>> = (0..runs).map(|_| run()).collect();
+            if runs.len() == 1 {
+                let growth = run_growth(&runs[0], limit).unwrap();
+                (growth.detectable, growth.growth == Growth::Above)
+            } else {
+                let verdict = judge_leak(&runs, limit, LEAK_ALPHA);
+                (verdict.detectable.unwrap(), verdict.answer == Answer::Fail)
+            }
+        };
+        let (detectable, _) = session(0.0);
+        seen += usize::from(session(detectable).1);
+    }
+    100.0 * seen as f64 / f64::from(times)
+}
+
+#[test]
+fn the_slope_that_would_have_been_seen_is_seen_in_80_of_100_cases() {
+    let limits = [LeakLimit::default(), LeakLimit::of(256.0 * KIB)];
+    let alone = [(1, 20, 0.0), (1, 40, 0.0)];
+    let several = [
+        (3, 20, 0.0),
+        (3, 20, 40.0),
+        (3, 40, 0.0),
+        (3, 40, 40.0),
+        (5, 22, 10.0),
+        (8, 22, 40.0),
+    ];
+    let sessions = alone.into_iter().chain(several);
+    let all = sessions.flat_map(|session| limits.map(|limit| (session, limit)));
+    for ((runs, rounds, apart), limit) in one_of(4, all) {
+        let seen = seen_in_100(runs, rounds, apart * KIB, &limit);
+        // Three standard errors of 300 sessions below 80.
+        assert!(seen >= 73.0, "{runs} x {rounds}, {apart} KiB apart, {limit:?}: {seen}");
+        assert!(seen <= 98.0, "{runs} x {rounds}, {apart} KiB apart, {limit:?}: {seen}");
+    }
+}
