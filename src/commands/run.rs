@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::campaign::{self, Campaign, Jobs};
+use crate::campaign::{self, Campaign, Jobs, Outcomes};
 use crate::cli::{self, Command};
 use crate::commands::output::Directory;
 use crate::compare::{Played, counts};
@@ -150,12 +150,7 @@ async fn play(
         let traced = campaign.trace(tracer, interrupt, &mut outcomes).await;
         report.add(&outcomes.runs)?;
         github::tell(&outcomes.runs, baseline);
-        if let Some(sentence) =
-            too_short(options, choices.len(), &outcomes.runs).filter(|_| outcomes.exit == Exit::Passed)
-        {
-            super::say(&format!("error: {sentence}"));
-            outcomes.exit = Exit::OwnFailure;
-        }
+        refuse_too_short(options, choices.len(), &mut outcomes);
         let page = formats::save(out, &outcomes.runs, options.repeating.baseline.as_deref());
         let whole = options.recording.out.as_deref().filter(|_| directories.len() > 1);
         super::tell_records(out, whole, campaign.talk, &outcomes);
@@ -175,6 +170,17 @@ async fn play(
         }
     }
     Ok(worst.code())
+}
+
+/// A campaign that played well and yet has too few runs for a result is a mistake of the command line.
+fn refuse_too_short(options: &cli::Run, servers: usize, outcomes: &mut Outcomes) {
+    if outcomes.exit != Exit::Passed {
+        return;
+    }
+    if let Some(sentence) = too_short(options, servers, &outcomes.runs) {
+        super::say(&format!("error: {sentence}"));
+        outcomes.exit = Exit::OwnFailure;
+    }
 }
 
 /// Says at the start that one run of each server shows no difference between them.

@@ -17,7 +17,8 @@ pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
     let catalogue = prepare::catalogue(options.file.as_deref(), None)?;
     let which = which(None);
     let mut rows: Vec<[String; 5]> = Vec::new();
-    let (mut others, mut lacking): (Vec<(&str, String)>, Vec<(&str, String)>) = (Vec::new(), Vec::new());
+    let mut others: Vec<(&str, String)> = Vec::new();
+    let mut lacking: Vec<(&str, String)> = Vec::new();
     let status = Status::default();
     for (name, profile) in catalogue.iter() {
         let program = match installed(name, profile, &which) {
@@ -60,21 +61,28 @@ pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
     for (name, cure) in &lacking {
         text.push_str(&format!("{name} is a proxy of rustup without its component: {cure}\n"));
     }
-    match (others.len(), options.all) {
-        (0, _) => {}
-        (count, false) => text.push_str(&format!(
-            "{count} more are known and not installed: lsp-soak servers --all\n"
-        )),
-        (count, true) => {
-            text.push_str(&format!("\n{count} more known, and how to install each:\n"));
-            let wide = others.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-            for (name, how) in others {
-                text.push_str(&format!("  {name:wide$}  {how}\n"));
-            }
-        }
-    }
+    list_others(&mut text, &others, options.all);
     print(&text)?;
     Ok(0)
+}
+
+/// The servers that are known and not installed: their number, or how to install each.
+fn list_others(text: &mut String, others: &[(&str, String)], all: bool) {
+    let count = others.len();
+    if count == 0 {
+        return;
+    }
+    if !all {
+        text.push_str(&format!(
+            "{count} more are known and not installed: lsp-soak servers --all\n"
+        ));
+        return;
+    }
+    text.push_str(&format!("\n{count} more known, and how to install each:\n"));
+    let wide = others.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (name, how) in others {
+        text.push_str(&format!("  {name:wide$}  {how}\n"));
+    }
 }
 
 /// The terminal's width; a pipe gets all columns.

@@ -128,6 +128,26 @@ fn libraries() -> impl Strategy<Value = Libraries> {
     })
 }
 
+fn request() -> impl Strategy<Value = Event> {
+    (
+        any::<String>(),
+        proptest::option::of(any::<u64>()),
+        outcome(),
+        any::<u32>(),
+    )
+        .prop_map(|(method, latency, outcome, retries)| {
+            Event::Request(Request {
+                method,
+                latency,
+                outcome,
+                bytes: 1,
+                items: None,
+                editor: retries % 2 == 1,
+                retries,
+            })
+        })
+}
+
 fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         sample().prop_map(Event::Sample),
@@ -138,23 +158,7 @@ fn event() -> impl Strategy<Value = Event> {
         phase().prop_map(Event::ReleaseBegan),
         environment().prop_map(Event::Environment),
         libraries().prop_map(Event::Libraries),
-        (
-            any::<String>(),
-            proptest::option::of(any::<u64>()),
-            outcome(),
-            any::<u32>()
-        )
-            .prop_map(|(method, latency, outcome, retries)| {
-                Event::Request(Request {
-                    method,
-                    latency,
-                    outcome,
-                    bytes: 1,
-                    items: None,
-                    editor: retries % 2 == 1,
-                    retries,
-                })
-            }),
+        request(),
         (
             phase(),
             proptest::collection::vec(proptest::collection::vec(sample(), 0..3), 0..3),
