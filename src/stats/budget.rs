@@ -98,7 +98,7 @@ impl BudgetVerdict {
     }
 }
 
-/// Holds the geometric mean's one-sided [bounds](super::bounds) against the limit, the upper one at level `alpha`.
+/// Holds the geometric mean's one-sided bounds against the limit, the upper one at level `alpha`.
 ///
 /// A limit is kept if it is kept on every machine, which needs no correction; that any of m exceeds it is held against
 /// α/m (Bonferroni). A mean over machines would be of none of them.
