@@ -16,6 +16,7 @@ mod mimalloc;
 mod modules;
 pub mod preload;
 mod probe;
+mod rustup;
 mod scan;
 mod stated;
 mod verdict;
@@ -25,6 +26,7 @@ pub use decay::decay;
 pub use detect::{Detection, detect, missing, of_file, of_process};
 pub use elf::{Machine, is_static, machine};
 pub use probe::{Subject, version};
+pub use rustup::missing_component;
 pub use within::within;
 
 use crate::record::Evidence;

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::host;
 use crate::record::Evidence;
 
-use super::probe::{self, Subject};
+use super::probe::Subject;
+use super::rustup::{Proxied, proxied};
 use super::seen;
 
 /// Steps from one file to the next; a circle ends here.
@@ -60,9 +61,10 @@ pub fn follow(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &
                 }
             }
         } else {
-            match proxied(subject, &named, &here, stop) {
-                Some(Ok(next)) => (next, "a proxy of rustup for"),
-                Some(Err(missing)) => {
+            match proxied(subject, &named, stop) {
+                Some(Proxied::Program(next)) => (next, "a proxy of rustup for"),
+                Some(Proxied::Missing(cure)) => {
+                    let missing = lacks_component(&named, &cure);
                     followed.evidence.push(seen("wrapper", missing.clone()));
                     followed.missing = Some(missing);
                     return followed;
@@ -76,6 +78,14 @@ pub fn follow(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &
         named = next;
     }
     followed
+}
+
+fn lacks_component(proxy: &Path, cure: &str) -> String {
+    let name = proxy.file_stem().unwrap_or_default().to_string_lossy();
+    format!(
+        "`{}` is a proxy of rustup, whose toolchain has no `{name}`: install it with `{cure}`",
+        proxy.display()
+    )
 }
 
 fn real(path: &Path) -> PathBuf {
@@ -158,26 +168,6 @@ fn words(line: &str, directory: &Path, beside: &[String]) -> Vec<String> {
     }
     words.retain(|word| !word.is_empty());
     words
-}
-
-/// What `rustup` runs under the name of one of its proxies, or that it runs nothing; `None` of another program. Which
-/// toolchain that is depends on the server's environment.
-fn proxied(subject: &Subject, named: &Path, file: &Path, stop: &dyn Fn() -> bool) -> Option<Result<PathBuf, String>> {
-    let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let name = stem(named).filter(|name| name != "rustup")?;
-    stem(file).filter(|stem| stem == "rustup")?;
-    let heard = probe::ask_other(subject, file, &["which", &name], &[], stop)?;
-    let path = PathBuf::from(heard.said.stdout.trim());
-    if path.is_file() {
-        return Some(Ok(path));
-    }
-    let refused = heard.ended.is_some_and(|ended| !ended.success());
-    refused.then(|| {
-        Err(format!(
-            "`{}` is a proxy of rustup, whose toolchain has no `{name}`: install it with `rustup component add {name}`",
-            named.display()
-        ))
-    })
 }
 
 #[cfg(all(test, unix))]

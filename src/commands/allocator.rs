@@ -13,7 +13,7 @@ use crate::config::Report;
 use crate::config::options::Format;
 use crate::document::terminal;
 use crate::record::{AllocatorFacts, KnobFacts};
-use crate::resolve::{Common, Program, ServerChoice, ServerSpec, detector, missing_component, preload, which};
+use crate::resolve::{ChoiceError, Common, Program, ServerChoice, ServerSpec, detector, preload, which};
 use crate::sample;
 
 use super::{Mistakes, formats, prepare, print};
@@ -37,6 +37,11 @@ pub fn run(options: &cli::AllocatorOptions) -> anyhow::Result<u8> {
 
 type Looked = (String, AllocatorFacts, Vec<KnobFacts>);
 
+/// A proxy of rustup can be started, but starts nothing without its component.
+fn is_proxy(error: &ChoiceError) -> bool {
+    matches!(error, ChoiceError::Component { .. })
+}
+
 fn of_program(options: &cli::AllocatorOptions, program: &str) -> anyhow::Result<Looked> {
     let catalogue = prepare::catalogue(options.file.as_deref(), None)?;
     let mut mistakes = Report::default();
@@ -48,7 +53,7 @@ fn of_program(options: &cli::AllocatorOptions, program: &str) -> anyhow::Result<
     // A library cannot be started, but it can be looked into.
     let mut choice = match crate::resolve::choose(std::slice::from_ref(&spec), &Common::default(), &catalogue, &which) {
         Ok(choices) => choices.into_iter().next().context("one server was named")?,
-        Err(_) if path.is_file() && missing_component(path).is_none() => {
+        Err(errors) if path.is_file() && !errors.iter().any(is_proxy) => {
             let detection = allocator::of_file(path, &|| false);
             return Ok((spec.target.clone(), detection.facts, Vec::new()));
         }

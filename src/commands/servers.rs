@@ -3,10 +3,11 @@
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
+use crate::allocator::missing_component;
 use crate::cli;
 use crate::config::Profile;
 use crate::progress::Status;
-use crate::resolve::{Program, ServerChoice, detector, installed, missing_component, which};
+use crate::resolve::{Program, ServerChoice, detector, installed, which};
 use crate::text::Paint;
 use crate::text::table::{self, Cell, Column};
 use crate::units::UNKNOWN;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use strum::VariantArray;
 
+use crate::allocator::missing_component;
 use crate::config::{Allocator, Catalogue, Profile, own_home};
 use crate::lens::Lens;
 use crate::record::{AllocatorFacts, AllocatorFamily, CellFacts, Known, PackageFacts, Preload};
@@ -12,7 +13,6 @@ use crate::text::nearest;
 
 use super::command::CommandPlan;
 use super::error::ChoiceError;
-use super::proxy::missing_component;
 use super::spec::{ServerSpec, check_label};
 use super::which::Which;
 

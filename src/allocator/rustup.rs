@@ -2,32 +2,55 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
 
-use crate::host;
+use super::probe::{self, Subject};
 
-/// How long rustup may take to look for a component.
-const LONGEST: Duration = Duration::from_secs(10);
+/// What a proxy of rustup starts.
+pub enum Proxied {
+    Program(PathBuf),
+    /// Nothing, because the toolchain lacks a component; the command that installs it.
+    Missing(String),
+}
+
+/// What rustup starts under the name of `program`; `None` of every other program, and where rustup does not answer. Which
+/// toolchain that is depends on the environment of `subject`.
+pub fn proxied(subject: &Subject, program: &Path, stop: &dyn Fn() -> bool) -> Option<Proxied> {
+    let rustup = rustup_of(program)?;
+    let name = program.file_stem()?.to_str()?;
+    let heard = probe::ask_other(subject, &rustup, &["which", name], &[], stop)?;
+    let path = PathBuf::from(heard.said.stdout.trim());
+    if path.is_file() {
+        return Some(Proxied::Program(path));
+    }
+    if heard.ended.is_none_or(|ended| ended.success()) {
+        return None;
+    }
+    Some(Proxied::Missing(format!("rustup component add {name}")))
+}
 
 /// A cure if the program is a proxy of rustup whose component is not installed; `None` for every other program.
 pub fn missing_component(program: &Path) -> Option<String> {
-    let rustup = rustup_of(program)?;
-    let name = program.file_stem()?.to_str()?;
-    let mut command = Command::new(rustup);
-    command.args(["which", name]);
-    let heard = host::listen(&mut command, LONGEST, &|| false).ok()?;
-    if heard.ended.is_none_or(|status| status.success()) {
-        return None;
+    match proxied(&Subject::default(), program, &|| false)? {
+        Proxied::Program(_) => None,
+        Proxied::Missing(cure) => Some(cure),
     }
-    Some(format!("rustup component add {name}"))
 }
 
-/// The rustup behind a proxy: a link to it, or another name of its file.
+/// The rustup behind a proxy: a link to it, or another name of its file beside it.
 fn rustup_of(program: &Path) -> Option<PathBuf> {
-    let rustup = program.with_file_name(if cfg!(windows) { "rustup.exe" } else { "rustup" });
-    let is_proxy = program != rustup && is_one_file(program, &rustup);
-    is_proxy.then_some(rustup)
+    if program.file_stem()? == "rustup" {
+        return None;
+    }
+    let real = fs::canonicalize(program).ok()?;
+    if real.file_stem()? == "rustup" {
+        return Some(real);
+    }
+    let beside = program.with_file_name(if cfg!(windows) { "rustup.exe" } else { "rustup" });
+    if is_one_file(program, &beside) {
+        Some(beside)
+    } else {
+        None
+    }
 }
 
 #[cfg(unix)]
