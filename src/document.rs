@@ -1,7 +1,6 @@
 //! A report as sections and blocks in reading order, independent of the output format: [`terminal`], [`markdown`] and
 //! [`page`] render any document.
 
-pub mod ascii;
 pub mod markdown;
 mod matrix;
 pub mod page;

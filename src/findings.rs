@@ -28,7 +28,7 @@ use crate::units;
 
 pub use crate::findings::brief::{brief, outcome};
 pub use crate::findings::doubt::{Doubt, doubts};
-pub use crate::findings::headline::{Headline, headlines, loss};
+pub use crate::findings::headline::{headlines, loss};
 pub use crate::findings::settings::setting;
 pub use advice::{beforehand, strains};
 
@@ -78,6 +78,25 @@ pub fn findings(summary: &Summary) -> Vec<Finding> {
     list.extend(headline::as_findings(summary));
     list.sort_by_key(|finding| finding.severity);
     list
+}
+
+/// A headline and its kind: headlines of one kind differ between runs only in their amounts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Headline {
+    pub kind: &'static str,
+    pub severity: Severity,
+    pub text: String,
+    /// Additional lines: what the server said of a crash.
+    pub details: Vec<String>,
+}
+
+fn headline(kind: &'static str, severity: Severity, text: String) -> Headline {
+    Headline {
+        kind,
+        severity,
+        text,
+        details: Vec::new(),
+    }
 }
 
 fn finding(severity: Severity, text: impl Into<String>) -> Finding {

@@ -9,12 +9,14 @@ mod leaking;
 mod machines;
 mod peaks;
 pub mod report;
+mod role;
 mod sides;
 
 #[cfg(test)]
 mod tests;
 
 pub use crate::gate::judge::{judge, judge_calibrated};
-pub use crate::gate::judgement::{Against, Broken, Calibrations, Judged, Judgement, Kept, Missing, Party, Role, Sides};
+pub use crate::gate::judgement::{Against, Broken, Calibrations, Judged, Judgement, Kept, Missing, Party, Sides};
 pub use crate::gate::leaking::{Basis, Leaking};
 pub use crate::gate::peaks::{Peaks, Range};
+pub use crate::gate::role::Role;

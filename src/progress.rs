@@ -12,10 +12,10 @@ use std::io::{IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
-use crate::document::ascii::ascii;
 use crate::locale;
 use crate::plan::Outline;
 use crate::record::{Event, PhaseRef, Strain};
+use crate::text::ascii;
 use crate::text::{clean_lines, clean_styled, cut, fold};
 
 use lines::Lines;

@@ -5,10 +5,12 @@ use std::io;
 use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+mod ascii;
 mod form;
 mod sentence;
 pub mod table;
 
+pub use ascii::ascii;
 pub use form::Form;
 pub use sentence::{Sentence, Weight};
 

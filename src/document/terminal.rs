@@ -5,10 +5,9 @@ use std::cmp::Ordering;
 use crate::charts::axis::ends;
 use crate::charts::rows::strip;
 use crate::text::table::{self, Cell, Column, Table, WIDEST};
-use crate::text::{Paint, Tone, clean_styled, hanging, item, line_of, paragraph, width};
+use crate::text::{Paint, Tone, ascii, clean_styled, hanging, item, line_of, paragraph, width};
 use crate::units;
 
-use super::ascii::ascii;
 use super::matrix::{HOLE, LEAST, MOST};
 use super::{Block, Difference, Document, Matrix, MatrixCell, Section, Sentence, Weight, rows_left_out, shortened};
 

@@ -8,8 +8,7 @@ use crate::summary::Summary;
 use crate::summary::decay::{Window, WindowKind};
 use crate::units;
 
-use super::Severity;
-use super::headline::{Headline, headline};
+use super::{Headline, Severity, headline};
 
 /// The share of one processor from which a server is called busy while nothing is asked.
 const BUSY: f64 = 0.05;

@@ -6,17 +6,7 @@ use crate::units;
 
 use super::counts::{busy_at_rest, growing_counts};
 use super::ending::cause_words;
-use super::{Finding, Severity, finding};
-
-/// A headline and its kind: headlines of one kind differ between runs only in their amounts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Headline {
-    pub kind: &'static str,
-    pub severity: Severity,
-    pub text: String,
-    /// Additional lines: what the server said of a crash.
-    pub details: Vec<String>,
-}
+use super::{Finding, Headline, Severity, finding, headline};
 
 /// The headlines of a run, the weightiest first.
 pub fn headlines(summary: &Summary) -> Vec<Headline> {
@@ -163,15 +153,6 @@ fn crashed_in_command(lost: &LostProcess) -> Headline {
         cause_words(lost.cause)
     );
     headline("crash", Severity::Warning, text)
-}
-
-pub(super) fn headline(kind: &'static str, severity: Severity, text: String) -> Headline {
-    Headline {
-        kind,
-        severity,
-        text,
-        details: Vec::new(),
-    }
 }
 
 /// Memory or processors that never came to rest.

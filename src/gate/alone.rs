@@ -5,9 +5,10 @@ use crate::figures::rules::{Limit, Rules};
 use crate::record::Schedule;
 use crate::stats::{Answer, Budget, judge_budget_by_looks};
 
-use super::judgement::{Calibrations, Kept, Role};
+use super::judgement::{Calibrations, Kept};
 use super::leaking::{Basis, Leaking, leaks};
 use super::machines::Machines;
+use super::role::Role;
 use super::sides::{First, known, seen, through};
 
 /// What the candidate's runs say to rules that compare nothing.

@@ -8,10 +8,11 @@ use crate::record::{LensFacts, Schedule};
 use crate::stats::{Answer, Endpoint, EndpointVerdict, Evidence, Verdict, decide_by_looks, runs_needed};
 
 use super::alone::Alone;
-use super::judgement::{Against, Calibrations, Judged, Judgement, Missing, Party, Role, Sides};
+use super::judgement::{Against, Calibrations, Judged, Judgement, Missing, Party, Sides};
 use super::leaking::Basis;
 use super::machines::Machines;
 use super::peaks::peaks;
+use super::role::Role;
 use super::sides::{First, counting, known, seen, summaries, through, work};
 
 /// The chance of an answer that a number of runs should have before it is recommended.

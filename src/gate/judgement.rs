@@ -13,6 +13,7 @@ use crate::stats::{Answer, BudgetVerdict, Endpoint, EndpointVerdict, Known, Seen
 
 use super::leaking::{Basis, Leaking};
 use super::peaks::Peaks;
+use super::role::Role;
 
 #[derive(Clone, Debug, Default)]
 pub struct Sides {
@@ -33,26 +34,6 @@ impl Calibrations {
     pub fn of(&self, role: Role) -> &[Held] {
         let own = self.of_sides.iter().find(|(side, _)| *side == role);
         own.map_or(&[], |(_, calibrations)| calibrations)
-    }
-}
-
-/// A part that a server plays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    Baseline,
-    Candidate,
-    Anchor,
-}
-
-impl Role {
-    /// Its name, which is the label of a server that has none of its own.
-    pub fn name(self) -> &'static str {
-        match self {
-            Role::Baseline => "baseline",
-            Role::Candidate => "candidate",
-            Role::Anchor => "anchor",
-        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::lens::Lens;
 use crate::summary::exit;
 
-use super::judgement::Role;
+use super::role::Role;
 
 /// The candidate's peaks beside those of another side, of runs through one lens. All in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -13,8 +13,9 @@ use crate::record::Header;
 use crate::stats::{Known, Seen};
 use crate::summary::{Summary, exit};
 
-use super::judgement::{Broken, Role, Sides};
+use super::judgement::{Broken, Sides};
 use super::machines::Machines;
+use super::role::Role;
 use crate::findings::{brief, loss};
 
 impl Sides {

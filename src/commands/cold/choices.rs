@@ -13,7 +13,7 @@ use crate::record::Preload;
 use crate::resolve::{CommandPlan, Program, ServerChoice, distinct, preload, which};
 use crate::units;
 
-use super::label::{Value, label, number, preloaded};
+use super::label::{Value, hole, label, number, preloaded};
 
 /// A command with values in place of its parameters.
 struct Typed {
@@ -176,11 +176,6 @@ fn resources(options: &cli::Cold, mistakes: &mut Report) {
         let title = format!("`--drop-caches` cannot write to `{PAGE_CACHE}`");
         mistakes.add_loose(title, "run as root on Linux, or leave it out");
     }
-}
-
-/// The text that a value of a parameter replaces.
-pub(super) fn hole(name: &str) -> String {
-    format!("{{{name}}}")
 }
 
 /// The script for a command: the only one, or its own where each has one, the reference first.

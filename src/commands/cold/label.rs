@@ -4,8 +4,6 @@ use crate::config::{as_file_name, names_files};
 use crate::record::Preload;
 use crate::text::{clean, width};
 
-use super::choices::hole;
-
 /// Columns of the longest label. A longer one loses its middle, since commands often differ at the end.
 const LONGEST: usize = 60;
 
@@ -16,6 +14,11 @@ pub struct Value {
     pub text: String,
     /// True if the command contains it, not only a script before or after the command.
     pub in_command: bool,
+}
+
+/// The text that a value of a parameter replaces.
+pub(super) fn hole(name: &str) -> String {
+    format!("{{{name}}}")
 }
 
 /// The name that was given to a command, else its text, with the values of parameters that neither contains.
