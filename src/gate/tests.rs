@@ -6,9 +6,10 @@ use crate::compare::{self, Played};
 use crate::exit::Exit;
 use crate::figures::{Figure, GatedFigure, Leak, Limit, Rule, Rules, WorkLimits};
 use crate::lens::Lens;
-use crate::record::{CALIBRATION_FORMAT, Calibration, EndCause, Ending, Noise, Schedule};
+use crate::record::{CALIBRATION_FORMAT, Calibration, Ending, Noise, Schedule};
 use crate::stats::Answer;
-use crate::summary::{LostProcess, PrivateMetric};
+use crate::summary::PrivateMetric;
+use crate::summary::tests::lost_helper;
 
 use super::*;
 
@@ -208,17 +209,7 @@ fn a_side_that_lost_most_of_its_memory_is_refused_however_little_is_left() {
             Role::Baseline => &mut sides.baseline,
             Role::Candidate | Role::Anchor => &mut sides.candidate,
         };
-        runs[1].summary.lost.push(LostProcess {
-            name: "helper".to_owned(),
-            pid: 5,
-            at: 1,
-            phase: None,
-            cause: EndCause::Exited { code: 0 },
-            private: Some(900 << 20),
-            rest: Some(12 << 20),
-            held_most: true,
-            replaced: false,
-        });
+        runs[1].summary.lost.push(lost_helper());
         let judgement = answer(&sides);
         assert_eq!(judgement.exit(), Exit::ServerFailed);
         let [broken] = judgement.broken.as_slice() else {

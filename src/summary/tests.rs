@@ -9,16 +9,31 @@ use std::convert::Infallible;
 use crate::exit::Exit;
 use crate::findings::{self, Severity};
 use crate::record::golden::{self, Session};
-use crate::record::{Ending, Entry, Event, ShutdownStage};
+use crate::record::{EndCause, Ending, Entry, Event, ShutdownStage};
 
 use super::decay::{Window, WindowKind};
-use super::{Peak, PrivateMetric, Summary, exit, read, summarise};
+use super::{LostProcess, Peak, PrivateMetric, Summary, exit, read, summarise};
 
 const MIB: u64 = 1 << 20;
 
 pub fn of(session: &Session) -> Summary {
     let entries = session.entries.iter().cloned().map(Ok::<Entry, Infallible>);
     summarise(session.header.clone(), entries).unwrap()
+}
+
+/// A helper that held 900 of 912 MiB and ended unasked.
+pub fn lost_helper() -> LostProcess {
+    LostProcess {
+        name: "helper".to_owned(),
+        pid: 5,
+        at: 1,
+        phase: None,
+        cause: EndCause::Exited { code: 0 },
+        private: Some(900 << 20),
+        rest: Some(12 << 20),
+        held_most: true,
+        replaced: false,
+    }
 }
 
 fn private(mib: u64) -> u64 {

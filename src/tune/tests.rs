@@ -2,8 +2,9 @@
 
 use crate::compare::Played;
 use crate::figures::Figure;
-use crate::record::{AllocatorFacts, AllocatorFamily, CellFacts, EndCause, Ending, KnobFacts, golden};
-use crate::summary::{self, LostProcess};
+use crate::record::{AllocatorFacts, AllocatorFamily, CellFacts, Ending, KnobFacts, golden};
+use crate::summary;
+use crate::summary::tests::lost_helper;
 
 use super::*;
 
@@ -204,17 +205,7 @@ fn a_cell_that_lost_most_of_its_memory_stops_and_is_never_recommended() {
         .iter_mut()
         .find(|run| run.summary.header.server.label == "dirty-0")
         .unwrap();
-    run.summary.lost.push(LostProcess {
-        name: "helper".to_owned(),
-        pid: 5,
-        at: 1,
-        phase: None,
-        cause: EndCause::Exited { code: 0 },
-        private: Some(900 << 20),
-        rest: Some(12 << 20),
-        held_most: true,
-        replaced: false,
-    });
+    run.summary.lost.push(lost_helper());
     let stopped = &stopped(&runs, &rules).stopped["dirty-0"];
     let Why::Failed(failure) = &stopped.why else {
         panic!("{stopped:?}")

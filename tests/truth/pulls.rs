@@ -3,7 +3,7 @@
 use lsp_soak::record::{Entry, Event, Request};
 use lsp_soak::summary::Summary;
 
-use crate::ground::{PreparedWorkspace, scenario};
+use crate::ground::PreparedWorkspace;
 use crate::outcome::{KIB, MIB};
 use crate::soak::{START, Soak, passing};
 
@@ -213,20 +213,10 @@ steps = [
 
 #[test]
 fn runs_with_and_without_pulled_diagnostics_are_not_gated_against_each_other() {
-    let phases = r#"
-[[phase]]
-name = "start"
-steps = [{ start = {} }]
-[[phase]]
-name = "goto"
-steps = [{ open = { files = 1 } }, { definition = { per-file = 2 } }]
-"#;
-    let ground = PreparedWorkspace::of(
-        &scenario("pulls", "200ms", phases),
-        "def a():\n    return 1\n\n\na()\na()\n",
-    )
-    .with("old", &["--pull", "static"], "")
-    .with("new", &["--pull", "static"], "");
+    let ground =
+        PreparedWorkspace::pair()
+            .with("old", &["--pull", "static"], "")
+            .with("new", &["--pull", "static"], "");
     for server in ["old", "new"] {
         ground.said(&[
             "run", "scenario.toml", "--server", server, "--runs", "3", "--quiet", "--out", server,
