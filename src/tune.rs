@@ -6,6 +6,7 @@
 #![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod choose;
+mod cost;
 mod figure;
 mod front;
 mod judge;
@@ -32,13 +33,14 @@ use super::compare::{
 };
 use super::stats::{Pooled, prediction};
 
-pub use crate::tune::choose::{Cost, KeepReason, LEAST_RUNS, Recommendation, as_fast, cost, cost_of};
+pub use crate::tune::choose::{KeepReason, LEAST_RUNS, Recommendation, as_fast};
+pub use crate::tune::cost::{Cost, cost, cost_of, runs_to_settle};
 pub use crate::tune::figure::{Places, Timed};
 pub use crate::tune::settled::{Moving, Rest};
 
 pub use crate::tune::judge::{Failure, Reason, Why};
 pub use crate::tune::stopped::{Halving, Stopped, stopped};
-pub use crate::tune::why_not::{NotChosen, WhyNot, runs_to_settle};
+pub use crate::tune::why_not::{NotChosen, WhyNot};
 
 use crate::figures::Figure;
 use crate::tune::figure::{figure_of, places};

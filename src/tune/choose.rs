@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use crate::figures::Figure;
 
+use super::cost::{Cost, MOST_RUNS, cost, runs_to_settle};
 use super::figure::Versus;
 use super::{CellResult, Rules, Sweep};
 
@@ -132,13 +133,12 @@ fn least(cells: &[CellResult], rules: &Rules) -> Recommendation {
 
 /// Why the default stays: what more runs may change comes first.
 fn keep(cells: &[CellResult], less: &[usize], rules: &Rules) -> KeepReason {
-    let costing = |wanted: Cost| -> Option<usize> {
+    let costing = |wanted: Cost| -> Vec<usize> {
         let places = less.iter().copied();
-        let places: Vec<usize> = places.filter(|place| cost(&cells[*place], rules) == wanted).collect();
-        lowest(cells, &places)
+        places.filter(|place| cost(&cells[*place], rules) == wanted).collect()
     };
-    let open = costing(Cost::Open).or_else(|| costing(Cost::Doubtful));
-    if let Some(place) = open.or_else(|| costing(Cost::Unknown)) {
+    let open = soonest(cells, &costing(Cost::Open), rules).or_else(|| soonest(cells, &costing(Cost::Doubtful), rules));
+    if let Some(place) = open.or_else(|| lowest(cells, &costing(Cost::Unknown))) {
         return KeepReason::CostOpen(place);
     }
     if let Some(place) = lowest(cells, less) {
@@ -151,6 +151,19 @@ fn keep(cells: &[CellResult], less: &[usize], rules: &Rules) -> KeepReason {
     };
     let barred = shown(true).or_else(|| shown(false));
     barred.map_or(KeepReason::NothingLess, KeepReason::Barred)
+}
+
+/// The cell whose cost is worth showing: of those that at most [`MOST_RUNS`] would show, the one with least memory, and
+/// among cells within the slack of the lowest the one that needs the fewest runs.
+fn soonest(cells: &[CellResult], places: &[usize], rules: &Rules) -> Option<usize> {
+    let runs = |place: usize| runs_to_settle(&cells[place], &cells[0], rules).filter(|runs| *runs <= MOST_RUNS);
+    let within_reach: Vec<usize> = places.iter().copied().filter(|place| runs(*place).is_some()).collect();
+    let Some(lowest_in_reach) = lowest(cells, &within_reach) else {
+        return lowest(cells, places);
+    };
+    let most = private(cells, lowest_in_reach) * (1.0 + Figure::Private.slack());
+    let near = within_reach.into_iter().filter(|place| private(cells, *place) <= most);
+    near.min_by_key(|place| runs(*place))
 }
 
 /// Usable, and run often enough to be recommended.
@@ -177,39 +190,6 @@ pub(super) fn saving(cell: &CellResult, default: &CellResult) -> Option<(f64, f6
         default - cell.median(Figure::Private)?,
         WORTH.max(default * Figure::Private.slack()),
     ))
-}
-
-/// The cost in latency and CPU against the limits; the worse of the two. Among runs that are played at once none counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cost {
-    /// Shown to be no more, by the upper ends of the intervals.
-    Shown,
-    /// No more by the figures themselves; the intervals leave open whether it is.
-    Open,
-    /// More by the figures themselves; the intervals leave open whether it is.
-    Doubtful,
-    Unknown,
-    /// Shown to be more, by the lower ends of the intervals.
-    Dear,
-}
-
-pub fn cost(cell: &CellResult, rules: &Rules) -> Cost {
-    let costs = rules
-        .allowed()
-        .into_iter()
-        .map(|(figure, most)| cost_of(cell, figure, most));
-    costs.max().unwrap_or(Cost::Shown)
-}
-
-/// The cost in one figure, of which `most` more is allowed.
-pub fn cost_of(cell: &CellResult, figure: Figure, most: f64) -> Cost {
-    match cell.figure(figure).ratio.as_ref() {
-        Some(ratio) if ratio.high <= 1.0 + most => Cost::Shown,
-        Some(ratio) if ratio.low > 1.0 + most => Cost::Dear,
-        Some(ratio) if ratio.ratio <= 1.0 + most => Cost::Open,
-        Some(_) => Cost::Doubtful,
-        None => Cost::Unknown,
-    }
 }
 
 /// Whether it may be chosen, and its private memory is under the limit by the upper end of its interval.

@@ -4,16 +4,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use strum::EnumDiscriminants;
 
-use crate::band::NoiseFloor;
 use crate::figures::Figure;
-use crate::stats::{Arm, runs_needed};
 
-use super::choose::{Cost, LEAST_RUNS, Ranked, Recommendation, UnderLimit, cost, cost_of};
+use super::choose::{LEAST_RUNS, Ranked, Recommendation, UnderLimit};
+use super::cost::{Cost, cost, cost_of};
 use super::figure::Versus;
-use super::{CONFIDENCE, CellResult, Rules};
-
-/// The power for which a number of runs is computed.
-const WANTED: f64 = 0.8;
+use super::{CellResult, Rules};
 
 /// Why a cell is not recommended.
 #[derive(Clone, Debug, PartialEq, EnumDiscriminants)]
@@ -157,25 +153,4 @@ pub(super) fn costing(cell: &CellResult, rules: &Rules, wanted: Cost) -> Vec<Fig
     let figures = rules.allowed().into_iter();
     let figures = figures.filter(|(figure, most)| cost_of(cell, *figure, *most) == wanted);
     figures.map(|(figure, _)| figure).collect()
-}
-
-/// How many runs of each would show, in four of five sweeps, on which side of the limits a cell is, if its figures
-/// keep their spread. `None` if nothing is open, or no number of runs suffices.
-pub fn runs_to_settle(cell: &CellResult, default: &CellResult, rules: &Rules) -> Option<usize> {
-    let open = rules.allowed().into_iter().filter(|(figure, most)| {
-        let cost = cost_of(cell, *figure, *most);
-        matches!(cost, Cost::Open | Cost::Doubtful)
-    });
-    let needed = open.map(|(figure, most)| {
-        let ratio = cell.figure(figure).ratio.as_ref()?.ratio / (1.0 + most);
-        let own = Arm::new(&cell.known(figure)).ok()?;
-        let base = Arm::new(&default.known(figure)).ok()?;
-        // As of two arms that vary alike.
-        let cv = own.variation().hypot(base.variation()) / std::f64::consts::SQRT_2;
-        let effect = ratio.max(1.0 / ratio) - 1.0;
-        let alpha = (1.0 - CONFIDENCE) / 2.0;
-        runs_needed(cv, effect, alpha, WANTED, NoiseFloor::RELATIVE.relative)
-    });
-    let needed: Option<Vec<usize>> = needed.collect();
-    needed?.into_iter().max()
 }

@@ -3,13 +3,11 @@
 use crate::compare::report::figures;
 use crate::figures::Figure;
 use crate::findings::setting;
+use crate::tune::cost::MOST_RUNS;
 use crate::tune::{CellResult, LEAST_RUNS, Sweep, WhyNot, runs_to_settle};
 use crate::units;
 
 use super::columns::{amount, in_brackets, stop};
-
-/// More runs of each than a sweep is advised to make.
-const MOST_RUNS: usize = 100;
 
 /// Why a cell is not recommended; `None` of one that is, and of the default where nothing is.
 pub fn why_not(sweep: &Sweep, cell: &CellResult) -> Option<String> {
@@ -56,7 +54,6 @@ pub(crate) fn to_settle(sweep: &Sweep, cell: &CellResult) -> String {
         .cells
         .first()
         .and_then(|default| runs_to_settle(cell, default, &sweep.rules));
-    // More than these take longer than a quieter machine.
     match runs.filter(|runs| *runs <= MOST_RUNS) {
         Some(runs) => {
             let runs = runs.max(cell.runs.len() + 1);

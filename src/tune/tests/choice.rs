@@ -241,6 +241,38 @@ fn less_memory_of_one_that_did_less_is_not_called_no_less() {
 }
 
 #[test]
+fn of_settings_with_as_little_memory_the_one_whose_cost_the_fewest_runs_show_is_named() {
+    let cells = [
+        ("default", (1000, 100, 100)),
+        ("dirty-0", (700, 109, 100)),
+        ("dirty-1000", (704, 100, 100)),
+        ("dirty-5000", (720, 80, 100)),
+    ];
+    let rules = Rules::default();
+    let mut runs = played(&cells, 8, &rules);
+    for run in runs
+        .iter_mut()
+        .filter(|run| run.summary.header.server.label != "default")
+    {
+        let share = 70 + 60 * (u64::from(run.summary.header.plan.block) % 2);
+        for method in &mut run.summary.methods {
+            method.p95 = method.p95.map(|value| value / 100 * share);
+        }
+    }
+    let open = sweep(&runs, &rules).unwrap();
+    assert_eq!(
+        runs_to_settle(&open.cells[1], &open.cells[0], &rules).filter(|runs| *runs <= 100),
+        None
+    );
+    assert_eq!(open.choice, Recommendation::Default(KeepReason::CostOpen(2)));
+    let told = crate::tune::report::headline(&open);
+    assert!(
+        told.contains("dirty-1000") && told.contains("of each would show it"),
+        "{told}"
+    );
+}
+
+#[test]
 fn a_cost_is_called_more_than_is_allowed_only_when_it_is_shown() {
     let cells = [("default", (100, 100, 100)), ("dirty-0", (70, 100, 100))];
     let rules = Rules::default();
