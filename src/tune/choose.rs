@@ -49,7 +49,9 @@ impl Recommendation {
     pub fn place(self) -> Option<usize> {
         match self {
             Recommendation::Use(place) => Some(place),
-            Recommendation::Default(KeepReason::TooFew) | Recommendation::None(_) | Recommendation::Unknown => None,
+            Recommendation::Default(KeepReason::TooFew | KeepReason::CostOpen(_))
+            | Recommendation::None(_)
+            | Recommendation::Unknown => None,
             Recommendation::Default(_) => Some(0),
         }
     }

@@ -124,6 +124,6 @@ export function pages() {
     hostile: render("hostile", "compare", hostile),
     big: render("big", "compare", big),
     allocators: render("allocators", "compare", join(root, "reports/ty-allocators")),
-    tuned: render("tuned", "tune", "--from", join(root, "reports/ty-tune")),
+    tuned: render("tuned", "tune", "--from", join(root, "reports/ty-tune"), "--allow-latency", "30%", "--allow-cpu", "30%"),
   };
 }

@@ -84,7 +84,7 @@ fn title(sweep: &Sweep) -> String {
 fn tone(sweep: &Sweep) -> Tone {
     match sweep.choice {
         Recommendation::Use(_) => Tone::Good,
-        Recommendation::Default(KeepReason::TooFew) => Tone::Warning,
+        Recommendation::Default(KeepReason::TooFew | KeepReason::CostOpen(_)) => Tone::Warning,
         Recommendation::Default(_) => Tone::Strong,
         Recommendation::None(_) | Recommendation::Unknown => Tone::Bad,
     }

@@ -69,6 +69,8 @@ enum Outcome {
     Default,
     /// There are too few runs to choose by.
     TooFew,
+    /// A setting needs less memory, and its cost is not shown.
+    CostOpen,
     /// No setting stays under the limit.
     None,
     /// Nothing can be said.
@@ -132,6 +134,7 @@ fn report<'s>(sweep: &'s Sweep, notes: &[String], exit_code: u8) -> Report<'s> {
         outcome: match sweep.choice {
             Recommendation::Use(_) => Outcome::Ship,
             Recommendation::Default(KeepReason::TooFew) => Outcome::TooFew,
+            Recommendation::Default(KeepReason::CostOpen(_)) => Outcome::CostOpen,
             Recommendation::Default(_) => Outcome::Default,
             Recommendation::None(_) => Outcome::None,
             Recommendation::Unknown => Outcome::Unknown,
