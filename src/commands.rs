@@ -38,7 +38,7 @@ use crate::{config, host};
 /// Exit code for bad input and for a failure of lsp-soak itself.
 pub const FAILURE: u8 = 2;
 
-/// The message when stdout accepts no more. A closed pipe is no error, see [`is_broken_pipe`].
+/// The message when stdout accepts no more.
 const UNPRINTED: &str =
     "cannot print to stdout; make room there, what was recorded prints again with `lsp-soak report`";
 
@@ -80,9 +80,7 @@ fn unless_interrupted(result: anyhow::Result<u8>, interrupt: &Interrupt) -> anyh
     if !interrupt.is_pressed(1) {
         return result;
     }
-    if let Err(error) = result
-        && !is_broken_pipe(&error)
-    {
+    if let Err(error) = result {
         say(&explain(&error));
     }
     Ok(Exit::Interrupted.code())
@@ -93,14 +91,6 @@ fn ended_early() -> ! {
     host::hang_up();
     say(&crate::campaign::called_off(""));
     std::process::exit(Exit::Interrupted.code().into())
-}
-
-/// Whether the reader of our output has had enough, as `head` has.
-pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let is = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
-    error
-        .chain()
-        .any(|cause| cause.downcast_ref::<io::Error>().is_some_and(is))
 }
 
 /// The text of an error for people. A report of mistakes in a file is text of its own.
@@ -181,5 +171,13 @@ fn print(text: &str) -> anyhow::Result<()> {
     use io::Write;
     let mut out = anstream::stdout().lock();
     let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    printed.context(UNPRINTED)
+    unless_unread(printed).context(UNPRINTED)
+}
+
+/// A reader that has had enough, as `head` has, changes nothing of what the command ends with.
+fn unless_unread(printed: io::Result<()>) -> io::Result<()> {
+    match printed {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
 }

@@ -18,7 +18,6 @@ fn main() -> ExitCode {
     let cli = cli::parse().unwrap_or_else(|error| cli::meant(error).exit());
     match commands::run(cli) {
         Ok(code) => ExitCode::from(code),
-        Err(error) if commands::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             commands::say(&commands::explain(&error));
             ExitCode::from(commands::FAILURE)

@@ -13,7 +13,7 @@ use crate::text::nearest;
 use crate::{cli, summary};
 
 use super::show::{self, Outputs, Shape};
-use super::{exports, github, is_broken_pipe};
+use super::{exports, github};
 
 /// Runs `report`. The exit code is that of the runs which were recorded.
 pub fn run(options: &cli::Report) -> anyhow::Result<u8> {
@@ -64,7 +64,6 @@ fn render(options: &cli::Records, shape: impl Fn(Format) -> Shape) -> anyhow::Re
     for path in &show::records(&options.records)? {
         match outputs.record(path) {
             Ok(summary) => worst = worst.worse(summary::exit(&summary)),
-            Err(error) if is_broken_pipe(&error) => return Err(error),
             Err(error) => failed.push(error),
         }
     }

@@ -204,13 +204,13 @@ fn place(during: &str) -> String {
 
 fn timed_out(method: &str, after: &str, unsent: u64) -> String {
     let what = match unsent {
-        0 => format!("`{method}` was not answered within {after}, though the server was busy"),
+        0 => format!("`{method}` was not answered within {after}, in which the server worked or sent something"),
         unsent => format!(
             "the server was busy and read almost nothing for {after}, while {} wait in its input",
             units::bytes(unsent)
         ),
     };
-    format!("{what}: give the step a longer `deadline`, or look for an endless loop in the server")
+    format!("{what}: give the step a longer `deadline`, or see what the server does in that time")
 }
 
 fn interrupted(stage: Option<ShutdownStage>) -> &'static str {

@@ -433,7 +433,7 @@ impl Source for System {
     }
 
     fn descriptors(&mut self, process: &Process) -> Option<u64> {
-        resources::descriptors(&process.directory)
+        resources::descriptors(&process.directory, &process.memory_file("fd"))
     }
 
     fn zombies(&mut self, parents: &[u32]) -> Option<u64> {

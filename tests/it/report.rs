@@ -325,7 +325,7 @@ fn a_damaged_record_is_reported_without_its_damage() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_under_stdout_is_an_error_and_a_reader_that_left_is_none() {
+fn a_full_disk_under_stdout_is_an_error_and_a_reader_that_left_changes_no_exit_code() {
     for format in ["terminal", "json", "csv", "markdown"] {
         let full = File::options().write(true).open("/dev/full").expect("Linux has it");
         let output = report()
@@ -340,14 +340,16 @@ fn a_full_disk_under_stdout_is_an_error_and_a_reader_that_left_is_none() {
             said.contains("cannot print") && said.contains("No space left"),
             "{format}: {said}"
         );
-        let (reader, writer) = std::io::pipe().expect("there are pipes");
-        drop(reader);
-        let output = report()
-            .arg(golden("completed"))
-            .args(["--format", format])
-            .stdout(writer)
-            .output();
-        text(&output.expect("lsp-soak runs"), 0);
+        for (record, code) in [("completed", 0), ("crashed", 4)] {
+            let (reader, writer) = std::io::pipe().expect("there are pipes");
+            drop(reader);
+            let output = report()
+                .arg(golden(record))
+                .args(["--format", format])
+                .stdout(writer)
+                .output();
+            text(&output.expect("lsp-soak runs"), code);
+        }
     }
 }
 

@@ -276,4 +276,9 @@ fn a_server_whose_main_thread_has_ended_is_measured_by_another() {
         "{:?}",
         leaderless.peak
     );
+    let descriptors = [&plain, &leaderless].map(|summary| summary.phases.last().and_then(|phase| phase.descriptors));
+    assert!(
+        descriptors[0].is_some_and(|count| count > 2) && descriptors[0] == descriptors[1],
+        "{descriptors:?}"
+    );
 }

@@ -8,9 +8,10 @@ use rustix::fs::{Dir, Mode, OFlags, fstat, openat};
 use super::super::procfs;
 use super::read_whole;
 
-/// Descriptors that a process has open; `None` if they cannot be read.
-pub(super) fn descriptors(directory: &OwnedFd) -> Option<u64> {
-    let opened = openat(directory, "fd", OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+/// Descriptors that a process has open; `None` if they cannot be read. `path` is that of `fd` below the process's
+/// directory: once the main thread has ended, only that of a living thread lists them.
+pub(super) fn descriptors(directory: &OwnedFd, path: &str) -> Option<u64> {
+    let opened = openat(directory, path, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok()?;
     // Linux 6.2 gives their number as the size of the directory; before it was 0.
     let size = u64::try_from(fstat(&opened).ok()?.st_size).ok()?;
     if size > 0 {
@@ -74,8 +75,10 @@ mod tests {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::open("/proc/1", flags, Mode::empty()).unwrap();
         // Another user's process tells neither.
-        assert_eq!(descriptors(&directory).is_some(), listed.is_ok());
+        assert_eq!(descriptors(&directory, "fd").is_some(), listed.is_ok());
         let own = rustix::fs::open("/proc/self", flags, Mode::empty()).unwrap();
-        assert!(descriptors(&own) > Some(3));
+        assert!(descriptors(&own, "fd") > Some(3));
+        let thread = format!("task/{}/fd", rustix::thread::gettid().as_raw_nonzero());
+        assert!(descriptors(&own, &thread) > Some(3));
     }
 }
