@@ -6,6 +6,7 @@ use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 mod ascii;
+pub mod complaint;
 mod form;
 mod sentence;
 pub mod table;

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::exit::Exit;
 use crate::record::{EndCause, Ending, Nanos};
-use crate::summary::{LostProcess, complains, departures, exit, last_words};
+use crate::summary::{LostProcess, departures, exit, last_words};
+use crate::text::complaint::complains;
 use crate::units;
 
 use super::super::summary::Summary;

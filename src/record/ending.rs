@@ -99,7 +99,8 @@ pub struct Close {
     /// The end of stderr, cut to a bounded length.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr_tail: String,
-    /// Start of stderr, where the end does not include it and an allocator confirms its settings there.
+    /// Start of stderr, where the end does not include it and an allocator confirms its settings there; then the first
+    /// lines from between that name an error.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr_head: String,
     /// Peak memory of the preloaded allocator in bytes, one value per process that reported it at its end. `None`

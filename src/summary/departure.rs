@@ -3,6 +3,7 @@
 use crate::record::{Close, Ending, Shutdown, ShutdownReply, ShutdownStage};
 
 use crate::summary::Summary;
+use crate::text::complaint::{complains, excerpt, is_call};
 
 /// Lines of stderr that are shown with a failure.
 const STDERR_LINES: usize = 8;
@@ -96,15 +97,16 @@ pub fn departures(summary: &Summary) -> Vec<Departure> {
     all
 }
 
-/// The lines of stderr that say most: the first ones, those that name an error, and the end. A gap is `…`.
+/// The lines of stderr that say most: the first ones, those that name an error, and the end. A gap is `…`. A server that
+/// names no error there may have named it on stdout, among what is no message.
 pub fn last_words(close: &Close) -> Vec<String> {
-    let head = close.stderr_head.lines();
-    let lines = head
-        .chain(close.stderr_tail.lines())
-        .filter(|line| !line.trim().is_empty());
-    let lines: Vec<&str> = lines.collect();
+    let mut lines: Vec<&str> = close.stderr_head.lines().chain(close.stderr_tail.lines()).collect();
+    if !lines.iter().any(|line| complains(line)) {
+        lines.extend(close.noise_sample.lines().filter(|line| complains(line)));
+    }
+    lines.retain(|line| !line.trim().is_empty());
     if lines.len() <= STDERR_LINES {
-        return lines.into_iter().map(str::to_owned).collect();
+        return lines.into_iter().map(excerpt).collect();
     }
     let mut shown = vec![false; lines.len()];
     shown[..FIRST_LINES].fill(true);
@@ -126,27 +128,13 @@ pub fn last_words(close: &Close) -> Vec<String> {
     let mut is_gap = false;
     for (line, is_shown) in lines.into_iter().zip(shown) {
         if is_shown {
-            words.push(line.to_owned());
+            words.push(excerpt(line));
         } else if !is_gap {
             words.push("…".to_owned());
         }
         is_gap = !is_shown;
     }
     words
-}
-
-/// True for a line that names an error.
-pub fn complains(line: &str) -> bool {
-    const WORDS: [&str; 8] = [
-        "error", "panicked", "fatal", "cannot find", "unexpected", "unknown", "unrecognized", "invalid",
-    ];
-    let line = line.to_lowercase();
-    !is_call(&line) && WORDS.iter().any(|word| line.contains(word))
-}
-
-/// Whether a line is one of the calls that Node.js, Java and .NET print below an error.
-fn is_call(line: &str) -> bool {
-    line.trim_start().starts_with("at ")
 }
 
 #[cfg(test)]
@@ -204,6 +192,20 @@ mod tests {
                 assert_eq!(said.details, ["thread 'main' panicked"]);
             }
         }
+    }
+
+    #[test]
+    fn a_reason_on_stdout_is_shown_where_stderr_has_none() {
+        let said = |stderr_tail: &str| {
+            last_words(&Close {
+                stderr_tail: stderr_tail.to_owned(),
+                noise_sample: "Error: unknown option `--foo`\nusage: server\n".to_owned(),
+                ..Close::default()
+            })
+        };
+        assert_eq!(said(""), ["Error: unknown option `--foo`"]);
+        assert_eq!(said("bye\n"), ["bye", "Error: unknown option `--foo`"]);
+        assert_eq!(said("fatal: no license\n"), ["fatal: no license"]);
     }
 
     fn words(stderr_tail: &str) -> Vec<String> {

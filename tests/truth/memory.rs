@@ -276,7 +276,7 @@ fn a_server_whose_main_thread_has_ended_is_measured_by_another() {
         "{:?}",
         leaderless.peak
     );
-    let descriptors = [&plain, &leaderless].map(|summary| summary.phases.last().and_then(|phase| phase.descriptors));
+    let descriptors = [&plain, &leaderless].map(|summary| summary.phases.last()?.checkpoint.as_ref()?.descriptors);
     assert!(
         descriptors[0].is_some_and(|count| count > 2) && descriptors[0] == descriptors[1],
         "{descriptors:?}"

@@ -1,4 +1,5 @@
-//! Drains the server's stderr, because a full pipe would stop the server. Keeps its start and end.
+//! Drains the server's stderr, because a full pipe would stop the server. Keeps its start and end, and from between the
+//! first lines that name an error.
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 
@@ -7,11 +8,15 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use super::Shared;
+use crate::text::complaint::{complains, may_complain};
 
 /// Bytes kept from the end.
 const KEPT: usize = 64 * 1024;
 /// Bytes kept from the start: programs describe themselves there.
 const HEAD: usize = 8 * 1024;
+/// Lines kept from between, and bytes of each.
+const COMPLAINTS: usize = 3;
+const LINE: usize = 1024;
 /// Bytes per read; as large as the pipe may be, so that a flood causes few wake-ups.
 const READ: usize = 256 * 1024;
 
@@ -30,6 +35,8 @@ struct Tail {
     /// Where the next byte goes once the ring is full.
     next: usize,
     total: u64,
+    /// Lines after the start that name an error.
+    complaints: Vec<String>,
 }
 
 impl Stderr {
@@ -82,6 +89,9 @@ fn lock(tail: &Shared<Tail>) -> MutexGuard<'_, Tail> {
 
 impl Tail {
     fn put(&mut self, bytes: &[u8]) {
+        if self.head.len() == HEAD && self.complaints.len() < COMPLAINTS && may_complain(bytes) {
+            self.keep_complaints(bytes);
+        }
         self.total += bytes.len() as u64;
         let missing = HEAD - self.head.len();
         self.head.extend_from_slice(&bytes[..bytes.len().min(missing)]);
@@ -100,11 +110,31 @@ impl Tail {
         }
     }
 
-    fn start(&self) -> String {
-        match self.total > KEPT as u64 {
-            true => String::from_utf8_lossy(&self.head).into_owned(),
-            false => String::new(),
+    /// Lines that two reads cut in half are judged by their halves.
+    fn keep_complaints(&mut self, bytes: &[u8]) {
+        for line in bytes.split(|byte| *byte == b'\n') {
+            let line = String::from_utf8_lossy(&line[..line.len().min(LINE)]);
+            if self.complaints.len() < COMPLAINTS && complains(&line) {
+                self.complaints.push(line.into_owned());
+            }
         }
+    }
+
+    /// The start, and lines after it that name an error; empty where the end holds everything.
+    fn start(&self) -> String {
+        if self.total <= KEPT as u64 {
+            return String::new();
+        }
+        let head = String::from_utf8_lossy(&self.head);
+        let end = self.text();
+        let between = self.complaints.iter().filter(|line| !end.contains(*line));
+        let between: Vec<&str> = between.map(String::as_str).collect();
+        if between.is_empty() {
+            return head.into_owned();
+        }
+        // A line that the start cut in half would look whole.
+        let whole = head.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        format!("{whole}\n{}\n", between.join("\n"))
     }
 
     fn text(&self) -> String {
@@ -141,6 +171,21 @@ mod tests {
             assert_eq!(tail.ring.len(), KEPT);
             assert_eq!(tail.start().as_bytes(), &all[..HEAD]);
         }
+    }
+
+    #[test]
+    fn an_error_between_start_and_end_is_kept() {
+        let noise = "a line of no interest\n".repeat(10_000);
+        let mut tail = Tail::default();
+        for text in [&noise, "FATAL: heap out of memory\n", &noise] {
+            text.as_bytes().chunks(4096).for_each(|chunk| tail.put(chunk));
+        }
+        assert!(
+            tail.start().ends_with("\nFATAL: heap out of memory\n"),
+            "{}",
+            tail.start()
+        );
+        assert!(tail.start().starts_with("a line of no interest\n"));
     }
 
     #[test]

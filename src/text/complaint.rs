@@ -1,0 +1,80 @@
+//! Lines in which a program says what went wrong.
+
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, Input};
+
+const WORDS: [&str; 8] = [
+    "error", "panicked", "fatal", "cannot find", "unexpected", "unknown", "unrecognized", "invalid",
+];
+
+/// `None` only if the words above made no automaton.
+static FINDER: LazyLock<Option<AhoCorasick>> =
+    LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(WORDS).ok());
+
+/// Bytes of a line that are shown before and after the word that names an error.
+const BEFORE: usize = 100;
+const AFTER: usize = 300;
+
+/// True for a line that names an error.
+pub fn complains(line: &str) -> bool {
+    !is_call(line) && place(line.as_bytes()).is_some()
+}
+
+/// The same of bytes that are no text yet, such as several lines.
+pub fn may_complain(bytes: &[u8]) -> bool {
+    place(bytes).is_some()
+}
+
+/// True for one of the calls that Node.js, Java and .NET print below an error.
+pub fn is_call(line: &str) -> bool {
+    line.trim_start().starts_with("at ")
+}
+
+/// A line as it is, or of one that fills a screen what is around the word that names an error, or else its end. What was
+/// cut is `…`.
+pub fn excerpt(line: &str) -> String {
+    if line.len() <= BEFORE + AFTER {
+        return line.to_owned();
+    }
+    let word = place(line.as_bytes()).unwrap_or(line.len());
+    let start = line.floor_char_boundary(word.saturating_sub(BEFORE).min(line.len() - BEFORE - AFTER));
+    let end = line.floor_char_boundary(start + BEFORE + AFTER);
+    let before = if start > 0 { "…" } else { "" };
+    let after = if end < line.len() { "…" } else { "" };
+    format!("{before}{}{after}", &line[start..end])
+}
+
+/// Where the first word begins that names an error.
+fn place(bytes: &[u8]) -> Option<usize> {
+    let found = FINDER.as_ref()?.find(Input::new(bytes))?;
+    Some(found.start())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_names_an_error_complains_and_a_call_does_not() {
+        assert!(complains("FATAL: heap out of memory") && complains("TypeError: x is no function"));
+        assert!(!complains("    at throwError (/usr/lib/a.js:1:2)") && !complains("all is well"));
+    }
+
+    #[test]
+    fn of_a_long_line_what_is_around_the_error_is_shown() {
+        let late = format!("{} error: the reason", "x".repeat(9000));
+        let shown = excerpt(&late);
+        assert!(
+            shown.starts_with('…') && shown.ends_with("error: the reason"),
+            "{shown}"
+        );
+        let early = format!("é error: the reason {}", "é".repeat(9000));
+        let shown = excerpt(&early);
+        assert!(
+            shown.starts_with("é error: the reason") && shown.ends_with('…'),
+            "{shown}"
+        );
+        assert_eq!(excerpt("short"), "short");
+    }
+}
