@@ -27,6 +27,6 @@ pub use provider::Provider;
 pub use pulls::NextPull;
 pub use results::Parts;
 pub use retry::{CONTENT_MODIFIED, REQUEST_CANCELLED, RETRIED, SERVER_CANCELLED};
-pub use scan::{Begun, Facts, Fault, Found, NotJson, Scanner, Shape};
+pub use scan::{Begun, Facts, Fault, Found, NotJson, Reports, Scanner, Shape};
 pub use shutdown::{Deadlines, Stopped, kill_now, shut_down};
 pub use support::{Save, ServerCapabilities, Sync, may_register, offers};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::lsp::{Ask, Client, Parts, Reply, Shape};
+use crate::lsp::{Ask, Client, Id, Parts, Reply, Reports, Shape};
 use crate::record::{Ending, Event, Outcome, Request};
 
 use super::document::Document;
@@ -83,20 +83,30 @@ impl<'a, S: Stage> Asker<'a, S> {
 
     /// Sends a request that counts towards the step and waits for its end; drops the body.
     pub async fn ask(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), Stop> {
-        self.send(method, params, Ask::within(self.deadline), true)
+        self.ask_in_parts(method, params, None).await
+    }
+
+    /// As [`Asker::ask`], for a request whose result may come in parts with `token`.
+    pub async fn ask_in_parts(
+        &self,
+        method: &str,
+        params: &(impl Serialize + ?Sized),
+        token: Option<&Id>,
+    ) -> Result<(), Stop> {
+        self.send(method, params, Ask::within(self.deadline), true, token)
             .await
             .map(drop)
     }
 
     /// Sends a request that counts, and keeps the body for a follow-up.
     pub async fn fetch(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<Body, Stop> {
-        self.send(method, params, Ask::within(self.deadline).keeping(), true)
+        self.send(method, params, Ask::within(self.deadline).keeping(), true, None)
             .await
     }
 
     /// Sends a request that belongs to another, for example a resolve. It is recorded, but is neither a hit nor a miss.
     pub async fn follow(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<Body, Stop> {
-        self.send(method, params, Ask::within(self.deadline).keeping(), false)
+        self.send(method, params, Ask::within(self.deadline).keeping(), false, None)
             .await
     }
 
@@ -106,8 +116,8 @@ impl<'a, S: Stage> Asker<'a, S> {
         &self,
         method: &str,
         params: &(impl Serialize + ?Sized),
-        token: Option<&str>,
-    ) -> Result<Body, Stop> {
+        token: Option<&Id>,
+    ) -> Result<Reports, Stop> {
         let open = Open {
             stage: self.stage,
             method,
@@ -121,10 +131,9 @@ impl<'a, S: Stage> Asker<'a, S> {
             () = parked::wait(self.client, self.stage, token) => Reply::Parked,
         };
         open.end();
-        let (request, body) = written(method, reply);
-        let parts = token.map(|token| self.client.parts(token)).unwrap_or_default();
-        self.count(with_parts(request, parts), true)?;
-        Ok(body)
+        let written = written(method, reply);
+        self.count(with_parts(written.request, self.parts(token)), true)?;
+        Ok(written.reports)
     }
 
     /// Sends a notification as soon as the queue has room.
@@ -200,6 +209,7 @@ impl<'a, S: Stage> Asker<'a, S> {
         params: &(impl Serialize + ?Sized),
         ask: Ask,
         counts: bool,
+        token: Option<&Id>,
     ) -> Result<Body, Stop> {
         let ask = Ask {
             deadline: ask.deadline + fault::GRACE,
@@ -213,9 +223,14 @@ impl<'a, S: Stage> Asker<'a, S> {
         };
         let reply = self.client.request(method, params, ask).await;
         open.end();
-        let (request, body) = written(method, reply);
-        self.count(request, counts)?;
-        Ok(body)
+        let written = written(method, reply);
+        self.count(with_parts(written.request, self.parts(token)), counts)?;
+        Ok(written.body)
+    }
+
+    /// The parts of a result that have come with this token.
+    fn parts(&self, token: Option<&Id>) -> Parts {
+        token.map(|token| self.client.parts(token)).unwrap_or_default()
     }
 
     /// Records a request and counts it; stops if the server did not answer it in time.
@@ -272,7 +287,7 @@ impl<S: Stage> Drop for Open<'_, S> {
             requests.set(requests.get() + 1);
         }
         let end = if self.parks { Reply::Parked } else { Reply::Lost };
-        self.stage.tell(Event::Request(written(self.method, end).0));
+        self.stage.tell(Event::Request(written(self.method, end).request));
     }
 }
 
@@ -282,7 +297,7 @@ pub fn with_parts(request: Request, parts: Parts) -> Request {
         return request;
     }
     let outcome = match request.outcome {
-        Outcome::Parked | Outcome::Empty | Outcome::Null if parts.items > 0 => Outcome::Hit,
+        Outcome::Parked | Outcome::Empty | Outcome::Null if parts.full > 0 => Outcome::Hit,
         Outcome::Parked => Outcome::Empty,
         outcome => outcome,
     };
@@ -294,8 +309,24 @@ pub fn with_parts(request: Request, parts: Parts) -> Request {
     }
 }
 
-/// The record of a request and the kept part of its answer.
-pub fn written(method: &str, reply: Reply) -> (Request, Body) {
+/// A request as it is recorded, and what is kept of its answer.
+pub struct Written {
+    pub request: Request,
+    pub body: Body,
+    pub reports: Reports,
+}
+
+impl From<Request> for Written {
+    fn from(request: Request) -> Written {
+        Written {
+            request,
+            body: None,
+            reports: Reports::default(),
+        }
+    }
+}
+
+pub fn written(method: &str, reply: Reply) -> Written {
     let bare = |outcome| Request {
         method: method.to_owned(),
         latency: None,
@@ -311,6 +342,7 @@ pub fn written(method: &str, reply: Reply) -> (Request, Body) {
             shape,
             bytes,
             items,
+            reports,
             body,
             retries,
         } => {
@@ -327,21 +359,25 @@ pub fn written(method: &str, reply: Reply) -> (Request, Body) {
                 retries,
                 ..bare(outcome)
             };
-            (request, body.ok())
+            Written {
+                request,
+                body: body.ok(),
+                reports,
+            }
         }
         Reply::Error {
             latency,
             code,
             message,
             retries,
-        } => (answered(bare(error(code, &message)), latency, retries), None),
+        } => answered(bare(error(code, &message)), latency, retries).into(),
         Reply::Unreadable { latency, why, retries } => {
             let outcome = error(PARSE_ERROR, &format!("the answer is not JSON: {why}"));
-            (answered(bare(outcome), latency, retries), None)
+            answered(bare(outcome), latency, retries).into()
         }
-        Reply::TimedOut => (bare(Outcome::TimedOut), None),
-        Reply::Parked => (bare(Outcome::Parked), None),
-        Reply::Lost => (bare(Outcome::Lost), None),
+        Reply::TimedOut => bare(Outcome::TimedOut).into(),
+        Reply::Parked => bare(Outcome::Parked).into(),
+        Reply::Lost => bare(Outcome::Lost).into(),
     }
 }
 

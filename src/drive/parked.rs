@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::lsp::Client;
+use crate::lsp::{Client, Id};
 
 use super::{Activity, Stage};
 
@@ -16,7 +16,7 @@ const RESTING: f64 = 0.05;
 
 /// Waits until for a while no part of the result came and the processors were idle. A server whose processor time is not
 /// known rests when it sends nothing.
-pub async fn wait<S: Stage>(client: &Client, stage: &S, token: Option<&str>) {
+pub async fn wait<S: Stage>(client: &Client, stage: &S, token: Option<&Id>) {
     let mut since = Instant::now();
     let mut parts = 0;
     let mut last = stage.activity().await;

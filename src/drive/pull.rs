@@ -95,11 +95,11 @@ impl<S: Stage> Puller<S> {
         } else {
             self.client.request(DOCUMENT, &params, ask).await
         };
-        let (request, body) = written(DOCUMENT, reply);
-        if let Some(report) = body {
+        let written = written(DOCUMENT, reply);
+        if let Some(report) = written.body {
             self.client.pulled(identifier, uri, &report);
         }
-        self.tell(request);
+        self.tell(written.request);
     }
 
     /// The server may keep this request open, and send its result in parts.
@@ -107,19 +107,16 @@ impl<S: Stage> Puller<S> {
         /// Longer than any session: an editor waits for ever.
         const FOREVER: Duration = Duration::from_secs(7 * 24 * 3_600);
         let identifier = provider.identifier.as_deref();
-        let params = self.client.workspace_diagnostic_params(identifier);
-        let token = params["partialResultToken"].as_str().unwrap_or_default();
-        self.client.expect_parts(token, identifier);
+        let (params, token) = self.client.workspace_diagnostic_params(identifier);
+        self.client.expect_parts(&token, WORKSPACE, identifier);
         let ask = Ask::within(FOREVER).keeping().parking();
         let reply = self.client.request(WORKSPACE, &params, ask).await;
-        let (request, body) = written(WORKSPACE, reply);
-        if let Some(report) = body {
-            self.client.pulled_workspace(identifier, &report);
-        }
-        let is_error = matches!(request.outcome, Outcome::Error { .. });
-        let parts = self.client.parts(token);
-        self.client.end_parts(token);
-        self.tell(with_parts(request, parts));
+        let written = written(WORKSPACE, reply);
+        self.client.pulled_workspace(identifier, &written.reports);
+        let is_error = matches!(written.request.outcome, Outcome::Error { .. });
+        let parts = self.client.parts(&token);
+        self.client.end_parts(&token);
+        self.tell(with_parts(written.request, parts));
         self.client.workspace_pull_ended(&provider.identifier, is_error);
     }
 

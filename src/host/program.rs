@@ -57,20 +57,42 @@ fn has_capabilities(_: &Path) -> bool {
     false
 }
 
-/// The first line that the command prints; `None` if it fails, prints nothing, takes too long, or on `stop`. Its stdin is
-/// empty, and none of its processes stays.
+/// The line with the version that the command prints; `None` if it fails, prints nothing, takes too long, or on `stop`. Its
+/// stdin is empty, and none of its processes stays.
 pub fn version_line(command: &mut Command, stop: &dyn Fn() -> bool) -> Option<String> {
     within(command, PATIENCE, stop)
 }
 
 fn within(command: &mut Command, patience: Duration, stop: &dyn Fn() -> bool) -> Option<String> {
     let answer = ask(command, patience, stop)?;
-    first_line(&answer.stdout).or_else(|| first_line(&answer.stderr))
+    let outputs = [&*answer.stdout, &*answer.stderr];
+    let line = outputs.iter().find_map(|text| line_with_version(text));
+    let line = line.or_else(|| outputs.iter().find_map(|text| lines(text).next()))?;
+    Some(line.chars().filter(|c| !c.is_control()).take(LONGEST).collect())
 }
 
-fn first_line(text: &str) -> Option<String> {
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-    Some(line.chars().filter(|c| !c.is_control()).take(LONGEST).collect())
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty())
+}
+
+/// The first line that has a version and is no notice. Launchers of packages print that a newer one exists, before the
+/// version or after it.
+fn line_with_version(text: &str) -> Option<&str> {
+    lines(text).find(|line| !is_notice(line) && has_version(line))
+}
+
+fn is_notice(line: &str) -> bool {
+    const BEGINNINGS: [&str; 7] = ["warn", "npm ", "notice", "[notice]", "note:", "info", "(node:"];
+    let lower = line.to_ascii_lowercase();
+    BEGINNINGS.iter().any(|beginning| lower.starts_with(beginning)) || line.contains("->")
+}
+
+/// True if the line has two numbers with a point between them.
+fn has_version(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    bytes
+        .windows(3)
+        .any(|three| three[0].is_ascii_digit() && three[1] == b'.' && three[2].is_ascii_digit())
 }
 
 #[cfg(all(test, unix))]
@@ -92,6 +114,24 @@ mod tests {
         assert_eq!(shell("echo usage >&2; exit 1", long), None);
         assert_eq!(shell("true", long), None);
         assert_eq!(version_line(&mut Command::new("/no/such/program"), &|| false), None);
+    }
+
+    #[test]
+    fn a_version_is_no_notice_before_or_after_it() {
+        let long = Duration::from_secs(60);
+        let before = "echo 'WARNING: there is a new pyright version available (v1.1.313 -> v1.1.414).'\n\
+                      echo 'Please install the new version or set PYRIGHT_PYTHON_FORCE_VERSION to `latest`'\n\
+                      echo; echo 'added 1 package in 7s'; echo 'npm notice 11.19.1' >&2; echo 'pyright 1.1.313'";
+        assert_eq!(shell(before, long).as_deref(), Some("pyright 1.1.313"));
+        let after = "echo 1.2.3; echo 'npm notice New minor version of npm available! 11.19.1 -> 11.21.2'";
+        assert_eq!(shell(after, long).as_deref(), Some("1.2.3"));
+        let on_the_other_pipe = "echo 'Warning: 3.2 is old'; echo 'openjdk version \"21.0.1\"' >&2";
+        assert_eq!(
+            shell(on_the_other_pipe, long).as_deref(),
+            Some("openjdk version \"21.0.1\"")
+        );
+        let nothing_else = "echo 'built from abcdef'; echo more";
+        assert_eq!(shell(nothing_else, long).as_deref(), Some("built from abcdef"));
     }
 
     #[test]

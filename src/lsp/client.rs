@@ -26,14 +26,14 @@ use self::state::Shared;
 pub use self::traffic::{CloseReason, OpenRequest, Totals, Traffic};
 pub use self::violation::Violation;
 use super::answers::{Answers, Watcher};
-use super::message::{self, Unread};
+use super::message::{self, Id, Unread};
 use super::position::Encoding;
 use super::process::Gauge;
 use super::progress::Progress;
 use super::provider::Provider;
 use super::pulls::NextPull;
 use super::results::Parts;
-use super::scan::Shape;
+use super::scan::{Reports, Shape};
 use super::support::{self, Save, ServerCapabilities, Sync};
 
 /// Most events that wait for the driver. More are dropped and counted, so that an unread queue cannot grow.
@@ -114,8 +114,10 @@ pub enum Reply {
         shape: Shape,
         /// Length of the result in bytes.
         bytes: u64,
-        /// Elements, if it is a list or has an `items` list.
+        /// Elements, by the result type of the method.
         items: Option<u64>,
+        /// The reports of diagnostics in it, if its body was wanted.
+        reports: Reports,
         /// The result, or why it is missing.
         body: Result<Box<RawValue>, Unread>,
         retries: u32,
@@ -261,9 +263,9 @@ impl Client {
         state.result_ids.pulled(identifier, uri, report.get());
     }
 
-    /// The server answered `workspace/diagnostic`, as this provider. Returns how many documents are in the report.
-    pub fn pulled_workspace(&self, identifier: Option<&str>, report: &RawValue) -> u64 {
-        self.shared.state().result_ids.reported(identifier, report.get())
+    /// The server answered `workspace/diagnostic`, as this provider.
+    pub fn pulled_workspace(&self, identifier: Option<&str>, reports: &Reports) {
+        self.shared.state().result_ids.reported(identifier, reports);
     }
 
     /// Parameters of `textDocument/diagnostic`, with the id of the last result.
@@ -271,23 +273,24 @@ impl Client {
         self.shared.state().result_ids.document_params(identifier, uri)
     }
 
-    /// Parameters of `workspace/diagnostic`, with the ids of the last results and a token of its own.
-    pub fn workspace_diagnostic_params(&self, identifier: Option<&str>) -> Value {
+    /// Parameters of `workspace/diagnostic` with the ids of the last results, and the token of its own in them.
+    pub fn workspace_diagnostic_params(&self, identifier: Option<&str>) -> (Value, Id) {
         let mut state = self.shared.state();
         let token = state.partials.new_token();
-        state.result_ids.workspace_params(identifier, &token)
+        let params = state.result_ids.workspace_params(identifier, &token);
+        (params, Id::Text(token))
     }
 
-    /// From now on, takes the parts of the result whose request has this token, until [`Client::end_parts`].
-    pub fn expect_parts(&self, token: &str, identifier: Option<&str>) {
-        self.shared.state().partials.expect(token, identifier);
+    /// From now on, takes the parts of the result whose request has this method and token, until [`Client::end_parts`].
+    pub fn expect_parts(&self, token: &Id, method: &str, identifier: Option<&str>) {
+        self.shared.state().partials.expect(token, method, identifier);
     }
 
-    pub fn parts(&self, token: &str) -> Parts {
+    pub fn parts(&self, token: &Id) -> Parts {
         self.shared.state().partials.parts(token)
     }
 
-    pub fn end_parts(&self, token: &str) {
+    pub fn end_parts(&self, token: &Id) {
         self.shared.state().partials.end(token);
     }
 
@@ -331,6 +334,17 @@ impl Client {
     /// What waits for a pause in typing is pulled now.
     pub fn hurry_pulls(&self) {
         self.shared.state().pulls.hurry(Instant::now());
+        self.shared.pull_changed();
+    }
+
+    /// A step asks for diagnostics of the workspace: the editor does not, until as many calls of
+    /// [`Client::end_own_workspace_pull`].
+    pub fn begin_own_workspace_pull(&self) {
+        self.shared.state().pulls.step_began();
+    }
+
+    pub fn end_own_workspace_pull(&self) {
+        self.shared.state().pulls.step_ended();
         self.shared.pull_changed();
     }
 

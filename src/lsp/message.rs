@@ -20,7 +20,7 @@ pub enum Id {
 
 impl Id {
     /// Reads an id from a JSON value.
-    pub(super) fn from_value(value: &serde_json::Value) -> Option<Id> {
+    pub fn from_value(value: &serde_json::Value) -> Option<Id> {
         match value {
             serde_json::Value::Number(number) => number.as_i64().map(Id::Number),
             serde_json::Value::String(text) => Some(Id::Text(text.clone())),

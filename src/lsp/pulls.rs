@@ -90,6 +90,9 @@ pub(super) struct Pulls {
     is_enabled: bool,
     /// True while nothing may be sent.
     is_held: bool,
+    /// Requests for the workspace that a step has open. An editor has one at a time, and a server may end an older one
+    /// for the next.
+    by_steps: u32,
 }
 
 impl Pulls {
@@ -144,6 +147,18 @@ impl Pulls {
 
     pub fn hold(&mut self, is_held: bool) {
         self.is_held = is_held;
+    }
+
+    /// A step asks for the workspace, in place of the editor.
+    pub fn step_began(&mut self) {
+        self.by_steps += 1;
+        for workspace in self.workspaces.values_mut() {
+            workspace.due = 0;
+        }
+    }
+
+    pub fn step_ended(&mut self) {
+        self.by_steps = self.by_steps.saturating_sub(1);
     }
 
     /// The next one, which then counts as under way.
@@ -209,6 +224,9 @@ impl Pulls {
     }
 
     fn next_workspace(&mut self, now: Instant, providers: &[Provider]) -> Option<Provider> {
+        if self.by_steps > 0 {
+            return None;
+        }
         for provider in providers.iter().filter(|provider| provider.workspace) {
             let known = self.workspaces.entry(provider.identifier.clone());
             let workspace = known.or_insert_with(|| Workspace::new(now));
@@ -383,6 +401,28 @@ mod tests {
         assert!(taken(&mut pulls, now, &providers).is_empty(), "nothing has changed");
         pulls.refresh(now);
         assert_eq!(taken(&mut pulls, now + PAUSE, &providers), ["workspace", "a", "b"]);
+    }
+
+    #[test]
+    fn a_step_that_asks_for_the_workspace_does_it_in_place_of_the_editor() {
+        let (mut pulls, now) = (pulls(), Instant::now());
+        let providers = [provider(json!({ "workspaceDiagnostics": true }))];
+        assert_eq!(taken(&mut pulls, now, &providers), ["workspace"]);
+        pulls.step_began();
+        // The server ends the older request for that of the step.
+        pulls.workspace_ended(&None, false);
+        assert!(taken(&mut pulls, now, &providers).is_empty());
+        pulls.refresh(now);
+        assert!(
+            taken(&mut pulls, now + PAUSE, &providers).is_empty(),
+            "it is still open"
+        );
+        pulls.step_ended();
+        assert_eq!(
+            taken(&mut pulls, now + PAUSE, &providers),
+            ["workspace"],
+            "of the refresh"
+        );
     }
 
     #[test]

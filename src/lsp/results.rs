@@ -4,8 +4,10 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
+
+use super::message::Id;
+use super::scan::{Facts, Reports, Shape};
 
 /// Most text of ids and of the URIs beside them, in bytes; of more, the server sends full reports again.
 const MOST: usize = 4 << 20;
@@ -21,20 +23,12 @@ pub(super) struct ResultIds {
     size: usize,
 }
 
-/// A report on one document, or a member of a report on the workspace.
+/// A report on one document.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Report<'a> {
     #[serde(borrow)]
-    uri: Option<Cow<'a, str>>,
-    #[serde(borrow)]
     result_id: Option<Cow<'a, str>>,
-}
-
-#[derive(Deserialize)]
-struct Reports<'a> {
-    #[serde(borrow)]
-    items: Vec<&'a RawValue>,
 }
 
 impl ResultIds {
@@ -46,21 +40,11 @@ impl ResultIds {
         self.put(identifier, uri, id.as_deref());
     }
 
-    /// Takes a whole or partial report on the workspace; returns how many documents are in it.
-    pub fn reported(&mut self, identifier: Option<&str>, report: &str) -> u64 {
-        let Ok(Reports { items }) = serde_json::from_str(report) else {
-            return 0;
-        };
-        for item in &items {
-            if let Ok(Report {
-                uri: Some(uri),
-                result_id,
-            }) = serde_json::from_str(item.get())
-            {
-                self.put(identifier, &uri, result_id.as_deref());
-            }
+    /// Takes a whole or partial report on the workspace.
+    pub fn reported(&mut self, identifier: Option<&str>, reports: &Reports) {
+        for report in &reports.named {
+            self.put(identifier, &report.uri, report.result_id.as_deref());
         }
-        items.len() as u64
     }
 
     pub fn closed(&mut self, uri: &str) {
@@ -120,11 +104,12 @@ impl ResultIds {
 #[derive(Debug, Default)]
 pub(super) struct Partials {
     tokens: u64,
-    open: HashMap<String, Open>,
+    open: HashMap<Id, Open>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Open {
+    method: String,
     identifier: Option<String>,
     parts: Parts,
 }
@@ -133,18 +118,12 @@ struct Open {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
     pub count: u64,
+    /// Parts that are not empty. A report that nothing has changed is not empty and has no elements.
+    pub full: u64,
     /// Elements in all parts.
     pub items: u64,
     /// Length of all parts in bytes.
     pub bytes: u64,
-}
-
-#[derive(Deserialize)]
-struct Progress<'a> {
-    #[serde(borrow)]
-    token: Cow<'a, str>,
-    #[serde(borrow)]
-    value: &'a RawValue,
 }
 
 impl Partials {
@@ -154,40 +133,42 @@ impl Partials {
         format!("lsp-soak-parts-{}", self.tokens)
     }
 
-    /// From now on, parts with this token are taken. `identifier` is that of the provider asked.
-    pub fn expect(&mut self, token: &str, identifier: Option<&str>) {
+    /// From now on, parts with this token are taken, as parts of a result of `method`. `identifier` is that of the
+    /// provider asked.
+    pub fn expect(&mut self, token: &Id, method: &str, identifier: Option<&str>) {
         self.open.insert(
-            token.to_owned(),
+            token.clone(),
             Open {
+                method: method.to_owned(),
                 identifier: identifier.map(str::to_owned),
                 parts: Parts::default(),
             },
         );
     }
 
-    pub fn parts(&self, token: &str) -> Parts {
+    /// True while parts may come.
+    pub fn are_expected(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    pub fn parts(&self, token: &Id) -> Parts {
         self.open.get(token).map(|open| open.parts).unwrap_or_default()
     }
 
-    pub fn end(&mut self, token: &str) {
+    pub fn end(&mut self, token: &Id) {
         self.open.remove(token);
     }
 
-    /// Takes the parameters of `$/progress`; false if they are no part that a request waits for.
-    pub fn take(&mut self, params: &str, ids: &mut ResultIds) -> bool {
-        if self.open.is_empty() {
-            return false;
-        }
-        let Ok(Progress { token, value }) = serde_json::from_str(params) else {
+    /// Takes a `$/progress`; false if it is no part that a request waits for.
+    pub fn take(&mut self, facts: &Facts, ids: &mut ResultIds) -> bool {
+        let Some(open) = facts.token.as_ref().and_then(|token| self.open.get_mut(token)) else {
             return false;
         };
-        let Some(open) = self.open.get_mut(&*token) else {
-            return false;
-        };
-        let listed = serde_json::from_str::<Vec<&RawValue>>(value.get()).map(|list| list.len() as u64);
         open.parts.count += 1;
-        open.parts.bytes += value.get().len() as u64;
-        open.parts.items += listed.unwrap_or_else(|_| ids.reported(open.identifier.as_deref(), value.get()));
+        open.parts.full += u64::from(facts.shape == Shape::Full);
+        open.parts.bytes += facts.value_bytes;
+        open.parts.items += facts.elements(&open.method).unwrap_or(0);
+        ids.reported(open.identifier.as_deref(), &facts.reports);
         true
     }
 }
@@ -195,6 +176,20 @@ impl Partials {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lsp::scan::Scanner;
+
+    fn number(token: i64) -> Id {
+        Id::Number(token)
+    }
+
+    /// The facts of a part.
+    fn part(token: &Id, value: Value) -> Facts {
+        let mut scanner = Scanner::default();
+        scanner.reset(true);
+        let text = json!({ "method": "$/progress", "params": { "token": token, "value": value } }).to_string();
+        scanner.feed(text.as_bytes());
+        scanner.facts().unwrap().clone()
+    }
 
     #[test]
     fn the_next_request_of_a_provider_has_the_id_of_its_last_result() {
@@ -219,16 +214,14 @@ mod tests {
     fn a_report_on_the_workspace_has_an_id_for_each_document_also_in_parts() {
         let mut ids = ResultIds::default();
         let mut partials = Partials::default();
-        let token = partials.new_token();
-        partials.expect(&token, Some("lint"));
-        let part = |token: &str, uri: &str| {
-            let item = json!({ "kind": "full", "uri": uri, "resultId": "1", "items": [] });
-            json!({ "token": token, "value": { "items": [item] } }).to_string()
-        };
-        assert!(partials.take(&part(&token, "file:///b"), &mut ids));
-        assert!(partials.take(&part(&token, "file:///a"), &mut ids));
-        assert!(!partials.take(&part("other", "file:///c"), &mut ids));
-        assert_eq!((partials.parts(&token).count, partials.parts(&token).items), (2, 2));
+        let token = Id::Text(partials.new_token());
+        partials.expect(&token, "workspace/diagnostic", Some("lint"));
+        let report = |uri: &str| json!({ "kind": "full", "uri": uri, "resultId": "1", "items": [1, 2] });
+        assert!(partials.take(&part(&token, json!({ "items": [report("file:///b")] })), &mut ids));
+        assert!(partials.take(&part(&token, json!({ "items": [report("file:///a")] })), &mut ids));
+        assert!(!partials.take(&part(&number(7), json!({ "items": [report("file:///c")] })), &mut ids));
+        let parts = partials.parts(&token);
+        assert_eq!((parts.count, parts.full, parts.items), (2, 2, 4));
         let previous = ids.workspace_params(Some("lint"), "t");
         let expected = ["file:///a", "file:///b"].map(|uri| json!({ "uri": uri, "value": "1" }));
         assert_eq!(previous["previousResultIds"], json!(expected));
@@ -237,6 +230,18 @@ mod tests {
             ids.workspace_params(Some("lint"), "t")["previousResultIds"],
             json!(expected[1..])
         );
+    }
+
+    #[test]
+    fn parts_of_a_list_are_counted_by_their_elements() {
+        let (mut ids, mut partials) = (ResultIds::default(), Partials::default());
+        partials.expect(&number(1), "textDocument/references", None);
+        for (value, expected) in [(json!([1, 2]), (1, 2)), (json!([]), (1, 2)), (json!([3]), (2, 3))] {
+            assert!(partials.take(&part(&number(1), value), &mut ids));
+            let parts = partials.parts(&number(1));
+            assert_eq!((parts.full, parts.items), expected);
+        }
+        assert_eq!(partials.parts(&number(1)).bytes, "[1,2][][3]".len() as u64);
     }
 
     #[test]

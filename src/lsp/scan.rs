@@ -5,6 +5,7 @@
 
 mod facts;
 mod problem;
+mod report;
 mod scalar;
 mod skip;
 #[cfg(test)]
@@ -21,6 +22,7 @@ use self::text::Text;
 use super::message::Id;
 pub use facts::{Facts, Fault, Shape};
 pub use problem::{Found, NotJson};
+pub use report::Reports;
 
 /// Longest key, id, method or error message kept, in bytes.
 const LONGEST_TEXT: usize = 4 * 1024;
@@ -47,6 +49,10 @@ pub struct Scanner {
     counted: Counted,
     payload: Payload,
     started: u64,
+    /// True while a report on documents may come: then the result and the value of a part are searched for them.
+    reads_reports: bool,
+    /// Offset of `value` of the parameters, while inside of it.
+    value_started: Option<u64>,
     facts: Facts,
     /// Why the message is no JSON object, in state `Broken`.
     problem: Option<NotJson>,
@@ -79,6 +85,19 @@ enum Context {
     /// A list or object inside a payload whose leaves decide whether it is empty.
     LeafList,
     LeafObject,
+    /// Parameters that may have a part of a result.
+    Params,
+    /// The `items` of a result or part that may be reports.
+    ReportList,
+    /// An object whose values may be reports: `relatedDocuments`.
+    ReportMap,
+    Report,
+}
+
+impl Context {
+    fn is_list(self) -> bool {
+        matches!(self, Context::LeafList | Context::ReportList)
+    }
 }
 
 /// Why the elements of a skipped list are counted.
@@ -91,6 +110,8 @@ enum Counted {
     Items,
     /// The list is another payload member of the result.
     Payload,
+    /// The list is `items` of a report.
+    Diagnostics,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -112,7 +133,10 @@ pub enum Begun<'a> {
 }
 
 impl Scanner {
-    pub fn reset(&mut self) {
+    /// Begins another message. `reads_reports` if diagnostics were asked for: their reports are searched then, which is
+    /// slower than to skip them.
+    pub fn reset(&mut self, reads_reports: bool) {
+        self.reads_reports = reads_reports;
         self.state = State::Value;
         self.base = 0;
         self.stack.clear();
@@ -120,6 +144,7 @@ impl Scanner {
         self.key = Key::Other;
         self.kept.clear();
         self.payload = Payload::default();
+        self.value_started = None;
         self.facts.reset();
         self.problem = None;
     }
@@ -184,7 +209,7 @@ impl Scanner {
         if is_space(byte) {
             return Ok(at + 1);
         }
-        let is_list = self.stack.last() == Some(&Context::LeafList);
+        let is_list = self.is_in_list();
         match (self.state, byte) {
             (State::First, b']') | (State::FirstKey, b'}') => Ok(self.close(at + 1)),
             (State::After, b']' | b'}') if is_list == (byte == b']') => Ok(self.close(at + 1)),
@@ -195,6 +220,10 @@ impl Scanner {
             (State::After, b',') => Ok(self.go(State::Key, at + 1)),
             _unexpected => Err(self.wrong(at)),
         }
+    }
+
+    fn is_in_list(&self) -> bool {
+        self.stack.last().is_some_and(|context| context.is_list())
     }
 
     fn wrong(&self, at: usize) -> Wrong {
@@ -210,7 +239,7 @@ impl Scanner {
             State::FirstKey => "a name or `}`",
             State::Key => "a name",
             State::Colon => "`:`",
-            State::After if self.stack.last() == Some(&Context::LeafList) => "`,` or `]`",
+            State::After if self.is_in_list() => "`,` or `]`",
             State::After => "`,` or `}`",
             State::Text => "the end of a string",
             State::Scalar => self.scalar.missing().unwrap_or("the end of a value"),
@@ -249,6 +278,9 @@ impl Scanner {
                 self.take(Slot::Nowhere, byte, at)
             }
             Context::LeafObject => self.leaf(byte, at),
+            Context::Params => self.params_member(byte, at),
+            Context::ReportList | Context::ReportMap => self.report(byte, at),
+            Context::Report => self.report_member(byte, at),
         }
     }
 
@@ -256,23 +288,32 @@ impl Scanner {
         self.started = self.base + at as u64;
         if self.member == Key::Result {
             self.facts.items = None;
+            self.facts.reports.reset();
         }
         match (self.member, byte) {
             (Key::Id, b'{') => self.unfit_id("is an object", byte, at),
             (Key::Id, b'[') => self.unfit_id("is a list", byte, at),
             (Key::Id, _) => self.take(Slot::Id, byte, at),
             (Key::Method, _) => self.take(Slot::Method, byte, at),
-            (Key::Result, b'{') => {
-                self.payload = Payload::default();
-                Ok(self.open(Context::Result, at))
-            }
-            (Key::Result, b'[') => Ok(self.count(Counted::Result, at)),
-            (Key::Result, _) => self.take(Slot::Result, byte, at),
+            (Key::Result, _) => self.result(byte, at),
+            (Key::Params, b'{') if self.reads_reports => Ok(self.open(Context::Params, at)),
             (Key::Error, b'{') => {
                 self.facts.error = Some(Fault::default());
                 Ok(self.open(Context::Error, at))
             }
             _other => self.take(Slot::Nowhere, byte, at),
+        }
+    }
+
+    /// A result, or a part of one.
+    fn result(&mut self, byte: u8, at: usize) -> Result<usize, Wrong> {
+        match byte {
+            b'{' => {
+                self.payload = Payload::default();
+                Ok(self.open(Context::Result, at))
+            }
+            b'[' => Ok(self.count(Counted::Result, at)),
+            _scalar => self.take(Slot::Result, byte, at),
         }
     }
 
@@ -285,6 +326,8 @@ impl Scanner {
     fn result_member(&mut self, byte: u8, at: usize) -> Result<usize, Wrong> {
         self.payload.members += 1;
         match (self.key, byte) {
+            (Key::Items, b'[') if self.reads_reports => Ok(self.open_reports(at)),
+            (Key::RelatedDocuments, b'{') if self.reads_reports => Ok(self.open(Context::ReportMap, at)),
             (Key::Items, b'[') => Ok(self.count(Counted::Items, at)),
             (Key::Data | Key::Payload, b'[') => Ok(self.count(Counted::Payload, at)),
             (Key::Data, _) => self.take(Slot::Nowhere, byte, at),
@@ -420,6 +463,7 @@ impl Scanner {
                     self.facts.items = Some(elements);
                 }
             }
+            Counted::Diagnostics => self.add_diagnostics(elements),
         }
         self.ended(end)
     }
@@ -432,8 +476,12 @@ impl Scanner {
         }
         if context == Some(Context::Result) {
             let Payload { members, known, full } = self.payload;
-            let some = if known { full } else { members > 0 };
+            let has_related = self.facts.reports.related > 0;
+            let some = if known { full || has_related } else { members > 0 };
             self.facts.shape = if some { Shape::Full } else { Shape::Empty };
+        }
+        if context == Some(Context::Report) {
+            self.facts.reports.end();
         }
         self.ended(end)
     }
@@ -447,6 +495,11 @@ impl Scanner {
                 Key::Result => self.facts.result = Some(range),
                 _other => {}
             }
+        }
+        if self.stack.last() == Some(&Context::Params)
+            && let Some(started) = self.value_started.take()
+        {
+            self.facts.value_bytes = self.base + end as u64 - started;
         }
         self.go(State::After, end)
     }

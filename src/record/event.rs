@@ -287,7 +287,8 @@ pub struct Request {
     pub outcome: Outcome,
     /// Bytes of the result, as sent.
     pub bytes: u64,
-    /// Length of the result, when it is a list or has an `items` list.
+    /// Elements of the result: of a list or its `items`, and of reports the diagnostics in them, also in parts. `None` for
+    /// any other result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<u64>,
     /// Repeats after ContentModified or ServerCancelled.

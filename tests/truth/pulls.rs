@@ -19,6 +19,11 @@ steps = [{ edit = { files = 1, per-file = 3, cadence = "1ms" } }]
 const DOCUMENT: &str = "textDocument/diagnostic";
 const WORKSPACE: &str = "workspace/diagnostic";
 
+/// The profile of the fixture in this editor.
+fn imitating(capabilities: &str) -> String {
+    format!("[server.fixture-system]\ncapabilities = \"{capabilities}\"\n")
+}
+
 /// Requests of this method that the editor sent by itself.
 fn pulls<'e>(entries: &'e [Entry], method: &str) -> Vec<&'e Request> {
     let all = entries.iter().filter_map(|entry| match &entry.event {
@@ -57,8 +62,10 @@ fn memory_that_a_server_takes_only_when_asked_is_found_and_the_editor_can_be_tur
     let server = ["--pull", "static", "--leak", "4MiB-per=textDocument/diagnostic"];
     let run = |capabilities: &str| {
         let phases = format!("{START}{EDITS}");
-        let profile = format!("[server.fixture-system]\ncapabilities = \"{capabilities}\"\n");
-        let outcome = Soak::new(&phases).file("servers.toml", &profile).server(&server).run();
+        let outcome = Soak::new(&phases)
+            .file("servers.toml", imitating(capabilities))
+            .server(&server)
+            .run();
         outcome.passed()
     };
     for (capabilities, pulled) in [("default", 4), ("vscode", 4), ("no-pull", 0), ("minimal", 0)] {
@@ -184,12 +191,64 @@ steps = [{ diagnostics = { workspace = true, expect = "anything" } }]
         let increment = phase.increment.expect("it is known");
         assert!((increment - 8 * MIB as i64).abs() < 512 * KIB as i64, "{increment}");
     }
-    let method = &summary.methods[0];
-    assert_eq!(
-        (method.method.as_str(), method.items),
-        (WORKSPACE, 9),
-        "three files each"
-    );
+}
+
+/// A Python file of this many lines, of which the fixture reports each once.
+fn reported_lines(lines: usize) -> String {
+    "name = 1  \n".repeat(lines)
+}
+
+/// Elements and hits of the requests for the workspace that the steps sent.
+fn workspace_figures(summary: &Summary) -> (u64, u64) {
+    let mut methods = summary.methods.iter();
+    let method = methods.find(|method| method.method == WORKSPACE);
+    let method = method.expect("it was sent");
+    (method.items, method.hits)
+}
+
+#[test]
+fn diagnostics_of_a_workspace_are_counted_and_not_their_documents() {
+    let ask = r#"
+[[phase]]
+name = "ask"
+repeat = { times = 3 }
+steps = [{ diagnostics = { workspace = true, expect = "anything" } }]
+"#;
+    for how in ["answer", "park", "replace"] {
+        for (capabilities, by_steps) in [("default", 0), ("no-pull", 5)] {
+            let outcome = Soak::new(&format!("{START}{ask}"))
+                .file("servers.toml", imitating(capabilities))
+                .file("workspace/reported.py", reported_lines(5))
+                .server(&["--pull", "static", "--pull-workspace", how])
+                .run();
+            let summary = outcome.passed();
+            // What the editor or the first request was told has not changed afterwards: no elements, but an answer.
+            assert_eq!(workspace_figures(&summary), (by_steps, 3), "{how}, {capabilities}");
+            let by_editor: u64 = summary.editor.iter().map(|method| method.items).sum();
+            assert_eq!(by_editor + by_steps, 5, "{how}, {capabilities}");
+        }
+    }
+}
+
+#[test]
+fn a_part_of_a_result_is_counted_however_long_it_is() {
+    let ask = r#"
+[[phase]]
+name = "ask"
+repeat = { times = 2 }
+steps = [{ diagnostics = { workspace = true } }]
+"#;
+    // Some 200 bytes for each of them.
+    let lines = 30_000;
+    let outcome = Soak::new(&format!("{START}{ask}"))
+        .file("servers.toml", imitating("no-pull"))
+        .file("workspace/reported.py", reported_lines(lines))
+        .server(&["--pull", "static", "--pull-workspace", "park"])
+        .run();
+    let summary = outcome.passed();
+    assert!(summary.methods[0].bytes > 4 * MIB, "{:?}", summary.methods);
+    // The second request has the ids of the results in the long part.
+    assert_eq!(workspace_figures(&summary), (lines as u64, 2));
 }
 
 #[test]

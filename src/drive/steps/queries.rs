@@ -5,15 +5,16 @@ use serde_json::{Value, json};
 use crate::config::Step;
 use crate::config::step::template::{self, Scope, Values};
 use crate::config::step::{Count, Diagnostics, ExecuteCommand, Notification, PerDocument, Request, WorkspaceSymbol};
-use crate::drive::ask::Body;
 use crate::drive::document::Document;
 use crate::drive::documents::OpenDocuments;
 use crate::drive::target::Place;
 use crate::drive::{Stage, Stop, uri};
-use crate::lsp::{Client, Provider};
+use crate::lsp::{Client, Id, Provider, Reports};
 
 use super::positions::each;
 use super::{Cadence, Scene, files, lanes};
+
+const WORKSPACE: &str = "workspace/diagnostic";
 
 /// One request per document: symbols, formatting, tokens, hints, folds.
 pub async fn per_document<S: Stage>(
@@ -94,11 +95,9 @@ async fn workspace_diagnostics<S: Stage>(scene: &Scene<'_, S>) -> Result<(), Sto
     let client = &scene.session.client;
     for provider in providers(client).into_iter().filter(|provider| provider.workspace) {
         let identifier = provider.identifier.as_deref();
-        let params = client.workspace_diagnostic_params(identifier);
-        let report = park(scene, "workspace/diagnostic", &params, identifier).await?;
-        if let Some(report) = report {
-            client.pulled_workspace(identifier, &report);
-        }
+        let (params, _) = client.workspace_diagnostic_params(identifier);
+        let reports = in_parts(scene, WORKSPACE, &params, true).await?;
+        client.pulled_workspace(identifier, &reports);
     }
     Ok(())
 }
@@ -114,20 +113,28 @@ fn providers(client: &Client) -> Vec<Provider> {
     vec![unknown]
 }
 
-/// Sends a request that the server may keep open, and takes the parts of its result if the parameters name a token.
-async fn park<S: Stage>(
-    scene: &Scene<'_, S>,
-    method: &str,
-    params: &Value,
-    identifier: Option<&str>,
-) -> Result<Body, Stop> {
+/// Sends a request, and takes the parts of its result if the parameters name a token for them. `parks` if the server may
+/// keep it open.
+async fn in_parts<S: Stage>(scene: &Scene<'_, S>, method: &str, params: &Value, parks: bool) -> Result<Reports, Stop> {
     let client = &scene.session.client;
-    let token = params["partialResultToken"].as_str();
-    if let Some(token) = token {
-        client.expect_parts(token, identifier);
+    let token = Id::from_value(&params["partialResultToken"]);
+    if let Some(token) = &token {
+        client.expect_parts(token, method, params["identifier"].as_str());
     }
-    let result = scene.asker.park(method, params, token).await;
-    if let Some(token) = token {
+    let is_workspace = method == WORKSPACE;
+    if is_workspace {
+        client.begin_own_workspace_pull();
+    }
+    let result = if parks {
+        scene.asker.park(method, params, token.as_ref()).await
+    } else {
+        let asked = scene.asker.ask_in_parts(method, params, token.as_ref()).await;
+        asked.map(|()| Reports::default())
+    };
+    if is_workspace {
+        client.end_own_workspace_pull();
+    }
+    if let Some(token) = &token {
         client.end_parts(token);
     }
     result
@@ -143,13 +150,9 @@ async fn raw<S: Stage>(scene: &Scene<'_, S>, method: &str, params: &Value) -> Re
         .parks
         .iter()
         .map(String::as_str)
-        .chain(["workspace/diagnostic"]);
-    if parks.any(|parks| parks == method) {
-        let identifier = params["identifier"].as_str();
-        park(scene, method, params, identifier).await.map(drop)
-    } else {
-        scene.asker.ask(method, params).await
-    }
+        .chain([WORKSPACE]);
+    let parks = parks.any(|parks| parks == method);
+    in_parts(scene, method, params, parks).await.map(drop)
 }
 
 pub async fn execute_command<S: Stage>(

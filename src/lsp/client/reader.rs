@@ -98,7 +98,8 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     }
 
     async fn body(&mut self, length: u64) -> io::Result<Option<CloseReason>> {
-        self.scanner.reset();
+        let reads_reports = self.shared.state().awaits_reports();
+        self.scanner.reset(reads_reports);
         match usize::try_from(length) {
             Ok(length) if length <= self.shared.limits.keep => self.whole_body(length).await,
             _too_long => self.streamed_body(length).await,
@@ -304,13 +305,13 @@ fn notified(sink: &Sink<'_>, stamp: Instant, facts: &Facts, body: &[u8]) {
     {
         let mut state = sink.shared.state();
         count(&mut state.totals.notifications, &name(facts));
-        state.totals.dropped_params += u64::from(length > 0 && params.is_none() && !(is_progress && text.is_some()));
         if !sink.shared.limits.chatter.contains(&facts.method) {
             state.last_unprompted = Some(stamp);
         }
         if facts.method == "textDocument/publishDiagnostics" {
             state.diagnostics.published(part(facts.params.as_ref(), body));
         }
+        let mut is_read = is_progress && text.is_some();
         if is_progress {
             let State {
                 partials,
@@ -318,10 +319,13 @@ fn notified(sink: &Sink<'_>, stamp: Instant, facts: &Facts, body: &[u8]) {
                 responder,
                 ..
             } = &mut *state;
-            if !partials.take(text.unwrap_or_default(), result_ids) {
+            if partials.take(facts, result_ids) {
+                is_read = true;
+            } else {
                 responder.progress.report(text.unwrap_or_default(), stamp);
             }
         }
+        state.totals.dropped_params += u64::from(length > 0 && params.is_none() && !is_read);
     }
     sink.put(Incoming::Notification {
         method: name(facts),

@@ -50,6 +50,7 @@ async fn attempts(shared: &Shared, method: &str, params: Option<&RawValue>, ask:
                 shape,
                 bytes,
                 items,
+                reports,
                 body,
             }) => {
                 return Reply::Answer {
@@ -57,6 +58,7 @@ async fn attempts(shared: &Shared, method: &str, params: Option<&RawValue>, ask:
                     shape,
                     bytes,
                     items,
+                    reports,
                     body,
                     retries,
                 };

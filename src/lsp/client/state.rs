@@ -17,7 +17,7 @@ use crate::lsp::diagnostics::Diagnostics;
 use crate::lsp::message::{self, Id, Refusal, Unread};
 use crate::lsp::pulls::Pulls;
 use crate::lsp::results::{Partials, ResultIds};
-use crate::lsp::scan::{Facts, Fault, Shape};
+use crate::lsp::scan::{Facts, Fault, Reports, Shape};
 use crate::lsp::support::ServerCapabilities;
 
 /// The shared half of a connection.
@@ -74,6 +74,7 @@ pub(super) enum Outcome {
         shape: Shape,
         bytes: u64,
         items: Option<u64>,
+        reports: Reports,
         body: Result<Box<RawValue>, Unread>,
     },
     Error {
@@ -350,7 +351,12 @@ impl State {
                     at,
                     shape: facts.shape,
                     bytes,
-                    items: facts.items,
+                    items: facts.elements(&open.method),
+                    reports: if open.keep {
+                        facts.reports.clone()
+                    } else {
+                        Reports::default()
+                    },
                     body,
                 }
             }
@@ -388,6 +394,13 @@ impl State {
     pub(super) fn close(&mut self, reason: CloseReason) {
         self.closed.get_or_insert(reason);
         self.open.clear();
+    }
+
+    /// True while a report of diagnostics or a part of a result may come.
+    pub(super) fn awaits_reports(&self) -> bool {
+        let mut open = self.open.values();
+        self.partials.are_expected()
+            || open.any(|open| matches!(&*open.method, "textDocument/diagnostic" | "workspace/diagnostic"))
     }
 
     pub(super) fn has_heard_all(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::report::Reports;
 use crate::lsp::message::Id;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +44,12 @@ pub struct Facts {
     pub shape: Shape,
     /// Elements of the result, if it is a list or has an `items` list.
     pub items: Option<u64>,
+    /// The reports in a result or part; only where they are looked for.
+    pub reports: Reports,
+    /// `token` of the parameters; only where reports are looked for.
+    pub token: Option<Id>,
+    /// Length of `value` of the parameters in bytes; only where reports are looked for.
+    pub value_bytes: u64,
     /// The error, unless absent or null.
     pub error: Option<Fault>,
 }
@@ -62,6 +69,11 @@ pub(super) enum Key {
     Data,
     Retrigger,
     Items,
+    Token,
+    Value,
+    RelatedDocuments,
+    Uri,
+    ResultId,
     /// A list whose elements are the payload.
     Payload,
     Deep,
@@ -84,6 +96,9 @@ pub(super) enum Slot {
     Message,
     Retrigger,
     Leaf,
+    Token,
+    Uri,
+    ResultId,
 }
 
 /// Longest id kept, in raw bytes: a longer one cannot be cut and stay the same.
@@ -136,6 +151,11 @@ pub(super) fn key(raw: &[u8]) -> Key {
         b"data" => Key::Data,
         b"retriggerRequest" => Key::Retrigger,
         b"items" => Key::Items,
+        b"token" => Key::Token,
+        b"value" => Key::Value,
+        b"relatedDocuments" => Key::RelatedDocuments,
+        b"uri" => Key::Uri,
+        b"resultId" => Key::ResultId,
         b"signatures" | b"edits" | b"documentChanges" => Key::Payload,
         b"contents" | b"changes" => Key::Deep,
         b"label" | b"title" | b"command" => Key::Named,
@@ -145,11 +165,22 @@ pub(super) fn key(raw: &[u8]) -> Key {
 }
 
 /// The text of a raw JSON string between its quotes, possibly cut.
-fn text(raw: &[u8]) -> String {
+pub(super) fn text(raw: &[u8]) -> String {
     serde_json::from_slice(&quoted(raw)).unwrap_or_else(|_cut| String::from_utf8_lossy(raw).into_owned())
 }
 
 impl Facts {
+    /// Elements of the result of a request with this method, or of a part of it: those of a list or of its `items`.
+    /// Reports on documents have diagnostics as elements, and none if nothing has changed.
+    pub fn elements(&self, method: &str) -> Option<u64> {
+        match method {
+            _ if self.shape == Shape::Null => self.items,
+            "workspace/diagnostic" => Some(self.reports.listed),
+            "textDocument/diagnostic" => Some(self.items.unwrap_or(0) + self.reports.related),
+            _other => self.items,
+        }
+    }
+
     pub(super) fn reset(&mut self) {
         self.id = None;
         self.unfit = None;
@@ -158,6 +189,9 @@ impl Facts {
         self.result = None;
         self.shape = Shape::Null;
         self.items = None;
+        self.reports.reset();
+        self.token = None;
+        self.value_bytes = 0;
         self.error = None;
     }
 
@@ -177,6 +211,9 @@ impl Facts {
                     error.message = text(raw);
                 }
             }
+            Slot::Token => self.token = id(&quoted(raw)).ok(),
+            Slot::Uri => self.reports.take_uri(raw),
+            Slot::ResultId => self.reports.take_result_id(raw),
             Slot::Nowhere | Slot::Key | Slot::Code | Slot::Retrigger | Slot::Leaf => {}
         }
     }
@@ -196,7 +233,8 @@ impl Facts {
                     error.retrigger = serde_json::from_slice(raw).ok();
                 }
             }
-            Slot::Nowhere | Slot::Key | Slot::Method | Slot::Message | Slot::Leaf => {}
+            Slot::Token => self.token = id(raw).ok(),
+            Slot::Nowhere | Slot::Key | Slot::Method | Slot::Message | Slot::Leaf | Slot::Uri | Slot::ResultId => {}
         }
     }
 }

@@ -5,9 +5,13 @@ use super::*;
 use crate::lsp::message::Id;
 
 fn scanned(text: &str, chunk: usize) -> Scanner {
+    scanned_for(text, chunk, false)
+}
+
+fn scanned_for(text: &str, chunk: usize, reads_reports: bool) -> Scanner {
     let mut scanner = Scanner::default();
     scanner.feed(br#"{"id":99,"method":"left/over","result":[1],"error":{"code":1}}"#);
-    scanner.reset();
+    scanner.reset(reads_reports);
     for part in text.as_bytes().chunks(chunk) {
         scanner.feed(part);
     }
@@ -158,6 +162,117 @@ fn items_are_the_elements_of_a_list_or_of_its_items_member() {
         ("7", None),
     ] {
         assert_eq!(answer(result).items, items, "{result}");
+    }
+}
+
+/// The facts of a message while diagnostics are awaited.
+fn reported(text: &str) -> Facts {
+    let whole = scanned_for(text, usize::MAX, true).facts().cloned();
+    assert_eq!(whole, scanned_for(text, 1, true).facts().cloned(), "byte by byte");
+    let skipped = facts(text);
+    let whole = whole.unwrap_or_else(|problem| panic!("`{text}` is no message: {problem}"));
+    if whole.result.is_some() {
+        assert_eq!(whole.items, skipped.items, "{text}");
+    }
+    whole
+}
+
+const DOCUMENT: &str = "textDocument/diagnostic";
+const WORKSPACE: &str = "workspace/diagnostic";
+
+#[test]
+fn elements_of_reports_are_their_diagnostics() {
+    let two = r#"{"kind":"full","uri":"file:///a","resultId":"1","items":[{"message":"{]"},{"items":[1,2,3]}]}"#;
+    let none = r#"{"items":[],"kind":"full","uri":"file:///b"}"#;
+    let unchanged = r#"{"kind":"unchanged","resultId":"7","uri":"file:///c","version":null}"#;
+    let related = format!(r#"{{"kind":"full","items":[{{}}],"relatedDocuments":{{"file:///a":{two},"b":{none}}}}}"#);
+    let related_to_unchanged = format!(r#"{{"relatedDocuments":{{"a":{two}}},"kind":"unchanged","resultId":"1"}}"#);
+    for (method, result, elements, shape) in [
+        (
+            WORKSPACE,
+            format!(r#"{{"items":[{two},{none},{unchanged},{two}]}}"#),
+            Some(4),
+            Shape::Full,
+        ),
+        (WORKSPACE, format!(r#"{{"items":[{unchanged}]}}"#), Some(0), Shape::Full),
+        (WORKSPACE, r#"{"items":[]}"#.to_owned(), Some(0), Shape::Empty),
+        (
+            WORKSPACE,
+            r#"{"items":[7,"x",[{}],null]}"#.to_owned(),
+            Some(0),
+            Shape::Full,
+        ),
+        (WORKSPACE, "null".to_owned(), None, Shape::Null),
+        (DOCUMENT, two.to_owned(), Some(2), Shape::Full),
+        (DOCUMENT, none.to_owned(), Some(0), Shape::Empty),
+        (DOCUMENT, unchanged.to_owned(), Some(0), Shape::Full),
+        ("textDocument/completion", two.to_owned(), Some(2), Shape::Full),
+    ] {
+        let found = reported(&format!(r#"{{"result":{result},"id":1}}"#));
+        assert_eq!(
+            (found.elements(method), found.shape),
+            (elements, shape),
+            "{method}: {result}"
+        );
+    }
+    for (result, elements) in [(related, 3), (related_to_unchanged, 2)] {
+        let text = format!(r#"{{"id":1,"result":{result}}}"#);
+        assert_eq!(reported(&text).elements(DOCUMENT), Some(elements), "{result}");
+    }
+}
+
+#[test]
+fn reports_name_their_documents_and_the_ids_of_their_results() {
+    let text = format!(
+        r#"{{"method":"$/progress","params":{{"token":"t","value": {{"items":[
+            {{"uri":"file:///\u0061","items":[],"resultId":"1"}},
+            {{"uri":"file:///b","items":[{{"resultId":"no","uri":"no"}}]}},
+            {{"resultId":"none"}},
+            {{"uri":"file:///c","resultId":"{long}"}}]}} }}}}"#,
+        long = "x".repeat(LONGEST_TEXT)
+    );
+    let found = reported(&text);
+    let named = found.reports.named.iter();
+    let named: Vec<(&str, Option<&str>)> = named.map(|one| (&*one.uri, one.result_id.as_deref())).collect();
+    assert_eq!(
+        named,
+        [("file:///a", Some("1")), ("file:///b", None), ("file:///c", None)]
+    );
+    assert_eq!(found.token, Some(Id::Text("t".to_owned())));
+    let (from, to) = (text.find(r#"{"items""#).unwrap(), text.rfind("} }").unwrap());
+    assert_eq!(found.value_bytes, (to + 1 - from) as u64);
+    assert_eq!(found.elements(WORKSPACE), Some(1));
+}
+
+#[test]
+fn reports_of_a_server_without_end_do_not_grow_us() {
+    let one = format!(r#"{{"uri":"{}","items":[{{}}]}}"#, "u".repeat(LONGEST_TEXT - 1));
+    let mut scanner = Scanner::default();
+    scanner.reset(true);
+    scanner.feed(br#"{"id":1,"result":{"items":[{}"#);
+    for _ in 0..4_000 {
+        scanner.feed(b",");
+        scanner.feed(one.as_bytes());
+    }
+    scanner.feed(b"]}}");
+    let found = scanner.facts().unwrap();
+    assert_eq!(found.elements(WORKSPACE), Some(4_000));
+    let kept: usize = found.reports.named.iter().map(|one| one.uri.len()).sum();
+    assert!(kept <= 4 << 20, "{kept}");
+}
+
+/// Servers may answer a definition in any of these forms.
+#[test]
+fn a_single_location_and_lists_have_the_elements_that_they_are() {
+    let location = r#"{"uri":"file:///a","range":{}}"#;
+    let link = r#"{"targetUri":"file:///a","targetRange":{},"targetSelectionRange":{}}"#;
+    for (result, elements) in [
+        (location.to_owned(), None),
+        (format!("[{location}]"), Some(1)),
+        (format!("[{link},{link},{link}]"), Some(3)),
+    ] {
+        let found = reported(&format!(r#"{{"id":1,"result":{result}}}"#));
+        assert_eq!(found.elements("textDocument/definition"), elements, "{result}");
     }
 }
 
@@ -333,7 +448,7 @@ fn a_payload_nested_without_end_is_scanned_in_bounded_space() {
     assert_eq!(shape(&result), Shape::Full);
     let mut scanner = scanned(&format!(r#"{{"result":{result}}}"#), 1000);
     assert!(scanner.stack.capacity() < 4 * DEEPEST);
-    scanner.reset();
+    scanner.reset(false);
 }
 
 fn tree() -> impl Strategy<Value = Value> {
