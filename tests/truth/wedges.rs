@@ -65,6 +65,41 @@ fn a_server_that_freezes_while_it_gets_notifications_only_is_wedged() {
     );
 }
 
+#[test]
+fn a_server_that_closes_its_input_in_the_middle_ends_the_run_at_once_with_the_write_error() {
+    let asking = "[[phase]]\nname = \"ask\"\nrepeat = { times = 200 }\n\
+                  steps = [{ open = { files = 1 } }, { hover = { per-file = 5 } }, { close = {} }]\n";
+    for phases in [asking, TYPING] {
+        let limits = "[readiness]\nquiet = \"300ms\"\ntimeout = \"40s\"\n[settle]\nquiet = \"300ms\"\n";
+        let outcome = Soak::with(limits, &format!("{START}{phases}"))
+            .server(&["--close-stdin-after", "30"])
+            .run();
+        match failed(&outcome) {
+            Ending::Disconnected { reason } => assert!(
+                reason
+                    .to_lowercase()
+                    .contains("does not read its input any more: broken pipe"),
+                "{reason}"
+            ),
+            ending => panic!("{ending:?}"),
+        }
+        outcome.says(&["does not read its input any more"]);
+        assert!(!outcome.output().contains("debugger"), "{}", outcome.output());
+        let entries = outcome.entries();
+        let at = |is: fn(&Event) -> bool| {
+            entries
+                .iter()
+                .rev()
+                .find(|entry| is(&entry.event))
+                .map(|entry| entry.at)
+        };
+        let last_step = at(|event| matches!(event, Event::StepStarted(_))).expect("one began");
+        let ended = at(|event| matches!(event, Event::Ended(_))).expect("it ended");
+        // The deadline is 20 s, and a shutdown without stdin takes a few seconds.
+        assert!(ended - last_step < 15_000_000_000, "{} ns", ended - last_step);
+    }
+}
+
 /// A burst of ninety notifications of a megabyte each.
 fn large(server: &[&str]) -> Soak {
     let phases = format!(
