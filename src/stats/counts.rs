@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::leak::{LEAST_CYCLES, kept};
 use super::rounds::{MOST_FALL, fall, is_bent};
-use super::trend::{Trend, trend};
+use super::trend::{Trend, theil_sen, trend};
 
 /// Growth below one in four rounds is not called growth.
 const LEAST_PER_ROUND: f64 = 0.25;
@@ -35,8 +35,17 @@ pub fn count_growth(values: &[Option<f64>]) -> Option<CountGrowth> {
     let is_shown = all.low >= LEAST_PER_ROUND && late.low >= LEAST_PER_ROUND;
     Some(CountGrowth {
         trend: all,
-        grows: is_shown && !is_falling && !is_bent(&[&kept]),
+        grows: is_shown && !is_falling && !is_slowing(&kept),
     })
+}
+
+/// True if growth is bent by more than whole numbers are: 3.25 per round come as 4, 3, 3, 3.
+fn is_slowing(values: &[f64]) -> bool {
+    let third = values.len() / 3;
+    let rounding = 1.0 / (third - 1).max(1) as f64;
+    let early = theil_sen(&values[..third]);
+    let late = theil_sen(&values[values.len() - values.len() / 2..]);
+    is_bent(&[values]) && late < early - rounding
 }
 
 #[cfg(test)]
@@ -57,7 +66,28 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_that_fills_and_a_count_that_falls_again_do_not_grow() {
+    fn a_count_that_grows_by_no_whole_number_grows() {
+        let zombies = [4, 7, 10, 14, 17, 21, 24, 27, 30, 33];
+        assert_eq!(grows(|round| zombies[round as usize], 10), Some(true));
+        for quarters in 2..40 {
+            assert_eq!(
+                grows(|round| round * quarters / 4, 10),
+                Some(true),
+                "{quarters} quarters"
+            );
+        }
+    }
+
+    #[test]
+    fn a_pool_that_fills_slowly_does_not_grow() {
+        let filled = |round: u32| (60.0 * (1.0 - (-f64::from(round) / 4.0).exp())) as u32;
+        for rounds in [10, 14, 20, 30] {
+            assert_eq!(grows(filled, rounds), Some(false), "{rounds} rounds");
+        }
+    }
+
+    #[test]
+    fn a_pool_that_fills_and_and_a_count_that_falls_again_do_not_grow() {
         assert_eq!(grows(|round| round.min(6) * 4, 20), Some(false));
         assert_eq!(grows(|round| round % 5, 20), Some(false));
     }
