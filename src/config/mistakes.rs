@@ -346,6 +346,27 @@ fn a_number_too_long_for_any_type_is_told_as_it_was_written() {
 }
 
 #[test]
+fn a_list_of_patterns_has_a_cure_of_its_own() {
+    let head = HEAD.replace("[workspace]\n", "[workspace]\nfiles = [\"a.py\", \"b.py\"]\n");
+    let report = mistakes(&[("bad.toml", &format!("{head}{START}"))], &Overrides::default());
+    assert_eq!(report.matches("error: ").count(), 1, "{report}");
+    assert!(report.contains("`files` must be one pattern, not an array"), "{report}");
+    assert!(
+        report.contains("braces join several: files = \"**/*.{ts,tsx}\""),
+        "{report}"
+    );
+    let cured = head.replace("[\"a.py\", \"b.py\"]", "\"{a,b}.py\"");
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir_all(root.path().join("shop")).unwrap();
+    for file in ["a.py", "b.py"] {
+        fs::write(root.path().join("shop").join(file), "a = 1\n").unwrap();
+    }
+    let scenario = root.path().join("good.toml");
+    fs::write(&scenario, format!("{cured}{START}")).unwrap();
+    assert!(load_scenario(&scenario, &Overrides::default(), &|_| None).is_ok());
+}
+
+#[test]
 fn a_phase_may_be_called_what_no_file_can_be() {
     let text = format!(
         "{HEAD}{}",
