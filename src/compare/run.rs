@@ -241,12 +241,17 @@ fn requests(summary: &Summary) -> Option<Section> {
         (left_out > 0).then(|| format!("{left_out} more with fewer requests: `--format json`")),
     ];
     let by_editor = tables::sent_by_editor(summary);
-    let is_any = !methods.is_empty() || by_editor.is_some();
+    let table = if methods.is_empty() {
+        None
+    } else {
+        Some(tables::methods(&methods))
+    };
+    let is_any = table.is_some() || by_editor.is_some();
     is_any.then(|| {
         Section::new("latency", "Requests", Weight::Evidence)
             .noted("from request to last byte, retries included")
             .with(distributions(summary))
-            .with(tables::methods(&methods))
+            .with_all(table)
             .with_all(by_editor.map(|text| Sentence::evidence("requests.editor", text)))
             .with_all(
                 notes

@@ -83,6 +83,31 @@ mod tests {
     use crate::summary::tests::of;
 
     #[test]
+    fn a_single_object_is_one_element_as_a_list_of_one_and_a_record_without_the_field_stays_readable() {
+        let location = |items: Option<u64>, outcome: Outcome| Request {
+            method: "textDocument/definition".to_owned(),
+            latency: Some(1),
+            outcome,
+            bytes: 80,
+            items,
+            retries: 0,
+            editor: false,
+        };
+        let counted = |request: Request| {
+            let mut method = Method::default();
+            method.add(&request);
+            method.finish(String::new()).items
+        };
+        assert_eq!(counted(location(None, Outcome::Hit)), 1, "a single Location");
+        assert_eq!(counted(location(Some(1), Outcome::Hit)), 1, "a list of one");
+        assert_eq!(counted(location(Some(3), Outcome::Hit)), 3, "a list of LocationLink");
+        assert_eq!(counted(location(Some(0), Outcome::Hit)), 0, "an unchanged report");
+        assert_eq!(counted(location(None, Outcome::Null)), 0);
+        let old = r#"{"method":"textDocument/definition","latency":1,"outcome":"hit","bytes":80}"#;
+        assert_eq!(counted(serde_json::from_str(old).unwrap()), 1);
+    }
+
+    #[test]
     fn a_95th_percentile_needs_twenty_answers_and_the_others_one() {
         for (count, known) in [(19, false), (20, true)] {
             let mut session = Session::new("server");

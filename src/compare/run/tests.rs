@@ -4,7 +4,7 @@ use crate::compare::release::tests::with;
 use crate::compare::run::allocator::tests::found;
 use crate::document::{Look, markdown, page, terminal};
 use crate::record::golden::{self, Session};
-use crate::record::{Ending, Event, PreloadFacts, Reader, ShutdownStage};
+use crate::record::{Ending, Event, Outcome, PreloadFacts, Reader, ShutdownStage};
 use crate::summary;
 use crate::summary::calls::tests::traced;
 
@@ -179,6 +179,21 @@ fn what_came_by_force_and_what_the_server_accounts_for_have_a_table_each() {
     let page = page::render(&document(&summary, "run-001-ty.jsonl"));
     assert!(page.contains("<h2 id=\"given-title\">Forced release and self-report</h2>"));
     assert!(!page::render(&document(&read("completed"), "a")).contains("given-title"));
+}
+
+#[test]
+fn requests_of_the_editor_alone_have_no_empty_table() {
+    let mut session = Session::new("server");
+    session.requests("textDocument/hover", 3, 1_000, &Outcome::Hit, 0);
+    for entry in &mut session.entries {
+        if let Event::Request(request) = &mut entry.event {
+            request.editor = true;
+        }
+    }
+    let summary = crate::summary::tests::of(&session);
+    let text = drawn(&summary, 100);
+    assert!(text.contains("pulled by the editor, beside the steps: 3"), "{text}");
+    assert!(!text.contains("timed out") && !text.contains("p95"), "{text}");
 }
 
 #[test]

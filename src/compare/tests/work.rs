@@ -2,6 +2,8 @@
 
 use crate::compare::work::is_less;
 use crate::figures::WorkLimits;
+use crate::record::golden::Session;
+use crate::record::{Event, Outcome};
 use crate::summary::{MethodSummary, PhaseSummary, StepSummary};
 
 use super::*;
@@ -49,6 +51,18 @@ fn method(answered: u64, items: u64, bytes: u64) -> MethodSummary {
         bytes,
         ..MethodSummary::default()
     }
+}
+
+/// A run with four definitions, whose results have this length in its record.
+fn defining(items: Option<u64>) -> Summary {
+    let mut session = Session::new("a");
+    session.requests("textDocument/definition", 4, 1_000, &Outcome::Hit, 0);
+    for entry in &mut session.entries {
+        if let Event::Request(request) = &mut entry.event {
+            request.items = items;
+        }
+    }
+    crate::summary::tests::of(&session)
 }
 
 fn asked(requests: u64, hits: u64) -> Summary {
@@ -115,6 +129,13 @@ fn results_a_twentieth_larger_or_smaller_are_the_same_work() {
             told(Count::Bytes)
         );
     }
+}
+
+#[test]
+fn servers_that_answer_with_a_location_and_with_a_list_of_one_do_the_same_work() {
+    assert_eq!(counted(defining(None), defining(Some(1))), SAME);
+    let two = [(Count::Items, Some(1.0), Some(2.0))];
+    assert_eq!(counted(defining(None), defining(Some(2))), two);
 }
 
 #[test]
