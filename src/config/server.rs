@@ -293,6 +293,11 @@ impl Profile {
         sets_memory(variable) || own.any(is_own)
     }
 
+    /// What is sent as `initializationOptions`; some servers refuse `null`.
+    pub fn initialization_options(&self) -> Option<&Value> {
+        self.init_options.as_ref().filter(|options| !options.is_null())
+    }
+
     pub fn version_args(&self) -> Vec<&str> {
         match self.version_args.as_slice() {
             [] => vec!["--version"],
@@ -333,6 +338,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn null_is_no_initialization_options() {
+        let with = |init_options| Profile {
+            init_options,
+            ..Profile::default()
+        };
+        for none in [None, Some(Value::Null)] {
+            assert_eq!(with(none).initialization_options(), None);
+        }
+        assert_eq!(with(Some(json!({}))).initialization_options(), Some(&json!({})));
+    }
 
     #[test]
     fn a_notification_matches_when_all_its_members_do() {

@@ -328,8 +328,7 @@ async fn initialize(client: &Client, job: &Job, deadline: Duration) -> Result<(S
         "capabilities": lsp::capabilities::client_capabilities(&job.capabilities),
         "trace": "off",
     });
-    // Some servers refuse `null`.
-    if let Some(options) = &profile.init_options {
+    if let Some(options) = profile.initialization_options() {
         params["initializationOptions"] = options.clone();
     }
     match client
