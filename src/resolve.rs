@@ -27,7 +27,7 @@ pub use detector::{KnownDecay, listed};
 pub use error::ChoiceError;
 pub use package::{PackageError, install, sha256_now as package_sha256};
 pub use preload::mistakes;
-pub use purge::{PurgeError, asks_for, needs_traffic, purged};
+pub use purge::{PurgeError, asks_for, collecting, needs_traffic, purged};
 pub use shim::Library;
 pub use spec::ServerSpec;
 pub use spread::{Twice, distinct, spread};

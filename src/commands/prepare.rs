@@ -69,7 +69,10 @@ pub fn understood_with(typed: &Typed<'_>, mut mistakes: Report) -> anyhow::Resul
     crate::resolve::suits(&choices, &scenarios, &mut mistakes);
     shim::ask(typed.extras, &scenarios, &mut choices, &mut mistakes);
     let library = |choice: &ServerChoice| shim::of_lens(choice).ok();
-    let choices = through(typed.lenses, &library, choices, &mut mistakes);
+    let mut choices = through(typed.lenses, &library, choices, &mut mistakes);
+    if !scenarios.is_empty() && scenarios.iter().all(|loaded| loaded.scenario.collect) {
+        collecting(&mut choices);
+    }
     for mistake in crate::resolve::mistakes(&choices) {
         mistakes.add_loose(mistake, "");
     }
@@ -361,6 +364,21 @@ pub fn through(
         }
     }
     all
+}
+
+/// Prepares the servers that are to collect garbage before each checkpoint.
+fn collecting(choices: &mut [ServerChoice]) {
+    if choices
+        .iter()
+        .any(|choice| choice.profile.self_report.as_ref().is_some_and(|own| own.releases))
+    {
+        detector::look(choices);
+    }
+    for choice in choices {
+        if let Some(collecting) = crate::resolve::collecting(choice) {
+            *choice = collecting;
+        }
+    }
 }
 
 /// Warns that an allocator purges only on activity, if the scenario has no light traffic.

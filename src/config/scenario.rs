@@ -52,6 +52,10 @@ pub struct Scenario {
     /// Name of the client capability profile: which editor is imitated; the server profile's when not given.
     #[serde(default)]
     pub capabilities: Option<String>,
+    /// Collects the server's garbage before each checkpoint, where its profile has a request for it; for scenarios that look
+    /// for leaks.
+    #[serde(default)]
+    pub collect: bool,
     /// The phases in order.
     #[serde(default, rename = "phase")]
     pub phases: Vec<Phase>,
@@ -255,6 +259,7 @@ impl Scenario {
             settle: Settle::default(),
             deadline: None,
             capabilities: None,
+            collect: false,
             phases: vec![Phase {
                 name: phase.to_owned(),
                 steps: Vec::new(),

@@ -171,8 +171,7 @@ impl<'a, S: Stage> Player<'a, S> {
         self.stage.tell(Event::PhaseDriven(place.clone()));
         self.during = format!("phase `{}`, settling", phase.name);
         let mut frame = self.settle(phase, place.clone()).await?;
-        let lens = &self.job.choice.lens;
-        if lens.forced || lens.collected_by.is_some() {
+        if steps::releases_at_checkpoints(self.job) {
             // Memory released before this sample was released without force.
             self.stage.sample().await;
             self.stage.tell(Event::ReleaseBegan(place.clone()));
@@ -200,9 +199,9 @@ impl<'a, S: Stage> Player<'a, S> {
             released = steps::at_checkpoint(&session.client, self.stage, self.job, patience) => released?,
             stop = session.fault(self.stage, patience) => return Err(stop),
         };
-        let frame = match self.job.choice.lens.collected_by {
-            None => frame,
-            Some(_) => {
+        let frame = match self.job.choice.lens.forced {
+            true => frame,
+            false => {
                 let again = self.settle(phase, frame.phase.clone()).await?;
                 released.after = self.stage.private().await;
                 Frame {

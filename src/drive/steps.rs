@@ -16,7 +16,7 @@ use crate::record::{Event, StepEnd, WindowStart};
 use crate::units::Span;
 
 pub use documents::take_back_touches;
-pub use release::at_checkpoint;
+pub use release::{at_checkpoint, releases_at_checkpoints};
 
 use super::ask::Asker;
 use super::documents::OpenDocuments;

@@ -280,14 +280,25 @@ pub struct LensFacts {
     /// Whether the preloaded library forced a release before each checkpoint.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forced: bool,
-    /// Command of the server that collected its garbage before each checkpoint and reported the live memory.
+    /// Command that collected the server's garbage before each checkpoint, and reported the live memory unless
+    /// `without_live`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collected_by: Option<String>,
+    /// True if that command reports no live memory.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_live: bool,
     /// Whether idle windows that wait for releases were left out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_windows: bool,
     /// Whether the allocator confirmed the settings; `None` where it cannot.
     pub verified: Option<bool>,
+}
+
+impl LensFacts {
+    /// True if live memory was reported at each checkpoint, which then counts instead of private memory.
+    pub fn reports_live(&self) -> bool {
+        self.collected_by.is_some() && !self.without_live
+    }
 }
 
 /// The interpreter of a script.

@@ -89,11 +89,13 @@ pub struct Setting {
     pub approximate: bool,
     /// Whether the preloaded library forces a release before each checkpoint.
     pub forced: bool,
-    /// What collects the server's garbage before each checkpoint and reports its live memory.
+    /// What collects the server's garbage before each checkpoint.
     pub collected_by: Option<Collector>,
+    /// True if that reports no live memory, so that private memory counts.
+    pub without_live: bool,
 }
 
-/// What collects garbage and reports what is live. Displayed as the call.
+/// What collects garbage, and mostly reports what is live. Displayed as the call.
 #[derive(Clone, Debug, PartialEq, Eq, strum::Display)]
 pub enum Collector {
     /// The server's own command.

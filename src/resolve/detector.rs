@@ -308,6 +308,7 @@ pub fn lens(choice: &ServerChoice, checked: &Checked) -> LensFacts {
         approximate: lens.approximate,
         forced: lens.forced,
         collected_by: lens.collected_by.as_ref().map(ToString::to_string),
+        without_live: lens.without_live,
         without_windows: lens.lens == Lens::Purged,
         verified: match own.as_slice() {
             [] => None,

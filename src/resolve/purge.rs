@@ -28,7 +28,7 @@ const GO: (&str, &str) = ("GOMEMLIMIT", "1");
 
 /// What a runtime with a collector lacks.
 const UNCOLLECTED: &str =
-    "whose garbage only the server can collect: its profile has no `self-report` with `total` and `releases = true`";
+    "whose garbage only the server can collect: its profile has no `self-report` with `releases = true`";
 
 /// What a Java runtime lacks that has no tools of a JDK.
 const NO_JCMD: &str =
@@ -149,10 +149,31 @@ fn purge(choice: &ServerChoice, shim: &dyn Fn(&ServerChoice) -> Option<Shim>) ->
         env,
         approximate,
         forced: forced.is_some() && collected_by.is_none(),
+        without_live: reports_nothing(choice, collected_by.as_ref()),
         collected_by,
     };
     purged.shim = forced.or(purged.shim);
     Ok(purged)
+}
+
+/// The server for scenarios that collect garbage before each checkpoint, as shipped: a Go runtime that its own command
+/// collects returns freed memory at once, or its growth would be that of free pages. `None` of others.
+pub fn collecting(choice: &ServerChoice) -> Option<ServerChoice> {
+    let used = used(choice)?;
+    let is_go = used.family == AllocatorFamily::Go && choice.lens == Setting::default();
+    let collected_by = if is_go { collector(choice, used.family) } else { None };
+    let collected_by = collected_by?;
+    let (variable, value) = GO;
+    let mut collecting = choice.clone();
+    collecting.env.entry(variable.to_owned()).or_insert(value.to_owned());
+    collecting.lens = Setting {
+        allocator: Some(used.name),
+        env: [(variable.to_owned(), collecting.env[variable].clone())].into(),
+        without_live: reports_nothing(choice, Some(&collected_by)),
+        collected_by: Some(collected_by),
+        ..Setting::default()
+    };
+    Some(collecting)
 }
 
 /// The variable that jemalloc reads, and its options after the server's own. Built as a crate it has a prefix and reads a
@@ -167,11 +188,22 @@ fn jemalloc<'c>(choice: &ServerChoice, detected: Option<&'c AllocatorFacts>, is_
     )
 }
 
-/// The command by which a server collects its own garbage and reports its live memory, where no allocator can purge.
+/// The command by which a server collects its own garbage, where no allocator can purge.
 fn collector(choice: &ServerChoice, family: AllocatorFamily) -> Option<Collector> {
     let is_collected = matches!(family, AllocatorFamily::Go | AllocatorFamily::V8 | AllocatorFamily::Jvm);
     let own = choice.profile.self_report.as_ref().filter(|_| is_collected)?;
-    (own.releases && own.total != Total::None).then(|| Collector::Command(own.ask.name().to_owned()))
+    // Freed memory of Go leaves the process by a setting. Of another runtime only a report tells it from live memory.
+    let counts = own.total != Total::None || family == AllocatorFamily::Go;
+    if own.releases && counts {
+        return Some(Collector::Command(own.ask.name().to_owned()));
+    }
+    None
+}
+
+/// True if the collector says nothing of live memory.
+fn reports_nothing(choice: &ServerChoice, collector: Option<&Collector>) -> bool {
+    let own = choice.profile.self_report.as_ref();
+    matches!(collector, Some(Collector::Command(_))) && own.is_some_and(|own| own.total == Total::None)
 }
 
 /// Whether the program is a Java launcher without the tools of a JDK. What a script starts is known in the run only.
@@ -320,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_collected_by_the_servers_own_command_if_that_reports_a_total() {
+    fn garbage_is_collected_by_the_servers_own_command() {
         let mut gopls = found("gopls", AllocatorFamily::Go, "", Confidence::Certain);
         let refused = |gopls: &ServerChoice| without(std::slice::from_ref(gopls)).unwrap_err()[0].to_string();
         assert!(refused(&gopls).contains("self-report"), "{}", refused(&gopls));
@@ -330,19 +362,44 @@ mod tests {
             releases,
             destructive: false,
         };
-        for incomplete in [own(Total::None, true), own(Total::HeapAlloc, false)] {
-            gopls.profile.self_report = Some(incomplete);
-            assert!(refused(&gopls).contains("self-report"));
-        }
+        gopls.profile.self_report = Some(own(Total::HeapAlloc, false));
+        assert!(refused(&gopls).contains("self-report"));
+        gopls.profile.self_report = Some(own(Total::None, true));
+        let told = &without(std::slice::from_ref(&gopls)).unwrap()[0];
+        assert!(told.lens.collected_by.is_some() && told.lens.without_live);
+        assert_eq!(told.env["GOMEMLIMIT"], "1");
         gopls.profile.self_report = Some(own(Total::HeapAlloc, true));
         let told = &without(&[gopls]).unwrap()[0];
         let command = Collector::Command("gopls.mem_stats".to_owned());
         assert_eq!(told.lens.collected_by, Some(command));
+        assert!(!told.lens.without_live);
         assert_eq!(told.env["GOMEMLIMIT"], "1");
         // Freed memory of an allocator with a setting is not garbage.
         let mut jemalloc = linked("a", "jemalloc");
         jemalloc.profile.self_report = Some(own(Total::HeapAlloc, true));
         assert_eq!(without(&[jemalloc]).unwrap()[0].lens.collected_by, None);
+    }
+
+    #[test]
+    fn a_go_server_that_collects_as_shipped_returns_freed_memory_at_once() {
+        let mut tsgo = linked("tsgo", "go");
+        assert_eq!(collecting(&tsgo), None, "it has no command");
+        tsgo.profile.self_report = Some(SelfReport {
+            ask: Question::Request("custom/runGC".to_owned()),
+            total: Total::None,
+            releases: true,
+            destructive: false,
+        });
+        let told = collecting(&tsgo).unwrap();
+        assert_eq!((told.lens.lens, &*told.env["GOMEMLIMIT"]), (Lens::AsShipped, "1"));
+        assert_eq!(
+            told.lens.collected_by,
+            Some(Collector::Command("custom/runGC".to_owned()))
+        );
+        tsgo.env.insert("GOMEMLIMIT".to_owned(), "2GiB".to_owned());
+        assert_eq!(collecting(&tsgo).unwrap().env["GOMEMLIMIT"], "2GiB");
+        let purged = &without(&[tsgo]).unwrap()[0];
+        assert_eq!(collecting(purged), None, "the lens does it already");
     }
 
     #[cfg(target_os = "linux")]

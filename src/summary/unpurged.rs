@@ -47,7 +47,7 @@ pub enum PurgeFailure {
     Malloc(String),
     /// It lacks this library, which was to be preloaded and receives the purge signal.
     Without(String),
-    /// The server's own command did not report live memory after a collection.
+    /// The server's own command did not collect, or did not report live memory afterwards as it should.
     Uncollected(String),
     /// This variable, which tells its allocator to purge, was changed or removed in its environment.
     Unset(String),
@@ -62,9 +62,11 @@ pub(super) enum PurgeMethod<'r> {
         library: Option<&'r str>,
         variables: &'r BTreeMap<String, String>,
     },
-    /// By the server's own command before each checkpoint, which collects garbage and reports the live memory.
+    /// By the server's own command before each checkpoint, which collects garbage.
     Collected {
         command: &'r str,
+        /// True if it reports live memory too.
+        reports_live: bool,
         variables: &'r BTreeMap<String, String>,
     },
 }
@@ -78,6 +80,7 @@ impl PurgeMethod<'_> {
             Lens::Purged => Some(match &server.lens.collected_by {
                 Some(command) => PurgeMethod::Collected {
                     command,
+                    reports_live: server.lens.reports_live(),
                     variables: &server.lens.env,
                 },
                 None => PurgeMethod::Told {
@@ -99,9 +102,9 @@ pub(super) fn unpurged(checkpoint: &Checkpoint, tree: &Tree, means: &PurgeMethod
         let why = match means {
             PurgeMethod::Forced(listening) => deaf(live.pid, release, listening),
             PurgeMethod::Told { library, variables } => untold(live, *library, variables),
-            PurgeMethod::Collected { command, .. } if release.live().is_none() => {
-                Some(PurgeFailure::Uncollected((*command).to_owned()))
-            }
+            PurgeMethod::Collected {
+                command, reports_live, ..
+            } if !is_collected(release, *reports_live) => Some(PurgeFailure::Uncollected((*command).to_owned())),
             PurgeMethod::Collected { variables, .. } => untold(live, None, variables),
         };
         processes.extend(why.map(|why| UnpurgedProcess {
@@ -136,6 +139,14 @@ fn untold(live: &Live, library: Option<&str>, variables: &BTreeMap<String, Strin
     let environment = live.environment.as_ref()?;
     let unset = variables.keys().find(|name| environment.lacks(name))?;
     Some(PurgeFailure::Unset(unset.clone()))
+}
+
+fn is_collected(release: &Release, reports_live: bool) -> bool {
+    if reports_live {
+        release.live().is_some()
+    } else {
+        !release.used.is_empty()
+    }
 }
 
 /// Why a process released nothing; `None` if it did.
@@ -234,6 +245,28 @@ mod tests {
                 live.find_map(|one| one.value(&summary)),
                 accounted.map(|bytes| bytes as f64)
             );
+        }
+    }
+
+    #[test]
+    fn a_command_that_reports_no_live_memory_has_collected_when_it_was_answered() {
+        for answered in [true, false] {
+            let mut session = session(0, &[1]);
+            session.header.server.lens = LensFacts {
+                name: Lens::Purged,
+                collected_by: Some("custom/runGC".to_owned()),
+                without_live: true,
+                ..LensFacts::default()
+            };
+            let Event::Checkpoint(taken) = session.last_checkpoint() else {
+                panic!("there is one")
+            };
+            if !answered {
+                taken.released = Some(Release::default());
+            }
+            let summary = of(&session);
+            assert_eq!(summary.unpurged.is_empty(), answered);
+            assert_eq!(summary.phases[0].private.is_some(), answered);
         }
     }
 

@@ -72,7 +72,9 @@ pub fn planned(options: &cli::Gate, scenario: &Loaded, choices: &[ServerChoice])
         repeated: repeated.map(|phase| phase.name.clone()).chain(whole).collect(),
         lenses,
         optional_lenses,
-        is_collected: choices.iter().any(|choice| choice.lens.collected_by.is_some()),
+        is_collected: choices
+            .iter()
+            .any(|choice| choice.lens.collected_by.is_some() && !choice.lens.without_live),
         is_shared: options.processors.jobs > 1,
         ..held(options)
     }
@@ -109,7 +111,7 @@ pub fn played(options: &cli::Gate, runs: &[&Played], lenses: Vec<Lens>) -> GateC
         repeated: each(&mut repeated.chain(unseen)),
         phases,
         lenses,
-        is_collected: summaries().any(|run| run.header.server.lens.collected_by.is_some()),
+        is_collected: summaries().any(|run| run.header.server.lens.reports_live()),
         is_command: summaries().any(|run| run.command.is_some()),
         is_shared: summaries().any(|run| run.header.plan.jobs.is_some()),
         ..held(options)

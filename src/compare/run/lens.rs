@@ -3,10 +3,19 @@
 use crate::lens::Lens;
 use crate::record::LensFacts;
 
-/// How the allocator was purged, and how reliably; `None` as shipped.
+/// How the allocator was purged, and how reliably; `None` as shipped, unless the scenario collects garbage.
 pub(crate) fn words(facts: &LensFacts) -> Option<String> {
     if facts.name == Lens::AsShipped {
-        return None;
+        let command = facts.collected_by.as_ref()?;
+        let set: Vec<String> = facts
+            .env
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        return Some(format!(
+            "as shipped with {}: garbage collected by `{command}` before each checkpoint",
+            set.join(" ")
+        ));
     }
     let allocator = facts.allocator.as_deref().unwrap_or("the allocator");
     if facts.forced {
@@ -62,5 +71,12 @@ mod tests {
         let said = "purged lens: garbage collected by `gopls.mem_stats` before each checkpoint";
         assert_eq!(words(&collected).as_deref(), Some(said));
         assert_eq!(words(&LensFacts::default()), None);
+        let leak_hunt = LensFacts {
+            env: [("GOMEMLIMIT".to_owned(), "1".to_owned())].into(),
+            collected_by: Some("custom/runGC".to_owned()),
+            ..LensFacts::default()
+        };
+        let said = "as shipped with GOMEMLIMIT=1: garbage collected by `custom/runGC` before each checkpoint";
+        assert_eq!(words(&leak_hunt).as_deref(), Some(said));
     }
 }

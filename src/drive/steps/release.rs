@@ -87,8 +87,16 @@ fn by_means(given: Given, release: &mut Release) {
     release.missing.extend(given.missing);
 }
 
-/// Takes the release that the lens requests at a checkpoint: the server collects its garbage by its own command, what
-/// was loaded into it purges or collects on a signal, or Java is told by its tool.
+/// True if a release precedes each checkpoint: the lens asks for it, or the scenario does and the server has a command.
+pub fn releases_at_checkpoints(job: &Job) -> bool {
+    let lens = &job.choice.lens;
+    let own = job.choice.profile.self_report.as_ref();
+    let has_command = own.is_some_and(|own| own.releases && !own.destructive);
+    lens.forced || lens.collected_by.is_some() || (job.scenario.collect && has_command)
+}
+
+/// Takes the release that is due at a checkpoint: the server collects its garbage by its own command, what was loaded into
+/// it purges or collects on a signal, or Java is told by its tool.
 pub async fn at_checkpoint<S: Stage>(
     client: &Client,
     stage: &S,
@@ -106,6 +114,7 @@ pub async fn at_checkpoint<S: Stage>(
             by_means(stage.collect(patience).await, &mut release);
             None
         }
+        None if !job.choice.lens.forced => by_server(client, job, patience, &mut release).await?,
         Some(Collector::Node) | None => by_allocator(stage, job, patience, &mut release).await,
     };
     release.missing.extend(absent);
