@@ -244,7 +244,7 @@ mod tests {
         let (_, report) = Catalogue::built_in().over("profiles.toml", BUILT_IN);
         assert!(report.is_empty(), "{report}");
         let names: Vec<String> = Catalogue::built_in().names().map(str::to_owned).collect();
-        assert_eq!(names.len(), 17);
+        assert_eq!(names.len(), 18);
         for (name, profile) in Catalogue::built_in().iter() {
             assert!(
                 !profile.languages.is_empty() || !profile.build.is_empty(),
