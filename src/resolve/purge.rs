@@ -92,12 +92,11 @@ pub fn purged(
 }
 
 fn purge(choice: &ServerChoice, shim: &dyn Fn(&ServerChoice) -> Option<Shim>) -> Result<ServerChoice, PurgeError> {
-    let unknown = || PurgeError::Unknown(choice.label.clone());
     let Used {
         name,
         family,
         preloaded,
-    } = used(choice).ok_or_else(unknown)?;
+    } = used(choice).ok_or_else(|| PurgeError::Unknown(choice.label.clone()))?;
     let refused = |why| PurgeError::NoSetting {
         label: choice.label.clone(),
         allocator: name.clone(),
