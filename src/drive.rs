@@ -30,6 +30,7 @@ pub mod uri;
 mod violations;
 pub mod workspace;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
@@ -39,7 +40,7 @@ use crate::record::Ending;
 use crate::resolve::{KnownDecay, Library, ServerChoice};
 
 pub use player::{Player, lacks};
-pub use stage::{Activity, Crash, Frame, Given, Stage};
+pub use stage::{Activity, Crash, Frame, Given, MemoryHolder, Stage};
 
 #[derive(Debug)]
 pub struct Job {
@@ -47,6 +48,8 @@ pub struct Job {
     pub choice: ServerChoice,
     /// How the allocator releases memory; `None` if unknown.
     pub decay: Option<KnownDecay>,
+    /// The variables by which a runtime decides when it releases memory.
+    pub runtime_settings: BTreeMap<String, String>,
     /// The program that contains the allocator: what a launcher starts. Empty if unknown.
     pub native: PathBuf,
     pub launch: Launch,

@@ -54,7 +54,7 @@ pub use header::{
     Header, Host, HugePages, Interpreter, LensFacts, Memory, OriginFacts, PackageFacts, PlanFacts, Revision,
     ScenarioFacts, ServerFacts, Settings, Strain, TreeFacts, Version, WorkspaceFacts,
 };
-pub use idle::{AllocatorDecay, Delay, IdleKind, IdleWindow, WindowEnd};
+pub use idle::{AllocatorDecay, Delay, IdleKind, IdleWindow, Runtime, WindowEnd};
 pub use looks::{Schedule, ScheduleError};
 pub use memory::{
     AddressSpaceRule, Counters, Delays, EndCause, Excess, LateTicks, Pressure, Process, ProcessEnd, ReadFailure,

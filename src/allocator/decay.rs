@@ -1,21 +1,26 @@
 //! When an allocator returns freed memory, by the options in force.
 
+mod runtime;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::record::{AllocatorDecay, AllocatorFamily, Delay, nanos};
 
+pub use runtime::{Told, VARIABLES, decay as runtime_decay};
+
 /// jemalloc's default `dirty_decay_ms`; its muzzy time is 0.
 const JEMALLOC_DIRTY: f64 = 10_000.0;
 
-/// `None` if unknown: for garbage collectors with a clock of their own, and for an unreadable option. `options` are
-/// those that the allocator prints; the others have their defaults.
-pub fn decay(family: AllocatorFamily, options: &BTreeMap<String, String>) -> Option<AllocatorDecay> {
+/// `None` if unknown, also for an unreadable option. `options` are those that the allocator prints; the others have their
+/// defaults. `told` is what a runtime reads when it starts.
+pub fn decay(family: AllocatorFamily, options: &BTreeMap<String, String>, told: Told<'_>) -> Option<AllocatorDecay> {
     let option = |name: &str| options.get(name).map(String::as_str);
     let untimed = AllocatorDecay {
         idle: false,
         delay: Delay::Untimed,
         lazy: false,
+        runtime: None,
     };
     match family {
         AllocatorFamily::Jemalloc => jemalloc(&option),
@@ -25,19 +30,15 @@ pub fn decay(family: AllocatorFamily, options: &BTreeMap<String, String>) -> Opt
             ..untimed
         }),
         AllocatorFamily::Glibc if cfg!(target_os = "linux") => Some(untimed),
-        // Its arenas go back when they are empty, by no clock; the rest is the C library's.
-        AllocatorFamily::Pymalloc
-        | AllocatorFamily::Musl
+        AllocatorFamily::Go | AllocatorFamily::V8 | AllocatorFamily::Jvm | AllocatorFamily::Pymalloc => {
+            runtime_decay(family, told)
+        }
+        AllocatorFamily::Musl
         | AllocatorFamily::Tcmalloc
         | AllocatorFamily::Tbbmalloc
         | AllocatorFamily::Snmalloc
         | AllocatorFamily::Rpmalloc => Some(untimed),
-        AllocatorFamily::Glibc
-        | AllocatorFamily::Scudo
-        | AllocatorFamily::Go
-        | AllocatorFamily::V8
-        | AllocatorFamily::Jvm
-        | AllocatorFamily::Unknown => None,
+        AllocatorFamily::Glibc | AllocatorFamily::Scudo | AllocatorFamily::Unknown => None,
     }
 }
 
@@ -52,6 +53,7 @@ fn jemalloc<'o>(option: &dyn Fn(&str) -> Option<&'o str>) -> Option<AllocatorDec
         idle: option("background_thread") == Some("true") || delay == 0.0,
         delay: after(delay),
         lazy: dirty >= 0.0 && muzzy < 0.0,
+        runtime: None,
     })
 }
 
@@ -81,7 +83,8 @@ mod tests {
         let options = options
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        decay(family, &options.collect())
+        let env = BTreeMap::new();
+        decay(family, &options.collect(), Told { env: &env, words: &[] })
     }
 
     fn millis(idle: bool, millis: u64) -> Option<AllocatorDecay> {
@@ -89,6 +92,7 @@ mod tests {
             idle,
             delay: Delay::After(millis * 1_000_000),
             lazy: false,
+            runtime: None,
         })
     }
 
@@ -142,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_clock_is_not_waited_for_and_what_has_one_of_its_own_is_not_known() {
+    fn what_has_no_clock_is_not_waited_for_and_a_runtime_has_its_own() {
         for family in [
             AllocatorFamily::Snmalloc,
             AllocatorFamily::Tcmalloc,
@@ -151,8 +155,12 @@ mod tests {
             let decay = of(family, &[]).expect("it is known");
             assert_eq!((decay.idle, decay.delay), (false, Delay::Untimed), "{}", family.name());
         }
-        for family in [AllocatorFamily::Go, AllocatorFamily::V8, AllocatorFamily::Unknown] {
+        for family in [AllocatorFamily::Scudo, AllocatorFamily::Unknown] {
             assert_eq!(of(family, &[]), None, "{}", family.name());
+        }
+        for family in [AllocatorFamily::Go, AllocatorFamily::V8, AllocatorFamily::Pymalloc] {
+            let decay = of(family, &[]).expect("it is known");
+            assert!(decay.runtime.is_some(), "{}", family.name());
         }
     }
 }

@@ -3,25 +3,79 @@
 use std::time::Duration;
 
 use crate::config::step::{Idle, IdleEnd, IdleMode};
-use crate::config::{Loaded, Step};
+use crate::config::{Loaded, Scenario, Step};
 use crate::drive::settling::{Rule, USUAL};
+use crate::plan::outline;
 use crate::record::AllocatorDecay;
 use crate::resolve::{Program, ServerChoice};
-use crate::units;
+use crate::units::{self, Span};
 
 use crate::resolve::detector;
 
-/// A sentence for each such window, once per phase; empty for a server that is still to be built.
-pub fn too_short(choice: &ServerChoice, scenario: &Loaded) -> Vec<String> {
+/// How a server releases memory; `None` if unknown, and for a server that is still to be built.
+fn decay_of(choice: &ServerChoice) -> Option<AllocatorDecay> {
     let Program::File(program) = &choice.program else {
-        return Vec::new();
+        return None;
     };
     // Wrong settings have already been reported.
-    let Ok(checked) = detector::knobs(choice, program, &|| false) else {
-        return Vec::new();
-    };
+    let checked = detector::knobs(choice, program, &|| false).ok()?;
     let facts = detector::detection(choice, program, &|| false);
-    let decay = detector::decay(choice, &facts.facts, &checked).map(|known| known.decay);
+    detector::decay(choice, &facts.facts, &checked).map(|known| known.decay)
+}
+
+/// What the windows that wait for memory to settle mean for a garbage collector, and how long the scenario takes if they
+/// wait for it.
+pub fn collector(choice: &ServerChoice, scenario: &Loaded) -> Option<String> {
+    collector_sentence(
+        &choice.label,
+        decay_of(choice)?,
+        &scenario.scenario,
+        scenario.project.files.len() as u64,
+    )
+}
+
+fn collector_sentence(label: &str, decay: AllocatorDecay, scenario: &Scenario, files: u64) -> Option<String> {
+    let runtime = decay.runtime?;
+    let steps = scenario.phases.iter().flat_map(|phase| &phase.steps);
+    let settles = |step: &Step| matches!(step, Step::Idle(idle) if matches!(idle.end(), IdleEnd::Settled { .. }));
+    if !steps.into_iter().any(settles) {
+        return None;
+    }
+    let Some(needed) = decay.needed() else {
+        return Some(format!(
+            "`{label}`: {} releases nothing by itself, however long a window is",
+            runtime.name()
+        ));
+    };
+    let needed = Duration::from_nanos(needed);
+    let mut waiting = scenario.clone();
+    waiting.wait_for_full_decay();
+    for step in waiting.phases.iter_mut().flat_map(|phase| &mut phase.steps) {
+        if let Step::Idle(idle) = step
+            && matches!(idle.end(), IdleEnd::Settled { .. })
+        {
+            idle.time = Some(Span(Rule::of(Some(decay), idle.mode == IdleMode::Silent, idle).floor()));
+        }
+    }
+    let least = units::duration(outline(&waiting, files).total.least);
+    let (needed, runtime) = (units::duration(needed), runtime.name());
+    Some(match scenario.waits_for_full_decay() {
+        true => {
+            format!("`{label}`: each idle window waits {needed} or more for {runtime}, so a run takes at least {least}")
+        }
+        false => format!(
+            "`{label}`: {runtime} releases memory within {needed}, and idle windows end once memory is stable: with \
+             `--full-decay` they wait, and a run takes at least {least}"
+        ),
+    })
+}
+
+/// A sentence for each window that is too short to settle, once per phase; empty for a server that is still to be built.
+pub fn too_short(choice: &ServerChoice, scenario: &Loaded) -> Vec<String> {
+    if !matches!(choice.program, Program::File(_)) {
+        return Vec::new();
+    }
+    let decay = decay_of(choice);
     let mut sentences: Vec<String> = Vec::new();
     for phase in &scenario.scenario.phases {
         let idle = |step: &Step| match step {
@@ -62,8 +116,9 @@ fn sentence(idle: &Idle, decay: Option<AllocatorDecay>) -> Option<String> {
             units::duration(longest)
         ),
     };
-    // A long window that the scenario asks for needs no message.
-    if rule.most >= floor && floor > USUAL && idle.at_most.is_none() {
+    // A long window that the scenario or the command line asks for needs no message.
+    let is_asked = idle.at_most.is_some() || idle.full_decay;
+    if rule.most >= floor && floor > USUAL && !is_asked {
         return Some(format!(
             "a {} window takes at least {}, because the allocator keeps freed memory as long: write `for` to end it \
              earlier, or set a shorter decay",
@@ -89,14 +144,14 @@ fn typed(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Delay;
-    use crate::units::Span;
+    use crate::record::{Delay, Runtime};
 
     fn decay(idle: bool, seconds: u64) -> Option<AllocatorDecay> {
         Some(AllocatorDecay {
             idle,
             delay: Delay::After(seconds * 1_000_000_000),
             lazy: false,
+            runtime: None,
         })
     }
 
@@ -138,5 +193,36 @@ mod tests {
         ] {
             assert_eq!(sentence(&idle, decay), None);
         }
+    }
+
+    #[test]
+    fn the_time_that_a_collector_needs_is_told_with_what_the_scenario_then_takes() {
+        let go = AllocatorDecay {
+            runtime: Some(Runtime::Go),
+            ..decay(true, 120).expect("it is known")
+        };
+        let scenario = || -> Scenario {
+            toml::from_str(
+                "phase = [{ name = \"decay\", steps = [\
+                 { idle = { at-most = \"25s\" } }, { idle = { mode = \"simmer\" } }, { idle = { for = \"5s\" } }] }]",
+            )
+            .expect("it is valid")
+        };
+        let mut waiting = scenario();
+        waiting.wait_for_full_decay();
+        let told = |decay: AllocatorDecay, scenario: &Scenario| collector_sentence("s", decay, scenario, 1);
+        assert_eq!(told(go, &scenario()).as_deref(), Some(""));
+        assert_eq!(told(go, &waiting).as_deref(), Some(""));
+        let passive = AllocatorDecay {
+            idle: false,
+            delay: Delay::Untimed,
+            runtime: Some(Runtime::G1),
+            ..go
+        };
+        assert_eq!(
+            told(passive, &waiting).as_deref(),
+            Some("`s`: G1 releases nothing by itself, however long a window is")
+        );
+        assert_eq!(told(decay(true, 10).expect("it is known"), &waiting), None);
     }
 }

@@ -94,7 +94,10 @@ pub fn header(
             tree,
             revision: host::revision(&project.root, stop),
         },
-        settings: begun(run, settings(&run.measuring, choice, job.capabilities.clone())),
+        settings: Settings {
+            full_decay: job.scenario.waits_for_full_decay(),
+            ..begun(run, settings(&run.measuring, choice, job.capabilities.clone()))
+        },
     }
 }
 
@@ -140,6 +143,7 @@ pub fn settings(measuring: &Measuring, choice: &ServerChoice, capabilities: Stri
         interval: record::nanos(measuring.interval.0),
         peak_reset: !measuring.no_peak_reset,
         memory_limit: None,
+        full_decay: false,
         address_spaces: sample::address_spaces(),
         huge_pages: measuring.thp,
         page_cache_dropped: choice.command.as_ref().map(|command| command.drop_caches),

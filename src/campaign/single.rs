@@ -257,6 +257,7 @@ impl Run {
             scenario: header::played(&loaded.scenario, choice),
             choice: choice.clone(),
             decay: detector::decay(choice, &detection.facts, &checked),
+            runtime_settings: detector::runtime_settings(choice),
             native: if detection.is_launcher {
                 PathBuf::new()
             } else {

@@ -90,6 +90,9 @@ fn plan_of(options: &cli::Check, scenario: &Loaded, choices: &[ServerChoice], le
             formats::columns(),
         ))?;
     }
+    for sentence in choices.iter().filter_map(|choice| caps::collector(choice, &played)) {
+        tell(&format!("{sentence}\n"))?;
+    }
     for doubt in choices.iter().flat_map(|choice| caps::too_short(choice, &played)) {
         print(&format!("warning: {doubt}\n"))?;
     }

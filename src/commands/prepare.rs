@@ -120,6 +120,7 @@ fn scenarios(typed: &Typed<'_>, mistakes: &mut Report) -> Vec<Loaded> {
         largest_file: Some(options.largest_file),
         isolation: options.isolation.as_deref().and_then(|text| isolation(text, mistakes)),
         seed: options.seed,
+        full_decay: options.full_decay,
     };
     let mut load = |fetch: &Fetch<'_>| {
         let loaded = typed.scenarios.iter().map(|path| {

@@ -137,10 +137,13 @@ const PINNED: &str = "pinned workspace";
 /// The circumstance of an editor that pulls diagnostics beside the steps.
 const PULLS: &str = "pulled diagnostics";
 
+/// The circumstance of idle windows that wait for a garbage collector.
+const FULL_DECAY: &str = "full decay";
+
 /// The circumstance of servers that were installed.
 const PACKAGE: &str = "package";
 
-const OF_RUNS: [Circumstance; 34] = [
+const OF_RUNS: [Circumstance; 35] = [
     of("operating system", Weight::Quantity, |header| header.host.os.clone()),
     of("architecture", Weight::Host, |header| {
         let target = &header.host.target;
@@ -200,6 +203,10 @@ const OF_RUNS: [Circumstance; 34] = [
     }),
     of(PULLS, Weight::Measurement, |header| {
         let words = if header.settings.pulls_diagnostics { "yes" } else { "no" };
+        words.to_owned()
+    }),
+    of(FULL_DECAY, Weight::Measurement, |header| {
+        let words = if header.settings.full_decay { "yes" } else { "no" };
         words.to_owned()
     }),
     of("page cache", Weight::Measurement, |header| {
@@ -409,7 +416,7 @@ pub fn unlike(then: &BTreeMap<String, String>, now: &Header) -> Vec<&'static str
         // An older calibration does not name what did not exist then.
         match then.get(one.name) {
             Some(then) => one.differs(then, &now),
-            None if one.name == PULLS => one.differs("no", &now),
+            None if [PULLS, FULL_DECAY].contains(&one.name) => one.differs("no", &now),
             None => ![PINNED, PACKAGE].contains(&one.name) || now != none(),
         }
     };

@@ -7,7 +7,7 @@ use crate::band::NoiseFloor;
 use crate::record::{Nanos, WindowEnd};
 use crate::stats::MedianInterval;
 use crate::summary::Summary;
-use crate::summary::decay::{self, AFTER, Course, Gave, Window, WindowKind};
+use crate::summary::decay::{self, AFTER, Course, Gave, TooShortFor, Window, WindowKind};
 
 use super::Cell;
 use super::cell::{Values, cell, median};
@@ -58,6 +58,9 @@ pub struct Decayed {
     pub lazily_freed: Cell,
     /// Share of the growth so far that this window released; negative if memory grew.
     pub share: Cell,
+    /// Why windows prove nothing of what the server releases later: that of the run with the shortest one. `null` where all
+    /// were long enough, and where no garbage collector has a clock.
+    pub too_short_for: Option<TooShortFor>,
     /// The window of the run with the median floor.
     #[serde(skip)]
     pub shown: Option<Window>,
@@ -142,7 +145,11 @@ fn side(windows: &[Vec<Found>], place: usize, compared: bool) -> Decayed {
         }
     }
     ends.sort_unstable();
+    let short = windows[place]
+        .iter()
+        .filter_map(|(_, window)| window.as_ref()?.too_short_for.clone());
     Decayed {
+        too_short_for: short.min_by_key(|short| short.took),
         ends,
         shown: middle(&windows[place], floor.median.map(|median| median.median)),
         floor,
@@ -225,6 +232,11 @@ pub(super) fn gave(runs: &[&Summary]) -> Vec<Given> {
             took: runs.iter().all(|one| one.took),
             held: runs.iter().all(|one| one.held),
             never: runs.iter().all(|one| one.never),
+            unknown: runs.iter().all(|one| one.unknown),
+            passive: runs[0]
+                .passive
+                .filter(|runtime| runs.iter().all(|one| one.passive == Some(*runtime))),
+            short: runs.iter().fold(None, |short, one| decay::shorter(short, one.short)),
             shared: median(runs.iter().map(|one| one.shared))?.median,
             lazily: median(runs.iter().filter_map(|one| one.lazily)).map(|lazily| lazily.median),
             much_lazily: runs.iter().all(|one| one.much_lazily),

@@ -125,6 +125,9 @@ fn load(
     let texts = loader.texts;
     let loaded = scenario.zip(project).map(|(mut scenario, project)| {
         scenario.seed = overrides.seed.or(scenario.seed);
+        if overrides.full_decay {
+            scenario.wait_for_full_decay();
+        }
         Loaded::new(scenario, path.to_path_buf(), texts, project)
     });
     (loaded, report)

@@ -31,6 +31,8 @@ pub struct Overrides {
     pub isolation: Option<Isolation>,
     /// Seed of every random choice.
     pub seed: Option<u64>,
+    /// Whether idle windows wait until the server's runtime has released memory.
+    pub full_decay: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -307,6 +307,21 @@ impl Scenario {
         scenario
     }
 
+    /// Has every idle window that waits for memory to settle wait for the server's runtime, too.
+    pub fn wait_for_full_decay(&mut self) {
+        for step in self.phases.iter_mut().flat_map(|phase| &mut phase.steps) {
+            if let Step::Idle(idle) = step {
+                idle.full_decay = true;
+            }
+        }
+    }
+
+    /// Whether an idle window waits for the server's runtime.
+    pub fn waits_for_full_decay(&self) -> bool {
+        let mut steps = self.phases.iter().flat_map(|phase| &phase.steps);
+        steps.any(|step| matches!(step, Step::Idle(idle) if idle.full_decay))
+    }
+
     pub fn settle(&self, phase: &Phase) -> SettleLimits {
         phase.settle.over(Settle {
             quiet: self.settle.quiet,

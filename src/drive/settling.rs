@@ -44,7 +44,7 @@ impl Rule {
     /// The rule of a window; `silent` means that no traffic is sent in it.
     pub fn of(decay: Option<AllocatorDecay>, silent: bool, options: &Idle) -> Rule {
         let steady = Idle::STEADY.0;
-        let asked = options.at_most.map(|span| span.0);
+        let asked = options.at_most.map(|span| span.0).filter(|_| !options.full_decay);
         let unknown = Rule {
             least: steady,
             steady,
@@ -62,17 +62,26 @@ impl Rule {
         let Delay::After(delay) = decay.delay else {
             return unknown;
         };
+        // A collector's clock runs for minutes: a window waits for that only if it is asked to.
+        if decay.runtime.is_some() && !options.full_decay {
+            return unknown;
+        }
         let delay = Duration::from_nanos(delay);
         let still = delay
             .mul_f64(1.25)
             .clamp(Duration::from_secs(3), Duration::from_secs(15));
-        let least = delay.saturating_mul(2).saturating_add(Duration::from_secs(1));
+        let least = Duration::from_nanos(decay.needed().unwrap_or_default());
         // Without a background thread, the allocator's clock advances only on calls.
         let steady = if decay.idle { still } else { still.max(steady) };
+        // A collection that comes late is waited for, since this was asked for.
+        let longest = match decay.runtime {
+            Some(_) => Duration::MAX,
+            None => least.saturating_add(steady + SLACK),
+        };
         let most = delay
             .saturating_mul(4)
             .saturating_add(Duration::from_secs(20))
-            .min(USUAL.max(least.saturating_add(steady + SLACK)))
+            .min(USUAL.max(longest))
             .min(LONGEST);
         Rule {
             least,
@@ -173,6 +182,7 @@ impl Settling {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Runtime;
     use crate::units::Span;
 
     const MIB: u64 = 1 << 20;
@@ -182,6 +192,14 @@ mod tests {
             idle,
             delay: Delay::After(seconds * 1_000_000_000),
             lazy: false,
+            runtime: None,
+        })
+    }
+
+    fn collects(seconds: u64) -> Option<AllocatorDecay> {
+        decay(true, seconds).map(|decay| AllocatorDecay {
+            runtime: Some(Runtime::Go),
+            ..decay
         })
     }
 
@@ -222,6 +240,7 @@ mod tests {
             idle: true,
             delay: Delay::Never,
             lazy: false,
+            runtime: None,
         });
         assert_eq!(ends(silent(never), |_| 205), (12.0, WindowEnd::Held));
         let short = Idle {
@@ -306,6 +325,26 @@ mod tests {
             );
             let late = move |at: f64| if at < 2.0 * seconds as f64 { 205 } else { 150 };
             assert_eq!(ends(rule, late).1, WindowEnd::Settled, "{seconds} s");
+        }
+    }
+
+    #[test]
+    fn a_collector_is_waited_for_only_if_that_is_asked_for() {
+        let late = |at: f64| if at < 129.0 { 500 } else { 130 };
+        assert_eq!(ends(silent(collects(120)), late), (8.0, WindowEnd::Settled));
+        for at_most in [None, Some(Span::from_secs(25))] {
+            let full = Idle {
+                full_decay: true,
+                at_most,
+                ..Idle::default()
+            };
+            let rule = Rule::of(collects(120), true, &full);
+            assert_eq!(ends(rule, late), (241.0, WindowEnd::Settled), "{at_most:?}");
+            assert_eq!(rule.most.as_secs(), 500);
+            let traffic = Rule::of(collects(120), false, &full);
+            assert_eq!(ends(traffic, late), (241.0, WindowEnd::Settled));
+            let grows = |at: f64| 100 + at as u64;
+            assert_eq!(ends(rule, grows), (500.0, WindowEnd::TimedOut));
         }
     }
 

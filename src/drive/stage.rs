@@ -1,11 +1,12 @@
 //! The interface between the driver and everything outside LSP: recording, and measurements of the process tree.
 
 use std::future::Future;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::record::{
-    Checkpoint, EndCause, Event, Nanos, PhaseRef, Release, Releaser, Resources, Rollup, Sample, Survivor,
+    AllocatorFamily, Checkpoint, EndCause, Event, Nanos, PhaseRef, Release, Releaser, Resources, Rollup, Sample,
+    Survivor,
 };
 
 /// Implemented by `soak` with the journal and the sampler. Clones share one stage.
@@ -28,6 +29,9 @@ pub trait Stage: Clone + Send + Sync + 'static {
     fn resident(&self) -> impl Future<Output = Option<u64>> + Send;
     /// Whether processes of this program have at least half of the tree's private memory, read now; `None` if unknown.
     fn leads(&self, program: &Path) -> impl Future<Output = Option<bool>> + Send;
+    /// The program whose processes have the most private memory of the tree, read now. `None` if that is unknown, as on
+    /// systems other than Linux.
+    fn holder(&self, own: &Path) -> impl Future<Output = Option<MemoryHolder>> + Send;
     /// Asks the allocators of all processes with the preloaded library to release memory; waits up to `patience` for
     /// each.
     fn give_back(&self, patience: Duration) -> impl Future<Output = Given>;
@@ -53,6 +57,18 @@ pub struct Crash {
     pub name: String,
     pub pid: u32,
     pub cause: EndCause,
+}
+
+/// A program that has the most memory of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryHolder {
+    pub program: PathBuf,
+    /// The command line of its largest process.
+    pub words: Vec<String>,
+    /// The allocator or runtime found in it; `None` of the server's own program, and where it would be a guess.
+    pub family: Option<AllocatorFamily>,
+    /// Whether it is the server's own program.
+    pub is_own: bool,
 }
 
 /// What shows whether a tree does anything.

@@ -135,6 +135,14 @@ impl AllocatorFamily {
         }
     }
 
+    /// Whether it is a runtime that collects garbage, and decides by itself when memory goes back.
+    pub fn is_runtime(self) -> bool {
+        matches!(
+            self,
+            AllocatorFamily::Go | AllocatorFamily::V8 | AllocatorFamily::Jvm | AllocatorFamily::Pymalloc
+        )
+    }
+
     /// The family that a word in a profile names; on Linux `system` is glibc.
     pub fn named(word: &str) -> AllocatorFamily {
         let word = word.to_ascii_lowercase();

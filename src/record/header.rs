@@ -417,6 +417,10 @@ pub struct Settings {
     /// Whether the page cache was emptied before the run of a command; `None` for a server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_cache_dropped: Option<bool>,
+    /// Whether idle windows waited for as long as the server's runtime may keep freed memory (`--full-decay`); false in
+    /// records before format 1.9.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub full_decay: bool,
     /// Name of the client capability profile.
     pub capabilities: String,
     /// Whether diagnostics are pulled as the imitated editor does; false in records before format 1.9.

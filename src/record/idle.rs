@@ -37,6 +37,10 @@ pub struct IdleWindow {
     /// How the allocator releases memory; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decay: Option<AllocatorDecay>,
+    /// The program by which that was decided, because its processes have most of the memory; empty where it is the
+    /// server's own, and in records before format 1.9.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub holder: String,
 }
 
 fn is_zero(value: &u64) -> bool {
@@ -79,6 +83,70 @@ pub struct AllocatorDecay {
     /// Whether it leaves released pages to the kernel (`MADV_FREE`). They stay resident until the kernel needs them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lazy: bool,
+    /// The runtime that collects garbage by this clock; `None` for an allocator, and in records before format 1.9.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<Runtime>,
+}
+
+impl AllocatorDecay {
+    /// Added to twice the delay, after which all is released: purging in steps takes up to that.
+    const BEYOND: Nanos = 1_000_000_000;
+
+    /// How long a window must be until everything that is released by time has been; `None` where no time decides.
+    pub fn needed(&self) -> Option<Nanos> {
+        match self.delay {
+            Delay::After(delay) => Some(delay.saturating_mul(2).saturating_add(AllocatorDecay::BEYOND)),
+            Delay::Never | Delay::Untimed => None,
+        }
+    }
+}
+
+/// A runtime that collects garbage, or the collector of one that has several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Runtime {
+    /// Go.
+    Go,
+    /// V8.
+    V8,
+    /// The G1 collector of a Java virtual machine.
+    G1,
+    /// Its serial collector.
+    Serial,
+    /// Its parallel collector.
+    Parallel,
+    /// Its collector Epsilon, which collects nothing.
+    Epsilon,
+    /// Its collector ZGC.
+    Zgc,
+    /// Its collector Shenandoah.
+    Shenandoah,
+    /// A Java virtual machine whose collector nobody chose: G1, or Serial on a small machine, or Parallel before Java 9.
+    Jvm,
+    /// CPython.
+    Cpython,
+    /// Known to a later version of lsp-soak only.
+    #[serde(other)]
+    Other,
+}
+
+impl Runtime {
+    /// Its name in sentences.
+    pub fn name(self) -> &'static str {
+        match self {
+            Runtime::Go => "Go",
+            Runtime::V8 => "V8",
+            Runtime::G1 => "G1",
+            Runtime::Serial => "Serial",
+            Runtime::Parallel => "Parallel",
+            Runtime::Epsilon => "Epsilon",
+            Runtime::Zgc => "ZGC",
+            Runtime::Shenandoah => "Shenandoah",
+            Runtime::Jvm => "the Java virtual machine",
+            Runtime::Cpython => "CPython",
+            Runtime::Other => "its runtime",
+        }
+    }
 }
 
 /// How long an allocator keeps freed memory.

@@ -14,7 +14,7 @@ use super::{Env, which};
 use crate::allocator::knobs::{self, Checked, KnobError};
 use crate::allocator::preload::VARIABLE;
 use crate::allocator::preload::{Unlistable, compose};
-use crate::allocator::{self, Detection, Subject};
+use crate::allocator::{self, Detection, RUNTIME_VARIABLES, Subject, Told};
 use crate::config::Allocator;
 use crate::host::{self, Toolchain};
 use crate::lens::Lens;
@@ -76,6 +76,7 @@ static CHECKED: LazyLock<Mutex<HashMap<Asked, Answer>>> = LazyLock::new(Mutex::d
 /// How a server's allocator gives memory back, and how that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownDecay {
+    pub family: AllocatorFamily,
     pub decay: AllocatorDecay,
     /// True when the started program itself has the allocator; its children may have others.
     pub in_program: bool,
@@ -233,14 +234,30 @@ pub fn decay(choice: &ServerChoice, facts: &AllocatorFacts, checked: &Checked) -
     let facts = knobs::under(&choice.env, facts.clone());
     let believed = Some(facts.family).filter(|_| facts.confidence > Some(Confidence::Guess));
     let declared = declared(choice);
-    let decay = allocator::decay(
-        declared.or(believed)?,
-        checked.options.as_ref().unwrap_or(&facts.options),
-    )?;
+    let family = declared.or(believed)?;
+    let told = Told {
+        env: &runtime_settings(choice),
+        words: &choice.args,
+    };
+    let decay = allocator::decay(family, checked.options.as_ref().unwrap_or(&facts.options), told)?;
     Some(KnownDecay {
+        family,
         decay,
         in_program: declared.is_none(),
     })
+}
+
+/// The variables by which a runtime decides when it returns memory, as the server has them.
+pub fn runtime_settings(choice: &ServerChoice) -> BTreeMap<String, String> {
+    let value = |name: &str| match choice.env.get(name) {
+        Some(own) => Some(own.clone()),
+        None if choice.profile.scrubs(name) => None,
+        None => env::var(name).ok(),
+    };
+    let names = RUNTIME_VARIABLES.iter();
+    names
+        .filter_map(|name| Some(((*name).to_owned(), value(name)?)))
+        .collect()
 }
 
 /// The allocator that is preloaded, or that the profile names.

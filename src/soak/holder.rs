@@ -1,17 +1,21 @@
 //! The programs that held the tree's memory at checkpoints, and which allocator each has: looked at when the server is gone.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::allocator;
-use crate::drive::Job;
-use crate::record::{AllocatorFacts, Holder, ServerFacts};
+use crate::drive::{Job, MemoryHolder};
+use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Holder, ServerFacts};
 use crate::sample;
 
 /// The programs that held the most at a checkpoint: a process of each, and the libraries that it had mapped.
 #[derive(Debug, Default)]
-pub struct Holders(Mutex<BTreeMap<PathBuf, (u32, Vec<PathBuf>)>>);
+pub struct Holders {
+    seen: Mutex<BTreeMap<PathBuf, (u32, Vec<PathBuf>)>>,
+    /// What was found in programs that were looked at during the run: a large one takes a second.
+    families: Mutex<BTreeMap<PathBuf, Option<AllocatorFamily>>>,
+}
 
 impl Holders {
     /// Remembers the process with the most memory now.
@@ -19,13 +23,55 @@ impl Holders {
         let tree = sample::holders(pids);
         let Some(leader) = sample::leader(&tree) else { return };
         let maps = std::fs::read_to_string(format!("/proc/{}/maps", leader.pid)).unwrap_or_default();
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(leader.program.clone(), (leader.pid, sample::mapped(&maps)));
+    }
+
+    /// The program whose processes have the most memory now; `own` is the server's, which was inspected before the run.
+    pub async fn now(&self, pids: Vec<u32>, own: &Path) -> Option<MemoryHolder> {
+        let tree = sample::holders(pids);
+        let leader = sample::leader(&tree)?;
+        let (pid, program) = (leader.pid, leader.program.clone());
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+        let is_own = program == own;
+        let family = match is_own {
+            true => None,
+            false => self.family(pid, &program).await,
+        };
+        Some(MemoryHolder {
+            program,
+            words: split_words(&words),
+            family,
+            is_own,
+        })
+    }
+
+    async fn family(&self, pid: u32, program: &Path) -> Option<AllocatorFamily> {
+        let known = self
+            .families
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(program)
+            .copied();
+        if let Some(family) = known {
+            return family;
+        }
+        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+        let (path, libraries) = (program.to_owned(), sample::mapped(&maps));
+        let inspected = tokio::task::spawn_blocking(move || allocator::of_process(&path, &libraries, &|| false).facts);
+        let family = inspected
+            .await
+            .ok()
+            .filter(|facts| facts.confidence > Some(Confidence::Guess))
+            .map(|facts| facts.family);
+        let mut families = self.families.lock().unwrap_or_else(PoisonError::into_inner);
+        families.insert(program.to_owned(), family);
+        family
     }
 
     /// What each of them has for an allocator; nothing of the program that was looked at before the run.
     pub fn found(&self, job: &Job, server: &ServerFacts, stop: &dyn Fn() -> bool) -> Vec<Holder> {
-        let known = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let known = std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner));
         let holders = known.into_iter().map(|(program, (pid, libraries))| {
             let (mut allocator, mut unread) = (None::<AllocatorFacts>, Vec::new());
             if program != job.native {
@@ -45,5 +91,41 @@ impl Holders {
             }
         });
         holders.collect()
+    }
+}
+
+/// The words of `/proc/PID/cmdline`, each of which ends with a zero byte.
+fn split_words(line: &[u8]) -> Vec<String> {
+    let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+    words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_has_its_words() {
+        assert_eq!(
+            split_words(b"java\0-XX:+UseZGC\0-jar\0a b.jar\0"),
+            ["java", "-XX:+UseZGC", "-jar", "a b.jar"]
+        );
+        assert!(split_words(b"").is_empty());
+    }
+
+    #[tokio::test]
+    async fn the_holder_is_inspected_unless_it_is_the_server_itself() {
+        let holders = Holders::default();
+        let pid = std::process::id();
+        let program = std::fs::read_link("/proc/self/exe").expect("it is running");
+        let own = holders.now(vec![pid], &program).await.expect("it is readable");
+        assert!(own.is_own && own.family.is_none() && !own.words.is_empty(), "{own:?}");
+        let other = holders
+            .now(vec![pid], Path::new("/bin/other"))
+            .await
+            .expect("it is readable");
+        assert!(!other.is_own && other.program == program, "{other:?}");
+        let families = holders.families.lock().unwrap_or_else(PoisonError::into_inner);
+        assert_eq!(families.get(&program), Some(&other.family), "it is not inspected twice");
     }
 }

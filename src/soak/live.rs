@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::allocator::preload::take_accounts;
-use crate::drive::{Activity, Crash, Frame, Given, Job, Stage};
+use crate::drive::{Activity, Crash, Frame, Given, Job, MemoryHolder, Stage};
 use crate::exit::child;
 use crate::progress::Progress;
 use crate::record::{Clock, Ending, Event, Journal, Nanos, PhaseRef, ServerFacts, Survivor, Warning, WarningKind};
@@ -253,6 +253,10 @@ impl Stage for Live {
         }
         let Glance { own, private, .. } = self.glance().await?;
         Some(own? >= private? / 2)
+    }
+
+    async fn holder(&self, own: &Path) -> Option<MemoryHolder> {
+        self.0.holders.now(self.pids(), own).await
     }
 
     async fn give_back(&self, patience: Duration) -> Given {

@@ -14,10 +14,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::band;
-use crate::record::{AllocatorDecay, Nanos, PhaseRef, RoundName, WindowEnd, shown};
+use crate::record::{AllocatorDecay, Nanos, PhaseRef, RoundName, Runtime, WindowEnd, shown};
 
 pub use crate::summary::decay::course::{AFTER, Course};
-pub use crate::summary::decay::gave::{Gave, counts, gave, own};
+pub use crate::summary::decay::gave::{Gave, Short, counts, gave, own, shorter};
 pub use crate::summary::decay::traffic::{Traffic, traffic};
 pub(super) use crate::summary::decay::windows::{Known, Watch};
 
@@ -52,6 +52,11 @@ pub struct Window {
     /// The allocator's decay, as far as known.
     #[serde(rename = "allocator")]
     pub decay: Option<AllocatorDecay>,
+    /// The program by which that was decided, because its processes have most of the memory; empty of the server's own.
+    pub holder: String,
+    /// Why this window proves nothing of what the server releases later; `null` where it was long enough, and where no
+    /// garbage collector has a clock.
+    pub too_short_for: Option<TooShortFor>,
     /// Part of the private memory at its start, in bytes, that was freed with `MADV_FREE` and not yet reclaimed by the
     /// kernel. `None` where exact counters were not read: in traffic, soon after work, and on systems without them.
     #[serde(rename = "lazily_freed_before")]
@@ -79,7 +84,48 @@ pub struct Window {
     pub curve: Vec<u64>,
 }
 
+/// A window that ended before a garbage collector's clock did: what it did not release in it may be released later.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TooShortFor {
+    /// The runtime whose clock it is.
+    pub runtime: Runtime,
+    /// The program of the tree with that runtime, where it is not the server's own; empty otherwise.
+    pub program: String,
+    /// How long the window was.
+    pub took: Nanos,
+    /// How long it must be.
+    pub needed: Nanos,
+    /// Whether `--full-decay` makes it last as long: not if the scenario fixes its length.
+    pub full_decay_helps: bool,
+}
+
+impl TooShortFor {
+    /// The same without the program.
+    pub fn short(&self) -> Short {
+        Short {
+            took: self.took,
+            needed: self.needed,
+            runtime: self.runtime,
+            full_decay_helps: self.full_decay_helps,
+        }
+    }
+}
+
 impl Window {
+    /// Of a window that is complete but for this.
+    fn too_short_for(&self) -> Option<TooShortFor> {
+        let decay = self.decay?;
+        let (runtime, needed) = (decay.runtime?, decay.needed()?);
+        let waits = matches!(self.kind, WindowKind::Silent | WindowKind::Simmer);
+        (decay.idle && self.took < needed).then(|| TooShortFor {
+            runtime,
+            program: self.holder.clone(),
+            took: self.took,
+            needed,
+            full_decay_helps: waits && self.why() != Some(WindowEnd::Ended),
+        })
+    }
+
     /// Lazily freed memory at its end, if more than 1 % of its private memory.
     pub fn much_lazily_freed(&self) -> Option<u64> {
         let after = self.private.as_ref()?.after;

@@ -3,12 +3,9 @@
 use crate::compare::Played;
 use crate::record::{Delay, Nanos, WindowEnd};
 use crate::summary::Summary;
-use crate::summary::decay::{self, Window, WindowKind};
+use crate::summary::decay::{self, Short, TooShortFor, Window, WindowKind};
 
 use super::figure::Places;
-
-/// Added to twice the decay time, in which an allocator purges in steps. The driver waits as long.
-const BEYOND: Nanos = 1_000_000_000;
 
 /// Why the memory of a run had not settled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +30,8 @@ pub struct Rest {
     pub moving: u64,
     /// Why the first of these had not.
     pub why: Option<Moving>,
+    /// The shortest window that ended before the clock of a garbage collector did: settings are compared at that age.
+    pub short: Option<Short>,
 }
 
 pub(super) fn rest(runs: &[&Played], places: &Places) -> Rest {
@@ -43,16 +42,26 @@ pub(super) fn rest(runs: &[&Played], places: &Places) -> Rest {
         settled: !ends.is_empty() && ends.iter().all(|end| *end == Some(Ok(()))),
         moving: u64::from(why.is_some()) + moving.count() as u64,
         why,
+        short: runs
+            .iter()
+            .filter_map(|run| last(&run.summary, places)?.too_short_for.as_ref())
+            .map(TooShortFor::short)
+            .min(),
     }
 }
 
-/// How the last window before the checkpoint ended; `None` if there is no window or its end says nothing.
-fn end(summary: &Summary, places: &Places) -> Option<Result<(), Moving>> {
+/// The last idle window of the phase that settings are chosen by.
+fn last<'s>(summary: &'s Summary, places: &Places) -> Option<&'s Window> {
     let (phase, _) = places.phase.as_ref()?;
     let is_it = |window: &&Window| {
         matches!(window.kind, WindowKind::Silent | WindowKind::Simmer) && window.phase.phase == *phase
     };
-    let window = decay::own(&summary.windows).rfind(is_it)?;
+    decay::own(&summary.windows).rfind(is_it)
+}
+
+/// How the last window before the checkpoint ended; `None` if there is no window or its end says nothing.
+fn end(summary: &Summary, places: &Places) -> Option<Result<(), Moving>> {
+    let window = last(summary, places)?;
     match window.why()? {
         WindowEnd::Settled | WindowEnd::Held => Some(Ok(())),
         WindowEnd::TimedOut => Some(Err(Moving::TimedOut(window.moving.clone()))),
@@ -65,6 +74,10 @@ fn end(summary: &Summary, places: &Places) -> Option<Result<(), Moving>> {
 fn fixed(window: &Window, all: &[Window]) -> Option<Result<(), Moving>> {
     let decay = window.decay?;
     let capped = window.end == Some(WindowEnd::TooShort);
+    // A sweep over a garbage collector compares memory at one age; few windows last as long as its clock.
+    if decay.runtime.is_some() && decay.idle && !capped {
+        return None;
+    }
     // An allocator that never purges in this window has nothing to wait for.
     if decay.delay == Delay::Never || (window.kind == WindowKind::Silent && !decay.idle) {
         return (!capped).then_some(Ok(()));
@@ -75,8 +88,9 @@ fn fixed(window: &Window, all: &[Window]) -> Option<Result<(), Moving>> {
     } else {
         window.took
     };
+    let needed = decay.needed()?;
     let Delay::After(decay) = decay.delay else { return None };
-    let is_long = decay == 0 || took >= decay.saturating_mul(2).saturating_add(BEYOND);
+    let is_long = decay == 0 || took >= needed;
     Some(is_long.then_some(()).ok_or(Moving::TooShort { took, decay, capped }))
 }
 
@@ -112,11 +126,12 @@ mod tests {
             idle: thread,
             delay: Delay::After(SECOND),
             lazy: false,
+            runtime: None,
         });
         window
     }
 
-    fn last(windows: &[Window]) -> Option<Result<(), Moving>> {
+    fn judged(windows: &[Window]) -> Option<Result<(), Moving>> {
         fixed(windows.last().unwrap(), windows)
     }
 
@@ -131,20 +146,21 @@ mod tests {
     #[test]
     fn a_thread_purges_through_windows_that_adjoin() {
         use WindowKind::{Silent, Simmer};
-        let both =
-            |between: u32, thread: bool| last(&[window(4, Silent, 3, thread), window(4 + between, Simmer, 2, thread)]);
-        assert_eq!(last(&[window(5, Simmer, 2, true)]), too_short(2));
+        let both = |between: u32, thread: bool| {
+            judged(&[window(4, Silent, 3, thread), window(4 + between, Simmer, 2, thread)])
+        };
+        assert_eq!(judged(&[window(5, Simmer, 2, true)]), too_short(2));
         assert_eq!(both(1, true), Some(Ok(())), "5 s of 3 s that it may take");
         assert_eq!(both(2, true), too_short(2), "there was work between them");
         assert_eq!(both(1, false), too_short(2), "silence moves no clock without a thread");
         let short = [window(4, Silent, 1, true), window(5, Simmer, 1, true)];
-        assert_eq!(last(&short), too_short(2), "both together");
+        assert_eq!(judged(&short), too_short(2), "both together");
         let mut other = [window(4, Silent, 3, true), window(5, Simmer, 2, true)];
         other[0].decay = None;
-        assert_eq!(last(&other), too_short(2), "of the first nothing is known");
+        assert_eq!(judged(&other), too_short(2), "of the first nothing is known");
         let mut rounds = [window(4, Silent, 3, true), window(5, Simmer, 2, true)];
         rounds[0].phase.cycle += 1;
-        assert_eq!(last(&rounds), too_short(2), "it is of another round");
+        assert_eq!(judged(&rounds), too_short(2), "it is of another round");
     }
 
     #[test]
@@ -154,7 +170,7 @@ mod tests {
             let mut one = window(5, kind, 2, thread);
             one.end = Some(end);
             one.decay = one.decay.map(|decay| AllocatorDecay { delay, ..decay });
-            last(&[one])
+            judged(&[one])
         };
         for (kind, delay, thread) in [
             (Silent, Delay::After(SECOND), false),
@@ -186,7 +202,7 @@ mod tests {
                 delay: Delay::After(0),
                 ..decay
             });
-            assert_eq!(last(&[short]), Some(Ok(())));
+            assert_eq!(judged(&[short]), Some(Ok(())));
         }
     }
 }

@@ -11,6 +11,8 @@ mod cold;
 #[cfg(target_os = "linux")]
 mod collected;
 #[cfg(target_os = "linux")]
+mod collectors;
+#[cfg(target_os = "linux")]
 mod counts;
 #[cfg(target_os = "linux")]
 mod decay;

@@ -8,7 +8,7 @@ use crate::compare::{Played, counts, differences};
 use crate::config::Loaded;
 use crate::drive::workspace;
 use crate::figures::Rules;
-use crate::record::{Header, Host, Schedule, WorkspaceFacts};
+use crate::record::{Header, Host, Schedule, Settings, WorkspaceFacts};
 use crate::resolve::ServerChoice;
 
 use super::sides::{alike, lens_of};
@@ -87,7 +87,10 @@ fn circumstances(options: &cli::Gate, scenario: &Loaded, choice: &ServerChoice) 
             origin: project.origin.clone(),
             ..WorkspaceFacts::default()
         },
-        settings: header::settings(&options.measuring, choice, single::capabilities(scenario, choice)),
+        settings: Settings {
+            full_decay: header::played(&scenario.scenario, choice).waits_for_full_decay(),
+            ..header::settings(&options.measuring, choice, single::capabilities(scenario, choice))
+        },
         ..Header::default()
     })
 }

@@ -197,6 +197,7 @@ fn brief(gave: &[Given]) -> Option<String> {
     if runs.clone().any(unusual) || !runs.any(|one| one.much) {
         return sentence(gave);
     }
+    let middles: Vec<Gave> = gave.iter().map(|given| given.middle).collect();
     let mut parts: Vec<(String, Vec<String>)> = Vec::new();
     for given in gave {
         let released = given.runs.iter().map(|one| if one.much { one.released } else { 0.0 });
@@ -211,6 +212,8 @@ fn brief(gave: &[Given]) -> Option<String> {
             }
         };
         let amount = match (size(least), size(most)) {
+            // Nothing follows from a window that was too short.
+            _ if most <= 0.0 && given.middle.short.is_some() => continue,
             _ if most <= 0.0 => "nothing".to_owned(),
             (least, most) if least == most => format!("{most} MiB"),
             (least, most) if least == "0" => format!("≤ {most} MiB"),
@@ -226,7 +229,9 @@ fn brief(gave: &[Given]) -> Option<String> {
         .iter()
         .map(|(amount, windows)| format!("{amount} {}", windows.join(" or ")));
     let words: Vec<String> = words.collect();
-    (!words.is_empty()).then(|| format!("released {}", words.join(", ")))
+    let released = (!words.is_empty()).then(|| format!("released {}", words.join(", ")));
+    let parts: Vec<String> = released.into_iter().chain(decay::not_known(&middles)).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// Which windows released memory, where all runs say the same; of the others, in how many runs.
@@ -236,10 +241,12 @@ fn sentence(gave: &[Given]) -> Option<String> {
         given.is_unanimous() && released
     });
     let alike: Vec<Gave> = alike.into_iter().map(|given| given.middle).collect();
-    let parts = decay::sentence(&alike)
+    let middles: Vec<Gave> = gave.iter().map(|given| given.middle).collect();
+    let parts = decay::seen(&alike)
         .into_iter()
-        .chain(apart.into_iter().map(divided));
-    let parts: Vec<String> = parts.collect();
+        .chain(apart.into_iter().map(divided))
+        .chain(decay::not_known(&middles));
+    let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
@@ -251,6 +258,7 @@ fn is_nothing(gave: &Gave) -> bool {
 fn divided(given: &Given) -> String {
     let (much, rest): (Vec<&Gave>, Vec<&Gave>) = given.runs.iter().partition(|one| one.much);
     let (when, all) = (decay::when(given.middle.kind), given.runs.len());
+    let is_short = given.middle.short.is_some();
     let little = rest
         .iter()
         .filter(|one| !is_nothing(one))
@@ -261,8 +269,10 @@ fn divided(given: &Given) -> String {
     let again = rest.iter().map(|one| one.for_a_while).filter(|fell| *fell > 0.0);
     let again: Vec<f64> = again.collect();
     let released = match (much.len(), little) {
-        (0, None) if !again.is_empty() => format!("nothing released for good {when}"),
+        (0, None) if !again.is_empty() && !is_short => format!("nothing released for good {when}"),
         (0, None) if given.runs.iter().any(|one| one.shared > 0.0) => format!("only shared memory released {when}"),
+        // Nothing follows from a window that was too short.
+        (0, None) if is_short => String::new(),
         (0, None) => format!("nothing released {when}"),
         (0, Some(little)) => format!("{little} released {when}, {}", decay::noise(&given.middle)),
         (runs, little) => {
@@ -283,7 +293,8 @@ fn divided(given: &Given) -> String {
         0 => String::new(),
         runs => format!("; {} released and taken again in {runs} of {all} runs", amounts(again)),
     };
-    format!("{released}{again}{took}{}", left(given))
+    let sentence = format!("{released}{again}{took}{}", left(given));
+    sentence.trim_start_matches("; ").to_owned()
 }
 
 /// In how many runs some was left to the kernel: of those that know how much, and of those that do not.
@@ -338,7 +349,8 @@ fn traffic(cost: &MedianInterval) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::decay::WindowKind;
+    use crate::record::Runtime;
+    use crate::summary::decay::{Short, WindowKind};
 
     fn given(kind: WindowKind, mib: &[f64]) -> Given {
         let gave = |mib: f64| Gave {
@@ -353,6 +365,9 @@ mod tests {
             took: mib < -0.5,
             held: false,
             never: false,
+            unknown: false,
+            passive: None,
+            short: None,
             shared: 0.0,
             lazily: None,
             much_lazily: false,
@@ -463,5 +478,42 @@ mod tests {
         assert_eq!(sentences(&[Some(12.0), None, Some(12.0), None, None]), "– (2 of 5)");
         assert_eq!(sentences(&[Some(12.0), None]), "12 (1 of 2)");
         assert_eq!(sentences(&[Some(12.0), Some(12.0)]), "12");
+    }
+
+    #[test]
+    fn nothing_follows_from_runs_whose_windows_were_too_short() {
+        let short = |mib: &[f64], kind| {
+            let mut given = given(kind, mib);
+            let short = Some(Short {
+                took: 9_000_000_000,
+                needed: 17_000_000_000,
+                runtime: Runtime::V8,
+                full_decay_helps: true,
+            });
+            given.runs.iter_mut().for_each(|run| run.short = short);
+            given.middle.short = short;
+            given
+        };
+        let why = "not known: the window was 9 s, V8 needs about 17 s (`--full-decay`)";
+        assert_eq!(
+            brief(&[short(&[0.0, 0.0], WindowKind::Silent)]).unwrap(),
+            format!("what is released while idle is {why}")
+        );
+        assert_eq!(
+            brief(&[short(&[7.0, 9.0], WindowKind::Silent)]).unwrap(),
+            format!("released 7.0 to 9.0 MiB while idle; what else is released while idle is {why}")
+        );
+        assert_eq!(
+            sentence(&[short(&[0.0, -3.0], WindowKind::Silent)]).unwrap(),
+            format!("3.0 MiB more taken in 1 of 2 runs; what is released while idle is {why}")
+        );
+        let both = [
+            given(WindowKind::Simmer, &[0.0, 0.0]),
+            short(&[0.0, 0.0], WindowKind::Silent),
+        ];
+        assert_eq!(
+            brief(&both).unwrap(),
+            format!("nothing released in light traffic; what is released while idle is {why}")
+        );
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::record::{Delay, Nanos, WindowEnd};
-use crate::summary::decay::{Gave, Traffic, Window, WindowKind};
+use crate::record::{Delay, Nanos, Runtime, WindowEnd};
+use crate::summary::decay::{Gave, Short, TooShortFor, Traffic, Window, WindowKind};
 use crate::units;
 
 use crate::text::table::Column;
@@ -87,6 +87,8 @@ pub(crate) fn end(window: &Window) -> String {
         .filter(|after| *after > 0)
         .map(|after| format!(" in {}", time(after)));
     match window.why() {
+        // It settled before the clock of the collector.
+        Some(WindowEnd::Settled) if window.too_short_for.is_some() => "too short".to_owned(),
         Some(WindowEnd::Settled) => format!("settled{}", after.unwrap_or_default()),
         Some(WindowEnd::Held) => "held".to_owned(),
         Some(WindowEnd::TimedOut) => "timed out".to_owned(),
@@ -108,6 +110,12 @@ pub(crate) fn held(byte_seconds: f64) -> String {
 
 /// Which windows released memory, in one sentence of the figures that their table shows; `None` where there was no window.
 pub(crate) fn sentence(gave: &[Gave]) -> Option<String> {
+    let parts: Vec<String> = seen(gave).into_iter().chain(not_known(gave)).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// What windows released, as far as they were long enough to tell.
+pub(crate) fn seen(gave: &[Gave]) -> Vec<String> {
     let (mut much, rest): (Vec<&Gave>, Vec<&Gave>) = gave.iter().partition(|one| one.much);
     much.sort_by(|a, b| b.released.total_cmp(&a.released));
     let back: Vec<String> = much
@@ -144,7 +152,7 @@ pub(crate) fn sentence(gave: &[Gave]) -> Option<String> {
     let more = more.map(|one| format!("{} more taken {}", size(one.taken), when(one.kind)));
     let nothing: Vec<&Gave> = nothing
         .into_iter()
-        .filter(|one| !one.took && !one.much_lazily && one.shared <= 0.0)
+        .filter(|one| !one.took && !one.much_lazily && one.shared <= 0.0 && one.short.is_none())
         .collect();
     let parts = std::iter::once(list(&back))
         .chain(again)
@@ -155,23 +163,102 @@ pub(crate) fn sentence(gave: &[Gave]) -> Option<String> {
         let (size, when) = (size(one.shared), when(one.kind));
         format!("{size} of shared memory released {when} (no private figure counts it)")
     });
-    let parts: Vec<String> = parts
+    parts
         .chain(lazily)
         .chain(shared)
         .chain(more)
         .filter(|part| !part.is_empty())
-        .collect();
-    (!parts.is_empty()).then(|| parts.join("; "))
+        .collect()
 }
 
-fn released_nothing(windows: &[&Gave]) -> Option<String> {
-    let why = match windows {
-        [one] if one.never => " (set never to purge)",
-        [one] if one.held => " (purges only on activity)",
-        _ => "",
+/// Windows that released nothing, those with one reason together.
+fn released_nothing(windows: &[&Gave]) -> Vec<String> {
+    let mut groups: Vec<(Reason, Vec<&Gave>)> = Vec::new();
+    for one in windows {
+        let reason = reason(one);
+        match groups.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, same)) => same.push(one),
+            None => groups.push((reason, vec![one])),
+        }
+    }
+    let sentence = |(reason, windows): (Reason, Vec<&Gave>)| {
+        let why = match (reason, windows.as_slice()) {
+            (Reason::Passive(runtime), _) => format!(" ({} releases nothing by itself)", runtime.name()),
+            (Reason::Unknown, _) => " (when its allocator releases is not known)".to_owned(),
+            (Reason::Other, [one]) if one.never => " (set never to purge)".to_owned(),
+            (Reason::Other, [one]) if one.held => " (purges only on activity)".to_owned(),
+            (Reason::Other, _) => String::new(),
+        };
+        let when: Vec<String> = windows.iter().map(|one| when(one.kind).to_owned()).collect();
+        format!("nothing released {}{why}", joined(&when, "or"))
     };
-    let when: Vec<String> = windows.iter().map(|one| when(one.kind).to_owned()).collect();
-    (!windows.is_empty()).then(|| format!("nothing released {}{why}", joined(&when, "or")))
+    groups.into_iter().map(sentence).collect()
+}
+
+/// Why a window may have released nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    Passive(Runtime),
+    Unknown,
+    Other,
+}
+
+fn reason(gave: &Gave) -> Reason {
+    match gave.passive {
+        Some(runtime) => Reason::Passive(runtime),
+        None if gave.unknown => Reason::Unknown,
+        None => Reason::Other,
+    }
+}
+
+/// What does not follow from windows that ended before the clock of a garbage collector did: `what is released while idle is
+/// not known: the window was 9 s, Go needs about 4 min (`--full-decay`)`.
+pub(crate) fn not_known(gave: &[Gave]) -> Option<String> {
+    let is_idle = |one: &&Gave| matches!(one.kind, WindowKind::Silent | WindowKind::Simmer);
+    let has_idle = gave.iter().any(|one| is_idle(&one));
+    // The idle windows after a closing are longer.
+    let short: Vec<(&Gave, Short)> = gave
+        .iter()
+        .filter(|one| is_idle(one) || !has_idle)
+        .filter_map(|one| Some((one, one.short?)))
+        .collect();
+    let (_, longest) = short.iter().copied().max_by_key(|(_, short)| short.needed)?;
+    let when: Vec<String> = short.iter().map(|(one, _)| when(one.kind).to_owned()).collect();
+    let times: Vec<Nanos> = short.iter().map(|(_, short)| short.took).collect();
+    let what = match short.iter().any(|(one, _)| one.much) {
+        true => "what else is released",
+        false => "what is released",
+    };
+    let longest = Short {
+        full_decay_helps: short.iter().any(|(_, short)| short.full_decay_helps),
+        ..longest
+    };
+    let when = joined(&when, "or");
+    Some(format!("{what} {when} is not known: {}", needs(&times, longest)))
+}
+
+/// Why windows of these lengths prove nothing: `the window was 9 s, Go needs about 4 min (`--full-decay`)`.
+pub(crate) fn needs(took: &[Nanos], short: Short) -> String {
+    let times: Vec<String> = took.iter().copied().map(about).collect();
+    let windows = match times.as_slice() {
+        [one] => format!("the window was {one}"),
+        several => format!("the windows were {}", list(several)),
+    };
+    let cure = match short.full_decay_helps {
+        true => " (`--full-decay`)",
+        false => "",
+    };
+    let needed = about(short.needed);
+    format!("{windows}, {} needs about {needed}{cure}", short.runtime.name())
+}
+
+/// A time in few words: `9 s`, `4 min`.
+pub(crate) fn about(time: Nanos) -> String {
+    let seconds = Duration::from_nanos(time).as_secs_f64();
+    if seconds < 99.5 {
+        return format!("{} s", seconds.round());
+    }
+    format!("{} min", (seconds / 60.0).round())
 }
 
 /// Lazily freed memory counts as resident, not as released, until the kernel reclaims it.
@@ -181,7 +268,8 @@ fn left_to_kernel(gave: &Gave) -> String {
         None => SOME_LEFT.to_owned(),
     };
     let when = when(gave.kind);
-    match is_nothing(gave.released, gave.share, gave.fell) && !gave.took && gave.for_a_while == 0.0 {
+    let is_nothing = is_nothing(gave.released, gave.share, gave.fell) && gave.short.is_none();
+    match is_nothing && !gave.took && gave.for_a_while == 0.0 {
         true => format!("nothing released {when}, but {left}"),
         false => format!("{when} {left}"),
     }
@@ -312,9 +400,11 @@ pub(crate) fn remark(window: &Window) -> Option<String> {
             window.moving
         )),
         WindowEnd::Held => {
-            let why = match window.decay.map(|decay| decay.delay) {
-                Some(Delay::Never) => "the allocator is set never to purge",
-                Some(Delay::After(_)) | Some(Delay::Untimed) | None => "the allocator purges only on activity",
+            let runtime = window.decay.and_then(|decay| decay.runtime);
+            let why = match (runtime, window.decay.map(|decay| decay.delay)) {
+                (Some(runtime), _) => format!("{} releases nothing by itself", runtime.name()),
+                (None, Some(Delay::Never)) => "the allocator is set never to purge".to_owned(),
+                (None, _) => "the allocator purges only on activity".to_owned(),
             };
             let took = time(window.took);
             // Why it ended was judged by what the driver saw at its looks, from which the curve may differ.
@@ -328,6 +418,9 @@ pub(crate) fn remark(window: &Window) -> Option<String> {
                 }
             })
         }
+        WindowEnd::Settled | WindowEnd::Ended if window.too_short_for.is_some() => {
+            window.too_short_for.as_ref().map(|short| too_short(&name, short))
+        }
         WindowEnd::Settled | WindowEnd::Ended => window.decay.filter(|decay| decay.lazy).map(|_| {
             format!(
                 "{name}: the allocator leaves freed memory for the kernel to reclaim (MADV_FREE): until then the \
@@ -335,6 +428,24 @@ pub(crate) fn remark(window: &Window) -> Option<String> {
             )
         }),
     }
+}
+
+/// Why a window proves nothing of a garbage collector.
+fn too_short(name: &str, short: &TooShortFor) -> String {
+    let whose = match short.program.as_str() {
+        "" => String::new(),
+        program => format!(" of `{program}`, which has most of the memory,"),
+    };
+    let cure = match short.full_decay_helps {
+        true => "; `--full-decay` waits",
+        false => "",
+    };
+    format!(
+        "{name}: too short to tell what is released later: {}{whose} needs about {}, the window was {}{cure}",
+        short.runtime.name(),
+        about(short.needed),
+        about(short.took)
+    )
 }
 
 #[cfg(test)]

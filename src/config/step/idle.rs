@@ -29,6 +29,10 @@ pub struct Idle {
     /// How long memory must stay unchanged to count as held, if the allocator is known not to purge in this kind of
     /// window; 12 s by default. A server may still free memory on a timer of its own.
     pub dwell: Option<Span>,
+    /// Whether a window that waits for the memory to settle lasts as long as the server's runtime or allocator may keep
+    /// freed memory, whatever `at-most` says. A window that does not wait for a garbage collector ends as soon as memory
+    /// is stable.
+    pub full_decay: bool,
 }
 
 /// The traffic of an idle window.

@@ -1,18 +1,21 @@
 //! Idle windows: without traffic, or with the light traffic of an editor whose user reads.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::allocator::{self, Told};
 use crate::config::step::{Idle, IdleEnd, IdleMode, Light};
 use crate::drive::documents::OpenDocuments;
 use crate::drive::quiet::{Rules, Watch};
 use crate::drive::settling::{Rule, Settling};
 use crate::drive::target::{Place, Target};
-use crate::drive::{Stage, Stop, barrier, pull};
+use crate::drive::{MemoryHolder, Stage, Stop, barrier, pull};
 use crate::record::{AllocatorDecay, IdleKind, IdleWindow, Nanos, WindowEnd};
+use crate::resolve::KnownDecay;
 
 use super::Scene;
 
@@ -35,7 +38,7 @@ pub async fn wait<S: Stage>(
     pull::rest(&scene.session.client, patience).await;
     barrier::pass(&scene.session.client, patience).await;
     let begun = scene.window().await;
-    let decay = known(scene).await;
+    let Known { decay, holder } = known(scene).await;
     let mut simmer = Simmer::new(scene, documents, options);
     scene.stage.quiet(options.mode == IdleMode::Silent).await;
     if options.mode == IdleMode::Silent {
@@ -71,14 +74,49 @@ pub async fn wait<S: Stage>(
         left_out: simmer.left_out,
         control: options.control,
         decay,
+        holder,
     })
 }
 
-/// How the allocator releases memory. Unknown if processes of another program have more memory.
-async fn known<S: Stage>(scene: &Scene<'_, S>) -> Option<AllocatorDecay> {
-    let known = scene.job.decay?;
-    let leads = !known.in_program || scene.stage.leads(&scene.job.native).await != Some(false);
-    leads.then_some(known.decay)
+/// How a tree releases memory, and by which program that was decided; empty of the server's own.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Known {
+    decay: Option<AllocatorDecay>,
+    holder: String,
+}
+
+/// How the program that has the most memory releases it. An allocator that was inspected in the server's program alone is
+/// unknown if processes of another program have more memory; a runtime is recognised in these, too.
+async fn known<S: Stage>(scene: &Scene<'_, S>) -> Known {
+    let job = scene.job;
+    let holder = scene.stage.holder(&job.native).await;
+    if let Some(known) = holder.and_then(|holder| of_runtime(job.decay, &job.runtime_settings, &holder)) {
+        return known;
+    }
+    let Some(known) = job.decay else {
+        return Known::default();
+    };
+    let leads = !known.in_program || scene.stage.leads(&job.native).await != Some(false);
+    Known {
+        decay: leads.then_some(known.decay),
+        holder: String::new(),
+    }
+}
+
+/// How the runtime of a process releases memory, by the words that it was started with; `None` if it has none. `before` is
+/// what is known of the server's own program, or of whatever that starts if the profile says so.
+fn of_runtime(before: Option<KnownDecay>, settings: &BTreeMap<String, String>, holder: &MemoryHolder) -> Option<Known> {
+    let declared = before.filter(|known| !known.in_program || holder.is_own);
+    let family = declared.map(|known| known.family).or(holder.family)?;
+    let told = Told {
+        env: settings,
+        words: &holder.words,
+    };
+    let name = holder.program.file_name().filter(|_| declared.is_none());
+    family.is_runtime().then(|| Known {
+        decay: allocator::runtime_decay(family, told),
+        holder: name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+    })
 }
 
 struct Over {
@@ -274,5 +312,57 @@ impl<'a, S: Stage> Simmer<'a, S> {
         let changes: Vec<_> = file.map(|uri| json!({ "uri": uri, "type": 2 })).into_iter().collect();
         let params = json!({ "changes": changes });
         self.scene.asker.notify_now("workspace/didChangeWatchedFiles", &params);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{AllocatorFamily, Delay, Runtime};
+
+    fn holder(program: &str, family: Option<AllocatorFamily>, words: &[&str]) -> MemoryHolder {
+        MemoryHolder {
+            program: program.into(),
+            words: words.iter().map(|word| (*word).to_owned()).collect(),
+            family,
+            is_own: family.is_none(),
+        }
+    }
+
+    fn known(family: AllocatorFamily, in_program: bool) -> Option<KnownDecay> {
+        let decay = AllocatorDecay {
+            idle: false,
+            delay: Delay::Untimed,
+            lazy: false,
+            runtime: None,
+        };
+        Some(KnownDecay {
+            family,
+            decay,
+            in_program,
+        })
+    }
+
+    fn told(before: Option<KnownDecay>, holder: &MemoryHolder) -> Option<(Option<Runtime>, String)> {
+        let known = of_runtime(before, &BTreeMap::new(), holder)?;
+        Some((known.decay.and_then(|decay| decay.runtime), known.holder))
+    }
+
+    #[test]
+    fn the_program_that_has_most_of_the_memory_decides() {
+        let go = known(AllocatorFamily::Go, true);
+        let own = holder("/bin/gopls", None, &["gopls"]);
+        assert_eq!(told(go, &own), Some((Some(Runtime::Go), String::new())));
+        let helper = holder("/usr/bin/node", Some(AllocatorFamily::V8), &["node", "helper.js"]);
+        assert_eq!(told(go, &helper), Some((Some(Runtime::V8), "node".to_owned())));
+        assert_eq!(told(None, &helper), Some((Some(Runtime::V8), "node".to_owned())));
+        let native = holder("/bin/helper", Some(AllocatorFamily::Glibc), &["helper"]);
+        assert_eq!(told(go, &native), None);
+        // The profile knows what a launcher starts.
+        let java = holder("/bin/java", Some(AllocatorFamily::Jvm), &["java", "-XX:+UseZGC"]);
+        let declared = known(AllocatorFamily::Jvm, false);
+        assert_eq!(told(declared, &java), Some((Some(Runtime::Zgc), String::new())));
+        let unread = holder("/bin/java", Some(AllocatorFamily::Jvm), &["java", "@options"]);
+        assert_eq!(told(declared, &unread), Some((None, String::new())));
     }
 }

@@ -262,6 +262,7 @@ impl Session {
                 left_out: 0,
                 control: false,
                 decay: None,
+                holder: String::new(),
             }),
         );
     }

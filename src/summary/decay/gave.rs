@@ -1,9 +1,9 @@
 //! Releases by kind of window.
 
 use crate::band;
-use crate::record::{Delay, Nanos, WindowEnd};
+use crate::record::{Delay, Nanos, Runtime, WindowEnd};
 
-use super::{Course, Window, WindowKind};
+use super::{Course, TooShortFor, Window, WindowKind};
 
 /// The release of all windows of one kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,12 +30,37 @@ pub struct Gave {
     pub held: bool,
     /// Whether it is then set never to purge.
     pub never: bool,
+    /// Whether nothing is known of when the allocator purges.
+    pub unknown: bool,
+    /// The runtime that releases nothing by itself.
+    pub passive: Option<Runtime>,
+    /// The shortest window that ended before the clock of a garbage collector did, so that nothing follows from what it
+    /// did not release.
+    pub short: Option<Short>,
     /// Bytes that became lazily freed; `None` where that is not known of each window.
     pub lazily: Option<f64>,
     /// Bytes of shared memory freed, if more than noise: no private figure counts them.
     pub shared: f64,
     /// Whether one window exceeded noise, even if the total is unknown.
     pub much_lazily: bool,
+}
+
+/// A window too short for a garbage collector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Short {
+    pub took: Nanos,
+    pub needed: Nanos,
+    pub runtime: Runtime,
+    /// Whether `--full-decay` makes it long enough.
+    pub full_decay_helps: bool,
+}
+
+/// The shorter one of two, where one of them may have been long enough.
+pub fn shorter(one: Option<Short>, other: Option<Short>) -> Option<Short> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
 }
 
 /// Releases by kind, in the order of first appearance. Of a repeated phase the last round counts; controls do not.
@@ -61,6 +86,9 @@ pub fn gave(windows: &[Window]) -> Vec<Gave> {
                     took: sum.took || one.took,
                     held: sum.held && one.held,
                     never: sum.never && one.never,
+                    unknown: sum.unknown && one.unknown,
+                    passive: sum.passive.filter(|runtime| one.passive == Some(*runtime)),
+                    short: shorter(sum.short, one.short),
                     shared: sum.shared + one.shared,
                     lazily: sum.lazily.zip(one.lazily).map(|(sum, one)| sum + one),
                     much_lazily: sum.much_lazily || one.much_lazily,
@@ -109,6 +137,9 @@ fn of(window: &Window) -> Option<Gave> {
         took: course.took_much(),
         held: window.end == Some(WindowEnd::Held),
         never: window.end == Some(WindowEnd::Held) && window.decay.is_some_and(|decay| decay.delay == Delay::Never),
+        unknown: window.decay.is_none() && matches!(window.kind, WindowKind::Silent | WindowKind::Simmer),
+        passive: window.decay.filter(|decay| !decay.idle).and_then(|decay| decay.runtime),
+        short: window.too_short_for.as_ref().map(TooShortFor::short),
         shared: shared(window),
         lazily: window.became_lazy().map(|bytes| bytes as f64),
         much_lazily: window.became_much_lazy(),

@@ -422,6 +422,8 @@ fn the_control_says_what_light_traffic_costs_by_itself() {
         sent,
         left_out: 0,
         decay: None,
+        holder: String::new(),
+        too_short_for: None,
         lazily_before: None,
         lazily_freed: None,
         started: 0,

@@ -168,6 +168,7 @@ impl Watch {
                 sent: idle.sent,
                 left_out: idle.left_out,
                 decay: idle.decay,
+                holder: idle.holder.clone(),
                 took: idle.took,
                 ..open.window(
                     match idle.kind {
@@ -178,6 +179,7 @@ impl Watch {
                     known,
                 )
             };
+            window.too_short_for = window.too_short_for();
             if let (Some(WindowEnd::Held), Some(private)) = (window.end, &mut window.private) {
                 private.settle_time = None;
             }
@@ -207,8 +209,23 @@ impl Watch {
         }
     }
 
-    /// All windows, in the order in which they were played.
-    pub fn finish(self) -> Vec<Window> {
+    /// All windows, in the order in which they were played. Of closed documents the record names no runtime: it is that of
+    /// the idle windows.
+    pub fn finish(mut self) -> Vec<Window> {
+        let known = self
+            .done
+            .iter()
+            .rev()
+            .find(|window| window.decay.is_some_and(|decay| decay.runtime.is_some()));
+        let known = known.map(|window| (window.decay, window.holder.clone()));
+        for window in &mut self.done {
+            if window.kind == WindowKind::Closed
+                && let Some((decay, holder)) = &known
+            {
+                (window.decay, window.holder) = (*decay, holder.clone());
+                window.too_short_for = window.too_short_for();
+            }
+        }
         self.done
     }
 }
@@ -235,6 +252,8 @@ impl Open {
             sent: 0,
             left_out: 0,
             decay: None,
+            holder: String::new(),
+            too_short_for: None,
             lazily_before: self.lazily_before,
             lazily_freed: None,
             started: self.started,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::compare::report::notes;
+use crate::compare::run::decay;
 use crate::figures::{Figure, Unit};
 use crate::tune::{CellResult, Moving, Sweep, Timed, Why, as_fast};
 use crate::units;
@@ -20,13 +21,25 @@ pub(crate) fn doubts(sweep: &Sweep) -> Vec<String> {
             cell.huge_pages.as_ref()?,
         ))
     });
-    let others = not_fastest(sweep).into_iter().chain(unsettled(&sweep.cells));
+    let others = not_fastest(sweep)
+        .into_iter()
+        .chain(unsettled(&sweep.cells))
+        .chain(collected_later(&sweep.cells));
     let others = others
         .chain(in_groups(sweep))
         .chain(beside_failed(sweep))
         .chain(unprinted(sweep));
     let differences = sweep.differences.iter().map(notes::difference);
     others.chain(huge_pages).chain(differences).collect()
+}
+
+/// That settings are compared before the clock of their garbage collector ends.
+fn collected_later(cells: &[CellResult]) -> Option<String> {
+    let short = cells.iter().filter_map(|cell| cell.rest.short).min()?;
+    Some(format!(
+        "what is released later is not known: {}",
+        decay::needs(&[short.took], short)
+    ))
 }
 
 /// That no run printed the figure that settings are weighed by.

@@ -178,6 +178,7 @@ fn memory_that_is_still_moving_stops_nobody_and_is_no_reason_to_stop() {
             idle: true,
             delay: Delay::After(nanos),
             lazy: false,
+            runtime: None,
         })
     };
     let stops = |of: &str, end: WindowEnd, decay: Option<AllocatorDecay>| {

@@ -51,6 +51,7 @@ pub fn play(top: &str, phases: &str) -> Play {
         scenario,
         choice: ServerChoice::plain("relay", Profile::default(), Program::File("/bin/sh".into())),
         decay: None,
+        runtime_settings: std::collections::BTreeMap::new(),
         native: std::path::PathBuf::new(),
         launch: relay.launch(),
         library: None,

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use lsp_soak::drive::{Activity, Crash, Frame, Given, Stage};
+use lsp_soak::drive::{Activity, Crash, Frame, Given, MemoryHolder, Stage};
 use lsp_soak::record::{Event, Nanos, PhaseRef, Survivor};
 
 #[derive(Clone)]
@@ -98,6 +98,10 @@ impl Stage for Fake {
     }
 
     async fn leads(&self, _program: &std::path::Path) -> Option<bool> {
+        None
+    }
+
+    async fn holder(&self, _own: &std::path::Path) -> Option<MemoryHolder> {
         None
     }
 

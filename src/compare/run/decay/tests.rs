@@ -19,6 +19,9 @@ fn gave(kind: WindowKind, mib: f64, held: bool) -> Gave {
         took: mib < -1.0,
         held,
         never: false,
+        unknown: false,
+        passive: None,
+        short: None,
         shared: 0.0,
         lazily: None,
         much_lazily: false,
@@ -231,4 +234,76 @@ fn what_is_said_of_a_held_window_follows_its_curve() {
         fell.contains("its curve shows 80.0 MiB released") && !fell.contains("nothing"),
         "{fell}"
     );
+}
+
+/// The same from a window that was too short for Go's clock.
+fn short(kind: WindowKind, mib: f64, seconds: u64) -> Gave {
+    Gave {
+        short: Some(Short {
+            took: seconds * 1_000_000_000,
+            needed: 241_000_000_000,
+            runtime: Runtime::Go,
+            full_decay_helps: kind != WindowKind::Closed,
+        }),
+        ..gave(kind, mib, false)
+    }
+}
+
+#[test]
+fn nothing_follows_from_a_window_that_was_too_short_for_the_collector() {
+    use WindowKind::{Closed, Silent, Simmer};
+    let said = |windows: &[Gave]| sentence(windows).unwrap();
+    assert_eq!(
+        said(&[short(Silent, 0.0, 9)]),
+        "what is released while idle is not known: the window was 9 s, Go needs about 4 min (`--full-decay`)"
+    );
+    assert_eq!(
+        said(&[short(Silent, 12.0, 9), short(Simmer, 0.0, 14)]),
+        "12.0 MiB released while idle (6 % of the growth so far); what else is released while idle or in light traffic \
+         is not known: the windows were 9 s and 14 s, Go needs about 4 min (`--full-decay`)"
+    );
+    assert_eq!(
+        said(&[short(Closed, 0.0, 1), gave(Silent, 0.0, false)]),
+        "nothing released while idle",
+        "the idle window follows the closing, and was long enough"
+    );
+    assert_eq!(
+        said(&[short(Closed, 0.0, 1)]),
+        "what is released after closing all documents is not known: the window was 1 s, Go needs about 4 min"
+    );
+    let grew = said(&[short(Silent, -3.0, 9)]);
+    assert!(
+        grew.starts_with("3.0 MiB more taken while idle; what is released"),
+        "{grew}"
+    );
+}
+
+#[test]
+fn a_runtime_that_releases_nothing_by_itself_is_named() {
+    use WindowKind::{Silent, Simmer};
+    let passive = |kind, runtime| Gave {
+        passive: Some(runtime),
+        ..gave(kind, 0.0, true)
+    };
+    assert_eq!(
+        sentence(&[passive(Silent, Runtime::G1), passive(Simmer, Runtime::G1)]).unwrap(),
+        "nothing released while idle or in light traffic (G1 releases nothing by itself)"
+    );
+    let unknown = Gave {
+        unknown: true,
+        ..gave(Silent, 0.0, false)
+    };
+    assert_eq!(
+        sentence(&[unknown, passive(Simmer, Runtime::Cpython)]).unwrap(),
+        "nothing released while idle (when its allocator releases is not known); nothing released in light traffic \
+         (CPython releases nothing by itself)"
+    );
+}
+
+#[test]
+fn times_are_short() {
+    let times = [
+        9_100_000_000, 17_000_000_000, 99_000_000_000, 121_000_000_000, 241_000_000_000,
+    ];
+    assert_eq!(times.map(about), ["9 s", "17 s", "99 s", "2 min", "4 min"]);
 }
