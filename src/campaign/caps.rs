@@ -211,8 +211,17 @@ mod tests {
         let mut waiting = scenario();
         waiting.wait_for_full_decay();
         let told = |decay: AllocatorDecay, scenario: &Scenario| collector_sentence("s", decay, scenario, 1);
-        assert_eq!(told(go, &scenario()).as_deref(), Some(""));
-        assert_eq!(told(go, &waiting).as_deref(), Some(""));
+        assert_eq!(
+            told(go, &scenario()).as_deref(),
+            Some(
+                "`s`: Go releases memory within 4 min 01 s, and idle windows end once memory is stable: with `--full-decay` \
+                 they wait, and a run takes at least 8 min 08 s"
+            )
+        );
+        assert_eq!(
+            told(go, &waiting).as_deref(),
+            Some("`s`: each idle window waits 4 min 01 s or more for Go, so a run takes at least 8 min 08 s")
+        );
         let passive = AllocatorDecay {
             idle: false,
             delay: Delay::Untimed,

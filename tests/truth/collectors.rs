@@ -6,7 +6,7 @@ use lsp_soak::summary::decay::WindowKind;
 
 use crate::decay::{course, one};
 use crate::fixture::SYSTEM;
-use crate::ground::{self, PreparedWorkspace, SHOP};
+use crate::ground::{self, PreparedWorkspace};
 use crate::outcome::{MIB, Outcome, changed};
 use crate::soak::{START, Soak};
 
@@ -90,10 +90,13 @@ steps = [{ open = { files = 1 } }, { idle = { for = "1200ms" } }]
 #[test]
 fn check_a_comparison_and_a_gate_tell_what_a_window_is_too_short_for() {
     let java = format!("{JAVA}env = {{ JAVA_TOOL_OPTIONS = '-XX:G1PeriodicGCInterval=60000' }}\n");
-    let ground = PreparedWorkspace::of(&ground::scenario("fixed", "200ms", FIXED), SHOP)
+    let ground = PreparedWorkspace::of(&ground::scenario("fixed", "200ms", FIXED), "price = 1\n")
         .with("base", &[], &java)
         .with("other", &[], &java);
-    ground.write("settled.toml", &ground::scenario("settled", "200ms", PHASES));
+    ground.write(
+        "settled.toml",
+        &ground::scenario("settled", "200ms", &format!("{START}{PHASES}")),
+    );
     let why = "not known: the window was 1 s, G1 needs about 2 min";
     let gate = [
         "gate", "scenario.toml", "--baseline", "base", "--candidate", "other", "--lens", "as-shipped", "--runs", "2",

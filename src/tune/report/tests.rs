@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use crate::compare::Played;
 use crate::document::tests::is_whole;
 use crate::document::{Look, markdown as pasted, page as paged, terminal as drawn};
-use crate::record::{SweepFacts, WindowEnd};
+use crate::record::{Runtime, SweepFacts, WindowEnd};
+use crate::summary::decay::TooShortFor;
 use crate::tune::tests::{cells, crashes, played, with_impostor};
 use crate::tune::{Rules, Sweep, sweep};
 
@@ -193,6 +194,27 @@ fn an_answer_from_memory_that_was_still_moving_says_so() {
 fn told(runs: &[Played]) -> Vec<String> {
     let said = sentences(&sweep(runs, &Rules::default()).unwrap());
     said.into_iter().map(|sentence| sentence.text).collect()
+}
+
+#[test]
+fn settings_that_were_compared_before_the_collectors_clock_say_so() {
+    let mut runs = runs();
+    for window in runs.iter_mut().flat_map(|run| &mut run.summary.windows) {
+        window.too_short_for = Some(TooShortFor {
+            runtime: Runtime::Go,
+            program: String::new(),
+            took: 9_000_000_000,
+            needed: 241_000_000_000,
+            full_decay_helps: true,
+        });
+    }
+    let said = told(&runs).join("\n");
+    let why = "what is released later is not known: the window was 9 s, Go needs about 4 min (`--full-decay`)";
+    assert!(said.contains(why), "{said}");
+    assert!(
+        headline(&sweep(&runs, &Rules::default()).unwrap()).starts_with("use "),
+        "all are of one age"
+    );
 }
 
 #[test]
