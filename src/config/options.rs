@@ -97,8 +97,8 @@ pub struct ScenarioOptions {
     /// Never open files above this size
     #[arg(long, value_name = "SIZE", default_value_t = LARGEST, hide_short_help = true)]
     pub largest_file: Size,
-    /// Let idle windows last until a garbage collector has released memory: minutes for Go and Java
-    #[arg(long)]
+    /// Wait in idle windows until garbage collectors release memory: minutes for Go and Java
+    #[arg(long, hide_short_help = true)]
     pub full_decay: bool,
     /// How the project is protected: copy, reflink, overlay or in-place
     #[arg(long, value_name = "MODE", hide_short_help = true)]

@@ -6,6 +6,7 @@ use crate::compare::{Played, headlines, huge_pages, one_metric, strained};
 use crate::figures::rules::{Rule, Rules};
 use crate::record::{LensFacts, Schedule};
 use crate::stats::{Answer, Endpoint, EndpointVerdict, Evidence, Verdict, decide_by_looks, runs_needed};
+use crate::summary::decay::{self, TooShortFor, WindowKind};
 
 use super::alone::Alone;
 use super::judgement::{Against, Calibrations, Judged, Judgement, Missing, Party, Sides};
@@ -126,8 +127,18 @@ fn party(role: Role, runs: &[Played]) -> Party {
         preload: server.and_then(|server| server.preload.clone()),
         runs: counted,
         left: runs.len() - counted,
+        too_short_for: too_short_for(runs),
         lenses,
     }
+}
+
+/// Of the shortest idle window that ended before the clock of a garbage collector did.
+fn too_short_for(runs: &[Played]) -> Option<TooShortFor> {
+    let counted = counting(runs).into_iter();
+    let idle = counted.flat_map(|run| decay::own(&run.summary.windows));
+    let idle = idle.filter(|window| matches!(window.kind, WindowKind::Silent | WindowKind::Simmer));
+    let short = idle.filter_map(|window| window.too_short_for.as_ref());
+    short.min_by_key(|short| short.took).cloned()
 }
 
 fn versus(

@@ -10,6 +10,7 @@ use crate::figures::rules::{Limit, Rule};
 use crate::lens::Lens;
 use crate::record::{LensFacts, PreloadFacts};
 use crate::stats::{Answer, BudgetVerdict, Endpoint, EndpointVerdict, Known, Seen};
+use crate::summary::decay::TooShortFor;
 
 use super::leaking::{Basis, Leaking};
 use super::peaks::Peaks;
@@ -54,6 +55,9 @@ pub struct Party {
     /// Runs that do not: for warming up, or not played to an end.
     #[serde(rename = "not_counted")]
     pub left: usize,
+    /// Why its idle windows prove nothing of what its garbage collector releases later, by the shortest one; `null` where
+    /// they were long enough.
+    pub too_short_for: Option<TooShortFor>,
     /// The lenses that it was looked at through.
     #[serde(skip)]
     pub lenses: Vec<LensFacts>,

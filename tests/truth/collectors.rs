@@ -100,7 +100,7 @@ fn check_a_comparison_and_a_gate_tell_what_a_window_is_too_short_for() {
     let why = "not known: the window was 1 s, G1 needs about 2 min";
     let gate = [
         "gate", "scenario.toml", "--baseline", "base", "--candidate", "other", "--lens", "as-shipped", "--runs", "2",
-        "--out", "gate",
+        "--out", "gate", "--format", "markdown",
     ];
     let (said, errors) = ground.ends(2, &gate);
     assert!(

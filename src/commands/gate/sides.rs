@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use anyhow::bail;
 
 use crate::cli;
-use crate::compare::{Played, counts, doubts, report, run, unseen};
+use crate::compare::{Played, counts, doubts, report, unseen};
 use crate::findings::setting;
 use crate::gate::{Role, Sides};
 use crate::lens::Lens;
 use crate::record::Preload;
 use crate::resolve::asks_for;
-use crate::summary::{Unset, decay, is_denied};
+use crate::summary::{Unset, is_denied};
 
 /// The driven servers, each named by its role unless it has a label. A common preload changes no name.
 pub fn driven(options: &cli::Gate, anchor: Option<&str>) -> Vec<String> {
@@ -144,20 +144,12 @@ pub fn unseen_settings(sides: &Sides) -> Vec<String> {
         let label = &first.summary.header.server.label;
         let settings = unseen(&runs).into_iter();
         let counting = runs.iter().copied().filter(|run| counts(&run.summary));
-        let counting: Vec<&Played> = counting.collect();
-        let doubts = doubts(&counting).into_iter();
+        let doubts = doubts(&counting.collect::<Vec<&Played>>()).into_iter();
         let messages = settings
             .map(|knob| report::unseen(label, &knob))
-            .chain(doubts.map(|text| report::doubt(label, &text)))
-            .chain(not_known(&counting).into_iter().map(|text| report::doubt(label, &text)));
+            .chain(doubts.map(|text| report::doubt(label, &text)));
         let new: Vec<String> = messages.filter(|note| !notes.contains(note)).collect();
         notes.extend(new);
     }
     notes
-}
-
-/// What does not follow from the idle windows of a side, which were too short for its garbage collector.
-fn not_known(runs: &[&Played]) -> Option<String> {
-    let windows = runs.iter().map(|run| decay::gave(&run.summary.windows));
-    windows.filter_map(|gave| run::decay::not_known(&gave)).next()
 }

@@ -12,7 +12,7 @@ use crate::text::table::{Column, Table};
 use crate::text::{Sentence, Tone};
 use crate::units;
 
-use super::findings::{About, Finding, doubts, findings, missed_groups, unmeasured};
+use super::findings::{About, Finding, doubts, findings, missed_groups, not_known, unmeasured};
 use super::words::{bounds, change, floor, name, outcome, share, who, word};
 
 /// What the amounts of a rule are: not the medians of the comparison.
@@ -114,6 +114,7 @@ fn verdict(judgement: &Judgement, conclusions: &[Finding]) -> Vec<Sentence> {
         .chain(peaks.map(|text| Sentence::answer("gate.peak", Tone::Quiet, text)))
         .chain(missed_groups(judgement).into_iter().map(note))
         .chain(unmeasured(judgement).map(note))
+        .chain(not_known(judgement).map(note))
         .collect()
 }
 

@@ -7,11 +7,13 @@ use crate::compare::Inequality;
 use crate::compare::calibration::LEAST_RUNS;
 use crate::compare::report::growth::{named, reason, unasked_steps};
 use crate::compare::report::{amount, as_set, difference, huge_pages, strained, unequal};
+use crate::compare::run::decay;
 use crate::exit::Exit;
 use crate::gate::{Basis, Judged, Judgement, Kept, Leaking, Missing, Role};
 use crate::lens::Lens;
 use crate::record::LensFacts;
 use crate::stats::{Answer, Evidence, Known, LEAST_TO_DECIDE, Open, Side, unseen};
+use crate::summary::decay::Short;
 use crate::units;
 
 use super::words::{REFUSED, bounds, change, limit, word};
@@ -143,6 +145,22 @@ pub fn unmeasured(judgement: &Judgement) -> Option<String> {
     let shipped = judgement.parties.iter().flat_map(|party| &party.lenses).any(is_shipped);
     let passes = judgement.exit() == Exit::Passed && judgement.lens == Lens::Purged;
     (passes && !shipped).then(|| "as shipped: not measured (`--lens both`)".to_owned())
+}
+
+/// What does not follow from idle windows that were too short for a side's garbage collector.
+pub fn not_known(judgement: &Judgement) -> Option<String> {
+    let of_sides = judgement
+        .parties
+        .iter()
+        .filter_map(|party| Some((party.role.name(), party.too_short_for.as_ref()?.short())));
+    let of_sides: Vec<(&str, Short)> = of_sides.collect();
+    let shortest = of_sides.iter().map(|(_, short)| *short).min()?;
+    let roles: Vec<String> = of_sides.iter().map(|(role, _)| format!("the {role}")).collect();
+    Some(format!(
+        "what {} releases later is not known: {}",
+        decay::list(&roles),
+        decay::needs(&[shortest.took], shortest)
+    ))
 }
 
 /// The rules that were not judged, and what would mend it.
