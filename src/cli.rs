@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint};
 
 use crate::config::options::{
-    Exports, Format, Output, Recording, Repeating, ScenarioOptions, ServerExtras, ServerOptions, Voice,
+    Exports, Format, Measuring, Output, Processors, Recording, Repeating, ScenarioOptions, ServerExtras, ServerOptions, Voice,
 };
 use crate::config::values::{Lenses, ServerText};
 use crate::text::nearest;
@@ -17,6 +17,7 @@ mod cache;
 mod cold;
 mod gate;
 mod init;
+mod shared;
 mod shell;
 mod tune;
 
@@ -25,6 +26,7 @@ pub use cache::{Cache, CacheAction};
 pub use cold::Cold;
 pub use gate::{Gate, Holding, Inconclusive};
 pub use init::Init;
+pub use shared::shared_options;
 pub use shell::{Completions, Man, Schema, SchemaOf};
 pub use tune::{Choosing, Telling, Tune};
 
@@ -120,6 +122,9 @@ const OUTPUT: [&str; 9] = [
     "details", "export_csv", "export_html", "export_json", "export_markdown", "format", "job", "quiet", "verbose",
 ];
 
+/// Options of a gate that are allowed with `--resume` besides: they say how many runs it makes.
+const MORE_RUNS: [&str; 2] = ["runs", "time_budget"];
+
 /// Commands with `--resume`.
 const RESUMED: [&str; 5] = ["run", "calibrate", "gate", "tune", "cold"];
 
@@ -159,9 +164,11 @@ fn parsed(command: clap::Command, words: Vec<OsString>) -> Result<Cli, clap::Err
 
 fn command() -> clap::Command {
     let alone = |command: clap::Command| {
+        let is_gate = command.get_name() == "gate";
+        let is_more_runs = |id: &str| is_gate && MORE_RUNS.contains(&id);
         let ids = command.get_arguments().map(|arg| arg.get_id().clone());
         let others: Vec<clap::Id> = ids
-            .filter(|id| *id != "resume" && !OUTPUT.contains(&id.as_str()))
+            .filter(|id| *id != "resume" && !OUTPUT.contains(&id.as_str()) && !is_more_runs(id.as_str()))
             .collect();
         command.mut_arg("resume", |resume| resume.conflicts_with_all(others))
     };
@@ -222,7 +229,7 @@ const CALIBRATE: &str = "\
 Examples:
   lsp-soak calibrate scenarios/completions.toml --server ty
   lsp-soak calibrate scenarios/completions.toml --server ty \\
-      --lens purged --runs 12";
+      --server ./new/ty --lens both";
 
 /// `lsp-soak calibrate`.
 #[derive(Clone, Debug, Args)]
@@ -257,8 +264,16 @@ pub struct Calibrate {
     pub runs: u32,
     #[command(flatten)]
     pub options: ScenarioOptions,
+    /// Measure memory as shipped, purged, or both [default: as a gate: purged where possible]
+    #[arg(long, value_enum, value_name = "LENS", help_heading = "Measuring")]
+    pub lens: Option<Lenses>,
     #[command(flatten)]
-    pub recording: Recording,
+    pub measuring: Measuring,
+    #[command(flatten)]
+    pub processors: Processors,
+    /// Directory for the records [default: reports/UTC-SCENARIO]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub out: Option<PathBuf>,
     #[command(flatten)]
     pub voice: Voice,
 }

@@ -10,6 +10,8 @@ mod formats;
 mod gate;
 mod github;
 mod init;
+mod lenses;
+mod next;
 mod output;
 mod places;
 mod prepare;

@@ -11,7 +11,10 @@ pub(crate) mod tests;
 
 use crate::charts::Chart;
 use crate::charts::timeline::Timeline;
+use crate::text::Tone;
 use crate::text::table::Column;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 pub use crate::text::{Sentence, Weight};
 pub use matrix::{Difference, HOLE, LEAST, MOST, Matrix, MatrixCell, MatrixRow};
@@ -106,6 +109,28 @@ impl Section {
             "" => self.title.clone(),
             note => format!("{}, {note}", self.title),
         }
+    }
+}
+
+/// The command that follows an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NextCommand {
+    /// What it is for.
+    pub why: String,
+    /// The command line, to paste into a shell.
+    pub command: String,
+}
+
+impl NextCommand {
+    /// The command on a line of its own, whatever the width.
+    pub fn section(&self) -> Section {
+        Section::new("next", "Next", Weight::Answer)
+            .with(Sentence::answer("next.why", Tone::Plain, format!("{}:", self.why)))
+            .with(Block::Code {
+                language: "sh",
+                title: None,
+                text: format!("{}\n", self.command),
+            })
     }
 }
 

@@ -32,7 +32,8 @@ pub fn verdicts(runs: &[Played], repeating: &Repeating) -> Vec<Side> {
         let comparison = &target.comparison;
         let calibrated = |side: usize| {
             let label = &comparison.sides[side].label;
-            calibrations::for_runs(runs.iter().filter(|run| run.summary.header.server.label == *label))
+            let own = runs.iter().filter(|run| run.summary.header.server.label == *label);
+            calibrations::for_runs(own, &calibrations::starts(runs.iter()))
         };
         let baseline = calibrated(0);
         let lens = target.lens.name;

@@ -47,6 +47,8 @@ pub struct Campaign<'c> {
     pub hopeless: &'c dyn Fn(&[Played]) -> bool,
     pub sweep: Option<Sweeping<'c>>,
     pub jobs: Jobs,
+    /// Options that a calibration of these servers has too, as they are typed.
+    pub calibration_options: &'c str,
 }
 
 /// A sweep's campaign: it eliminates cells, and the failure of a cell does not end it.

@@ -1,6 +1,6 @@
 //! Calibrations on disk: written to `calibrations/` and matched by circumstances.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use anyhow::Context;
 
 use crate::compare::calibration::{Held, LEAST_RUNS, pooled};
 use crate::compare::{Played, are_versions, circumstances, counts, unlike};
-use crate::gate::{Calibrations, Role, Sides};
+use crate::gate::{Calibrations, Sides};
 use crate::lens::Lens;
 use crate::record::{CALIBRATION_FORMAT, Calibration, Header};
 
@@ -26,13 +26,23 @@ pub enum Found {
 }
 
 pub fn store(calibration: &Calibration) -> anyhow::Result<PathBuf> {
-    fs::create_dir_all(DIRECTORY).with_context(|| format!("cannot create `{DIRECTORY}`, call lsp-soak elsewhere"))?;
+    store_in(Path::new(DIRECTORY), calibration)
+}
+
+fn store_in(directory: &Path, calibration: &Calibration) -> anyhow::Result<PathBuf> {
+    let is_new = !directory.exists();
+    fs::create_dir_all(directory)
+        .with_context(|| format!("cannot create `{}`, call lsp-soak elsewhere", directory.display()))?;
+    if is_new {
+        // They hold for one machine. Without the file only `git status` is longer.
+        let _ = fs::write(directory.join(files::IGNORED), files::IGNORES_ALL);
+    }
     let stamp: String = calibration.made.chars().filter(char::is_ascii_alphanumeric).collect();
     let Calibration {
         scenario, server, lens, ..
     } = calibration;
     let name = format!("{stamp}-{scenario}-{server}-{lens}.json");
-    let path = Path::new(DIRECTORY).join(name);
+    let path = directory.join(name);
     let text = format!("{}\n", serde_json::to_string_pretty(calibration)?);
     files::write(&path, &text, "make room, and calibrate again")?;
     Ok(path)
@@ -42,12 +52,28 @@ pub fn store(calibration: &Calibration) -> anyhow::Result<PathBuf> {
 /// else also those of other versions of the same profile. Otherwise the newest of the same scenario and of the same server
 /// name or program.
 pub fn find(header: &Header) -> Found {
-    let mut stored: Vec<(PathBuf, Calibration)> = stored()
-        .filter(|(_, one)| one.scenario == header.scenario.name && one.lens == header.server.lens.name)
-        .collect();
-    stored.sort_by(|(_, a), (_, b)| b.made.cmp(&a.made));
-    let (own, others): (Vec<_>, Vec<_>) = stored
+    find_without(header, &BTreeSet::new())
+}
+
+/// All calibrations that match this header, as one.
+pub fn pooled_for(header: &Header) -> Option<Calibration> {
+    match find(header) {
+        Found::Fits(_, held) => Some(held.calibration),
+        Found::Differs(..) | Found::Nothing => None,
+    }
+}
+
+/// As [`find`], without calibrations of the runs that started then: they would be judged by themselves.
+fn find_without(header: &Header, judged: &BTreeSet<&str>) -> Found {
+    find_among(stored(Path::new(DIRECTORY)), header, judged)
+}
+
+fn find_among(stored: Vec<(PathBuf, Calibration)>, header: &Header, judged: &BTreeSet<&str>) -> Found {
+    let stored = apart_from(stored, judged);
+    let stored = stored
         .into_iter()
+        .filter(|(_, one)| one.scenario == header.scenario.name && one.lens == header.server.lens.name);
+    let (own, others): (Vec<_>, Vec<_>) = stored
         .partition(|(_, one)| unlike(&one.circumstances, header).is_empty());
     if runs(&own) < LEAST_RUNS {
         let versions = others.iter().filter(|(_, one)| is_version(one, header));
@@ -68,6 +94,20 @@ pub fn find(header: &Header) -> Found {
         Some((path, one)) => Found::Differs(path.clone(), unlike(&one.circumstances, header)),
         None => Found::Nothing,
     }
+}
+
+/// The calibrations, the newest first, without those of judged runs and those of runs that a newer one has.
+fn apart_from(mut stored: Vec<(PathBuf, Calibration)>, judged: &BTreeSet<&str>) -> Vec<(PathBuf, Calibration)> {
+    stored.sort_by(|(_, a), (_, b)| b.made.cmp(&a.made));
+    let mut taken: BTreeSet<String> = judged.iter().map(|started| (*started).to_owned()).collect();
+    let mut apart = Vec::new();
+    for (path, one) in stored {
+        if one.started.iter().all(|started| !taken.contains(started)) {
+            taken.extend(one.started.iter().cloned());
+            apart.push((path, one));
+        }
+    }
+    apart
 }
 
 fn runs(calibrations: &[(PathBuf, Calibration)]) -> u64 {
@@ -94,8 +134,9 @@ fn fitting(calibrations: &[(PathBuf, Calibration)], header: &Header) -> Option<F
     ))
 }
 
-/// The calibrations for these runs, one per lens and machine; none for a lens with an uncalibrated machine.
-pub fn for_runs<'r>(runs: impl Iterator<Item = &'r Played>) -> Vec<Held> {
+/// The calibrations for these runs, one per lens and machine; none for a lens with an uncalibrated machine. `judged` are all
+/// runs that are judged by them.
+pub fn for_runs<'r>(runs: impl Iterator<Item = &'r Played>, judged: &BTreeSet<&str>) -> Vec<Held> {
     let mut machines: BTreeMap<(Lens, String), &Header> = BTreeMap::new();
     for run in runs.filter(|run| counts(&run.summary)) {
         let header = &run.summary.header;
@@ -105,7 +146,7 @@ pub fn for_runs<'r>(runs: impl Iterator<Item = &'r Played>) -> Vec<Held> {
     }
     let each = Lens::ALL.into_iter().flat_map(|lens| {
         let own = machines.iter().filter(|((through, _), _)| *through == lens);
-        let each = own.map(|(_, header)| match find(header) {
+        let each = own.map(|(_, header)| match find_without(header, judged) {
             Found::Fits(_, held) => Some(held),
             Found::Differs(..) | Found::Nothing => None,
         });
@@ -116,20 +157,90 @@ pub fn for_runs<'r>(runs: impl Iterator<Item = &'r Played>) -> Vec<Held> {
 
 /// The calibrations for each side of a gate.
 pub fn for_sides(sides: &Sides) -> Calibrations {
-    let all = [(Role::Baseline, &sides.baseline), (Role::Candidate, &sides.candidate)];
-    let anchor = sides.anchor.as_ref().map(|anchor| (Role::Anchor, anchor));
-    let all = all.into_iter().chain(anchor);
+    let judged = starts(sides.runs());
+    let each = sides.parties().into_iter();
     Calibrations {
-        of_sides: all.map(|(role, runs)| (role, for_runs(runs.iter()))).collect(),
+        of_sides: each
+            .map(|(role, runs)| (role, for_runs(runs.iter(), &judged)))
+            .collect(),
     }
 }
 
+/// When each of these runs started.
+pub fn starts<'r>(runs: impl Iterator<Item = &'r Played>) -> BTreeSet<&'r str> {
+    runs.map(|run| run.summary.header.started.as_str()).collect()
+}
+
 /// The calibrations in a format that this lsp-soak reads.
-fn stored() -> impl Iterator<Item = (PathBuf, Calibration)> {
-    let entries = fs::read_dir(DIRECTORY).into_iter().flatten().flatten();
-    entries.filter_map(|entry| {
+fn stored(directory: &Path) -> Vec<(PathBuf, Calibration)> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
-        let calibration: Calibration = serde_json::from_str(&fs::read_to_string(&path).ok()?).ok()?;
-        (calibration.format.major == CALIBRATION_FORMAT.major).then_some((path, calibration))
-    })
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        if let Ok(calibration) = serde_json::from_str::<Calibration>(&text)
+            && calibration.format.major == CALIBRATION_FORMAT.major
+        {
+            all.push((path, calibration));
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(at: &str, started: &[&str]) -> (PathBuf, Calibration) {
+        let calibration = Calibration {
+            format: CALIBRATION_FORMAT,
+            tool: String::new(),
+            made: at.to_owned(),
+            scenario: "goto".to_owned(),
+            server: "ty".to_owned(),
+            profile: None,
+            lens: Lens::Purged,
+            circumstances: BTreeMap::new(),
+            runs: started.len() as u64,
+            started: started.iter().map(|start| (*start).to_owned()).collect(),
+            noise: Vec::new(),
+            recommended_runs: None,
+        };
+        (PathBuf::from(at), calibration)
+    }
+
+    #[test]
+    fn a_run_counts_once_and_never_in_its_own_judgement() {
+        let stored = || {
+            vec![
+                made("1", &["a", "b"]),
+                made("2", &["a", "b", "c"]),
+                made("3", &["d", "e"]),
+                // Of a version that did not name the runs.
+                made("0", &[]),
+            ]
+        };
+        let kept = |judged: &[&str]| {
+            let judged = judged.iter().copied().collect();
+            let apart = apart_from(stored(), &judged).into_iter();
+            apart.map(|(path, _)| path.display().to_string()).collect::<Vec<String>>()
+        };
+        assert_eq!(kept(&[]), ["3", "2", "0"], "a gate that went on has stored its first runs twice");
+        assert_eq!(kept(&["d", "e", "f"]), ["2", "0"]);
+        assert_eq!(kept(&["c"]), ["3", "1", "0"]);
+    }
+
+    #[test]
+    fn a_new_directory_is_ignored_by_git_and_an_old_one_is_left_alone() {
+        let project = tempfile::tempdir().unwrap();
+        let directory = project.path().join("calibrations");
+        let (_, calibration) = made("2026-11-26T12:00:00Z", &["a"]);
+        store_in(&directory, &calibration).unwrap();
+        let ignored = directory.join(files::IGNORED);
+        assert_eq!(fs::read_to_string(&ignored).unwrap(), "*\n");
+        assert_eq!(stored(&directory).len(), 1);
+        // Whoever commits calibrations removes it.
+        fs::remove_file(&ignored).unwrap();
+        store_in(&directory, &calibration).unwrap();
+        assert!(!ignored.exists());
+    }
 }

@@ -7,6 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use tempfile::NamedTempFile;
 
+/// The file that keeps a directory of ours out of the user's repository, as cargo keeps its `target`.
+pub const IGNORED: &str = ".gitignore";
+/// Its content.
+pub const IGNORES_ALL: &str = "*\n";
+
 /// Writes a file, or leaves it unchanged on any error. `cure` is the advice in the error.
 pub fn write(path: &Path, text: &str, cure: &str) -> anyhow::Result<()> {
     replace(path, text).with_context(|| format!("cannot write `{}`, which is left as it was; {cure}", path.display()))

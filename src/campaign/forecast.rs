@@ -5,7 +5,6 @@ use crate::compare::Played;
 use crate::compare::calibration::LEAST_RUNS;
 use crate::compare::report::calibration::can_see;
 use crate::config::values::Runs;
-use crate::lens::Lens;
 use crate::record::Header;
 use crate::resolve::ServerChoice;
 use crate::text::quoted;
@@ -87,12 +86,10 @@ fn budget_sentence((fitting, budget): (u32, crate::units::Span)) -> String {
 /// The command that calibrates this server through its lens.
 fn command(campaign: &Campaign<'_>, choice: &ServerChoice) -> String {
     let server = quoted(&choice.typed);
-    let lens = match choice.lens.lens {
-        Lens::AsShipped => "",
-        Lens::Purged => " --lens purged",
-    };
     format!(
-        "lsp-soak calibrate {} --server {server}{lens}",
-        campaign.scenario.path.display()
+        "lsp-soak calibrate {} --server {server} --lens {}{}",
+        quoted(&campaign.scenario.path.display().to_string()),
+        choice.lens.lens,
+        campaign.calibration_options
     )
 }

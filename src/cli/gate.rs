@@ -15,8 +15,8 @@ pub struct Gate {
     /// Scenario to play
     #[arg(required_unless_present_any = ["from", "resume"], value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     pub scenario: Option<PathBuf>,
-    /// Server to compare with; with --from its label in the records
-    #[arg(long, required_unless_present_any = ["from", "resume"], value_name = "SERVER", value_parser = ServerText, hide_possible_values = true)]
+    /// Server to compare with; with --from its label in the records; limits need none
+    #[arg(long, required_unless_present_any = ["from", "resume", "budgets", "gate"], value_name = "SERVER", value_parser = ServerText, hide_possible_values = true)]
     pub baseline: Option<String>,
     /// Server to judge; with --from its label in the records
     #[arg(long, required_unless_present_any = ["from", "resume"], value_name = "SERVER", value_parser = ServerText, hide_possible_values = true)]
@@ -32,7 +32,7 @@ pub struct Gate {
         conflicts_with_all = ["scenario", "out", "time_budget", "lens", "cpus", "jobs"]
     )]
     pub from: Vec<PathBuf>,
-    /// Resume an interrupted run; no other option is needed
+    /// Resume an interrupted run; no other option is needed, but --runs may ask for more
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
     pub resume: Option<PathBuf>,
     #[command(flatten)]
@@ -75,6 +75,8 @@ Examples:
       --baseline ./old/ty --candidate ./new/ty
   lsp-soak gate scenarios/completions.toml \\
       --baseline ./old/ty --candidate ./new/ty --budget 'peak <= 600 MiB'
+  lsp-soak gate scenarios/completions.toml \\
+      --candidate ./new/ty --budget 'peak <= 600 MiB'
   lsp-soak gate --from reports/20261121-120000-completions
   lsp-soak gate --from records/v1 records/v2 --gate gate.toml
 

@@ -1,21 +1,29 @@
 //! `lsp-soak calibrate`: a server against itself, to know its noise before it is compared.
 
+use std::path::Path;
+
 use crate::campaign::{Campaign, calibrations};
 use crate::cli::{self, Command};
-use crate::compare::calibration::{Calibrated, noise, recommended};
+use crate::compare::calibration::{Calibrated, LEAST_RUNS, noise, recommended};
 use crate::compare::report::calibration;
-use crate::compare::{Played, Target, by_target, circumstances};
+use crate::compare::{Played, Target, by_target, circumstances, counts};
 use crate::config::options::Repeating;
-use crate::config::values::Runs;
-use crate::document::terminal;
+use crate::config::values::{Lenses, LookPlan, Runs};
+use crate::document::{NextCommand, terminal};
 use crate::exit::Exit;
 use crate::findings::loss;
-use crate::record::{CALIBRATION_FORMAT, Calibration, Schedule};
+use crate::record::{CALIBRATION_FORMAT, Calibration, Header, Schedule};
+use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
 use crate::summary::exit;
 
+use super::output::Directory;
+use super::lenses::servers_through_deciding;
 use super::resume::{begin, holding, resume};
-use super::{formats, prepare};
+use super::{formats, next, prepare};
+
+/// The fewest runs that `--runs` takes.
+const FEWEST: u64 = 6;
 
 pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let calibrate = |command| {
@@ -25,56 +33,85 @@ pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8
             None
         }
     };
-    let out = options.resume.as_deref();
-    let hold = holding(&options.recording.processors);
-    let resumed = out.map(|out| resume(out, hold, calibrate)).transpose()?;
-    let options = as_run(resumed.as_ref().map_or(options, |resumed| &resumed.options));
-    let out = options.recording.out.as_deref();
-    let jobs = prepare::share(
-        &options.recording.processors,
-        options.recording.measuring.thp,
-        "calibrate",
-    )?;
-    // A directory that is gone on with is not empty.
-    let new = out.filter(|_| resumed.is_none());
-    let (scenarios, choices) = prepare::understood(&prepare::Typed::of(&options, new))?;
+    let Some(out) = &options.resume else {
+        return live(options, None, interrupt);
+    };
+    let resumed = resume(out, holding(&options.processors), calibrate)?;
+    live(&resumed.options, Some(resumed.begun.alone()?), interrupt)
+}
+
+/// Plays the runs, then calibrates. A resumed directory plays only the missing runs.
+fn live(options: &cli::Calibrate, resumed: Option<Directory>, interrupt: &Interrupt) -> anyhow::Result<u8> {
+    let out = options.out.as_deref();
+    let jobs = prepare::share(&options.processors, options.measuring.thp, "calibrate")?;
+    let (scenarios, choices) = prepare::understood(&prepare::Typed {
+        scenarios: options.scenario.as_slice(),
+        options: &options.options,
+        servers: &options.servers,
+        extras: &options.extra,
+        lenses: options.lens.unwrap_or(Lenses::AsShipped),
+        // A directory that is gone on with is not empty.
+        out: out.filter(|_| resumed.is_none()),
+    })?;
+    let (choices, notes) = servers_through_deciding(options.lens, choices);
     let directories = match resumed {
-        Some(resumed) => vec![resumed.begun.alone()?],
+        Some(directory) => vec![directory],
         None => begin(out, &scenarios)?,
     };
     let (Some(scenario), Some(out)) = (scenarios.first(), directories.first()) else {
         return Ok(Exit::Passed.code());
     };
+    notes.iter().for_each(|note| super::say(note));
+    let talk = crate::commands::talk(options.voice);
     let outcomes = super::block_on(async {
         interrupt.heed();
         let campaign = Campaign {
             scenario,
             choices: &choices,
             out,
-            repeating: &options.repeating,
-            measuring: options.recording.measuring,
-            talk: crate::commands::talk(options.output.voice),
+            repeating: &repeating(options.runs),
+            measuring: options.measuring,
+            talk,
             enough: &|_| false,
             standing: &|_| None,
             hopeless: &is_hopeless,
             sweep: None,
             jobs,
+            calibration_options: "",
         };
         campaign.play(interrupt).await
     })?;
-    if options.recording.processors.job.is_some() || outcomes.is_refused {
+    if options.processors.job.is_some() || outcomes.is_refused {
         return outcomes.code();
     }
-    super::tell_records(out, None, crate::commands::talk(options.output.voice), &outcomes);
+    super::tell_records(out, None, talk, &outcomes);
     if let Some(error) = outcomes.failed {
         return Err(error);
     }
     // Interrupted runs give no calibration.
     let exit = match outcomes.exit {
-        Exit::Passed => tell(outcomes.runs, &options)?,
+        Exit::Passed => {
+            let commands = Commands {
+                choices: &choices,
+                scenario: &scenario.path,
+                out,
+            };
+            tell(&outcomes.runs, options, &commands)?
+        }
         exit => exit,
     };
     Ok(exit.code())
+}
+
+fn repeating(runs: u32) -> Repeating {
+    Repeating {
+        runs: Some(Runs::Fixed(runs)),
+        looks: LookPlan(Schedule::default()),
+        time_budget: None,
+        partition: None,
+        baseline: None,
+        warm_ups: None,
+    }
 }
 
 /// True once no calibration can come of the runs.
@@ -83,20 +120,59 @@ fn is_hopeless(runs: &[Played]) -> bool {
         .any(|run| exit(&run.summary) != Exit::Passed || loss(&run.summary).is_some())
 }
 
-/// Prints and stores a calibration for each server and lens.
-fn tell(runs: Vec<Played>, options: &cli::Run) -> anyhow::Result<Exit> {
+/// What the next command is made of.
+struct Commands<'c> {
+    choices: &'c [ServerChoice],
+    scenario: &'c Path,
+    out: &'c Path,
+}
+
+impl Commands<'_> {
+    /// The command after calibrations, the smallest of which has so many runs: a gate, or what is missing to the number of
+    /// runs with which gates decide early.
+    fn after(&self, runs: u64) -> Option<NextCommand> {
+        let missing = LEAST_RUNS.saturating_sub(runs);
+        if missing > 0 {
+            let why = format!("{missing} more calibration runs let a gate decide after 3 runs");
+            let command = next::calibration_of(self.choices, self.scenario, self.out)?;
+            let command = format!("{command} --runs {}", missing.max(FEWEST));
+            return Some(NextCommand { why, command });
+        }
+        let command = next::gate_of(self.choices, self.scenario, self.out)?;
+        let is_open = command.contains(next::NEW);
+        let why = match is_open {
+            true => format!("compare versions, the one to judge instead of `{}`", next::NEW),
+            false => "compare these servers".to_owned(),
+        };
+        Some(NextCommand { why, command })
+    }
+}
+
+/// Stores and prints a calibration for each server and lens, and the next command under the last one.
+fn tell(runs: &[Played], options: &cli::Calibrate, commands: &Commands<'_>) -> anyhow::Result<Exit> {
     if let Some(lost) = runs.iter().find_map(|run| loss(&run.summary)) {
         super::say(&format!(
             "no calibration: the server lost the process with most of its memory: {lost}"
         ));
         return Ok(Exit::ServerFailed);
     }
-    for calibration in calibrated(runs, &options.repeating.looks.0) {
-        let document = calibration::document(&calibration, &options.repeating.looks.0);
-        let look = formats::look(options.output.voice.details);
-        super::print(&terminal::render(&document, look))?;
-        let path = calibrations::store(&calibration)?;
-        if !options.output.voice.quiet {
+    let looks = Schedule::default();
+    let all = calibrated(&runs, &looks);
+    let mut paths = Vec::new();
+    for (calibration, _) in &all {
+        paths.push(calibrations::store(calibration)?);
+    }
+    let mut fewest = u64::MAX;
+    for (place, (calibration, header)) in all.iter().enumerate() {
+        let together = calibrations::pooled_for(header).unwrap_or_else(|| calibration.clone());
+        fewest = fewest.min(together.runs);
+        let is_last = place + 1 == all.len();
+        let next = if is_last { commands.after(fewest) } else { None };
+        let document = calibration::document(calibration, &together, &looks, next);
+        super::print(&terminal::render(&document, formats::look(options.voice.details)))?;
+    }
+    if !options.voice.quiet {
+        for path in paths {
             super::say(&format!("calibration: {}", path.display()));
         }
     }
@@ -109,8 +185,10 @@ pub(super) fn add_baseline(runs: &[Played], looks: &Schedule, is_quiet: bool) {
     if is_hopeless(runs) {
         return;
     }
-    let usable = calibrated(runs.to_vec(), looks).into_iter().filter(|one| one.runs > 1);
-    for calibration in usable {
+    for (calibration, _) in calibrated(runs, looks) {
+        if calibration.runs < 2 {
+            continue;
+        }
         let text = match calibrations::store(&calibration) {
             Ok(path) => format!(
                 "calibration: {} ({} runs of the baseline)",
@@ -125,74 +203,50 @@ pub(super) fn add_baseline(runs: &[Played], looks: &Schedule, is_quiet: bool) {
     }
 }
 
-/// A calibration is runs of one server.
-fn as_run(options: &cli::Calibrate) -> cli::Run {
-    let cli::Calibrate {
-        scenario,
-        resume: _,
-        servers,
-        extra,
-        runs,
-        options,
-        recording,
-        voice,
-    } = options.clone();
-    cli::Run {
-        scenarios: scenario.into_iter().collect(),
-        resume: None,
-        servers: crate::config::options::ServerOptions { servers, extra },
-        scenario: options,
-        repeating: Repeating {
-            runs: Some(Runs::Fixed(runs)),
-            looks: crate::config::values::LookPlan(Schedule::default()),
-            time_budget: None,
-            partition: None,
-            baseline: None,
-            warm_ups: None,
-        },
-        recording,
-        trace_syscalls: false,
-        output: crate::config::options::Output {
-            format: crate::config::options::Format::Terminal,
-            exports: crate::config::options::Exports::default(),
-            export_csv: None,
-            voice,
-        },
+/// One for each server and lens, with the header of its first run.
+fn calibrated(runs: &[Played], looks: &Schedule) -> Vec<(Calibration, Header)> {
+    let made = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let mut all = Vec::new();
+    for target in by_target(runs.to_vec(), None).into_values().flatten() {
+        for place in 0..target.comparison.sides.len() {
+            all.extend(of_side(&target, place, runs, &made, looks));
+        }
     }
+    all
 }
 
-/// One for each server and lens.
-fn calibrated(runs: Vec<Played>, looks: &Schedule) -> Vec<Calibration> {
-    let headers: Vec<_> = runs.iter().map(|run| run.summary.header.clone()).collect();
-    let made = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let targets = by_target(runs, None).into_values().flatten();
-    let of_side = |target: &Target, place: usize| {
-        let side = &target.comparison.sides[place];
-        let header = headers
-            .iter()
-            .find(|header| header.server.label == side.label && header.server.lens.name == target.lens.name)?;
-        let mut calibration = Calibration {
-            format: CALIBRATION_FORMAT,
-            tool: env!("CARGO_PKG_VERSION").to_owned(),
-            made: made.clone(),
-            scenario: header.scenario.name.clone(),
-            server: side.label.clone(),
-            profile: header.server.profile.clone(),
-            lens: target.lens.name,
-            circumstances: circumstances(header),
-            runs: side.runs.len() as u64,
-            recommended_runs: None,
-            noise: noise(&target.comparison, place, target.lens.name),
-        };
-        let runs = recommended(Calibrated::all(&calibration, true), looks);
-        calibration.recommended_runs = runs.map(|runs| runs as u64);
-        Some(calibration)
+fn of_side(
+    target: &Target,
+    place: usize,
+    runs: &[Played],
+    made: &str,
+    looks: &Schedule,
+) -> Option<(Calibration, Header)> {
+    let side = &target.comparison.sides[place];
+    let lens = target.lens.name;
+    let mut own = Vec::new();
+    for run in runs {
+        let server = &run.summary.header.server;
+        if server.label == side.label && server.lens.name == lens && counts(&run.summary) {
+            own.push(&run.summary.header);
+        }
+    }
+    let header = *own.first()?;
+    let mut calibration = Calibration {
+        format: CALIBRATION_FORMAT,
+        tool: env!("CARGO_PKG_VERSION").to_owned(),
+        made: made.to_owned(),
+        scenario: header.scenario.name.clone(),
+        server: side.label.clone(),
+        profile: header.server.profile.clone(),
+        lens,
+        circumstances: circumstances(header),
+        runs: side.runs.len() as u64,
+        started: own.iter().map(|header| header.started.clone()).collect(),
+        recommended_runs: None,
+        noise: noise(&target.comparison, place, lens),
     };
-    let of_target = |target: Target| {
-        let sides = 0..target.comparison.sides.len();
-        sides
-            .filter_map(|place| of_side(&target, place))
-            .collect::<Vec<Calibration>>()
-    };
-    targets.flat_map(of_target).collect()
+    let recommended = recommended(Calibrated::all(&calibration, true), looks);
+    calibration.recommended_runs = recommended.map(|runs| runs as u64);
+    Some((calibration, header.clone()))
 }

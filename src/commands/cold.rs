@@ -346,6 +346,7 @@ async fn campaign(
         hopeless: &|_| false,
         sweep: None,
         jobs: asked.jobs.clone(),
+        calibration_options: "",
     };
     let mut outcomes = campaign.play(interrupt).await?;
     if let Jobs::Of { .. } = asked.jobs {

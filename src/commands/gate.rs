@@ -6,6 +6,7 @@ use crate::campaign::{Campaign, Outcomes, calibrations, header};
 use crate::cli::{self, Command};
 use crate::commands::output::Directory;
 use crate::compare::Played;
+use crate::config::GateContext;
 use crate::config::options::Repeating;
 use crate::config::values::{Lenses, Runs};
 use crate::exit::Exit;
@@ -16,13 +17,16 @@ use crate::record::Schedule;
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
 
+use super::lenses::servers_per_lens;
 use super::resume::{begin, holding, resume};
-use super::{exports, prepare};
+use super::{exports, next, prepare};
+use after::{added_runs, after_records, after_runs};
 use records::{Named, recorded};
-use rules::{needed, planned, played, rules, through};
-use sides::{alike, common, driven, in_force, lens_of, split, unseen_settings};
+use rules::{needed, planned, played, rules};
+use sides::{NO_FIRST_BASELINE, alike, common, driven, in_force, is_alone, lens_of, split, unseen_settings};
 use tell::{Verdict, tell};
 
+mod after;
 mod anchor;
 mod records;
 mod rules;
@@ -51,6 +55,7 @@ pub fn run(options: &cli::Gate, interrupt: &Interrupt) -> anyhow::Result<u8> {
 fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let jobs = prepare::share(&options.processors, options.measuring.thp, "gate")?;
     one_preload(options)?;
+    anchored(options)?;
     let looks = looks(options)?;
     let anchor = options.anchor.as_deref();
     let kept = anchor.and_then(Named::of).map(Named::read).transpose()?;
@@ -66,7 +71,7 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
     })?;
     let scenario = scenarios.first().context("a gate takes one scenario: name it")?;
     let labels = labels(&choices, servers.len())?;
-    let (choices, mut notes) = through(options, choices);
+    let (choices, mut notes) = servers_per_lens(options.lens, choices);
     let rules = rules(options, &planned(options, scenario, &choices))?;
     let choices = needed(options, &rules, choices);
     notes.extend(prepare::quiet_purge(&choices, scenario));
@@ -75,7 +80,7 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
         anchor::fits(kept, (options, host), scenario, &choices, (&rules, &looks))?;
     }
     let targets = exports::targets(options.format, &options.exports, None)?;
-    let side = |runs: &[Played]| split(runs, &labels, kept.clone());
+    let side = |runs: &[Played]| split(options, runs, &labels, kept.clone());
     let out = match resumed {
         Some(out) => out,
         None => begin(options.out.as_deref(), &scenarios)?.remove(0),
@@ -95,6 +100,7 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
         },
         sweep: None,
         jobs,
+        calibration_options: &next::calibration_options(&out),
     };
     let (runs, exit) = play(&campaign, interrupt)?;
     let Some(runs) = runs.filter(|_| exit != Exit::Interrupted && options.processors.job.is_none()) else {
@@ -103,12 +109,15 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
     let sides = side(&runs);
     // By calibrations of before this gate: its own runs would count twice.
     let judgement = judged(&sides, &rules, &looks);
+    let next = after_runs(&judgement, &looks, &campaign);
     keep_baseline(&sides, &looks, options)?;
+    notes.extend(added_runs(options, &out));
     notes.extend(unseen_settings(&sides));
     let verdict = Verdict {
         sides: &sides,
         judgement: &judgement,
         notes: &notes,
+        next,
     };
     tell(options, &verdict, targets, Some(&out))
 }
@@ -124,6 +133,14 @@ fn labels(choices: &[ServerChoice], sides: usize) -> anyhow::Result<Vec<String>>
         ),
         None => Ok(labels),
     }
+}
+
+/// Refuses an anchor without a baseline: it is a second one.
+fn anchored(options: &cli::Gate) -> anyhow::Result<()> {
+    if options.anchor.is_some() && is_alone(options) {
+        bail!("{NO_FIRST_BASELINE}");
+    }
+    Ok(())
 }
 
 fn one_preload(options: &cli::Gate) -> anyhow::Result<()> {
@@ -148,7 +165,9 @@ fn judged(sides: &Sides, rules: &Rules, looks: &Schedule) -> Judgement {
 /// Adds the baseline's runs to the calibrations if the settings of its lens were in force.
 fn keep_baseline(sides: &Sides, looks: &Schedule, options: &cli::Gate) -> anyhow::Result<()> {
     in_force(sides)?;
-    super::calibrate::add_baseline(&sides.baseline, looks, options.voice.quiet);
+    if let Some(baseline) = &sides.baseline {
+        super::calibrate::add_baseline(baseline, looks, options.voice.quiet);
+    }
     Ok(())
 }
 
@@ -175,17 +194,19 @@ fn from(options: &cli::Gate) -> anyhow::Result<u8> {
     let looks = looks(options)?;
     let sides = recorded(options)?;
     in_force(&sides)?;
-    let all = || {
-        let compared = [&sides.baseline, &sides.candidate].into_iter();
-        compared.chain(sides.anchor.as_ref()).flatten()
-    };
     let lenses = common(&sides)?;
-    alike(all().map(lens_of).filter(|(lens, _)| lenses.contains(lens)))?;
-    let rules = rules(options, &played(options, &all().collect::<Vec<_>>(), lenses))?;
+    alike(sides.runs().map(lens_of).filter(|(lens, _)| lenses.contains(lens)))?;
+    let context = GateContext {
+        is_alone: sides.baseline.is_none(),
+        ..played(options, &sides.runs().collect::<Vec<&Played>>(), lenses)
+    };
+    let rules = rules(options, &context)?;
+    let judgement = judged(&sides, &rules, &looks);
     let verdict = Verdict {
         sides: &sides,
-        judgement: &judged(&sides, &rules, &looks),
+        judgement: &judgement,
         notes: &unseen_settings(&sides),
+        next: after_records(&judgement, &looks, &options.from),
     };
     tell(
         options,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use crate::campaign::files;
+use crate::campaign::files::{self, IGNORED, IGNORES_ALL};
 use crate::campaign::invocation::{self, Invocation};
 use crate::cli;
 use crate::config::Loaded;
@@ -17,8 +17,6 @@ use crate::drive::workspace::lock::{self, Lock};
 
 /// The file that keeps other processes out.
 const LOCK: &str = "in-use.lock";
-/// Keeps the records out of the user's repository, as cargo keeps its `target`.
-const IGNORED: &str = ".gitignore";
 /// The directory for records if none is named.
 const REPORTS: &str = "reports";
 
@@ -236,7 +234,7 @@ fn fresh(parent: &Path, name: &str) -> anyhow::Result<Directory> {
                 let mut directory = Directory::claim(path, true)?;
                 directory.made_above = is_new.then(|| parent.to_owned());
                 // Without it only `git status` is longer.
-                let _ = fs::write(directory.join(IGNORED), "*\n");
+                let _ = fs::write(directory.join(IGNORED), IGNORES_ALL);
                 return Ok(directory);
             }
         }

@@ -23,7 +23,7 @@ use crate::units;
 use super::report::known;
 use super::resume::{Begun, Resumed, begin, holding, resume};
 use super::show::{Outputs, Shape};
-use super::{exports, formats, github, prepare};
+use super::{exports, formats, github, next, prepare};
 
 pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let (resumed, begun) = options
@@ -135,6 +135,7 @@ async fn play(
             hopeless: &|_| false,
             sweep: None,
             jobs: jobs.clone(),
+            calibration_options: &next::calibration_options(out),
         };
         if let Some(doubt) = prepare::quiet_purge(choices, scenario) {
             super::say(&format!("warning: {doubt}"));

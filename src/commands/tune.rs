@@ -100,6 +100,7 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
         standing: &|_| None,
         hopeless: &|runs| alike(runs).is_err() || unprinted(runs, options).is_some(),
         jobs,
+        calibration_options: "",
         sweep: Some(Sweeping {
             stopped: &|runs| reasons(runs, &rules),
             price: &|run: Duration| price.after(run),

@@ -402,6 +402,7 @@ mod tests {
             lens,
             circumstances: std::collections::BTreeMap::new(),
             runs: 6,
+            started: Vec::new(),
             noise: Vec::new(),
             recommended_runs: None,
         }

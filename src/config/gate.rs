@@ -43,6 +43,8 @@ pub struct GateContext {
     pub is_shared: bool,
     /// Whether the runs are commands that were run to their end.
     pub is_command: bool,
+    /// Whether there is no baseline, so that only budgets and growth can decide.
+    pub is_alone: bool,
     /// Default share that is tolerated.
     pub tol: Option<Share>,
     /// Default share that must be ruled out.
@@ -80,6 +82,7 @@ impl GateContext {
         }
         let silent = rules.budgets.is_empty() && rules.leak.is_none();
         match (rules.primaries.is_empty(), rules.advisory.is_empty()) {
+            _ if self.is_alone => self.limits_alone(silent, &mut report),
             (true, true) => self.usual(&mut rules, &mut report),
             // If every endpoint is only advisory, no other may decide by default.
             (true, false) if silent && report.is_empty() => report.add_loose(
@@ -89,6 +92,27 @@ impl GateContext {
             (true, false) | (false, _) => {}
         }
         report.unless_empty(Some(rules))
+    }
+
+    /// Refuses options that are about a difference, and rules of which none can decide, where there is no baseline.
+    fn limits_alone(&self, silent: bool, report: &mut Report) {
+        let differences = [
+            ("--tol", self.tol.is_some()),
+            ("--fail", self.fail.is_some()),
+            ("--floor", self.floor.is_some()),
+        ];
+        for (option, is_set) in differences {
+            if is_set {
+                let title = format!("`{option}` is about the difference from a baseline, and there is none");
+                report.add_loose(title, "name one with --baseline, or leave the option out");
+            }
+        }
+        if silent && report.is_empty() {
+            report.add_loose(
+                "without a baseline nothing decides",
+                "name one with --baseline, or set a limit, such as --budget 'peak <= 600 MiB'",
+            );
+        }
     }
 
     /// The purged lens shows small changes in few runs, so it decides if present.
@@ -184,6 +208,11 @@ impl GateContext {
                 Err(wrong) => later.push(fault(leak_span(&document), wrong)),
             }
             rules.work = work(&file.work);
+            if self.is_alone && file.work != WorkEntry::default() {
+                let cure = "name one with --baseline, or leave `[work]` out";
+                let title = "`[work]` compares the candidate with a baseline, and there is none";
+                later.push(Fault::new(document.span(&["work".into()]), title, cure));
+            }
         }
         faults.extend(independent(later, &faults));
         faults
@@ -216,6 +245,11 @@ impl GateContext {
             faults.push(fault(span("lens"), wrong));
         }
         let what = self.as_shipped(what);
+        if self.is_alone {
+            let title = format!("an endpoint compares `{}` with a baseline, and there is none", what.figure.name());
+            let cure = "name one with --baseline, or set a limit in `budgets`, such as \"peak <= 600 MiB\"";
+            faults.push(Fault::new(span("metric"), title, cure));
+        }
         match self.tolerance(&what, entry) {
             Ok(tolerance) if faults.len() == before => Some(Rule {
                 subject: what,

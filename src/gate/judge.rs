@@ -28,10 +28,7 @@ pub fn judge(sides: &Sides, rules: &Rules, looks: &Schedule) -> Judgement {
 pub fn judge_calibrated(sides: &Sides, rules: &Rules, looks: &Schedule, calibrations: &Calibrations) -> Judgement {
     let mut sides = sides.clone();
     in_order(&mut sides);
-    let mixed = {
-        let compared = sides.baseline.iter_mut().chain(&mut sides.candidate);
-        one_metric(compared.chain(sides.anchor.iter_mut().flatten()))
-    };
+    let mixed = one_metric(sides.each_mut().flatten());
     let parties = sides.parties();
     let alone = Alone::of(&sides.candidate, rules, looks, calibrations);
     let against: Vec<Against> = parties
@@ -52,9 +49,10 @@ pub fn judge_calibrated(sides: &Sides, rules: &Rules, looks: &Schedule, calibrat
     let deciding = against.iter().filter(|against| !against.primaries.is_empty());
     let answers = deciding.map(|against| against.answer);
     Judgement {
-        scenario: [&sides.candidate, &sides.baseline]
-            .into_iter()
-            .find_map(|runs| runs.first())
+        scenario: sides
+            .candidate
+            .first()
+            .or_else(|| sides.runs().next())
             .map_or_else(String::new, |run| run.summary.header.scenario.name.clone()),
         lens: rules.lens,
         broken: sides.broken(),
@@ -81,8 +79,7 @@ pub fn judge_calibrated(sides: &Sides, rules: &Rules, looks: &Schedule, calibrat
 
 /// In the order of the plan, so that it does not matter in which order directories were named: looks are at the first runs.
 fn in_order(sides: &mut Sides) {
-    let all = [&mut sides.baseline, &mut sides.candidate].into_iter();
-    for runs in all.chain(&mut sides.anchor) {
+    for runs in sides.each_mut() {
         runs.sort_by_cached_key(|run| {
             let header = &run.summary.header;
             let (block, number) = (header.plan.block, header.plan.run);

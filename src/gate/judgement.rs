@@ -18,7 +18,8 @@ use super::role::Role;
 
 #[derive(Clone, Debug, Default)]
 pub struct Sides {
-    pub baseline: Vec<Played>,
+    /// `None` if the candidate is judged alone, by budgets and growth.
+    pub baseline: Option<Vec<Played>>,
     pub candidate: Vec<Played>,
     /// A third side, so that small steps do not add up unseen.
     pub anchor: Option<Vec<Played>>,
@@ -169,7 +170,7 @@ pub struct Judgement {
     pub scenario: String,
     /// The lens that decides where a rule names none.
     pub lens: Lens,
-    /// The servers: the baseline, the candidate, and the anchor if there is one.
+    /// The servers: the baseline unless the candidate is judged alone, the candidate, and the anchor if there is one.
     #[serde(rename = "servers")]
     pub parties: Vec<Party>,
     /// Runs that a server failed, or in which it lost the process with most of its memory: nothing is decided then.
@@ -183,7 +184,7 @@ pub struct Judgement {
     /// What about the machines makes figures less sure.
     #[serde(skip)]
     pub strains: Vec<Strained>,
-    /// The candidate against the baseline, and against the anchor if there is one.
+    /// The candidate against the baseline, and against the anchor if there is one; empty if it is judged alone.
     pub against: Vec<Against>,
     /// Absolute limits.
     pub budgets: Vec<Kept>,
@@ -206,6 +207,11 @@ impl Judgement {
         let all = self.against.iter();
         all.flat_map(|against| against.work.iter().map(|work| (against.role, work)))
             .filter(|(_, work)| work.less)
+    }
+
+    /// True if there is no baseline, so that only budgets and growth decide.
+    pub fn is_alone(&self) -> bool {
+        self.parties.iter().all(|party| party.role != Role::Baseline)
     }
 
     /// Whether nothing is decided, because a server failed or did less work.

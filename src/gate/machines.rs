@@ -85,11 +85,11 @@ mod tests {
             work: WorkLimits::default(),
         };
         let sides = Sides {
-            baseline: baseline.concat(),
+            baseline: Some(baseline.concat()),
             candidate: candidate.concat(),
             anchor: None,
         };
-        let runs = sides.baseline.len().min(sides.candidate.len());
+        let runs = sides.baseline.as_ref().unwrap().len().min(sides.candidate.len());
         let mut judgement = judge(&sides, &rules, &Schedule::once(runs, 0.05).unwrap());
         judgement.against.remove(0)
     }

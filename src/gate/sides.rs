@@ -20,10 +20,24 @@ use crate::findings::{brief, loss};
 
 impl Sides {
     /// Each side with the part that it plays.
-    pub(super) fn parties(&self) -> Vec<(Role, &Vec<Played>)> {
-        let mut parties = vec![(Role::Baseline, &self.baseline), (Role::Candidate, &self.candidate)];
-        parties.extend(self.anchor.as_ref().map(|anchor| (Role::Anchor, anchor)));
+    pub fn parties(&self) -> Vec<(Role, &Vec<Played>)> {
+        let baseline = self.baseline.as_ref().map(|baseline| (Role::Baseline, baseline));
+        let anchor = self.anchor.as_ref().map(|anchor| (Role::Anchor, anchor));
+        let mut parties = Vec::from_iter(baseline);
+        parties.push((Role::Candidate, &self.candidate));
+        parties.extend(anchor);
         parties
+    }
+
+    /// The runs of all sides, in the order of the parties.
+    pub fn runs(&self) -> impl Iterator<Item = &Played> {
+        self.parties().into_iter().flat_map(|(_, runs)| runs)
+    }
+
+    /// The runs of each side.
+    pub(super) fn each_mut(&mut self) -> impl Iterator<Item = &mut Vec<Played>> {
+        let baseline = self.baseline.as_mut().into_iter();
+        baseline.chain([&mut self.candidate]).chain(&mut self.anchor)
     }
 
     /// The runs that a server failed, or in which it lost the process with most of its memory.

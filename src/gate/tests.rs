@@ -33,7 +33,7 @@ fn side(label: &str, percents: &[u64]) -> Vec<Played> {
 pub fn judge(sides: &Sides, rules: &Rules, looks: &Schedule) -> Judgement {
     let compared = rules.primaries.iter().chain(&rules.advisory).map(|rule| &rule.subject);
     let subjects = compared.chain(rules.budgets.iter().map(|limit| &limit.subject));
-    let runs: Vec<&Played> = sides.baseline.iter().chain(&sides.candidate).collect();
+    let runs: Vec<&Played> = sides.baseline.iter().flatten().chain(&sides.candidate).collect();
     let measures = subjects.filter_map(|subject| runs.iter().find_map(|run| subject.measure(&run.summary)));
     let noise: Vec<Noise> = measures
         .map(|measure| Noise {
@@ -65,6 +65,7 @@ fn held(lens: Lens, noise: Vec<Noise>) -> Held {
         lens,
         circumstances: BTreeMap::new(),
         runs: 12,
+        started: Vec::new(),
         noise,
         recommended_runs: None,
     };
@@ -76,7 +77,7 @@ fn held(lens: Lens, noise: Vec<Noise>) -> Held {
 
 fn sides(baseline: &[u64], candidate: &[u64], anchor: Option<&[u64]>) -> Sides {
     Sides {
-        baseline: side("a", baseline),
+        baseline: Some(side("a", baseline)),
         candidate: side("b", candidate),
         anchor: anchor.map(|anchor| side("c", anchor)),
     }
@@ -153,7 +154,7 @@ fn sampled_private_memory_is_no_answer_beside_exact() {
     let judgement = answer(&sides);
     assert_eq!(judgement.exit(), Exit::OwnFailure);
     assert_eq!(judgement.differences[0].what, "private memory");
-    sides.baseline.clone_from(&sides.candidate);
+    sides.baseline = Some(sides.candidate.clone());
     assert_eq!(
         answer(&sides).exit(),
         Exit::Passed,
@@ -191,7 +192,7 @@ fn work_that_several_rules_miss_is_told_once() {
 #[test]
 fn a_run_that_a_side_failed_is_refused() {
     let mut sides = sides(&[100; 3], &[100; 3], None);
-    sides.baseline[2].summary.ending = Some(Ending::Crashed {
+    sides.baseline.as_mut().unwrap()[2].summary.ending = Some(Ending::Crashed {
         signal: Some(11),
         code: None,
         during: String::new(),
@@ -206,7 +207,7 @@ fn a_side_that_lost_most_of_its_memory_is_refused_however_little_is_left() {
     for role in [Role::Baseline, Role::Candidate] {
         let mut sides = sides(&[100; 3], &[100; 3], None);
         let runs = match role {
-            Role::Baseline => &mut sides.baseline,
+            Role::Baseline => sides.baseline.as_mut().unwrap(),
             Role::Candidate | Role::Anchor => &mut sides.candidate,
         };
         runs[1].summary.lost.push(lost_helper());
@@ -235,6 +236,32 @@ fn a_budget_holds_whatever_the_baseline_needs() {
     for (limit, exit) in [(peak * 1.2, Exit::Passed), (peak * 0.8, Exit::GateFailed)] {
         rules.budgets = vec![budget(limit)];
         assert_eq!(judge(&same, &rules, &Schedule::default()).exit(), exit);
+    }
+}
+
+#[test]
+fn a_candidate_alone_is_held_to_its_limits_and_without_runs_to_nothing() {
+    let mut rules = rules();
+    rules.primaries.clear();
+    let alone = |runs: usize| Sides {
+        baseline: None,
+        ..sides(&[], &vec![100; runs], None)
+    };
+    let peak = alone(1).candidate[0].summary.peak.unwrap().lower as f64;
+    for (runs, limit, exit) in [
+        (5, peak * 1.2, Exit::Passed),
+        (5, peak * 0.8, Exit::GateFailed),
+        (3, peak * 1.2, Exit::Inconclusive),
+        (0, peak * 1.2, Exit::OwnFailure),
+    ] {
+        rules.budgets = vec![Limit {
+            subject: "peak".parse().unwrap(),
+            limit,
+        }];
+        let judgement = crate::gate::judge(&alone(runs), &rules, &Schedule::default());
+        assert_eq!(judgement.exit(), exit, "{runs} runs");
+        assert!(judgement.is_alone() && judgement.against.is_empty() && judgement.peaks.is_empty());
+        assert!(judgement.parties.iter().all(|party| party.role == Role::Candidate));
     }
 }
 

@@ -8,7 +8,7 @@ use crate::lens::Lens;
 
 use super::Version;
 
-pub const CALIBRATION_FORMAT: Version = Version { major: 1, minor: 1 };
+pub const CALIBRATION_FORMAT: Version = Version { major: 1, minor: 2 };
 
 /// Variation of a server against itself. docs/gate.md describes the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,10 @@ pub struct Calibration {
     /// Circumstances by name that must be equal for the calibration to apply: see `compare/circumstances`.
     pub circumstances: BTreeMap<String, String>,
     pub runs: u64,
+    /// When each of the runs started, which names it: a run counts once, and never in a calibration by which it is judged. Empty
+    /// before format 1.2.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub started: Vec<String>,
     pub noise: Vec<Noise>,
     /// Runs per side until an unchanged server is expected to pass; `None` where no planned number is enough.
     pub recommended_runs: Option<u64>,

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::ground::PreparedWorkspace;
+use crate::ground::{LINKED_SYSTEM, PreparedWorkspace};
 
 /// Two servers: `base`, and `more` with 50 % more.
 fn pair() -> PreparedWorkspace {
@@ -16,6 +16,19 @@ fn pair() -> PreparedWorkspace {
 #[track_caller]
 fn told(pair: &PreparedWorkspace, words: &[&str]) -> String {
     pair.ends(0, words).1
+}
+
+/// The calibrations on disk.
+fn kept(pair: &PreparedWorkspace) -> Vec<Value> {
+    let mut all = Vec::new();
+    for file in fs::read_dir(pair.join("calibrations")).expect("it was made") {
+        let path = file.expect("it can be listed").path();
+        if path.extension().is_some_and(|ending| ending == "json") {
+            let text = fs::read_to_string(path).expect("it can be read");
+            all.push(serde_json::from_str(&text).expect("it is JSON"));
+        }
+    }
+    all
 }
 
 const AUTO: [&str; 9] = [
@@ -34,13 +47,14 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
     let report = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{report}");
     assert!(report.contains("base against itself, as-shipped, 12 runs"), "{report}");
-    let recommended = "use 5 runs of each server, as-shipped (3 if both servers are calibrated): ";
+    let recommended = "a gate between versions of `base` needs 3 runs of each, as-shipped: ";
     let report = report.split_whitespace().collect::<Vec<&str>>().join(" ");
     assert!(report.contains(recommended), "{report}");
-    let mut files = fs::read_dir(pair.join("calibrations")).expect("it was made");
-    let file = files.next().expect("one was stored").expect("it can be listed").path();
-    let text = fs::read_to_string(file).expect("it can be read");
-    let stored: Value = serde_json::from_str(&text).expect("it is JSON");
+    assert!(
+        report.contains("lsp-soak gate scenario.toml --baseline base --candidate NEW"),
+        "{report}"
+    );
+    let stored = kept(&pair).remove(0);
     assert_eq!((&stored["runs"], &stored["recommended_runs"]), (&12.into(), &3.into()));
     let noise = stored["noise"].as_array().expect("it is a list");
     let decisive: Vec<&Value> = noise.iter().filter(|one| one["primary"] == true).collect();
@@ -63,13 +77,13 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
     let other = told(&pair, &[&["run", "scenario.toml"][..], &typed].concat());
     assert!(other.contains("was made with another environment"), "{other}");
     assert!(
-        other.contains("calibrate scenario.toml --server 'A=1 base'`"),
+        other.contains("calibrate scenario.toml --server 'A=1 base' --lens as-shipped`"),
         "{other}"
     );
 
     let (report, after) = pair.ends(0, &auto);
     assert!(
-        report.contains("--runs auto` stopped when the result was clear"),
+        report.contains("`--runs auto` makes interim analyses"),
         "{report}"
     );
     assert!(
@@ -89,28 +103,48 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
 fn two_servers_are_calibrated_at_once_and_a_gate_of_both_decides_after_three_runs() {
     let pair = pair();
     let report = pair.said(&[
-        "calibrate", "scenario.toml", "--server", "base", "--server", "more", "-q",
+        "calibrate", "scenario.toml", "--server", "base", "--server", "more", "--out", "own", "-q",
     ]);
+    let next = "lsp-soak gate scenario.toml --baseline base --candidate more\n";
+    assert_eq!(report.matches(next).count(), 1, "{report}");
     assert!(
         report.contains("base against itself") && report.contains("more against itself"),
         "{report}"
     );
-    assert_eq!(fs::read_dir(pair.join("calibrations")).expect("it was made").count(), 2);
+    assert_eq!(kept(&pair).len(), 2);
     let gate = [
         "gate", "scenario.toml", "--baseline", "base", "--candidate", "more", "--lens", "as-shipped", "-q",
     ];
     let (said, _) = pair.ends(1, &gate);
     assert!(!said.contains("second group"), "{said}");
     // The baseline's three runs are kept for the next gate.
-    let kept = fs::read_dir(pair.join("calibrations")).expect("it was made");
-    let runs = kept.map(|file| {
-        let text = fs::read_to_string(file.expect("it can be listed").path()).expect("it can be read");
-        let stored: Value = serde_json::from_str(&text).expect("it is JSON");
-        stored["runs"].as_u64().expect("it has runs")
-    });
-    let mut runs: Vec<u64> = runs.collect();
+    let runs = kept(&pair).into_iter();
+    let mut runs: Vec<u64> = runs
+        .map(|stored| stored["runs"].as_u64().expect("it has runs"))
+        .collect();
     runs.sort_unstable();
     assert_eq!(runs, [3, 12, 12]);
+    // The runs of a calibration are not judged by it.
+    let own = [
+        "gate", "--from", "own", "--baseline", "base", "--candidate", "more", "-q",
+    ];
+    let (said, _) = pair.ends(1, &own);
+    assert!(said.contains("second group"), "{said}");
+}
+
+#[test]
+fn a_calibration_is_of_the_lens_that_a_gate_decides_by_and_names_what_is_missing() {
+    let purgeable = PreparedWorkspace::pair().with("base", &["--ballast", "40MiB"], LINKED_SYSTEM);
+    let calibrate = ["calibrate", "scenario.toml", "--server", "base", "--runs", "6"];
+    let report = purgeable.said(&calibrate);
+    assert!(report.contains("base against itself, purged, 6 runs"), "{report}");
+    assert!(report.contains("6 more calibration runs let a gate decide after 3 runs"), "{report}");
+    let next = "\nlsp-soak calibrate scenario.toml --server base --lens purged --runs 6\n";
+    assert!(report.contains(next), "{report}");
+    let report = purgeable.said(&calibrate);
+    assert!(report.contains("\nlsp-soak gate scenario.toml --baseline base --candidate NEW\n"), "{report}");
+    let ignored = fs::read_to_string(purgeable.join("calibrations/.gitignore"));
+    assert_eq!(ignored.expect("it was made"), "*\n");
 }
 
 #[test]

@@ -257,3 +257,69 @@ fn an_anchor_by_which_nothing_can_be_decided_is_refused_before_the_first_run() {
     ground.write("scenario.toml", &(text + "# changed\n"));
     refused(&anchored[..4], "the runs differ in scenario (");
 }
+
+#[test]
+fn a_candidate_alone_is_held_to_its_budgets() {
+    let ground = ground();
+    let alone = [
+        "scenario.toml", "--candidate", "base", "--lens", "as-shipped", "--runs", "5", "-q",
+    ];
+    let met = ["--budget", "peak <= 600MiB", "--out", "met"];
+    let (said, _) = ends(0, &ground, &[&alone[..], &met].concat());
+    assert!(said.contains("PASS: as-shipped peak <= 600.0 MiB is kept"), "{said}");
+    assert!(!said.contains("against the baseline"), "{said}");
+    // The records give the same verdict, and other budgets another.
+    let (again, _) = ends(
+        0,
+        &ground,
+        &["--from", "met", "--runs", "5", "--budget", "peak <= 600MiB"],
+    );
+    assert_eq!(again, said);
+    ground.write("gate.toml", "format = 1\nbudgets = [\"private <= 100 MiB\"]\n");
+    let file = ["--gate", "gate.toml", "--out", "over"];
+    let (said, _) = ends(1, &ground, &[&alone[..], &file].concat());
+    assert!(said.contains("private <= 100.0 MiB is exceeded"), "{said}");
+    let html = fs::read_to_string(ground.join("over/report.html")).expect("it was written");
+    assert!(html.contains("is exceeded"), "{html}");
+}
+
+#[test]
+fn a_rule_that_needs_a_baseline_is_refused_without_one_before_anything_starts() {
+    let ground = ground();
+    let alone = ["scenario.toml", "--candidate", "base", "--out", "out"];
+    ground.write("gate.toml", "format = 1\n[[endpoint]]\nmetric = \"private\"\n");
+    for (more, told) in [
+        (&[][..], "--baseline <SERVER>"),
+        (&["--gate", "gate.toml"], "an endpoint compares `private` with a baseline"),
+        (
+            &["--budget", "peak <= 600MiB", "--fail", "9%"],
+            "`--fail` is about the difference from a baseline",
+        ),
+        (
+            &["--budget", "peak <= 600MiB", "--anchor", "more"],
+            "--anchor names a second baseline",
+        ),
+    ] {
+        let (_, errors) = ends(2, &ground, &[&alone[..], more].concat());
+        assert!(errors.contains(told) && errors.contains("--baseline"), "{errors}");
+    }
+    assert!(!ground.join("out").exists());
+}
+
+#[test]
+fn an_open_gate_names_the_command_that_decides_it() {
+    let ground = ground();
+    let words = [
+        "gate", "scenario.toml", "--baseline", "base", "--candidate", "base", "--runs", "3", "--lens", "purged",
+        "--out", "out", "-q",
+    ];
+    let (said, _) = ground.ends(3, &words);
+    let first: Vec<&str> = said.lines().take(3).flat_map(str::split_whitespace).collect();
+    let first = first.join(" ");
+    assert!(first.contains("nothing is decided before 5 runs of each"), "{said}");
+    assert!(said.contains("\nlsp-soak gate --resume out --runs 5\n"), "{said}");
+    let (said, _) = ground.ends(0, &["gate", "--resume", "out", "--runs", "5", "-q"]);
+    assert!(said.contains("PASS: purged private"), "{said}");
+    let next = "\nlsp-soak calibrate scenario.toml --server base --lens purged\n";
+    assert!(said.contains(next), "{said}");
+}

@@ -50,7 +50,7 @@ fn session(pool: &[Played], looks: &Schedule, seed: u64, percent: u64) -> Sides 
         phase.private = phase.private.map(|private| private * percent / 100);
     }
     Sides {
-        baseline,
+        baseline: Some(baseline),
         candidate,
         anchor: None,
     }

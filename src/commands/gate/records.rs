@@ -12,7 +12,7 @@ use crate::gate::{Role, Sides};
 use crate::record::is_record;
 use crate::text::nearest;
 
-use super::sides::labelled_runs;
+use super::sides::{NO_FIRST_BASELINE, is_alone, labelled_runs};
 
 /// The records of an anchor: `RECORDS`, or `LABEL: RECORDS`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,24 +68,44 @@ pub fn recorded(options: &cli::Gate) -> anyhow::Result<Sides> {
     });
     let anchor = anchor.transpose()?;
     let sides = match sources.as_slice() {
+        [all] if judges_alone(options, all) => {
+            if anchor.is_some() {
+                bail!("{NO_FIRST_BASELINE}");
+            }
+            Sides {
+                baseline: None,
+                candidate: one(all, candidate, Role::Candidate)?,
+                anchor: None,
+            }
+        }
         [both] => {
             let own = labelled_runs(both, Role::Anchor.name());
             Sides {
-                baseline: one(both, baseline.or(Some(Role::Baseline.name())), Role::Baseline)?,
+                baseline: Some(one(both, baseline.or(Some(Role::Baseline.name())), Role::Baseline)?),
                 candidate: one(both, candidate.or(Some(Role::Candidate.name())), Role::Candidate)?,
                 anchor: anchor.or(Some(own).filter(|own| !own.is_empty())),
             }
         }
         [a, b, ..] => Sides {
-            baseline: one(a, baseline, Role::Baseline)?,
+            baseline: Some(one(a, baseline, Role::Baseline)?),
             candidate: one(b, candidate, Role::Candidate)?,
             anchor,
         },
         [] => bail!("--from names no records; name a directory"),
     };
     distinct(&sides)?;
-    of_one([&sides.baseline, &sides.candidate].into_iter().flatten())?;
+    let compared = sides.baseline.iter().chain([&sides.candidate]);
+    of_one(compared.flatten())?;
     Ok(sides)
+}
+
+/// True if there are limits to hold these runs to, and neither the options nor the records name a baseline. Runs of several
+/// servers may have one that was not named.
+fn judges_alone(options: &cli::Gate, runs: &[Played]) -> bool {
+    let labels = labels(runs);
+    let has_limits = !options.holding.budgets.is_empty() || options.holding.gate.is_some();
+    let is_named = options.candidate.is_some() || labels.len() == 1;
+    has_limits && is_named && is_alone(options) && !labels.contains(Role::Baseline.name())
 }
 
 /// A gate judges one scenario, or commands in one project.
@@ -136,9 +156,10 @@ fn one(runs: &[Played], label: Option<&str>, role: Role) -> anyhow::Result<Vec<P
 
 /// Refuses a run that the candidate would be compared with itself by: that always passes.
 fn distinct(sides: &Sides) -> anyhow::Result<()> {
-    let mut others = vec![(Role::Baseline, &sides.baseline)];
-    others.extend(sides.anchor.as_ref().map(|anchor| (Role::Anchor, anchor)));
-    for (role, runs) in others {
+    for (role, runs) in sides.parties() {
+        if role == Role::Candidate {
+            continue;
+        }
         for run in runs {
             let Some(own) = sides.candidate.iter().find(|own| own.is_copy_of(run)) else {
                 continue;

@@ -11,30 +11,11 @@ use crate::config::{self, GateContext, Loaded, Repeat, Step};
 use crate::exit::Exit;
 use crate::figures::Rules;
 use crate::lens::Lens;
-use crate::resolve::{ServerChoice, detector, shim};
+use crate::resolve::ServerChoice;
 use crate::summary::exit;
 use crate::{cli, growth};
 
-/// The servers that can be played: through the asked lenses, or else through the purged one first, where that is possible, and
-/// as shipped. Also why the purged lens is impossible.
-pub fn through(options: &cli::Gate, mut choices: Vec<ServerChoice>) -> (Vec<ServerChoice>, Vec<String>) {
-    if options.lens.is_some() {
-        return (choices, Vec::new());
-    }
-    detector::look(&mut choices);
-    let purged = crate::resolve::purged(&choices, &|choice| shim::of_lens(choice).ok());
-    let refused: Vec<String> = match &purged {
-        Ok(purged) => crate::resolve::mistakes(purged),
-        Err(errors) => errors.iter().map(ToString::to_string).collect(),
-    };
-    match purged {
-        Ok(purged) if refused.is_empty() => ([purged, choices].concat(), refused),
-        _ => {
-            let why = refused.iter().map(|why| format!("as-shipped decides: {why}"));
-            (choices, why.collect())
-        }
-    }
-}
+use super::sides;
 
 /// Keeps the lenses that the rules measure through: what decides nothing is not played, unless it was asked for.
 pub fn needed(options: &cli::Gate, rules: &Rules, mut choices: Vec<ServerChoice>) -> Vec<ServerChoice> {
@@ -118,7 +99,7 @@ pub fn played(options: &cli::Gate, runs: &[&Played], lenses: Vec<Lens>) -> GateC
     }
 }
 
-/// What the command line says of the rules.
+/// What the command line says of the rules. Records may have a baseline that was not named.
 fn held(options: &cli::Gate) -> GateContext {
     let holding = &options.holding;
     GateContext {
@@ -126,6 +107,7 @@ fn held(options: &cli::Gate) -> GateContext {
         fail: holding.fail,
         floor: holding.floor,
         budgets: holding.budgets.clone(),
+        is_alone: sides::is_alone(options),
         ..GateContext::default()
     }
 }

@@ -38,12 +38,25 @@ fn labelled(role: Role, text: &str, preload: Option<&Preload>) -> String {
     format!("{label}: {}", spec.unlabelled())
 }
 
-/// The runs of each side by the labels of the baseline, the candidate and the anchor.
-pub fn split(runs: &[Played], labels: &[String], anchor: Option<Vec<Played>>) -> Sides {
-    let of = |label: &String| labelled_runs(runs, label);
-    let mut sides = labels.iter().map(of);
+/// Why an anchor alone is refused.
+pub const NO_FIRST_BASELINE: &str =
+    "--anchor names a second baseline, and there is no first one: name the first one with --baseline";
+
+/// True if no baseline was named, so that the candidate is judged alone.
+pub fn is_alone(options: &cli::Gate) -> bool {
+    options.baseline.is_none()
+}
+
+/// The runs of each side by the labels of the servers that were driven: those of [`driven`], in its order.
+pub fn split(options: &cli::Gate, runs: &[Played], labels: &[String], anchor: Option<Vec<Played>>) -> Sides {
+    let mut sides = labels.iter().map(|label| labelled_runs(runs, label));
+    let baseline = if is_alone(options) {
+        None
+    } else {
+        Some(sides.next().unwrap_or_default())
+    };
     Sides {
-        baseline: sides.next().unwrap_or_default(),
+        baseline,
         candidate: sides.next().unwrap_or_default(),
         anchor: sides.next().or(anchor),
     }
@@ -76,8 +89,7 @@ pub fn lens_of(run: &Played) -> (Lens, Option<&str>) {
 /// The lenses that every side has runs through, whatever their result.
 pub fn common(sides: &Sides) -> anyhow::Result<Vec<Lens>> {
     let has = |runs: &[Played], lens: Lens| runs.iter().any(|run| lens_of(run).0 == lens);
-    let mut all = vec![(Role::Baseline, &sides.baseline), (Role::Candidate, &sides.candidate)];
-    all.extend(sides.anchor.as_ref().map(|anchor| (Role::Anchor, anchor)));
+    let all = sides.parties();
     let common = Lens::ALL
         .into_iter()
         .filter(|lens| all.iter().all(|(_, runs)| has(runs, *lens)));
@@ -99,11 +111,8 @@ pub fn common(sides: &Sides) -> anyhow::Result<Vec<Lens>> {
 /// to. A verdict would be about another configuration. Memory that was not purged as planned is unknown and decides
 /// nothing.
 pub fn in_force(sides: &Sides) -> anyhow::Result<()> {
-    let all = [&sides.baseline, &sides.candidate]
-        .into_iter()
-        .chain(sides.anchor.as_ref());
     let mut messages: Vec<String> = Vec::new();
-    for run in all.flatten() {
+    for run in sides.runs() {
         let server = &run.summary.header.server;
         let of_lens = |variable: &String| server.lens.env.contains_key(variable);
         let unset = run.summary.unset.iter();
@@ -134,11 +143,8 @@ pub fn in_force(sides: &Sides) -> anyhow::Result<()> {
 
 /// Settings, libraries and purges that some run should have had and lacked, as notes to the verdict.
 pub fn unseen_settings(sides: &Sides) -> Vec<String> {
-    let all = [&sides.baseline, &sides.candidate]
-        .into_iter()
-        .chain(sides.anchor.as_ref());
     let mut notes: Vec<String> = Vec::new();
-    for side in all {
+    for (_, side) in sides.parties() {
         let runs: Vec<&Played> = side.iter().collect();
         let Some(first) = runs.first() else { continue };
         let label = &first.summary.header.server.label;

@@ -11,6 +11,7 @@ use crate::commands::formats::{self, Printable};
 use crate::commands::github;
 use crate::compare::{Difference, Weight, by_target};
 use crate::config::options::Format;
+use crate::document::NextCommand;
 use crate::exit::Exit;
 use crate::export::svg;
 use crate::gate::{self, Judgement, Sides};
@@ -21,6 +22,7 @@ pub struct Verdict<'v> {
     pub judgement: &'v Judgement,
     /// Notes to the verdict.
     pub notes: &'v [String],
+    pub next: Option<NextCommand>,
 }
 
 /// Prints the verdict, stores it `beside` its records, and returns the exit code.
@@ -41,10 +43,10 @@ pub fn tell(
     // What has no data is no skipped case of a gate that ends with an error.
     let strict = inconclusive == Some(Inconclusive::Fail) || !judgement.missing.is_empty();
     let suites = gate::report::suites(judgement, strict);
-    let (sides, notes) = (verdict.sides, verdict.notes);
+    let (sides, notes, next) = (verdict.sides, verdict.notes, verdict.next.as_ref());
     let result = Printable {
-        document: &|| gate::report::document(judgement, sides, notes),
-        json: &|| gate::report::json::render(judgement, notes, exit.code()),
+        document: &|| gate::report::document(judgement, sides, notes, next),
+        json: &|| gate::report::json::render(judgement, notes, next, exit.code()),
         picture: Some(&|| svg::gate(judgement, sides)),
         suites: Some(&|| suites.clone()),
         // Of many commits it is what the candidate needs.

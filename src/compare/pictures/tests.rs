@@ -191,7 +191,7 @@ fn a_server_against_itself_is_two_servers_on_the_page_of_a_gate() {
             .collect::<Vec<Played>>()
     };
     let sides = Sides {
-        baseline: runs(0),
+        baseline: Some(runs(0)),
         candidate: runs(40),
         anchor: None,
     };
@@ -212,6 +212,7 @@ fn a_server_against_itself_is_two_servers_on_the_page_of_a_gate() {
         &judgement,
         &sides,
         &["a note".to_owned()],
+        None,
     ));
     assert!(page.contains("ty (baseline)") && page.contains("ty (candidate)"));
     assert!(page.contains("a note"));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::band::tolerance;
 use crate::compare::calibration::{Calibrated, LEAST_RUNS, WANTED, needed, recommended};
-use crate::document::{Document, Section, Weight};
+use crate::document::{Document, NextCommand, Section, Weight};
 use crate::figures::{Figure, Unit};
 use crate::lens::Lens;
 use crate::record::{Calibration, Noise, Schedule};
@@ -16,8 +16,14 @@ use crate::units;
 /// Numbers of runs in the table.
 const RUNS: [(usize, &str); 4] = [(3, "3 runs"), (5, "5 runs"), (8, "8 runs"), (12, "12 runs")];
 
-/// The report of a calibration.
-pub fn document(calibration: &Calibration, looks: &Schedule) -> Document {
+/// The report of a calibration. `together` is all of this server's calibrations that count, by which gates decide; `next` is the
+/// command after it.
+pub fn document(
+    calibration: &Calibration,
+    together: &Calibration,
+    looks: &Schedule,
+    next: Option<NextCommand>,
+) -> Document {
     let legend = format!(
         "* decides a gate. CV: variation between runs, as a share of the mean. N runs: the smallest growth that a gate with \
          N runs of each server catches in {} of cases, above a tolerance of {}, whichever is more ({} interim analyses).",
@@ -41,9 +47,9 @@ pub fn document(calibration: &Calibration, looks: &Schedule) -> Document {
         verdict: vec![Sentence::answer(
             "calibrate.runs",
             Tone::Strong,
-            recommendation(calibration, looks),
+            recommendation(together, looks),
         )],
-        sections: vec![noise],
+        sections: [noise].into_iter().chain(next.map(|next| next.section())).collect(),
     }
 }
 
@@ -101,33 +107,44 @@ fn passes() -> String {
     )
 }
 
-fn recommendation(calibration: &Calibration, looks: &Schedule) -> String {
-    let lens = calibration.lens;
-    let alone = recommended(Calibrated::all(calibration, false), looks);
-    match calibration.recommended_runs {
-        Some(runs) => {
-            let alone = match alone {
-                Some(alone) if alone == runs as usize => String::new(),
-                Some(alone) => {
-                    return format!(
-                        "use {alone} runs of each server, {lens} ({runs} if both servers are calibrated): {}",
-                        passes()
-                    );
-                }
-                None => " (if both servers are calibrated)".to_owned(),
-            };
-            format!("use {runs} runs of each server, {lens}{alone}: {}", passes())
-        }
-        None => match needed(Calibrated::all(calibration, true), looks.alpha()) {
-            Some(runs) => format!(
-                "use --runs {runs}, {lens}: with this noise `--runs auto` makes too few runs for an unchanged server to pass{}",
-                match lens {
-                    Lens::AsShipped => "; or use --lens purged, which has less noise",
-                    Lens::Purged => "",
-                }
-            ),
-            None => "no recommendation: no figure that decides was measured in every run".to_owned(),
-        },
+/// How many runs a gate needs: by the runs alone, or early if all calibrations of the server have enough runs. Versions of one
+/// profile share them.
+fn recommendation(together: &Calibration, looks: &Schedule) -> String {
+    let lens = together.lens;
+    let alone = recommended(Calibrated::all(together, false), looks);
+    let calibrated = recommended(Calibrated::all(together, true), looks);
+    let Some(runs) = calibrated else {
+        return many_runs(together, looks);
+    };
+    let both = units::counted(runs as u64, "run");
+    if together.runs < LEAST_RUNS || alone == Some(runs) {
+        return format!("a gate needs {both} of each server, {lens}: {}", passes());
+    }
+    if let Some(profile) = &together.profile {
+        return format!(
+            "a gate between versions of `{profile}` needs {both} of each, {lens}: {}",
+            passes()
+        );
+    }
+    let alone = match alone {
+        Some(alone) => format!("{alone} of another server are needed without such a calibration of it"),
+        None => "without such a calibration of the other server `--runs auto` makes too few".to_owned(),
+    };
+    format!("a gate of two calibrated servers needs {both} of each, {lens} ({alone}): {}", passes())
+}
+
+/// The recommendation if `--runs auto` makes too few runs.
+fn many_runs(together: &Calibration, looks: &Schedule) -> String {
+    let lens = together.lens;
+    match needed(Calibrated::all(together, true), looks.alpha()) {
+        Some(runs) => format!(
+            "use --runs {runs}, {lens}: with this noise `--runs auto` makes too few runs for an unchanged server to pass{}",
+            match lens {
+                Lens::AsShipped => "; or use --lens purged, which has less noise",
+                Lens::Purged => "",
+            }
+        ),
+        None => "no recommendation: no figure that decides was measured in every run".to_owned(),
     }
 }
 
@@ -193,6 +210,7 @@ mod tests {
             lens: Lens::AsShipped,
             circumstances: std::collections::BTreeMap::new(),
             runs: 12,
+            started: Vec::new(),
             noise: vec![
                 noise("start", "private", false, 20.3 * mib, 0.0017),
                 noise("decay", "private", true, 206.1 * mib, 0.052),
@@ -219,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_calibration_says_how_much_varies_and_what_is_seen() {
-        let document = document(&calibration(), &Schedule::default());
+        let document = document(&calibration(), &calibration(), &Schedule::default(), None);
         let look = Look {
             columns: 100,
             color: false,

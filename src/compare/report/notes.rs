@@ -65,7 +65,7 @@ fn bad(id: &'static str, text: String) -> Sentence {
 fn looked(comparison: &Comparison) -> Option<String> {
     let compared = comparison.sides.len() > 1 && comparison.looked;
     compared.then(|| {
-        "`--runs auto` stopped when the result was clear, so a 95 % interval of a ratio covers 91 to 96 %, and less \
+        "`--runs auto` makes interim analyses, so a 95 % interval of a ratio covers 91 to 96 %, and less \
          after an early stop near a limit"
             .to_owned()
     })

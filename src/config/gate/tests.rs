@@ -254,3 +254,48 @@ fn growth_that_is_tolerated_needs_its_unit() {
         }
     }
 }
+
+#[test]
+fn without_a_baseline_limits_decide_and_what_compares_is_refused_with_a_cure() {
+    let alone = GateContext {
+        is_alone: true,
+        repeated: vec!["goto".to_owned()],
+        ..context(&Lens::ALL)
+    };
+    let limited = GateContext {
+        budgets: vec!["private <= 300 MiB".to_owned()],
+        ..alone.clone()
+    };
+    let rules = limited.rules(None).unwrap();
+    assert_eq!(
+        (rules.primaries.len(), rules.advisory.len(), rules.budgets.len()),
+        (0, 0, 1)
+    );
+    let leak = alone.rules(Some(("gate.toml", "format = 1\n[leak]\nphase = \"goto\"\n")));
+    assert!(leak.unwrap().leak.is_some());
+    let refused = |context: &GateContext, file: Option<&str>| {
+        let file = file.map(|text| ("gate.toml", text));
+        context.rules(file).unwrap_err().to_string()
+    };
+    assert!(refused(&alone, None).contains("without a baseline nothing decides"));
+    let file = "format = 1\n[[endpoint]]\nmetric = \"private\"\n[[endpoint]]\nmetric = \"peak\"\nadvisory = true\n\
+                [work]\nhits = \"5%\"\n";
+    let report = refused(&limited, Some(file));
+    for told in [
+        "an endpoint compares `private` with a baseline",
+        "an endpoint compares `peak` with a baseline",
+        "`[work]` compares the candidate with a baseline",
+        "name one with --baseline",
+    ] {
+        assert!(report.contains(told), "{told} is not in\n{report}");
+    }
+    let tolerant = GateContext {
+        tol: Some(Share(0.02)),
+        ..limited
+    };
+    let report = refused(&tolerant, None);
+    assert!(
+        report.contains("`--tol` is about the difference from a baseline"),
+        "{report}"
+    );
+}

@@ -4,7 +4,7 @@ use crate::compare::report::{self, amount, span};
 use crate::compare::run::lens;
 use crate::compare::{Played, Scenarios, by_target};
 use crate::document::page::Keys;
-use crate::document::{Block, Document, Section, Weight};
+use crate::document::{Block, Document, NextCommand, Section, Weight};
 use crate::gate::{Against, Judged, Judgement, Peaks, Range, Role, Sides};
 use crate::lens::Lens;
 use crate::stats::{Answer, Evidence, Seen};
@@ -18,19 +18,18 @@ use super::words::{bounds, change, floor, name, outcome, share, who, word};
 /// What the amounts of a rule are: not the medians of the comparison.
 const MEAN: &str = "geomean";
 
-/// Which bound decides.
-const LOWER: &str = "fails if";
-const UPPER: &str = "passes if";
+/// The head of the limits, in two lines.
+const LIMITS: [&str; 2] = ["fails above /", "passes below"];
 
 /// More rules than this are only counted in the headline.
 const MOST_SAID: usize = 2;
 
-/// The whole document; `notes` follow the findings.
-pub fn document(judgement: &Judgement, sides: &Sides, notes: &[String]) -> Document {
+/// The whole document; `next` and `notes` follow the findings.
+pub fn document(judgement: &Judgement, sides: &Sides, notes: &[String], next: Option<&NextCommand>) -> Document {
     let runs = told_apart(sides);
     let scenarios = side_by_side(&runs);
     let conclusions = findings(judgement);
-    let mut sections: Vec<Section> = Vec::new();
+    let mut sections: Vec<Section> = next.map(NextCommand::section).into_iter().collect();
     for against in judgement.against.iter().filter(|_| !judgement.is_refused()) {
         sections.extend(rules(against, "rules", Weight::Answer, &against.primaries));
     }
@@ -49,12 +48,7 @@ pub fn document(judgement: &Judgement, sides: &Sides, notes: &[String]) -> Docum
         false => tone(judgement.answer),
     };
     Document {
-        title: format!(
-            "gate {}: {} against {}",
-            judgement.scenario,
-            name(judgement, Role::Candidate),
-            name(judgement, Role::Baseline)
-        ),
+        title: title(judgement),
         origin: report::origin(&runs),
         headline: Some(Sentence::answer(
             "gate.verdict",
@@ -64,6 +58,15 @@ pub fn document(judgement: &Judgement, sides: &Sides, notes: &[String]) -> Docum
         verdict: verdict(judgement, &conclusions),
         sections,
     }
+}
+
+fn title(judgement: &Judgement) -> String {
+    let candidate = name(judgement, Role::Candidate);
+    let gate = format!("gate {}: {candidate}", judgement.scenario);
+    if judgement.is_alone() {
+        return gate;
+    }
+    format!("{gate} against {}", name(judgement, Role::Baseline))
 }
 
 /// What must be known to read the verdict right.
@@ -215,12 +218,13 @@ fn table_of(role: Role, judged: &[Judged], lens: Option<Lens>) -> Vec<Column> {
     }
     Table::new(judged)
         .text("rule", 0, rule)
-        .text("", 0, |judged| {
+        // Both means stay in a narrow terminal, where the sentences above have answers and limits.
+        .text("", 2, |judged| {
             (tone(judged.verdict.answer), word(judged.verdict.answer))
         })
         .number(
             role.name(),
-            2,
+            1,
             shown(|judged, evidence| amounts(judged, evidence.means.0)),
         )
         .grouped(MEAN)
@@ -232,16 +236,18 @@ fn table_of(role: Role, judged: &[Judged], lens: Option<Lens>) -> Vec<Column> {
         .grouped(MEAN)
         .number("difference", 4, shown(|_, evidence| change(evidence.contrast.ratio())))
         .number("bounds", 0, shown(|_, evidence| bounds(evidence)))
-        .number("all above", 0, shown(|_, evidence| share(evidence.fail_above)))
-        .grouped(LOWER)
+        .number(
+            LIMITS[1],
+            2,
+            shown(|_, evidence| format!("{} / {}", share(evidence.fail_above), share(evidence.pass_below))),
+        )
+        .grouped(LIMITS[0])
         .number(
             "set by",
             4,
             shown(|judged, evidence| floor(judged, evidence.fail_above).unwrap_or_default()),
         )
         .grouped("limit")
-        .number("all below", 0, shown(|_, evidence| share(evidence.pass_below)))
-        .grouped(UPPER)
         .number("runs", 5, |judged| {
             units::or_unknown(judged.basis.look, |look| look.to_string())
         })
@@ -302,6 +308,7 @@ fn parties(judgement: &Judgement) -> Section {
     let lenses = candidate.into_iter().flat_map(|party| &party.lenses);
     facts.extend(lenses.filter_map(lens::words).map(|words| ("lens".to_owned(), words)));
     let decides = match judgement.lens {
+        _ if judgement.is_alone() => "budgets and growth alone, because no baseline was named",
         Lens::Purged => "the purged lens; as-shipped figures are advisory unless a rule says otherwise",
         Lens::AsShipped => "the as-shipped lens (no purged runs)",
     };
@@ -326,12 +333,7 @@ pub fn side_by_side(runs: &[Played]) -> Scenarios {
 /// The runs of all sides, each under a label of its own: a server may be judged against itself.
 pub fn told_apart(sides: &Sides) -> Vec<Played> {
     let label = |runs: &[Played]| runs.first().map(|run| run.summary.header.server.label.clone());
-    let anchor = sides.anchor.as_deref().unwrap_or_default();
-    let all = [
-        (Role::Baseline, sides.baseline.as_slice()),
-        (Role::Candidate, sides.candidate.as_slice()),
-        (Role::Anchor, anchor),
-    ];
+    let all = sides.parties();
     let alike = |runs: &[Played]| all.iter().filter(|(_, other)| label(other) == label(runs)).count() > 1;
     let named = all.iter().flat_map(|(role, runs)| {
         let alike = alike(runs);

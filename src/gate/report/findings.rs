@@ -16,6 +16,7 @@ use crate::stats::{Answer, Evidence, Known, LEAST_TO_DECIDE, Open, Side, unseen}
 use crate::summary::decay::Short;
 use crate::units;
 
+use super::cure::runs_for_budget;
 use super::words::{REFUSED, bounds, change, limit, word};
 
 /// One thing that a gate found.
@@ -133,7 +134,7 @@ pub fn doubts(judgement: &Judgement) -> Vec<String> {
     }
     if !judgement.is_refused() {
         doubts.extend(beyond(judgement));
-        doubts.extend(missing(&judgement.missing));
+        doubts.extend(missing(judgement));
     }
     doubts.extend(judgement.strains.iter().map(strained));
     doubts
@@ -164,7 +165,9 @@ pub fn not_known(judgement: &Judgement) -> Option<String> {
 }
 
 /// The rules that were not judged, and what would mend it.
-fn missing(missing: &[Missing]) -> Vec<String> {
+fn missing(judgement: &Judgement) -> Vec<String> {
+    let missing: &[Missing] = &judgement.missing;
+    let of_each = if judgement.is_alone() { "" } else { " of each" };
     let rules = |too_few: bool| -> Vec<&str> {
         let rules = missing.iter().filter(|one| one.is_too_few() == too_few);
         let mut rules: Vec<&str> = rules.map(|one| one.rule.as_str()).collect();
@@ -174,7 +177,7 @@ fn missing(missing: &[Missing]) -> Vec<String> {
     const EXIT: &str = "exit code 2, whatever --inconclusive says";
     let early = missing.iter().find(|one| one.is_too_few()).map(|one| {
         format!(
-            "too few runs to judge {}: the first interim analysis needs {} of each; run more, or lower --runs or \
+            "too few runs to judge {}: the first interim analysis needs {}{of_each}; run more, or lower --runs or \
              --looks ({EXIT})",
             rules(true).join(", "),
             units::counted(one.first as u64, "run")
@@ -190,6 +193,7 @@ pub fn missed_groups(judgement: &Judgement) -> Vec<String> {
     if judgement.is_refused() {
         return Vec::new();
     }
+    let of_each = if judgement.is_alone() { "" } else { " of each" };
     let judged = judgement.against.iter();
     let judged = judged.flat_map(|against| against.primaries.iter().chain(&against.advisory));
     let compared = judged.map(|judged| {
@@ -223,7 +227,7 @@ pub fn missed_groups(judgement: &Judgement) -> Vec<String> {
         }
         if let Some(runs) = least {
             sentences.push(format!(
-                "a second group of under {} of the runs is not ruled out for {} ({} of each): {source}",
+                "a second group of under {} of the runs is not ruled out for {} ({}{of_each}): {source}",
                 units::percent(unseen(runs)),
                 names.join(", "),
                 units::counted(runs as u64, "run")
@@ -288,13 +292,12 @@ fn in_short(role: Role, judged: &Judged) -> String {
     let bounds = match (&judged.verdict.evidence, judged.verdict.answer) {
         (Err(_), _) => "without usable data".to_owned(),
         (Ok(evidence), answer) => {
-            let (fail, pass) = (limit(judged, evidence.fail_above), limit(judged, evidence.pass_below));
-            let limits = match answer {
-                Answer::Fail => format!("limit {fail}"),
-                Answer::Pass => format!("passes below {pass}"),
-                Answer::Inconclusive => deciding(&fail, &pass),
+            let why = match answer {
+                Answer::Fail => format!("limit {}", limit(judged, evidence.fail_above)),
+                Answer::Pass => format!("passes below {}", limit(judged, evidence.pass_below)),
+                Answer::Inconclusive => format!("{}; {}", why_open(judged, evidence), more(judged.needed)),
             };
-            format!("{} ({limits})", bounds(evidence))
+            format!("{} ({why})", bounds(evidence))
         }
     };
     let other = match role {
@@ -331,26 +334,47 @@ fn evidence(role: Role, judged: &Judged) -> String {
         Answer::Fail => format!("at least {lower} {against} (limit {fail})"),
         Answer::Pass => format!("at most {upper} {against} (passes below {pass})"),
         Answer::Inconclusive => format!(
-            "between {lower} and {upper} {against} ({}){}{}",
+            "between {lower} and {upper} {against} ({}); {}; {}",
             deciding(&fail, &pass),
-            open(judged.endpoint.known, judged.basis, Some(evidence)),
+            why_open(judged, evidence),
             more(judged.needed)
         ),
     }
 }
 
-/// The reason that a rule is open, where it is not the spread of the runs.
-fn open(known: Known, basis: Basis, evidence: Option<&Evidence>) -> String {
-    if basis.look.is_some_and(|look| look < known.least_to_decide()) {
-        return format!(
-            "; nothing is decided before {LEAST_TO_DECIDE} runs of each, or before calibrations of both servers have \
-             {LEAST_RUNS} (`lsp-soak calibrate`)"
-        );
+/// The reason that a rule is open.
+fn why_open(judged: &Judged, evidence: &Evidence) -> String {
+    let known = judged.endpoint.known;
+    if let Some(early) = too_early(known, judged.basis, " of each") {
+        return early;
     }
-    match evidence.and_then(|evidence| evidence.groups) {
-        Some(ratio) => format!("; the runs may form groups {:.1} % apart", (ratio - 1.0) * 100.0),
-        None => String::new(),
+    if let Some(ratio) = evidence.groups {
+        return format!("the runs may form groups {:.1} % apart", (ratio - 1.0) * 100.0);
     }
+    let seen = judged.endpoint.strata().map_or(0.0, |strata| strata.variation());
+    let assumed = judged.endpoint.noise.relative;
+    match known {
+        Known::Calibrated | Known::OtherVersion if assumed > seen => {
+            format!("calibrations show a spread of {}, the runs {}", spread(assumed), spread(seen))
+        }
+        Known::Seen | Known::Calibrated | Known::OtherVersion => format!("the runs vary by {}", spread(seen)),
+    }
+}
+
+/// That there are too few runs to decide anything without calibrations.
+fn too_early(known: Known, basis: Basis, of: &str) -> Option<String> {
+    let is_early = basis.look.is_some_and(|look| look < known.least_to_decide());
+    is_early.then(|| {
+        format!(
+            "nothing is decided before {LEAST_TO_DECIDE} runs{of}, or {LEAST_RUNS} calibration runs{}",
+            if of.is_empty() { "" } else { " of both" }
+        )
+    })
+}
+
+/// A coefficient of variation.
+fn spread(share: f64) -> String {
+    format!("{:.2} %", share * 100.0)
 }
 
 /// How many runs a rule was judged by: `after 3 runs of each`.
@@ -363,8 +387,8 @@ fn after(basis: Basis, of: &str) -> String {
 
 fn more(needed: Option<usize>) -> String {
     match needed {
-        Some(runs) => format!("; {} of each will probably decide", units::counted(runs as u64, "run")),
-        None => "; no reasonable number of runs decides".to_owned(),
+        Some(runs) => format!("{} of each will probably decide", units::counted(runs as u64, "run")),
+        None => "no reasonable number of runs decides".to_owned(),
     }
 }
 
@@ -390,15 +414,16 @@ fn budget(kept: &Kept) -> Finding {
             amount(*high, unit),
             after(kept.basis, ""),
             match kept.verdict.answer {
-                Answer::Inconclusive => open(kept.known, kept.basis, None),
+                Answer::Inconclusive => format!("; {}", budget_reason(kept)),
                 Answer::Pass | Answer::Fail => String::new(),
             }
         ),
     };
     let kept_or_not = match kept.verdict.answer {
-        Answer::Pass => "is kept",
-        Answer::Fail => "is exceeded",
-        Answer::Inconclusive => "is not decided",
+        Answer::Pass => "is kept".to_owned(),
+        Answer::Fail => "is exceeded".to_owned(),
+        Answer::Inconclusive if kept.verdict.interval.is_ok() => format!("is not decided ({})", budget_reason(kept)),
+        Answer::Inconclusive => "is not decided".to_owned(),
     };
     Finding {
         short: format!("{name} {kept_or_not}"),
@@ -407,6 +432,17 @@ fn budget(kept: &Kept) -> Finding {
         decides: true,
         answer: Some(kept.verdict.answer),
     }
+}
+
+/// The reason that a budget is open, and how many runs would decide it.
+fn budget_reason(kept: &Kept) -> String {
+    let reason = too_early(kept.known, kept.basis, "")
+        .unwrap_or_else(|| "the bounds are on both sides of the limit".to_owned());
+    let cure = match runs_for_budget(kept) {
+        Some(runs) => format!("{} will probably decide", units::counted(runs as u64, "run")),
+        None => "no reasonable number of runs decides".to_owned(),
+    };
+    format!("{reason}; {cure}")
 }
 
 /// The bounds that decided, of the last half of the rounds; and what would decide where they did not.

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::compare::run::json;
+use crate::document::NextCommand;
 use crate::gate::Judgement;
 use crate::record::Version;
 use crate::stats::Answer;
@@ -17,7 +18,7 @@ use crate::stats::Answer;
 use super::findings::{Finding, doubts, findings, missed_groups, not_known, unmeasured};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would misread.
-pub const FORMAT: Version = Version { major: 2, minor: 2 };
+pub const FORMAT: Version = Version { major: 2, minor: 3 };
 
 /// A gate's verdict with its evidence. Sizes are bytes, times nanoseconds. Unknown values are `null`.
 #[derive(Serialize, JsonSchema)]
@@ -32,6 +33,8 @@ struct Report<'j> {
     findings: Vec<Finding>,
     /// What must be known to read the verdict right.
     notes: Vec<String>,
+    /// The command that follows, `null` if none helps.
+    next: Option<&'j NextCommand>,
     #[serde(flatten)]
     judgement: &'j Judgement,
 }
@@ -51,7 +54,12 @@ enum Outcome {
 }
 
 /// The verdict as indented JSON with a line end; `exit_code` is what the command ends with.
-pub fn render(judgement: &Judgement, notes: &[String], exit_code: u8) -> Result<String, serde_json::Error> {
+pub fn render(
+    judgement: &Judgement,
+    notes: &[String],
+    next: Option<&NextCommand>,
+    exit_code: u8,
+) -> Result<String, serde_json::Error> {
     json::lines(&Report {
         format: FORMAT,
         outcome: match judgement.answer {
@@ -69,6 +77,7 @@ pub fn render(judgement: &Judgement, notes: &[String], exit_code: u8) -> Result<
             .chain(doubts(judgement))
             .chain(notes.iter().cloned())
             .collect(),
+        next,
         judgement,
     })
 }

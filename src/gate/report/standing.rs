@@ -14,6 +14,9 @@ use super::words::{bounds, word};
 /// What is said of a figure that some run lacks.
 const NO_DATA: &str = "no data";
 
+/// Rules that compare take runs of both sides.
+const OF_EACH: &str = " of each";
+
 /// Every rule that decides, with its bounds, and its answer or how many more runs it takes; `None` without any.
 pub fn standing(judgement: &Judgement, looks: &Schedule) -> Option<String> {
     let several = judgement.against.len() > 1;
@@ -37,7 +40,7 @@ pub fn regression(subject: &str, verdict: &EndpointVerdict, runs: usize, looks: 
         Answer::Fail => "a regression",
         Answer::Inconclusive => word(answer),
     };
-    endpoint(subject, verdict, answer, || open(runs, None, looks))
+    endpoint(subject, verdict, answer, || open(runs, None, looks, OF_EACH))
 }
 
 fn compared(judged: &Judged, role: Option<Role>, looks: &Schedule) -> String {
@@ -47,7 +50,9 @@ fn compared(judged: &Judged, role: Option<Role>, looks: &Schedule) -> String {
     };
     let sides = [&judged.endpoint.baseline, &judged.endpoint.candidate].map(Vec::len);
     let runs = judged.basis.runs.max(sides[0].min(sides[1]));
-    endpoint(&subject, &judged.verdict, word, || open(runs, judged.needed, looks))
+    endpoint(&subject, &judged.verdict, word, || {
+        open(runs, judged.needed, looks, OF_EACH)
+    })
 }
 
 fn endpoint(
@@ -71,7 +76,7 @@ fn budget(kept: &Kept, looks: &Schedule) -> String {
         known.map(|(_, low, high)| format!("{} to {}", amount(*low, as_set(unit)), amount(*high, as_set(unit))));
     let state = state(kept.verdict.answer, || match kept.verdict.interval {
         Err(why) if why.is_final() => NO_DATA.to_owned(),
-        _ => open(kept.basis.runs, None, looks),
+        _ => open(kept.basis.runs, None, looks, ""),
     });
     line(&budget_name(kept), known, state)
 }
@@ -81,7 +86,7 @@ fn growth(leak: &Leaking, lens: Lens, looks: &Schedule) -> String {
     let known = late.map(|(_, low, high)| format!("{} per round", units::slope_range(low, high)));
     let state = state(leak.verdict.answer, || match leak.verdict.open {
         Some(Open::Unasked) => unasked_steps(&leak.unasked),
-        _ => open(leak.basis.runs, None, looks),
+        _ => open(leak.basis.runs, None, looks, ""),
     });
     line(&growth_name(leak, lens), known, state)
 }
@@ -93,15 +98,20 @@ fn state(answer: Answer, open: impl Fn() -> String) -> String {
     }
 }
 
-/// How many runs an open rule still takes, of those that the looks allow. `needed` would probably decide it.
-fn open(runs: usize, needed: Option<usize>, looks: &Schedule) -> String {
+/// How many runs an open rule still takes, of those that the looks allow. `needed` would probably decide it, and `of` names
+/// the sides that have to have them.
+fn open(runs: usize, needed: Option<usize>, looks: &Schedule, of: &str) -> String {
     let Some(next) = looks.after(runs) else {
         return "still open".to_owned();
     };
     let last = looks.runs().last().copied().unwrap_or(runs);
     match needed.unwrap_or(next).max(next) {
-        needed if needed > last => format!("{last} runs of each may not decide it"),
-        needed => format!("needs {} more of each", units::counted((needed - runs) as u64, "run")),
+        needed if needed > last => format!("{last} runs{of} may not decide it"),
+        needed => {
+            let more = needed - runs;
+            let noun = if more == 1 { "run" } else { "runs" };
+            format!("needs {more} more {noun}{of}")
+        }
     }
 }
 

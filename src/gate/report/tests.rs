@@ -4,7 +4,7 @@ use crate::band::{LeakLimit, Tolerance};
 use crate::compare::Played;
 use crate::compare::report::{annotations, junit};
 use crate::document::tests::is_whole;
-use crate::document::{Look, markdown, terminal};
+use crate::document::{Look, NextCommand, markdown, terminal};
 use crate::figures::{At, Figure, GatedFigure, Leak, Limit, Rule, Rules, WorkLimits};
 use crate::gate::tests::judge;
 use crate::gate::{Judgement, Sides};
@@ -13,7 +13,7 @@ use crate::record::{Ending, PreloadFacts, Schedule, golden};
 use crate::summary;
 
 use super::findings::{self, About, findings};
-use super::{document, standing, suites};
+use super::{Cure, cure, document, standing, suites};
 
 /// A run with private memory, peak and latencies in thousandths of the golden record's.
 fn run(label: &str, number: u32, lens: Lens, thousandths: u64) -> Played {
@@ -80,9 +80,14 @@ fn judged(baseline: &[u64], candidate: &[u64], rules: &Rules) -> Judgement {
     judge(&sides(baseline, candidate), rules, &Schedule::default())
 }
 
+/// As [`judged`], where no side was calibrated.
+fn uncalibrated(baseline: &[u64], candidate: &[u64], looks: &Schedule) -> Judgement {
+    crate::gate::judge(&sides(baseline, candidate), &rules(), looks)
+}
+
 fn sides(baseline: &[u64], candidate: &[u64]) -> Sides {
     Sides {
-        baseline: runs("ty-old", baseline),
+        baseline: Some(runs("ty-old", baseline)),
         candidate: runs("ty-new", candidate),
         anchor: None,
     }
@@ -146,7 +151,7 @@ fn machines() -> Judgement {
             }
         }
     };
-    on(&mut sides.baseline, 3);
+    on(sides.baseline.as_mut().unwrap(), 3);
     on(&mut sides.candidate, 2);
     let mut rules = rules();
     rules.budgets[0].subject = "private".parse().unwrap();
@@ -169,7 +174,7 @@ pub(crate) fn all() -> Vec<(&'static str, Judgement)> {
 fn drawn(judgement: &Judgement, notes: &[String], look: Look) -> String {
     let compared = sides(&[], &[]);
     let look = Look { details: false, ..look };
-    terminal::render(&document(judgement, &compared, notes), look)
+    terminal::render(&document(judgement, &compared, notes, None), look)
 }
 
 #[test]
@@ -199,13 +204,13 @@ fn each_verdict_in_each_form() {
 #[test]
 fn every_block_of_a_verdict_is_in_every_format() {
     for (_, judgement) in all() {
-        is_whole(&document(&judgement, &sides(&[1_000; 3], &[1_000; 3]), &[]));
+        is_whole(&document(&judgement, &sides(&[1_000; 3], &[1_000; 3]), &[], None));
     }
 }
 
 #[test]
 fn sizes_of_both_sides_and_answers_are_whole_in_any_terminal() {
-    for columns in [80, 100, 110, 160] {
+    for columns in [60, 80, 100, 110, 160] {
         let look = Look {
             columns,
             color: false,
@@ -215,10 +220,14 @@ fn sizes_of_both_sides_and_answers_are_whole_in_any_terminal() {
         for (name, judgement) in all() {
             let text = drawn(&judgement, &[], look);
             let heads: Vec<&str> = text.lines().filter(|line| line.contains("  rule ")).collect();
-            assert!(
-                heads.iter().all(|line| line.contains(" all below")),
-                "{name} at {columns}: {text}"
-            );
+            for head in heads {
+                let is_whole = columns == 60 || head.contains("passes below");
+                let has_other = head.contains("baseline") || head.contains("anchor");
+                assert!(
+                    has_other && head.contains("candidate") && head.contains("bounds") && is_whole,
+                    "{name} at {columns}: {text}"
+                );
+            }
             assert!(
                 !text.contains("INCONCLUSI…") && !text.contains("INCONCLU…"),
                 "{name} at {columns}: {text}"
@@ -229,20 +238,104 @@ fn sizes_of_both_sides_and_answers_are_whole_in_any_terminal() {
     }
 }
 
+#[test]
+fn an_open_verdict_begins_with_its_reason_and_its_cure() {
+    let first = |judgement: &Judgement| findings(judgement)[0].short.clone();
+    let early = uncalibrated(&[1_000, 1_001, 1_000], &[1_001, 1_000, 1_002], &Schedule::default());
+    let told = first(&early);
+    assert!(
+        told.contains("nothing is decided before 5 runs of each, or 12 calibration runs of both"),
+        "{told}"
+    );
+    assert!(told.contains("5 runs of each will probably decide"), "{told}");
+    let noisy = judged(
+        &[1_000, 1_060, 950, 1_020, 980],
+        &[1_010, 980, 1_075, 960, 1_030],
+        &rules(),
+    );
+    let told = first(&noisy);
+    assert!(told.contains("the runs vary by ") || told.contains("the runs may form groups"), "{told}");
+    assert!(told.contains(" runs of each will probably decide"), "{told}");
+}
+
+#[test]
+fn what_helps_follows_from_what_is_open() {
+    let looks = Schedule::default();
+    let early = uncalibrated(&[1_000, 1_001, 1_000], &[1_001, 1_000, 1_002], &looks);
+    assert_eq!(cure(&early, &looks), Some(Cure::Continue), "two looks are left");
+    let fixed = Schedule::once(3, 0.05).unwrap();
+    let early = uncalibrated(&[1_000, 1_001, 1_000], &[1_001, 1_000, 1_002], &fixed);
+    assert_eq!(cure(&early, &fixed), Some(Cure::Runs(5)));
+    let blind = uncalibrated(&[1_000; 5], &[1_000; 5], &looks);
+    assert_eq!(
+        cure(&blind, &looks),
+        Some(Cure::Calibrate),
+        "groups may have been missed"
+    );
+    assert_eq!(cure(&passed(), &looks), None);
+    assert_eq!(cure(&refused(), &looks), None);
+}
+
+#[test]
+fn a_candidate_alone_has_no_word_of_a_baseline() {
+    let mut rules = rules();
+    rules.primaries.clear();
+    rules.advisory.clear();
+    let alone = Sides {
+        baseline: None,
+        ..sides(&[], &[1_000; 5])
+    };
+    let judgement = judge(&alone, &rules, &Schedule::default());
+    let document = document(&judgement, &alone, &[], None);
+    is_whole(&document);
+    assert_eq!(document.title, "gate completions: ty-new");
+    let texts = [
+        markdown::render(&document),
+        junit(&suites(&judgement, false)),
+        super::json::render(&judgement, &[], None, 0).unwrap(),
+    ];
+    for text in texts {
+        assert!(text.contains("peak <= 600.0 MiB"), "{text}");
+        for word in ["against the baseline", "of each", "\"baseline\""] {
+            assert!(!text.contains(word), "{word}: {text}");
+        }
+    }
+}
+
+#[test]
+fn the_next_command_is_on_a_line_of_its_own_in_every_terminal() {
+    let next = NextCommand {
+        why: "play on".to_owned(),
+        command: format!("lsp-soak gate --resume reports/{} --runs 13", "long-".repeat(20)),
+    };
+    let judgement = inconclusive();
+    let document = document(&judgement, &sides(&[], &[]), &[], Some(&next));
+    for columns in [60, 80, 120] {
+        let look = Look {
+            columns,
+            color: false,
+            ascii: false,
+            details: false,
+        };
+        let text = terminal::render(&document, look);
+        assert!(text.lines().any(|line| line == next.command), "{text}");
+    }
+    let json = super::json::render(&judgement, &[], Some(&next), 3).unwrap();
+    assert!(json.contains(&next.command), "{json}");
+}
+
 /// Runs of a candidate that keeps 640 KiB more after each round of ten hovers.
 fn growing(runs: usize) -> Judgement {
+    let of = |label: &str| -> Vec<Played> {
+        let numbers = 1..=u32::try_from(runs).unwrap();
+        numbers.map(|number| run(label, number, Lens::Purged, 1_000)).collect()
+    };
     let mut sides = Sides {
-        baseline: (1..)
-            .zip(vec![1_000; runs])
-            .map(|(number, level)| run("ty-old", number, Lens::Purged, level))
-            .collect(),
-        candidate: (1..)
-            .zip(vec![1_000; runs])
-            .map(|(number, level)| run("ty-new", number, Lens::Purged, level))
-            .collect(),
+        baseline: Some(of("ty-old")),
+        candidate: of("ty-new"),
         anchor: None,
     };
-    let all = [(&mut sides.baseline, 0), (&mut sides.candidate, 640)];
+    let all = [(sides.baseline.as_mut().unwrap(), 0), (&mut sides.candidate, 640)];
     for (run, kib) in all
         .into_iter()
         .flat_map(|(runs, kib)| runs.iter_mut().map(move |run| (run, kib)))
@@ -316,7 +409,7 @@ fn a_verdict_without_calibrations_names_the_group_that_it_may_have_missed() {
     assert!(!told(&three).contains("second group"), "nothing is decided yet");
     let text = &findings(&three)[0].text;
     assert!(
-        text.contains("nothing is decided before 5 runs of each, or before calibrations of both servers have 12"),
+        text.contains("nothing is decided before 5 runs of each, or 12 calibration runs of both"),
         "{text}"
     );
     assert!(text.ends_with("; 5 runs of each will probably decide"), "{text}");
@@ -437,10 +530,10 @@ fn unequal_machines_neither_fail_a_gate_nor_widen_it() {
         &[1_001, 1_000, 1_301, 1_300, 1_302],
     );
     let second = |run: &&mut Played| run.summary.methods.iter().any(|method| method.p50 > Some(0));
-    assert!(sides.baseline.iter_mut().filter(second).count() > 0);
+    assert!(sides.baseline.iter_mut().flatten().filter(second).count() > 0);
     let level = |run: &Played| run.summary.phases.iter().find_map(|phase| phase.private).unwrap_or(0);
-    let least = sides.baseline.iter().map(level).min().unwrap();
-    for run in sides.baseline.iter_mut().chain(&mut sides.candidate) {
+    let least = sides.baseline.iter().flatten().map(level).min().unwrap();
+    for run in sides.baseline.iter_mut().flatten().chain(&mut sides.candidate) {
         if level(run) > least * 12 / 10 {
             run.summary.header.host.cpu = Some("another".to_owned());
         }
@@ -469,7 +562,7 @@ fn what_huge_pages_do_to_the_difference_and_what_was_preloaded_is_told() {
         taken.huge_pages = taken.huge_pages.map(|huge| huge + (8 << 20));
     }
     let judgement = judge(&sides, &rules(), &Schedule::default());
-    let told = markdown::render(&document(&judgement, &sides, &[]));
+    let told = markdown::render(&document(&judgement, &sides, &[], None));
     let words = told.split_whitespace().collect::<Vec<&str>>().join(" ");
     for part in [
         "candidate: 8.0 MiB more in huge pages and 4.4 MiB more private memory (medians) than baseline",
@@ -486,7 +579,7 @@ fn a_gate_says_on_which_side_the_machine_was_busy() {
         run.summary.header.host.load = run.summary.header.host.cpus.map(|cpus| 2.0 * cpus as f64);
     }
     let judgement = judge(&sides, &rules(), &Schedule::default());
-    let told = markdown::render(&document(&judgement, &sides, &[]));
+    let told = markdown::render(&document(&judgement, &sides, &[], None));
     let part = "the machine was busy when 6 of 12 runs started (load up to ";
     assert!(
         told.contains(part) && told.contains("; the baseline 0 of 6, the candidate 6 of 6)"),

@@ -20,7 +20,7 @@ pub fn valued(label: &str, values: &[u64], set: impl Fn(&mut Summary, u64)) -> V
 /// A baseline and a candidate that differ in one figure.
 pub fn pair(baseline: &[u64], candidate: &[u64], set: impl Fn(&mut Summary, u64)) -> Sides {
     Sides {
-        baseline: valued("a", baseline, &set),
+        baseline: Some(valued("a", baseline, &set)),
         candidate: valued("b", candidate, &set),
         anchor: None,
     }
@@ -89,12 +89,12 @@ fn several_endpoints_share_alpha_and_advice_takes_none_of_it() {
 #[test]
 fn what_failed_first_leaves_its_alpha_to_the_next() {
     let mut sides = pair(&UNSURE.0, &UNSURE.1, end);
-    for (runs, bytes) in [(&mut sides.baseline, 100), (&mut sides.candidate, 200)] {
+    for (runs, bytes) in [(sides.baseline.as_mut().unwrap(), 100), (&mut sides.candidate, 200)] {
         runs.iter_mut().for_each(|run| peak(&mut run.summary, bytes * MIB));
     }
     assert_eq!(answers(&sides, &primaries(&["private", "peak"])), [Answer::Fail; 2]);
     // Beside a peak that does not fail, half of it is too little.
-    for runs in [&mut sides.baseline, &mut sides.candidate] {
+    for runs in [sides.baseline.as_mut().unwrap(), &mut sides.candidate] {
         runs.iter_mut().for_each(|run| peak(&mut run.summary, 100 * MIB));
     }
     assert_eq!(
@@ -162,7 +162,7 @@ fn the_order_in_which_directories_are_named_makes_no_difference() {
             parts.concat()
         };
         let sides = Sides {
-            baseline: of("a", 100, 100),
+            baseline: Some(of("a", 100, 100)),
             candidate: of("b", 110, 100),
             anchor: None,
         };
@@ -187,7 +187,7 @@ fn a_fail_is_not_the_end_while_another_rule_that_decides_is_open() {
             let wave = [106, 94, 106].get(number).copied().unwrap_or(100);
             peak(&mut run.summary, wave * MIB);
         }
-        for run in &mut sides.baseline {
+        for run in sides.baseline.as_mut().unwrap() {
             peak(&mut run.summary, 100 * MIB);
         }
         let mut rules = primaries(&["private", "peak"]);
@@ -205,7 +205,7 @@ fn a_fail_is_not_the_end_while_another_rule_that_decides_is_open() {
 #[test]
 fn every_rule_has_a_tolerance_of_its_own() {
     let mut sides = sides(&[100; 5], &[100; 5], None);
-    for (runs, bytes) in [(&mut sides.baseline, 100), (&mut sides.candidate, 120)] {
+    for (runs, bytes) in [(sides.baseline.as_mut().unwrap(), 100), (&mut sides.candidate, 120)] {
         for run in runs {
             end(&mut run.summary, bytes * MIB);
             peak(&mut run.summary, bytes * MIB);
@@ -271,13 +271,13 @@ fn a_candidate_that_did_less_than_the_anchor_is_refused_and_one_that_did_more_is
         }
     };
     let mut less = sides(&[100; 3], &[100; 3], Some(&[100; 3]));
-    halve(&mut less.baseline);
+    halve(less.baseline.as_mut().unwrap());
     halve(&mut less.candidate);
     let judgement = answer(&less);
     assert!(judgement.less_work().all(|(role, _)| role == Role::Anchor));
     assert_eq!(judgement.exit(), Exit::ServerFailed);
     let mut more = sides(&[100; 3], &[100; 3], None);
-    halve(&mut more.baseline);
+    halve(more.baseline.as_mut().unwrap());
     let judgement = answer(&more);
     assert!(!judgement.against[0].work.is_empty());
     assert_eq!(judgement.exit(), Exit::Passed);
@@ -295,7 +295,7 @@ pub fn less_of(runs: &mut [Played], lazy: std::ops::Range<usize>) {
 fn equal_work_is_asked_of_the_runs_that_decide_and_of_no_others() {
     // Through the other lens, and after the look that decided, work was done as it should be.
     let mut other = sides(&[100; 3], &[100; 3], None);
-    for (label, runs) in [("a", &mut other.baseline), ("b", &mut other.candidate)] {
+    for (label, runs) in [("a", other.baseline.as_mut().unwrap()), ("b", &mut other.candidate)] {
         runs.extend((4..7).map(|number| run(label, number, Lens::AsShipped, 100)));
     }
     let mut later = sides(&[100; 8], &[100; 8], None);
@@ -309,7 +309,7 @@ fn equal_work_is_asked_of_the_runs_that_decide_and_of_no_others() {
     // Nor do runs count on a machine that has less than two of a side.
     for (baseline, candidate) in [("abc", "def"), ("abc", "abc"), ("abc", "aaa")] {
         let mut alone = sides(&[100; 6], &[100; 6], None);
-        for (machines, runs) in [(baseline, &mut alone.baseline), (candidate, &mut alone.candidate)] {
+        for (machines, runs) in [(baseline, alone.baseline.as_mut().unwrap()), (candidate, &mut alone.candidate)] {
             for (machine, run) in machines.chars().zip(runs) {
                 run.summary.header.host.cpu = Some(machine.to_string());
             }
@@ -319,7 +319,7 @@ fn equal_work_is_asked_of_the_runs_that_decide_and_of_no_others() {
     }
     // What decides nothing refuses nothing.
     let mut advice = sides(&[100; 3], &[100; 3], None);
-    for (label, runs) in [("a", &mut advice.baseline), ("b", &mut advice.candidate)] {
+    for (label, runs) in [("a", advice.baseline.as_mut().unwrap()), ("b", &mut advice.candidate)] {
         runs.extend((4..8).map(|number| run(label, number, Lens::AsShipped, 100)));
     }
     less_of(&mut advice.candidate, 3..7);
@@ -336,7 +336,7 @@ fn equal_work_is_asked_of_the_runs_that_decide_and_of_no_others() {
 fn equal_work_is_asked_of_each_rule_at_its_own_look() {
     let twelve = || {
         let mut sides = sides(&[100; 12], &[100; 12], None);
-        for (number, run) in (0..).zip(sides.baseline.iter_mut().chain(&mut sides.candidate)) {
+        for (number, run) in (0..).zip(sides.baseline.iter_mut().flatten().chain(&mut sides.candidate)) {
             peak(&mut run.summary, (if number % 2 == 0 { 80 } else { 120 }) * MIB);
         }
         less_of(&mut sides.candidate, 0..2);
@@ -392,7 +392,7 @@ fn a_run_that_any_side_failed_is_named_and_one_that_was_cut_off_is_only_left_out
     for (role, place) in [(Role::Baseline, 0), (Role::Candidate, 1), (Role::Anchor, 2)] {
         let mut sides = sides(&[100; 3], &[100; 3], Some(&[100; 3]));
         let runs = match role {
-            Role::Baseline => &mut sides.baseline,
+            Role::Baseline => sides.baseline.as_mut().unwrap(),
             Role::Candidate => &mut sides.candidate,
             Role::Anchor => sides.anchor.as_mut().unwrap(),
         };
@@ -417,7 +417,7 @@ fn a_run_that_any_side_failed_is_named_and_one_that_was_cut_off_is_only_left_out
 #[test]
 fn runs_for_warming_up_are_counted_for_nothing() {
     let mut sides = sides(&[100; 4], &[500, 100, 100, 100], None);
-    sides.baseline[0].summary.header.plan.warm_up = true;
+    sides.baseline.as_mut().unwrap()[0].summary.header.plan.warm_up = true;
     sides.candidate[0].summary.header.plan.warm_up = true;
     sides.candidate[0].summary.header.host.kernel = Some("another".to_owned());
     let judgement = answer(&sides);
@@ -432,7 +432,7 @@ fn circumstances_of_every_side_are_held_against_each_other() {
     for place in 0..3 {
         let mut sides = sides(&[100; 3], &[100; 3], Some(&[100; 3]));
         let anchor = sides.anchor.as_mut().unwrap();
-        let all = [&mut sides.baseline, &mut sides.candidate, anchor];
+        let all = [sides.baseline.as_mut().unwrap(), &mut sides.candidate, anchor];
         all[place][2].summary.header.scenario.seed += 1;
         let told = answer(&sides).differences;
         let told: Vec<&str> = told.iter().map(|difference| difference.what.as_ref()).collect();
@@ -534,7 +534,7 @@ fn three_runs_that_agree_pass_only_where_both_sides_are_calibrated() {
     };
     let judged = |runs: usize, lens: Lens, calibrations: &Calibrations| {
         let mut sides = pair(&vec![100 * MIB; runs], &vec![100 * MIB; runs], end);
-        for run in sides.baseline.iter_mut().chain(&mut sides.candidate) {
+        for run in sides.baseline.iter_mut().flatten().chain(&mut sides.candidate) {
             run.summary.header.server.lens.name = lens;
         }
         let mut rules = Rules {

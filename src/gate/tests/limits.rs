@@ -68,7 +68,7 @@ fn a_budget_within_its_noise_is_neither_kept_nor_broken() {
 fn a_budget_is_kept_from_five_runs_on_without_calibrations() {
     let judged = |runs: usize| {
         let mut sides = pair(&vec![100 * MIB; runs], &vec![100 * MIB; runs], end);
-        for run in sides.baseline.iter_mut().chain(&mut sides.candidate) {
+        for run in sides.baseline.iter_mut().flatten().chain(&mut sides.candidate) {
             run.summary.header.server.lens.name = Lens::AsShipped;
         }
         let rules = Rules {
@@ -131,7 +131,7 @@ fn leaks(sides: &Sides, phase: Option<&str>) -> (Vec<(String, Answer)>, Answer) 
 #[test]
 fn growth_of_the_candidate_fails_the_gate_and_that_of_the_baseline_does_not() {
     let sides = |baseline, candidate| Sides {
-        baseline: growing("a", Lens::Purged, baseline),
+        baseline: Some(growing("a", Lens::Purged, baseline)),
         candidate: growing("b", Lens::Purged, candidate),
         anchor: None,
     };
@@ -143,7 +143,7 @@ fn growth_of_the_candidate_fails_the_gate_and_that_of_the_baseline_does_not() {
 #[test]
 fn growth_is_looked_at_in_the_phase_that_is_named_and_through_the_lens_that_decides() {
     let mut sides = Sides {
-        baseline: growing("a", Lens::Purged, 0),
+        baseline: Some(growing("a", Lens::Purged, 0)),
         candidate: growing("b", Lens::Purged, 4 * MIB),
         anchor: None,
     };
@@ -157,7 +157,7 @@ fn growth_is_looked_at_in_the_phase_that_is_named_and_through_the_lens_that_deci
 #[test]
 fn growth_that_the_rule_tolerates_passes() {
     let grown = Sides {
-        baseline: growing("a", Lens::Purged, 0),
+        baseline: Some(growing("a", Lens::Purged, 0)),
         candidate: growing("b", Lens::Purged, 4 * MIB),
         anchor: None,
     };
@@ -185,12 +185,12 @@ fn identical_sides_whose_cache_fills_never_fail() {
         runs
     };
     let mut same = Sides {
-        baseline: filling("a"),
+        baseline: Some(filling("a")),
         candidate: filling("b"),
         anchor: None,
     };
     assert_eq!(leaks(&same, Some("grows")).1, Answer::Pass);
-    for run in same.baseline.iter_mut().chain(&mut same.candidate) {
+    for run in same.baseline.iter_mut().flatten().chain(&mut same.candidate) {
         run.summary.phases.retain(|phase| phase.phase.cycle < 10);
     }
     assert_eq!(leaks(&same, Some("grows")).1, Answer::Inconclusive);
@@ -199,7 +199,7 @@ fn identical_sides_whose_cache_fills_never_fail() {
 #[test]
 fn equal_work_is_asked_of_the_runs_that_growth_is_judged_by() {
     let mut sides = Sides {
-        baseline: several_growing("a", Lens::Purged, 0, 12),
+        baseline: Some(several_growing("a", Lens::Purged, 0, 12)),
         candidate: several_growing("b", Lens::Purged, 0, 12),
         anchor: None,
     };
@@ -216,7 +216,7 @@ fn equal_work_is_asked_of_the_runs_that_growth_is_judged_by() {
 #[test]
 fn growth_of_too_few_rounds_is_not_waited_for() {
     let mut sides = Sides {
-        baseline: growing("a", Lens::Purged, 0),
+        baseline: Some(growing("a", Lens::Purged, 0)),
         candidate: growing("b", Lens::Purged, 0),
         anchor: None,
     };
@@ -236,7 +236,7 @@ fn growth_of_too_few_rounds_is_not_waited_for() {
 #[test]
 fn growth_that_is_not_asked_about_is_not_looked_at() {
     let sides = Sides {
-        baseline: growing("a", Lens::Purged, 4 * MIB),
+        baseline: Some(growing("a", Lens::Purged, 4 * MIB)),
         candidate: growing("b", Lens::Purged, 4 * MIB),
         anchor: None,
     };
@@ -259,11 +259,11 @@ fn a_comparison_tells_the_growth_of_phases_of_one_name_apart() {
 fn growth_of_what_was_not_asked_or_not_answered_does_not_pass() {
     for (skipped, answered, why) in [(true, 0, WhyUnasked::NotOffered), (false, 0, WhyUnasked::Failed)] {
         let mut sides = Sides {
-            baseline: several_growing("a", Lens::Purged, 0, 12),
+            baseline: Some(several_growing("a", Lens::Purged, 0, 12)),
             candidate: several_growing("b", Lens::Purged, 0, 12),
             anchor: None,
         };
-        for run in sides.baseline.iter_mut().chain(&mut sides.candidate) {
+        for run in sides.baseline.iter_mut().flatten().chain(&mut sides.candidate) {
             for phase in run.summary.phases.iter_mut().filter(|phase| phase.phase.phase == 1) {
                 let step = &mut phase.steps[0];
                 step.skipped = skipped;

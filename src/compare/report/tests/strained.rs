@@ -68,7 +68,7 @@ fn every_form_of_a_comparison_says_that_looks_decided_how_many_runs_there_are() 
     let page = page::render(&document(&scenarios, &looked));
     assert!(json.contains("\"looks\": ["), "{json}");
     for text in [drawn(looked.clone(), 160), pasted(looked), page] {
-        assert!(text.contains("stopped when the result was clear"), "{text}");
+        assert!(text.contains("makes interim analyses"), "{text}");
     }
-    assert!(!drawn(two(), 160).contains("stopped when the result"));
+    assert!(!drawn(two(), 160).contains("makes interim analyses"));
 }

@@ -9,7 +9,7 @@ use super::{render, schema};
 
 fn of(judgement: &Judgement) -> Value {
     let notes = ["a note".to_owned()];
-    serde_json::from_str(&render(judgement, &notes, judgement.exit().code()).unwrap()).unwrap()
+    serde_json::from_str(&render(judgement, &notes, None, judgement.exit().code()).unwrap()).unwrap()
 }
 
 #[test]
