@@ -7,7 +7,8 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint};
 
 use crate::config::options::{
-    Exports, Format, Measuring, Output, Processors, Recording, Repeating, ScenarioOptions, ServerExtras, ServerOptions, Voice,
+    Exports, Format, Measuring, Output, Processors, Recording, Repeating, ScenarioOptions, ServerExtras, ServerOptions,
+    Voice,
 };
 use crate::config::values::{Lenses, ServerText};
 use crate::text::nearest;

@@ -73,8 +73,7 @@ fn find_among(stored: Vec<(PathBuf, Calibration)>, header: &Header, judged: &BTr
     let stored = stored
         .into_iter()
         .filter(|(_, one)| one.scenario == header.scenario.name && one.lens == header.server.lens.name);
-    let (own, others): (Vec<_>, Vec<_>) = stored
-        .partition(|(_, one)| unlike(&one.circumstances, header).is_empty());
+    let (own, others): (Vec<_>, Vec<_>) = stored.partition(|(_, one)| unlike(&one.circumstances, header).is_empty());
     if runs(&own) < LEAST_RUNS {
         let versions = others.iter().filter(|(_, one)| is_version(one, header));
         let all: Vec<_> = own.iter().chain(versions).cloned().collect();
@@ -222,9 +221,15 @@ mod tests {
         let kept = |judged: &[&str]| {
             let judged = judged.iter().copied().collect();
             let apart = apart_from(stored(), &judged).into_iter();
-            apart.map(|(path, _)| path.display().to_string()).collect::<Vec<String>>()
+            apart
+                .map(|(path, _)| path.display().to_string())
+                .collect::<Vec<String>>()
         };
-        assert_eq!(kept(&[]), ["3", "2", "0"], "a gate that went on has stored its first runs twice");
+        assert_eq!(
+            kept(&[]),
+            ["3", "2", "0"],
+            "a gate that went on has stored its first runs twice"
+        );
         assert_eq!(kept(&["d", "e", "f"]), ["2", "0"]);
         assert_eq!(kept(&["c"]), ["3", "1", "0"]);
     }

@@ -16,7 +16,7 @@ pub struct Gate {
     #[arg(required_unless_present_any = ["from", "resume"], value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     pub scenario: Option<PathBuf>,
     /// Server to compare with; with --from its label in the records; limits need none
-    #[arg(long, required_unless_present_any = ["from", "resume", "budgets", "gate"], value_name = "SERVER", value_parser = ServerText, hide_possible_values = true)]
+    #[arg(long, value_name = "SERVER", value_parser = ServerText, hide_possible_values = true)]
     pub baseline: Option<String>,
     /// Server to judge; with --from its label in the records
     #[arg(long, required_unless_present_any = ["from", "resume"], value_name = "SERVER", value_parser = ServerText, hide_possible_values = true)]

@@ -42,7 +42,10 @@ fn option_text(option: &Arg, typed: &ArgMatches) -> String {
         return format!(" --{long}");
     }
     let mut text = String::new();
-    let occurrences = typed.get_raw_occurrences(option.get_id().as_str()).into_iter().flatten();
+    let occurrences = typed
+        .get_raw_occurrences(option.get_id().as_str())
+        .into_iter()
+        .flatten();
     for values in occurrences {
         let values: Vec<String> = values.map(|value| quoted(&value.to_string_lossy())).collect();
         if values.is_empty() {
@@ -50,7 +53,11 @@ fn option_text(option: &Arg, typed: &ArgMatches) -> String {
         }
         for value in values {
             // An option whose value is optional needs the sign, and others may begin with a hyphen.
-            let sign = if option.is_require_equals_set() || value.starts_with('-') { '=' } else { ' ' };
+            let sign = if option.is_require_equals_set() || value.starts_with('-') {
+                '='
+            } else {
+                ' '
+            };
             text.push_str(&format!(" --{long}{sign}{value}"));
         }
     }
@@ -69,8 +76,9 @@ mod tests {
     #[test]
     fn what_a_calibration_has_too_is_taken_over_as_it_can_be_pasted() {
         let gate = [
-            "lsp-soak", "gate", "a.toml", "--baseline", "ty", "--candidate", "./ty", "--tol", "2%", "--workspace", "my project",
-            "--env", "A=1", "--env=B=2", "--server-arg=--stdio", "--purge-shim", "--cpus", "0-1", "--runs", "5", "-q",
+            "lsp-soak", "gate", "a.toml", "--baseline", "ty", "--candidate", "./ty", "--tol", "2%", "--workspace",
+            "my project", "--env", "A=1", "--env=B=2", "--server-arg=--stdio", "--purge-shim", "--cpus", "0-1",
+            "--runs", "5", "-q",
         ];
         assert_eq!(
             shared(&gate, &["runs", "quiet"]),
@@ -80,7 +88,10 @@ mod tests {
 
     #[test]
     fn defaults_are_no_options_that_were_typed() {
-        assert_eq!(shared(&["lsp-soak", "run", "a.toml", "--server", "ty"], &["servers"]), "");
+        assert_eq!(
+            shared(&["lsp-soak", "run", "a.toml", "--server", "ty"], &["servers"]),
+            ""
+        );
         assert_eq!(shared(&["lsp-soak", "no-command"], &[]), "");
     }
 }

@@ -17,8 +17,8 @@ use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
 use crate::summary::exit;
 
-use super::output::Directory;
 use super::lenses::servers_through_deciding;
+use super::output::Directory;
 use super::resume::{begin, holding, resume};
 use super::{formats, next, prepare};
 
@@ -133,7 +133,8 @@ impl Commands<'_> {
     fn after(&self, runs: u64) -> Option<NextCommand> {
         let missing = LEAST_RUNS.saturating_sub(runs);
         if missing > 0 {
-            let why = format!("{missing} more calibration runs let a gate decide after 3 runs");
+            let runs = if missing == 1 { "run lets" } else { "runs let" };
+            let why = format!("{missing} more calibration {runs} a gate decide after 3 runs");
             let command = next::calibration_of(self.choices, self.scenario, self.out)?;
             let command = format!("{command} --runs {}", missing.max(FEWEST));
             return Some(NextCommand { why, command });

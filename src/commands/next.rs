@@ -11,7 +11,9 @@ use crate::text::quoted;
 pub const NEW: &str = "NEW";
 
 /// Options that a message sets by itself, or that change only what is printed.
-const OWN: [&str; 8] = ["resume", "servers", "preload", "runs", "out", "quiet", "verbose", "details"];
+const OWN: [&str; 8] = [
+    "resume", "servers", "preload", "runs", "out", "quiet", "verbose", "details",
+];
 
 /// The options with which the records of `out` were made, for a calibration of the same servers; empty where they are not known.
 pub fn calibration_options(out: &Path) -> String {
@@ -20,7 +22,11 @@ pub fn calibration_options(out: &Path) -> String {
 
 /// The options with which the records of `out` were made, for a gate of the same servers.
 pub fn gate_options(out: &Path) -> String {
-    options_for("gate", out, &["export_html", "export_json", "export_markdown", "format"])
+    options_for(
+        "gate",
+        out,
+        &["export_html", "export_json", "export_markdown", "format"],
+    )
 }
 
 fn options_for(command: &str, out: &Path, without: &[&str]) -> String {
@@ -41,7 +47,10 @@ pub fn calibration_of(choices: &[ServerChoice], scenario: &Path, out: &Path) -> 
             servers.push(&choice.typed);
         }
     }
-    let servers: String = servers.iter().map(|server| format!(" --server {}", quoted(server))).collect();
+    let servers: String = servers
+        .iter()
+        .map(|server| format!(" --server {}", quoted(server)))
+        .collect();
     let is_one = choices.iter().all(|choice| choice.lens.lens == first.lens.lens);
     let lens = if is_one { first.lens.lens.name() } else { "both" };
     let scenario = quoted(&scenario.display().to_string());

@@ -23,10 +23,12 @@ const FIGURES: [Figure; 6] = [
 /// The noise of every figure of a side that all its runs have.
 pub fn noise(comparison: &Comparison, side: usize, lens: Lens) -> Vec<Noise> {
     let seen = |measure: &Measure| (measure.figure.noise(), Known::Seen);
-    let decisive: Vec<String> = primary(comparison, 0, lens, &seen)
+    let mut decisive: Vec<String> = primary(comparison, 0, lens, &seen)
         .into_iter()
         .map(|endpoint| endpoint.name)
         .collect();
+    // A gate decides by the peak as shipped only.
+    decisive.retain(|name| lens == Lens::AsShipped || *name != Figure::Peak.name());
     let of_figure = |figure: Figure| comparison.rows.iter().filter(move |row| row.measure.figure == figure);
     // Runs that are played at once take time from each other.
     let figures = FIGURES
@@ -389,6 +391,22 @@ mod tests {
         };
         assert_eq!(believed(20_000_010), 0.001);
         assert!(believed(20_000_000) > 0.4, "it may have been counted in ticks");
+    }
+
+    #[test]
+    fn the_figures_that_decide_are_those_of_a_gate_through_the_lens() {
+        let runs: Vec<_> = (1..=6)
+            .map(|number| crate::compare::tests::run("a", number, 100))
+            .collect();
+        let deciding = |lens: Lens| -> Vec<String> {
+            let all = noise(&compare(&runs, None), 0, lens);
+            all.into_iter()
+                .filter(|one| one.primary)
+                .map(|one| one.figure)
+                .collect()
+        };
+        assert_eq!(deciding(Lens::Purged), ["private"]);
+        assert_eq!(deciding(Lens::AsShipped), ["private", "peak"]);
     }
 
     fn calibration(lens: Lens) -> Calibration {

@@ -246,7 +246,10 @@ impl GateContext {
         }
         let what = self.as_shipped(what);
         if self.is_alone {
-            let title = format!("an endpoint compares `{}` with a baseline, and there is none", what.figure.name());
+            let title = format!(
+                "an endpoint compares `{}` with a baseline, and there is none",
+                what.figure.name()
+            );
             let cure = "name one with --baseline, or set a limit in `budgets`, such as \"peak <= 600 MiB\"";
             faults.push(Fault::new(span("metric"), title, cure));
         }

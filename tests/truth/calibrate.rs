@@ -82,10 +82,7 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
     );
 
     let (report, after) = pair.ends(0, &auto);
-    assert!(
-        report.contains("`--runs auto` makes interim analyses"),
-        "{report}"
-    );
+    assert!(report.contains("`--runs auto` makes interim analyses"), "{report}");
     assert!(
         after.contains("smallest growth that shows: private goto (CV "),
         "{after}"
@@ -138,11 +135,17 @@ fn a_calibration_is_of_the_lens_that_a_gate_decides_by_and_names_what_is_missing
     let calibrate = ["calibrate", "scenario.toml", "--server", "base", "--runs", "6"];
     let report = purgeable.said(&calibrate);
     assert!(report.contains("base against itself, purged, 6 runs"), "{report}");
-    assert!(report.contains("6 more calibration runs let a gate decide after 3 runs"), "{report}");
+    assert!(
+        report.contains("6 more calibration runs let a gate decide after 3 runs"),
+        "{report}"
+    );
     let next = "\nlsp-soak calibrate scenario.toml --server base --lens purged --runs 6\n";
     assert!(report.contains(next), "{report}");
     let report = purgeable.said(&calibrate);
-    assert!(report.contains("\nlsp-soak gate scenario.toml --baseline base --candidate NEW\n"), "{report}");
+    assert!(
+        report.contains("\nlsp-soak gate scenario.toml --baseline base --candidate NEW\n"),
+        "{report}"
+    );
     let ignored = fs::read_to_string(purgeable.join("calibrations/.gitignore"));
     assert_eq!(ignored.expect("it was made"), "*\n");
 }

@@ -289,8 +289,11 @@ fn a_rule_that_needs_a_baseline_is_refused_without_one_before_anything_starts() 
     let alone = ["scenario.toml", "--candidate", "base", "--out", "out"];
     ground.write("gate.toml", "format = 1\n[[endpoint]]\nmetric = \"private\"\n");
     for (more, told) in [
-        (&[][..], "--baseline <SERVER>"),
-        (&["--gate", "gate.toml"], "an endpoint compares `private` with a baseline"),
+        (&[][..], "without a baseline nothing decides"),
+        (
+            &["--gate", "gate.toml"],
+            "an endpoint compares `private` with a baseline",
+        ),
         (
             &["--budget", "peak <= 600MiB", "--fail", "9%"],
             "`--fail` is about the difference from a baseline",

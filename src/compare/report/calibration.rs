@@ -32,15 +32,16 @@ pub fn document(
         looks.runs().len()
     );
     let noise = Section::new("noise", "Noise", Weight::Answer)
-        .with(table(calibration, looks))
+        .with(table(together, looks))
         .with(Sentence::answer("calibrate.legend", Tone::Quiet, legend));
     Document {
         title: format!(
-            "{}: {} against itself, {}, {}",
+            "{}: {} against itself, {}, {}{}",
             calibration.scenario,
             calibration.server,
             calibration.lens,
-            units::counted(calibration.runs, "run")
+            units::counted(calibration.runs, "run"),
+            earlier(calibration, together)
         ),
         origin: String::new(),
         headline: None,
@@ -50,6 +51,14 @@ pub fn document(
             recommendation(together, looks),
         )],
         sections: [noise].into_iter().chain(next.map(|next| next.section())).collect(),
+    }
+}
+
+/// The runs of earlier calibrations that count too.
+fn earlier(calibration: &Calibration, together: &Calibration) -> String {
+    match together.runs.saturating_sub(calibration.runs) {
+        0 => String::new(),
+        earlier => format!(" and {} of earlier calibrations", units::count(earlier)),
     }
 }
 
@@ -127,10 +136,13 @@ fn recommendation(together: &Calibration, looks: &Schedule) -> String {
         );
     }
     let alone = match alone {
-        Some(alone) => format!("{alone} of another server are needed without such a calibration of it"),
-        None => "without such a calibration of the other server `--runs auto` makes too few".to_owned(),
+        Some(alone) => format!("{alone} with another server that has no such calibration"),
+        None => "`--runs auto` makes too few with another server that has no such calibration".to_owned(),
     };
-    format!("a gate of two calibrated servers needs {both} of each, {lens} ({alone}): {}", passes())
+    format!(
+        "a gate of two calibrated servers needs {both} of each, {lens} ({alone}): {}",
+        passes()
+    )
 }
 
 /// The recommendation if `--runs auto` makes too few runs.
@@ -246,6 +258,40 @@ mod tests {
         };
         insta::assert_snapshot!("calibration", terminal::render(&document, look));
         is_whole(&document);
+    }
+
+    #[test]
+    fn the_recommendation_is_of_all_calibrations_and_of_what_a_gate_needs() {
+        let quiet = |runs: u64, profile: Option<&str>| {
+            let mut one = calibration();
+            for noise in &mut one.noise {
+                noise.believed = 0.002;
+            }
+            Calibration {
+                runs,
+                profile: profile.map(str::to_owned),
+                ..one
+            }
+        };
+        let told = |together: &Calibration| recommendation(together, &Schedule::default());
+        let few = told(&quiet(6, Some("ty")));
+        assert!(
+            few.starts_with("a gate needs 5 runs of each server, as-shipped: "),
+            "{few}"
+        );
+        let versions = told(&quiet(12, Some("ty")));
+        let wanted = "a gate between versions of `ty` needs 3 runs of each, as-shipped: ";
+        assert!(versions.starts_with(wanted), "{versions}");
+        let unknown = told(&quiet(12, None));
+        let wanted = "a gate of two calibrated servers needs 3 runs of each, as-shipped (5 with another server that has \
+                      no such calibration): ";
+        assert!(unknown.starts_with(wanted), "{unknown}");
+        let document = document(&quiet(6, None), &quiet(12, None), &Schedule::default(), None);
+        assert!(
+            document.title.ends_with("6 runs and 6 of earlier calibrations"),
+            "{}",
+            document.title
+        );
     }
 
     #[test]

@@ -470,6 +470,12 @@ fn overview(targets: &[Target]) -> Section {
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
         .collect();
+    let is_compared = targets.iter().any(|target| target.comparison.sides.len() > 1);
+    let peaks = if is_compared {
+        "Average resident peak, MiB, against the baseline"
+    } else {
+        "Average resident peak, MiB"
+    };
     let different = "memory sizes of different systems are different quantities: only ratios are compared";
     Section::new(
         format!("all-{slug}"),
@@ -477,10 +483,7 @@ fn overview(targets: &[Target]) -> Section {
         Weight::Answer,
     )
     .with(("Private memory after each step, MiB", across::steps(targets)))
-    .with((
-        "Average resident peak, MiB, against the baseline",
-        across::peaks(targets),
-    ))
+    .with((peaks, across::peaks(targets)))
     .with(Sentence::definition("targets.sizes", different))
     .with_all(across::legend(targets).map(|text| Sentence::definition("targets.names", text)))
 }

@@ -78,7 +78,11 @@ pub(super) fn runs_for_budget(kept: &Kept) -> Option<usize> {
     let (middle, low, high) = kept.verdict.interval.as_ref().ok()?;
     let runs = kept.basis.look?;
     let distance = (kept.limit.limit / middle).ln();
-    let half = if distance > 0.0 { (high / middle).ln() } else { (middle / low).ln() };
+    let half = if distance > 0.0 {
+        (high / middle).ln()
+    } else {
+        (middle / low).ln()
+    };
     let times = (half / distance).powi(2);
     if !times.is_finite() || times > MOST {
         return None;
@@ -113,7 +117,8 @@ impl Cure {
             }
             Cure::Runs(runs) => format!("play on to {runs} runs of each server, which will probably decide"),
             Cure::Calibrate => {
-                "calibrate, so that later gates decide after 3 runs of each server and miss fewer groups of runs".to_owned()
+                "calibrate, so that later gates decide after 3 runs of each server and miss fewer groups of runs"
+                    .to_owned()
             }
         }
     }

@@ -97,6 +97,7 @@ fn verdict(judgement: &Judgement, conclusions: &[Finding]) -> Vec<Sentence> {
         .cloned()
         .chain(far.into_iter().map(peak_headline));
     let peaks = usual.into_iter().map(peak_advice);
+    let (said, _) = reasons(judgement, conclusions);
     headlines
         .map(|text| Sentence::answer("gate.headline", Tone::Bad, text).marked("important"))
         .chain(deciding.map(|one| {
@@ -106,9 +107,10 @@ fn verdict(judgement: &Judgement, conclusions: &[Finding]) -> Vec<Sentence> {
                 None => Tone::Bad,
             };
             let sentence = Sentence::answer("gate.finding", tone, one.text.clone()).marked(one.word());
-            // The table of rules says the same, except why a rule is open and what decides it.
+            // The table of rules says the same, except why a rule is open, which the headline says of the first ones.
             let weight = match (&one.about, one.answer) {
                 (About::Endpoint(..), Some(Answer::Pass | Answer::Fail)) => Weight::Evidence,
+                (About::Endpoint(..), _) if one.is_short && said.contains(&one.short) => Weight::Evidence,
                 _ => Weight::Answer,
             };
             Sentence { weight, ..sentence }
@@ -152,24 +154,31 @@ fn spread(range: Range) -> String {
 
 /// The verdict in one sentence: what decided it, with its bounds.
 pub fn headline(judgement: &Judgement, conclusions: &[Finding]) -> String {
+    let (said, more) = reasons(judgement, conclusions);
+    let more = match more {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}: {}{more}", outcome(judgement), said.join(", "))
+}
+
+/// What the headline says of the first findings that decide, and how many others there are.
+fn reasons(judgement: &Judgement, conclusions: &[Finding]) -> (Vec<String>, usize) {
     // Where nothing is decided, there are only the reasons for that.
     let answer = if judgement.is_refused() {
         None
     } else {
         Some(judgement.answer)
     };
-    let mut reasons: Vec<&str> = Vec::new();
+    let mut reasons: Vec<String> = Vec::new();
     for one in conclusions.iter().filter(|one| one.decides && one.answer == answer) {
-        if !reasons.contains(&one.short.as_str()) {
-            reasons.push(&one.short);
+        if !reasons.contains(&one.short) {
+            reasons.push(one.short.clone());
         }
     }
-    let more = match reasons.len().saturating_sub(MOST_SAID) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let more = reasons.len().saturating_sub(MOST_SAID);
     reasons.truncate(MOST_SAID);
-    format!("{}: {}{more}", outcome(judgement), reasons.join(", "))
+    (reasons, more)
 }
 
 /// Bounds and limits of these rules.

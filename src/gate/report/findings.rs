@@ -31,6 +31,9 @@ pub struct Finding {
     /// It in a few words, for a heading.
     #[serde(skip)]
     pub short: String,
+    /// True if `short` says all of the sentence but the limits, which the table of rules has.
+    #[serde(skip)]
+    pub is_short: bool,
     /// The sentence.
     pub text: String,
 }
@@ -93,6 +96,7 @@ fn refusals(judgement: &Judgement) -> Vec<Finding> {
         decides: true,
         answer: None,
         short,
+        is_short: false,
         text,
     };
     let broken = judgement.broken.iter().map(|broken| {
@@ -279,6 +283,7 @@ fn endpoint(role: Role, judged: &Judged, decides: bool) -> Finding {
         decides,
         answer: Some(answer),
         short: in_short(role, judged),
+        is_short: judged.verdict.evidence.is_ok(),
         text: format!("{what}{aside}: {}", evidence(role, judged)),
     }
 }
@@ -355,7 +360,11 @@ fn why_open(judged: &Judged, evidence: &Evidence) -> String {
     let assumed = judged.endpoint.noise.relative;
     match known {
         Known::Calibrated | Known::OtherVersion if assumed > seen => {
-            format!("calibrations show a spread of {}, the runs {}", spread(assumed), spread(seen))
+            format!(
+                "calibrations show a spread of {}, the runs {}",
+                spread(assumed),
+                spread(seen)
+            )
         }
         Known::Seen | Known::Calibrated | Known::OtherVersion => format!("the runs vary by {}", spread(seen)),
     }
@@ -427,6 +436,7 @@ fn budget(kept: &Kept) -> Finding {
     };
     Finding {
         short: format!("{name} {kept_or_not}"),
+        is_short: false,
         text: format!("{name}: {text}"),
         about: About::Budget(name),
         decides: true,
@@ -436,8 +446,8 @@ fn budget(kept: &Kept) -> Finding {
 
 /// The reason that a budget is open, and how many runs would decide it.
 fn budget_reason(kept: &Kept) -> String {
-    let reason = too_early(kept.known, kept.basis, "")
-        .unwrap_or_else(|| "the bounds are on both sides of the limit".to_owned());
+    let reason =
+        too_early(kept.known, kept.basis, "").unwrap_or_else(|| "the bounds are on both sides of the limit".to_owned());
     let cure = match runs_for_budget(kept) {
         Some(runs) => format!("{} will probably decide", units::counted(runs as u64, "run")),
         None => "no reasonable number of runs decides".to_owned(),
@@ -503,6 +513,7 @@ fn growth(leak: &Leaking, lens: Lens) -> Finding {
     };
     Finding {
         short: format!("{name} {shown}"),
+        is_short: false,
         text: format!("{name} {}: {slope}", after(leak.basis, "")),
         about: About::Growth(name),
         decides: true,

@@ -309,7 +309,10 @@ fn equal_work_is_asked_of_the_runs_that_decide_and_of_no_others() {
     // Nor do runs count on a machine that has less than two of a side.
     for (baseline, candidate) in [("abc", "def"), ("abc", "abc"), ("abc", "aaa")] {
         let mut alone = sides(&[100; 6], &[100; 6], None);
-        for (machines, runs) in [(baseline, alone.baseline.as_mut().unwrap()), (candidate, &mut alone.candidate)] {
+        for (machines, runs) in [
+            (baseline, alone.baseline.as_mut().unwrap()),
+            (candidate, &mut alone.candidate),
+        ] {
             for (machine, run) in machines.chars().zip(runs) {
                 run.summary.header.host.cpu = Some(machine.to_string());
             }
