@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::campaign::files;
 use crate::compare::report::Suite;
-use crate::compare::{Played, Scenarios, by_target, report, run};
+use crate::compare::{Played, Scenarios, are_unlike, by_target, report, run};
 use crate::config::options::Format;
 use crate::document::{Document, Look, markdown, page, terminal};
 use crate::export::svg;
@@ -73,7 +73,7 @@ pub fn is_of_all(format: Format) -> bool {
     matches!(format, Format::Html | Format::Svg | Format::Markdown | Format::Junit)
 }
 
-/// One run, or several side by side, in this format; empty if there is none.
+/// One run, several side by side, or a list of runs without a common scenario, in this format; empty if there is none.
 pub fn together(runs: &[Played], baseline: Option<&str>, format: Format) -> serde_json::Result<String> {
     match without_directories(runs).as_slice() {
         [] => Ok(String::new()),
@@ -87,8 +87,21 @@ pub fn together(runs: &[Played], baseline: Option<&str>, format: Format) -> serd
             };
             render(&result, format, false)
         }
+        runs if is_listed(runs, format) => {
+            let document = run::list::document(runs);
+            Ok(match format {
+                Format::Html => page::render(&document),
+                _ => markdown::render(&document),
+            })
+        }
         runs => comparison(runs, baseline, format, false),
     }
+}
+
+/// True for a document about runs that have nothing to compare.
+fn is_listed(runs: &[Played], format: Format) -> bool {
+    let names = runs.iter().map(|run| run.summary.header.scenario.name.as_str());
+    matches!(format, Format::Html | Format::Markdown) && are_unlike(names)
 }
 
 /// The runs under the names of their files, of several campaigns each with its directory, as far as these tell them apart.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 
 use crate::campaign::open;
-use crate::compare::{Played, Weight, by_target};
+use crate::compare::{Played, Weight, are_unlike, by_target};
 use crate::config::options::Format;
 use crate::exit::Exit;
 use crate::text::nearest;
@@ -35,16 +35,14 @@ pub fn run(options: &cli::Report) -> anyhow::Result<u8> {
 
 /// Whether any two of these records are of one scenario: others are a list, because they have nothing to compare.
 fn share_a_scenario(records: &[PathBuf]) -> bool {
-    let mut names = BTreeSet::new();
+    let mut names = Vec::new();
     for path in records {
         // An unreadable record is reported when it is shown.
-        if let Ok(record) = open(path)
-            && !names.insert(record.header().scenario.name.clone())
-        {
-            return true;
+        if let Ok(record) = open(path) {
+            names.push(record.header().scenario.name.clone());
         }
     }
-    false
+    !are_unlike(names.iter().map(String::as_str))
 }
 
 /// Runs `compare`. A comparison decides nothing, so it succeeds whatever it finds.

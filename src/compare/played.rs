@@ -48,6 +48,12 @@ fn nominal(bytes: u64) -> u64 {
     nearest.unwrap_or(bytes)
 }
 
+/// True if no two records are of one scenario, so that there is nothing to compare.
+pub fn are_unlike<'n>(mut scenarios: impl Iterator<Item = &'n str>) -> bool {
+    let mut seen = BTreeSet::new();
+    scenarios.all(|name| seen.insert(name))
+}
+
 /// The labels of the servers, each once.
 pub fn labels(runs: &[Played]) -> BTreeSet<&str> {
     let labels = runs.iter().map(|run| run.summary.header.server.label.as_str());

@@ -8,6 +8,7 @@ mod given;
 pub(crate) mod head;
 pub mod json;
 pub(crate) mod lens;
+pub mod list;
 pub(crate) mod phases;
 pub(crate) mod release;
 mod reproduce;
@@ -42,14 +43,16 @@ pub fn document<'s>(summary: &'s Summary, record: &'s str) -> Document {
         Some(traced) => sections.push(Some(called(&header.server.label, traced))),
         None => sections.push(command::used(summary).or_else(|| phases(summary))),
     }
+    if traced.is_none() {
+        sections.push(grown(summary));
+    }
     sections.push(warnings(summary));
     if traced.is_none() {
         sections.extend([
             timeline(summary, record),
-            every_round(summary),
             came_back(summary),
             released(summary),
-            grown(summary),
+            every_round(summary),
             requests(summary),
             steps(summary),
             processes(summary),
@@ -119,7 +122,7 @@ fn every_round(summary: &Summary) -> Option<Section> {
     let all = phases::every_round(summary);
     let repeats = phases::together(summary).len() < all.len();
     repeats.then(|| {
-        Section::new("rounds", "Every round", Weight::Evidence)
+        Section::new("rounds", "Every round", Weight::Definition)
             .noted("sizes in MiB")
             .with(phases::table(summary, &all))
     })

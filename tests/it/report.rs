@@ -265,6 +265,16 @@ fn a_directory_of_unlike_scenarios_is_a_list() {
         listed.contains("completions on") && listed.contains("hovers on"),
         "{listed}"
     );
+    for format in ["html", "markdown"] {
+        let document = printed(&["--format", format]);
+        for words in [
+            "2 runs: completions, hovers",
+            "Phases: completions on ty",
+            "Phases: hovers on ty",
+        ] {
+            assert!(document.contains(words), "{format}: {words}");
+        }
+    }
 }
 
 #[test]
