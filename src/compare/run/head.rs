@@ -47,19 +47,15 @@ pub fn cpu_time(nanos: Nanos) -> String {
     units::cpu_time(Duration::from_nanos(nanos))
 }
 
-/// A peak with its certainty: `207.0`, `≥ 340.0`, `407.5–439.0`, `407.5–505.0 or more`.
+/// A peak with its certainty: `207.0`, `407.5–439.0`, or `≥ 340.0` where nothing bounds it from above.
 pub fn peak(peak: Peak) -> String {
-    let (text, doubt) = bounds(peak);
-    if doubt { format!("{text} or more") } else { text }
-}
-
-/// A peak without that last mark, and whether it belongs there: the upper bound may be too low.
-fn bounds(peak: Peak) -> (String, bool) {
     let lower = units::mib(peak.lower);
     match peak.upper.map(units::mib) {
-        Some(upper) if upper != lower => (format!("{lower}–{upper}"), peak.unseen),
-        Some(_) if !peak.unseen => (lower, false),
-        Some(_) | None => (format!("≥ {lower}"), false),
+        None => format!("≥ {lower}"),
+        // What ended between two samples may have had more than the upper bound counts.
+        Some(_) if peak.unseen => format!("≥ {lower}"),
+        Some(upper) if upper == lower => lower,
+        Some(upper) => format!("{lower}–{upper}"),
     }
 }
 
@@ -290,10 +286,7 @@ fn ready(summary: &Summary) -> String {
 }
 
 fn peaks(summary: &Summary) -> String {
-    let resident = summary.peak.map(bounds).map(|(text, doubt)| {
-        let more = if doubt { " or more" } else { "" };
-        format!("{text} MiB{more} resident")
-    });
+    let resident = summary.peak.map(|most| format!("{} MiB resident", peak(most)));
     let private = summary
         .private_peak
         .map(|value| format!("≥ {} MiB private", units::mib(value)));
@@ -341,4 +334,24 @@ fn shutdown(summary: &Summary) -> String {
         .shutdown_peak
         .map(|most| format!("≥ {} MiB resident until then", units::mib(most)));
     joined([Some(stage), reply, status, peak])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peak_has_an_upper_end_only_where_one_is_known() {
+        const MIB: u64 = 1 << 20;
+        for (upper, unseen, text) in [
+            (Some(400 * MIB), false, "400.0"),
+            (Some(547 * MIB), false, "400.0–547.0"),
+            (Some(547 * MIB), true, "≥ 400.0"),
+            (Some(400 * MIB), true, "≥ 400.0"),
+            (None, false, "≥ 400.0"),
+        ] {
+            let lower = 400 * MIB;
+            assert_eq!(peak(Peak { lower, upper, unseen }), text);
+        }
+    }
 }
