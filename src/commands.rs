@@ -23,6 +23,7 @@ mod shell;
 mod show;
 mod tune;
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
@@ -30,9 +31,11 @@ use anyhow::Context;
 
 use crate::campaign::Outcomes;
 use crate::cli::{Cli, Color, Command};
-use crate::config::options::Voice;
+use crate::config::options::{Repeating, Voice};
+use crate::config::values::Runs;
 use crate::exit::Exit;
 use crate::progress::{self, Talk};
+use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
 use crate::text::quoted;
 use crate::{config, host};
@@ -137,6 +140,23 @@ fn tell_records(out: &Path, whole: Option<&Path>, talk: Talk, outcomes: &Outcome
         let out = quoted(&whole.unwrap_or(out).display().to_string());
         say(&format!("interrupted: resume with `lsp-soak {command} --resume {out}`"));
     }
+}
+
+/// Says at the start that one run of each server or command shows no difference between them.
+fn warn_of_single_runs(repeating: &Repeating, choices: &[ServerChoice]) {
+    let is_single = repeating.runs == Some(Runs::Fixed(1)) && repeating.partition.is_none();
+    let labels: BTreeSet<&String> = choices.iter().map(|choice| &choice.label).collect();
+    if !is_single || labels.len() < 2 {
+        return;
+    }
+    let kind = if choices.iter().any(|choice| choice.command.is_some()) {
+        "command"
+    } else {
+        "server"
+    };
+    say(&format!(
+        "warning: one run of each {kind} shows no difference between them: use --runs 3 or more"
+    ));
 }
 
 /// Says something beside the report, see [`progress::say`].

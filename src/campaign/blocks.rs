@@ -21,6 +21,7 @@ use crate::summary;
 use super::before::{self, Before};
 use super::invocation::Invocation;
 use super::jobs::Jobs;
+use super::probe::Answered;
 use super::single::Outcome;
 use super::{forecast, header};
 
@@ -112,9 +113,19 @@ impl Campaign<'_> {
         let plan = self.plan();
         let shown = Progress::show(self.course(plan.iter().map(|run| run.server).collect()), self.talk);
         let mut before = Before::default();
-        if let Some(exit) = self.refusal(&before.copy, interrupt).await? {
-            (outcomes.exit, outcomes.is_refused) = (exit, true);
-            return Ok(outcomes);
+        match self.ask_servers(&before.copy, interrupt).await? {
+            Answered::Able => {}
+            Answered::Refused(exit) => {
+                (outcomes.exit, outcomes.is_refused) = (exit, true);
+                return Ok(outcomes);
+            }
+            Answered::Fails(server) => {
+                let failed = self.first_run_of(server, &plan, shown.progress(), interrupt).await?;
+                if failed.exit != Exit::Passed || failed.failed.is_some() {
+                    return Ok(failed);
+                }
+                // It started this time. Its run is found again in its block.
+            }
         }
         let mut clock = Clock::start(self.repeating.time_budget.map(|span| span.0));
         let mut stopped = BTreeMap::new();
@@ -152,6 +163,27 @@ impl Campaign<'_> {
                 sentences.iter().for_each(|sentence| progress::say(sentence));
             }
         }
+        Ok(outcomes)
+    }
+
+    /// Plays the first run of a server that failed to start, so that a report of it is made before any other run.
+    async fn first_run_of(
+        &self,
+        server: usize,
+        plan: &[plan::Run],
+        progress: &Progress,
+        interrupt: &Interrupt,
+    ) -> anyhow::Result<Outcomes> {
+        let first: Vec<plan::Run> = plan
+            .iter()
+            .filter(|run| run.server == server)
+            .take(1)
+            .copied()
+            .collect();
+        let mut outcomes = Outcomes::default();
+        let mut before = Before::default();
+        self.batch((plan, &first), progress, interrupt, (&mut outcomes, &mut before))
+            .await?;
         Ok(outcomes)
     }
 

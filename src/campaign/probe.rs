@@ -1,4 +1,4 @@
-//! Asks servers before the first run whether they offer what the scenario needs.
+//! Asks servers before the first run whether they start and offer what the scenario needs.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::progress::{self, Progress};
 use crate::record::{Ending, PlanFacts};
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
-use crate::summary::Summary;
+use crate::summary::{Summary, exit};
 use crate::units::Span;
 
 use super::blocks::{Campaign, programs};
@@ -19,6 +19,16 @@ use super::jobs::Jobs;
 use super::scratch::Scratch;
 use super::single::Outcome;
 use super::{header, summary};
+
+/// What the probes of all programs of a campaign say.
+pub(super) enum Answered {
+    /// The campaign can be played.
+    Able,
+    /// Nothing is played: a server lacks what the scenario needs, or the user interrupted. The reason was printed.
+    Refused(Exit),
+    /// This server failed to start.
+    Fails(usize),
+}
 
 /// How a probe ended.
 pub enum Probed {
@@ -76,31 +86,32 @@ pub fn missing(summary: &Summary, scenario: &Loaded) -> Option<String> {
 
 impl Campaign<'_> {
     /// Asks each program of several, so that a comparison ends before its first warm-up if one of them cannot play the
-    /// scenario. `None` if all can. A single program answers at the start of its first run.
-    pub(super) async fn refusal(&self, copy: &KeptCopy, interrupt: &Interrupt) -> anyhow::Result<Option<Exit>> {
+    /// scenario. A single program answers at the start of its first run.
+    pub(super) async fn ask_servers(&self, copy: &KeptCopy, interrupt: &Interrupt) -> anyhow::Result<Answered> {
         let programs = programs(self.choices);
         if programs.len() < 2 || !self.is_probed() {
-            return Ok(None);
+            return Ok(Answered::Able);
         }
         let records = Scratch::claim("check")?;
-        let mut refusal = None;
+        let mut answered = Answered::Able;
         for place in programs {
             let path = records.path().join(format!("{place}.jsonl"));
             let choice = &self.choices[place];
-            match probe(self.scenario, choice, &path, copy.clone(), interrupt).await? {
+            let summary = match probe(self.scenario, choice, &path, copy.clone(), interrupt).await? {
+                Probed::Ended(summary) => summary,
                 Probed::CalledOff => {
                     progress::say(&super::called_off(""));
-                    return Ok(Some(Exit::Interrupted));
+                    return Ok(Answered::Refused(Exit::Interrupted));
                 }
-                Probed::Ended(summary) => {
-                    if let Some(sentence) = missing(&summary, self.scenario) {
-                        progress::say(&format!("error: {sentence}"));
-                        refusal = Some(Exit::ServerFailed);
-                    }
-                }
+            };
+            if let Some(sentence) = missing(&summary, self.scenario) {
+                progress::say(&format!("error: {sentence}"));
+                answered = Answered::Refused(Exit::ServerFailed);
+            } else if matches!(answered, Answered::Able) && exit(&summary) == Exit::ServerFailed {
+                answered = Answered::Fails(place);
             }
         }
-        Ok(refusal)
+        Ok(answered)
     }
 
     /// True if a server that lacks a step would end this campaign, and nothing of it was played before.

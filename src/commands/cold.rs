@@ -97,6 +97,9 @@ pub fn run(options: &cli::Cold, interrupt: &Interrupt) -> anyhow::Result<u8> {
     if is_first && !options.output.voice.quiet && !Starter::find()?.is_small() {
         super::say(NO_STARTER);
     }
+    if is_first && let Some(first) = asked.campaigns.first() {
+        super::warn_of_single_runs(&repeating(options, &first.choices), &first.choices);
+    }
     super::block_on(play(&asked, &directories, interrupt))
 }
 

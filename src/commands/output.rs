@@ -17,6 +17,8 @@ use crate::drive::workspace::lock::{self, Lock};
 
 /// The file that keeps other processes out.
 const LOCK: &str = "in-use.lock";
+/// Files that a directory without a record may have.
+const OURS: [&str; 3] = [LOCK, IGNORED, invocation::FILE];
 /// The directory for records if none is named.
 const REPORTS: &str = "reports";
 
@@ -29,6 +31,8 @@ pub struct Directory {
     made: bool,
     /// The directory above, if it was made for this one.
     made_above: Option<PathBuf>,
+    /// True if lsp-soak chose the name.
+    is_unnamed: bool,
 }
 
 impl Directory {
@@ -44,6 +48,7 @@ impl Directory {
             lock: None,
             made: false,
             made_above: None,
+            is_unnamed: false,
         })
     }
 
@@ -65,7 +70,24 @@ impl Directory {
             lock,
             made,
             made_above: None,
+            is_unnamed: false,
         })
+    }
+}
+
+impl Directory {
+    /// Removes the records, so that the directory goes too. A directory that the user named keeps them; then `false`.
+    pub fn discard(&self) -> io::Result<bool> {
+        if !self.is_unnamed {
+            return Ok(false);
+        }
+        for entry in fs::read_dir(&self.path)? {
+            let entry = entry?;
+            if OURS.iter().all(|name| entry.file_name() != *name) {
+                fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(true)
     }
 }
 
@@ -82,9 +104,9 @@ impl Drop for Directory {
         self.lock = None;
         if self.made && !is_taken(&self.path) {
             // A leftover disturbs nothing.
-            let _ = fs::remove_file(self.path.join(invocation::FILE));
-            let _ = fs::remove_file(self.path.join(LOCK));
-            let _ = fs::remove_file(self.path.join(IGNORED));
+            for name in OURS {
+                let _ = fs::remove_file(self.path.join(name));
+            }
             let _ = fs::remove_dir(&self.path);
             if let Some(above) = &self.made_above {
                 let _ = fs::remove_dir(above);
@@ -183,10 +205,9 @@ fn in_use(path: &Path) -> (String, String) {
 
 /// Whether the path is anything but an empty directory. Leftovers of a campaign without a record do not count.
 fn is_taken(path: &Path) -> bool {
-    let ours = [LOCK, IGNORED, invocation::FILE];
     match fs::read_dir(path) {
         Ok(mut entries) => {
-            entries.any(|entry| !entry.is_ok_and(|entry| ours.iter().any(|name| entry.file_name() == *name)))
+            entries.any(|entry| !entry.is_ok_and(|entry| OURS.iter().any(|name| entry.file_name() == *name)))
         }
         Err(error) => error.kind() == io::ErrorKind::NotADirectory,
     }
@@ -233,6 +254,7 @@ fn fresh(parent: &Path, name: &str) -> anyhow::Result<Directory> {
             Ok(()) => {
                 let mut directory = Directory::claim(path, true)?;
                 directory.made_above = is_new.then(|| parent.to_owned());
+                directory.is_unnamed = true;
                 // Without it only `git status` is longer.
                 let _ = fs::write(directory.join(IGNORED), IGNORES_ALL);
                 return Ok(directory);
@@ -278,6 +300,21 @@ mod tests {
         fs::write(kept.join("run.jsonl"), "").expect("the directory is ours");
         drop(kept);
         assert!(reports.join("now").join(IGNORED).exists());
+    }
+
+    #[test]
+    fn records_are_discarded_only_where_nobody_named_their_directory() {
+        let parent = tempfile::tempdir().expect("there is a place for temporary files");
+        let unnamed = fresh(&parent.path().join(REPORTS), "now").expect("the directory is ours");
+        let named = chosen(parent.path().join("out")).expect("it is new");
+        for (directory, is_discarded) in [(unnamed, true), (named, false)] {
+            let path = directory.to_owned();
+            fs::write(path.join("run.jsonl"), "").expect("the directory is ours");
+            assert_eq!(directory.discard().expect("the directory is ours"), is_discarded);
+            drop(directory);
+            assert_eq!(path.exists(), !is_discarded);
+        }
+        assert!(!parent.path().join(REPORTS).exists());
     }
 
     #[test]

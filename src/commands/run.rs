@@ -10,13 +10,13 @@ use crate::commands::output::Directory;
 use crate::compare::{Played, counts};
 use crate::config::Loaded;
 use crate::config::options::{Format, Repeating};
-use crate::config::values::Runs;
 use crate::exit::Exit;
 use crate::gate::report::regression;
 use crate::lens::Lens;
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
 use crate::stats::EndpointVerdict;
+use crate::summary::exit;
 use crate::trace::Tracer;
 use crate::units;
 
@@ -61,9 +61,7 @@ pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
         Some(begun) => begun.directories(&scenarios)?,
         None => begin(out, &scenarios)?,
     };
-    if let Some(note) = single_runs(&options.repeating, &choices) {
-        super::say(note);
-    }
+    super::warn_of_single_runs(&options.repeating, &choices);
     super::block_on(async {
         interrupt.heed();
         let mut report = Outputs::new(targets, shape, baseline, options.output.voice.details);
@@ -152,25 +150,42 @@ async fn play(
         report.add(&outcomes.runs)?;
         github::tell(&outcomes.runs, baseline);
         refuse_too_short(options, choices.len(), &mut outcomes);
-        let page = formats::save(out, &outcomes.runs, options.repeating.baseline.as_deref());
-        let whole = options.recording.out.as_deref().filter(|_| directories.len() > 1);
-        super::tell_records(out, whole, campaign.talk, &outcomes);
-        if let Ok(Some(page)) = &page
-            && !options.output.voice.quiet
-        {
-            super::say(&format!("report: {page}"));
-        }
-        if let Some(error) = outcomes.failed {
-            return Err(error);
-        }
-        // Only now: what filled the disk may be what cut the run short, and that is the better story.
-        page.and(traced)?;
         worst = worst.worse(outcomes.exit);
+        keep(options, out, directories.len() > 1, outcomes)?;
+        traced?;
         if worst == Exit::Interrupted {
             break;
         }
     }
     Ok(worst.code())
+}
+
+/// Leaves the reports beside the records and says where they are. Nothing is left of a server that did not start, unless the
+/// user named the directory.
+fn keep(options: &cli::Run, out: &Directory, is_one_of_several: bool, outcomes: Outcomes) -> anyhow::Result<()> {
+    if never_started(&outcomes) && out.discard()? {
+        super::say("the server did not start, so no record is kept: `--out DIR` keeps it");
+        return Ok(());
+    }
+    let page = formats::save(out, &outcomes.runs, options.repeating.baseline.as_deref());
+    let whole = options.recording.out.as_deref().filter(|_| is_one_of_several);
+    super::tell_records(out, whole, crate::commands::talk(options.output.voice), &outcomes);
+    if let Ok(Some(page)) = &page
+        && !options.output.voice.quiet
+    {
+        super::say(&format!("report: {page}"));
+    }
+    // Only now: what filled the disk may be what cut the run short, and that is the better story.
+    outcomes.failed.map_or(Ok(()), Err).and(page.map(drop))
+}
+
+/// True if every run failed before its first checkpoint, and nothing else went wrong.
+fn never_started(outcomes: &Outcomes) -> bool {
+    let never = |run: &Played| {
+        let phases = &run.summary.phases;
+        exit(&run.summary) == Exit::ServerFailed && phases.iter().all(|phase| phase.checkpoint.is_none())
+    };
+    outcomes.failed.is_none() && !outcomes.runs.is_empty() && outcomes.runs.iter().all(never)
 }
 
 /// A campaign that played well and yet has too few runs for a result is a mistake of the command line.
@@ -182,16 +197,6 @@ fn refuse_too_short(options: &cli::Run, servers: usize, outcomes: &mut Outcomes)
         super::say(&format!("error: {sentence}"));
         outcomes.exit = Exit::OwnFailure;
     }
-}
-
-/// Says at the start that one run of each server shows no difference between them.
-fn single_runs(repeating: &Repeating, choices: &[ServerChoice]) -> Option<&'static str> {
-    let is_single = repeating.runs == Some(Runs::Fixed(1)) && repeating.partition.is_none();
-    let labels: BTreeSet<&String> = choices.iter().map(|choice| &choice.label).collect();
-    if !is_single || labels.len() < 2 {
-        return None;
-    }
-    Some("warning: one run of each server shows no difference between them: use --runs 3 or more")
 }
 
 /// That the time was too short for a single run that counts, and what would do.

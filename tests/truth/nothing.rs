@@ -167,3 +167,34 @@ fn a_server_that_lacks_a_step_is_refused_before_the_warm_up_of_any_other() {
     let (_, said) = ground.ends(4, &gate);
     assert!(said.contains("lacks steps"), "{said}");
 }
+
+#[test]
+fn a_server_that_fails_to_start_is_seen_before_the_warm_up_of_any_other_and_leaves_no_record() {
+    let ground = PreparedWorkspace::pair()
+        .with("good", &[], "")
+        .with("bad", &["--nonsense"], "");
+    let run = [
+        "run", "scenario.toml", "--server", "good", "--server", "bad", "--runs", "3",
+    ];
+    let (report, said) = ground.ends(4, &run);
+    assert!(report.contains("unexpected argument '--nonsense' found"), "{report}");
+    assert!(
+        said.contains("bad begins") && !said.contains("good begins"),
+        "only the one that fails is run: {said}"
+    );
+    assert!(said.contains("no record is kept: `--out DIR` keeps it"), "{said}");
+    assert!(!ground.join("reports").exists());
+    ground.ends(4, &[&run[..], &["--out", "kept"]].concat());
+    assert_eq!(ground.records("kept").len(), 1);
+    let (verdict, _) = ground.ends(
+        4,
+        &[
+            "gate", "scenario.toml", "--baseline", "good", "--candidate", "bad", "--out", "gate",
+        ],
+    );
+    assert!(
+        verdict.starts_with("REFUSED: the candidate failed the scenario: crashed"),
+        "{verdict}"
+    );
+    assert!(ground.join("gate/gate.json").exists());
+}
