@@ -176,6 +176,14 @@ pub enum Figure {
     Written,
     /// A number that a command printed.
     Printed,
+    /// Zombies of the tree at the checkpoint.
+    Zombies,
+    /// Processes of the tree at the checkpoint.
+    Processes,
+    /// Threads of the tree at the checkpoint.
+    Threads,
+    /// Open descriptors of the tree at the checkpoint.
+    Descriptors,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -222,6 +230,13 @@ const fn count(name: &'static str, words: &'static str, caption: &'static str) -
         unit: Unit::Count,
         noise: NoiseFloor::FAULTS,
         ..time(name, words, caption)
+    }
+}
+
+const fn held(name: &'static str, words: &'static str, caption: &'static str) -> Facts {
+    Facts {
+        noise: NoiseFloor::ONE,
+        ..count(name, words, caption)
     }
 }
 
@@ -288,6 +303,9 @@ impl Figure {
         Figure::Faults,
     ];
 
+    /// What a server holds beside memory, in comparisons only: a count is often 0, and a gate decides by ratios.
+    pub const HELD: [Figure; 4] = [Figure::Zombies, Figure::Processes, Figure::Threads, Figure::Descriptors];
+
     pub const OF_RUNS: [Figure; 2] = [Figure::Peak, Figure::Cpu];
 
     pub const OF_METHODS: [Figure; 2] = [Figure::P50, Figure::P95];
@@ -335,6 +353,10 @@ impl Figure {
                 unit: Unit::Number,
                 ..time("printed", "printed figure", "Printed figures")
             },
+            Figure::Zombies => held("zombies", "zombies", "Zombies at checkpoints"),
+            Figure::Processes => held("processes", "processes", "Processes at checkpoints"),
+            Figure::Threads => held("threads", "threads", "Threads at checkpoints"),
+            Figure::Descriptors => held("descriptors", "open descriptors", "Open descriptors at checkpoints"),
             Figure::T90 => time("t90", "time to return nine tenths", "Time to return nine tenths"),
         }
     }
@@ -379,7 +401,7 @@ impl Figure {
 
     /// Whether the figure is read at a checkpoint: its sentence says "after" a phase, not "in".
     pub fn is_of_checkpoints(self) -> bool {
-        matches!(self, Figure::Private | Figure::Resident | Figure::Live)
+        matches!(self, Figure::Private | Figure::Resident | Figure::Live) || Figure::HELD.contains(&self)
     }
 
     /// Whether runs of a server have it.
@@ -432,7 +454,7 @@ impl Measure {
                 name: phase.phase.name.clone(),
             };
             if all.last().is_none_or(|last| last.place != place) && !all.iter().any(|seen| seen.place == place) {
-                all.extend(Figure::OF_PHASES.map(|figure| Measure {
+                all.extend(Figure::OF_PHASES.into_iter().chain(Figure::HELD).map(|figure| Measure {
                     place: place.clone(),
                     figure,
                 }));
@@ -519,6 +541,10 @@ fn in_phase(figure: Figure, phase: &PhaseSummary, resident: ResidentMetric) -> O
         }
         Figure::PrivatePeak => phase.private_peak,
         Figure::MajorFaults => phase.major_faults,
+        Figure::Zombies => taken.zombies,
+        Figure::Processes => Some(taken.processes),
+        Figure::Threads => taken.threads,
+        Figure::Descriptors => taken.descriptors,
         Figure::Live
         | Figure::P50
         | Figure::P95

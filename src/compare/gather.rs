@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::exit::Exit;
-use crate::figures::{Measure, Place, WorkLimits};
+use crate::figures::{Figure, Measure, Place, WorkLimits};
 use crate::findings::{self, Doubt, Headline, brief};
 use crate::lens::Lens;
 use crate::record::{Header, KnobFacts, PreloadFacts};
@@ -263,7 +263,9 @@ fn row(measure: Measure, arms: &[Vec<&Played>], compared: &[bool]) -> Option<Row
                 .collect()
         })
         .collect();
-    if values.iter().flatten().all(|(_, value)| value.is_none()) {
+    // Servers without zombies need no row that says so.
+    let is_nothing = |value: f64| measure.figure == Figure::Zombies && value == 0.0;
+    if values.iter().flatten().all(|(_, value)| value.is_none_or(is_nothing)) {
         return None;
     }
     let floor = measure

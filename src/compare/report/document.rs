@@ -437,7 +437,7 @@ fn work(id: &str, comparison: &Comparison) -> Option<Section> {
 }
 
 fn other_figures(id: &str, comparison: &Comparison, keys: Keys) -> Option<Section> {
-    let others = Figure::COMPARED.into_iter().skip(1);
+    let others = Figure::COMPARED.into_iter().skip(1).chain(Figure::HELD);
     let others = others.filter(|figure| !Figure::OF_METHODS.contains(figure));
     let tables = others.filter_map(|figure| {
         let section = Section::new(String::new(), figure.caption(), Weight::Evidence);

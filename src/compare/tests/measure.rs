@@ -16,6 +16,10 @@ fn distinct() -> Summary {
         let taken = phase.checkpoint.as_mut().unwrap();
         taken.resident = Some(place * 1_000 + 3);
         taken.proportional = Some(place * 1_000 + 4);
+        taken.zombies = Some(place * 1_000 + 8);
+        taken.processes = place * 1_000 + 9;
+        taken.threads = Some(place * 1_000 + 10);
+        taken.descriptors = Some(place * 1_000 + 11);
         phase.cpu = Some(place * 1_000 + 5);
         phase.minor_faults = Some(place * 1_000 + 6);
         phase.major_faults = Some(place * 1_000 + 7);
@@ -74,6 +78,10 @@ fn every_figure_is_found_where_it_is_and_nowhere_else() {
         (Figure::Resident, Some(2_003.0), None, None),
         (Figure::Cpu, Some(2_005.0), Some(4_300.0), None),
         (Figure::Faults, Some(2_006.0), Some(3_012.0), None),
+        (Figure::Zombies, Some(2_008.0), None, None),
+        (Figure::Processes, Some(2_009.0), None, None),
+        (Figure::Threads, Some(2_010.0), None, None),
+        (Figure::Descriptors, Some(2_011.0), None, None),
         (Figure::P50, None, None, Some(50.0)),
         (Figure::P95, None, None, Some(95.0)),
     ] {
@@ -96,7 +104,7 @@ fn of_a_tree_the_proportional_size_is_what_is_resident() {
 fn a_phase_without_a_checkpoint_has_no_figures() {
     let mut summary = distinct();
     summary.phases[1].checkpoint = None;
-    for figure in Figure::OF_PHASES {
+    for figure in Figure::OF_PHASES.into_iter().chain(Figure::HELD) {
         assert_eq!(of(&summary, &second(&summary), figure), None, "{figure:?}");
     }
 }
@@ -127,7 +135,10 @@ fn everything_is_listed_once_in_the_order_in_which_it_was_played() {
         .collect();
     let phases = summary.phases[..2].iter().map(|phase| phase.phase.name.clone());
     let mut expected: Vec<(String, Figure)> = phases
-        .flat_map(|name| Figure::OF_PHASES.map(|figure| (name.clone(), figure)))
+        .flat_map(|name| {
+            let figures = Figure::OF_PHASES.into_iter().chain(Figure::HELD);
+            figures.map(move |figure| (name.clone(), figure))
+        })
         .collect();
     expected.extend([Figure::Peak, Figure::Cpu].map(|figure| ("run".to_owned(), figure)));
     expected.extend([Figure::P50, Figure::P95].map(|figure| ("textDocument/hover".to_owned(), figure)));
