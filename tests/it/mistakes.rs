@@ -285,3 +285,21 @@ fn input_without_an_end_is_refused_with_its_limit() {
         assert!(text.len() < 200_000, "{scenario}: {}", text.len());
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_plan_says_where_the_memory_of_a_run_ends() {
+    let mut check = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
+    check.args(["check", "scenarios/goto.toml"]).env("COLUMNS", "100");
+    let output = check
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("lsp-soak runs");
+    assert!(output.status.success());
+    let plan = String::from_utf8(output.stdout).expect("a plan is text");
+    let limit = plan
+        .lines()
+        .find(|line| line.starts_with("memory limit: a run ends above "));
+    let limit = limit.expect("there is a limit");
+    assert!(limit.contains("iB private memory; change it with"), "{limit}");
+}
