@@ -28,7 +28,7 @@ use crate::record::{Host, Memory, Pressure};
 
 pub use ask::{Heard, Said, Tied, hang_up, listen, listen_up_to, start};
 pub use probe_directory::{ProbeDirectory, Toolchain};
-pub use program::{file_sha256, is_privileged, version_line};
+pub use program::{file_sha256, is_privileged, version_in, version_line};
 pub use revision::{ELSEWHERE, revision};
 pub use script::{first_line, interpreter, interpreter_file, named_interpreter};
 

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use super::elf::{self, Linking};
 use super::follow::{Followed, follow};
 use super::modules;
+use super::preload::VARIABLE;
 use super::probe::{self, Subject};
 use super::scan::{self, Mark};
 use super::verdict::{Place, Signs, families, unasked, verdict};
 use super::{behind, glibc, mimalloc, seen, stated};
+use crate::host;
 use crate::record::jemalloc;
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence};
 use crate::units;
@@ -26,6 +28,8 @@ pub struct Detection {
     pub node: bool,
     /// Whether the program is there to start another one that was not found: a shell, or a launcher that may be one.
     pub is_launcher: bool,
+    /// The version that it printed; `None` if it printed none on stdout, or if a preloaded library may have printed it.
+    pub version: Option<String>,
 }
 
 /// Finds the allocator of a server. `find` looks names up as the server would. It takes as long as the server takes for
@@ -119,6 +123,7 @@ struct Inspection {
     signs: Signs,
     evidence: Vec<Evidence>,
     loader: Option<PathBuf>,
+    version: Option<String>,
 }
 
 impl Inspection {
@@ -135,6 +140,10 @@ impl Inspection {
         self.signs.asked = heard.ended.is_some_and(|status| status.code().is_some());
         if !self.signs.asked {
             self.saw("probe", format!("`{}` was ended by a signal", subject.shown()));
+        }
+        let is_alone = subject.preloaded.is_empty() && subject.variable(VARIABLE).is_none();
+        if is_alone && heard.ended.is_some_and(|status| status.success()) {
+            self.version = host::version_in(&heard.said.stdout);
         }
         // As Deno prints it: `v8 15.0.245.2-rusty`.
         let v8 = heard.said.stdout.lines().find_map(|line| line.strip_prefix("v8 "));
@@ -432,6 +441,7 @@ impl Inspection {
             loader: self.loader,
             node: self.signs.node.is_some(),
             is_launcher: self.signs.is_launcher(),
+            version: self.version,
         }
     }
 }

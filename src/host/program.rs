@@ -68,7 +68,16 @@ fn within(command: &mut Command, patience: Duration, stop: &dyn Fn() -> bool) ->
     let outputs = [&*answer.stdout, &*answer.stderr];
     let line = outputs.iter().find_map(|text| line_with_version(text));
     let line = line.or_else(|| outputs.iter().find_map(|text| lines(text).next()))?;
-    Some(line.chars().filter(|c| !c.is_control()).take(LONGEST).collect())
+    Some(shown(line))
+}
+
+/// The line with the version in what a program has printed.
+pub fn version_in(text: &str) -> Option<String> {
+    line_with_version(text).map(shown)
+}
+
+fn shown(line: &str) -> String {
+    line.chars().filter(|c| !c.is_control()).take(LONGEST).collect()
 }
 
 fn lines(text: &str) -> impl Iterator<Item = &str> {

@@ -389,7 +389,7 @@ pub fn listed(choice: &ServerChoice) -> Result<Option<OsString>, Unlistable> {
     compose(&choice.libraries, typed)
 }
 
-/// The version that a server prints. Each program is asked once.
+/// The version that a server prints: mostly it did so when it was asked for its allocator, and is not started again.
 pub fn version(
     choice: &ServerChoice,
     program: &Path,
@@ -397,6 +397,9 @@ pub fn version(
     stop: &dyn Fn() -> bool,
 ) -> Option<String> {
     let key = key(choice, program).in_project(project);
+    if let Some(version) = &detected(&key, stop).version {
+        return Some(version.clone());
+    }
     once(&VERSIONS, &key, stop, || allocator::version(&key.subject, stop))
 }
 

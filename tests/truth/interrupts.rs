@@ -264,11 +264,11 @@ fn ctrl_c_during_a_restart_brings_the_old_server_down_with_all_it_left() {
 }
 
 /// A server with a slow `--version`, which signals that it was asked: for its allocator if `first`, else for its
-/// version. Both happen during preparation.
+/// version, because it printed none before. Both happen during preparation.
 fn slow_to_answer(first: bool) -> String {
     let quick = if first { "false" } else { "mkdir \"$TMPDIR/looked-at\"" };
     format!(
-        "if [ \"$1\" = --version ] && ! {quick} 2>/dev/null; then touch \"$TMPDIR/asked\"; sleep 25; fi; exec \
+        "if [ \"$1\" = --version ]; then {quick} 2>/dev/null && exit; touch \"$TMPDIR/asked\"; sleep 25; fi; exec \
          \"$FIXTURE\" \"$@\""
     )
 }
