@@ -8,8 +8,8 @@ use crate::cli;
 use crate::config::Profile;
 use crate::progress::Status;
 use crate::resolve::{Program, ServerChoice, detector, installed, which};
-use crate::text::Paint;
 use crate::text::table::{self, Cell, Column};
+use crate::text::{Paint, fold};
 use crate::units::UNKNOWN;
 
 use super::{formats, prepare, print};
@@ -55,14 +55,17 @@ pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
     drop(status);
     let mut text = String::new();
     if rows.is_empty() {
-        text.push_str("no known server is installed: name yours by its path, as in --server ./my-server\n");
+        let none = "no known server is installed: name yours by its path, as in --server ./my-server\n";
+        text.push_str(&fold(none, width()));
     } else {
         table::draw(&mut text, Paint(false), columns(&rows), width(), "");
     }
+    let mut rest = String::new();
     for (name, cure) in &lacking {
-        text.push_str(&format!("{name} is a proxy of rustup without its component: {cure}\n"));
+        rest.push_str(&format!("{name} is a proxy of rustup without its component: {cure}\n"));
     }
-    list_others(&mut text, &others, options.all);
+    list_others(&mut rest, &others, options.all);
+    text.push_str(&fold(&rest, width()));
     print(&text)?;
     Ok(0)
 }

@@ -75,6 +75,23 @@ fn installed_servers_are_listed_and_the_others_counted() {
 }
 
 #[test]
+fn lines_about_servers_are_as_wide_as_the_terminal() {
+    let nothing = tempfile::tempdir().expect("there is a place for temporary files");
+    for all in [&["servers"][..], &["servers", "--all"]] {
+        let output = Command::new(env!("CARGO_BIN_EXE_lsp-soak"))
+            .args(all)
+            .env("PATH", nothing.path())
+            .env("COLUMNS", "60")
+            .output()
+            .expect("lsp-soak runs");
+        let text = String::from_utf8(output.stdout).expect("it is text");
+        assert!(text.contains("no known server is installed"), "{text}");
+        let longest = text.lines().map(|line| line.chars().count()).max();
+        assert!(longest <= Some(60), "{text}");
+    }
+}
+
+#[test]
 fn bash_completes_commands_options_and_values() {
     if !is_here("bash") {
         return;
