@@ -80,13 +80,12 @@ pub fn verdict(comparison: &Comparison) -> Vec<Sentence> {
     let sentences = others.flat_map(|(place, side)| {
         // What prints figures of its own may run for a fixed time.
         let ratio = time(comparison, place).filter(|ratio| printed.is_empty() || ratio.differs());
-        let time = ratio.map(|ratio| match ratio.differs() {
-            false => format!(
-                "no measurable difference in wall time from {} ({})",
-                first.label,
-                times(ratio)
-            ),
-            true => format!("{} times the wall time of {}", ratio_and_times(ratio), first.label),
+        let time = ratio.map(|ratio| {
+            if ratio.differs() {
+                return format!("{} times the wall time of {}", ratio_and_times(ratio), first.label);
+            }
+            let what = undecided(ratio, "wall time");
+            format!("{what} against {} ({})", first.label, times(ratio))
         });
         let shown = printed.iter().filter_map(|row| {
             let ratio = row.cells[place].ratio.as_ref().filter(|ratio| ratio.differs())?;
@@ -95,9 +94,9 @@ pub fn verdict(comparison: &Comparison) -> Vec<Sentence> {
         let shown: Vec<String> = shown.collect();
         // Who asked for figures hears of one in any case.
         let open = printed.iter().filter(|_| shown.is_empty()).find_map(|row| {
-            let ratio = figures::difference(row.cells[place].ratio.as_ref()?)?;
-            let name = row.measure.place.name();
-            Some(format!("no measurable difference in {name} ({ratio})"))
+            let ratio = row.cells[place].ratio.as_ref()?;
+            let difference = figures::difference(ratio)?;
+            Some(format!("{} ({difference})", undecided(ratio, row.measure.place.name())))
         });
         let shown = (!shown.is_empty()).then(|| shown.join(", "));
         let texts: Vec<String> = time.into_iter().chain(shown).chain(open).collect();
@@ -107,6 +106,15 @@ pub fn verdict(comparison: &Comparison) -> Vec<Sentence> {
             .collect::<Vec<_>>()
     });
     sentences.collect()
+}
+
+/// What is said of a figure whose difference is not shown.
+fn undecided(ratio: &Ratio, figure: &str) -> String {
+    if ratio.excludes_large() {
+        format!("no measurable difference in {figure}")
+    } else {
+        format!("not known without more runs: {figure}")
+    }
 }
 
 /// Digits behind the point that tell a ratio from 1.
