@@ -62,7 +62,8 @@ pub fn intervals<'r>(rows: impl IntoIterator<Item = &'r Row>) -> &'static str {
     match (are_wide, are_certain) {
         (true, false) => "full ranges (too few runs for 95 % intervals)",
         (true, true) => "95 % intervals, or full ranges (*) of too few runs",
-        (false, _) => "95 % intervals",
+        (false, true) => "95 % intervals",
+        (false, false) => "no intervals (one run of each)",
     }
 }
 
