@@ -60,12 +60,6 @@ impl NoiseFloor {
         ..NoiseFloor::RELATIVE
     };
 
-    /// For processes and the like: one of them.
-    pub const ONE: NoiseFloor = NoiseFloor {
-        absolute: 1.0,
-        ..NoiseFloor::RELATIVE
-    };
-
     /// For page faults: as many as 64 KiB have pages.
     pub const FAULTS: NoiseFloor = NoiseFloor {
         absolute: 16.0,

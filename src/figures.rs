@@ -235,8 +235,8 @@ const fn count(name: &'static str, words: &'static str, caption: &'static str) -
 
 const fn held(name: &'static str, words: &'static str, caption: &'static str) -> Facts {
     Facts {
-        noise: NoiseFloor::ONE,
-        ..count(name, words, caption)
+        unit: Unit::Count,
+        ..time(name, words, caption)
     }
 }
 

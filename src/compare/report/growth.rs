@@ -105,11 +105,17 @@ impl Line {
     }
 
     pub fn shape(&self) -> &'static str {
+        if self.is_never_asked() {
+            return units::UNKNOWN;
+        }
         named(self.shape)
     }
 
-    /// The middle and the interval of the slope per round.
+    /// The middle and the interval of the slope per round. Memory in rounds in which nothing was asked says nothing.
     pub fn per_round(&self) -> (String, String) {
+        if self.is_never_asked() {
+            return ("not asked".to_owned(), String::new());
+        }
         let interval = self.slope.map(|(_, low, high)| units::slope_range(low, high));
         (
             units::or_unknown(self.slope, |(slope, ..)| units::slope(slope)),
@@ -119,6 +125,9 @@ impl Line {
 
     /// The slope per message: `+64.0 KiB per request`.
     pub fn per_message(&self) -> String {
+        if self.is_never_asked() {
+            return units::UNKNOWN.to_owned();
+        }
         let Some((sent, (slope, ..))) = self.sent.zip(self.slope) else {
             return units::UNKNOWN.to_owned();
         };
@@ -170,6 +179,10 @@ impl Line {
     /// True if the server did not do all that the part repeats, so that growth cannot be denied.
     fn is_unasked(&self) -> bool {
         self.asked != Asked::Yes && self.said != Growth::Above
+    }
+
+    fn is_never_asked(&self) -> bool {
+        self.is_unasked() && self.asked == Asked::No
     }
 
     /// Growth and open answers stand out.
