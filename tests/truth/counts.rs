@@ -87,10 +87,11 @@ fn files_that_are_never_closed_are_descriptors() {
 fn processors_that_work_while_nothing_is_asked_are_named_with_their_share() {
     let scenario = |phases: &str| format!("{START}\n[[phase]]\nname = \"rest\"\nsteps = [{phases}]\n");
     let rest = scenario("{ open = { files = 1 } }, { idle = { for = '3s' } }");
-    let outcome = Soak::new(&rest).server(&["--busy", "40"]).run();
+    // So little is had on a loaded machine too.
+    let outcome = Soak::new(&rest).server(&["--busy", "10"]).run();
     let window = &outcome.passed().windows[0];
     let share = window.cpu.expect("Linux tells it") as f64 / window.took as f64;
-    assert!((0.3..0.5).contains(&share), "{share}");
+    assert!((0.075..0.125).contains(&share), "{share}");
     outcome.says(&["% of a processor while nothing is asked"]);
     let calm = Soak::new(&rest).run();
     calm.passed();
