@@ -162,7 +162,7 @@ pub fn not_known(judgement: &Judgement) -> Option<String> {
     let shortest = of_sides.iter().map(|(_, short)| *short).min()?;
     let roles: Vec<String> = of_sides.iter().map(|(role, _)| format!("the {role}")).collect();
     Some(format!(
-        "what {} releases later is not known: {}",
+        "what {} may release later is not known: {}",
         decay::list(&roles),
         decay::needs(&[shortest.took], shortest)
     ))
