@@ -102,11 +102,10 @@ fn check_a_comparison_and_a_gate_tell_what_a_window_is_too_short_for() {
         "gate", "scenario.toml", "--baseline", "base", "--candidate", "other", "--lens", "as-shipped", "--runs", "2",
         "--out", "gate", "--format", "markdown",
     ];
-    let (said, errors) = ground.ends(2, &gate);
-    assert!(
-        said.replace("\n", " ").contains("released while idle is not known"),
-        "{said}{errors}"
-    );
+    // Two runs are too few for a verdict.
+    let (said, errors) = ground.ends(3, &gate);
+    assert!(said.contains("may release later is"), "{said}{errors}");
+    assert!(said.contains(why), "{said}{errors}");
     let compared = ground.said(&["compare", "gate", "--format", "json"]);
     let compared: serde_json::Value = serde_json::from_str(&compared).expect("it is JSON");
     let reason = &compared["decay"][0]["servers"][1]["too_short_for"];
