@@ -193,46 +193,64 @@ pub fn unseen(arm: &[&Played]) -> Vec<KnobFacts> {
     unseen
 }
 
-/// What some runs were to have and was not seen in them, each kind once: the first sentence, and of how many runs.
+/// What some runs were to have and was not seen in them, each kind once: the first sentence, and in how many runs.
 pub fn doubts(arm: &[&Played]) -> Vec<String> {
-    let mut kinds: Vec<(Doubt, &str, usize)> = Vec::new();
-    for run in arm {
-        for doubt in findings::doubts(&run.summary) {
-            match kinds.iter_mut().find(|(seen, ..)| seen.kind == doubt.kind) {
-                Some((.., runs)) => *runs += 1,
-                None => kinds.push((doubt, &run.record, 1)),
-            }
+    let mut kinds: Vec<Kind> = Vec::new();
+    for (number, run) in arm.iter().enumerate() {
+        for Doubt { kind, text } in findings::doubts(&run.summary) {
+            note_kind(&mut kinds, kind, text, number);
         }
     }
-    let sentence = |(doubt, record, runs): (Doubt, &str, usize)| {
+    let mut sentences = Vec::new();
+    for Kind { text, runs, .. } in kinds {
         let all = units::counted(arm.len() as u64, "run");
-        match arm.len() {
-            1 => doubt.text,
-            _ => format!("in {runs} of {all}, first in `{record}`: {}", doubt.text),
-        }
-    };
-    kinds.into_iter().map(sentence).collect()
+        let first = &arm[runs[0]].record;
+        sentences.push(match arm.len() {
+            1 => text,
+            _ => format!("in {} of {all}, first in `{first}`: {text}", runs.len()),
+        });
+    }
+    sentences
 }
 
 /// The first lines of a report of these runs, each kind once: the first such sentence, and the number of runs with one.
 pub fn headlines(label: &str, arm: &[&Played]) -> Vec<String> {
-    let mut kinds: Vec<(&str, Headline, usize)> = Vec::new();
-    for run in arm {
-        for headline in findings::headlines(&run.summary) {
-            match kinds.iter_mut().find(|(kind, ..)| *kind == headline.kind) {
-                Some((.., runs)) => *runs += 1,
-                None => kinds.push((headline.kind, headline, 1)),
-            }
+    let mut kinds: Vec<Kind> = Vec::new();
+    for (number, run) in arm.iter().enumerate() {
+        for Headline { kind, text, .. } in findings::headlines(&run.summary) {
+            note_kind(&mut kinds, kind.to_owned(), text, number);
         }
     }
     let mut sentences = Vec::new();
-    for (_, headline, runs) in kinds {
+    for Kind { text, runs, .. } in kinds {
         sentences.push(match arm.len() {
-            1 => format!("{label}: {}", headline.text),
-            all => format!("{label}, {runs} of {all} runs: {}", headline.text),
+            1 => format!("{label}: {text}"),
+            all => format!("{label}, {} of {all} runs: {text}", runs.len()),
         });
     }
     sentences
+}
+
+/// Sentences of one kind in several runs.
+struct Kind {
+    kind: String,
+    /// The first sentence.
+    text: String,
+    /// Numbers of the runs that have one, each once.
+    runs: Vec<usize>,
+}
+
+/// Notes a sentence of a run; runs come in order.
+fn note_kind(kinds: &mut Vec<Kind>, kind: String, text: String, run: usize) {
+    match kinds.iter_mut().find(|seen| seen.kind == kind) {
+        Some(seen) if seen.runs.last() == Some(&run) => {}
+        Some(seen) => seen.runs.push(run),
+        None => kinds.push(Kind {
+            kind,
+            text,
+            runs: vec![run],
+        }),
+    }
 }
 
 fn summaries<'r>(arm: &[&'r Played]) -> Vec<&'r Summary> {

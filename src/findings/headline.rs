@@ -1,5 +1,7 @@
 //! Findings that stand in the first lines of every report: what makes a run's figures mean something else than they seem.
 
+use std::collections::BTreeSet;
+
 use crate::record::{Ending, ShutdownStage};
 use crate::summary::{LostProcess, Summary, last_words};
 use crate::units;
@@ -24,7 +26,7 @@ pub fn headlines(summary: &Summary) -> Vec<Headline> {
         );
         return list;
     }
-    list.extend(summary.lost.iter().map(|lost| lost_process(summary, lost)));
+    list.extend(losses(summary));
     list.extend(unrest(summary));
     list.extend(growing_counts(summary));
     list.extend(busy_at_rest(summary));
@@ -77,19 +79,50 @@ fn over_limit(summary: &Summary) -> Option<Headline> {
     })
 }
 
-/// The first process that held most of the memory and ended without a crash; `None` if there is none.
+/// The processes that held most of the memory and ended without a crash; `None` if there are none.
 pub fn loss(summary: &Summary) -> Option<String> {
     if summary.command.is_some() || summary.header.plan.traced.is_some() {
         return None;
     }
-    let lost = summary.lost.iter().find(|lost| lost.held_most && !lost.crashed())?;
-    Some(format!(
-        "`{}` ended{} {}, {}",
-        lost.name,
-        place(summary, lost),
-        memory(lost),
-        cause_words(lost.cause)
-    ))
+    let ended: Vec<&LostProcess> = summary
+        .lost
+        .iter()
+        .filter(|lost| lost.held_most && !lost.crashed())
+        .collect();
+    let missing: Vec<&LostProcess> = ended.iter().copied().filter(|lost| !lost.replaced).collect();
+    let told = if missing.is_empty() { &ended[..1.min(ended.len())] } else { &missing };
+    if told.is_empty() {
+        return None;
+    }
+    Some(format!("{}, {}", ended_together(summary, told), causes(told)))
+}
+
+/// Lost processes: each crash, those that are missing together, and those that were replaced by name.
+fn losses(summary: &Summary) -> Vec<Headline> {
+    let (crashed, ended): (Vec<&LostProcess>, Vec<&LostProcess>) = summary.lost.iter().partition(|lost| lost.crashed());
+    let mut list: Vec<Headline> = crashed.into_iter().map(|lost| crash(summary, lost)).collect();
+    let (replaced, missing): (Vec<&LostProcess>, Vec<&LostProcess>) = ended.into_iter().partition(|lost| lost.replaced);
+    if !missing.is_empty() {
+        list.push(ended_unasked(summary, &missing, "later figures are of the rest"));
+    }
+    let mut by_name: Vec<Vec<&LostProcess>> = Vec::new();
+    for lost in replaced {
+        match by_name.iter_mut().find(|same| same[0].name == lost.name) {
+            Some(same) => same.push(lost),
+            None => by_name.push(vec![lost]),
+        }
+    }
+    for same in by_name {
+        list.push(match same.as_slice() {
+            [one] => ended_unasked(summary, &[one], "another one took its place"),
+            [first, ..] => {
+                let then = format!("another one took its place, {} times in all", same.len());
+                ended_unasked(summary, &[first], &then)
+            }
+            [] => continue,
+        });
+    }
+    list
 }
 
 /// The phase and the round in which a process ended.
@@ -106,41 +139,66 @@ fn place(summary: &Summary, lost: &LostProcess) -> String {
     format!(" in `{}`{round}", phase.name)
 }
 
-/// What a process had, of all that the tree had.
-fn memory(lost: &LostProcess) -> String {
-    let all = lost.private.zip(lost.rest).map(|(own, rest)| own.saturating_add(rest));
+/// What processes had, of all that the tree had.
+fn memory(lost: &[&LostProcess]) -> String {
+    let own = lost
+        .iter()
+        .filter_map(|one| one.private)
+        .reduce(|sum, one| sum.saturating_add(one));
+    let rest = lost.last().and_then(|last| last.rest);
+    let all = own.zip(rest).map(|(own, rest)| own.saturating_add(rest));
     format!(
         "with {} of {} private memory",
-        units::or_unknown(lost.private, units::bytes),
+        units::or_unknown(own, units::bytes),
         units::or_unknown(all, units::bytes)
     )
 }
 
-fn lost_process(summary: &Summary, lost: &LostProcess) -> Headline {
-    let (place, memory) = (place(summary, lost), memory(lost));
-    let how = cause_words(lost.cause);
-    let (kind, severity, text) = if lost.crashed() {
-        let text = format!("`{}` crashed{place} {memory}: {how}", lost.name);
-        ("crash", Severity::Failure, text)
-    } else {
-        let then = if lost.replaced {
-            "another one took its place"
-        } else {
-            "later figures are of the rest"
-        };
-        let text = format!(
-            "`{}` ended{place} {memory}, though nobody asked it to ({how}): {then}",
-            lost.name
-        );
-        ("holder", Severity::Warning, text)
-    };
-    let details = match &summary.close {
-        Some(close) if lost.crashed() => last_words(close),
-        Some(_) | None => Vec::new(),
-    };
+/// ``3 processes (`helper`) ended, the first in `work`, with 140 MiB of 150 MiB private memory``
+fn ended_together(summary: &Summary, lost: &[&LostProcess]) -> String {
+    let memory = memory(lost);
+    let place = place(summary, lost[0]);
+    if let [one] = lost {
+        return format!("`{}` ended{place} {memory}", one.name);
+    }
+    let names: BTreeSet<String> = lost.iter().map(|one| format!("`{}`", one.name)).collect();
+    let names: Vec<String> = names.into_iter().collect();
+    format!(
+        "{} processes ({}) ended, the first{place}, {memory}",
+        lost.len(),
+        names.join(", ")
+    )
+}
+
+/// How processes ended, each way once.
+fn causes(lost: &[&LostProcess]) -> String {
+    let mut causes: Vec<String> = lost.iter().map(|one| cause_words(one.cause)).collect();
+    causes.dedup();
+    causes.join(", ")
+}
+
+/// Processes that ended without a crash.
+fn ended_unasked(summary: &Summary, lost: &[&LostProcess], then: &str) -> Headline {
+    let object = if lost.len() == 1 { "it" } else { "them" };
+    let text = format!(
+        "{}, though nobody asked {object} to ({}): {then}",
+        ended_together(summary, lost),
+        causes(lost)
+    );
+    headline("holder", Severity::Warning, text)
+}
+
+fn crash(summary: &Summary, lost: &LostProcess) -> Headline {
+    let text = format!(
+        "`{}` crashed{} {}: {}",
+        lost.name,
+        place(summary, lost),
+        memory(&[lost]),
+        cause_words(lost.cause)
+    );
     Headline {
-        details,
-        ..headline(kind, severity, text)
+        details: summary.close.as_ref().map_or_else(Vec::new, last_words),
+        ..headline("crash", Severity::Failure, text)
     }
 }
 
@@ -149,7 +207,7 @@ fn crashed_in_command(lost: &LostProcess) -> Headline {
     let text = format!(
         "`{}`, a process of the command, crashed {}: {}",
         lost.name,
-        memory(lost),
+        memory(&[lost]),
         cause_words(lost.cause)
     );
     headline("crash", Severity::Warning, text)

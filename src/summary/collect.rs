@@ -156,6 +156,7 @@ impl Pass {
     fn new(header: Header) -> Pass {
         Pass {
             tree: Tree::new(header.settings.address_spaces),
+            losses: Losses::new(header.settings.interval),
             summary: begun(header),
             server: None,
             epoch: Epoch::default(),
@@ -173,7 +174,6 @@ impl Pass {
             by_program: ByProgram::default(),
             held: Held::default(),
             holders: Vec::new(),
-            losses: Losses::default(),
         }
     }
 
@@ -245,7 +245,7 @@ impl Pass {
     }
 
     fn process(&mut self, at: Nanos, process: &Process) {
-        self.losses.appeared(process);
+        self.losses.appeared(at, process);
         self.tree.appear(at, process, self.server);
     }
 
@@ -372,9 +372,6 @@ impl Pass {
         };
         self.phases
             .checkpoint(at, checkpoint, self.tree.totals(), unpurged.is_none());
-        if self.losses.is_incomplete() {
-            self.phases.mark_incomplete(&checkpoint.phase);
-        }
         self.summary.unpurged.extend(unpurged);
         let unset = unset::unset(checkpoint, &self.tree, &self.summary.header.server);
         unset::note(&mut self.summary.unset, unset);
@@ -473,6 +470,11 @@ impl Pass {
         summary.windows = self.watch.finish();
         self.phases.cut(summary.duration, last, self.tree.totals_at_end());
         summary.most_processes = self.tree.most();
+        let judged = self.losses.judge();
+        for phase in &judged.incomplete {
+            self.phases.mark_incomplete(phase);
+        }
+        summary.lost = judged.list;
         (summary.phases, summary.private_metric, summary.resident_metric) = self.phases.finish();
         lost::forget_windows(&mut summary);
         summary.peak = summary.phases.iter().filter_map(|phase| phase.peak).reduce(Peak::or);
@@ -484,7 +486,6 @@ impl Pass {
         self.by_program.fill(&mut summary.programs, summary.private_metric);
         summary.methods = finished(self.methods);
         summary.editor = finished(self.editor);
-        summary.lost = self.losses.list;
         summary.warnings = self.said.warnings;
         summary.messages = self.said.messages;
         summary.more_warnings = self.said.more_warnings;

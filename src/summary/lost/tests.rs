@@ -1,0 +1,161 @@
+//! Ends of processes in invented sessions.
+
+use super::*;
+use crate::exit::Exit;
+use crate::figures::{Figure, Measure};
+use crate::findings::{Severity, findings};
+use crate::record::golden::Session;
+use crate::record::{Counters, Ending, Event, IdleKind, Sample};
+use crate::summary::exit;
+use crate::summary::tests::of;
+
+fn signalled(signal: i32, out_of_memory: bool) -> EndCause {
+    EndCause::Signalled { signal, out_of_memory }
+}
+
+/// A launcher of 12 MiB whose helper of 3,000 MiB ends like this within the second phase.
+fn helper_ends(cause: EndCause) -> Summary {
+    let mut session = Session::new("launcher");
+    session.spawn(0, "launcher", None, 12, 4);
+    session.spawn(1, "helper", Some(0), 300, 4);
+    session.phase("start");
+    session.go(1, 1_000, 2, 50);
+    session.settle(true);
+    session.phase("edit");
+    session.go(1, 3_000, 2, 50);
+    session.vanish_by(1, cause);
+    session.go(0, 13, 1, 1);
+    session.settle(true);
+    session.put(Event::Ended(Ending::Completed));
+    of(&session)
+}
+
+#[test]
+fn a_helper_that_aborts_fails_a_run_that_was_played_to_its_end() {
+    let summary = helper_ends(signalled(6, false));
+    assert_eq!(exit(&summary), Exit::ServerFailed);
+    let [lost] = summary.lost.as_slice() else {
+        panic!("{:?}", summary.lost)
+    };
+    assert_eq!(lost.private, Some(3_000 << 20));
+    assert_eq!(lost.phase.as_ref().unwrap().name, "edit");
+    let failures = findings(&summary)
+        .into_iter()
+        .filter(|one| one.severity == Severity::Failure);
+    assert_eq!(failures.count(), 1);
+}
+
+#[test]
+fn a_kill_fails_the_run_only_when_memory_was_out() {
+    assert_eq!(exit(&helper_ends(signalled(9, true))), Exit::ServerFailed);
+    assert_eq!(exit(&helper_ends(signalled(9, false))), Exit::Passed);
+}
+
+/// A launcher of 12 MiB and a helper that was small at the last checkpoint, if it was there, and ends at 3,000 MiB.
+fn helper_grows_and_ends(was_there: bool, cause: EndCause) -> Summary {
+    let mut session = Session::new("launcher");
+    session.spawn(0, "launcher", None, 12, 4);
+    if was_there {
+        session.spawn(1, "helper", Some(0), 2, 4);
+    }
+    session.phase("start");
+    session.ready();
+    session.settle(true);
+    session.phase("edit");
+    if !was_there {
+        session.spawn(1, "helper", Some(0), 2, 4);
+    }
+    session.go(1, 3_000, 2, 50);
+    session.vanish_by(1, cause);
+    session.settle(true);
+    session.phase("close");
+    session.settle(true);
+    session.put(Event::Ended(Ending::Completed));
+    of(&session)
+}
+
+#[test]
+fn a_helper_that_grew_after_the_last_checkpoint_held_the_memory() {
+    let summary = helper_grows_and_ends(true, EndCause::Exited { code: 1 });
+    let [lost] = summary.lost.as_slice() else {
+        panic!("{:?}", summary.lost)
+    };
+    assert!(lost.held_most, "{lost:?}");
+    assert_eq!(lost.private, Some(3_000 << 20));
+    let marks: Vec<bool> = summary.phases.iter().map(|phase| phase.incomplete).collect();
+    assert_eq!(marks, [false, true, true]);
+}
+
+#[test]
+fn a_compiler_that_comes_and_goes_between_two_checkpoints_is_no_loss() {
+    let summary = helper_grows_and_ends(false, EndCause::Exited { code: 1 });
+    assert_eq!(summary.lost, []);
+    assert!(summary.phases.iter().all(|phase| !phase.incomplete));
+}
+
+#[test]
+fn a_small_helper_is_no_holder_beside_a_server_that_cannot_be_read() {
+    let mut session = Session::new("launcher");
+    session.spawn(0, "launcher", None, 500, 4);
+    session.spawn(1, "helper", Some(0), 20, 4);
+    session.phase("start");
+    session.settle(true);
+    session.phase("edit");
+    session.put(Event::Sample(Sample {
+        process: 0,
+        counters: Counters::default(),
+    }));
+    session.vanish_by(1, EndCause::Exited { code: 0 });
+    session.settle(true);
+    session.put(Event::Ended(Ending::Completed));
+    assert_eq!(of(&session).lost, []);
+}
+
+#[test]
+fn what_a_lost_process_had_was_not_released() {
+    for is_lost in [true, false] {
+        let mut session = Session::new("launcher");
+        session.spawn(0, "launcher", None, 12, 4);
+        session.spawn(1, "helper", Some(0), 20, 4);
+        session.phase("start");
+        session.settle(true);
+        session.phase("work");
+        session.go(1, 3_000, 2, 50);
+        session.settle(true);
+        session.phase("idle");
+        session.step("idle");
+        session.window();
+        if is_lost {
+            session.vanish_by(1, EndCause::Exited { code: 0 });
+            session.go(0, 12, 5, 0);
+        } else {
+            session.go(1, 20, 5, 0);
+        }
+        session.idle_end(IdleKind::Silent, 5);
+        session.settle(true);
+        session.put(Event::Ended(Ending::Completed));
+        let summary = of(&session);
+        assert_eq!(summary.windows[0].private.is_none(), is_lost, "{:?}", summary.windows);
+        assert_eq!(summary.phases[2].returned.private.is_none(), is_lost);
+    }
+}
+
+#[test]
+fn figures_after_the_loss_are_unknown_to_comparisons() {
+    let summary = helper_grows_and_ends(true, EndCause::Unknown);
+    let known: Vec<bool> = Measure::all(&summary)
+        .into_iter()
+        .filter(|measure| measure.figure == Figure::Private)
+        .map(|measure| measure.value(&summary).is_some())
+        .collect();
+    assert_eq!(known, [true, false, false]);
+}
+
+#[test]
+fn the_holder_of_the_memory_is_named_however_it_ended() {
+    for cause in [EndCause::Exited { code: 0 }, signalled(15, false), EndCause::Unknown] {
+        let summary = helper_ends(cause);
+        assert_eq!(exit(&summary), Exit::Passed, "{cause:?}");
+        assert!(summary.lost[0].held_most && !summary.lost[0].crashed());
+    }
+}
