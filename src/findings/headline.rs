@@ -90,7 +90,11 @@ pub fn loss(summary: &Summary) -> Option<String> {
         .filter(|lost| lost.held_most && !lost.crashed())
         .collect();
     let missing: Vec<&LostProcess> = ended.iter().copied().filter(|lost| !lost.replaced).collect();
-    let told = if missing.is_empty() { &ended[..1.min(ended.len())] } else { &missing };
+    let told = if missing.is_empty() {
+        &ended[..1.min(ended.len())]
+    } else {
+        &missing
+    };
     if told.is_empty() {
         return None;
     }

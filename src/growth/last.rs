@@ -74,6 +74,7 @@ impl Failure {
         if !phases.any(|phase| phase.phase.phase == self.phase.phase) {
             return None;
         }
+        let rounds = &rounds[..self.place(rounds).unwrap_or(rounds.len())];
         let peaks: Option<Vec<u64>> = rounds.iter().map(|round| peak(round)).collect();
         let peaks = peaks.filter(|peaks| peaks.len() >= LEAST_EARLIER)?;
         let mut early = peaks[..peaks.len().div_ceil(2)].to_vec();
@@ -90,6 +91,16 @@ impl Failure {
             round: peaks.len() + 1,
             end: self.end,
         })
+    }
+
+    /// Place of the round in which it happened, if that is complete: a process that was replaced leaves it so.
+    fn place(&self, rounds: &[&[PhaseSummary]]) -> Option<usize> {
+        if self.end != End::Loss {
+            return None;
+        }
+        rounds
+            .iter()
+            .position(|round| round.iter().any(|phase| phase.phase == self.phase))
     }
 }
 

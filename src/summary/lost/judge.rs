@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::record::{EndCause, PhaseRef};
 
-use super::{End, LostProcess, Losses};
+use super::{End, Losses, LostProcess};
 
 /// Least private memory in bytes of processes that held a quarter of the tree and are told.
 const LEAST_TOLD: u64 = 16 << 20;
@@ -23,7 +23,9 @@ impl Losses {
             if end.is_past || end.has_done_its_job() {
                 continue;
             }
-            let Some(last) = self.last_of_chain(place) else { continue };
+            let Some(last) = self.last_of_chain(place) else {
+                continue;
+            };
             let known = largest.entry(last).or_insert(place);
             if self.ends[*known].weight() < end.weight() {
                 *known = place;
@@ -100,7 +102,11 @@ impl Losses {
             }
             return;
         }
-        let rested: Vec<usize> = missing.iter().copied().filter(|place| self.ends[*place].rested).collect();
+        let rested: Vec<usize> = missing
+            .iter()
+            .copied()
+            .filter(|place| self.ends[*place].rested)
+            .collect();
         if held_share(&self.ends, &rested, 4) && held(&self.ends, &rested) >= LEAST_TOLD {
             for place in rested {
                 told[place] = true;
@@ -123,8 +129,7 @@ fn held_share(ends: &[End], places: &[usize], part: u64) -> bool {
     let trees = places.iter().map(|place| ends[*place].tree());
     let highest = trees.max().unwrap_or(0);
     let sum = held(ends, places);
-    sum.saturating_mul(part) > sum.saturating_add(rest)
-        && highest.saturating_sub(rest).saturating_mul(part) > highest
+    sum.saturating_mul(part) > sum.saturating_add(rest) && highest.saturating_sub(rest).saturating_mul(part) > highest
 }
 
 impl End {
@@ -146,8 +151,6 @@ impl End {
     /// True for a job of the same name that succeeded and was not much smaller: a query for the version is another matter.
     fn succeeded_like(&self, failed: &End) -> bool {
         let private = |end: &End| end.lost.private.unwrap_or(0);
-        self.has_done_its_job()
-            && self.lost.name == failed.lost.name
-            && private(self) >= private(failed) / 4
+        self.has_done_its_job() && self.lost.name == failed.lost.name && private(self) >= private(failed) / 4
     }
 }
