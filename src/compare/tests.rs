@@ -3,7 +3,8 @@ use crate::figures::{Figure, Place};
 use crate::lens::Lens;
 use crate::record::{Ending, WindowEnd, golden};
 use crate::stats::Known;
-use crate::summary::{self, Summary};
+use crate::summary::tests::lost_helper;
+use crate::summary::{self, LostProcess, Summary};
 
 use super::*;
 
@@ -315,4 +316,20 @@ fn what_light_traffic_costs_is_the_median_of_the_runs_with_a_control() {
     let sides = compare(&all, None).sides;
     let costs = [0, 1].map(|side| Some(sides[side].traffic?.median));
     assert_eq!(costs, [Some((4 * MIB) as f64), None]);
+}
+
+#[test]
+fn a_headline_counts_the_runs_that_have_it_and_not_how_often() {
+    let mut runs = runs(&[100, 100, 100], &[]);
+    for name in ["indexer", "checker"] {
+        runs[1].summary.lost.push(LostProcess {
+            name: name.to_owned(),
+            replaced: true,
+            ..lost_helper()
+        });
+    }
+    let [headline] = &compare(&runs, None).sides[0].headlines[..] else {
+        panic!("one kind")
+    };
+    assert!(headline.starts_with("a, 1 of 3 runs: `indexer` ended"), "{headline}");
 }

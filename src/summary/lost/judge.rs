@@ -65,16 +65,17 @@ impl Losses {
             .ends
             .iter()
             .zip(&jobs)
-            .map(|(end, is_job)| !is_job && (end.lost.held_most || end.lost.crashed()))
+            .map(|(end, is_job)| !is_job && end.decides_alone())
             .collect();
         let mut incomplete = Vec::new();
         let ends_of_run = std::iter::once((None, last));
         let taken = checkpoints.drain(..).map(|(phase, missing)| (Some(phase), missing));
         for (phase, mut missing) in taken.chain(ends_of_run) {
             missing.retain(|place| !jobs[*place]);
-            self.judge_together(&missing, &mut told);
-            let is_mark = |place: &usize| self.ends[*place].lost.held_most || self.ends[*place].lost.crashed();
-            if missing.iter().any(is_mark) {
+            let mut others = missing.clone();
+            others.retain(|place| !self.ends[*place].decides_alone() && !self.followed_parent(*place));
+            self.judge_together(&others, &mut told);
+            if missing.iter().any(|place| self.ends[*place].decides_alone()) {
                 incomplete.extend(phase);
             }
         }
@@ -91,6 +92,12 @@ impl Losses {
             list: list.collect(),
             incomplete,
         }
+    }
+
+    /// True for a process whose parent is lost: it ended because of that.
+    fn followed_parent(&self, place: usize) -> bool {
+        let parent = self.ends[place].parent.and_then(|parent| self.places.get(&parent));
+        parent.is_some_and(|parent| self.ends[*parent].decides_alone())
     }
 
     /// Judges processes that were missing at the same time: alone none may have held most of the memory.
@@ -138,9 +145,14 @@ impl End {
         self.lost.private.unwrap_or(0).saturating_add(self.rest)
     }
 
+    /// True if figures without this process are of the rest.
+    fn decides_alone(&self) -> bool {
+        self.lost.crashed() || self.lost.held_most
+    }
+
     /// How much its absence changes figures.
     fn weight(&self) -> (bool, Option<u64>) {
-        (self.lost.crashed() || self.lost.held_most, self.lost.private)
+        (self.decides_alone(), self.lost.private)
     }
 
     /// True if it began and ended within a phase, with success.

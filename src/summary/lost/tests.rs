@@ -294,3 +294,20 @@ fn the_holder_of_the_memory_is_named_however_it_ended() {
         assert!(summary.lost[0].held_most && !summary.lost[0].crashed());
     }
 }
+
+#[test]
+fn a_process_that_ends_with_its_crashed_parent_is_not_named() {
+    let mut session = Session::new("launcher");
+    session.spawn(0, "launcher", None, 8, 4);
+    session.spawn(1, "tsserver", Some(0), 100, 4);
+    session.spawn(2, "installer", Some(1), 20, 4);
+    session.phase("start");
+    session.settle(true);
+    session.phase("edit");
+    session.vanish_by(2, EndCause::Exited { code: 0 });
+    session.vanish_by(1, signalled(5, false));
+    session.settle(true);
+    session.put(Event::Ended(Ending::Completed));
+    let names: Vec<String> = of(&session).lost.into_iter().map(|lost| lost.name).collect();
+    assert_eq!(names, ["tsserver"]);
+}
