@@ -205,7 +205,14 @@ impl System {
         if !has_pages && !has_swapped {
             return Ok(SharedMemory::default());
         }
-        let own = procfs::own_shared(BufReader::new(file(&process.directory, &process.memory_file("smaps"))?))?;
+        // Without the mounts, removed files of a tmpfs count as named ones.
+        let mounts = file(&process.directory, &process.memory_file("mountinfo"));
+        let tmpfs = match mounts.and_then(|mounts| read_whole(&mounts, &mut self.buffer).map(procfs::tmpfs_devices)) {
+            Ok(tmpfs) => tmpfs,
+            Err(_) => Vec::new(),
+        };
+        let smaps = file(&process.directory, &process.memory_file("smaps"))?;
+        let own = procfs::own_shared(BufReader::new(smaps), &tmpfs)?;
         let status = file(&process.directory, &process.memory_file("status"))?;
         let status = procfs::status(read_whole(&status, &mut self.buffer)?);
         Ok(SharedMemory {

@@ -217,8 +217,27 @@ struct Mapping {
     swap: u64,
 }
 
-/// Sums `/proc/PID/smaps`, which has thousands of mappings and is therefore read line by line.
-pub fn own_shared(mut text: impl BufRead) -> io::Result<OwnShared> {
+/// The devices of all tmpfs in `/proc/PID/mountinfo`, as `smaps` writes them.
+///
+/// `24 29 0:25 / /dev/shm rw,nosuid,nodev shared:12 - tmpfs tmpfs rw`; the kernel's own, of memfds, is never mounted.
+pub fn tmpfs_devices(text: &[u8]) -> Vec<Vec<u8>> {
+    let mut devices = Vec::new();
+    for line in Lines(text) {
+        let Some(end) = memchr::memmem::find(line, b" - tmpfs ") else {
+            continue;
+        };
+        let field = line[..end].split(|&byte| byte == b' ').nth(2).unwrap_or_default();
+        let mut numbers = field.split(|&byte| byte == b':').map(number);
+        if let (Some(Some(major)), Some(Some(minor))) = (numbers.next(), numbers.next()) {
+            devices.push(format!("{major:02x}:{minor:02x}").into_bytes());
+        }
+    }
+    devices
+}
+
+/// Sums `/proc/PID/smaps`, which has thousands of mappings and is therefore read line by line; `tmpfs` are devices of
+/// mounted ones.
+pub fn own_shared(mut text: impl BufRead, tmpfs: &[Vec<u8>]) -> io::Result<OwnShared> {
     let mut sums = OwnShared::default();
     let mut swapped = BTreeSet::new();
     let mut line = Vec::new();
@@ -240,7 +259,7 @@ pub fn own_shared(mut text: impl BufRead) -> io::Result<OwnShared> {
             if is_over {
                 return Ok(sums);
             }
-            open = own_part(line).map(|part| (part, Mapping::default()));
+            open = own_part(line, tmpfs).map(|part| (part, Mapping::default()));
         } else if let Some((_, mapping)) = &mut open {
             let size = kilobytes(line).unwrap_or(0);
             match key(line) {
@@ -257,12 +276,19 @@ pub fn own_shared(mut text: impl BufRead) -> io::Result<OwnShared> {
 /// Offset, device and inode of a mapping whose memory ends with its processes; `None` for other mappings.
 ///
 /// `7f03…-7f0f… rw-s 00000000 00:01 1029    /memfd:heap (deleted)`; the name may contain spaces.
-fn own_part(line: &[u8]) -> Option<Vec<u8>> {
-    let mut fields = line.splitn(6, |&byte| byte == b' ').skip(2);
-    let part: Vec<&[u8]> = fields.by_ref().take(3).collect();
+///
+/// A removed file of a tmpfs is one if it is mapped shared: no name leads to it any more. Text and data of a program that
+/// was started from it are mapped privately.
+fn own_part(line: &[u8], tmpfs: &[Vec<u8>]) -> Option<Vec<u8>> {
+    let mut fields = line.splitn(6, |&byte| byte == b' ').skip(1);
+    let is_shared = fields.next()?.ends_with(b"s");
+    let part = [fields.next()?, fields.next()?, fields.next()?];
     let name = fields.next()?.trim_ascii();
     let is_own = match name.strip_suffix(b" (deleted)") {
-        Some(file) => file.starts_with(b"/memfd:") || file.starts_with(b"/SYSV") || file == b"/dev/zero",
+        Some(file) => {
+            let is_unnamed = file.starts_with(b"/memfd:") || file.starts_with(b"/SYSV") || file == b"/dev/zero";
+            is_unnamed || (is_shared && tmpfs.iter().any(|device| device == part[1]))
+        }
         None => name.starts_with(b"[anon_shmem:"),
     };
     if is_own { Some(part.join(&b' ')) } else { None }

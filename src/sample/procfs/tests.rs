@@ -227,18 +227,44 @@ Anonymous:            24 kB
 Rss:                 999 kB
 Pss:                 999 kB
 Anonymous:           999 kB
-7f0006000000-7f0006400000 r--s 00000000 00:19 11                         /dev/shm/gone (deleted)
+7f0006000000-7f0006400000 rw-s 00000000 00:19 11                         /dev/shm/gone (deleted)
 Rss:                 500 kB
 Pss:                 500 kB
+Swap:                  5 kB
+7f0007000000-7f0007400000 r-xp 00000000 00:19 12                         /dev/shm/program (deleted)
+Rss:                 600 kB
+Pss:                 600 kB
+7f0008000000-7f0008400000 rw-s 00000000 00:01 13                         /i915 (deleted)
+Rss:                 700 kB
+Pss:                 700 kB
+7f0009000000-7f0009400000 rw-s 00000000 fe:00 14                         /var/gone (deleted)
+Rss:                 800 kB
+Pss:                 800 kB
 ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]
 Rss:                   0 kB
 ";
 
 #[test]
 fn own_shared_memory_is_that_of_mappings_without_a_named_file() {
-    let own = own_shared(SMAPS.as_bytes()).unwrap();
+    let own = own_shared(SMAPS.as_bytes(), &[]).unwrap();
     assert_eq!(own.proportional, kib(4096 + 40 + 20 + 10 + 6));
     assert_eq!(own.resident, kib(8192 + 40 + 20 + 10 + 6));
     assert_eq!(own.swap, kib(100 + 60), "swapped pages of one file count once");
-    assert_eq!(own_shared(&b""[..]).unwrap(), OwnShared::default());
+    assert_eq!(own_shared(&b""[..], &[]).unwrap(), OwnShared::default());
+}
+
+#[test]
+fn a_removed_file_that_is_mapped_shared_has_no_name_and_a_program_text_is_not_one() {
+    let mounts = b"22 29 0:5 / /dev rw shared:2 - devtmpfs udev rw\n\
+        24 29 0:25 / /dev/shm rw,nosuid,nodev shared:12 - tmpfs tmpfs rw\n\
+        30 1 254:0 / / rw - ext4 /dev/vda rw\n";
+    let tmpfs = tmpfs_devices(mounts);
+    assert_eq!(tmpfs, [b"00:19".to_vec()]);
+    let (without, with) = (
+        own_shared(SMAPS.as_bytes(), &[]).unwrap(),
+        own_shared(SMAPS.as_bytes(), &tmpfs).unwrap(),
+    );
+    assert_eq!(with.proportional - without.proportional, kib(500));
+    assert_eq!(with.resident - without.resident, kib(500));
+    assert_eq!(with.swap - without.swap, kib(5));
 }
