@@ -15,13 +15,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::band::LeakLimit;
-use crate::record::shown;
+use crate::record::{EmptyStep, shown};
 use crate::summary::{PhaseSummary, Summary};
 
+use self::asked::Work;
 use self::last::{Failure, is_complete};
 use super::stats::{Answer, Growth, LeakVerdict, Open, RunGrowth, WARM_UP_CYCLES, run_growth};
 
-pub use crate::growth::asked::{Asked, Unasked, WhyUnasked};
+pub use crate::growth::asked::{Asked, Reservation, Unasked, WhyUnasked, reserved_in_all};
 
 pub use self::counts::{Counted, RepeatedCount, repeated_counts};
 pub use self::last::{End, LastGrowth};
@@ -45,6 +46,9 @@ pub struct Repeated {
     pub asked: Asked,
     /// Steps that were not asked or not answered in most rounds.
     pub unasked: Vec<Unasked>,
+    /// What is said with a denial of growth: the steps were asked, and requests failed or found nothing.
+    #[serde(skip)]
+    pub reserved: Vec<Reservation>,
     /// Rounds before a crash, a lost process or the end of the run: the rest is not of the whole tree.
     #[serde(skip)]
     pub whole: usize,
@@ -61,6 +65,8 @@ pub enum Sent {
     /// Neither, but light traffic, requests that stayed open or that the editor sent by itself, files changed on disk,
     /// or commands for memory.
     Others,
+    /// Answers to requests that the server sent by itself, and nothing else.
+    Answers(f64),
     /// Nothing reached the server: a control, which grows only if the server grows by itself.
     Nothing,
 }
@@ -78,7 +84,7 @@ impl From<&Option<Sent>> for MessageCounts {
         let (requests, notifications) = match *sent {
             Some(Sent::Requests(count)) => (Some(count), None),
             Some(Sent::Notifications(count)) => (None, Some(count)),
-            Some(Sent::Others | Sent::Nothing) | None => (None, None),
+            Some(Sent::Others | Sent::Answers(_) | Sent::Nothing) | None => (None, None),
         };
         MessageCounts {
             requests,
@@ -91,7 +97,14 @@ impl Sent {
     pub fn per_message(self, slope: f64) -> Option<f64> {
         match self {
             Sent::Requests(count) | Sent::Notifications(count) => Some(slope / count),
-            Sent::Others | Sent::Nothing => None,
+            Sent::Others | Sent::Answers(_) | Sent::Nothing => None,
+        }
+    }
+
+    fn answers(self) -> f64 {
+        match self {
+            Sent::Answers(count) => count,
+            Sent::Requests(_) | Sent::Notifications(_) | Sent::Others | Sent::Nothing => 0.0,
         }
     }
 
@@ -99,15 +112,25 @@ impl Sent {
         match self {
             Sent::Requests(_) => "request",
             Sent::Notifications(_) => "notification",
-            Sent::Others | Sent::Nothing => "",
+            Sent::Others | Sent::Answers(_) | Sent::Nothing => "",
         }
     }
 }
 
-/// Messages per round in all these runs; `None` if unknown or different.
-pub fn sent_by<'r>(mut runs: impl Iterator<Item = &'r Repeated>) -> Option<Sent> {
-    let first = runs.next()?.sent?;
-    runs.all(|run| run.sent == Some(first)).then_some(first)
+/// Messages per round in all these runs; `None` if unknown or different. How often a server asks by itself is a matter
+/// of time, so those numbers are averaged.
+pub fn sent_by<'r>(runs: impl Iterator<Item = &'r Repeated>) -> Option<Sent> {
+    let all: Vec<Sent> = runs.map(|run| run.sent).collect::<Option<_>>()?;
+    let first = *all.first()?;
+    let answers: f64 = all.iter().map(|sent| sent.answers()).sum();
+    let asks_by_itself = all.iter().all(|sent| matches!(sent, Sent::Answers(_) | Sent::Nothing));
+    if asks_by_itself && answers > 0.0 {
+        Some(Sent::Answers(answers / all.len() as f64))
+    } else if all.iter().all(|sent| *sent == first) {
+        Some(first)
+    } else {
+        None
+    }
 }
 
 impl Repeated {
@@ -134,10 +157,11 @@ impl Repeated {
 /// the value of their last phase.
 pub fn repeated(summary: &Summary) -> Vec<Repeated> {
     let failure = Failure::first(summary);
+    let empty = asked::empty_steps(summary);
     let all = rounds(summary);
     let judged = all
         .iter()
-        .map(|(name, rounds)| repeated_rounds(name, rounds, failure.as_ref()));
+        .map(|(name, rounds)| repeated_rounds(name, rounds, failure.as_ref(), &empty));
     judged.collect()
 }
 
@@ -194,9 +218,18 @@ pub fn deny_only_asked(mut verdict: LeakVerdict, asked: Asked) -> LeakVerdict {
     verdict
 }
 
-fn repeated_rounds(name: &str, rounds: &[&[PhaseSummary]], failure: Option<&Failure>) -> Repeated {
+fn repeated_rounds(
+    name: &str,
+    rounds: &[&[PhaseSummary]],
+    failure: Option<&Failure>,
+    empty: &[&EmptyStep],
+) -> Repeated {
     let ends = || rounds.iter().filter_map(|round| round.last());
-    let (asked, unasked) = asked::asked(rounds);
+    let Work {
+        asked,
+        unasked,
+        reserved,
+    } = asked::work(rounds, empty);
     let whole = rounds.iter().take_while(|round| is_complete(round)).count();
     Repeated {
         name: name.to_owned(),
@@ -213,6 +246,7 @@ fn repeated_rounds(name: &str, rounds: &[&[PhaseSummary]], failure: Option<&Fail
         sent: sent(rounds.get(WARM_UP_CYCLES..).unwrap_or_default()),
         asked,
         unasked,
+        reserved,
         whole,
         up_to_end: failure.and_then(|failure| failure.growth(&rounds[..whole])),
     }
@@ -232,6 +266,12 @@ fn sent(rounds: &[&[PhaseSummary]]) -> Option<Sent> {
     let (mut requests, mut notifications) = (0_u64, 0_u64);
     let phases = rounds.iter().copied().flatten();
     let mut others: u64 = phases.map(|phase| phase.besides_steps + phase.editor_requests).sum();
+    let answers: u64 = rounds
+        .iter()
+        .copied()
+        .flatten()
+        .map(|phase| phase.server_requests)
+        .sum();
     for step in rounds.iter().copied().flatten().flat_map(|phase| &phase.steps) {
         if step.skipped {
             return None;
@@ -247,6 +287,7 @@ fn sent(rounds: &[&[PhaseSummary]]) -> Option<Sent> {
         _ if rounds.is_empty() => None,
         (0, 0) if others > 0 => Some(Sent::Others),
         (0, 0) if !is_control(rounds) => None,
+        (0, 0) if answers > 0 => Some(Sent::Answers(each(answers))),
         (0, 0) => Some(Sent::Nothing),
         (0, notifications) => Some(Sent::Notifications(each(notifications))),
         (requests, _) => Some(Sent::Requests(each(requests))),

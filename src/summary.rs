@@ -225,6 +225,9 @@ pub struct PhaseSummary {
     pub steps: Vec<StepSummary>,
     /// Requests that the imitated editor sent by itself and that ended in this phase.
     pub editor_requests: u64,
+    /// Requests of the server that the imitated editor answered in this phase, as far as the record has them.
+    #[serde(skip)]
+    pub server_requests: u64,
 }
 
 /// The settled values at the end of a phase, all for the whole tree.

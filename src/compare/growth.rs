@@ -4,7 +4,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::band::LeakLimit;
-use crate::growth::{Asked, LastGrowth, Repeated, Sent, Unasked, asked_in_all, deny_only_asked, repeated, sent_by};
+use crate::growth::{
+    Asked, LastGrowth, Repeated, Reservation, Sent, Unasked, asked_in_all, deny_only_asked, repeated, reserved_in_all,
+    sent_by,
+};
 use crate::lens::Lens;
 use crate::stats::{LEAK_ALPHA, LeakVerdict, judge_leak};
 use crate::summary::Summary;
@@ -23,6 +26,9 @@ pub struct Grown {
     pub asked: Asked,
     /// Steps that a run did not ask or the server did not answer.
     pub unasked: Vec<Unasked>,
+    /// What is said with a denial of growth.
+    #[serde(skip)]
+    pub reserved: Vec<Reservation>,
     /// What memory was looked at through: only the purged lens can call growth a leak.
     #[serde(skip)]
     pub lens: Lens,
@@ -72,6 +78,7 @@ fn judge(name: &str, lens: Lens, runs: &[Option<Repeated>]) -> Grown {
         sent: sent_by(runs.iter().flatten()),
         asked,
         unasked,
+        reserved: reserved_in_all(runs.iter().flatten()),
         lens,
         verdict: deny_only_asked(verdict, asked),
         up_to_end: None,

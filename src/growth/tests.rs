@@ -1,4 +1,4 @@
-use crate::record::{Ending, Excess, golden};
+use crate::record::{EmptyStep, Ending, Excess, golden};
 use crate::summary::{self, StepSummary};
 
 use super::*;
@@ -163,6 +163,22 @@ fn a_request_left_open_before_and_a_command_at_the_checkpoint_are_no_silence() {
     assert_eq!(repeated(&summary)[0].sent, Some(Sent::Others));
 }
 
+#[test]
+fn answers_to_the_server_s_own_requests_are_sent_too() {
+    let silent = |requests: u64| {
+        let mut summary = run(&(0..12).map(|round| (1, 100 + round, 0, 0)).collect::<Vec<_>>());
+        for phase in &mut summary.phases {
+            phase.steps[0].name = "idle".to_owned();
+            phase.server_requests = requests;
+        }
+        repeated(&summary).remove(0)
+    };
+    let (six, eight) = (silent(6), silent(8));
+    assert_eq!(six.sent, Some(Sent::Answers(6.0)));
+    assert_eq!(sent_by([&six, &eight].into_iter()), Some(Sent::Answers(7.0)));
+    assert_eq!(sent_by([&silent(0), &silent(0)].into_iter()), Some(Sent::Nothing));
+}
+
 /// A run of rounds with these sampled maxima in MiB, in whose last round the server crashes.
 fn crashed_run(peaks: &[u64]) -> Summary {
     let rounds: Vec<(u32, u64, u64, u64)> = peaks.iter().map(|peak| (1, *peak << 20, 1, 0)).collect();
@@ -324,4 +340,59 @@ fn a_step_is_asked_if_most_rounds_ask_it() {
     assert_eq!(unasked(&opened), [("open", WhyUnasked::NothingSent)]);
     let failed_once = with_rounds(|round| vec![asking("hover", 5, if round == 7 { 0 } else { 5 })]);
     assert_eq!(failed_once.asked, Asked::Yes);
+}
+
+/// Thirty rounds whose hovers are so many, answered and with so many hits; results are required if `is_required`.
+fn finding(requests: u64, answered: u64, hits: u64, is_required: bool) -> Repeated {
+    let mut summary = run(&[(1, 100 << 20, 1, 0); 30]);
+    for phase in &mut summary.phases {
+        phase.steps = vec![StepSummary {
+            hits: Some(hits),
+            ..asking("hover", requests, answered)
+        }];
+    }
+    if is_required {
+        let empty = EmptyStep {
+            phase: "phase-1".to_owned(),
+            step: "hover".to_owned(),
+            requests,
+            errors: 0,
+            error: None,
+            looked_for: None,
+            parked: 0,
+            lacks: None,
+        };
+        summary.ending = Some(Ending::Empty { steps: vec![empty] });
+    }
+    repeated(&summary).remove(0)
+}
+
+#[test]
+fn growth_is_not_denied_of_what_found_nothing_though_it_should() {
+    let missed = finding(5, 5, 0, true);
+    assert_eq!(missed.asked, Asked::Unanswered);
+    assert_eq!(unasked(&missed), [("hover", WhyUnasked::FoundNothing)]);
+    assert_eq!(missed.growth().unwrap().growth, Growth::Unclear);
+    // One empty round among many that found something.
+    assert_eq!(finding(5, 5, 5, true).asked, Asked::Yes);
+}
+
+#[test]
+fn a_denial_names_what_failed_and_what_found_nothing() {
+    let reserved = |part: Repeated| {
+        assert_eq!(part.asked, Asked::Yes);
+        let one = part.reserved.into_iter().next();
+        one.map(|one| (one.failed, one.found_nothing))
+    };
+    assert_eq!(reserved(finding(5, 3, 3, false)), Some((Some(0.4), false)));
+    assert_eq!(reserved(finding(5, 5, 0, false)), Some((None, true)));
+    assert_eq!(reserved(finding(5, 5, 1, false)), None);
+    assert_eq!(
+        reserved(finding(500, 499, 499, false)),
+        None,
+        "one in 500 is not worth it"
+    );
+    let both = [finding(5, 3, 3, false), finding(5, 5, 0, false)];
+    let all = reserved_in_all(both.iter());
+    assert_eq!((all.len(), all[0].failed, all[0].found_nothing), (1, Some(0.4), true));
 }

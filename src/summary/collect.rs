@@ -253,6 +253,7 @@ impl Pass {
         let requests = self.summary.server_requests.entry(method).or_default();
         requests.count += 1;
         requests.refused += u64::from(is_refused);
+        self.phases.server_request();
     }
 
     /// What a server said and is not in the record; a restart has counts of its own.

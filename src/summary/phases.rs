@@ -67,6 +67,7 @@ impl Phases {
             incomplete: false,
             steps: Vec::new(),
             editor_requests: 0,
+            server_requests: 0,
         };
         let missing = Vec::new();
         self.open.push(Open {
@@ -127,6 +128,13 @@ impl Phases {
     pub fn editor_request(&mut self) {
         if let Some(open) = self.open.last_mut() {
             open.summary.editor_requests += 1;
+        }
+    }
+
+    /// The server asked, and the imitated editor answered.
+    pub fn server_request(&mut self) {
+        if let Some(open) = self.open.last_mut() {
+            open.summary.server_requests += 1;
         }
     }
 

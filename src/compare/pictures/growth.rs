@@ -162,6 +162,7 @@ mod tests {
             values: values.iter().map(|value| value.map(|mib| mib << 20)).collect(),
             sent: None,
             asked: Asked::Yes,
+            reserved: Vec::new(),
             up_to_end: None,
             unasked: Vec::new(),
             whole: values.len(),

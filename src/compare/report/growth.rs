@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::band::LEAST_ROUNDS;
 use crate::compare::{Comparison, Grown, Side};
-use crate::growth::{Asked, End, LastGrowth, Repeated, Sent, Unasked, WhyUnasked};
+use crate::growth::{Asked, End, LastGrowth, Repeated, Reservation, Sent, Unasked, WhyUnasked};
 use crate::lens::Lens;
 use crate::stats::{Answer, Growth, LEAST_RUNS, Open, Shape, WARM_UP_CYCLES};
 use crate::units;
@@ -32,6 +32,7 @@ pub(crate) struct Line {
     sent: Option<Sent>,
     asked: Asked,
     unasked: Vec<Unasked>,
+    reserved: Vec<Reservation>,
     /// The least slope per round that would have been seen in 80 of 100 cases.
     detectable: Option<f64>,
     /// Per round, with the ends of the interval.
@@ -54,6 +55,7 @@ impl Line {
             sent: repeated.sent,
             asked: repeated.asked,
             unasked: repeated.unasked.clone(),
+            reserved: repeated.reserved.clone(),
             detectable: growth.map(|growth| growth.detectable),
             slope: growth.map(|growth| (growth.trend.slope, growth.trend.low, growth.trend.high)),
             shape: growth.map(|growth| growth.shape),
@@ -76,6 +78,7 @@ impl Line {
             sent: grown.sent,
             asked: grown.asked,
             unasked: grown.unasked.clone(),
+            reserved: grown.reserved.clone(),
             detectable: grown.verdict.detectable,
             slope: grown.verdict.slope,
             shape: grown.verdict.shape,
@@ -133,7 +136,10 @@ impl Line {
         };
         let each = sent.per_message(slope);
         each.map_or_else(
-            || "nothing is sent".to_owned(),
+            || match sent {
+                Sent::Answers(_) => "only answers are sent".to_owned(),
+                _ => "nothing is sent".to_owned(),
+            },
             |each| format!("{} per {}", units::slope(each), sent.name()),
         )
     }
@@ -236,10 +242,23 @@ pub(crate) fn attribution(lines: &[Line], lens: Lens, runs: usize) -> Vec<String
     if growing.iter().any(|line| line.sent == Some(Sent::Nothing)) {
         sentences.push("it grows while nothing is sent, so growth in other parts may have the same source".to_owned());
     }
+    for line in &growing {
+        if let Some(Sent::Answers(count)) = line.sent {
+            sentences.push(format!(
+                "nothing is asked in {}, but the server asks by itself: {count:.1} requests per round, which lsp-soak \
+                 answers",
+                line.name
+            ));
+        }
+    }
     let still = asked_lines(lines, Growth::Below);
     if !still.is_empty() {
         let seen = still.iter().filter_map(|line| line.detectable).fold(0.0, f64::max);
-        let (still, seen) = (names(&still), units::slope(seen));
+        let still: Vec<String> = still
+            .iter()
+            .map(|line| format!("{}{}", line.name, reservations(&line.reserved)))
+            .collect();
+        let (still, seen) = (still.join(", "), units::slope(seen));
         sentences.push(if runs == 1 {
             format!("this run does not show growth in {still}: it would show {seen} per round in 80 of 100 cases")
         } else {
@@ -257,9 +276,20 @@ fn asked_lines(lines: &[Line], answer: Growth) -> Vec<&Line> {
     asked.filter(|line| line.said == answer).collect()
 }
 
-fn names(lines: &[&Line]) -> String {
-    let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
-    names.join(", ")
+/// What growth is denied of only in part, in brackets: ` (40 % of the hover requests failed)`.
+pub(crate) fn reservations(reserved: &[Reservation]) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for one in reserved {
+        let failed = one.failed.map(units::percent);
+        parts.extend(failed.map(|share| format!("{share} of the `{}` requests failed", one.step)));
+        if one.found_nothing {
+            parts.push(format!("`{}` found nothing", one.step));
+        }
+    }
+    if parts.is_empty() {
+        return String::new();
+    }
+    format!(" ({})", parts.join(", "))
 }
 
 /// Open answers, grouped by what would decide them; with the slope where one is seen.
@@ -303,12 +333,7 @@ fn unasked(lines: &[Line]) -> Vec<String> {
     }
     let mut sentences = Vec::new();
     for (why, names) in groups {
-        let what = if why.is_unanswered() {
-            "not answered"
-        } else {
-            "not asked"
-        };
-        sentences.push(format!("{what}: {} ({})", names.join(", "), why.reason()));
+        sentences.push(format!("{}: {} ({})", why.heading(), names.join(", "), why.reason()));
     }
     sentences
 }
@@ -319,11 +344,9 @@ pub(crate) fn unasked_steps(unasked: &[Unasked]) -> String {
         .iter()
         .map(|step| format!("`{}` ({})", step.step, step.why.reason()))
         .collect();
-    let what = if unasked.iter().all(|step| step.why.is_unanswered()) {
-        "not answered"
-    } else {
-        "not asked"
-    };
+    let first = unasked.first().map_or("not asked", |step| step.why.heading());
+    let is_alike = unasked.iter().all(|step| step.why.heading() == first);
+    let what = if is_alike { first } else { "not asked" };
     format!("{what}: {}", named.join(", "))
 }
 
