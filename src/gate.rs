@@ -11,6 +11,7 @@ mod peaks;
 pub mod report;
 mod role;
 mod sides;
+mod still_growing;
 
 #[cfg(test)]
 mod tests;
@@ -20,3 +21,4 @@ pub use crate::gate::judgement::{Against, Broken, Calibrations, Judged, Judgemen
 pub use crate::gate::leaking::{Basis, Leaking};
 pub use crate::gate::peaks::{Peaks, Range};
 pub use crate::gate::role::Role;
+pub use crate::gate::still_growing::StillGrowing;

@@ -19,7 +19,7 @@ const DIRECTORY: &str = "calibrations";
 
 pub enum Found {
     /// All that hold as one, and the file of the newest.
-    Fits(PathBuf, Held),
+    Fits(PathBuf, Box<Held>),
     /// A calibration of the same scenario and server, with these circumstances changed.
     Differs(PathBuf, Vec<&'static str>),
     Nothing,
@@ -126,10 +126,10 @@ fn fitting(calibrations: &[(PathBuf, Calibration)], header: &Header) -> Option<F
     let calibration = pooled(&all)?;
     Some(Found::Fits(
         path.clone(),
-        Held {
+        Box::new(Held {
             calibration,
             is_other_version,
-        },
+        }),
     ))
 }
 
@@ -146,7 +146,7 @@ pub fn for_runs<'r>(runs: impl Iterator<Item = &'r Played>, judged: &BTreeSet<&s
     let each = Lens::ALL.into_iter().flat_map(|lens| {
         let own = machines.iter().filter(|((through, _), _)| *through == lens);
         let each = own.map(|(_, header)| match find_without(header, judged) {
-            Found::Fits(_, held) => Some(held),
+            Found::Fits(_, held) => Some(*held),
             Found::Differs(..) | Found::Nothing => None,
         });
         each.collect::<Option<Vec<Held>>>().unwrap_or_default()

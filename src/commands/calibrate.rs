@@ -158,7 +158,7 @@ fn tell(runs: &[Played], options: &cli::Calibrate, commands: &Commands<'_>) -> a
         return Ok(Exit::ServerFailed);
     }
     let looks = Schedule::default();
-    let all = calibrated(&runs, &looks);
+    let all = calibrated(runs, &looks);
     let mut paths = Vec::new();
     for (calibration, _) in &all {
         paths.push(calibrations::store(calibration)?);

@@ -17,6 +17,7 @@ use crate::record::Schedule;
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
 
+use super::exports::Target;
 use super::lenses::servers_per_lens;
 use super::resume::{begin, holding, resume};
 use super::{exports, next, prepare};
@@ -107,19 +108,31 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
         return Ok(exit.code());
     };
     let sides = side(&runs);
-    // By calibrations of before this gate: its own runs would count twice.
-    let judgement = judged(&sides, &rules, &looks);
-    let next = after_runs(&judgement, &looks, &campaign);
-    keep_baseline(&sides, &looks, options)?;
     notes.extend(added_runs(options, &out));
     notes.extend(unseen_settings(&sides));
+    conclude(options, &sides, &campaign, (&rules, &looks), targets, &notes)
+}
+
+/// Judges a gate whose runs are over, keeps what they show of the baseline, and tells.
+fn conclude(
+    options: &cli::Gate,
+    sides: &Sides,
+    campaign: &Campaign<'_>,
+    (rules, looks): (&Rules, &Schedule),
+    targets: Vec<Target>,
+    notes: &[String],
+) -> anyhow::Result<u8> {
+    // By calibrations of before this gate: its own runs would count twice.
+    let judgement = judged(sides, rules, looks);
+    let next = after_runs(&judgement, looks, campaign);
+    keep_baseline(sides, looks, options)?;
     let verdict = Verdict {
-        sides: &sides,
+        sides,
         judgement: &judgement,
-        notes: &notes,
+        notes,
         next,
     };
-    tell(options, &verdict, targets, Some(&out))
+    tell(options, &verdict, targets, Some(campaign.out))
 }
 
 /// The label of each side. A range of versions is refused: each side is one server.

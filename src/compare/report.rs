@@ -25,6 +25,7 @@ pub(crate) use crate::compare::report::figures::{amount, as_set, signed, span};
 pub(crate) use crate::compare::report::notes::{difference, huge_pages, strained, unequal, unusual};
 pub use crate::compare::report::notes::{doubt, unseen};
 
+pub(crate) use crate::compare::report::cases::headlines_case;
 pub use crate::compare::report::cases::{Case, Outcome, Suite, suites};
 pub use crate::compare::report::document::document;
 pub(crate) use crate::compare::report::document::{origin, sections};

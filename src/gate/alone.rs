@@ -10,6 +10,7 @@ use super::leaking::{Basis, Leaking, leaks};
 use super::machines::Machines;
 use super::role::Role;
 use super::sides::{First, known, seen, through};
+use super::still_growing::{self, StillGrowing};
 
 /// What the candidate's runs say to rules that compare nothing.
 pub(super) struct Alone {
@@ -44,7 +45,7 @@ impl Alone {
             Some(leaks) => leaks.iter().all(|leak| leak.settled),
         };
         Alone {
-            settled: growth_settled && budgets.iter().all(|kept| kept.verdict.is_settled()),
+            settled: growth_settled && budgets.iter().all(is_settled),
             grown: runs.len(),
             budgets,
             leaks,
@@ -73,6 +74,11 @@ impl Alone {
     }
 }
 
+/// Whether more runs would change nothing: where memory still grows, they would only repeat a lower bound.
+fn is_settled(kept: &Kept) -> bool {
+    kept.verdict.is_settled() || (kept.basis.look.is_some() && kept.still_growing.is_some())
+}
+
 /// What the runs say to a budget, and which of them.
 fn keep(
     limit: &Limit,
@@ -93,7 +99,9 @@ fn keep(
         known,
         values,
     };
-    let verdict = judge_budget_by_looks(&budget, looks);
+    let mut verdict = judge_budget_by_looks(&budget, looks);
+    let still_growing = still_growing::below_figure(&limit.subject, &runs);
+    StillGrowing::deny_pass(still_growing.as_ref(), &mut verdict.answer);
     let first = First {
         lens,
         runs: verdict.look.and_then(|look| budget.reach(look)).unwrap_or(usize::MAX),
@@ -107,6 +115,7 @@ fn keep(
             runs: budget.deciding(),
         },
         verdict,
+        still_growing,
     };
     (kept, first)
 }

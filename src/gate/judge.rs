@@ -15,6 +15,7 @@ use super::machines::Machines;
 use super::peaks::peaks;
 use super::role::Role;
 use super::sides::{First, counting, known, seen, summaries, through, work};
+use super::still_growing::{self, StillGrowing};
 
 /// The chance of an answer that a number of runs should have before it is recommended.
 const WANTED: f64 = 0.8;
@@ -154,7 +155,9 @@ fn versus(
     let settled = primaries.is_empty() || verdict.is_settled();
     let advised = |rule: &Rule| {
         let alone = [endpoint(rule)];
-        judged(rule, &alone[0], by_looks(&alone, looks).endpoints.remove(0), looks)
+        let mut advised = judged(rule, &alone[0], by_looks(&alone, looks).endpoints.remove(0), looks);
+        hold_lower_bound(&mut advised, candidate, rules);
+        advised
     };
     let mut decided: Vec<Judged> = rules
         .primaries
@@ -163,6 +166,14 @@ fn versus(
         .zip(verdict.endpoints)
         .map(|((rule, endpoint), of)| judged(rule, endpoint, of, looks))
         .collect();
+    for judged in &mut decided {
+        hold_lower_bound(judged, candidate, rules);
+    }
+    let answer = Answer::all(
+        [verdict.answer]
+            .into_iter()
+            .chain(decided.iter().map(|judged| judged.verdict.answer)),
+    );
     // They are looked at together, so that the one with the fewest runs holds all of them up.
     let fewest = decided.iter().map(|judged| judged.basis.runs).min();
     for judged in &mut decided {
@@ -171,7 +182,7 @@ fn versus(
     let deciding = decided.iter().map(|judged| first_of(judged, rules));
     Against {
         role,
-        answer: verdict.answer,
+        answer,
         look: verdict.look,
         settled,
         work: work(baseline, candidate, rules.work, deciding.chain(others.iter().copied())),
@@ -241,7 +252,16 @@ fn judged(rule: &Rule, endpoint: &Endpoint, verdict: EndpointVerdict, looks: &Sc
         },
         needed: evidence.and_then(|evidence| needed(endpoint, evidence, looks)),
         verdict,
+        still_growing: None,
     }
+}
+
+/// A figure of memory that still grew in a run of the candidate is a lower bound, and does not pass.
+fn hold_lower_bound(judged: &mut Judged, candidate: &[Played], rules: &Rules) {
+    let subject = &judged.rule.subject;
+    let runs = through(candidate, Some(subject.lens.unwrap_or(rules.lens)));
+    judged.still_growing = still_growing::below_figure(subject, &runs);
+    StillGrowing::deny_pass(judged.still_growing.as_ref(), &mut judged.verdict.answer);
 }
 
 /// How many runs would decide, if the spread and the ratio stay as they are: for whichever answer is nearer, at a look.

@@ -15,6 +15,7 @@ use crate::summary::decay::TooShortFor;
 use super::leaking::{Basis, Leaking};
 use super::peaks::Peaks;
 use super::role::Role;
+use super::still_growing::StillGrowing;
 
 #[derive(Clone, Debug, Default)]
 pub struct Sides {
@@ -109,6 +110,9 @@ pub struct Judged {
     pub basis: Basis,
     #[serde(flatten)]
     pub verdict: EndpointVerdict,
+    /// Growth at the figure's checkpoint, which leaves a lower bound of the candidate's figure.
+    #[serde(skip)]
+    pub still_growing: Option<StillGrowing>,
     /// Runs of each side that would probably decide it, where it is not; `None` when no sensible number would.
     #[serde(rename = "runs_needed")]
     pub needed: Option<usize>,
@@ -161,6 +165,9 @@ pub struct Kept {
     pub basis: Basis,
     #[serde(flatten)]
     pub verdict: BudgetVerdict,
+    /// As in [`Judged`].
+    #[serde(skip)]
+    pub still_growing: Option<StillGrowing>,
 }
 
 /// What a gate says, with everything that it rests on.

@@ -5,11 +5,15 @@ use serde::Serialize;
 
 use crate::band::{LEAST_ROUNDS, LeakLimit};
 use crate::compare::Played;
-use crate::growth::{Asked, Repeated, Sent, Unasked, asked_in_all, deny_only_asked, repeated, sent_by};
+use crate::growth::{
+    Asked, Repeated, Reservation, Sent, Unasked, asked_in_all, deny_only_asked, repeated, reserved_in_all, sent_by,
+};
 use crate::record::Schedule;
 use crate::stats::{Answer, LeakVerdict, judge_leak_by_looks};
 
 use crate::figures::rules::Leak;
+
+use super::still_growing::{self, StillGrowing};
 
 /// How many runs of each side a rule was judged by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -33,6 +37,9 @@ pub struct Leaking {
     pub asked: Asked,
     /// Steps that a run did not ask or the server did not answer.
     pub unasked: Vec<Unasked>,
+    /// What is said where growth is ruled out.
+    #[serde(skip)]
+    pub reserved: Vec<Reservation>,
     #[serde(skip)]
     pub limit: LeakLimit,
     /// How many runs of the candidate the verdict rests on.
@@ -44,10 +51,14 @@ pub struct Leaking {
     pub settled: bool,
     #[serde(flatten)]
     pub verdict: LeakVerdict,
+    /// Growth at the end of a run, which no round shows.
+    #[serde(skip)]
+    pub still_growing: Option<StillGrowing>,
 }
 
 /// Everything that is repeated and that the rule is about, judged over all runs.
 pub(super) fn leaks(rule: &Leak, runs: &[&Played], looks: &Schedule) -> Vec<Leaking> {
+    let still_growing = still_growing::at_end(runs);
     let runs: Vec<Vec<Repeated>> = runs.iter().map(|run| repeated(&run.summary)).collect();
     let mut names: Vec<&str> = Vec::new();
     for one in runs.iter().flatten() {
@@ -56,7 +67,12 @@ pub(super) fn leaks(rule: &Leak, runs: &[&Played], looks: &Schedule) -> Vec<Leak
             names.push(&one.name);
         }
     }
-    names.into_iter().map(|name| leak(name, rule, &runs, looks)).collect()
+    let mut leaks: Vec<Leaking> = names.into_iter().map(|name| leak(name, rule, &runs, looks)).collect();
+    for leak in &mut leaks {
+        StillGrowing::deny_pass(still_growing.as_ref(), &mut leak.verdict.answer);
+        leak.still_growing.clone_from(&still_growing);
+    }
+    leaks
 }
 
 /// One part, judged over all runs.
@@ -77,6 +93,7 @@ fn leak(name: &str, rule: &Leak, runs: &[Vec<Repeated>], looks: &Schedule) -> Le
         sent: sent_by(parts.iter().copied().flatten()),
         asked,
         unasked,
+        reserved: reserved_in_all(parts[..judged].iter().copied().flatten()),
         limit: rule.limit,
         basis: Basis {
             look,
@@ -84,6 +101,7 @@ fn leak(name: &str, rule: &Leak, runs: &[Vec<Repeated>], looks: &Schedule) -> Le
         },
         settled: verdict.answer != Answer::Inconclusive || is_hopeless,
         verdict,
+        still_growing: None,
     }
 }
 

@@ -224,6 +224,45 @@ fn a_side_that_lost_most_of_its_memory_is_refused_however_little_is_left() {
     }
 }
 
+/// Lets memory grow at the last checkpoint of a run.
+fn let_grow(run: &mut Played) {
+    let mut taken = run
+        .summary
+        .phases
+        .iter_mut()
+        .rev()
+        .filter_map(|phase| phase.checkpoint.as_mut());
+    let last = taken.next().unwrap();
+    (last.settled, last.growing) = (false, Some(20 << 20));
+}
+
+#[test]
+fn a_lower_bound_passes_nothing_and_fails_what_is_above_already() {
+    let mut rules = rules();
+    rules.budgets = vec![Limit {
+        subject: "private".parse().unwrap(),
+        limit: 1e12,
+    }];
+    rules.leak = None;
+    for (percent, exit) in [(60, Exit::Inconclusive), (130, Exit::GateFailed)] {
+        let mut sides = sides(&[100; 3], &[percent; 3], None);
+        let_grow(&mut sides.candidate[1]);
+        let judgement = judge(&sides, &rules, &Schedule::default());
+        assert_eq!(judgement.exit(), exit, "{percent} %");
+        assert_eq!(judgement.budgets[0].verdict.answer, Answer::Inconclusive);
+        assert!(judgement.is_final(), "more runs repeat a lower bound");
+        let said = report::headline(&judgement, &report::findings(&judgement));
+        let reason = "the candidate's memory still grew by 20.0 MiB/s at the end of";
+        assert_eq!(said.contains(reason), exit == Exit::Inconclusive, "{said}");
+        let junit = compare::report::junit(&report::suites(&judgement, false));
+        assert!(junit.contains("its memory still grew by 20.0 MiB/s"), "{junit}");
+    }
+    // Of the baseline it is a lower limit, which the candidate keeps all the more.
+    let mut sides = sides(&[100; 3], &[60; 3], None);
+    let_grow(&mut sides.baseline[1]);
+    assert_eq!(judge(&sides, &rules, &Schedule::default()).exit(), Exit::Passed);
+}
+
 #[test]
 fn a_budget_holds_whatever_the_baseline_needs() {
     let mut rules = rules();

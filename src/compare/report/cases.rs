@@ -51,6 +51,7 @@ fn cases(target: &Target) -> Vec<Case> {
     let mut cases = Vec::new();
     for (place, side) in comparison.sides.iter().enumerate() {
         cases.push(runs(side));
+        cases.extend(headlines_case(side.label.clone(), &side.headlines));
         if place > 0 {
             cases.push(work(side, &comparison.sides[0]));
         }
@@ -98,6 +99,19 @@ fn runs(side: &Side) -> Case {
         outcome,
         text,
     }
+}
+
+/// What gives the figures another meaning than they seem to have, as a case that fails nothing; `None` without any.
+pub(crate) fn headlines_case(server: String, headlines: &[String]) -> Option<Case> {
+    if headlines.is_empty() {
+        return None;
+    }
+    Some(Case {
+        server,
+        name: "headlines".to_owned(),
+        outcome: Outcome::Warned,
+        text: headlines.join("\n"),
+    })
 }
 
 fn work(side: &Side, baseline: &Side) -> Case {

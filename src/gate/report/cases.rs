@@ -1,10 +1,11 @@
 //! A gate as a list of cases: what test reports and annotations are made from.
 
-use crate::compare::report::{Case, Outcome, Suite, difference, unequal};
+use crate::compare::report::{Case, Outcome, Suite, difference, headlines_case, unequal};
 use crate::gate::{Against, Judged, Judgement, Party, Role};
 use crate::stats::Answer;
 use crate::units;
 
+use super::document::important;
 use super::findings::{About, Finding, findings};
 use super::words::name;
 
@@ -13,6 +14,7 @@ use super::words::name;
 /// An inconclusive rule is skipped, or failed if `strict`, as the exit code. Advice fails nothing.
 pub fn suites(judgement: &Judgement, strict: bool) -> Vec<Suite> {
     let mut cases: Vec<Case> = judgement.parties.iter().map(|party| runs(judgement, party)).collect();
+    cases.extend(headlines_case(String::new(), &important(judgement)));
     cases.extend(judgement.against.iter().map(|against| work(judgement, against)));
     match judgement.is_refused() {
         true => cases.extend(unjudged(judgement)),

@@ -90,15 +90,11 @@ fn verdict(judgement: &Judgement, conclusions: &[Finding]) -> Vec<Sentence> {
         .filter(|one| !one.decides && one.answer == Some(Answer::Fail));
     let against = against.map(|one| note(one.text.clone()));
     let deciding = conclusions.iter().filter(|one| one.decides);
-    let (far, usual): (Vec<&Peaks>, Vec<&Peaks>) = judgement.peaks.iter().partition(|peaks| peaks.is_far_above);
-    let headlines = judgement
-        .headlines
-        .iter()
-        .cloned()
-        .chain(far.into_iter().map(peak_headline));
-    let peaks = usual.into_iter().map(peak_advice);
+    let peaks = judgement.peaks.iter().filter(|peaks| !peaks.is_far_above);
+    let peaks = peaks.map(peak_advice);
     let (said, _) = reasons(judgement, conclusions);
-    headlines
+    important(judgement)
+        .into_iter()
         .map(|text| Sentence::answer("gate.headline", Tone::Bad, text).marked("important"))
         .chain(deciding.map(|one| {
             let tone = match one.answer {
@@ -120,6 +116,17 @@ fn verdict(judgement: &Judgement, conclusions: &[Finding]) -> Vec<Sentence> {
         .chain(missed_groups(judgement).into_iter().map(note))
         .chain(unmeasured(judgement).map(note))
         .chain(not_known(judgement).map(note))
+        .collect()
+}
+
+/// What stands above every rule: headlines of the sides, and peaks far above the other side's.
+pub(super) fn important(judgement: &Judgement) -> Vec<String> {
+    let far = judgement.peaks.iter().filter(|peaks| peaks.is_far_above);
+    judgement
+        .headlines
+        .iter()
+        .cloned()
+        .chain(far.map(peak_headline))
         .collect()
 }
 

@@ -5,11 +5,11 @@ use serde::Serialize;
 
 use crate::compare::Inequality;
 use crate::compare::calibration::LEAST_RUNS;
-use crate::compare::report::growth::{named, reason, unasked_steps};
+use crate::compare::report::growth::{named, reason, reservations, unasked_steps};
 use crate::compare::report::{amount, as_set, difference, huge_pages, strained, unequal};
 use crate::compare::run::decay;
 use crate::exit::Exit;
-use crate::gate::{Basis, Judged, Judgement, Kept, Leaking, Missing, Role};
+use crate::gate::{Basis, Judged, Judgement, Kept, Leaking, Missing, Role, StillGrowing};
 use crate::lens::Lens;
 use crate::record::LensFacts;
 use crate::stats::{Answer, Evidence, Known, LEAST_TO_DECIDE, Open, Side, unseen};
@@ -294,8 +294,10 @@ fn deciding(fail: &str, pass: &str) -> String {
 }
 
 fn in_short(role: Role, judged: &Judged) -> String {
+    let growing = open_by_growth(judged.verdict.answer, judged.still_growing.as_ref());
     let bounds = match (&judged.verdict.evidence, judged.verdict.answer) {
         (Err(_), _) => "without usable data".to_owned(),
+        (Ok(evidence), _) if let Some(growing) = growing => format!("{} ({})", bounds(evidence), growing.reason()),
         (Ok(evidence), answer) => {
             let why = match answer {
                 Answer::Fail => format!("limit {}", limit(judged, evidence.fail_above)),
@@ -335,6 +337,9 @@ fn evidence(role: Role, judged: &Judged) -> String {
         ),
     };
     let against = format!("against the {other} {}{machines}", after(judged.basis, " of each"));
+    if let Some(growing) = open_by_growth(judged.verdict.answer, judged.still_growing.as_ref()) {
+        return format!("between {lower} and {upper} {against}; {}", growing.reason());
+    }
     match judged.verdict.answer {
         Answer::Fail => format!("at least {lower} {against} (limit {fail})"),
         Answer::Pass => format!("at most {upper} {against} (passes below {pass})"),
@@ -345,6 +350,11 @@ fn evidence(role: Role, judged: &Judged) -> String {
             more(judged.needed)
         ),
     }
+}
+
+/// Why a rule is open that no number of runs would let pass.
+fn open_by_growth(answer: Answer, growing: Option<&StillGrowing>) -> Option<&StillGrowing> {
+    if answer == Answer::Inconclusive { growing } else { None }
 }
 
 /// The reason that a rule is open.
@@ -410,6 +420,7 @@ pub(super) fn budget_name(kept: &Kept) -> String {
 fn budget(kept: &Kept) -> Finding {
     let unit = kept.limit.subject.figure.unit();
     let name = budget_name(kept);
+    let growing = open_by_growth(kept.verdict.answer, kept.still_growing.as_ref());
     let machines = match kept.verdict.machines {
         0 | 1 => String::new(),
         several => format!(" on the highest of {several} machines"),
@@ -422,17 +433,21 @@ fn budget(kept: &Kept) -> Finding {
             amount(*low, unit),
             amount(*high, unit),
             after(kept.basis, ""),
-            match kept.verdict.answer {
-                Answer::Inconclusive => format!("; {}", budget_reason(kept)),
-                Answer::Pass | Answer::Fail => String::new(),
+            match (growing, kept.verdict.answer) {
+                (Some(growing), _) => format!("; {}", growing.reason()),
+                (None, Answer::Inconclusive) => format!("; {}", budget_reason(kept)),
+                (None, Answer::Pass | Answer::Fail) => String::new(),
             }
         ),
     };
-    let kept_or_not = match kept.verdict.answer {
-        Answer::Pass => "is kept".to_owned(),
-        Answer::Fail => "is exceeded".to_owned(),
-        Answer::Inconclusive if kept.verdict.interval.is_ok() => format!("is not decided ({})", budget_reason(kept)),
-        Answer::Inconclusive => "is not decided".to_owned(),
+    let kept_or_not = match (growing, kept.verdict.answer) {
+        (_, Answer::Pass) => "is kept".to_owned(),
+        (_, Answer::Fail) => "is exceeded".to_owned(),
+        (Some(growing), Answer::Inconclusive) => format!("is not decided: {}", growing.reason()),
+        (None, Answer::Inconclusive) if kept.verdict.interval.is_ok() => {
+            format!("is not decided ({})", budget_reason(kept))
+        }
+        (None, Answer::Inconclusive) => "is not decided".to_owned(),
     };
     Finding {
         short: format!("{name} {kept_or_not}"),
@@ -470,7 +485,9 @@ fn late(leak: &Leaking) -> String {
         Some(Open::Unasked) => format!("; {}", unasked_steps(&leak.unasked)),
         Some(open) => format!("; {}", reason(open, leak.verdict.needed)),
     };
-    bounds + &open
+    let growing = open_by_growth(leak.verdict.answer, leak.still_growing.as_ref());
+    let growing = growing.map_or_else(String::new, |growing| format!("; {}", growing.reason()));
+    bounds + &open + &growing
 }
 
 /// As shipped it is what the allocator keeps, and no leak.
@@ -504,17 +521,24 @@ fn growth(leak: &Leaking, lens: Lens) -> Finding {
         format!(" of {} per {what}", units::slope(value))
     });
     let shown = match leak.verdict.answer {
-        Answer::Pass => "is ruled out".to_owned(),
+        Answer::Pass => format!("is ruled out{}", reservations(&leak.reserved)),
         Answer::Fail => format!("{per} is shown").trim_start().to_owned(),
         Answer::Inconclusive if leak.verdict.open == Some(Open::Unasked) => {
             format!("is not decided, {}", unasked_steps(&leak.unasked))
         }
-        Answer::Inconclusive => "is not decided".to_owned(),
+        Answer::Inconclusive => match &leak.still_growing {
+            Some(growing) => format!("is not decided: {}", growing.reason()),
+            None => "is not decided".to_owned(),
+        },
     };
     Finding {
         short: format!("{name} {shown}"),
         is_short: false,
-        text: format!("{name} {}: {slope}", after(leak.basis, "")),
+        text: format!(
+            "{name}{} {}: {slope}",
+            reservations(&leak.reserved),
+            after(leak.basis, "")
+        ),
         about: About::Growth(name),
         decides: true,
         answer: Some(leak.verdict.answer),

@@ -17,6 +17,9 @@ const NO_DATA: &str = "no data";
 /// Rules that compare take runs of both sides.
 const OF_EACH: &str = " of each";
 
+/// What is said of a figure that is a lower bound, since memory still grew.
+const STILL_GROWING: &str = "does not pass, memory still grows";
+
 /// Every rule that decides, with its bounds, and its answer or how many more runs it takes; `None` without any.
 pub fn standing(judgement: &Judgement, looks: &Schedule) -> Option<String> {
     let several = judgement.against.len() > 1;
@@ -50,8 +53,9 @@ fn compared(judged: &Judged, role: Option<Role>, looks: &Schedule) -> String {
     };
     let sides = [&judged.endpoint.baseline, &judged.endpoint.candidate].map(Vec::len);
     let runs = judged.basis.runs.max(sides[0].min(sides[1]));
-    endpoint(&subject, &judged.verdict, word, || {
-        open(runs, judged.needed, looks, OF_EACH)
+    endpoint(&subject, &judged.verdict, word, || match &judged.still_growing {
+        Some(_) => STILL_GROWING.to_owned(),
+        None => open(runs, judged.needed, looks, OF_EACH),
     })
 }
 
@@ -76,6 +80,7 @@ fn budget(kept: &Kept, looks: &Schedule) -> String {
         known.map(|(_, low, high)| format!("{} to {}", amount(*low, as_set(unit)), amount(*high, as_set(unit))));
     let state = state(kept.verdict.answer, || match kept.verdict.interval {
         Err(why) if why.is_final() => NO_DATA.to_owned(),
+        _ if kept.still_growing.is_some() => STILL_GROWING.to_owned(),
         _ => open(kept.basis.runs, None, looks, ""),
     });
     line(&budget_name(kept), known, state)
@@ -86,6 +91,7 @@ fn growth(leak: &Leaking, lens: Lens, looks: &Schedule) -> String {
     let known = late.map(|(_, low, high)| format!("{} per round", units::slope_range(low, high)));
     let state = state(leak.verdict.answer, || match leak.verdict.open {
         Some(Open::Unasked) => unasked_steps(&leak.unasked),
+        _ if leak.still_growing.is_some() => STILL_GROWING.to_owned(),
         _ => open(leak.basis.runs, None, looks, ""),
     });
     line(&growth_name(leak, lens), known, state)
