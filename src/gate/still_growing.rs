@@ -52,16 +52,16 @@ pub(super) fn at_end(runs: &[&Played]) -> Option<StillGrowing> {
 }
 
 fn at_end_of(run: &Summary) -> Option<StillGrowing> {
-    let taken = run.phases.iter().filter(|phase| phase.checkpoint.is_some());
-    taken.last().and_then(at_checkpoint)
+    let mut taken = run.phases.iter().filter(|phase| phase.checkpoint.is_some());
+    taken.next_back().and_then(at_checkpoint)
 }
 
 fn at_place(place: &Place, run: &Summary) -> Option<StillGrowing> {
     let Place::Phase { number, .. } = place else {
         return None;
     };
-    let rounds = run.phases.iter().filter(|phase| phase.phase.phase == *number);
-    rounds.last().and_then(at_checkpoint)
+    let mut rounds = run.phases.iter().filter(|phase| phase.phase.phase == *number);
+    rounds.next_back().and_then(at_checkpoint)
 }
 
 fn at_checkpoint(phase: &PhaseSummary) -> Option<StillGrowing> {

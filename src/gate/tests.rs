@@ -259,7 +259,7 @@ fn a_lower_bound_passes_nothing_and_fails_what_is_above_already() {
     }
     // Of the baseline it is a lower limit, which the candidate keeps all the more.
     let mut sides = sides(&[100; 3], &[60; 3], None);
-    let_grow(&mut sides.baseline[1]);
+    let_grow(&mut sides.baseline.as_mut().unwrap()[1]);
     assert_eq!(judge(&sides, &rules, &Schedule::default()).exit(), Exit::Passed);
 }
 

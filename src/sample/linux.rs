@@ -207,10 +207,8 @@ impl System {
         }
         // Without the mounts, removed files of a tmpfs count as named ones.
         let mounts = file(&process.directory, &process.memory_file("mountinfo"));
-        let tmpfs = match mounts.and_then(|mounts| read_whole(&mounts, &mut self.buffer).map(procfs::tmpfs_devices)) {
-            Ok(tmpfs) => tmpfs,
-            Err(_) => Vec::new(),
-        };
+        let tmpfs = mounts.and_then(|mounts| read_whole(&mounts, &mut self.buffer).map(procfs::tmpfs_devices));
+        let tmpfs = tmpfs.unwrap_or_default();
         let smaps = file(&process.directory, &process.memory_file("smaps"))?;
         let own = procfs::own_shared(BufReader::new(smaps), &tmpfs)?;
         let status = file(&process.directory, &process.memory_file("status"))?;

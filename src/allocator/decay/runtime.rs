@@ -93,9 +93,9 @@ fn go(told: Told<'_>) -> AllocatorDecay {
         return never(Runtime::Go);
     }
     let debug = told.env.get("GODEBUG").map_or("", String::as_str);
-    let advice = debug.split(',').filter_map(|pair| pair.strip_prefix("madvdontneed="));
+    let mut advice = debug.split(',').filter_map(|pair| pair.strip_prefix("madvdontneed="));
     AllocatorDecay {
-        lazy: cfg!(target_os = "linux") && advice.last() == Some("0"),
+        lazy: cfg!(target_os = "linux") && advice.next_back() == Some("0"),
         ..after(Runtime::Go, GO_FORCED_COLLECTION)
     }
 }
