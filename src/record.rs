@@ -43,7 +43,8 @@ pub use clock::{Clock, nanos};
 pub use command::CommandEnd;
 pub use compressed::{is_record, plain};
 pub use ending::{
-    Close, EmptyStep, Ending, MOST_NAMED, MOST_REQUESTS, Shutdown, ShutdownReply, ShutdownStage, Survivor, Unwritten,
+    Close, EmptyStep, Ending, MOST_NAMED, MOST_REQUESTS, Shutdown, ShutdownReply, ShutdownStage, Survivor,
+    UnfinishedMessage, Unwritten,
 };
 pub(crate) use event::RoundName;
 pub use event::{

@@ -1,5 +1,7 @@
 //! `lsp-soak gate`: whether a candidate may replace a baseline, from runs made here or from records.
 
+use std::path::Path;
+
 use anyhow::{Context, bail};
 
 use crate::campaign::{Campaign, Outcomes, calibrations, header};
@@ -21,7 +23,7 @@ use super::exports::Target;
 use super::lenses::servers_per_lens;
 use super::resume::{begin, holding, resume};
 use super::{exports, next, prepare};
-use after::{added_runs, after_records, after_runs};
+use after::{added_runs, after_verdict};
 use records::{Named, recorded};
 use rules::{needed, planned, played, rules};
 use sides::{NO_FIRST_BASELINE, alike, common, driven, in_force, is_alone, lens_of, split, unseen_settings};
@@ -110,21 +112,21 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
     let sides = side(&runs);
     notes.extend(added_runs(options, &out));
     notes.extend(unseen_settings(&sides));
-    conclude(options, &sides, &campaign, (&rules, &looks), targets, &notes)
+    conclude(options, &sides, &out, (&rules, &looks), targets, &notes)
 }
 
 /// Judges a gate whose runs are over, keeps what they show of the baseline, and tells.
 fn conclude(
     options: &cli::Gate,
     sides: &Sides,
-    campaign: &Campaign<'_>,
+    out: &Path,
     (rules, looks): (&Rules, &Schedule),
     targets: Vec<Target>,
     notes: &[String],
 ) -> anyhow::Result<u8> {
     // By calibrations of before this gate: its own runs would count twice.
     let judgement = judged(sides, rules, looks);
-    let next = after_runs(&judgement, looks, campaign);
+    let next = after_verdict(&judgement, looks, sides, out);
     keep_baseline(sides, looks, options)?;
     let verdict = Verdict {
         sides,
@@ -132,7 +134,7 @@ fn conclude(
         notes,
         next,
     };
-    tell(options, &verdict, targets, Some(campaign.out))
+    tell(options, &verdict, targets, Some(out))
 }
 
 /// The label of each side. A range of versions is refused: each side is one server.
@@ -215,11 +217,15 @@ fn from(options: &cli::Gate) -> anyhow::Result<u8> {
     };
     let rules = rules(options, &context)?;
     let judgement = judged(&sides, &rules, &looks);
+    let next = match options.from.as_slice() {
+        [out] => after_verdict(&judgement, &looks, &sides, out),
+        _ => None,
+    };
     let verdict = Verdict {
         sides: &sides,
         judgement: &judgement,
         notes: &unseen_settings(&sides),
-        next: after_records(&judgement, &looks, &options.from),
+        next,
     };
     tell(
         options,

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::campaign::invocation::Invocation;
 use crate::cli::shared_options;
+use crate::lens::Lens;
 use crate::resolve::ServerChoice;
 use crate::text::quoted;
 
@@ -39,20 +40,44 @@ fn options_for(command: &str, out: &Path, without: &[&str]) -> String {
 /// The command that calibrates what a gate of these servers needs: the first one, and the second one if it is of another
 /// profile, through the lenses of the gate.
 pub fn calibration_of(choices: &[ServerChoice], scenario: &Path, out: &Path) -> Option<String> {
-    let first = choices.first()?;
-    let mut servers = vec![first.typed.as_str()];
-    for choice in choices {
-        let is_version = choice.profile_name.is_some() && choice.profile_name == first.profile_name;
-        if !is_version && !servers.contains(&choice.typed.as_str()) {
-            servers.push(&choice.typed);
+    let servers: Vec<TypedServer<'_>> = choices
+        .iter()
+        .map(|choice| TypedServer {
+            text: choice.typed.clone(),
+            profile: choice.profile_name.as_deref(),
+        })
+        .collect();
+    calibration(&servers, choices.iter().map(|choice| choice.lens.lens), scenario, out)
+}
+
+/// A server as it was typed, but for its label.
+pub struct TypedServer<'s> {
+    pub text: String,
+    pub profile: Option<&'s str>,
+}
+
+/// The same command for servers of which only records are there; `lenses` are those that the records were made through.
+pub fn calibration(
+    servers: &[TypedServer<'_>],
+    mut lenses: impl Iterator<Item = Lens>,
+    scenario: &Path,
+    out: &Path,
+) -> Option<String> {
+    let first = servers.first()?;
+    let mut named = vec![first.text.as_str()];
+    for server in servers {
+        let is_version = server.profile.is_some() && server.profile == first.profile;
+        if !is_version && !named.contains(&server.text.as_str()) {
+            named.push(&server.text);
         }
     }
-    let servers: String = servers
+    let servers: String = named
         .iter()
         .map(|server| format!(" --server {}", quoted(server)))
         .collect();
-    let is_one = choices.iter().all(|choice| choice.lens.lens == first.lens.lens);
-    let lens = if is_one { first.lens.lens.name() } else { "both" };
+    let first_lens = lenses.next()?;
+    let is_one = lenses.all(|lens| lens == first_lens);
+    let lens = if is_one { first_lens.name() } else { "both" };
     let scenario = quoted(&scenario.display().to_string());
     let options = calibration_options(out);
     Some(format!("lsp-soak calibrate {scenario}{servers} --lens {lens}{options}"))

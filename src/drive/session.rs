@@ -16,7 +16,9 @@ use crate::lsp::process::{Exit, Gauge, Server};
 use crate::lsp::{
     self, Answers, Ask, Client, CloseReason, Deadlines, Incoming, Limits, Reply, ServerCapabilities, Stopped, Sync,
 };
-use crate::record::{Close, Ending, Event, Initialized, ReadyOutcome, Shutdown, Warning, WarningKind};
+use crate::record::{
+    Close, Ending, Event, Initialized, ReadyOutcome, Shutdown, UnfinishedMessage, Warning, WarningKind,
+};
 use crate::resolve;
 
 use super::flood::Flood;
@@ -266,6 +268,10 @@ impl Session {
             received: totals.received,
             noise: totals.noise,
             noise_sample: totals.noise_sample,
+            unfinished: totals.unfinished.map(|message| UnfinishedMessage {
+                announced: message.announced,
+                came: message.came,
+            }),
             stderr: self.server.stderr_bytes(),
             stderr_tail: self.server.stderr_tail(),
             stderr_head: self.server.stderr_head(),

@@ -299,6 +299,13 @@ const KNOWN: [&str; 8] = [
 /// client gives.
 fn waits_for(summary: &Summary) -> String {
     const SHOWN: usize = 3;
+    if let Some(message) = summary.close.as_ref().and_then(|close| close.unfinished) {
+        return format!(
+            "of its last message {} came and its `Content-Length` announces {}, in bytes: see whether it counts them right",
+            units::count(message.came),
+            units::count(message.announced)
+        );
+    }
     let all = summary.close.iter().flat_map(|close| &close.notifications);
     let own: Vec<String> = all
         .filter(|(method, _)| !KNOWN.contains(&method.as_str()))
@@ -377,6 +384,7 @@ pub(super) fn status(code: Option<i32>, signal: Option<i32>) -> String {
 mod tests {
     use super::*;
     use crate::exit::Exit;
+    use crate::record::UnfinishedMessage;
     use crate::record::golden::Session;
     use crate::summary::exit;
     use crate::summary::tests::of;
@@ -542,12 +550,13 @@ mod tests {
 
     #[test]
     fn a_server_that_stands_still_after_notifications_of_its_own_may_wait_for_their_answer() {
-        let ended = |notifications: &[(&str, u64)]| {
+        let ended_after = |unfinished: Option<UnfinishedMessage>, notifications: &[(&str, u64)]| {
             let mut summary = of(&Session::new("server"));
             let all = notifications
                 .iter()
                 .map(|(method, count)| ((*method).to_owned(), *count));
             summary.close = Some(crate::record::Close {
+                unfinished,
                 notifications: all.collect(),
                 ..crate::record::Close::default()
             });
@@ -559,6 +568,7 @@ mod tests {
             });
             super::ending(&summary).unwrap().text
         };
+        let ended = |notifications: &[(&str, u64)]| ended_after(None, notifications);
         let own = ended(&[("tsserver/request", 3), ("window/logMessage", 9)]);
         assert!(
             own.contains("does not send: `tsserver/request` (3 times); if not, attach"),
@@ -566,5 +576,14 @@ mod tests {
         );
         let none = ended(&[("window/logMessage", 9)]);
         assert!(none.contains("it waits for something: attach a debugger"), "{none}");
+        let short = UnfinishedMessage {
+            announced: 500,
+            came: 450,
+        };
+        let short = ended_after(Some(short), &[]);
+        assert!(
+            short.contains("of its last message 450 came and its `Content-Length` announces 500"),
+            "{short}"
+        );
     }
 }

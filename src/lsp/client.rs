@@ -23,7 +23,7 @@ use tokio::task::AbortHandle;
 
 pub use self::state::OTHER_METHODS;
 use self::state::Shared;
-pub use self::traffic::{CloseReason, OpenRequest, Totals, Traffic};
+pub use self::traffic::{CloseReason, OpenRequest, Totals, Traffic, Unfinished};
 pub use self::violation::Violation;
 use super::answers::{Answers, Watcher};
 use super::message::{self, Id, Unread};

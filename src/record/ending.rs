@@ -82,6 +82,15 @@ pub struct Survivor {
     pub name: String,
 }
 
+/// A message of the server of which only a part had come in the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnfinishedMessage {
+    /// Bytes that its `Content-Length` announces.
+    pub announced: u64,
+    /// Bytes of it that came.
+    pub came: u64,
+}
+
 /// Totals of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Close {
@@ -94,6 +103,9 @@ pub struct Close {
     /// Start of the noise, cut to a bounded length.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub noise_sample: String,
+    /// The last message, if it never came whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfinished: Option<UnfinishedMessage>,
     /// Bytes on stderr.
     pub stderr: u64,
     /// The end of stderr, cut to a bounded length.

@@ -43,7 +43,7 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
     assert!(before.contains("the detectable difference is not known"), "{before}");
     assert!(before.contains("calibrate scenario.toml --server base"), "{before}");
 
-    let output = pair.run(&["calibrate", "scenario.toml", "--server", "base"]);
+    let output = pair.run(&["calibrate", "scenario.toml", "--server", "base", "--lens", "as-shipped"]);
     let report = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{report}");
     assert!(report.contains("base against itself, as-shipped, 12 runs"), "{report}");
@@ -100,9 +100,10 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
 fn two_servers_are_calibrated_at_once_and_a_gate_of_both_decides_after_three_runs() {
     let pair = pair();
     let report = pair.said(&[
-        "calibrate", "scenario.toml", "--server", "base", "--server", "more", "--out", "own", "-q",
+        "calibrate", "scenario.toml", "--server", "base", "--server", "more", "--lens", "as-shipped", "--out", "own",
+        "-q",
     ]);
-    let next = "lsp-soak gate scenario.toml --baseline base --candidate more\n";
+    let next = "lsp-soak gate scenario.toml --baseline base --candidate more --lens as-shipped\n";
     assert_eq!(report.matches(next).count(), 1, "{report}");
     assert!(
         report.contains("base against itself") && report.contains("more against itself"),

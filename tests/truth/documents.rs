@@ -355,7 +355,7 @@ fn every_command_about_gates_does_what_it_promises() {
         ("part-2", &["old", "new"]),
         ("part-3", &["old", "new"]),
     ];
-    type_all("docs/gate.md", &records, 5);
+    type_all("docs/gate.md", &records, 6);
 }
 
 #[test]

@@ -1,25 +1,28 @@
 //! What follows a verdict: the command that decides an open one, and what runs that were added mean.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::campaign::Campaign;
 use crate::campaign::invocation::Invocation;
 use crate::cli::{self, Command};
-use crate::commands::next;
+use crate::commands::next::{self, TypedServer};
 use crate::config::values::Runs;
 use crate::document::NextCommand;
-use crate::gate::Judgement;
 use crate::gate::report::{Cure, cure};
+use crate::gate::{Judgement, Sides};
 use crate::record::Schedule;
+use crate::resolve::ServerSpec;
 use crate::stats::LEAST_TO_DECIDE;
 use crate::text::quoted;
 
-/// The command after a verdict on the runs of this campaign.
-pub fn after_runs(judgement: &Judgement, looks: &Schedule, campaign: &Campaign<'_>) -> Option<NextCommand> {
+use super::records::Named;
+
+/// The command after a verdict on the runs of a gate, which lie in this directory; `None` where no gate made them.
+pub fn after_verdict(judgement: &Judgement, looks: &Schedule, sides: &Sides, out: &Path) -> Option<NextCommand> {
+    let begun = begun_as(out)?;
     let cure = cure(judgement, looks)?;
     let command = match cure {
-        Cure::Continue | Cure::Runs(_) => resumed(cure, campaign.out),
-        Cure::Calibrate => next::calibration_of(campaign.choices, &campaign.scenario.path, campaign.out)?,
+        Cure::Continue | Cure::Runs(_) => resumed(cure, out),
+        Cure::Calibrate => calibration(&begun, sides, out)?,
     };
     Some(NextCommand {
         why: cure.sentence(),
@@ -27,19 +30,23 @@ pub fn after_runs(judgement: &Judgement, looks: &Schedule, campaign: &Campaign<'
     })
 }
 
-/// The command after a verdict on records: a gate made those of one directory, and goes on there.
-pub fn after_records(judgement: &Judgement, looks: &Schedule, from: &[PathBuf]) -> Option<NextCommand> {
-    let [out] = from else {
-        return None;
-    };
-    begun_as(out)?;
-    match cure(judgement, looks)? {
-        Cure::Calibrate => None,
-        cure => Some(NextCommand {
-            why: cure.sentence(),
-            command: resumed(cure, out),
-        }),
-    }
+/// The command that calibrates the servers of a gate.
+fn calibration(begun: &cli::Gate, sides: &Sides, out: &Path) -> Option<String> {
+    let anchor = begun.anchor.as_deref().filter(|anchor| Named::of(anchor).is_none());
+    let typed = [begun.baseline.as_deref(), begun.candidate.as_deref(), anchor];
+    let runs = [sides.baseline.as_ref(), Some(&sides.candidate), sides.anchor.as_ref()];
+    let servers: Vec<TypedServer<'_>> = typed
+        .into_iter()
+        .zip(runs)
+        .filter_map(|(text, runs)| {
+            Some(TypedServer {
+                text: text?.parse::<ServerSpec>().ok()?.unlabelled(),
+                profile: runs?.first()?.summary.header.server.profile.as_deref(),
+            })
+        })
+        .collect();
+    let lenses = sides.runs().map(|run| run.summary.header.server.lens.name);
+    next::calibration(&servers, lenses, begun.scenario.as_deref()?, out)
 }
 
 fn resumed(cure: Cure, out: &Path) -> String {

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::mpsc;
 
 use super::state::{Settled, Shared, State, count};
-use super::{CloseReason, Incoming, Violation};
+use super::{CloseReason, Incoming, Unfinished, Violation};
 use crate::lsp::answers;
 use crate::lsp::frame::{Framer, Head};
 use crate::lsp::message::{self, Unread};
@@ -72,7 +72,13 @@ impl<R: AsyncRead + Unpin> Reader<R> {
             self.note_noise();
             let reason = match head {
                 Head::More => self.more().await?,
-                Head::Body(length) => self.body(length).await?,
+                Head::Body(length) => {
+                    let reason = self.body(length).await?;
+                    if reason.is_none() {
+                        self.shared.state().totals.unfinished = None;
+                    }
+                    reason
+                }
                 Head::TooLarge(length) => Some(CloseReason::TooLarge {
                     length,
                     limit: self.shared.limits.max_message,
@@ -108,6 +114,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
 
     async fn whole_body(&mut self, length: usize) -> io::Result<Option<CloseReason>> {
         while self.end - self.start < length {
+            self.note_unfinished(length as u64, (self.end - self.start) as u64);
             self.make_room(length - (self.end - self.start));
             if self.fill().await? == 0 {
                 let got = (self.end - self.start) as u64;
@@ -138,6 +145,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
                 break;
             }
             (self.start, self.end) = (0, 0);
+            self.note_unfinished(length, length - left);
             if self.fill().await? == 0 {
                 return Ok(Some(CloseReason::Truncated {
                     length,
@@ -175,6 +183,10 @@ impl<R: AsyncRead + Unpin> Reader<R> {
             state.last_received = Some(self.stamp);
         }
         Ok(read)
+    }
+
+    fn note_unfinished(&self, announced: u64, came: u64) {
+        self.shared.state().totals.unfinished = Some(Unfinished { announced, came });
     }
 
     fn note_noise(&self) {

@@ -53,6 +53,17 @@ pub struct Totals {
     pub dropped_params: u64,
     /// Events dropped because the driver did not read them.
     pub dropped_events: u64,
+    /// The message that is being read.
+    pub unfinished: Option<Unfinished>,
+}
+
+/// A message of which only a part has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unfinished {
+    /// Bytes that its header announces.
+    pub announced: u64,
+    /// Bytes of it that came.
+    pub came: u64,
 }
 
 /// Why the connection to a server ended.

@@ -26,6 +26,31 @@ async fn noise_between_messages_is_skipped_counted_and_kept_for_people() {
 }
 
 #[tokio::test]
+async fn a_message_that_is_shorter_than_announced_is_unfinished_until_the_rest_comes() {
+    let (client, _incoming, mut peer) = usual();
+    let serve = async {
+        let request = peer.receive().await;
+        let body = json!({ "jsonrpc": "2.0", "id": request["id"], "result": [1] }).to_string();
+        let announced = body.len() as u64 + 7;
+        peer.send_raw(format!("Content-Length: {announced}\r\n\r\n{body}").as_bytes())
+            .await;
+        while client
+            .totals()
+            .unfinished
+            .is_none_or(|message| message.came < announced - 7)
+        {
+            tokio::task::yield_now().await;
+        }
+        let unfinished = client.totals().unfinished.expect("it is not whole");
+        assert_eq!((unfinished.announced, unfinished.came), (announced, announced - 7));
+        peer.send_raw(b"       ").await;
+    };
+    let ((), reply) = tokio::join!(serve, client.request("x/y", (), ask()));
+    assert!(matches!(reply, Reply::Answer { shape: Shape::Full, .. }), "{reply:?}");
+    assert_eq!(client.totals().unfinished, None);
+}
+
+#[tokio::test]
 async fn a_stream_of_nothing_but_noise_is_given_up() {
     let limits = Limits {
         noise: 100_000,
