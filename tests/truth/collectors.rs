@@ -108,7 +108,7 @@ fn check_a_comparison_and_a_gate_tell_what_a_window_is_too_short_for() {
     assert!(said.contains(why), "{said}{errors}");
     let compared = ground.said(&["compare", "gate", "--format", "json"]);
     let compared: serde_json::Value = serde_json::from_str(&compared).expect("it is JSON");
-    let reason = &compared["decay"][0]["servers"][1]["too_short_for"];
+    let reason = &compared["scenarios"][0]["targets"][0]["decay"][0]["servers"][1]["too_short_for"];
     assert_eq!(
         (&reason["runtime"], &reason["needed"]),
         (&"g1".into(), &121_000_000_000_u64.into()),
