@@ -22,7 +22,7 @@ mod stated;
 mod verdict;
 mod within;
 
-pub use decay::{Told, VARIABLES as RUNTIME_VARIABLES, decay, runtime_decay};
+pub use decay::{Told, VARIABLES as RUNTIME_VARIABLES, decay};
 pub use detect::{Detection, detect, missing, of_file, of_process};
 pub use elf::{Machine, is_static, machine};
 pub use probe::{Subject, version};

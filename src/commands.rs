@@ -193,13 +193,14 @@ fn print(text: &str) -> anyhow::Result<()> {
     use io::Write;
     let mut out = anstream::stdout().lock();
     let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    unless_unread(printed).context(UNPRINTED)
+    unless_unread(printed, ()).context(UNPRINTED)
 }
 
-/// A reader that has had enough, as `head` has, changes nothing of what the command ends with.
-fn unless_unread(printed: io::Result<()>) -> io::Result<()> {
-    match printed {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+/// The result of a write to stdout, or `unread` if nobody reads there any more: a reader that has had enough, as `head`
+/// has, changes nothing of what the command ends with.
+fn unless_unread<T>(written: io::Result<T>, unread: T) -> io::Result<T> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(unread),
         other => other,
     }
 }

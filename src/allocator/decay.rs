@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::record::{AllocatorDecay, AllocatorFamily, Delay, nanos};
 
-pub use runtime::{Told, VARIABLES, decay as runtime_decay};
+pub use runtime::{Told, VARIABLES};
 
 /// jemalloc's default `dirty_decay_ms`; its muzzy time is 0.
 const JEMALLOC_DIRTY: f64 = 10_000.0;
@@ -30,9 +30,10 @@ pub fn decay(family: AllocatorFamily, options: &BTreeMap<String, String>, told: 
             ..untimed
         }),
         AllocatorFamily::Glibc if cfg!(target_os = "linux") => Some(untimed),
-        AllocatorFamily::Go | AllocatorFamily::V8 | AllocatorFamily::Jvm | AllocatorFamily::Pymalloc => {
-            runtime_decay(family, told)
-        }
+        AllocatorFamily::Go => Some(runtime::go(told)),
+        AllocatorFamily::V8 => runtime::v8(told),
+        AllocatorFamily::Jvm => runtime::jvm(told),
+        AllocatorFamily::Pymalloc => Some(runtime::cpython()),
         AllocatorFamily::Musl
         | AllocatorFamily::Tcmalloc
         | AllocatorFamily::Tbbmalloc

@@ -115,10 +115,7 @@ impl Target {
 impl Write for Target {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.sink {
-            Sink::Stdout => match io::stdout().write(bytes) {
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(bytes.len()),
-                written => written,
-            },
+            Sink::Stdout => super::unless_unread(io::stdout().write(bytes), bytes.len()),
             Sink::Device(_, file) => file.write(bytes),
             Sink::File(_, Some(file)) => file.write(bytes),
             Sink::File(path, file) => file.insert(files::temporary(path)?).write(bytes),
@@ -127,7 +124,7 @@ impl Write for Target {
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.sink {
-            Sink::Stdout => super::unless_unread(io::stdout().flush()),
+            Sink::Stdout => super::unless_unread(io::stdout().flush(), ()),
             Sink::Device(_, file) => file.flush(),
             Sink::File(_, file) => file.as_mut().map_or(Ok(()), Write::flush),
         }

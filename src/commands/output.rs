@@ -73,9 +73,7 @@ impl Directory {
             is_unnamed: false,
         })
     }
-}
 
-impl Directory {
     /// Removes the records, so that the directory goes too. A directory that the user named keeps them; then `false`.
     pub fn discard(&self) -> io::Result<bool> {
         if !self.is_unnamed {
@@ -83,7 +81,7 @@ impl Directory {
         }
         for entry in fs::read_dir(&self.path)? {
             let entry = entry?;
-            if OURS.iter().all(|name| entry.file_name() != *name) {
+            if !is_ours(&entry) {
                 fs::remove_file(entry.path())?;
             }
         }
@@ -203,12 +201,14 @@ fn in_use(path: &Path) -> (String, String) {
     )
 }
 
+fn is_ours(entry: &fs::DirEntry) -> bool {
+    OURS.iter().any(|name| entry.file_name() == *name)
+}
+
 /// Whether the path is anything but an empty directory. Leftovers of a campaign without a record do not count.
 fn is_taken(path: &Path) -> bool {
     match fs::read_dir(path) {
-        Ok(mut entries) => {
-            entries.any(|entry| !entry.is_ok_and(|entry| OURS.iter().any(|name| entry.file_name() == *name)))
-        }
+        Ok(mut entries) => entries.any(|entry| !entry.is_ok_and(|entry| is_ours(&entry))),
         Err(error) => error.kind() == io::ErrorKind::NotADirectory,
     }
 }

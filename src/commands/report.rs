@@ -35,14 +35,9 @@ pub fn run(options: &cli::Report) -> anyhow::Result<u8> {
 
 /// Whether any two of these records are of one scenario: others are a list, because they have nothing to compare.
 fn share_a_scenario(records: &[PathBuf]) -> bool {
-    let mut names = Vec::new();
-    for path in records {
-        // An unreadable record is reported when it is shown.
-        if let Ok(record) = open(path) {
-            names.push(record.header().scenario.name.clone());
-        }
-    }
-    !are_unlike(names.iter().map(String::as_str))
+    // An unreadable record is reported when it is shown.
+    let readable = records.iter().filter_map(|path| open(path).ok());
+    !are_unlike(readable.map(|record| record.header().scenario.name.clone()))
 }
 
 /// Runs `compare`. A comparison decides nothing, so it succeeds whatever it finds.

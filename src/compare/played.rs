@@ -49,7 +49,7 @@ fn nominal(bytes: u64) -> u64 {
 }
 
 /// True if no two records are of one scenario, so that there is nothing to compare.
-pub fn are_unlike<'n>(mut scenarios: impl Iterator<Item = &'n str>) -> bool {
+pub fn are_unlike<T: Ord>(mut scenarios: impl Iterator<Item = T>) -> bool {
     let mut seen = BTreeSet::new();
     scenarios.all(|name| seen.insert(name))
 }

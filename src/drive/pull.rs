@@ -14,7 +14,7 @@ use super::{Stage, fault, parked};
 const LOOK: Duration = Duration::from_millis(20);
 
 const DOCUMENT: &str = "textDocument/diagnostic";
-const WORKSPACE: &str = "workspace/diagnostic";
+pub const WORKSPACE: &str = "workspace/diagnostic";
 
 /// Pulls until the returned handle is aborted. A request that is not answered within `deadline` is cancelled; `parks` are
 /// the methods that the server may keep open.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::{AllocatorDecay, AllocatorFamily, Delay, Nanos, Runtime};
+use crate::record::{AllocatorDecay, Delay, Nanos, Runtime};
 
 const MILLISECOND: Nanos = 1_000_000;
 const SECOND: Nanos = 1_000 * MILLISECOND;
@@ -43,28 +43,6 @@ pub const VARIABLES: [&str; 7] = [
     "GOGC", "GODEBUG", "NODE_OPTIONS", "DENO_V8_FLAGS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS",
 ];
 
-/// When the runtime returns memory; `None` if the family is no runtime, or a setting cannot be read.
-pub fn decay(family: AllocatorFamily, told: Told<'_>) -> Option<AllocatorDecay> {
-    match family {
-        AllocatorFamily::Go => Some(go(told)),
-        AllocatorFamily::V8 => v8(told),
-        AllocatorFamily::Jvm => jvm(told),
-        // An arena is freed as soon as it is empty (Objects/obmalloc.c), and only allocations start a collection
-        // (Python/gc.c). The rest is up to the C library, which has no clock either.
-        AllocatorFamily::Pymalloc => Some(never(Runtime::Cpython)),
-        AllocatorFamily::Jemalloc
-        | AllocatorFamily::Mimalloc
-        | AllocatorFamily::Tcmalloc
-        | AllocatorFamily::Tbbmalloc
-        | AllocatorFamily::Snmalloc
-        | AllocatorFamily::Rpmalloc
-        | AllocatorFamily::Scudo
-        | AllocatorFamily::Glibc
-        | AllocatorFamily::Musl
-        | AllocatorFamily::Unknown => None,
-    }
-}
-
 /// A runtime that releases nothing by itself.
 fn never(runtime: Runtime) -> AllocatorDecay {
     AllocatorDecay {
@@ -84,9 +62,15 @@ fn after(runtime: Runtime, delay: Nanos) -> AllocatorDecay {
     }
 }
 
+/// An arena is freed as soon as it is empty (Objects/obmalloc.c), and only allocations start a collection (Python/gc.c).
+/// The rest is up to the C library, which has no clock either.
+pub(super) fn cpython() -> AllocatorDecay {
+    never(Runtime::Cpython)
+}
+
 /// A negative percentage also ends forced collections (`gcTrigger.test` in runtime/mgc.go). The last of two equal settings
 /// of `GODEBUG` counts.
-fn go(told: Told<'_>) -> AllocatorDecay {
+pub(super) fn go(told: Told<'_>) -> AllocatorDecay {
     let percentage = told.env.get("GOGC").map(String::as_str);
     let is_off = percentage.is_some_and(|text| text == "off" || text.parse::<i32>().is_ok_and(|number| number < 0));
     if is_off {
@@ -100,8 +84,8 @@ fn go(told: Told<'_>) -> AllocatorDecay {
     }
 }
 
-/// The reducer does nothing without incremental marking (`MemoryReducer::Step`).
-fn v8(told: Told<'_>) -> Option<AllocatorDecay> {
+/// The reducer does nothing without incremental marking (`MemoryReducer::Step`). `None` if a time cannot be read.
+pub(super) fn v8(told: Told<'_>) -> Option<AllocatorDecay> {
     let mut delay = V8_MEMORY_REDUCER;
     let (mut reduces, mut marks) = (true, true);
     let variables = ["NODE_OPTIONS", "DENO_V8_FLAGS"]
@@ -145,8 +129,9 @@ struct Machine {
     most: Option<String>,
 }
 
-/// The words of a virtual machine, in the order in which it reads them: of two equal ones the last counts.
-fn jvm(told: Told<'_>) -> Option<AllocatorDecay> {
+/// The words of a virtual machine, in the order in which it reads them: of two equal ones the last counts. `None` if one
+/// cannot be read.
+pub(super) fn jvm(told: Told<'_>) -> Option<AllocatorDecay> {
     let variable = |name: &str| told.env.get(name).map_or("", String::as_str).split_whitespace();
     let first = variable("JAVA_TOOL_OPTIONS").chain(variable("JDK_JAVA_OPTIONS"));
     let words = told.words.iter().map(String::as_str);
@@ -252,20 +237,25 @@ fn collector(option: &str) -> Option<Runtime> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::allocator::decay;
+    use crate::record::AllocatorFamily;
 
+    /// What a runtime of this family does; `None` of an allocator.
     fn told(family: AllocatorFamily, env: &[(&str, &str)], words: &[&str]) -> Option<AllocatorDecay> {
         let env = env
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let env: BTreeMap<String, String> = env.collect();
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        decay(
+        let known = decay(
             family,
+            &BTreeMap::new(),
             Told {
                 env: &env,
                 words: &words,
             },
-        )
+        );
+        known.filter(|known| known.runtime.is_some())
     }
 
     /// The runtime, and the seconds that a window needs; `None` where it releases nothing by itself.

@@ -73,8 +73,10 @@ pub fn added_runs(options: &cli::Gate, out: &Path) -> Option<String> {
         Runs::Auto => true,
         Runs::Fixed(runs) => runs as usize >= LEAST_TO_DECIDE,
     };
-    (before != options.runs && could_decide).then(|| {
-        "runs were added after an analysis that decided nothing: the analyses together decide wrongly in up to 10 % of cases"
-            .to_owned()
-    })
+    if before == options.runs || !could_decide {
+        return None;
+    }
+    let text = "runs were added after an analysis that decided nothing: the analyses together decide wrongly in up to 10 % \
+                of cases";
+    Some(text.to_owned())
 }

@@ -114,7 +114,7 @@ fn of_runtime(before: Option<KnownDecay>, settings: &BTreeMap<String, String>, h
     };
     let name = holder.program.file_name().filter(|_| declared.is_none());
     family.is_runtime().then(|| Known {
-        decay: allocator::runtime_decay(family, told),
+        decay: allocator::decay(family, &BTreeMap::new(), told),
         holder: name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
     })
 }

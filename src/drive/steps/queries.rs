@@ -7,14 +7,13 @@ use crate::config::step::template::{self, Scope, Values};
 use crate::config::step::{Count, Diagnostics, ExecuteCommand, Notification, PerDocument, Request, WorkspaceSymbol};
 use crate::drive::document::Document;
 use crate::drive::documents::OpenDocuments;
+use crate::drive::pull::WORKSPACE;
 use crate::drive::target::Place;
 use crate::drive::{Stage, Stop, uri};
 use crate::lsp::{Client, Id, Provider, Reports};
 
 use super::positions::each;
 use super::{Cadence, Scene, files, lanes};
-
-const WORKSPACE: &str = "workspace/diagnostic";
 
 /// One request per document: symbols, formatting, tokens, hints, folds.
 pub async fn per_document<S: Stage>(

@@ -2,7 +2,7 @@
 
 use crate::gate::{Judged, Judgement, Kept, Leaking};
 use crate::record::Schedule;
-use crate::stats::{Answer, Known, LEAST_TO_DECIDE, Open};
+use crate::stats::{Answer, Known, LEAST_RUNS, LEAST_TO_DECIDE, Open};
 
 /// Runs of a budget that is open, in multiples of those that it has: more is no advice.
 const MOST: f64 = 20.0;
@@ -93,9 +93,8 @@ pub(super) fn runs_for_budget(kept: &Kept) -> Option<usize> {
 
 /// Runs alone decide growth only where there were too few.
 fn runs_for_growth(leak: &Leaking) -> Option<usize> {
-    const LEAST: usize = 3;
     match leak.verdict.open {
-        Some(Open::Runs) => Some(LEAST.max(leak.basis.runs + 1)),
+        Some(Open::Runs) => Some(LEAST_RUNS.max(leak.basis.runs + 1)),
         _ => None,
     }
 }

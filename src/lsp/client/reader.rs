@@ -72,13 +72,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
             self.note_noise();
             let reason = match head {
                 Head::More => self.more().await?,
-                Head::Body(length) => {
-                    let reason = self.body(length).await?;
-                    if reason.is_none() {
-                        self.shared.state().totals.unfinished = None;
-                    }
-                    reason
-                }
+                Head::Body(length) => self.body(length).await?,
                 Head::TooLarge(length) => Some(CloseReason::TooLarge {
                     length,
                     limit: self.shared.limits.max_message,
@@ -113,6 +107,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     }
 
     async fn whole_body(&mut self, length: usize) -> io::Result<Option<CloseReason>> {
+        let comes_in_parts = self.end - self.start < length;
         while self.end - self.start < length {
             self.note_unfinished(length as u64, (self.end - self.start) as u64);
             self.make_room(length - (self.end - self.start));
@@ -123,6 +118,9 @@ impl<R: AsyncRead + Unpin> Reader<R> {
                     got,
                 }));
             }
+        }
+        if comes_in_parts {
+            self.shared.state().totals.unfinished = None;
         }
         let body = &self.buffer[self.start..self.start + length];
         self.scanner.feed(body);
@@ -153,6 +151,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
                 }));
             }
         }
+        self.shared.state().totals.unfinished = None;
         handle(&self.shared, &self.events, self.stamp, &self.scanner, &[]);
         Ok(None)
     }

@@ -44,11 +44,13 @@ impl Losses {
 
     /// True for a process that ended when its work was done, such as a compiler.
     fn is_job(&self, end: &End) -> bool {
+        if end.has_done_its_job() {
+            return true;
+        }
         if end.rested || end.lost.crashed() {
             return false;
         }
         match end.lost.cause {
-            EndCause::Exited { code: 0 } => true,
             // A tool that found a mistake in its input: with other input it succeeds.
             EndCause::Exited { .. } => self.ends.iter().any(|other| other.succeeded_like(end)),
             EndCause::Signalled { .. } | EndCause::Unknown => {
