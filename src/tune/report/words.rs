@@ -257,7 +257,7 @@ fn reason(sweep: &Sweep) -> String {
         );
     }
     let limits = format!(
-        "{} at most {} and CPU at most {} above the default, by the upper ends of 95 % intervals",
+        "{} at most {} and CPU at most {} above the default (upper ends of 95 % intervals)",
         sweep.places.name(Figure::P95),
         share(rules.latency),
         share(rules.cpu)
@@ -267,7 +267,7 @@ fn reason(sweep: &Sweep) -> String {
             "chosen: the fastest with {memory} under {} (upper end of the interval)",
             units::exact_bytes(limit)
         ),
-        None => format!("chosen: the least {memory} of the settings that keep {limits}"),
+        None => format!("chosen: the least {memory} with {limits}"),
     }
 }
 
