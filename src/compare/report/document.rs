@@ -437,19 +437,38 @@ fn work(id: &str, comparison: &Comparison) -> Option<Section> {
 }
 
 fn other_figures(id: &str, comparison: &Comparison, keys: Keys) -> Option<Section> {
-    let others = Figure::COMPARED.into_iter().skip(1).chain(Figure::HELD);
-    let others = others.filter(|figure| !Figure::OF_METHODS.contains(figure));
-    let tables = others.filter_map(|figure| {
-        let section = Section::new(String::new(), figure.caption(), Weight::Evidence);
-        Some(section.with(table(comparison, figure, keys)?))
-    });
+    let mut tables = Vec::new();
+    let mut unvaried = Vec::new();
+    for figure in Figure::COMPARED.into_iter().skip(1).chain(Figure::HELD) {
+        if Figure::OF_METHODS.contains(&figure) {
+            continue;
+        }
+        let rows = rows(comparison, figure);
+        if let Some(value) = unvaried_value(&rows)
+            && Figure::HELD.contains(&figure)
+        {
+            unvaried.push(format!("{} {}", figure.words(), units::count(value)));
+        } else if let Some(table) = table_of(&rows, comparison, figure, keys) {
+            tables.push(Section::new(String::new(), figure.caption(), Weight::Evidence).with(table));
+        }
+    }
+    let unvaried = (!unvaried.is_empty()).then(|| format!("the same at every checkpoint of every run: {}", unvaried.join(", ")));
     let printed = table_of(&cold::printed(comparison), comparison, Figure::Printed, keys);
     let title = Figure::Printed.caption();
     let printed = printed.map(|table| Section::new(String::new(), title, Weight::Evidence).with(table));
     Section::new(format!("{id}figures"), "Other figures", Weight::Evidence)
         .with_all(printed)
         .with_all(tables)
+        .with_all(unvaried.map(|text| Sentence::evidence("compare.unvaried", text)))
         .filled()
+}
+
+/// The value that a count has in all rows, of all runs; `None` if it varies or is not known everywhere.
+fn unvaried_value(rows: &[&Row]) -> Option<u64> {
+    let mut values = rows.iter().flat_map(|row| &row.cells).flat_map(|cell| &cell.values);
+    let first = (*values.next()?)?;
+    let is_same = values.all(|value| *value == Some(first));
+    if is_same { Some(first as u64) } else { None }
 }
 
 /// Which memory calls the servers made, if that was traced.
