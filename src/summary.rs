@@ -53,7 +53,7 @@ pub use checkpoint::at_rest;
 pub use collect::{read, read_with, summarise};
 pub use confirmed::is_denied;
 pub use curves::{Curves, Slot, Span};
-pub use departure::{Departure, departures, last_words};
+pub use departure::{Departure, departures, last_words, last_words_of_run};
 pub use exit::exit;
 pub use histogram::Histogram;
 pub use latency::quantile;

@@ -87,6 +87,10 @@ fn advice(shutdown: &Shutdown) -> Option<String> {
     use ShutdownStage::{AlreadyGone, Exit, Killed, StdinClosed, Terminated};
     let deaf = match &shutdown.reply {
         None | Some(ShutdownReply::Answered) => None,
+        // Our own answer, sent back.
+        Some(ShutdownReply::Refused { message, .. }) if message.starts_with("lsp-soak does not know") => {
+            Some("sent `shutdown` back".to_owned())
+        }
         Some(ShutdownReply::Refused { code, message }) => {
             Some(format!("answered `shutdown` with an error ({code}: {message})"))
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::exit::Exit;
 use crate::record::{EndCause, Ending, Nanos};
-use crate::summary::{LostProcess, departures, exit, last_words};
+use crate::summary::{LostProcess, departures, exit, last_words_of_run};
 use crate::text::complaint::complains;
 use crate::units;
 
@@ -146,9 +146,13 @@ fn short_cause(cause: EndCause) -> String {
     short.to_owned()
 }
 
-/// The first error line at the end of stderr, or else the last line.
+/// The first line that names an error, or else the last line.
 fn complaint(summary: &Summary) -> Option<String> {
-    let lines = last_words(summary.close.as_ref()?);
+    // The limit is the reason.
+    if matches!(summary.ending, Some(Ending::OverLimit { .. })) {
+        return None;
+    }
+    let lines = last_words_of_run(summary);
     let line = lines.iter().find(|line| complains(line)).or(lines.last())?;
     Some(short(line))
 }

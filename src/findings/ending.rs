@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::record::{
     BARRIER, EmptyStep, EndCause, Ending, MOST_NAMED, Shutdown, ShutdownReply, ShutdownStage, Survivor,
 };
-use crate::summary::{Departure, departures, last_words};
+use crate::summary::{Departure, departures, last_words_of_run};
 use crate::units;
 
 use super::super::summary::Summary;
@@ -129,7 +129,7 @@ fn crashed(summary: &Summary, code: Option<i32>, signal: Option<i32>, during: &s
 
 /// True if the server named stdio in its complaint before it answered anything.
 fn wants_stdio(summary: &Summary) -> bool {
-    let said = summary.close.as_ref().map_or_else(Vec::new, last_words);
+    let said = last_words_of_run(summary);
     summary.initialized.is_none() && said.iter().any(|line| line.contains("stdio"))
 }
 
@@ -189,7 +189,7 @@ pub(super) fn ending(summary: &Summary) -> Option<Finding> {
         Some(Ending::Empty { steps }) => return Some(empty(steps, sent_requests(summary))),
     };
     Some(Finding {
-        details: summary.close.as_ref().map_or_else(Vec::new, last_words),
+        details: last_words_of_run(summary),
         ..finding(Severity::Failure, text)
     })
 }

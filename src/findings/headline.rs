@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::record::{Ending, ShutdownStage};
-use crate::summary::{LostProcess, Summary, last_words};
+use crate::summary::{LostProcess, Summary, last_words_of_run};
 use crate::units;
 
 use super::counts::{busy_at_rest, growing_counts};
@@ -150,12 +150,14 @@ fn memory(lost: &[&LostProcess]) -> String {
         .filter_map(|one| one.private)
         .reduce(|sum, one| sum.saturating_add(one));
     let rest = lost.last().and_then(|last| last.rest);
-    let all = own.zip(rest).map(|(own, rest)| own.saturating_add(rest));
-    format!(
-        "with {} of {} private memory",
-        units::or_unknown(own, units::bytes),
-        units::or_unknown(all, units::bytes)
-    )
+    let own_text = units::or_unknown(own, units::bytes);
+    match own.zip(rest) {
+        Some((own, rest)) => format!(
+            "with {own_text} of {} private memory",
+            units::bytes(own.saturating_add(rest))
+        ),
+        None => format!("with {own_text} private memory"),
+    }
 }
 
 /// ``3 processes (`helper`) ended, the first in `work`, with 140 MiB of 150 MiB private memory``
@@ -201,7 +203,7 @@ fn crash(summary: &Summary, lost: &LostProcess) -> Headline {
         cause_words(lost.cause)
     );
     Headline {
-        details: summary.close.as_ref().map_or_else(Vec::new, last_words),
+        details: last_words_of_run(summary),
         ..headline("crash", Severity::Failure, text)
     }
 }

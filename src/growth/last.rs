@@ -68,7 +68,7 @@ impl Failure {
     }
 
     /// The growth up to this failure of a part with these complete rounds; `None` if the part does not contain it, or was
-    /// larger before.
+    /// largest in the earlier half of them.
     pub fn growth(&self, rounds: &[&[PhaseSummary]]) -> Option<LastGrowth> {
         let mut phases = rounds.iter().copied().flatten();
         if !phases.any(|phase| phase.phase.phase == self.phase.phase) {
@@ -80,9 +80,11 @@ impl Failure {
         let mut early = peaks[..peaks.len().div_ceil(2)].to_vec();
         early.sort_unstable();
         let from = early[early.len() / 2];
-        let most = peaks.iter().copied().max()?;
-        let grew = self.private >= most && self.private >= from.saturating_add((from / 2).max(LEAST));
-        if !grew {
+        let (most_at, most) = peaks.iter().copied().enumerate().max_by_key(|(_, peak)| *peak)?;
+        // A collector may have freed some of it just before: then the later half of the rounds had the most.
+        let is_largest_late = self.private >= most || most_at * 2 >= peaks.len();
+        let is_much_larger = self.private >= from.saturating_add((from / 2).max(LEAST));
+        if !(is_largest_late && is_much_larger) {
             return None;
         }
         Some(LastGrowth {

@@ -206,6 +206,13 @@ fn growth_up_to_a_crash_counts() {
 }
 
 #[test]
+fn growth_up_to_a_crash_counts_though_a_collector_freed_some_just_before() {
+    let part = &repeated(&crashed_run(&[134, 135, 140, 140, 900, 3_296, 2_863]))[0];
+    let growth = part.up_to_end.unwrap();
+    assert_eq!((growth.from >> 20, growth.to >> 20, growth.round), (135, 2_863, 7));
+}
+
+#[test]
 fn a_crash_that_memory_did_not_cause_is_no_growth() {
     for peaks in [
         &[80, 300, 80, 100][..],

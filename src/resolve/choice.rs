@@ -301,8 +301,9 @@ fn variant(target: &str, catalogue: &Catalogue, which: &Which) -> Option<ChoiceE
         Some(Some(Program::File(_)))
     );
     let can_preload = cfg!(unix) && Known::ALL.into_iter().any(|known| known.family().name() == allocator);
-    let preload = if is_installed && can_preload {
-        format!(", or use `--server {profile} --preload {allocator}` if its build uses the system's allocator")
+    let preload = if can_preload {
+        let first = if is_installed { "" } else { " install it and" };
+        format!(", or{first} use `--server {profile} --preload {allocator}` if its build uses the system's allocator")
     } else {
         String::new()
     };

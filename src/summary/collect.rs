@@ -226,7 +226,11 @@ impl Pass {
             Event::Pressure(pressure) => self.pressure(pressure),
             Event::SystemCalls(calls) => self.summary.system_calls.push(calls),
             Event::Warning(warning) => self.said.warn(warning),
-            Event::ShutdownBegan | Event::OverLimit(_) => self.losses.shutdown_began(),
+            Event::ShutdownBegan => self.losses.shutdown_began(),
+            Event::OverLimit(_) => {
+                self.losses.shutdown_began();
+                self.hold_excess();
+            }
             Event::Shutdown(shutdown) => self.shut_down(shutdown),
             Event::Closed(close) => {
                 let counts = &close.violations;
@@ -362,6 +366,7 @@ impl Pass {
         let held = held.filter_map(|(live, private)| Some((live.pid, live.name.clone(), private?)));
         let held = Held {
             processes: held.collect(),
+            excess_of: None,
         };
         if held.total() > self.held.total() {
             self.held = held;
@@ -443,6 +448,22 @@ impl Pass {
         let sum = before.with(rollup);
         self.together = Some((rollup.process, sum));
         self.epoch.exact(sum);
+    }
+
+    /// Who held the memory at an excess, by the last samples.
+    fn hold_excess(&mut self) {
+        let mut held = Held::default();
+        for (_, live) in self.tree.live().filter(|(_, live)| !live.borrows) {
+            if live.server {
+                held.excess_of = Some(live.name.clone());
+            }
+            if let Some(private) = live.last_private {
+                held.processes.push((live.pid, live.name.clone(), private));
+            }
+        }
+        if held.total() > self.held.total() {
+            self.held = held;
+        }
     }
 
     fn finish(mut self) -> Summary {

@@ -1,6 +1,6 @@
 //! How servers went when they were shut down: those before a restart, and the last.
 
-use crate::record::{Close, Ending, Shutdown, ShutdownReply, ShutdownStage};
+use crate::record::{BARRIER, Close, Ending, Shutdown, ShutdownReply, ShutdownStage};
 
 use crate::summary::Summary;
 use crate::text::complaint::{complains, excerpt, is_call};
@@ -10,6 +10,9 @@ const STDERR_LINES: usize = 8;
 /// Of them, lines from the beginning, and lines that name an error.
 const FIRST_LINES: usize = 2;
 const COMPLAINTS: usize = 3;
+
+/// `MessageType.Error` of the protocol.
+const ERROR: u8 = 1;
 
 const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;
@@ -97,6 +100,19 @@ pub fn departures(summary: &Summary) -> Vec<Departure> {
     all
 }
 
+/// The last words of a run's server. One that names no error there may pass on what a process of its own wrote, in messages
+/// for people.
+pub fn last_words_of_run(summary: &Summary) -> Vec<String> {
+    let mut words = summary.close.as_ref().map_or_else(Vec::new, last_words);
+    if words.iter().any(|line| complains(line)) {
+        return words;
+    }
+    let errors = summary.messages.iter().filter(|message| message.level == ERROR);
+    let complaints = errors.flat_map(|message| message.text.lines()).filter(|line| complains(line));
+    words.splice(0..0, complaints.take(COMPLAINTS).map(excerpt));
+    words
+}
+
 /// The lines of stderr that say most: the first ones, those that name an error, and the end. A gap is `…`. A server that
 /// names no error there may have named it on stdout, among what is no message.
 pub fn last_words(close: &Close) -> Vec<String> {
@@ -104,7 +120,8 @@ pub fn last_words(close: &Close) -> Vec<String> {
     if !lines.iter().any(|line| complains(line)) {
         lines.extend(close.noise_sample.lines().filter(|line| complains(line)));
     }
-    lines.retain(|line| !line.trim().is_empty());
+    // What it writes of the requests that lsp-soak sends of its own accord is no reason.
+    lines.retain(|line| !line.trim().is_empty() && !line.contains(BARRIER));
     if lines.len() <= STDERR_LINES {
         return lines.into_iter().map(excerpt).collect();
     }
@@ -192,6 +209,30 @@ mod tests {
                 assert_eq!(said.details, ["thread 'main' panicked"]);
             }
         }
+    }
+
+    #[test]
+    fn the_reason_of_a_helper_is_found_in_what_its_launcher_passes_on() {
+        let mut session = Session::new("server");
+        let text = "[client] <--- Last few GCs --->\n\nFATAL ERROR: JavaScript heap out of memory\n\
+                    [client]  1: 0xb8d0a3 node::OOMErrorHandler(char const*)";
+        session.put(Event::ServerMessage {
+            level: ERROR,
+            text: text.to_owned(),
+        });
+        session.leave(left(ShutdownStage::Exit, Some(0), None), "loading\n");
+        session.put(Event::Ended(Ending::Completed));
+        let words = last_words_of_run(&of(&session));
+        assert_eq!(words, ["FATAL ERROR: JavaScript heap out of memory", "loading"]);
+    }
+
+    #[test]
+    fn what_a_server_logs_of_the_clients_own_requests_is_no_reason() {
+        let said = last_words(&Close {
+            stderr_tail: format!("E> reply:{BARRIER}(2) error: -32601\nall is well"),
+            ..Close::default()
+        });
+        assert_eq!(said, ["all is well"]);
     }
 
     #[test]

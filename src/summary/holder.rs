@@ -10,6 +10,8 @@ use crate::units;
 pub(super) struct Held {
     /// Process id, short name and private memory in bytes of each process.
     pub processes: Vec<(u32, String, u64)>,
+    /// The server's own program, if this is of an excess: at a checkpoint the leader was looked at.
+    pub excess_of: Option<String>,
 }
 
 impl Held {
@@ -42,6 +44,10 @@ pub(super) fn correct(server: &mut ServerFacts, held: &Held, holders: &[Holder])
         return;
     };
     let Some(holder) = holders.iter().rev().find(|one| pids.contains(&one.pid)) else {
+        let is_another = held.excess_of.as_deref().is_some_and(|server| server != name);
+        if is_another {
+            server.allocator = None;
+        }
         return;
     };
     let share = format!("held {} of {} MiB", units::mib(private), units::mib(held.total()));
@@ -136,6 +142,7 @@ mod tests {
                 (2, "java".to_owned(), 1900 * MIB),
                 (3, "java".to_owned(), 13 * MIB),
             ],
+            excess_of: None,
         };
         let holder = |pid, program: &str, allocator| Holder {
             pid,
@@ -164,6 +171,22 @@ mod tests {
             "`/jvm/bin/java` held 1913.0 of 1913.2 MiB: jvm in `java` (certain), where glibc was found before the run"
         );
         assert_eq!(server.knobs[0].taken, Some(false), "what it does not read set nothing");
+    }
+
+    #[test]
+    fn of_an_excess_in_a_program_that_nobody_looked_at_no_allocator_is_known() {
+        for (leader, is_known) in [("clangd", false), ("python3", true)] {
+            let mut server = ServerFacts {
+                allocator: Some(facts(AllocatorFamily::Pymalloc, Confidence::Likely)),
+                ..ServerFacts::default()
+            };
+            let held = Held {
+                processes: vec![(1, "python3".to_owned(), 8 * MIB), (2, leader.to_owned(), 2_000 * MIB)],
+                excess_of: Some("python3".to_owned()),
+            };
+            correct(&mut server, &held, &[]);
+            assert_eq!(server.allocator.is_some(), is_known, "{leader}");
+        }
     }
 
     #[test]

@@ -240,7 +240,7 @@ impl Losses {
                 phase: self.phase.clone(),
                 cause,
                 private,
-                rest: tree.sums().private,
+                rest: tree.sums().private.or(known_rest(tree)),
                 // It may have grown since the checkpoint.
                 held_most: self.holder == Some(live.pid) || private > Some(rest),
                 replaced: false,
@@ -252,6 +252,15 @@ impl Losses {
             is_past: false,
         });
     }
+}
+
+/// The private memory at the last samples of what is left; `None` where a process has no sample yet.
+fn known_rest(tree: &Tree) -> Option<u64> {
+    let mut sum: u64 = 0;
+    for (_, live) in tree.live().filter(|(_, live)| !live.borrows) {
+        sum = sum.saturating_add(live.last_private?);
+    }
+    Some(sum)
 }
 
 /// True unless both parents are known and differ.

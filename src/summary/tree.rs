@@ -85,10 +85,11 @@ impl Tree {
         let (name, title) = (process.name.clone(), process.title());
         if let Some(live) = self.live.get_mut(&process.process) {
             // A process that is ending has no command line any more.
-            let is_ending = process.command.is_empty() && live.name == name;
+            let is_ending = process.command.is_empty() && live.has_command;
             if is_ending || live.title == title {
                 return; // The same program with other arguments.
             }
+            live.has_command |= !process.command.is_empty();
             let before = std::mem::replace(&mut live.title, title.clone());
             if live.name != name {
                 live.name = name;
@@ -102,6 +103,7 @@ impl Tree {
                 Live {
                     pid: process.pid,
                     title: title.clone(),
+                    has_command: !process.command.is_empty(),
                     name,
                     server: server == Some(process.pid),
                     counters,

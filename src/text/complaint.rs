@@ -16,9 +16,12 @@ static FINDER: LazyLock<Option<AhoCorasick>> =
 const BEFORE: usize = 100;
 const AFTER: usize = 300;
 
+/// How V8 begins its account of an error; the next line names the error.
+const V8_BANNER: &str = "Fatal error in , line 0";
+
 /// True for a line that names an error.
 pub fn complains(line: &str) -> bool {
-    !is_call(line) && place(line.as_bytes()).is_some()
+    !is_call(line) && !line.ends_with(V8_BANNER) && place(line.as_bytes()).is_some()
 }
 
 /// The same of bytes that are no text yet, such as several lines.
@@ -26,9 +29,16 @@ pub fn may_complain(bytes: &[u8]) -> bool {
     place(bytes).is_some()
 }
 
-/// True for one of the calls that Node.js, Java and .NET print below an error.
+/// True for one of the calls that Node.js, Java and .NET print below an error: `at f (a.js:1:2)`, or
+/// ` 3: 0xee85e7 v8::internal::V8::FatalProcessOutOfMemory(…)`, perhaps behind the name of who passes it on, in brackets.
 pub fn is_call(line: &str) -> bool {
-    line.trim_start().starts_with("at ")
+    let mut line = line.trim_start();
+    while let Some((_, rest)) = line.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        line = rest.trim_start();
+    }
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let is_native = digits > 0 && line[digits..].starts_with(": 0x");
+    is_native || line.starts_with("at ")
 }
 
 /// A line as it is, or of one that fills a screen what is around the word that names an error, or else its end. What was
@@ -59,6 +69,9 @@ mod tests {
     fn a_line_that_names_an_error_complains_and_a_call_does_not() {
         assert!(complains("FATAL: heap out of memory") && complains("TypeError: x is no function"));
         assert!(!complains("    at throwError (/usr/lib/a.js:1:2)") && !complains("all is well"));
+        let native = "[lspserver] [tsclient]  3: 0xee85e7 v8::internal::V8::FatalProcessOutOfMemory(v8::Isolate*)";
+        assert!(!complains(native) && !complains("# Fatal error in , line 0"));
+        assert!(complains("# Fatal JavaScript invalid size error 174895934"));
     }
 
     #[test]

@@ -211,7 +211,12 @@ fn version(summary: &Summary) -> Option<String> {
             Some(_) => facts.version.clone().unwrap_or(name),
         })
     });
-    own.or(facts.version.clone())
+    let version = own.or(facts.version.clone())?;
+    // Some programs answer `--version` with the number alone.
+    if version.starts_with(|first: char| first.is_ascii_digit()) {
+        return Some(format!("version {version}"));
+    }
+    Some(version)
 }
 
 fn server(summary: &Summary) -> String {

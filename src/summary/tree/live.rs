@@ -9,6 +9,8 @@ pub struct Live {
     pub name: String,
     /// The name for people: of an interpreter with its script, `node tsserver.js`.
     pub title: String,
+    /// True once its command line was seen.
+    pub has_command: bool,
     /// Whether it is the server's own process.
     pub server: bool,
     pub counters: Counters,
