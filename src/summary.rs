@@ -241,8 +241,9 @@ pub struct CheckpointSummary {
     pub waited: Nanos,
     /// Figures that were still changing; empty when settled.
     pub unsettled: String,
-    /// How fast sampled private memory grew from the end of the steps until here, in bytes per second; `None` when
-    /// settled, or when it did not grow by more than the band.
+    /// How fast sampled private memory grew from the end of the steps until here, in bytes per second, if it did not settle;
+    /// or over the second half of the silent window with which the phase ended, if it grew in all parts of that. `None` when
+    /// it did not grow by more than the band.
     pub growing: Option<u64>,
     /// Private memory from exact counters: Σ `Pss_Anon + SwapPss − LazyFree`, and own shared memory. A page that is forked
     /// or mapped several times counts once.

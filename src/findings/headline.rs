@@ -228,15 +228,20 @@ fn unrest(summary: &Summary) -> Option<Headline> {
         .collect();
     let (phase, last) = taken.last()?;
     let restless = taken.iter().filter(|(_, taken)| !taken.settled).count();
-    let never = if restless == taken.len() {
-        "was never at rest".to_owned()
-    } else {
-        format!("was not at rest at {restless} of {} checkpoints", taken.len())
-    };
     if let Some(rate) = last.growing {
         let size = units::or_unknown(last.private_sampled, units::bytes);
+        let subject = if restless == taken.len() {
+            "the server was never at rest, and its memory".to_owned()
+        } else if restless > 0 {
+            format!(
+                "the server was not at rest at {restless} of {} checkpoints, and its memory",
+                taken.len()
+            )
+        } else {
+            "memory".to_owned()
+        };
         let text = format!(
-            "the server {never}, and its memory still grew by {}/s at the end of `{}` ({size} by then)",
+            "{subject} still grew by {}/s at the end of `{}` ({size} by then)",
             units::bytes(rate),
             phase.phase.name
         );

@@ -18,7 +18,8 @@ pub enum Asked {
     Yes,
     /// Some steps were, others were not.
     Partly,
-    /// Requests were sent, and most were not answered, or found nothing where results are required.
+    /// Requests were sent, and most were not answered, or found nothing where results are required; or files changed of which
+    /// the server was not told.
     Unanswered,
     /// Nothing was sent.
     No,
@@ -41,6 +42,9 @@ pub enum WhyUnasked {
     NoPlace,
     /// The step sent nothing, for example a save that the server does not want to know of.
     NothingSent,
+    /// Files were changed on disk, and no watcher that the server asked for matches them: it knows of the change only if it
+    /// watches by itself.
+    NotTold,
     /// The server kept the requests open.
     KeptOpen,
     /// Requests ended with an error, a timeout, or with the session.
@@ -50,8 +54,8 @@ pub enum WhyUnasked {
 }
 
 impl WhyUnasked {
-    /// Whether requests were sent, in vain.
-    fn is_in_vain(self) -> bool {
+    /// True if something was sent or done, in vain.
+    pub(crate) fn is_in_vain(self) -> bool {
         self.heading() != "not asked"
     }
 
@@ -60,7 +64,7 @@ impl WhyUnasked {
         match self {
             WhyUnasked::NotOffered | WhyUnasked::NoPlace | WhyUnasked::NothingSent => "not asked",
             WhyUnasked::KeptOpen | WhyUnasked::Failed => "not answered",
-            WhyUnasked::FoundNothing => "not decided",
+            WhyUnasked::NotTold | WhyUnasked::FoundNothing => "not decided",
         }
     }
 
@@ -70,6 +74,7 @@ impl WhyUnasked {
             WhyUnasked::NotOffered => "the server does not offer it",
             WhyUnasked::NoPlace => "the files have no place for it",
             WhyUnasked::NothingSent => "there was nothing to send",
+            WhyUnasked::NotTold => "the server asked for no watcher of these files",
             WhyUnasked::KeptOpen => "the server kept the requests open",
             WhyUnasked::Failed => "the requests failed",
             WhyUnasked::FoundNothing => "nothing was found",
@@ -136,8 +141,9 @@ struct StepWork {
     /// Results are required, and some round had none.
     must_find: bool,
     kept_open: u64,
-    /// Notifications, and files changed on disk.
-    changes: u64,
+    notifications: u64,
+    /// Files changed on disk.
+    written: u64,
     is_offered: bool,
     has_place: bool,
 }
@@ -153,7 +159,8 @@ impl StepWork {
         self.kept_open += kept_open;
         // A written file is work where the step is about files on disk; a `save` is asked by its notification.
         let written = if step.name == "touch" { written } else { 0 };
-        self.changes += step.notifications.unwrap_or(0) + written;
+        self.notifications += step.notifications.unwrap_or(0);
+        self.written += written;
         self.is_offered |= !step.skipped;
         self.has_place |= step.looked_for.is_none();
     }
@@ -176,10 +183,12 @@ impl StepWork {
             Some(WhyUnasked::NotOffered)
         } else if !self.has_place {
             Some(WhyUnasked::NoPlace)
-        } else if self.changes == 0 {
-            Some(WhyUnasked::NothingSent)
-        } else {
+        } else if self.notifications > 0 {
             None
+        } else if self.written > 0 {
+            Some(WhyUnasked::NotTold)
+        } else {
+            Some(WhyUnasked::NothingSent)
         }
     }
 }

@@ -17,6 +17,9 @@ use crate::lsp::message::{Refusal, modest};
 use crate::lsp::progress::Progress;
 use crate::lsp::support::implied;
 
+/// The method that servers register for watchers of files.
+const WATCHERS: &str = "workspace/didChangeWatchedFiles";
+
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
 /// A request exceeds a limit: the server receives this error, and a violation is reported.
@@ -71,6 +74,13 @@ struct Registration {
 }
 
 impl Registration {
+    /// True if this takes the place of `known`. An editor keeps the watchers of an id that is registered again beside the
+    /// new ones.
+    fn replaces(&self, known: &Registration) -> bool {
+        let is_same = self.id == known.id && self.method == known.method;
+        is_same && (self.method != WATCHERS || self.options() == known.options())
+    }
+
     fn size(&self) -> usize {
         self.id.len() + self.method.len() + self.options.as_ref().map_or(0, |options| options.get().len())
     }
@@ -222,7 +232,7 @@ impl Responder {
     pub(super) fn watchers(&self) -> Vec<Watcher> {
         self.registrations
             .iter()
-            .filter(|one| one.method == "workspace/didChangeWatchedFiles")
+            .filter(|one| one.method == WATCHERS)
             .flat_map(|one| watchers(&one.options()))
             .collect()
     }
@@ -285,8 +295,7 @@ impl Responder {
             });
         }
         for one in new {
-            self.registrations
-                .retain(|known| known.id != one.id || known.method != one.method);
+            self.registrations.retain(|known| !one.replaces(known));
             registered.push(one.method.clone());
             self.registrations.push(one);
         }

@@ -227,10 +227,7 @@ impl Pass {
             Event::SystemCalls(calls) => self.summary.system_calls.push(calls),
             Event::Warning(warning) => self.said.warn(warning),
             Event::ShutdownBegan => self.losses.shutdown_began(),
-            Event::OverLimit(_) => {
-                self.losses.shutdown_began();
-                self.hold_excess();
-            }
+            Event::OverLimit(_) => self.hold_excess(),
             Event::Shutdown(shutdown) => self.shut_down(shutdown),
             Event::Closed(close) => {
                 let counts = &close.violations;
@@ -452,6 +449,7 @@ impl Pass {
 
     /// Who held the memory at an excess, by the last samples.
     fn hold_excess(&mut self) {
+        self.losses.shutdown_began();
         let mut held = Held::default();
         for (_, live) in self.tree.live().filter(|(_, live)| !live.borrows) {
             if live.server {
@@ -499,6 +497,7 @@ impl Pass {
         summary.lost = judged.list;
         (summary.phases, summary.private_metric, summary.resident_metric) = self.phases.finish();
         lost::forget_windows(&mut summary);
+        mark_growth_while_idle(&mut summary);
         summary.peak = summary.phases.iter().filter_map(|phase| phase.peak).reduce(Peak::or);
         summary.private_peak = summary.phases.iter().filter_map(|phase| phase.private_peak).max();
         if let Some(command) = &summary.command {
@@ -521,6 +520,19 @@ fn finished(methods: HashMap<String, Method>) -> Vec<MethodSummary> {
     let mut methods: Vec<MethodSummary> = methods.into_iter().map(|(name, method)| method.finish(name)).collect();
     methods.sort_by(|a, b| a.method.cmp(&b.method));
     methods
+}
+
+/// A checkpoint takes a second, which fits between two steps of memory that grows on a timer: of a phase that ends with a
+/// silent window the window tells.
+fn mark_growth_while_idle(summary: &mut Summary) {
+    for phase in &mut summary.phases {
+        let Some(last) = phase.steps.last() else { continue };
+        let mut windows = summary.windows.iter().rev();
+        let window = windows.find(|window| window.phase == phase.phase && window.step == last.step);
+        if let (Some(window), Some(taken)) = (window, &mut phase.checkpoint) {
+            taken.growing = taken.growing.or(window.growth_rate());
+        }
+    }
 }
 
 /// The peak of a command: the kernel's own of its largest process, and of a tree what the samples say beside it.

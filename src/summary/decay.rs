@@ -126,6 +126,24 @@ impl Window {
         })
     }
 
+    /// Growth over the second half of a silent window, in bytes per second; `None` unless its first half and both quarters of
+    /// its second half grew by more than noise, as they do where a timer takes memory now and then.
+    pub(super) fn growth_rate(&self) -> Option<u64> {
+        if self.kind != WindowKind::Silent {
+            return None;
+        }
+        let last = self.curve.len().checked_sub(1)?;
+        let parts = [0, last / 2, last * 3 / 4, last].map(|place| self.curve[place]);
+        let grew = parts
+            .windows(2)
+            .all(|part| part[1] > part[0].saturating_add(band::around(part[0])));
+        if !grew {
+            return None;
+        }
+        let nanos = u128::from(self.took / 2).max(1);
+        u64::try_from(u128::from(parts[3] - parts[1]) * 1_000_000_000 / nanos).ok()
+    }
+
     /// Lazily freed memory at its end, if more than 1 % of its private memory.
     pub fn much_lazily_freed(&self) -> Option<u64> {
         let after = self.private.as_ref()?.after;

@@ -108,7 +108,9 @@ pub fn last_words_of_run(summary: &Summary) -> Vec<String> {
         return words;
     }
     let errors = summary.messages.iter().filter(|message| message.level == ERROR);
-    let complaints = errors.flat_map(|message| message.text.lines()).filter(|line| complains(line));
+    let complaints = errors
+        .flat_map(|message| message.text.lines())
+        .filter(|line| complains(line));
     words.splice(0..0, complaints.take(COMPLAINTS).map(excerpt));
     words
 }

@@ -170,6 +170,16 @@ impl Line {
         units::or_unknown(self.detectable, units::slope)
     }
 
+    /// The slope and its shape if the interval lies above 0: it is seen, though nothing is decided by it.
+    fn seen(&self) -> Option<String> {
+        let (_, low, _) = self.slope?;
+        if low > 0.0 {
+            Some(format!("{}, {}", self.in_words(), self.shape()))
+        } else {
+            None
+        }
+    }
+
     /// The slope with its interval, per message where there are any.
     fn in_words(&self) -> String {
         let Some((slope, low, high)) = self.slope else {
@@ -297,12 +307,9 @@ fn undecided(lines: &[Line]) -> Vec<String> {
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     for line in asked_lines(lines, Growth::Unclear) {
         let why = line.why_open();
-        // A slope whose interval lies above 0 is seen, though nothing is decided by it.
-        let is_seen = line.slope.is_some_and(|(_, low, _)| low > 0.0);
-        let name = if is_seen {
-            format!("{} (seen: {}, {})", line.name, line.in_words(), line.shape())
-        } else {
-            line.name.clone()
+        let name = match line.seen() {
+            Some(growth) => format!("{} (seen: {growth})", line.name),
+            None => line.name.clone(),
         };
         match groups.iter_mut().find(|(known, _)| *known == why) {
             Some((_, names)) => names.push(name),
@@ -323,11 +330,16 @@ fn unasked(lines: &[Line]) -> Vec<String> {
     for line in lines.iter().filter(|line| line.is_unasked()) {
         for step in &line.unasked {
             let is_named_alike = step.step == line.name || (line.unasked.len() == 1 && line.asked != Asked::Partly);
-            let name = if is_named_alike {
+            let mut name = if is_named_alike {
                 line.name.clone()
             } else {
                 format!("`{}` in {}", step.step, line.name)
             };
+            if step.why.is_in_vain()
+                && let Some(growth) = line.seen()
+            {
+                name.push_str(&format!(" (seen: {growth})"));
+            }
             groups.entry(step.why).or_default().push(name);
         }
     }

@@ -111,6 +111,18 @@ fn registrations_are_always_accepted_and_tracked_with_their_options() {
 }
 
 #[test]
+fn watchers_of_an_id_that_is_registered_again_are_kept_beside_the_new_ones() {
+    let mut responder = responder();
+    for glob in ["**/pyproject.toml", "**/*.py", "**/*.py"] {
+        let params = json!({"registrations": [{"id": "FILEWATCHER", "method": WATCHERS, "registerOptions":
+            {"watchers": [{"globPattern": glob}]}}]});
+        answer(&mut responder, "client/registerCapability", params).unwrap();
+    }
+    let globs: Vec<String> = responder.watchers().into_iter().map(|watcher| watcher.glob).collect();
+    assert_eq!(globs, ["**/pyproject.toml", "**/*.py"]);
+}
+
+#[test]
 fn a_registration_implies_what_its_options_say() {
     let mut responder = responder();
     let params = json!({"registrations": [

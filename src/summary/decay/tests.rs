@@ -504,3 +504,30 @@ fn what_is_released_and_taken_again_is_known_of_a_window() {
     let keeps = course(&[(0, 213), (4, 180), (7, 200)], 10);
     assert_eq!(keeps.gave_for_a_while(), 0);
 }
+
+/// A window that closes with its phase: memory moves to each of these in a second of its own, with a second of rest after it.
+fn in_bursts(amounts: &[u64]) -> Option<u64> {
+    let mut session = taken();
+    session.step("idle");
+    session.window();
+    for amount in amounts {
+        session.go(0, *amount, 1, 0);
+        session.go(0, *amount, 1, 0);
+    }
+    session.idle_end(IdleKind::Silent, 2 * amounts.len() as u64);
+    session.settle(true);
+    of(&session).phases.last().unwrap().checkpoint.as_ref().unwrap().growing
+}
+
+#[test]
+fn memory_that_a_timer_takes_while_idle_still_grows_though_a_checkpoint_sees_it_at_rest() {
+    let rate = in_bursts(&[230, 240, 250, 260, 270, 280, 290, 300]).unwrap();
+    assert!(rate.abs_diff(5 * MIB) < MIB, "{rate}");
+    for ended in [
+        [230, 240, 250, 260, 260, 260, 260, 260],
+        [220, 220, 220, 220, 230, 240, 250, 260],
+        [230, 240, 250, 260, 220, 230, 240, 250],
+    ] {
+        assert_eq!(in_bursts(&ended), None, "{ended:?}");
+    }
+}
