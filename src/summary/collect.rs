@@ -447,18 +447,24 @@ impl Pass {
         self.epoch.exact(sum);
     }
 
-    /// Who held the memory at an excess, by the last samples.
+    /// Which process held the most memory at an excess, by the last samples. A launcher may have the name of what it starts.
     fn hold_excess(&mut self) {
         self.losses.shutdown_began();
-        let mut held = Held::default();
+        let mut server = None;
+        let mut largest: Option<(u32, String, u64)> = None;
         for (_, live) in self.tree.live().filter(|(_, live)| !live.borrows) {
             if live.server {
-                held.excess_of = Some(live.name.clone());
+                server = Some(live.title.clone());
             }
-            if let Some(private) = live.last_private {
-                held.processes.push((live.pid, live.name.clone(), private));
+            let private = live.last_private.unwrap_or(0);
+            if largest.as_ref().is_none_or(|(.., most)| *most < private) {
+                largest = Some((live.pid, live.title.clone(), private));
             }
         }
+        let held = Held {
+            processes: largest.into_iter().collect(),
+            excess_of: server,
+        };
         if held.total() > self.held.total() {
             self.held = held;
         }
