@@ -122,7 +122,7 @@ env = { _RJEM_MALLOC_CONF = "dirty_decay_ms:0" }
 [[cell]]
 label = "dear"
 env = { _RJEM_MALLOC_CONF = "dirty_decay_ms:0" }
-args = ["--slow", "130ms"]
+args = ["--slow", "260ms"]
 "#;
 
 #[test]
@@ -132,7 +132,7 @@ fn what_costs_nothing_is_recommended_within_eight_runs_and_what_costs_30_percent
     ground.write("scenario.toml", &scenario("tuned", "200ms", &brief));
     let server = format!(
         "[server.je]\nprograms = ['{JEMALLOC}']\nargs = ['--via', 'allocator', '--retain-open', '16MiB', '--slow', \
-         '100ms']\nlanguages = ['python']\n"
+         '200ms']\nlanguages = ['python']\n"
     );
     ground.write("servers.toml", &server);
     ground.write("costs.toml", COSTS);
