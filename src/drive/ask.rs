@@ -298,7 +298,7 @@ pub fn with_parts(request: Request, parts: Parts) -> Request {
     }
     let outcome = match request.outcome {
         Outcome::Parked | Outcome::Empty | Outcome::Null if parts.full > 0 => Outcome::Hit,
-        Outcome::Parked => Outcome::Empty,
+        // Empty parts answer nothing while the request stays open.
         outcome => outcome,
     };
     Request {

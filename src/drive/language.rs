@@ -333,7 +333,7 @@ impl Language {
     /// A line that changes a text and not its meaning, different for each `serial`: a comment, or else blanks.
     pub fn harmless_line(&self, serial: u64) -> String {
         match self.comment {
-            ("", _) => " ".repeat(1 + (serial % 120) as usize),
+            ("", _) => blanks(serial),
             (open, "") => format!("{open} soak {serial}"),
             (open, close) => format!("{open} soak {serial} {close}"),
         }
@@ -361,6 +361,32 @@ impl Language {
             false => Cow::Borrowed(word),
         }
     }
+}
+
+/// The digits of a number in blanks: a space for 0, a tab for 1.
+fn blanks(number: u64) -> String {
+    format!("{number:b}").replace('0', " ").replace('1', "\t")
+}
+
+/// The language of the syntax of a file of a workspace in `language`: of a format that projects of any language have, or
+/// else that of the id that an editor gives it.
+pub fn syntax_of(path: &Path, id: &str) -> &'static Language {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let format = match extension.unwrap_or_default() {
+        "json" | "jsonc" | "json5" => "json",
+        "toml" => "toml",
+        "yaml" | "yml" => "yaml",
+        "css" => "css",
+        "html" | "htm" => "html",
+        "py" | "pyi" => "python",
+        "rs" => "rust",
+        "go" => "go",
+        "ts" | "mts" | "cts" | "tsx" => "typescript",
+        "js" | "mjs" | "cjs" | "jsx" => "javascript",
+        "vue" => "vue",
+        _ => id,
+    };
+    Language::from_id(format)
 }
 
 /// The language id that an editor assigns to a file of a workspace in `language`; dialects depend on the extension.

@@ -164,6 +164,10 @@ impl Partials {
         let Some(open) = facts.token.as_ref().and_then(|token| self.open.get_mut(token)) else {
             return false;
         };
+        // Every result that comes in parts is a list or has one; a value without is progress of another kind.
+        if facts.items.is_none() && facts.reports.related == 0 {
+            return true;
+        }
         open.parts.count += 1;
         open.parts.full += u64::from(facts.shape == Shape::Full);
         open.parts.bytes += facts.value_bytes;
@@ -242,6 +246,16 @@ mod tests {
             assert_eq!((parts.full, parts.items), expected);
         }
         assert_eq!(partials.parts(&number(1)).bytes, "[1,2][][3]".len() as u64);
+    }
+
+    #[test]
+    fn values_without_a_list_are_no_parts() {
+        let (mut ids, mut partials) = (ResultIds::default(), Partials::default());
+        partials.expect(&number(1), "workspace/diagnostic", None);
+        for value in [json!({}), json!(null), json!({"kind": "begin"})] {
+            assert!(partials.take(&part(&number(1), value), &mut ids));
+        }
+        assert_eq!(partials.parts(&number(1)).count, 0);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::config::step::{Change, Close, Edit, EditMode, Open, Pick, Save, Touch};
 use crate::drive::document::{self, Document};
 use crate::drive::documents::{OpenDocuments, aside};
-use crate::drive::language::{Language, id_of};
+use crate::drive::language::{id_of, syntax_of};
 use crate::drive::{Stage, Stop, uri};
 use crate::lsp::{self, Watcher};
 use crate::random::Random;
@@ -233,7 +233,7 @@ pub async fn touch<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments
         cadence.tick().await;
         let (path, serial) = (documents.path(file).to_owned(), documents.serials(1));
         let (how, most) = (options.change, documents.most(file));
-        let language = Language::from_id(&id_of(&path, documents.language(file)));
+        let language = syntax_of(&path, &id_of(&path, documents.language(file)));
         let lines = Lines {
             before: documents.take_appended(file),
             next: language.harmless_line(serial),
@@ -364,6 +364,7 @@ fn line_start(text: &str, offset: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drive::language::Language;
 
     #[test]
     fn each_touch_changes_the_content_and_the_last_takes_back_the_one_before() {
@@ -386,14 +387,33 @@ mod tests {
     fn a_format_without_comments_gets_blanks_and_keeps_its_line_ends() {
         assert_eq!(
             line_after(b"{}\r\n", &Language::from_id("json").harmless_line(2)),
-            b"   \r\n"
+            b"\t \r\n"
         );
         assert_eq!(Language::from_id("css").harmless_line(7), "/* soak 7 */");
     }
 
     #[test]
     fn a_language_of_which_nothing_is_known_gets_blanks() {
-        assert_eq!(Language::from_id("haskell").harmless_line(2), "   ");
+        assert_eq!(Language::from_id("haskell").harmless_line(2), "\t ");
+        let lines: std::collections::BTreeSet<String> = (0..500)
+            .map(|serial| Language::from_id("json").harmless_line(serial))
+            .collect();
+        assert_eq!(lines.len(), 500, "no two are alike");
+    }
+
+    #[test]
+    fn a_touched_file_gets_a_comment_of_its_own_syntax() {
+        for (file, language, expected) in [
+            ("tsconfig.json", "typescript", "\t"),
+            ("Cargo.toml", "rust", "# soak 1"),
+            ("a.css", "python", "/* soak 1 */"),
+            ("b.ts", "vue", "// soak 1"),
+            ("c.py", "python", "# soak 1"),
+        ] {
+            let path = Path::new(file);
+            let line = syntax_of(path, &id_of(path, language)).harmless_line(1);
+            assert_eq!(line, expected, "{file}");
+        }
     }
 
     #[test]

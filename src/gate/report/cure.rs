@@ -76,7 +76,7 @@ fn open_rules(judgement: &Judgement) -> Vec<OpenRule> {
 /// Runs that would probably decide a budget: intervals shrink with the square root of the runs.
 pub(super) fn runs_for_budget(kept: &Kept) -> Option<usize> {
     let (middle, low, high) = kept.verdict.interval.as_ref().ok()?;
-    let runs = kept.basis.look?;
+    let runs = kept.basis.look.unwrap_or(kept.basis.runs);
     let distance = (kept.limit.limit / middle).ln();
     let half = if distance > 0.0 {
         (high / middle).ln()

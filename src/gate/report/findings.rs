@@ -382,7 +382,7 @@ fn why_open(judged: &Judged, evidence: &Evidence) -> String {
 
 /// That there are too few runs to decide anything without calibrations.
 fn too_early(known: Known, basis: Basis, of: &str) -> Option<String> {
-    let is_early = basis.look.is_some_and(|look| look < known.least_to_decide());
+    let is_early = basis.look.unwrap_or(basis.runs) < known.least_to_decide();
     is_early.then(|| {
         format!(
             "nothing is decided before {LEAST_TO_DECIDE} runs{of}, or {LEAST_RUNS} calibration runs{}",
