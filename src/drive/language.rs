@@ -368,11 +368,16 @@ fn blanks(number: u64) -> String {
     format!("{number:b}").replace('0', " ").replace('1', "\t")
 }
 
+/// The extension of a file; empty without one.
+fn extension(path: &Path) -> &str {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.unwrap_or_default()
+}
+
 /// The language of the syntax of a file of a workspace in `language`: of a format that projects of any language have, or
 /// else that of the id that an editor gives it.
 pub fn syntax_of(path: &Path, id: &str) -> &'static Language {
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    let format = match extension.unwrap_or_default() {
+    let format = match extension(path) {
         "json" | "jsonc" | "json5" => "json",
         "toml" => "toml",
         "yaml" | "yml" => "yaml",
@@ -391,12 +396,8 @@ pub fn syntax_of(path: &Path, id: &str) -> &'static Language {
 
 /// The language id that an editor assigns to a file of a workspace in `language`; dialects depend on the extension.
 pub fn id_of(path: &Path, language: &str) -> String {
-    let extension = path
-        .extension()
-        .and_then(|extension| extension.to_str())
-        .unwrap_or_default();
     let script = matches!(Language::from_id(language).family, Family::Script { .. });
-    match extension {
+    match extension(path) {
         "tsx" if script => "typescriptreact",
         "jsx" if script => "javascriptreact",
         "ts" | "mts" | "cts" if script => "typescript",

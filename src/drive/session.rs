@@ -355,7 +355,7 @@ async fn initialize(client: &Client, job: &Job, deadline: Duration) -> Result<(S
         },
         Reply::Answer { body: Err(why), .. } => Err(unread(&why)),
         // Our own answer to a request that we do not serve.
-        Reply::Error { message, .. } if message.starts_with("lsp-soak does not know") => Err(refused(
+        Reply::Error { message, .. } if message.starts_with(lsp::UNKNOWN_METHOD) => Err(refused(
             "it is no language server: it sent our own request back".to_owned(),
         )),
         Reply::Error { code, message, .. } => Err(refused(format!("`initialize` failed: {message} ({code})"))),

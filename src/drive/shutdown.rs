@@ -4,6 +4,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::time::Duration;
 
+use crate::lsp::UNKNOWN_METHOD;
 use crate::record::{Close, Event, Shutdown, ShutdownReply, ShutdownStage, Warning, WarningKind};
 use crate::units;
 
@@ -88,7 +89,7 @@ fn advice(shutdown: &Shutdown) -> Option<String> {
     let deaf = match &shutdown.reply {
         None | Some(ShutdownReply::Answered) => None,
         // Our own answer, sent back.
-        Some(ShutdownReply::Refused { message, .. }) if message.starts_with("lsp-soak does not know") => {
+        Some(ShutdownReply::Refused { message, .. }) if message.starts_with(UNKNOWN_METHOD) => {
             Some("sent `shutdown` back".to_owned())
         }
         Some(ShutdownReply::Refused { code, message }) => {

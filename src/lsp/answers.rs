@@ -20,6 +20,9 @@ use crate::lsp::support::implied;
 /// The method that servers register for watchers of files.
 const WATCHERS: &str = "workspace/didChangeWatchedFiles";
 
+/// How the answer to a request that is not served begins: a program that sends our requests back gets it, and sends it back.
+pub const UNKNOWN_METHOD: &str = "lsp-soak does not know";
+
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
 /// A request exceeds a limit: the server receives this error, and a violation is reported.
@@ -204,7 +207,7 @@ impl Responder {
             _ if is_refresh(method) => null(),
             _unknown => Err(Refusal {
                 code: METHOD_NOT_FOUND,
-                message: format!("lsp-soak does not know `{method}`"),
+                message: format!("{UNKNOWN_METHOD} `{method}`"),
             }),
         }
     }

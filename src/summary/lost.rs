@@ -254,15 +254,6 @@ impl Losses {
     }
 }
 
-/// The private memory at the last samples of what is left; `None` where a process has no sample yet.
-fn known_rest(tree: &Tree) -> Option<u64> {
-    let mut sum: u64 = 0;
-    for (_, live) in tree.live().filter(|(_, live)| !live.borrows) {
-        sum = sum.saturating_add(live.last_private?);
-    }
-    Some(sum)
-}
-
 /// True unless both parents are known and differ.
 fn is_same_parent(one: Option<u32>, other: Option<u32>) -> bool {
     one.zip(other).is_none_or(|(one, other)| one == other)
@@ -287,7 +278,16 @@ pub(super) fn forget_windows(summary: &mut Summary) {
 
 /// Private memory in bytes of all processes, each as it was last known: one that cannot be read now has not lost it.
 fn last_known(tree: &Tree) -> u64 {
+    last_samples(tree).flatten().fold(0, u64::saturating_add)
+}
+
+/// Private memory of what is left, at its last samples; `None` where a process has no sample yet.
+fn known_rest(tree: &Tree) -> Option<u64> {
+    last_samples(tree).try_fold(0, |sum: u64, private| Some(sum.saturating_add(private?)))
+}
+
+/// Private memory in bytes of each process of a tree at its last sample.
+fn last_samples(tree: &Tree) -> impl Iterator<Item = Option<u64>> {
     let own = tree.live().filter(|(_, live)| !live.borrows);
-    own.filter_map(|(_, live)| live.last_private)
-        .fold(0, u64::saturating_add)
+    own.map(|(_, live)| live.last_private)
 }

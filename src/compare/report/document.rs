@@ -452,8 +452,14 @@ fn other_figures(id: &str, comparison: &Comparison, keys: Keys) -> Option<Sectio
             tables.push(Section::new(String::new(), figure.caption(), Weight::Evidence).with(table));
         }
     }
-    let unvaried =
-        (!unvaried.is_empty()).then(|| format!("the same at every checkpoint of every run: {}", unvaried.join(", ")));
+    let unvaried = if unvaried.is_empty() {
+        None
+    } else {
+        Some(format!(
+            "the same at every checkpoint of every run: {}",
+            unvaried.join(", ")
+        ))
+    };
     let printed = table_of(&cold::printed(comparison), comparison, Figure::Printed, keys);
     let title = Figure::Printed.caption();
     let printed = printed.map(|table| Section::new(String::new(), title, Weight::Evidence).with(table));
