@@ -24,6 +24,22 @@ const PURGE_ALL: &CStr = c"arena.4096.purge";
 /// `TBBMALLOC_CLEAN_ALL_BUFFERS` (oneTBB, scalable_allocator.h).
 const CLEAN_ALL_BUFFERS: c_int = 0;
 
+/// `dladdr1`: hand out the entry of the symbol table (glibc, dlfcn.h).
+const RTLD_DL_SYMENT: c_int = 1;
+/// The section of a symbol that its file does not define (elf.h).
+const SHN_UNDEF: u16 = 0;
+
+/// An entry of a symbol table.
+#[cfg(target_pointer_width = "64")]
+type Symbol = libc::Elf64_Sym;
+#[cfg(target_pointer_width = "32")]
+type Symbol = libc::Elf32_Sym;
+
+unsafe extern "C" {
+    /// `dladdr(3)` with more to tell.
+    fn dladdr1(address: *const c_void, info: *mut libc::Dl_info, extra: *mut *mut c_void, flags: c_int) -> c_int;
+}
+
 /// Those that can be reached: what a program keeps inside without exporting it cannot.
 pub struct Allocators {
     owner: &'static CStr,
@@ -103,17 +119,32 @@ impl Allocators {
 fn owner() -> &'static CStr {
     let unknown = c"?";
     let Some(found) = symbol(c"malloc") else { return unknown };
-    let mut place = MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: takes any address, and a place to write to.
-    unsafe { libc::dladdr(found, place.as_mut_ptr()) };
-    // SAFETY: all zero is a valid value, and so is what was written.
-    let file = unsafe { place.assume_init() }.dli_fname;
+    let (mut file, defined) = file_of(found);
+    if !defined {
+        // A program that is not position-independent and takes the address of `malloc` has a stub of that name.
+        // SAFETY: the name ends in a zero byte.
+        let next = unsafe { libc::dlsym(libc::RTLD_NEXT, c"malloc".as_ptr()) };
+        (file, _) = file_of(next);
+    }
     if file.is_null() {
         return unknown;
     }
     // SAFETY: the loader's own text, which ends in a zero byte and stays while the library is loaded, and the one that
     // provides `malloc` is never unloaded.
     unsafe { CStr::from_ptr(file) }
+}
+
+/// The file that a function is in, and whether it is defined there.
+fn file_of(function: *mut c_void) -> (*const c_char, bool) {
+    let mut place = MaybeUninit::<libc::Dl_info>::zeroed();
+    let mut entry: *mut c_void = ptr::null_mut();
+    // SAFETY: takes any address, and places to write to.
+    unsafe { dladdr1(function, place.as_mut_ptr(), &mut entry, RTLD_DL_SYMENT) };
+    // SAFETY: all zero is a valid value, and so is what was written.
+    let file = unsafe { place.assume_init() }.dli_fname;
+    // SAFETY: null, or an entry of a symbol table that stays while its file is loaded.
+    let symbol = unsafe { entry.cast::<Symbol>().as_ref() };
+    (file, symbol.is_none_or(|symbol| symbol.st_shndx != SHN_UNDEF))
 }
 
 fn said(line: &mut Line, name: &CStr, answer: c_int) {

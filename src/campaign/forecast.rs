@@ -5,6 +5,7 @@ use crate::compare::Played;
 use crate::compare::calibration::LEAST_RUNS;
 use crate::compare::report::calibration::can_see;
 use crate::config::values::Runs;
+use crate::lens::Lens;
 use crate::record::Header;
 use crate::resolve::ServerChoice;
 use crate::text::quoted;
@@ -40,13 +41,8 @@ pub fn sentences(campaign: &Campaign<'_>, runs: &[Played], fitting: Option<u32>)
             .into_iter()
             .find(|header| header.server.label == choice.label && header.server.lens.name == choice.lens.lens);
         if let Some(header) = header.filter(|_| is_baseline) {
-            let others = runs.iter().map(|run| &run.summary.header);
-            let others = others.filter(|other| other.server.lens.name == choice.lens.lens);
-            let calibrated = others.filter(|other| is_calibrated(other));
-            let lens = |other: &&ServerChoice| other.lens.lens == choice.lens.lens;
-            // A server that did not warm up is not known to be calibrated.
-            let both = calibrated.count() == campaign.choices.iter().filter(lens).count();
-            let seen = |calibration: &_| can_see(calibration, &planned, alpha, both);
+            let all = are_calibrated(campaign.choices, choice.lens.lens, runs);
+            let seen = |calibration: &_| can_see(calibration, &planned, alpha, all);
             sentences.push(match calibrations::find(header) {
                 Found::Fits(path, held) => {
                     format!("{}, by `{}`", seen(&held.calibration), path.display())
@@ -65,6 +61,19 @@ pub fn sentences(campaign: &Campaign<'_>, runs: &[Played], fitting: Option<u32>)
         }
     }
     sentences
+}
+
+/// True if every server has calibrations for this lens. One that did not warm up is known by another that is started alike.
+fn are_calibrated(choices: &[ServerChoice], lens: Lens, runs: &[Played]) -> bool {
+    let headers = || runs.iter().map(|run| &run.summary.header);
+    let header_of =
+        |label: &str| headers().find(|header| header.server.label == label && header.server.lens.name == lens);
+    let mut own = choices.iter().filter(|choice| choice.lens.lens == lens);
+    own.all(|choice| {
+        let alike = choices.iter().filter(|other| other.starts_like(choice));
+        let mut known = alike.filter_map(|other| header_of(&other.label));
+        known.any(is_calibrated)
+    })
 }
 
 /// True if calibrations of this server have enough runs for a gate.

@@ -271,6 +271,7 @@ impl<'a, S: Stage> Player<'a, S> {
             skipped: self.skips(step),
             parked: 0,
             files_written: 0,
+            pulls_open: 0,
             looked_for: None,
             idle: None,
             left_open: None,
@@ -325,6 +326,7 @@ impl<'a, S: Stage> Player<'a, S> {
         };
         (end.requests, end.hits, end.notifications) = asker.tally();
         (end.parked, end.files_written) = (asker.parked(), asker.files_written());
+        end.pulls_open = session.client.open_pulls();
         if end.requests + asker.parked() == 0 && result.is_ok() && step.ask().is_some() {
             end.looked_for = Some(steps::looked_for(step, documents));
         }

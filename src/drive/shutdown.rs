@@ -11,6 +11,8 @@ use crate::units;
 use super::Stage;
 use super::session::Session;
 
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
 /// How long processes of the tree may take to exit after their server.
 const FOLLOW: Duration = Duration::from_secs(2);
 
@@ -73,14 +75,21 @@ fn dropped(count: u64) -> String {
 /// The sentence for a server that writes other data to stdout.
 fn noise(totals: &Close) -> String {
     const SHOWN: usize = 60;
-    let mut lines = totals.noise_sample.lines().map(str::trim);
-    let first = lines.find(|line| !line.is_empty()).unwrap_or_default();
+    let size = units::bytes(totals.noise);
+    let first = totals.first_noise();
+    if first == BYTE_ORDER_MARK {
+        return format!(
+            "the server wrote a byte order mark ({size}) before a header; lsp-soak skipped it, but an editor may stop \
+             there: write UTF-8 without it"
+        );
+    }
+    let advice = if totals.is_unframed() {
+        "these are messages without a `Content-Length` header and an empty line before each, so no editor reads them"
+    } else {
+        "lsp-soak skipped them, but an editor may stop there: write logs to stderr"
+    };
     let first: String = first.chars().filter(|c| !c.is_control()).take(SHOWN).collect();
-    format!(
-        "the server wrote {} to stdout that are not LSP, starting with `{first}`; lsp-soak skipped them, but an \
-         editor may stop there: write logs to stderr",
-        units::bytes(totals.noise)
-    )
+    format!("the server wrote {size} to stdout that are not LSP, starting with `{first}`; {advice}")
 }
 
 /// The sentence for a server that was forced to exit, or disobeyed. Crashes are explained by the readers of the record.

@@ -331,6 +331,11 @@ impl Client {
         self.shared.state().pulls.is_pending(&providers)
     }
 
+    /// Pulls that the server keeps open.
+    pub fn open_pulls(&self) -> u64 {
+        self.shared.state().pulls.kept_open()
+    }
+
     /// What waits for a pause in typing is pulled now.
     pub fn hurry_pulls(&self) {
         self.shared.state().pulls.hurry(Instant::now());

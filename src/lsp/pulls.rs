@@ -265,6 +265,11 @@ impl Pulls {
         }
     }
 
+    /// Requests for the workspace that the server keeps open.
+    pub fn kept_open(&self) -> u64 {
+        self.workspaces.values().filter(|workspace| workspace.is_open).count() as u64
+    }
+
     /// True if something is still to be pulled or answered. A request for the workspace may stay open.
     pub fn is_pending(&self, providers: &[Provider]) -> bool {
         if !self.is_enabled {

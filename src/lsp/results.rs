@@ -189,7 +189,7 @@ mod tests {
     /// The facts of a part.
     fn part(token: &Id, value: Value) -> Facts {
         let mut scanner = Scanner::default();
-        scanner.reset(true);
+        scanner.reset(true, false);
         let text = json!({ "method": "$/progress", "params": { "token": token, "value": value } }).to_string();
         scanner.feed(text.as_bytes());
         scanner.facts().unwrap().clone()

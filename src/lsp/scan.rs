@@ -51,6 +51,8 @@ pub struct Scanner {
     started: u64,
     /// True while a report on documents may come: then the result and the value of a part are searched for them.
     reads_reports: bool,
+    /// True while the symbols of a document may come: then those inside of others are counted too.
+    reads_symbols: bool,
     /// Offset of `value` of the parameters, while inside of it.
     value_started: Option<u64>,
     facts: Facts,
@@ -92,11 +94,14 @@ enum Context {
     /// An object whose values may be reports: `relatedDocuments`.
     ReportMap,
     Report,
+    /// A list of symbols of a document, each perhaps with a list of `children`.
+    SymbolList,
+    Symbol,
 }
 
 impl Context {
     fn is_list(self) -> bool {
-        matches!(self, Context::LeafList | Context::ReportList)
+        matches!(self, Context::LeafList | Context::ReportList | Context::SymbolList)
     }
 }
 
@@ -108,6 +113,8 @@ enum Counted {
     Result,
     /// The list is `items` of the result.
     Items,
+    /// The list is `data` of the result.
+    Data,
     /// The list is another payload member of the result.
     Payload,
     /// The list is `items` of a report.
@@ -133,10 +140,10 @@ pub enum Begun<'a> {
 }
 
 impl Scanner {
-    /// Begins another message. `reads_reports` if diagnostics were asked for: their reports are searched then, which is
-    /// slower than to skip them.
-    pub fn reset(&mut self, reads_reports: bool) {
-        self.reads_reports = reads_reports;
+    /// Begins another message. `reads_reports` if diagnostics were asked for, and `reads_symbols` if the symbols of a
+    /// document were: the result is searched for them then, which is slower than to skip it.
+    pub fn reset(&mut self, reads_reports: bool, reads_symbols: bool) {
+        (self.reads_reports, self.reads_symbols) = (reads_reports, reads_symbols);
         self.state = State::Value;
         self.base = 0;
         self.stack.clear();
@@ -281,13 +288,16 @@ impl Scanner {
             Context::Params => self.params_member(byte, at),
             Context::ReportList | Context::ReportMap => self.report(byte, at),
             Context::Report => self.report_member(byte, at),
+            Context::SymbolList => self.symbol(byte, at),
+            Context::Symbol if self.key == Key::Children && byte == b'[' => Ok(self.open_symbols(at)),
+            Context::Symbol => self.take(Slot::Nowhere, byte, at),
         }
     }
 
     fn member_value(&mut self, byte: u8, at: usize) -> Result<usize, Wrong> {
         self.started = self.base + at as u64;
         if self.member == Key::Result {
-            self.facts.items = None;
+            (self.facts.items, self.facts.data) = (None, None);
             self.facts.reports.reset();
         }
         match (self.member, byte) {
@@ -312,8 +322,25 @@ impl Scanner {
                 self.payload = Payload::default();
                 Ok(self.open(Context::Result, at))
             }
+            b'[' if self.reads_symbols => {
+                self.facts.items = Some(0);
+                Ok(self.open_symbols(at))
+            }
             b'[' => Ok(self.count(Counted::Result, at)),
             _scalar => self.take(Slot::Result, byte, at),
+        }
+    }
+
+    fn open_symbols(&mut self, at: usize) -> usize {
+        self.stack.push(Context::SymbolList);
+        self.go(State::First, at + 1)
+    }
+
+    fn symbol(&mut self, byte: u8, at: usize) -> Result<usize, Wrong> {
+        self.facts.items = self.facts.items.map(|items| items + 1);
+        match byte {
+            b'{' if self.stack.len() <= DEEPEST => Ok(self.open(Context::Symbol, at)),
+            _other => self.take(Slot::Nowhere, byte, at),
         }
     }
 
@@ -329,7 +356,8 @@ impl Scanner {
             (Key::Items, b'[') if self.reads_reports => Ok(self.open_reports(at)),
             (Key::RelatedDocuments, b'{') if self.reads_reports => Ok(self.open(Context::ReportMap, at)),
             (Key::Items, b'[') => Ok(self.count(Counted::Items, at)),
-            (Key::Data | Key::Payload, b'[') => Ok(self.count(Counted::Payload, at)),
+            (Key::Data, b'[') => Ok(self.count(Counted::Data, at)),
+            (Key::Payload, b'[') => Ok(self.count(Counted::Payload, at)),
             (Key::Data, _) => self.take(Slot::Nowhere, byte, at),
             (Key::Items | Key::Payload | Key::Deep, _) => {
                 self.payload.known = true;
@@ -456,11 +484,13 @@ impl Scanner {
                 self.facts.shape = shape;
                 self.facts.items = Some(elements);
             }
-            Counted::Items | Counted::Payload => {
+            Counted::Items | Counted::Data | Counted::Payload => {
                 self.payload.known = true;
                 self.payload.full |= elements > 0;
-                if self.counted == Counted::Items {
-                    self.facts.items = Some(elements);
+                match self.counted {
+                    Counted::Items => self.facts.items = Some(elements),
+                    Counted::Data => self.facts.data = Some(elements),
+                    _other => {}
                 }
             }
             Counted::Diagnostics => self.add_diagnostics(elements),
@@ -479,6 +509,10 @@ impl Scanner {
             let has_related = self.facts.reports.related > 0;
             let some = if known { full || has_related } else { members > 0 };
             self.facts.shape = if some { Shape::Full } else { Shape::Empty };
+        }
+        if context == Some(Context::SymbolList) && self.stack.last() != Some(&Context::Symbol) {
+            let is_empty = self.facts.items == Some(0);
+            self.facts.shape = if is_empty { Shape::Empty } else { Shape::Full };
         }
         if context == Some(Context::Report) {
             self.facts.reports.end();

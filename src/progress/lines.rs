@@ -193,6 +193,7 @@ mod tests {
             notifications,
             parked: 0,
             files_written: 0,
+            pulls_open: 0,
             skipped,
             looked_for: None,
             idle: None,

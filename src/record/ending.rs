@@ -135,6 +135,20 @@ pub struct Close {
     pub unwritten: Unwritten,
 }
 
+impl Close {
+    /// The first line of the noise that is not blank.
+    pub fn first_noise(&self) -> &str {
+        let mut lines = self.noise_sample.lines().map(str::trim);
+        lines.find(|line| !line.is_empty()).unwrap_or_default()
+    }
+
+    /// True if the noise begins with a message without its header, as other transports have them.
+    pub fn is_unframed(&self) -> bool {
+        let first = self.first_noise();
+        first.starts_with('{') && first.contains("\"jsonrpc\"")
+    }
+}
+
 /// Messages that are only counted, by kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unwritten {

@@ -259,6 +259,9 @@ pub struct StepEnd {
     /// Files that the step changed on disk.
     #[serde(default, skip_serializing_if = "is_none_of")]
     pub files_written: u64,
+    /// Requests of the imitated editor that the server keeps open at the end of the step: `workspace/diagnostic`.
+    #[serde(default, skip_serializing_if = "is_none_of")]
+    pub pulls_open: u64,
     /// Whether the step was skipped: the server does not offer it, and the scenario allows that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skipped: bool,

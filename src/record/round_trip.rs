@@ -91,6 +91,7 @@ fn step_end() -> impl Strategy<Value = StepEnd> {
             notifications: 2,
             parked: 0,
             files_written: 0,
+            pulls_open: 0,
             skipped,
             looked_for: None,
             idle: None,

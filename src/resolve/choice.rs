@@ -12,6 +12,7 @@ use crate::record::{AllocatorFacts, AllocatorFamily, CellFacts, Known, PackageFa
 use crate::text::nearest;
 
 use super::command::CommandPlan;
+use super::detector;
 use super::error::ChoiceError;
 use super::spec::{ServerSpec, check_label};
 use super::which::Which;
@@ -53,6 +54,16 @@ pub struct ServerChoice {
 }
 
 impl ServerChoice {
+    /// True if both start the same program in the same way.
+    pub fn starts_like(&self, other: &ServerChoice) -> bool {
+        self.lens == other.lens
+            && self.profile_name == other.profile_name
+            && self.program == other.program
+            && self.args == other.args
+            && self.env == other.env
+            && self.libraries == other.libraries
+    }
+
     /// The program as its profile starts it: no settings of its own, no preload, no cell.
     pub fn plain(label: &str, profile: Profile, program: Program) -> ServerChoice {
         ServerChoice {
@@ -296,13 +307,23 @@ fn variant(target: &str, catalogue: &Catalogue, which: &Which) -> Option<ChoiceE
         let mut families = AllocatorFamily::VARIANTS.iter().map(|family| family.name());
         families.find(|name| *name == allocator)?
     };
-    let is_installed = matches!(
-        catalogue.get(profile).map(|known| installed(profile, known, which)),
-        Some(Some(Program::File(_)))
-    );
+    let known = catalogue.get(profile)?;
+    let program = match installed(profile, known, which) {
+        Some(Program::File(program)) => Some(program),
+        Some(Program::Build(_)) | None => None,
+    };
+    if let Some(program) = &program
+        && has_allocator(profile, known, program, allocator)
+    {
+        return Some(ChoiceError::Itself {
+            target: target.to_owned(),
+            profile: profile.to_owned(),
+            allocator: words.to_owned(),
+        });
+    }
     let can_preload = cfg!(unix) && Known::ALL.into_iter().any(|known| known.family().name() == allocator);
     let preload = if can_preload {
-        let first = if is_installed { "" } else { " install it and" };
+        let first = if program.is_some() { "" } else { " install it and" };
         format!(", or{first} use `--server {profile} --preload {allocator}` if its build uses the system's allocator")
     } else {
         String::new()
@@ -314,6 +335,13 @@ fn variant(target: &str, catalogue: &Catalogue, which: &Which) -> Option<ChoiceE
         preload,
         here: here(catalogue, which),
     })
+}
+
+/// True if the installed program of a profile has this allocator by itself.
+fn has_allocator(name: &str, profile: &Profile, program: &Path, allocator: &str) -> bool {
+    let choice = ServerChoice::plain(name, profile.clone(), Program::File(program.to_owned()));
+    let found = detector::detection(&choice, program, &|| false);
+    found.facts.family.name() == allocator
 }
 
 fn unknown(target: &str, catalogue: &Catalogue, which: &Which) -> ChoiceError {

@@ -61,6 +61,13 @@ pub enum ChoiceError {
         /// What is installed, as a clause of its own.
         here: String,
     },
+    /// The same, where the server has this allocator anyway.
+    #[error("there is no program `{target}` on PATH, but `{profile}` itself has {allocator}: use --server {profile}")]
+    Itself {
+        target: String,
+        profile: String,
+        allocator: String,
+    },
     #[error("there is no program `{0}`: check the path, or build it first")]
     Missing(String),
     /// A path where nothing can be run.

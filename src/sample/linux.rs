@@ -1,10 +1,12 @@
 //! Linux: reads `/proc` through descriptors that stay open; `procfs` parses the texts.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Dir, Mode, OFlags, openat};
@@ -210,7 +212,12 @@ impl System {
         let tmpfs = mounts.and_then(|mounts| read_whole(&mounts, &mut self.buffer).map(procfs::tmpfs_devices));
         let tmpfs = tmpfs.unwrap_or_default();
         let smaps = file(&process.directory, &process.memory_file("smaps"))?;
-        let own = procfs::own_shared(BufReader::new(smaps), &tmpfs)?;
+        let root = format!("/proc/{}/root", process.pid);
+        let inode_at = |path: &[u8]| {
+            let file = Path::new(&root).join(OsStr::from_bytes(path.strip_prefix(b"/")?));
+            Some(fs::symlink_metadata(file).ok()?.ino())
+        };
+        let own = procfs::own_shared(BufReader::new(smaps), &tmpfs, inode_at)?;
         let status = file(&process.directory, &process.memory_file("status"))?;
         let status = procfs::status(read_whole(&status, &mut self.buffer)?);
         Ok(SharedMemory {

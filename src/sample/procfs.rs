@@ -236,8 +236,13 @@ pub fn tmpfs_devices(text: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Sums `/proc/PID/smaps`, which has thousands of mappings and is therefore read line by line; `tmpfs` are devices of
-/// mounted ones.
-pub fn own_shared(mut text: impl BufRead, tmpfs: &[Vec<u8>]) -> io::Result<OwnShared> {
+/// mounted ones. `inode_at` is that of the file with this path, if there is one: a file may be named `x (deleted)`, and
+/// after its removal the kernel writes the same.
+pub fn own_shared(
+    mut text: impl BufRead,
+    tmpfs: &[Vec<u8>],
+    inode_at: impl Fn(&[u8]) -> Option<u64>,
+) -> io::Result<OwnShared> {
     let mut sums = OwnShared::default();
     let mut swapped = BTreeSet::new();
     let mut line = Vec::new();
@@ -259,7 +264,7 @@ pub fn own_shared(mut text: impl BufRead, tmpfs: &[Vec<u8>]) -> io::Result<OwnSh
             if is_over {
                 return Ok(sums);
             }
-            open = own_part(line, tmpfs).map(|part| (part, Mapping::default()));
+            open = own_part(line, tmpfs, &inode_at).map(|part| (part, Mapping::default()));
         } else if let Some((_, mapping)) = &mut open {
             let size = kilobytes(line).unwrap_or(0);
             match key(line) {
@@ -279,7 +284,7 @@ pub fn own_shared(mut text: impl BufRead, tmpfs: &[Vec<u8>]) -> io::Result<OwnSh
 ///
 /// A removed file of a tmpfs is one if it is mapped shared: no name leads to it any more. Text and data of a program that
 /// was started from it are mapped privately.
-fn own_part(line: &[u8], tmpfs: &[Vec<u8>]) -> Option<Vec<u8>> {
+fn own_part(line: &[u8], tmpfs: &[Vec<u8>], inode_at: impl Fn(&[u8]) -> Option<u64>) -> Option<Vec<u8>> {
     let mut fields = line.splitn(6, |&byte| byte == b' ').skip(1);
     let is_shared = fields.next()?.ends_with(b"s");
     let part = [fields.next()?, fields.next()?, fields.next()?];
@@ -287,7 +292,9 @@ fn own_part(line: &[u8], tmpfs: &[Vec<u8>]) -> Option<Vec<u8>> {
     let is_own = match name.strip_suffix(b" (deleted)") {
         Some(file) => {
             let is_unnamed = file.starts_with(b"/memfd:") || file.starts_with(b"/SYSV") || file == b"/dev/zero";
-            is_unnamed || (is_shared && tmpfs.iter().any(|device| device == part[1]))
+            let is_on_tmpfs = tmpfs.iter().any(|device| device == part[1]);
+            is_unnamed
+                || (is_shared && is_on_tmpfs && inode_at(name).is_none_or(|inode| Some(inode) != number(part[2])))
         }
         None => name.starts_with(b"[anon_shmem:"),
     };

@@ -76,8 +76,8 @@ pub struct Window {
     pub private: Option<Course>,
     /// Resident memory; `None` for a tree, whose sum counts shared pages several times.
     pub resident: Option<Course>,
-    /// Resident shared memory of the process with the most, which is no part of private memory; `None` where the system does
-    /// not tell it.
+    /// Resident shared memory that private memory leaves out, of the process with the most; `None` where the system does not
+    /// tell it.
     #[serde(skip)]
     pub shared: Option<Course>,
     /// Private memory at [`POINTS`] moments from its beginning to its end; empty where it is not known.

@@ -182,6 +182,7 @@ impl Phases {
             step.skipped = end.skipped;
             step.looked_for.clone_from(&end.looked_for);
         }
+        open.summary.besides_steps = open.summary.besides_steps.saturating_add(end.pulls_open);
         self.parked = self.parked.saturating_add(end.parked);
     }
 

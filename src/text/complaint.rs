@@ -21,7 +21,7 @@ const V8_BANNER: &str = "Fatal error in , line 0";
 
 /// True for a line that names an error.
 pub fn complains(line: &str) -> bool {
-    !is_call(line) && !line.ends_with(V8_BANNER) && place(line.as_bytes()).is_some()
+    !is_call(line) && !is_help(line) && !line.ends_with(V8_BANNER) && place(line.as_bytes()).is_some()
 }
 
 /// The same of bytes that are no text yet, such as several lines.
@@ -39,6 +39,15 @@ pub fn is_call(line: &str) -> bool {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let is_native = digits > 0 && line[digits..].starts_with(": 0x");
     is_native || line.starts_with("at ")
+}
+
+/// True for a line of a usage text: `check    Check a project for type errors`.
+fn is_help(line: &str) -> bool {
+    let Some((name, rest)) = line.trim_start().split_once("  ") else {
+        return false;
+    };
+    let is_name = |c: char| c.is_ascii_lowercase() || "-, ".contains(c);
+    name.chars().all(is_name) && !name.is_empty() && place(name.as_bytes()).is_none() && !rest.trim().is_empty()
 }
 
 /// A line as it is, or of one that fills a screen what is around the word that names an error, or else its end. What was
@@ -69,6 +78,8 @@ mod tests {
     fn a_line_that_names_an_error_complains_and_a_call_does_not() {
         assert!(complains("FATAL: heap out of memory") && complains("TypeError: x is no function"));
         assert!(!complains("    at throwError (/usr/lib/a.js:1:2)") && !complains("all is well"));
+        assert!(!complains("check    Check a project for type errors"));
+        assert!(!complains("  -q, --quiet    Print no errors") && complains("error    Cannot find x"));
         let native = "[lspserver] [tsclient]  3: 0xee85e7 v8::internal::V8::FatalProcessOutOfMemory(v8::Isolate*)";
         assert!(!complains(native) && !complains("# Fatal error in , line 0"));
         assert!(complains("# Fatal JavaScript invalid size error 174895934"));

@@ -1,5 +1,6 @@
 //! Diagnostics that the imitated editor pulls by itself, on the real fixture.
 
+use lsp_soak::growth::{Sent, repeated};
 use lsp_soak::record::{Entry, Event, Request};
 use lsp_soak::summary::Summary;
 
@@ -295,4 +296,25 @@ fn runs_with_and_without_pulled_diagnostics_are_not_gated_against_each_other() {
         (said.clone() + &errors).contains("pulled diagnostics"),
         "{said}\n{errors}"
     );
+}
+
+#[test]
+fn a_phase_without_steps_in_which_the_server_keeps_a_pull_open_is_no_silence() {
+    const QUIET: &str = r#"
+[[phase]]
+name = "open"
+steps = [{ open = { files = 1 } }]
+[[phase]]
+name = "quiet"
+repeat = { times = 8 }
+steps = [{ idle = { for = "50ms" } }]
+"#;
+    let sent = |workspace: &str| {
+        let outcome = Soak::new(&format!("{START}{QUIET}"))
+            .server(&["--pull", "static", "--pull-workspace", workspace])
+            .run();
+        repeated(&outcome.passed())[0].sent
+    };
+    assert_eq!(sent("park"), Some(Sent::Others));
+    assert_eq!(sent("answer"), Some(Sent::Nothing));
 }

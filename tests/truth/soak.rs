@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use lsp_soak::exit::child::{self, Awaited};
 use lsp_soak::record::{self, Event};
 use lsp_soak::summary::Summary;
 use rustix::process::{Pid, Signal, kill_process};
@@ -68,6 +69,8 @@ pub struct Soak {
 pub struct Running {
     soak: Soak,
     child: Child,
+    /// Keeps the checks of allocators in this process from taking it for an orphan of theirs.
+    _awaited: Awaited,
     output: Option<[JoinHandle<String>; 2]>,
     /// Highest private memory of lsp-soak itself so far.
     peak: u64,
@@ -210,7 +213,8 @@ impl Soak {
             .stderr(Stdio::piped())
             // Like a shell's foreground job.
             .process_group(0);
-        let mut child = command.spawn().expect("lsp-soak is built beside its tests");
+        let (mut child, awaited) =
+            child::start(|| command.spawn(), |child| Some(child.id())).expect("lsp-soak is built beside its tests");
         let output = [
             drain(child.stdout.take().expect("stdout is piped")),
             drain(child.stderr.take().expect("stderr is piped")),
@@ -218,6 +222,7 @@ impl Soak {
         Running {
             soak: self,
             child,
+            _awaited: awaited,
             output: Some(output),
             peak: 0,
             mark: 0,

@@ -66,6 +66,11 @@ fn begun_as(out: &Path) -> Option<cli::Gate> {
     }
 }
 
+/// True for the directory of a gate that was to make a fixed number of runs.
+pub fn has_fixed_runs(out: &Path) -> bool {
+    begun_as(out).is_some_and(|begun| begun.runs != Runs::Auto)
+}
+
 /// That more runs were asked for than at first, after an analysis that might have decided.
 pub fn added_runs(options: &cli::Gate, out: &Path) -> Option<String> {
     let before = begun_as(out)?.runs;

@@ -261,3 +261,21 @@ fn bytes_decide_only_between_versions_of_one_server_and_only_down_by_half() {
     assert_eq!((shorter[0].count, shorter[0].less), (Count::Bytes, false));
     assert!(unequal(&with("ty", 1_000), &with("ty", 400))[0].less);
 }
+
+#[test]
+fn a_release_that_shortens_the_form_of_a_place_does_no_less_work() {
+    let with = |name: &str, bytes: u64| {
+        let mut summary = worked(
+            &[],
+            &[MethodSummary {
+                method: name.to_owned(),
+                ..method(10, 10, bytes)
+            }],
+        );
+        summary.header.server.profile = Some("ty".to_owned());
+        summary
+    };
+    let unequal = |name| inequalities(&[&with(name, 367)], &[&with(name, 153)], WorkLimits::default());
+    assert_eq!(unequal("textDocument/definition"), [], "`LocationLink` and `Location`");
+    assert!(unequal("textDocument/hover")[0].less);
+}

@@ -12,7 +12,7 @@ use crate::text::table::{Column, Table};
 use crate::text::{Sentence, Tone};
 use crate::units;
 
-use super::findings::{About, Finding, doubts, findings, missed_groups, not_known, unmeasured};
+use super::findings::{About, Finding, doubts, findings, missed_groups, missing, not_known, unmeasured};
 use super::words::{bounds, change, floor, name, outcome, share, who, word};
 
 /// What the amounts of a rule are: not the medians of the comparison.
@@ -111,6 +111,7 @@ fn verdict(judgement: &Judgement, conclusions: &[Finding]) -> Vec<Sentence> {
             };
             Sentence { weight, ..sentence }
         }))
+        .chain(missing(judgement).into_iter().map(note))
         .chain(against)
         .chain(peaks.map(|text| Sentence::answer("gate.peak", Tone::Quiet, text)))
         .chain(missed_groups(judgement).into_iter().map(note))

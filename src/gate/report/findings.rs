@@ -138,7 +138,6 @@ pub fn doubts(judgement: &Judgement) -> Vec<String> {
     }
     if !judgement.is_refused() {
         doubts.extend(beyond(judgement));
-        doubts.extend(missing(judgement));
     }
     doubts.extend(judgement.strains.iter().map(strained));
     doubts
@@ -169,7 +168,10 @@ pub fn not_known(judgement: &Judgement) -> Option<String> {
 }
 
 /// The rules that were not judged, and what would mend it.
-fn missing(judgement: &Judgement) -> Vec<String> {
+pub fn missing(judgement: &Judgement) -> Vec<String> {
+    if judgement.is_refused() {
+        return Vec::new();
+    }
     let missing: &[Missing] = &judgement.missing;
     let of_each = if judgement.is_alone() { "" } else { " of each" };
     let rules = |too_few: bool| -> Vec<&str> {

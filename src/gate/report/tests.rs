@@ -454,7 +454,7 @@ fn each_rule_says_on_how_many_runs_it_rests() {
     }
     // Before the first look nothing is judged, and nothing says that it was.
     let few = judged(&[1_000; 2], &[1_000; 2], &rules);
-    let told = findings::doubts(&few).join("\n");
+    let told = findings::missing(&few).join("\n");
     let part = "too few runs to judge purged private, peak: the first interim analysis needs 3 runs of each";
     assert!(told.contains(part) && !told.contains("rests on"), "{told}");
     assert!(findings(&few)[0].text.contains("before the first interim analysis"));

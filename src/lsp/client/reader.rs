@@ -98,8 +98,11 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     }
 
     async fn body(&mut self, length: u64) -> io::Result<Option<CloseReason>> {
-        let reads_reports = self.shared.state().awaits_reports();
-        self.scanner.reset(reads_reports);
+        let (reads_reports, reads_symbols) = {
+            let state = self.shared.state();
+            (state.awaits_reports(), state.awaits_symbols())
+        };
+        self.scanner.reset(reads_reports, reads_symbols);
         match usize::try_from(length) {
             Ok(length) if length <= self.shared.limits.keep => self.whole_body(length).await,
             _too_long => self.streamed_body(length).await,

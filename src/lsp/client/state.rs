@@ -403,6 +403,11 @@ impl State {
             || open.any(|open| matches!(&*open.method, "textDocument/diagnostic" | "workspace/diagnostic"))
     }
 
+    pub(super) fn awaits_symbols(&self) -> bool {
+        let mut open = self.open.values();
+        open.any(|open| open.method == "textDocument/documentSymbol")
+    }
+
     pub(super) fn has_heard_all(&self) -> bool {
         self.answered >= self.notified
     }

@@ -42,8 +42,11 @@ pub struct Facts {
     /// Byte range of the result; its length is the size of the answer.
     pub result: Option<Range<u64>>,
     pub shape: Shape,
-    /// Elements of the result, if it is a list or has an `items` list.
+    /// Elements of the result, if it is a list or has an `items` list; with those inside of others where symbols are
+    /// looked for.
     pub items: Option<u64>,
+    /// Elements of the `data` list of the result.
+    pub data: Option<u64>,
     /// The reports in a result or part; only where they are looked for.
     pub reports: Reports,
     /// `token` of the parameters; only where reports are looked for.
@@ -74,6 +77,7 @@ pub(super) enum Key {
     RelatedDocuments,
     Uri,
     ResultId,
+    Children,
     /// A list whose elements are the payload.
     Payload,
     Deep,
@@ -103,6 +107,9 @@ pub(super) enum Slot {
 
 /// Longest id kept, in raw bytes: a longer one cannot be cut and stay the same.
 const LONGEST_ID: usize = 512;
+
+/// LSP 3.17, "Semantic Tokens": position, length, type and modifiers.
+const NUMBERS_OF_TOKEN: u64 = 5;
 
 /// Reads an id from its JSON, strings including quotes.
 fn id(json: &[u8]) -> Result<Id, &'static str> {
@@ -156,6 +163,7 @@ pub(super) fn key(raw: &[u8]) -> Key {
         b"relatedDocuments" => Key::RelatedDocuments,
         b"uri" => Key::Uri,
         b"resultId" => Key::ResultId,
+        b"children" => Key::Children,
         b"signatures" | b"edits" | b"documentChanges" => Key::Payload,
         b"contents" | b"changes" => Key::Deep,
         b"label" | b"title" | b"command" => Key::Named,
@@ -171,12 +179,16 @@ pub(super) fn text(raw: &[u8]) -> String {
 
 impl Facts {
     /// Elements of the result of a request with this method, or of a part of it: those of a list or of its `items`.
-    /// Reports on documents have diagnostics as elements, and none if nothing has changed.
+    /// Reports on documents have diagnostics as elements, and none if nothing has changed. A semantic token is five
+    /// numbers.
     pub fn elements(&self, method: &str) -> Option<u64> {
         match method {
             _ if self.shape == Shape::Null => self.items,
             "workspace/diagnostic" => Some(self.reports.listed),
             "textDocument/diagnostic" => Some(self.items.unwrap_or(0) + self.reports.related),
+            "textDocument/semanticTokens/full" | "textDocument/semanticTokens/range" => {
+                self.data.map(|numbers| numbers / NUMBERS_OF_TOKEN).or(self.items)
+            }
             _other => self.items,
         }
     }
@@ -188,7 +200,7 @@ impl Facts {
         self.params = None;
         self.result = None;
         self.shape = Shape::Null;
-        self.items = None;
+        (self.items, self.data) = (None, None);
         self.reports.reset();
         self.token = None;
         self.value_bytes = 0;

@@ -11,7 +11,7 @@ fn scanned(text: &str, chunk: usize) -> Scanner {
 fn scanned_for(text: &str, chunk: usize, reads_reports: bool) -> Scanner {
     let mut scanner = Scanner::default();
     scanner.feed(br#"{"id":99,"method":"left/over","result":[1],"error":{"code":1}}"#);
-    scanner.reset(reads_reports);
+    scanner.reset(reads_reports, false);
     for part in text.as_bytes().chunks(chunk) {
         scanner.feed(part);
     }
@@ -147,6 +147,62 @@ fn results_that_hold_something_are_full() {
     }
 }
 
+fn symbols(result: &str) -> Facts {
+    let text = format!(r#"{{"id":1,"result":{result}}}"#);
+    let mut whole = Scanner::default();
+    whole.reset(false, true);
+    whole.feed(text.as_bytes());
+    let mut parts = Scanner::default();
+    parts.reset(false, true);
+    for byte in text.as_bytes() {
+        parts.feed(&[*byte]);
+    }
+    assert_eq!(whole.facts(), parts.facts(), "byte by byte");
+    whole.facts().unwrap().clone()
+}
+
+#[test]
+fn symbols_inside_of_others_are_elements_too() {
+    let symbol = |children: &str| format!(r#"{{"name":"a,b","range":{{"start":{{"line":1}}}},"children":{children}}}"#);
+    let leaf = symbol("[]");
+    let tree = format!(
+        "[{},{leaf}]",
+        symbol(&format!("[{leaf},{}]", symbol(&format!("[{leaf}]"))))
+    );
+    for (result, items, shape) in [
+        (tree.as_str(), Some(5), Shape::Full),
+        (&format!("[{}]", symbol("null")), Some(1), Shape::Full),
+        (
+            r#"[{"name":"a","location":{"children":[1,2]}},{"name":"b"}]"#,
+            Some(2),
+            Shape::Full,
+        ),
+        ("[]", Some(0), Shape::Empty),
+        ("null", None, Shape::Null),
+    ] {
+        let facts = symbols(result);
+        assert_eq!((facts.items, facts.shape), (items, shape), "{result}");
+    }
+    let deep = symbols(&format!(
+        "{}{}",
+        r#"[{"children":"#.repeat(100),
+        "[]".to_owned() + &"}]".repeat(100)
+    ));
+    assert_eq!(deep.shape, Shape::Full);
+}
+
+#[test]
+fn a_semantic_token_is_five_numbers() {
+    let tokens = answer(r#"{"resultId":"1","data":[0,1,2,3,4,0,1,2,3,4]}"#);
+    assert_eq!(tokens.elements("textDocument/semanticTokens/full"), Some(2));
+    assert_eq!(tokens.elements("textDocument/hover"), None);
+    let none = answer(r#"{"data":[]}"#);
+    assert_eq!(
+        (none.elements("textDocument/semanticTokens/range"), none.shape),
+        (Some(0), Shape::Empty)
+    );
+}
+
 #[test]
 fn items_are_the_elements_of_a_list_or_of_its_items_member() {
     for (result, items) in [
@@ -248,7 +304,7 @@ fn reports_name_their_documents_and_the_ids_of_their_results() {
 fn reports_of_a_server_without_end_do_not_grow_us() {
     let one = format!(r#"{{"uri":"{}","items":[{{}}]}}"#, "u".repeat(LONGEST_TEXT - 1));
     let mut scanner = Scanner::default();
-    scanner.reset(true);
+    scanner.reset(true, false);
     scanner.feed(br#"{"id":1,"result":{"items":[{}"#);
     for _ in 0..4_000 {
         scanner.feed(b",");
@@ -448,7 +504,7 @@ fn a_payload_nested_without_end_is_scanned_in_bounded_space() {
     assert_eq!(shape(&result), Shape::Full);
     let mut scanner = scanned(&format!(r#"{{"result":{result}}}"#), 1000);
     assert!(scanner.stack.capacity() < 4 * DEEPEST);
-    scanner.reset(false);
+    scanner.reset(false, false);
 }
 
 fn tree() -> impl Strategy<Value = Value> {

@@ -228,6 +228,7 @@ impl Session {
             skipped: false,
             parked: 0,
             files_written: 0,
+            pulls_open: 0,
             looked_for: None,
             idle,
             left_open: None,

@@ -246,11 +246,11 @@ Rss:                   0 kB
 
 #[test]
 fn own_shared_memory_is_that_of_mappings_without_a_named_file() {
-    let own = own_shared(SMAPS.as_bytes(), &[]).unwrap();
+    let own = own_shared(SMAPS.as_bytes(), &[], |_| None).unwrap();
     assert_eq!(own.proportional, kib(4096 + 40 + 20 + 10 + 6));
     assert_eq!(own.resident, kib(8192 + 40 + 20 + 10 + 6));
     assert_eq!(own.swap, kib(100 + 60), "swapped pages of one file count once");
-    assert_eq!(own_shared(&b""[..], &[]).unwrap(), OwnShared::default());
+    assert_eq!(own_shared(&b""[..], &[], |_| None).unwrap(), OwnShared::default());
 }
 
 #[test]
@@ -261,10 +261,16 @@ fn a_removed_file_that_is_mapped_shared_has_no_name_and_a_program_text_is_not_on
     let tmpfs = tmpfs_devices(mounts);
     assert_eq!(tmpfs, [b"00:19".to_vec()]);
     let (without, with) = (
-        own_shared(SMAPS.as_bytes(), &[]).unwrap(),
-        own_shared(SMAPS.as_bytes(), &tmpfs).unwrap(),
+        own_shared(SMAPS.as_bytes(), &[], |_| None).unwrap(),
+        own_shared(SMAPS.as_bytes(), &tmpfs, |_| None).unwrap(),
     );
     assert_eq!(with.proportional - without.proportional, kib(500));
     assert_eq!(with.resident - without.resident, kib(500));
     assert_eq!(with.swap - without.swap, kib(5));
+    let at = |inode: u64| {
+        let inode_at = move |path: &[u8]| (path == b"/dev/shm/gone (deleted)").then_some(inode);
+        own_shared(SMAPS.as_bytes(), &tmpfs, inode_at).unwrap().proportional
+    };
+    assert_eq!(at(11), without.proportional, "a file may have such a name");
+    assert_eq!(at(12), with.proportional, "another file has it now");
 }

@@ -17,7 +17,8 @@ pub struct Sums {
     pub private_lower: Option<u64>,
     /// Resident memory of all processes: an upper bound.
     pub resident: Option<u64>,
-    /// Resident shared memory (`MAP_SHARED`, System V) of the process with the most: the others may have the same pages.
+    /// Resident shared memory (`MAP_SHARED`, System V) that private memory leaves out, of the process with the most: the
+    /// others may have the same pages.
     pub shared: Option<u64>,
     /// What the tree had resident at the least. Anonymous pages of processes that were exec'd separately are never
     /// shared, so they add up; of file and of shared pages only the largest part of one process is sure.
@@ -48,10 +49,17 @@ impl Sums {
                 .map(|(counters, once)| private_lower(counters, once))
                 .filter(Option::is_some)),
             resident: add(read().map(|one| one.resident)),
-            shared: read().filter_map(|one| one.shared).max(),
+            shared: read().filter_map(uncounted_shared).max(),
             resident_lower: known(resident_lower.max(most(|one| one.resident))),
         }
     }
+}
+
+/// Resident shared memory in bytes that is no part of private memory: named files of a tmpfs, and all of it in records
+/// before format 1.9.
+fn uncounted_shared(counters: &Counters) -> Option<u64> {
+    let counted = counters.own_shared.unwrap_or(0);
+    Some(counters.shared?.saturating_sub(counted))
 }
 
 /// True if shared memory is more than noise beside all private memory.

@@ -9,7 +9,7 @@ use crate::findings::setting;
 use crate::record::KnobFacts;
 use crate::summary::decay::WindowKind;
 use crate::text::{Sentence, Tone};
-use crate::tune::{CellResult, Cost, KeepReason, LEAST_RUNS, Recommendation, Sweep, Timed, as_fast, cost_of};
+use crate::tune::{CellResult, Cost, KeepReason, LEAST_RUNS, Recommendation, Sweep, Timed, WhyNot, as_fast, cost_of};
 use crate::units;
 
 use super::columns::{after, against, amount, stop};
@@ -164,7 +164,7 @@ pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
         sentences.push(Sentence::answer("tune.sentence", tone, text).marked(mark));
     };
     if let Some(cell) = chosen(sweep) {
-        add(Tone::Plain, reason(sweep));
+        add(Tone::Plain, reason(sweep, cell));
         add(Tone::Plain, price(sweep, cell));
         if let Some(text) = promised(sweep, cell) {
             add(Tone::Plain, text);
@@ -247,7 +247,7 @@ fn untold(sweep: &Sweep) -> Option<String> {
     })
 }
 
-fn reason(sweep: &Sweep) -> String {
+fn reason(sweep: &Sweep, chosen: &CellResult) -> String {
     let share = |share: f64| units::percent(share);
     let rules = &sweep.rules;
     let memory = sweep.places.memory();
@@ -267,8 +267,19 @@ fn reason(sweep: &Sweep) -> String {
             "chosen: the fastest with {memory} under {} (upper end of the interval)",
             units::exact_bytes(limit)
         ),
+        None if is_undercut(sweep, chosen) => {
+            format!("chosen: the least CPU within 1 % of the least {memory}, with {limits}")
+        }
         None => format!("chosen: the least {memory} with {limits}"),
     }
+}
+
+/// True if a setting with less memory was not chosen because the difference is within the slack, where CPU decides.
+fn is_undercut(sweep: &Sweep, chosen: &CellResult) -> bool {
+    let private = |cell: &CellResult| cell.median(Figure::Private);
+    let is_less = |cell: &&CellResult| private(cell) < private(chosen);
+    let is_near = |cell: &CellResult| matches!(cell.why_not, Some(WhyNot::MoreCpu(_) | WhyNot::Beaten(_)));
+    sweep.cells.iter().filter(is_less).any(is_near)
 }
 
 /// What the chosen cell costs against the default.
