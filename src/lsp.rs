@@ -17,7 +17,7 @@ mod scan;
 mod shutdown;
 mod support;
 
-pub use answers::{Answers, UNKNOWN_METHOD, Watcher};
+pub use answers::{Answers, UNKNOWN_METHOD, WATCHERS, Watcher};
 pub use client::{
     Ask, Client, CloseReason, Incoming, Limits, OTHER_METHODS, OpenRequest, Reply, Totals, Traffic, Violation,
 };

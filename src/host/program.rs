@@ -77,7 +77,8 @@ pub fn version_in(text: &str) -> Option<String> {
 }
 
 fn shown(line: &str) -> String {
-    line.chars().filter(|c| !c.is_control()).take(LONGEST).collect()
+    let number = line.strip_prefix("Version ").unwrap_or(line);
+    number.chars().filter(|c| !c.is_control()).take(LONGEST).collect()
 }
 
 fn lines(text: &str) -> impl Iterator<Item = &str> {
@@ -119,6 +120,7 @@ mod tests {
     fn a_version_is_the_first_line_of_stdout_or_else_of_stderr() {
         let long = Duration::from_secs(60);
         assert_eq!(shell("echo; echo $WHO 1.2; echo more", long).as_deref(), Some("me 1.2"));
+        assert_eq!(shell("echo Version 7.0.0-dev", long).as_deref(), Some("7.0.0-dev"));
         assert_eq!(shell("echo me 1.2 >&2", long).as_deref(), Some("me 1.2"));
         assert_eq!(shell("echo usage >&2; exit 1", long), None);
         assert_eq!(shell("true", long), None);

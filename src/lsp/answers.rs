@@ -17,8 +17,8 @@ use crate::lsp::message::{Refusal, modest};
 use crate::lsp::progress::Progress;
 use crate::lsp::support::implied;
 
-/// The method that servers register for watchers of files.
-const WATCHERS: &str = "workspace/didChangeWatchedFiles";
+/// The notification of changed files, for which servers register watchers.
+pub const WATCHERS: &str = "workspace/didChangeWatchedFiles";
 
 /// How the answer to a request that is not served begins: a program that sends our requests back gets it, and sends it back.
 pub const UNKNOWN_METHOD: &str = "lsp-soak does not know";

@@ -14,7 +14,7 @@ use crate::drive::document::{self, Document};
 use crate::drive::documents::{OpenDocuments, aside};
 use crate::drive::language::{id_of, syntax_of};
 use crate::drive::{Stage, Stop, uri};
-use crate::lsp::{self, Watcher};
+use crate::lsp::{self, WATCHERS, Watcher};
 use crate::random::Random;
 use crate::record::regular;
 use crate::record::{Ending, Event, Warning, WarningKind};
@@ -339,7 +339,7 @@ async fn watched<S: Stage>(scene: &Scene<'_, S>, changes: &[(String, u8)]) -> Re
         return Ok(());
     }
     let params = json!({ "changes": changes });
-    scene.asker.notify("workspace/didChangeWatchedFiles", &params).await
+    scene.asker.notify(WATCHERS, &params).await
 }
 
 /// Whether a watcher matches this kind of change to this file. Servers write patterns for the absolute or the relative

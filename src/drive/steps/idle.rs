@@ -14,6 +14,7 @@ use crate::drive::quiet::{Rules, Watch};
 use crate::drive::settling::{Rule, Settling};
 use crate::drive::target::{Place, Target};
 use crate::drive::{MemoryHolder, Stage, Stop, barrier, pull};
+use crate::lsp::WATCHERS;
 use crate::record::{AllocatorDecay, IdleKind, IdleWindow, Nanos, WindowEnd};
 use crate::resolve::KnownDecay;
 
@@ -311,7 +312,7 @@ impl<'a, S: Stage> Simmer<'a, S> {
             (self.touches && self.documents.reach(Some(1)) > 0).then(|| self.documents.document(0).uri().as_str());
         let changes: Vec<_> = file.map(|uri| json!({ "uri": uri, "type": 2 })).into_iter().collect();
         let params = json!({ "changes": changes });
-        self.scene.asker.notify_now("workspace/didChangeWatchedFiles", &params);
+        self.scene.asker.notify_now(WATCHERS, &params);
     }
 }
 
