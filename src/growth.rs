@@ -62,9 +62,10 @@ pub enum Sent {
     /// Requests, and any notifications with them.
     Requests(f64),
     Notifications(f64),
-    /// Neither, but light traffic, requests that stayed open or that the editor sent by itself, files changed on disk,
-    /// or commands for memory.
+    /// Neither, but light traffic, requests that the editor sent by itself, files changed on disk, or commands for memory.
     Others,
+    /// Nothing in a part that asks nothing, while the server keeps a request open.
+    Waiting,
     /// Answers to requests that the server sent by itself, and nothing else.
     Answers(f64),
     /// Nothing reached the server: a control, which grows only if the server grows by itself.
@@ -84,7 +85,7 @@ impl From<&Option<Sent>> for MessageCounts {
         let (requests, notifications) = match *sent {
             Some(Sent::Requests(count)) => (Some(count), None),
             Some(Sent::Notifications(count)) => (None, Some(count)),
-            Some(Sent::Others | Sent::Answers(_) | Sent::Nothing) | None => (None, None),
+            Some(Sent::Others | Sent::Waiting | Sent::Answers(_) | Sent::Nothing) | None => (None, None),
         };
         MessageCounts {
             requests,
@@ -97,14 +98,14 @@ impl Sent {
     pub fn per_message(self, slope: f64) -> Option<f64> {
         match self {
             Sent::Requests(count) | Sent::Notifications(count) => Some(slope / count),
-            Sent::Others | Sent::Answers(_) | Sent::Nothing => None,
+            Sent::Others | Sent::Waiting | Sent::Answers(_) | Sent::Nothing => None,
         }
     }
 
     fn answers(self) -> f64 {
         match self {
             Sent::Answers(count) => count,
-            Sent::Requests(_) | Sent::Notifications(_) | Sent::Others | Sent::Nothing => 0.0,
+            Sent::Requests(_) | Sent::Notifications(_) | Sent::Others | Sent::Waiting | Sent::Nothing => 0.0,
         }
     }
 
@@ -112,7 +113,7 @@ impl Sent {
         match self {
             Sent::Requests(_) => "request",
             Sent::Notifications(_) => "notification",
-            Sent::Others | Sent::Answers(_) | Sent::Nothing => "",
+            Sent::Others | Sent::Waiting | Sent::Answers(_) | Sent::Nothing => "",
         }
     }
 }
@@ -264,14 +265,12 @@ fn is_control(rounds: &[&[PhaseSummary]]) -> bool {
 /// it.
 fn sent(rounds: &[&[PhaseSummary]]) -> Option<Sent> {
     let (mut requests, mut notifications) = (0_u64, 0_u64);
-    let phases = rounds.iter().copied().flatten();
-    let mut others: u64 = phases.map(|phase| phase.besides_steps + phase.editor_requests).sum();
-    let answers: u64 = rounds
-        .iter()
-        .copied()
-        .flatten()
-        .map(|phase| phase.server_requests)
-        .sum();
+    let (mut others, mut kept_open, mut answers) = (0_u64, 0_u64, 0_u64);
+    for phase in rounds.iter().copied().flatten() {
+        others += phase.commands + phase.editor_requests;
+        kept_open += phase.kept_open;
+        answers += phase.server_requests;
+    }
     for step in rounds.iter().copied().flatten().flat_map(|phase| &phase.steps) {
         if step.skipped {
             return None;
@@ -286,7 +285,9 @@ fn sent(rounds: &[&[PhaseSummary]]) -> Option<Sent> {
     match (requests, notifications) {
         _ if rounds.is_empty() => None,
         (0, 0) if others > 0 => Some(Sent::Others),
+        (0, 0) if !is_control(rounds) && kept_open > 0 => Some(Sent::Others),
         (0, 0) if !is_control(rounds) => None,
+        (0, 0) if kept_open > 0 => Some(Sent::Waiting),
         (0, 0) if answers > 0 => Some(Sent::Answers(each(answers))),
         (0, 0) => Some(Sent::Nothing),
         (0, notifications) => Some(Sent::Notifications(each(notifications))),

@@ -215,9 +215,12 @@ pub struct PhaseSummary {
     pub major_faults: Option<u64>,
     /// Processor time.
     pub cpu: Option<Nanos>,
-    /// Requests that earlier phases left open, and commands sent at its checkpoint.
+    /// Requests that the server kept open in it: of earlier phases, and pulls of the imitated editor.
     #[serde(skip)]
-    pub besides_steps: u64,
+    pub kept_open: u64,
+    /// Commands sent at its checkpoint.
+    #[serde(skip)]
+    pub commands: u64,
     /// True if a process was missing at its checkpoint that had crashed, or had held most of the memory and ended: its
     /// figures are of the rest.
     pub incomplete: bool,

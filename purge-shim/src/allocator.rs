@@ -35,10 +35,8 @@ type Symbol = libc::Elf64_Sym;
 #[cfg(target_pointer_width = "32")]
 type Symbol = libc::Elf32_Sym;
 
-unsafe extern "C" {
-    /// `dladdr(3)` with more to tell.
-    fn dladdr1(address: *const c_void, info: *mut libc::Dl_info, extra: *mut *mut c_void, flags: c_int) -> c_int;
-}
+/// `dladdr(3)` with more to tell; only glibc has it.
+type Locate = unsafe extern "C" fn(*const c_void, *mut libc::Dl_info, *mut *mut c_void, c_int) -> c_int;
 
 /// Those that can be reached: what a program keeps inside without exporting it cannot.
 pub struct Allocators {
@@ -119,9 +117,13 @@ impl Allocators {
 fn owner() -> &'static CStr {
     let unknown = c"?";
     let Some(found) = symbol(c"malloc") else { return unknown };
-    let (mut file, defined) = file_of(found);
-    if !defined {
-        // A program that is not position-independent and takes the address of `malloc` has a stub of that name.
+    let (mut file, is_defined) = file_of(found);
+    if !is_defined {
+        // A program that is not position-independent and takes the address of `malloc` has a stub of that name. What serves
+        // it stands behind this library only if none stands before.
+        if !is_first_library() {
+            return unknown;
+        }
         // SAFETY: the name ends in a zero byte.
         let next = unsafe { libc::dlsym(libc::RTLD_NEXT, c"malloc".as_ptr()) };
         (file, _) = file_of(next);
@@ -134,17 +136,58 @@ fn owner() -> &'static CStr {
     unsafe { CStr::from_ptr(file) }
 }
 
-/// The file that a function is in, and whether it is defined there.
+/// The file that a function is in, and whether it is defined there; where the loader does not tell, it is.
 fn file_of(function: *mut c_void) -> (*const c_char, bool) {
     let mut place = MaybeUninit::<libc::Dl_info>::zeroed();
     let mut entry: *mut c_void = ptr::null_mut();
-    // SAFETY: takes any address, and places to write to.
-    unsafe { dladdr1(function, place.as_mut_ptr(), &mut entry, RTLD_DL_SYMENT) };
+    match symbol(c"dladdr1") {
+        Some(found) => {
+            // SAFETY: glibc's, with the type of dladdr(3) and the two parameters of `Locate`.
+            let locate = unsafe { mem::transmute::<*mut c_void, Locate>(found) };
+            // SAFETY: takes any address, and places to write to.
+            unsafe { locate(function, place.as_mut_ptr(), &mut entry, RTLD_DL_SYMENT) };
+        }
+        None => {
+            // SAFETY: takes any address, and a place to write to.
+            unsafe { libc::dladdr(function, place.as_mut_ptr()) };
+        }
+    }
     // SAFETY: all zero is a valid value, and so is what was written.
     let file = unsafe { place.assume_init() }.dli_fname;
     // SAFETY: null, or an entry of a symbol table that stays while its file is loaded.
     let symbol = unsafe { entry.cast::<Symbol>().as_ref() };
     (file, symbol.is_none_or(|symbol| symbol.st_shndx != SHN_UNDEF))
+}
+
+/// True if the loader looks into this library before all others.
+fn is_first_library() -> bool {
+    let mut first: *mut c_void = ptr::null_mut();
+    // SAFETY: the function below, and a place for what it finds.
+    unsafe { libc::dl_iterate_phdr(Some(note_library), (&raw mut first).cast()) };
+    let mut own = MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: an address in this library, and a place to write to.
+    unsafe { libc::dladdr(is_first_library as *const c_void, own.as_mut_ptr()) };
+    // SAFETY: all zero is a valid value, and so is what was written.
+    let own = unsafe { own.assume_init() };
+    !first.is_null() && first == own.dli_fbase
+}
+
+/// Notes where the first library of a file begins, and ends the walk with it. The program has no name, and the kernel's own
+/// library (`linux-vdso.so.1`) no path.
+extern "C" fn note_library(info: *mut libc::dl_phdr_info, _size: libc::size_t, first: *mut c_void) -> c_int {
+    // SAFETY: the loader's own, valid during the call.
+    let info = unsafe { &*info };
+    if info.dlpi_name.is_null() {
+        return 0;
+    }
+    // SAFETY: the loader's own text, which ends in a zero byte.
+    let name = unsafe { CStr::from_ptr(info.dlpi_name) };
+    if !name.to_bytes().contains(&b'/') {
+        return 0;
+    }
+    // SAFETY: the place that was given to the walk.
+    unsafe { *first.cast::<*mut c_void>() = info.dlpi_addr as *mut c_void };
+    1
 }
 
 fn said(line: &mut Line, name: &CStr, answer: c_int) {

@@ -23,7 +23,7 @@ use super::exports::Target;
 use super::lenses::servers_per_lens;
 use super::resume::{begin, holding, resume};
 use super::{exports, next, prepare};
-use after::{added_runs, after_verdict, has_fixed_runs};
+use after::{added_runs, after_verdict};
 use records::{Named, recorded};
 use rules::{needed, planned, played, rules};
 use sides::{NO_FIRST_BASELINE, alike, common, driven, in_force, is_alone, lens_of, split, unseen_settings};
@@ -206,8 +206,8 @@ fn play(campaign: &Campaign<'_>, interrupt: &Interrupt) -> anyhow::Result<(Optio
 }
 
 fn from(options: &cli::Gate) -> anyhow::Result<u8> {
+    let looks = looks(options)?;
     let sides = recorded(options)?;
-    let looks = recorded_looks(options, &sides)?;
     in_force(&sides)?;
     let lenses = common(&sides)?;
     alike(sides.runs().map(lens_of).filter(|(lens, _)| lenses.contains(lens)))?;
@@ -241,17 +241,6 @@ fn looks(options: &cli::Gate) -> anyhow::Result<Schedule> {
     match options.runs {
         Runs::Auto => Ok(auto.clone()),
         Runs::Fixed(runs) => Schedule::once(runs as usize, auto.alpha()).context("in `--runs`"),
-    }
-}
-
-/// The looks for recorded runs. A gate that made a fixed number of runs is judged by that number again.
-fn recorded_looks(options: &cli::Gate, sides: &Sides) -> anyhow::Result<Schedule> {
-    let blocks = sides.runs().map(|run| run.summary.header.plan.block).max().unwrap_or(0);
-    match (options.from.as_slice(), options.runs) {
-        ([out], Runs::Auto) if has_fixed_runs(out) && blocks > 1 => {
-            Ok(Schedule::once(blocks as usize, options.looks.0.alpha())?)
-        }
-        _ => looks(options),
     }
 }
 

@@ -89,10 +89,10 @@ pub fn inequalities(baseline: &[&Summary], candidate: &[&Summary], limits: WorkL
     let mut tasks: Vec<&(Task, Count)> = baseline.keys().chain(candidate.keys()).collect();
     tasks.sort_unstable();
     tasks.dedup();
-    // Servers word the same result in other bytes.
-    let comparable = tasks
-        .into_iter()
-        .filter(|(task, count)| *count != Count::Bytes || (is_one_server && !has_two_forms(task)));
+    // Servers word the same result in other bytes, and a list has its elements.
+    let comparable = tasks.into_iter().filter(|(task, count)| {
+        *count != Count::Bytes || (is_one_server && !is_list(task, &baseline) && !is_list(task, &candidate))
+    });
     let unequal = comparable.filter_map(|key| {
         let (a, b) = (baseline.get(key).copied(), candidate.get(key).copied());
         let limit = match key.1 {
@@ -119,17 +119,19 @@ pub fn inequalities(baseline: &[&Summary], candidate: &[&Summary], limits: WorkL
     unequal.collect()
 }
 
-/// True of methods that have a short and a long form for the same elements, such as `Location` and `LocationLink`, or
-/// `SymbolInformation` and `DocumentSymbol`: a release may change it.
-fn has_two_forms(task: &Task) -> bool {
-    const METHODS: [&str; 5] = [
+/// True of a method whose results are lists, by its type or by their elements. Most lists have a short and a long form,
+/// such as `Location` and `LocationLink`, or completions with `itemDefaults`, and a release may change it.
+fn is_list(task: &Task, counts: &Counts) -> bool {
+    const PLACES: [&str; 5] = [
         "textDocument/declaration",
         "textDocument/definition",
         "textDocument/documentSymbol",
         "textDocument/implementation",
         "textDocument/typeDefinition",
     ];
-    matches!(task, Task::Method(method) if METHODS.contains(&method.as_str()))
+    let elements = counts.get(&(task.clone(), Count::Items)).copied();
+    let is_of_places = matches!(task, Task::Method(method) if PLACES.contains(&method.as_str()));
+    is_of_places || elements.is_some_and(|elements| elements > 1.0)
 }
 
 /// Releases word their results differently; half of the bytes is another result.

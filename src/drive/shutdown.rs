@@ -11,8 +11,6 @@ use crate::units;
 use super::Stage;
 use super::session::Session;
 
-const BYTE_ORDER_MARK: &str = "\u{feff}";
-
 /// How long processes of the tree may take to exit after their server.
 const FOLLOW: Duration = Duration::from_secs(2);
 
@@ -77,11 +75,13 @@ fn noise(totals: &Close) -> String {
     const SHOWN: usize = 60;
     let size = units::bytes(totals.noise);
     let first = totals.first_noise();
-    if first == BYTE_ORDER_MARK {
-        return format!(
-            "the server wrote a byte order mark ({size}) before a header; lsp-soak skipped it, but an editor may stop \
-             there: write UTF-8 without it"
-        );
+    let marked = if totals.has_byte_order_mark() {
+        "; a byte order mark comes before a header, where an editor may stop: write UTF-8 without it"
+    } else {
+        ""
+    };
+    if first.is_empty() {
+        return format!("the server wrote {size} to stdout that are not LSP, and blank{marked}");
     }
     let advice = if totals.is_unframed() {
         "these are messages without a `Content-Length` header and an empty line before each, so no editor reads them"
@@ -89,7 +89,7 @@ fn noise(totals: &Close) -> String {
         "lsp-soak skipped them, but an editor may stop there: write logs to stderr"
     };
     let first: String = first.chars().filter(|c| !c.is_control()).take(SHOWN).collect();
-    format!("the server wrote {size} to stdout that are not LSP, starting with `{first}`; {advice}")
+    format!("the server wrote {size} to stdout that are not LSP, starting with `{first}`; {advice}{marked}")
 }
 
 /// The sentence for a server that was forced to exit, or disobeyed. Crashes are explained by the readers of the record.
@@ -134,6 +134,39 @@ mod tests {
     fn messages_that_were_not_written_down_are_counted_for_people() {
         assert!(dropped(1).starts_with("1 message of the server came faster"));
         assert!(dropped(12_000).starts_with("12,000 messages of the server came faster"));
+    }
+
+    /// What is said of noise, of which as much again came as messages.
+    fn told(noise_sample: &str, framed: u64) -> String {
+        let size = noise_sample.len() as u64;
+        noise(&Close {
+            noise: size,
+            received: size + framed,
+            noise_sample: noise_sample.to_owned(),
+            ..Close::default()
+        })
+    }
+
+    #[test]
+    fn messages_without_headers_and_byte_order_marks_are_named() {
+        let bare = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n";
+        assert!(told(bare, 0).contains("messages without a `Content-Length` header"));
+        let pretty = "{\n  \"jsonrpc\": \"2.0\",\n  \"id\": 1\n}\n";
+        assert!(told(pretty, 0).contains("messages without a `Content-Length` header"));
+        assert!(
+            told(bare, 500).contains("write logs to stderr"),
+            "it logs what it sends"
+        );
+        let marked = told("\u{feff}\u{feff}", 500);
+        assert!(
+            marked.contains("are not LSP, and blank; a byte order mark comes"),
+            "{marked}"
+        );
+        let logged = told("\u{feff}INFO ready\n", 500);
+        assert!(
+            logged.contains("starting with `INFO ready`") && logged.contains("a byte order mark"),
+            "{logged}"
+        );
     }
 
     fn gone(stage: ShutdownStage, reply: Option<ShutdownReply>, code: Option<i32>) -> Option<String> {

@@ -134,9 +134,19 @@ fn crashed(summary: &Summary, code: Option<i32>, signal: Option<i32>, during: &s
 /// True if the server, before it answered anything, named stdio in its complaint, or explained its use without one.
 fn wants_argument(summary: &Summary) -> bool {
     let said = last_words_of_run(summary);
-    let is_usage = |line: &String| line.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("usage:"));
-    let explains = said.iter().any(is_usage) && !said.iter().any(|line| complains(line));
-    summary.initialized.is_none() && (explains || said.iter().any(|line| line.contains("stdio")))
+    if summary.initialized.is_some() || summary.header.server.args.iter().any(|arg| arg.contains("stdio")) {
+        return false;
+    }
+    let explains = said.iter().any(|line| is_usage(line)) && !said.iter().any(|line| complains(line));
+    explains
+        || said
+            .iter()
+            .any(|line| line.contains("stdio") && !line.contains("stdio.rs"))
+}
+
+fn is_usage(line: &str) -> bool {
+    let start = line.trim_start().get(..6);
+    start.is_some_and(|start| start.eq_ignore_ascii_case("usage:"))
 }
 
 pub(super) fn ending(summary: &Summary) -> Option<Finding> {
@@ -312,7 +322,11 @@ fn waits_for(summary: &Summary) -> String {
             units::count(message.announced)
         );
     }
-    if let Some(close) = summary.close.as_ref().filter(|close| close.is_unframed()) {
+    if let Some(close) = summary
+        .close
+        .as_ref()
+        .filter(|close| close.is_unframed() && summary.initialized.is_none())
+    {
         return format!(
             "it wrote {} without a `Content-Length` header and an empty line before each message, so no client reads \
              them: does it need an option to talk to editors?",
@@ -355,8 +369,8 @@ fn wedged(method: &str, after: &str, unsent: u64, waits: &str) -> String {
         method => format!("`{method}`"),
     };
     format!(
-        "the server hangs: {method} has been open for {after}, nothing moved in either direction{untaken}, and it \
-         uses no CPU; {waits}"
+        "the server hangs: {method} has been open for {after}, nothing moved in either direction in that time{untaken}, and \
+         it uses no CPU; {waits}"
     )
 }
 

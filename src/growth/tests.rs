@@ -162,7 +162,11 @@ fn a_request_left_open_before_and_a_command_at_the_checkpoint_are_no_silence() {
     }
     assert_eq!(repeated(&summary)[0].sent, Some(Sent::Nothing));
     for phase in &mut summary.phases {
-        phase.besides_steps = 1;
+        phase.kept_open = 1;
+    }
+    assert_eq!(repeated(&summary)[0].sent, Some(Sent::Waiting));
+    for phase in &mut summary.phases {
+        phase.commands = 1;
     }
     assert_eq!(repeated(&summary)[0].sent, Some(Sent::Others));
 }

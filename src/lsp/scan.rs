@@ -26,6 +26,8 @@ pub use report::Reports;
 
 /// Longest key, id, method or error message kept, in bytes.
 const LONGEST_TEXT: usize = 4 * 1024;
+/// Nesting of symbols that is followed; those deeper inside do not count.
+const DEEPEST_SYMBOLS: usize = 1024;
 /// Nesting up to which a payload is searched for content; a deeper one counts as not empty.
 const DEEPEST: usize = 64;
 
@@ -339,7 +341,7 @@ impl Scanner {
     fn symbol(&mut self, byte: u8, at: usize) -> Result<usize, Wrong> {
         self.facts.items = self.facts.items.map(|items| items + 1);
         match byte {
-            b'{' if self.stack.len() <= DEEPEST => Ok(self.open(Context::Symbol, at)),
+            b'{' if self.stack.len() < 2 * DEEPEST_SYMBOLS => Ok(self.open(Context::Symbol, at)),
             _other => self.take(Slot::Nowhere, byte, at),
         }
     }

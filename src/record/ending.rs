@@ -135,18 +135,28 @@ pub struct Close {
     pub unwritten: Unwritten,
 }
 
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 impl Close {
-    /// The first line of the noise that is not blank.
+    /// The first line of the noise that is not blank, without a byte order mark.
     pub fn first_noise(&self) -> &str {
-        let mut lines = self.noise_sample.lines().map(str::trim);
+        let mut lines = self.noise_sample.lines().map(trim_marked);
         lines.find(|line| !line.is_empty()).unwrap_or_default()
     }
 
-    /// True if the noise begins with a message without its header, as other transports have them.
-    pub fn is_unframed(&self) -> bool {
-        let first = self.first_noise();
-        first.starts_with('{') && first.contains("\"jsonrpc\"")
+    /// True if the noise begins with a byte order mark.
+    pub fn has_byte_order_mark(&self) -> bool {
+        self.noise_sample.starts_with(BYTE_ORDER_MARK)
     }
+
+    /// True if all that came are messages without their headers, as other transports have them.
+    pub fn is_unframed(&self) -> bool {
+        self.received == self.noise && self.first_noise().starts_with('{') && self.noise_sample.contains("\"jsonrpc\"")
+    }
+}
+
+fn trim_marked(line: &str) -> &str {
+    line.trim_matches(|c: char| c == BYTE_ORDER_MARK || c.is_whitespace())
 }
 
 /// Messages that are only counted, by kind.

@@ -290,8 +290,8 @@ pub struct Request {
     pub outcome: Outcome,
     /// Bytes of the result, as sent.
     pub bytes: u64,
-    /// Elements of the result: of a list or its `items`, and of reports the diagnostics in them, also in parts. `None` for
-    /// any other result.
+    /// Elements of the result: of a list or its `items`, symbols with those inside of them, semantic tokens, and of reports
+    /// the diagnostics in them, also in parts. `None` for any other result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<u64>,
     /// Repeats after ContentModified or ServerCancelled.

@@ -214,7 +214,8 @@ impl System {
         let smaps = file(&process.directory, &process.memory_file("smaps"))?;
         let root = format!("/proc/{}/root", process.pid);
         let inode_at = |path: &[u8]| {
-            let file = Path::new(&root).join(OsStr::from_bytes(path.strip_prefix(b"/")?));
+            let path = procfs::unescaped(path.strip_prefix(b"/")?);
+            let file = Path::new(&root).join(OsStr::from_bytes(&path));
             Some(fs::symlink_metadata(file).ok()?.ino())
         };
         let own = procfs::own_shared(BufReader::new(smaps), &tmpfs, inode_at)?;

@@ -278,6 +278,19 @@ pub fn own_shared(
     }
 }
 
+/// A name in `smaps`, where a line end is `\012`.
+pub fn unescaped(name: &[u8]) -> Vec<u8> {
+    const LINE_END: &[u8] = b"\\012";
+    let (mut text, mut rest) = (Vec::new(), name);
+    while let Some(at) = memchr::memmem::find(rest, LINE_END) {
+        text.extend_from_slice(&rest[..at]);
+        text.push(b'\n');
+        rest = &rest[at + LINE_END.len()..];
+    }
+    text.extend_from_slice(rest);
+    text
+}
+
 /// Offset, device and inode of a mapping whose memory ends with its processes; `None` for other mappings.
 ///
 /// `7f03…-7f0f… rw-s 00000000 00:01 1029    /memfd:heap (deleted)`; the name may contain spaces.

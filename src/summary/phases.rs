@@ -63,7 +63,8 @@ impl Phases {
             minor_faults: None,
             major_faults: None,
             cpu: None,
-            besides_steps: self.parked,
+            kept_open: self.parked,
+            commands: 0,
             incomplete: false,
             steps: Vec::new(),
             editor_requests: 0,
@@ -182,7 +183,7 @@ impl Phases {
             step.skipped = end.skipped;
             step.looked_for.clone_from(&end.looked_for);
         }
-        open.summary.besides_steps = open.summary.besides_steps.saturating_add(end.pulls_open);
+        open.summary.kept_open = open.summary.kept_open.saturating_add(end.pulls_open);
         self.parked = self.parked.saturating_add(end.parked);
     }
 
@@ -190,7 +191,7 @@ impl Phases {
     pub fn checkpoint(&mut self, at: Nanos, taken: &Checkpoint, totals: Totals, counts: bool) {
         let Some(open) = self.find(&taken.phase) else { return };
         open.missing = checkpoint::without_rollup(taken).collect();
-        open.summary.besides_steps += u64::from(released_by_server(taken.released.as_ref()));
+        open.summary.commands += u64::from(released_by_server(taken.released.as_ref()));
         let mut summary = checkpoint::summarise(at, taken);
         if !summary.settled {
             summary.growing = open.growth_rate(at, summary.private_sampled);

@@ -41,13 +41,18 @@ pub fn is_call(line: &str) -> bool {
     is_native || line.starts_with("at ")
 }
 
-/// True for a line of a usage text: `check    Check a project for type errors`.
+/// True for a line of a usage text: `check    Check a project for errors`, `--max N  stop after N errors`.
 fn is_help(line: &str) -> bool {
-    let Some((name, rest)) = line.trim_start().split_once("  ") else {
+    let Some((name, rest)) = line.trim().split_once("  ") else {
         return false;
     };
-    let is_name = |c: char| c.is_ascii_lowercase() || "-, ".contains(c);
-    name.chars().all(is_name) && !name.is_empty() && place(name.as_bytes()).is_none() && !rest.trim().is_empty()
+    let rest = rest.trim_start();
+    if name.starts_with('-') {
+        return !name.starts_with("- ");
+    }
+    let is_command = name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+    let is_sentence = rest.starts_with(char::is_uppercase) && !rest.contains(": ");
+    is_command && is_sentence && place(name.as_bytes()).is_none()
 }
 
 /// A line as it is, or of one that fills a screen what is around the word that names an error, or else its end. What was
@@ -80,6 +85,9 @@ mod tests {
         assert!(!complains("    at throwError (/usr/lib/a.js:1:2)") && !complains("all is well"));
         assert!(!complains("check    Check a project for type errors"));
         assert!(!complains("  -q, --quiet    Print no errors") && complains("error    Cannot find x"));
+        assert!(
+            !complains("  --max N     stop after N errors") && complains("lsp-main   fatal: invalid configuration")
+        );
         let native = "[lspserver] [tsclient]  3: 0xee85e7 v8::internal::V8::FatalProcessOutOfMemory(v8::Isolate*)";
         assert!(!complains(native) && !complains("# Fatal error in , line 0"));
         assert!(complains("# Fatal JavaScript invalid size error 174895934"));

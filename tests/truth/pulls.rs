@@ -315,6 +315,6 @@ steps = [{ idle = { for = "50ms" } }]
             .run();
         repeated(&outcome.passed())[0].sent
     };
-    assert_eq!(sent("park"), Some(Sent::Others));
+    assert_eq!(sent("park"), Some(Sent::Waiting));
     assert_eq!(sent("answer"), Some(Sent::Nothing));
 }

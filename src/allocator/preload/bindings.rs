@@ -65,7 +65,10 @@ impl Image {
             let symbol = symbol.split('\'').next().unwrap_or_default();
             if let Some((_, call)) = CALLS.into_iter().find(|(name, _)| *name == symbol) {
                 let served = self.served.entry(file.to_owned()).or_default();
-                served.insert(call, by.to_owned());
+                // A program that is not position-independent has a stub of the same name, which is bound to itself.
+                if by != file || !served.contains_key(call) {
+                    served.insert(call, by.to_owned());
+                }
             }
         }
     }

@@ -21,7 +21,9 @@ pub fn after_verdict(judgement: &Judgement, looks: &Schedule, sides: &Sides, out
     let begun = begun_as(out)?;
     let cure = cure(judgement, looks)?;
     let command = match cure {
-        Cure::Continue | Cure::Runs(_) => resumed(cure, out),
+        Cure::Continue(_) if begun.runs == Runs::Auto => resumed(None, out),
+        // A gate of a fixed number makes no more runs by itself.
+        Cure::Continue(runs) | Cure::Runs(runs) => resumed(Some(runs), out),
         Cure::Calibrate => calibration(&begun, sides, out)?,
     };
     Some(NextCommand {
@@ -49,11 +51,8 @@ fn calibration(begun: &cli::Gate, sides: &Sides, out: &Path) -> Option<String> {
     next::calibration(&servers, lenses, begun.scenario.as_deref()?, out)
 }
 
-fn resumed(cure: Cure, out: &Path) -> String {
-    let runs = match cure {
-        Cure::Runs(runs) => format!(" --runs {runs}"),
-        Cure::Continue | Cure::Calibrate => String::new(),
-    };
+fn resumed(runs: Option<usize>, out: &Path) -> String {
+    let runs = runs.map(|runs| format!(" --runs {runs}")).unwrap_or_default();
     format!("lsp-soak gate --resume {}{runs}", quoted(&out.display().to_string()))
 }
 
@@ -64,11 +63,6 @@ fn begun_as(out: &Path) -> Option<cli::Gate> {
         Command::Gate(options) => Some(options),
         _ => None,
     }
-}
-
-/// True for the directory of a gate that was to make a fixed number of runs.
-pub fn has_fixed_runs(out: &Path) -> bool {
-    begun_as(out).is_some_and(|begun| begun.runs != Runs::Auto)
 }
 
 /// That more runs were asked for than at first, after an analysis that might have decided.

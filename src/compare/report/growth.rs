@@ -253,6 +253,12 @@ pub(crate) fn attribution(lines: &[Line], lens: Lens, runs: usize) -> Vec<String
         sentences.push("it grows while nothing is sent, so growth in other parts may have the same source".to_owned());
     }
     for line in &growing {
+        if line.sent == Some(Sent::Waiting) {
+            sentences.push(format!(
+                "{} grows while only a request stays open, so growth in other parts may have the same source",
+                line.name
+            ));
+        }
         if let Some(Sent::Answers(count)) = line.sent {
             sentences.push(format!(
                 "nothing is asked in {}, but the server asks by itself: {count:.1} requests per round, which lsp-soak \

@@ -116,7 +116,7 @@ fn two_hits_in_a_hundred_are_the_same_work_and_three_are_not() {
 fn results_a_twentieth_larger_or_smaller_are_the_same_work() {
     for same in [95, 100, 105] {
         assert_eq!(counted(answered(1, 100, 100), answered(1, same, 100)), SAME, "{same}");
-        assert_eq!(counted(answered(1, 100, 100), answered(1, 100, same)), SAME, "{same}");
+        assert_eq!(counted(answered(1, 1, 100), answered(1, 1, same)), SAME, "{same}");
     }
     for other in [94, 106] {
         let told = |count| [(count, Some(100.0), Some(other as f64))];
@@ -124,10 +124,7 @@ fn results_a_twentieth_larger_or_smaller_are_the_same_work() {
             counted(answered(1, 100, 100), answered(1, other, 100)),
             told(Count::Items)
         );
-        assert_eq!(
-            counted(answered(1, 100, 100), answered(1, 100, other)),
-            told(Count::Bytes)
-        );
+        assert_eq!(counted(answered(1, 1, 100), answered(1, 1, other)), told(Count::Bytes));
     }
 }
 
@@ -141,14 +138,11 @@ fn servers_that_answer_with_a_location_and_with_a_list_of_one_do_the_same_work()
 #[test]
 fn results_are_weighed_per_answer() {
     assert_eq!(counted(answered(10, 100, 5_000), answered(20, 200, 10_000)), SAME);
-    let told = [
-        (Count::Items, Some(10.0), Some(5.0)),
-        (Count::Bytes, Some(500.0), Some(250.0)),
-    ];
+    let told = [(Count::Items, Some(10.0), Some(5.0))];
     assert_eq!(counted(answered(10, 100, 5_000), answered(20, 100, 5_000)), told);
     // Without an answer there is no size.
-    let told = [(Count::Items, Some(10.0), None), (Count::Bytes, Some(500.0), None)];
-    assert_eq!(counted(answered(10, 100, 5_000), answered(0, 100, 5_000)), told);
+    let told = [(Count::Items, Some(1.0), None), (Count::Bytes, Some(500.0), None)];
+    assert_eq!(counted(answered(10, 10, 5_000), answered(0, 10, 5_000)), told);
 }
 
 #[test]
@@ -263,7 +257,14 @@ fn bytes_decide_only_between_versions_of_one_server_and_only_down_by_half() {
 }
 
 #[test]
-fn a_release_that_shortens_the_form_of_a_place_does_no_less_work() {
+fn a_release_that_shortens_the_form_of_a_list_does_no_less_work() {
+    let lists = |bytes: u64| {
+        let mut summary = answered(10, 100, bytes);
+        summary.header.server.profile = Some("ty".to_owned());
+        summary
+    };
+    let shorter = inequalities(&[&lists(3_670)], &[&lists(1_530)], WorkLimits::default());
+    assert_eq!(shorter, [], "completions with `itemDefaults`");
     let with = |name: &str, bytes: u64| {
         let mut summary = worked(
             &[],

@@ -195,6 +195,7 @@ fn a_server_that_stands_still_after_notifications_of_its_own_may_wait_for_their_
     let mut unframed = of(&Session::new("server"));
     unframed.close = Some(crate::record::Close {
         noise: 192,
+        received: 192,
         noise_sample: "\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n".to_owned(),
         ..crate::record::Close::default()
     });

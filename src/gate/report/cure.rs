@@ -10,8 +10,8 @@ const MOST: f64 = 20.0;
 /// What helps a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cure {
-    /// The session ended before its last interim analysis.
-    Continue,
+    /// The session ended before its last interim analysis; the next one is after so many runs of each server.
+    Continue(usize),
     /// So many runs of each server, judged at once.
     Runs(usize),
     /// Calibrations, with which later gates need fewer runs and miss fewer groups.
@@ -29,8 +29,8 @@ pub fn cure(judgement: &Judgement, looks: &Schedule) -> Option<Cure> {
     }
     let open = open_rules(judgement);
     let fewest = open.iter().map(|rule| rule.runs).min()?;
-    if looks.after(fewest).is_some() {
-        return Some(Cure::Continue);
+    if let Some(next) = looks.after(fewest) {
+        return Some(Cure::Continue(next));
     }
     let needed: Option<Vec<usize>> = open.iter().map(|rule| rule.needed).collect();
     needed?.into_iter().max().map(Cure::Runs)
@@ -110,7 +110,7 @@ impl Cure {
     /// It in a sentence, before its command.
     pub fn sentence(self) -> String {
         match self {
-            Cure::Continue => "play on to the next interim analysis".to_owned(),
+            Cure::Continue(_) => "play on to the next interim analysis".to_owned(),
             Cure::Runs(LEAST_TO_DECIDE) => {
                 format!("play on to {LEAST_TO_DECIDE} runs of each server, the fewest that decide without calibrations")
             }

@@ -180,17 +180,20 @@ pub fn missing(judgement: &Judgement) -> Vec<String> {
         rules.dedup();
         rules
     };
-    const EXIT: &str = "exit code 2, whatever --inconclusive says";
+    let exit = match judgement.exit() {
+        Exit::OwnFailure => " (exit code 2, whatever --inconclusive says)",
+        _other => "",
+    };
     let early = missing.iter().find(|one| one.is_too_few()).map(|one| {
         format!(
             "too few runs to judge {}: the first interim analysis needs {}{of_each}; run more, or lower --runs or \
-             --looks ({EXIT})",
+             --looks{exit}",
             rules(true).join(", "),
             units::counted(one.first as u64, "run")
         )
     });
     let unknown = Some(rules(false)).filter(|rules| !rules.is_empty());
-    let unknown = unknown.map(|rules| format!("no data for {}: {EXIT}", rules.join(", ")));
+    let unknown = unknown.map(|rules| format!("no data for {}{exit}", rules.join(", ")));
     early.into_iter().chain(unknown).collect()
 }
 

@@ -15,7 +15,7 @@ use crate::gate::Judgement;
 use crate::record::Version;
 use crate::stats::Answer;
 
-use super::findings::{Finding, doubts, findings, missed_groups, not_known, unmeasured};
+use super::findings::{Finding, doubts, findings, missed_groups, missing, not_known, unmeasured};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would misread.
 pub const FORMAT: Version = Version { major: 2, minor: 3 };
@@ -73,6 +73,7 @@ pub fn render(
         notes: unmeasured(judgement)
             .into_iter()
             .chain(not_known(judgement))
+            .chain(missing(judgement))
             .chain(missed_groups(judgement))
             .chain(doubts(judgement))
             .chain(notes.iter().cloned())

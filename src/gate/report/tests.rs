@@ -265,7 +265,7 @@ fn an_open_verdict_begins_with_its_reason_and_its_cure() {
 fn what_helps_follows_from_what_is_open() {
     let looks = Schedule::default();
     let early = uncalibrated(&[1_000, 1_001, 1_000], &[1_001, 1_000, 1_002], &looks);
-    assert_eq!(cure(&early, &looks), Some(Cure::Continue), "two looks are left");
+    assert_eq!(cure(&early, &looks), Some(Cure::Continue(5)), "three looks are left");
     let fixed = Schedule::once(3, 0.05).unwrap();
     let early = uncalibrated(&[1_000, 1_001, 1_000], &[1_001, 1_000, 1_002], &fixed);
     assert_eq!(cure(&early, &fixed), Some(Cure::Runs(5)));
@@ -458,6 +458,8 @@ fn each_rule_says_on_how_many_runs_it_rests() {
     let part = "too few runs to judge purged private, peak: the first interim analysis needs 3 runs of each";
     assert!(told.contains(part) && !told.contains("rests on"), "{told}");
     assert!(findings(&few)[0].text.contains("before the first interim analysis"));
+    let json = super::json::render(&few, &[], None, few.exit().code()).unwrap();
+    assert!(json.contains(part) && json.contains("\"exit_code\": 2"), "{json}");
 }
 
 #[test]

@@ -96,3 +96,23 @@ fn add(mut values: impl Iterator<Item = Option<u64>>) -> Option<u64> {
         .try_fold(0u64, |sum, value| Some(sum.saturating_add(value?)))
         .and_then(known)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_memory_that_private_memory_counts_is_not_counted_again() {
+        let counters = |own_shared| Counters {
+            shared: Some(100),
+            own_shared,
+            ..Counters::default()
+        };
+        let shared = |own_shared| {
+            let counters = counters(own_shared);
+            Sums::of(std::iter::once((&counters, true))).shared
+        };
+        assert_eq!(shared(Some(80)), Some(20));
+        assert_eq!(shared(None), Some(100), "as in records before format 1.9");
+    }
+}

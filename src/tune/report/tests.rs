@@ -241,6 +241,33 @@ fn private_memory_that_falls_into_groups_is_told_of_the_default_and_of_settings(
 }
 
 #[test]
+fn where_cpu_decides_among_settings_that_are_near_each_other_the_reason_says_so() {
+    let reason = |near: u64| {
+        let cells = [
+            ("default", (100, 100, 100)),
+            ("dirty-0", (700, 1_000, 1_000)),
+            ("dirty-1000", (near, 1_000, 900)),
+        ];
+        let cells = cells.map(|(label, (private, p95, cpu))| match label {
+            "default" => (label, (1_000, 1_000, 1_000)),
+            _ => (label, (private, p95, cpu)),
+        });
+        let sweep = sweep(&played(&cells, 8, &Rules::default()), &Rules::default()).unwrap();
+        sentences(&sweep)[0].text.clone()
+    };
+    assert!(
+        reason(705).starts_with("chosen: within 1 % of the least private memory"),
+        "{}",
+        reason(705)
+    );
+    assert!(
+        reason(690).starts_with("chosen: the least private memory"),
+        "{}",
+        reason(690)
+    );
+}
+
+#[test]
 fn what_stopped_because_of_one_that_failed_later_is_told() {
     let runs = with_impostor(|run| {
         if run.summary.header.plan.block == 4 {

@@ -268,18 +268,29 @@ fn reason(sweep: &Sweep, chosen: &CellResult) -> String {
             units::exact_bytes(limit)
         ),
         None if is_undercut(sweep, chosen) => {
-            format!("chosen: the least CPU within 1 % of the least {memory}, with {limits}")
+            format!("chosen: within 1 % of the least {memory}, by CPU and latency, with {limits}")
         }
         None => format!("chosen: the least {memory} with {limits}"),
     }
 }
 
-/// True if a setting with less memory was not chosen because the difference is within the slack, where CPU decides.
+/// True if a setting with less memory was not chosen because the difference is within the slack, where other figures decide.
 fn is_undercut(sweep: &Sweep, chosen: &CellResult) -> bool {
-    let private = |cell: &CellResult| cell.median(Figure::Private);
-    let is_less = |cell: &&CellResult| private(cell) < private(chosen);
-    let is_near = |cell: &CellResult| matches!(cell.why_not, Some(WhyNot::MoreCpu(_) | WhyNot::Beaten(_)));
-    sweep.cells.iter().filter(is_less).any(is_near)
+    let Some(most) = chosen.median(Figure::Private) else {
+        return false;
+    };
+    let least = most / (1.0 + Figure::Private.slack());
+    let is_near = |cell: &&CellResult| {
+        cell.median(Figure::Private)
+            .is_some_and(|private| private >= least && private < most)
+    };
+    let mut near = sweep.cells.iter().filter(is_near);
+    near.any(|cell| {
+        matches!(
+            cell.why_not,
+            Some(WhyNot::MoreCpu(_) | WhyNot::Beaten(_) | WhyNot::Stopped)
+        )
+    })
 }
 
 /// What the chosen cell costs against the default.
