@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
 
 use crate::record::{
-    Checkpoint, CommandEnd, Entry, Environment, Event, Header, Holder, LeftOut, Libraries, Nanos, PeakMark, PhaseRef,
-    Pressure, Process, ReadError, ReadFailure, Reader, Readiness, Request, Rollup, Shutdown, Unseen, Unwritten,
+    Checkpoint, CommandEnd, Entry, Environment, Event, Header, Holder, LeftOut, Libraries, Nanos, Outcome, PeakMark,
+    PhaseRef, Pressure, Process, ReadError, ReadFailure, Reader, Readiness, Request, Rollup, Shutdown, Unseen,
+    Unwritten,
 };
 use crate::summary::collect::programs::ByProgram;
 use crate::summary::{MethodSummary, Peak, PrivateMetric, ResidentMetric, SamplingSummary, Summary, Unloaded};
@@ -313,8 +314,12 @@ impl Pass {
     /// How much light traffic there is depends on how long memory takes to settle: it is no work to compare.
     fn request(&mut self, at: Nanos, request: &Request) {
         self.summary.curves.request(at);
+        // What the server keeps open to the end of the session is in the steps until there.
+        let was_kept_open = request.latency.is_none() && request.outcome != Outcome::TimedOut;
         let methods = if request.editor {
-            self.phases.editor_request();
+            if !was_kept_open {
+                self.phases.editor_request();
+            }
             &mut self.editor
         } else if self.idles {
             return;
