@@ -257,7 +257,7 @@ fn reason(sweep: &Sweep, chosen: &CellResult) -> String {
         );
     }
     let limits = format!(
-        "{} at most {} and CPU at most {} above the default (upper ends of 95 % intervals)",
+        "{} at most {} and CPU at most {} above the default (95 % bounds)",
         sweep.places.name(Figure::P95),
         share(rules.latency),
         share(rules.cpu)
@@ -268,7 +268,7 @@ fn reason(sweep: &Sweep, chosen: &CellResult) -> String {
             units::exact_bytes(limit)
         ),
         None if is_undercut(sweep, chosen) => {
-            format!("chosen: within 1 % of the least {memory}, by CPU and latency, with {limits}")
+            format!("chosen: within 1 % of the least {memory} with {limits}")
         }
         None => format!("chosen: the least {memory} with {limits}"),
     }
