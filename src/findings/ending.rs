@@ -322,10 +322,9 @@ fn waits_for(summary: &Summary) -> String {
             units::count(message.announced)
         );
     }
-    if let Some(close) = summary
-        .close
-        .as_ref()
-        .filter(|close| close.is_unframed() && summary.initialized.is_none())
+    if let Some(close) = &summary.close
+        && close.is_unframed()
+        && summary.initialized.is_none()
     {
         return format!(
             "it wrote {} without a `Content-Length` header and an empty line before each message, so no client reads \

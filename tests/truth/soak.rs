@@ -69,7 +69,7 @@ pub struct Soak {
 pub struct Running {
     soak: Soak,
     child: Child,
-    /// Keeps the checks of allocators in this process from taking it for an orphan of theirs.
+    /// Until it is dropped, a client in this process does not reap the child as an orphan: the child has a group of its own.
     _awaited: Awaited,
     output: Option<[JoinHandle<String>; 2]>,
     /// Highest private memory of lsp-soak itself so far.
