@@ -17,15 +17,17 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use lsp_soak::compare::{Played, by_target};
-use lsp_soak::document::{markdown, page};
-use lsp_soak::export::trace::Trace;
-use lsp_soak::record::{
+use analysis::compare::{Played, by_target};
+use analysis::summary;
+use analysis::summary::Summary;
+use base::units;
+use record::{
     Checkpoint, Counters, Entry, Event, Nanos, Outcome, PeakMark, PhaseRef, Process, ReadError, Request, Rollup,
     Sample, StepEnd, StepStart,
 };
-use lsp_soak::summary::Summary;
-use lsp_soak::{compare, export, record, summary, units};
+use report::document::{markdown, page};
+use report::export::trace::Trace;
+use report::{comparison, export, run};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
@@ -134,11 +136,11 @@ fn pass(name: &str, path: &Path) -> io::Result<()> {
             Some(())
         }
         "page" => {
-            black_box(page::render(&compare::run::document(&summarised(path)?, "day.jsonl")));
+            black_box(page::render(&run::document(&summarised(path)?, "day.jsonl")));
             Some(())
         }
         "json" => {
-            black_box(compare::run::json::render(&summarised(path)?).ok()?);
+            black_box(run::json::render(&summarised(path)?).ok()?);
             Some(())
         }
         "markdown" => {
@@ -146,7 +148,7 @@ fn pass(name: &str, path: &Path) -> io::Result<()> {
             let record = "day.jsonl".to_owned();
             let runs = [Played { record, summary }];
             let scenarios = by_target(runs.to_vec(), None);
-            black_box(markdown::render(&compare::report::document(&scenarios, &runs)));
+            black_box(markdown::render(&comparison::document(&scenarios, &runs)));
             Some(())
         }
         "picture" => {

@@ -17,10 +17,10 @@ use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lsp_soak::lsp::process::{Launch, Server};
-use lsp_soak::lsp::{Answers, Ask, Client, Limits, Reply};
-use lsp_soak::record::{Clock, Event, Journal, Outcome, Request, nanos};
-use lsp_soak::units;
+use base::units;
+use lsp::{Answers, Ask, Client, Limits, Reply};
+use proctree::process::{Launch, Server};
+use record::{Clock, Event, Journal, Outcome, Request, nanos};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 

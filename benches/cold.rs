@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use lsp_soak::units;
+use base::units;
 use serde_json::Value;
 
 use kit::args::Args;

@@ -16,8 +16,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lsp_soak::record::{self, Event};
-use lsp_soak::units;
+use base::units;
+use record::Event;
 
 use kit::args::Args;
 use kit::part::{self, Part};

@@ -16,10 +16,10 @@ use std::io::{self, Read};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lsp_soak::record::{Clock, Event, Journal};
-use lsp_soak::sample::source::Source;
-use lsp_soak::sample::{Options, Sampler, System};
-use lsp_soak::units::{self, UNKNOWN};
+use base::units::{self, UNKNOWN};
+use proctree::source::Source;
+use proctree::{Options, Sampler, System};
+use record::{Clock, Event, Journal};
 use sysinfo::{ProcessRefreshKind, ProcessesToUpdate};
 
 use kit::args::Args;
@@ -216,7 +216,7 @@ fn watch(root: u32, time: Duration) -> io::Result<Watched> {
     end.finish().map_err(io::Error::other)?;
 
     let (mut samples, mut missed) = (0, 0);
-    for entry in lsp_soak::record::open(&path).map_err(io::Error::other)? {
+    for entry in record::open(&path).map_err(io::Error::other)? {
         let event = entry.map_err(io::Error::other)?.event;
         samples += u64::from(matches!(event, Event::Sample(_)));
         if let Event::Late(late) = event {

@@ -14,8 +14,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use lsp_soak::record::{self, Counters, Event, Nanos};
-use lsp_soak::units::{self, UNKNOWN};
+use base::units::{self, UNKNOWN};
+use record::{Counters, Event, Nanos};
 
 use kit::args::Args;
 use kit::memory;

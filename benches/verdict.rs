@@ -14,12 +14,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use lsp_soak::band::{NoiseFloor, Tolerance};
-use lsp_soak::random::Random;
-use lsp_soak::record::Schedule;
-use lsp_soak::stats::{Answer, Endpoint, Known, Seen, decide_by_looks};
-use lsp_soak::units;
+use base::band::{NoiseFloor, Tolerance};
+use base::random::Random;
+use base::units;
 use serde_json::Value;
+use stats::Schedule;
+use stats::{Answer, Endpoint, Known, Seen, decide_by_looks};
 
 use kit::args::Args;
 use kit::table::{Table, aim, say, times};

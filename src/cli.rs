@@ -11,7 +11,7 @@ use crate::config::options::{
     Voice,
 };
 use crate::config::values::{Lenses, ServerText};
-use crate::text::nearest;
+use base::text::nearest;
 
 mod allocator;
 mod cache;

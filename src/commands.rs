@@ -31,14 +31,15 @@ use anyhow::Context;
 
 use crate::campaign::Outcomes;
 use crate::cli::{Cli, Color, Command};
+use crate::config;
 use crate::config::options::{Repeating, Voice};
 use crate::config::values::Runs;
-use crate::exit::Exit;
 use crate::progress::{self, Talk};
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
-use crate::text::quoted;
-use crate::{config, host};
+use base::exit::Exit;
+use base::text::quoted;
+use proctree::host;
 
 /// Exit code for bad input and for a failure of lsp-soak itself.
 pub const FAILURE: u8 = 2;

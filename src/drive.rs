@@ -24,6 +24,7 @@ pub mod signal;
 pub mod snippet;
 mod stage;
 pub mod steps;
+pub mod stop;
 mod tally;
 pub mod target;
 pub mod uri;
@@ -35,9 +36,9 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::config::Scenario;
-use crate::lsp::process::Launch;
-use crate::record::Ending;
 use crate::resolve::{KnownDecay, Library, ServerChoice};
+use proctree::process::Launch;
+use record::Ending;
 
 pub use player::{Player, lacks};
 pub use stage::{Activity, Crash, Frame, Given, MemoryHolder, Stage};

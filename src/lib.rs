@@ -7,37 +7,14 @@
 
 #![deny(clippy::disallowed_macros)]
 
-pub mod allocator;
-pub mod band;
 pub mod campaign;
-pub mod charts;
 pub mod cli;
 pub mod commands;
-pub mod compare;
 pub mod config;
-pub mod document;
 pub mod drive;
-pub mod exit;
-pub mod export;
-pub mod figures;
-pub mod findings;
-pub mod gate;
-pub mod growth;
-pub mod host;
-pub mod lens;
-pub mod locale;
-pub mod lsp;
 pub mod plan;
-pub mod processors;
 pub mod progress;
-pub mod random;
-pub mod record;
 pub mod resolve;
-pub mod sample;
 pub mod soak;
-pub mod stats;
-pub mod summary;
-pub mod text;
+pub mod starter;
 pub mod trace;
-pub mod tune;
-pub mod units;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use lsp_soak::cli;
 use lsp_soak::commands;
-use lsp_soak::exit::starter;
+use lsp_soak::starter;
 
 fn main() -> ExitCode {
     // First of all, while this process is small and has one thread.

@@ -12,11 +12,11 @@ use std::io::{IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
-use crate::locale;
 use crate::plan::Outline;
-use crate::record::{Event, PhaseRef, Strain};
-use crate::text::ascii;
-use crate::text::{clean_lines, clean_styled, cut, fold};
+use base::locale;
+use base::text::ascii;
+use base::text::{clean_lines, clean_styled, cut, fold};
+use record::{Event, PhaseRef, Strain};
 
 use lines::Lines;
 use pace::Pace;
@@ -132,7 +132,7 @@ fn formatted(text: &str) -> String {
         true => clean_styled(text),
         false => clean_lines(text),
     };
-    let text = if locale::is_utf8() { text } else { ascii(&text) };
+    let text = if is_utf8() { text } else { ascii(&text) };
     match room() {
         Some(columns) => fold(&text, columns),
         None => text,
@@ -148,6 +148,10 @@ pub fn room() -> Option<usize> {
 pub fn columns() -> usize {
     let typed = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     typed.unwrap_or_else(screen::columns)
+}
+
+pub fn is_utf8() -> bool {
+    locale::is_utf8(|name| std::env::var(name).ok())
 }
 
 fn wants_color() -> bool {
@@ -171,7 +175,7 @@ impl Progress {
     pub fn show(course: Course, talk: Talk) -> Shown {
         let look = Look {
             color: wants_color(),
-            ascii: !locale::is_utf8(),
+            ascii: !is_utf8(),
         };
         let kind = std::env::var("TERM").ok();
         let block =

@@ -14,15 +14,14 @@ mod survivors;
 use std::io;
 use std::path::Path;
 
-use crate::allocator::preload::is_asked;
 use crate::drive::documents::OpenDocuments;
 use crate::drive::session::Session;
 use crate::drive::{Job, Player, Stop, command, shutdown};
-use crate::host;
 use crate::progress::Progress;
-use crate::record::{self, Clock, Ending, Event, Header, Journal};
-use crate::sample;
 use crate::trace::Trace;
+use allocator::preload::is_asked;
+use proctree::host;
+use record::{Clock, Ending, Event, Header, Journal};
 
 pub use interrupt::Interrupt;
 use live::Live;
@@ -52,7 +51,7 @@ pub async fn soak(
     documents: OpenDocuments,
     mut header: Header,
     path: &Path,
-    options: sample::Options,
+    options: proctree::Options,
     interrupt: &Interrupt,
     progress: Progress,
 ) -> Result<(), SoakError> {

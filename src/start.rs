@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    lsp_soak::exit::starter::main()
+    lsp_soak::starter::main()
 }

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 pub use tracer::{Tracer, Untraceable};
 
-use crate::record::{Clock, PhaseRef, SystemCalls};
 use line::{Line, Lines};
+use record::{Clock, PhaseRef, SystemCalls};
 use tally::Tally;
 
 /// How long the tracer may take to start.
@@ -75,7 +75,7 @@ impl Trace {
             (false, _) => Some("the tracer had not ended when the run had: some calls may be missing".to_owned()),
             (true, lines) => Some(format!(
                 "{} of the tracer were not understood: some calls are missing",
-                crate::units::counted(lines, "line")
+                base::units::counted(lines, "line")
             )),
         };
         (tally.counts(), missing)
@@ -141,7 +141,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-    use crate::record::CallKind;
+    use record::CallKind;
 
     #[test]
     fn what_several_tracers_write_is_read_to_its_end() {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use lsp_soak::record::Header;
+use record::Header;
 use tempfile::TempDir;
 
 /// A directory on the disk that holds the target directory; `/tmp` may be memory.

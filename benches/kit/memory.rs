@@ -2,9 +2,9 @@
 
 use std::io;
 
-use lsp_soak::record::Counters;
-use lsp_soak::sample::System;
-use lsp_soak::sample::source::Source;
+use proctree::System;
+use proctree::source::Source;
+use record::Counters;
 
 /// The counters of a process now.
 pub fn counters(pid: u32) -> io::Result<Counters> {

@@ -16,7 +16,7 @@ pub fn cpu() -> io::Result<Duration> {
 /// Of all threads so far, children not counted.
 #[cfg(not(unix))]
 pub fn cpu() -> io::Result<Duration> {
-    use lsp_soak::sample::{System, source::Source};
+    use proctree::{System, source::Source};
 
     let mut system = System::new()?;
     let (mut process, _) = system.open(std::process::id())?;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use lsp_soak::units::{self, UNKNOWN};
+use base::units::{self, UNKNOWN};
 
 use super::own;
 use super::table::{Table, times};

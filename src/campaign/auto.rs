@@ -1,10 +1,10 @@
 //! What `--runs auto` has found so far.
 
-use crate::compare::calibration::believed;
-use crate::compare::{Played, Target, by_target, primary};
 use crate::config::options::Repeating;
-use crate::lens::Lens;
-use crate::stats::{Endpoint, TooManyEndpoints, Verdict, decide_by_looks};
+use analysis::compare::calibration::believed;
+use analysis::compare::{Played, Target, by_target, primary};
+use base::lens::Lens;
+use stats::{Endpoint, TooManyEndpoints, Verdict, decide_by_looks};
 
 use super::calibrations;
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use crate::compare::{Played, changes};
 use crate::config::Loaded;
 use crate::drive::workspace::KeptCopy;
-use crate::record::{CellFacts, Ending, Header};
 use crate::resolve::ServerChoice;
+use analysis::compare::{Played, changes};
+use record::{CellFacts, Ending, Header};
 
 use super::{files, played};
 

@@ -10,13 +10,15 @@ use anyhow::{Context, anyhow};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
-use crate::compare::{Played, run};
 use crate::config::values::{CpuList, Job};
-use crate::exit::{Exit, child};
 use crate::plan;
 use crate::progress::{self, Place, Progress, Talk};
 use crate::soak::Interrupt;
-use crate::summary;
+use analysis::compare::Played;
+use analysis::summary;
+use base::exit::Exit;
+use proctree::child;
+use report::run;
 
 use super::before::{self, Before};
 use super::blocks::{Campaign, One, Outcomes, called_off, file_name};

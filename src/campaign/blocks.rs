@@ -5,18 +5,19 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::compare::{Played, run};
 use crate::config::options::{Measuring, Repeating};
 use crate::config::values::{Partition, Runs};
 use crate::config::{Loaded, as_file_name};
-use crate::exit::Exit;
-use crate::lens::Lens;
 use crate::plan::{self, Blocks};
 use crate::progress::{self, Course, Place, Progress, Talk};
-use crate::record::{Ending, PlanFacts};
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
-use crate::summary;
+use analysis::compare::Played;
+use analysis::summary;
+use base::exit::Exit;
+use base::lens::Lens;
+use record::{Ending, PlanFacts};
+use report::run;
 
 use super::before::{self, Before};
 use super::invocation::Invocation;

@@ -11,13 +11,13 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 
-#[cfg(unix)]
-use crate::exit::child;
-use crate::host;
 use crate::progress;
 use crate::resolve::shim::is_checkout;
 use crate::resolve::{LIBRARY, Shim};
-use crate::units::Span;
+use base::units::Span;
+#[cfg(unix)]
+use proctree::child;
+use proctree::host;
 
 /// Last lines of a hidden build that an error shows.
 const SHOWN_LINES: usize = 20;

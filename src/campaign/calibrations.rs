@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::compare::calibration::{Held, LEAST_RUNS, pooled};
-use crate::compare::{Played, are_versions, circumstances, counts, unlike};
-use crate::gate::{Calibrations, Sides};
-use crate::lens::Lens;
-use crate::record::{CALIBRATION_FORMAT, Calibration, Header};
+use analysis::compare::calibration::{Held, LEAST_RUNS, pooled};
+use analysis::compare::{Played, are_versions, circumstances, counts, unlike};
+use analysis::gate::{Calibrations, Sides};
+use base::lens::Lens;
+use record::{CALIBRATION_FORMAT, Calibration, Header};
 
 use super::files;
 

@@ -6,9 +6,9 @@ use crate::config::step::{Idle, IdleEnd, IdleMode};
 use crate::config::{Loaded, Scenario, Step};
 use crate::drive::settling::{Rule, USUAL};
 use crate::plan::outline;
-use crate::record::AllocatorDecay;
 use crate::resolve::{Program, ServerChoice};
-use crate::units::{self, Span};
+use base::units::{self, Span};
+use record::AllocatorDecay;
 
 use crate::resolve::detector;
 
@@ -144,7 +144,7 @@ fn typed(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Delay, Runtime};
+    use record::{Delay, Runtime};
 
     fn decay(idle: bool, seconds: u64) -> Option<AllocatorDecay> {
         Some(AllocatorDecay {

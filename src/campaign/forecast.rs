@@ -1,15 +1,15 @@
 //! The detectable difference of the planned runs, reported after the warm-up run.
 
 use crate::campaign::Campaign;
-use crate::compare::Played;
-use crate::compare::calibration::LEAST_RUNS;
-use crate::compare::report::calibration::can_see;
 use crate::config::values::Runs;
-use crate::lens::Lens;
-use crate::record::Header;
 use crate::resolve::ServerChoice;
-use crate::text::quoted;
-use crate::units;
+use analysis::compare::Played;
+use analysis::compare::calibration::LEAST_RUNS;
+use base::lens::Lens;
+use base::text::quoted;
+use base::units;
+use record::Header;
+use report::comparison::calibration::can_see;
 
 use super::calibrations::{self, Found};
 
@@ -84,7 +84,7 @@ fn is_calibrated(header: &Header) -> bool {
     }
 }
 
-fn budget_sentence((fitting, budget): (u32, crate::units::Span)) -> String {
+fn budget_sentence((fitting, budget): (u32, base::units::Span)) -> String {
     let runs = match fitting {
         0 => "no run that counts fits".to_owned(),
         fitting => format!("about {} of each server fit", units::counted(u64::from(fitting), "run")),

@@ -4,23 +4,21 @@ use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
 
-use crate::allocator::Detection;
-use crate::allocator::knobs::Checked;
 use crate::config::options::Measuring;
 use crate::config::{Loaded, Scenario};
 use crate::drive::Job;
 use crate::drive::workspace::KeptCopy;
-use crate::host;
-use crate::lens::Lens;
-use crate::lsp;
-use crate::lsp::process::Launch;
-use crate::processors;
 use crate::progress::Progress;
-use crate::record::{self, Header, ScenarioFacts, ServerFacts, Settings, TreeFacts, WorkspaceFacts};
-use crate::record::{PackageFacts, PlanFacts};
 use crate::resolve::{self, ServerChoice, package_sha256};
-use crate::sample;
 use crate::trace::Tracer;
+use allocator::Detection;
+use allocator::knobs::Checked;
+use base::lens::Lens;
+use base::processors;
+use proctree::host;
+use proctree::process::Launch;
+use record::{Header, ScenarioFacts, ServerFacts, Settings, TreeFacts, WorkspaceFacts};
+use record::{PackageFacts, PlanFacts};
 
 use crate::resolve::{detector, preload, shim};
 
@@ -144,7 +142,7 @@ pub fn settings(measuring: &Measuring, choice: &ServerChoice, capabilities: Stri
         peak_reset: !measuring.no_peak_reset,
         memory_limit: None,
         full_decay: false,
-        address_spaces: sample::address_spaces(),
+        address_spaces: proctree::address_spaces(),
         huge_pages: measuring.thp,
         page_cache_dropped: choice.command.as_ref().map(|command| command.drop_caches),
         pulls_diagnostics: choice.command.is_none() && lsp::capabilities::pulls_diagnostics(&capabilities),

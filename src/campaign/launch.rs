@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::allocator::preload::VARIABLE;
-use crate::lsp::process::Launch;
 use crate::resolve::{ServerChoice, listed, tools};
+use allocator::preload::VARIABLE;
+use proctree::process::Launch;
 
 /// Replaces `${workspace}` and `${cache}` in an argument.
 fn placed(text: &str, root: &Path, caches: &Path) -> String {

@@ -6,13 +6,13 @@ use std::time::Duration;
 use crate::config::Loaded;
 use crate::config::options::Measuring;
 use crate::drive::workspace::KeptCopy;
-use crate::exit::Exit;
 use crate::progress::{self, Progress};
-use crate::record::{Ending, PlanFacts};
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
-use crate::summary::{Summary, exit};
-use crate::units::Span;
+use analysis::summary::{Summary, exit};
+use base::exit::Exit;
+use base::units::Span;
+use record::{Ending, PlanFacts};
 
 use super::blocks::{Campaign, programs};
 use super::jobs::Jobs;

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow};
 
-use crate::compare::Played;
-use crate::record::{self, Reader};
-use crate::summary;
-use crate::summary::Summary;
+use analysis::compare::Played;
+use analysis::summary;
+use analysis::summary::Summary;
+use record::Reader;
 
 /// The path that means stdin.
 pub const STDIN: &str = "-";
@@ -33,7 +33,7 @@ pub fn open(path: &Path) -> anyhow::Result<Reader<Box<dyn BufRead>>> {
         Box::new(BufReader::new(io::stdin()))
     } else {
         let file = opened(path).map_err(|error| {
-            let reason = crate::text::reason(&error);
+            let reason = base::text::reason(&error);
             anyhow!(
                 "cannot read the record `{}`: {reason}; name a record, or a directory that `lsp-soak run` wrote",
                 path.display()

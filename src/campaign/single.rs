@@ -9,17 +9,18 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 
-use crate::allocator::knobs::Checked;
 use crate::config::{Isolation, Loaded, Project};
 use crate::drive::Job;
 use crate::drive::documents::OpenDocuments;
 use crate::drive::workspace::{self, Selection, Workspace, WorkspaceError, tree};
-use crate::lsp::process::Launch;
-use crate::record::{Event, Header, TreeFacts, Warning, WarningKind};
 use crate::resolve::{Env, Program, ServerChoice, detector, preload, shim, tail};
 use crate::soak::{self, Interrupt};
-use crate::text::quoted;
-use crate::{findings, host, sample};
+use allocator::knobs::Checked;
+use analysis::findings;
+use base::text::quoted;
+use proctree::host;
+use proctree::process::Launch;
+use record::{Event, Header, TreeFacts, Warning, WarningKind};
 
 use super::header::{self, Run};
 use super::launch::launch;
@@ -93,13 +94,13 @@ impl Run {
         if let Some(before) = &run.before {
             before::unchanged(before, &header, &run.choice)?;
         }
-        let sampling = sample::Options {
+        let sampling = proctree::Options {
             interval: run.measuring.interval.0,
             peak_reset: !run.measuring.no_peak_reset,
             memory_limit: header.settings.memory_limit,
             libraries: run.choice.libraries.clone(),
             variables: detector::given(&job.launch.env, &header.server),
-            ..sample::Options::default()
+            ..proctree::Options::default()
         };
         // A traced run's memory and times are not used.
         if run.tracer.is_none() {

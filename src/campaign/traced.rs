@@ -1,13 +1,13 @@
 //! `--trace-syscalls`: one more run of each server, for its memory calls alone.
 
 use crate::drive::workspace::KeptCopy;
-use crate::exit::Exit;
 use crate::progress::{self, Place, Progress, Talk};
-use crate::record::PlanFacts;
 use crate::resolve::{ServerChoice, which};
 use crate::soak::Interrupt;
-use crate::summary;
 use crate::trace::{Tracer, Untraceable};
+use analysis::summary;
+use base::exit::Exit;
+use record::PlanFacts;
 
 use super::blocks::{Campaign, Outcomes, called_off, file_name, title};
 use super::scratch::Scratch;
@@ -76,7 +76,7 @@ impl Campaign<'_> {
                     choice.label
                 )),
                 _ if self.talk == Talk::Quiet => {}
-                _ => progress::say(&crate::compare::run::one_line(&played.summary)),
+                _ => progress::say(&report::run::one_line(&played.summary)),
             }
             outcomes.runs.push(played);
         }

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum, ValueHint};
 
 use crate::config::options::{Measuring, Output, Processors};
 use crate::config::values::{Ignored, Lenses, Partition, partition};
-use crate::record::Preload;
+use record::Preload;
 
 const COLD: &str = "\
 Each command is run to its end in random order, without a shell unless --shell names one. A program is also run once with \

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum, ValueHint};
 
 use crate::config::options::{Exports, Format, Measuring, Processors, ScenarioOptions, ServerExtras, Voice};
 use crate::config::values::{Lenses, LookPlan, Runs, ServerText, looks, size};
-use crate::units::{Share, Size, Span};
+use base::units::{Share, Size, Span};
 
 /// `lsp-soak gate`.
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches};
 
-use crate::text::quoted;
+use base::text::quoted;
 
 use super::command;
 

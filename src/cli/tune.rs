@@ -1,15 +1,18 @@
 //! The options of `lsp-soak tune`.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
+use strum::VariantArray;
 
 use crate::cli::cold::PrintedFormat;
 use crate::config::options::{Exports, Format, Measuring, Processors, ScenarioOptions, ServerExtras, Voice};
 use crate::config::tune::Preset;
 use crate::config::values::{Ignored, RungPlan, ServerText, rungs, size};
-use crate::text::Form;
-use crate::units::{Share, Size, Span};
+use base::units::{Share, Size, Span};
+use report::sweep::ship::Form;
 
 /// `lsp-soak tune`.
 #[derive(Debug, Args)]
@@ -132,7 +135,7 @@ pub struct Telling {
     #[command(flatten)]
     pub exports: Exports,
     /// Print only the lines to paste, in these forms
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "FORM")]
+    #[arg(long, value_parser = form(), value_delimiter = ',', value_name = "FORM")]
     pub print: Vec<Form>,
     /// Print this setting instead of the recommended one
     #[arg(long, value_name = "LABEL", requires = "print", hide_short_help = true)]
@@ -152,3 +155,10 @@ Exit codes:
   0 a setting is recommended, or the default      1 none is below --max-private
   2 bad input or a failure of lsp-soak            3 too few runs to choose
   4 the server failed the scenario as it is       130 interrupted";
+
+/// A form by its name; the help says where each belongs.
+fn form() -> impl TypedValueParser<Value = Form> {
+    let forms = Form::VARIANTS.iter();
+    let values = forms.map(|form| PossibleValue::new(form.name()).help(form.words().0));
+    PossibleValuesParser::new(values).try_map(|name| Form::from_str(&name))
+}

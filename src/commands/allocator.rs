@@ -5,16 +5,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use crate::allocator::{self, Detection};
 use crate::campaign::build;
 use crate::cli;
-use crate::compare::run;
 use crate::config::Report;
 use crate::config::options::Format;
-use crate::document::terminal;
-use crate::record::{AllocatorFacts, KnobFacts};
 use crate::resolve::{ChoiceError, Common, Program, ServerChoice, ServerSpec, detector, preload, which};
-use crate::sample;
+use allocator::Detection;
+use record::{AllocatorFacts, KnobFacts};
+use report::document::terminal;
+use report::run;
 
 use super::{Mistakes, formats, prepare, print};
 
@@ -96,5 +95,5 @@ fn live(pid: u32) -> anyhow::Result<Detection> {
     let cannot = || format!("cannot look at process {pid}; name one of your own that lives, on Linux");
     let exe = fs::read_link(format!("/proc/{pid}/exe")).with_context(cannot)?;
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).with_context(cannot)?;
-    Ok(allocator::of_process(&exe, &sample::mapped(&maps), &|| false))
+    Ok(allocator::of_process(&exe, &proctree::mapped(&maps), &|| false))
 }

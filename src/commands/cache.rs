@@ -6,11 +6,11 @@ use anyhow::Context;
 
 use crate::cli::{self, CacheAction};
 use crate::config::Catalogue;
-use crate::exit::Exit;
 use crate::resolve::{Entry, Store};
-use crate::text::Paint;
-use crate::text::table::{self, Cell, Column};
-use crate::units;
+use base::exit::Exit;
+use base::text::Paint;
+use base::text::table::{self, Cell, Column};
+use base::units;
 
 use super::{formats, print};
 

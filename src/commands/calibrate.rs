@@ -4,18 +4,19 @@ use std::path::Path;
 
 use crate::campaign::{Campaign, calibrations};
 use crate::cli::{self, Command};
-use crate::compare::calibration::{Calibrated, LEAST_RUNS, noise, recommended};
-use crate::compare::report::calibration;
-use crate::compare::{Played, Target, by_target, circumstances, counts};
 use crate::config::options::Repeating;
 use crate::config::values::{Lenses, LookPlan, Runs};
-use crate::document::{NextCommand, terminal};
-use crate::exit::Exit;
-use crate::findings::loss;
-use crate::record::{CALIBRATION_FORMAT, Calibration, Header, Schedule};
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
-use crate::summary::exit;
+use analysis::compare::calibration::{Calibrated, LEAST_RUNS, noise, recommended};
+use analysis::compare::{Played, Target, by_target, circumstances, counts};
+use analysis::findings::loss;
+use analysis::summary::exit;
+use base::exit::Exit;
+use record::{CALIBRATION_FORMAT, Calibration, Header};
+use report::comparison::calibration;
+use report::document::{NextCommand, terminal};
+use stats::Schedule;
 
 use super::lenses::servers_through_deciding;
 use super::output::Directory;

@@ -3,23 +3,23 @@
 use std::path::Path;
 
 use crate::campaign::{self, Probed, Scratch, caps, header};
-use crate::compare::run;
 use crate::config::Loaded;
 use crate::config::options::Repeating;
 use crate::config::values::{Lenses, Runs};
-use crate::document::terminal;
 use crate::drive::lacks;
 use crate::drive::workspace::KeptCopy;
-use crate::exit::Exit;
-use crate::host;
-use crate::lens::Lens;
-use crate::record::Ending;
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
-use crate::summary::{self, Summary};
-use crate::text::fold;
-use crate::units;
 use crate::{cli, plan};
+use analysis::summary::{self, Summary};
+use base::exit::Exit;
+use base::lens::Lens;
+use base::text::fold;
+use base::units;
+use proctree::host;
+use record::Ending;
+use report::document::terminal;
+use report::run;
 
 use super::{formats, prepare, print};
 

@@ -12,16 +12,17 @@ use crate::campaign::single::shell;
 use crate::campaign::{Campaign, Jobs, failed_command, invocation};
 use crate::cli::{self, Command};
 use crate::commands::output::{self, Directory};
-use crate::compare::Played;
 use crate::config::options::Repeating;
 use crate::config::values::{LookPlan, Runs};
 use crate::config::{Loaded, Project, Report, Scenario, of_command, short_name};
-use crate::exit::Exit;
-use crate::exit::starter::Starter;
-use crate::record::{Ending, Schedule};
 use crate::resolve::{ServerChoice, label_of};
 use crate::soak::Interrupt;
+use crate::starter::Starter;
 use crate::trace::Tracer;
+use analysis::compare::Played;
+use base::exit::Exit;
+use record::Ending;
+use stats::Schedule;
 
 use choices::Case;
 

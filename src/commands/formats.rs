@@ -5,12 +5,13 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use crate::campaign::files;
-use crate::compare::report::Suite;
-use crate::compare::{Played, Scenarios, are_unlike, by_target, report, run};
 use crate::config::options::Format;
-use crate::document::{Document, Look, markdown, page, terminal};
-use crate::export::svg;
-use crate::{locale, progress};
+use crate::progress;
+use analysis::compare::{Played, Scenarios, are_unlike, by_target};
+use report::comparison::Suite;
+use report::document::{Document, Look, markdown, page, terminal};
+use report::export::svg;
+use report::{comparison, run};
 
 /// Width of a report that is not printed to a terminal.
 const WIDTH: usize = 100;
@@ -42,9 +43,9 @@ pub fn render(result: &Printable<'_>, format: Format, details: bool) -> serde_js
         Format::Html => page::render(&(result.document)()),
         Format::Svg => result.picture.map(|picture| picture()).unwrap_or_default(),
         Format::Json => (result.json)()?,
-        Format::Junit => report::junit(&result.suites.map(|suites| suites()).unwrap_or_default()),
-        Format::Bencher => report::bencher(&followed())?,
-        Format::GithubActionBenchmark => report::benchmark_action(&followed())?,
+        Format::Junit => comparison::junit(&result.suites.map(|suites| suites()).unwrap_or_default()),
+        Format::Bencher => comparison::bencher(&followed())?,
+        Format::GithubActionBenchmark => comparison::benchmark_action(&followed())?,
         // Made entry by entry, see `show`.
         Format::Csv | Format::Perfetto => String::new(),
     })
@@ -59,10 +60,10 @@ pub fn comparison(
 ) -> serde_json::Result<String> {
     let scenarios = by_target(runs.to_vec(), baseline);
     let result = Printable {
-        document: &|| report::document(&scenarios, runs),
-        json: &|| report::json::render(&scenarios, runs),
+        document: &|| comparison::document(&scenarios, runs),
+        json: &|| comparison::json::render(&scenarios, runs),
         picture: Some(&|| svg::comparison(&scenarios, runs)),
-        suites: Some(&|| report::suites(&scenarios)),
+        suites: Some(&|| comparison::suites(&scenarios)),
         followed: Some(&|| scenarios.clone()),
     };
     render(&result, format, details)
@@ -147,6 +148,6 @@ pub fn look(details: bool) -> Look {
         columns: columns(),
         details,
         color: true,
-        ascii: !locale::is_utf8(),
+        ascii: !progress::is_utf8(),
     }
 }

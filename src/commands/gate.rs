@@ -7,17 +7,17 @@ use anyhow::{Context, bail};
 use crate::campaign::{Campaign, Outcomes, calibrations, header};
 use crate::cli::{self, Command};
 use crate::commands::output::Directory;
-use crate::compare::Played;
 use crate::config::GateContext;
 use crate::config::options::Repeating;
 use crate::config::values::{Lenses, Runs};
-use crate::exit::Exit;
-use crate::figures::Rules;
-use crate::gate::{Judgement, Sides, judge_calibrated};
-use crate::host;
-use crate::record::Schedule;
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
+use analysis::compare::Played;
+use analysis::figures::Rules;
+use analysis::gate::{Judgement, Sides, judge_calibrated};
+use base::exit::Exit;
+use proctree::host;
+use stats::Schedule;
 
 use super::exports::Target;
 use super::lenses::servers_per_lens;
@@ -96,7 +96,7 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
         measuring: options.measuring,
         talk: crate::commands::talk(options.voice),
         enough: &|runs| judged(&side(runs), &rules, &looks).is_final(),
-        standing: &|runs| crate::gate::report::standing(&judged(&side(runs), &rules, &looks), &looks),
+        standing: &|runs| report::verdict::standing(&judged(&side(runs), &rules, &looks), &looks),
         hopeless: &|runs| {
             let sides = side(runs);
             hopeless(&sides, options) || judged(&sides, &rules, &looks).is_hopeless()

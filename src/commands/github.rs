@@ -4,9 +4,9 @@ use std::env;
 use std::fs::{self, File};
 use std::io::Write;
 
-use crate::compare::report::{self, Suite};
-use crate::compare::{Played, by_target};
-use crate::document::markdown;
+use analysis::compare::{Played, by_target};
+use report::comparison::{self, Suite};
+use report::document::markdown;
 
 /// Reports a comparison to the workflow, if there is one. A failure to report is no failure of the runs.
 pub fn tell(runs: &[Played], baseline: Option<&str>) {
@@ -14,8 +14,8 @@ pub fn tell(runs: &[Played], baseline: Option<&str>) {
         return;
     }
     let scenarios = by_target(runs.to_vec(), baseline);
-    let document = report::document(&scenarios, runs);
-    tell_of(&markdown::render(&document), &report::suites(&scenarios));
+    let document = comparison::document(&scenarios, runs);
+    tell_of(&markdown::render(&document), &comparison::suites(&scenarios));
 }
 
 /// Appends the Markdown to the step's summary, and annotates the run with failures of the suites; once per step, even
@@ -30,7 +30,7 @@ pub fn tell_of(markdown: &str, suites: &[Suite]) {
     {
         return;
     }
-    for annotation in report::annotations(suites) {
+    for annotation in comparison::annotations(suites) {
         super::say(&annotation);
     }
     let Some(summary) = summary else {

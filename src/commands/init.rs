@@ -9,7 +9,7 @@ use crate::campaign::files;
 use crate::cli;
 use crate::config::{Catalogue, Kind, Profile, schema};
 use crate::resolve::{Program, installed, which};
-use crate::text::{nearest, quoted};
+use base::text::{nearest, quoted};
 
 use super::print;
 use language::{Language, languages};

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use crate::campaign::invocation::Invocation;
 use crate::cli::shared_options;
-use crate::lens::Lens;
 use crate::resolve::ServerChoice;
-use crate::text::quoted;
+use base::lens::Lens;
+use base::text::quoted;
 
 /// Stands for a server that a message cannot know.
 pub const NEW: &str = "NEW";

@@ -8,7 +8,7 @@ use crate::drive::language;
 use crate::drive::steps::place;
 use crate::drive::target::{Place, anywhere};
 use crate::drive::workspace::SourceFile;
-use crate::units;
+use base::units;
 
 /// A mistake and its cure for each phase in which every step asks at places that no file has. What asks of whole
 /// documents or of the workspace may find something, and so may what the project is too large to be searched for.

@@ -16,13 +16,13 @@ use crate::config::{
     self, Catalogue, Fetch, Fetched, IdleMode, Isolation, Loaded, OriginError, Overrides, Pin, Report, Step,
 };
 use crate::drive::workspace::{self, Workspace};
-use crate::host;
-use crate::lens::Lens;
-use crate::record::HugePages;
 use crate::resolve::which;
 use crate::resolve::{ChoiceError, Common, ServerChoice, ServerSpec, Shim, Store};
 use crate::trace::{Tracer, Untraceable};
-use crate::units;
+use base::lens::Lens;
+use base::units;
+use proctree::host;
+use record::HugePages;
 
 use super::{Mistakes, places};
 use crate::commands::output;

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use anyhow::bail;
 
 use crate::campaign::open;
-use crate::compare::{Played, Weight, are_unlike, by_target};
+use crate::cli;
 use crate::config::options::Format;
-use crate::exit::Exit;
-use crate::text::nearest;
-use crate::{cli, summary};
+use analysis::compare::{Played, Weight, are_unlike, by_target};
+use analysis::summary;
+use base::exit::Exit;
+use base::text::nearest;
 
 use super::show::{self, Outputs, Shape};
 use super::{exports, github};

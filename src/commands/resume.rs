@@ -201,7 +201,7 @@ impl Begun {
 mod tests {
     use super::*;
     use crate::config::{Project, Scenario};
-    use crate::record::OriginFacts;
+    use record::OriginFacts;
 
     #[test]
     fn each_project_gets_the_version_of_its_own_place() {

@@ -3,14 +3,14 @@
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use crate::allocator::missing_component;
 use crate::cli;
 use crate::config::Profile;
 use crate::progress::Status;
 use crate::resolve::{Program, ServerChoice, detector, installed, which};
-use crate::text::table::{self, Cell, Column};
-use crate::text::{Paint, fold};
-use crate::units::UNKNOWN;
+use allocator::missing_component;
+use base::text::table::{self, Cell, Column};
+use base::text::{Paint, fold};
+use base::units::UNKNOWN;
 
 use super::{formats, prepare, print};
 

@@ -7,16 +7,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::campaign::{open, played};
-use crate::compare::{self, Played, run};
 use crate::config::options::Format;
-use crate::document::terminal;
-use crate::exit::Exit;
-use crate::export::csv;
-use crate::export::trace::{self, Trace};
-use crate::findings::{self, Severity};
-use crate::record::{Entry, Header, is_record};
-use crate::summary::{self, Summary};
-use crate::units;
+use analysis::compare::{self, Played};
+use analysis::findings::{self, Severity};
+use analysis::summary::{self, Summary};
+use base::exit::Exit;
+use base::units;
+use record::{Entry, Header, is_record};
+use report::document::terminal;
+use report::export::csv;
+use report::export::trace::{self, Trace};
+use report::run;
 
 use super::exports::Target;
 use super::formats;

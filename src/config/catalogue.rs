@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::decode::Document;
 use super::problem::{Fault, Report};
 use super::server::{Profile, Servers, own_home};
-use crate::text::nearest;
+use base::text::nearest;
 
 const BUILT_IN: &str = include_str!("profiles.toml");
 
@@ -231,7 +231,7 @@ fn merge(under: &toml::Table, over: &toml::Table) -> toml::Table {
 mod tests {
     use super::*;
     use crate::config::{Readiness, Signal};
-    use crate::units::Span;
+    use base::units::Span;
 
     fn over(text: &str) -> Catalogue {
         let (catalogue, report) = Catalogue::built_in().over("servers.toml", text);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use ignore::WalkBuilder;
 
 use super::glob::Glob;
-use crate::units::Size;
+use base::units::Size;
 
 /// Directories of third-party code: servers need them, but nobody edits there. A pattern that names one enters it.
 const FOREIGN: &[&str] = &[

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use crate::band::{LEAST_ROUNDS, LeakLimit, MOST_ENDPOINTS, Tolerance, tolerance};
-use crate::figures::{At, Figure, GatedFigure, GatedFigureError, Leak, Rule, Rules, Unit, WorkLimits};
-use crate::lens::Lens;
-use crate::text::nearest;
-use crate::units::{Share, Size};
+use analysis::figures::{At, Figure, GatedFigure, GatedFigureError, Leak, Rule, Rules, Unit, WorkLimits};
+use base::band::{LEAST_ROUNDS, LeakLimit, MOST_ENDPOINTS, Tolerance, tolerance};
+use base::lens::Lens;
+use base::text::nearest;
+use base::units::{Share, Size};
 
 use super::check;
 use super::decode::{Document, Segment};

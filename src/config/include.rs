@@ -145,7 +145,7 @@ mod tests {
             ]
         );
         assert_eq!(day.phases[3].steps.len(), 1);
-        assert_eq!(day.phases[1].settle.quiet, Some(crate::units::Span::from_secs(3)));
+        assert_eq!(day.phases[1].settle.quiet, Some(base::units::Span::from_secs(3)));
         assert_eq!(day.workspace.map(|workspace| workspace.path), Some("shop".to_owned()));
     }
 

@@ -13,8 +13,8 @@ use super::problem::{Fault, Report};
 use super::project::{self, Overrides, Project};
 use super::scenario::{Isolation, Scenario, Workspace};
 use super::{check, include, kind};
-use crate::record::regular;
-use crate::text::nearest;
+use base::text::nearest;
+use record::regular;
 
 /// Longest file that is read, in bytes: a scenario of a hundred phases has some thousands.
 const LONGEST_FILE: u64 = 1 << 20;
@@ -243,7 +243,7 @@ impl Loader<'_> {
             }
             let path = directory.join(name);
             let beside = "included files are looked for beside this file";
-            let whole = fs::canonicalize(&path).map_err(|error| (crate::text::reason(&error), beside));
+            let whole = fs::canonicalize(&path).map_err(|error| (base::text::reason(&error), beside));
             let read = whole.and_then(|whole| Ok((whole, read_text(&path, beside)?)));
             let (whole, text) = match read {
                 Ok(read) => read,
@@ -362,7 +362,7 @@ fn cycle(span: Range<usize>, chain: &[PathBuf], last: &Path) -> Fault {
 
 /// The text of a file; or why it is unreadable, and what to do. `cure` applies unless the file exists and is not text.
 pub fn read_text(path: &Path, cure: &'static str) -> Result<String, (String, &'static str)> {
-    let bytes = read_file(path).map_err(|error| (crate::text::reason(&error), cure))?;
+    let bytes = read_file(path).map_err(|error| (base::text::reason(&error), cure))?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();

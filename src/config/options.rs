@@ -1,15 +1,17 @@
 //! Options that several commands share.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
+use strum::VariantNames;
 
 use crate::config::files::LARGEST;
 use crate::config::values::Partition;
-use crate::record::HugePages;
-use crate::record::Preload;
-use crate::units::{Size, Span};
+use base::units::{Size, Span};
+use record::HugePages;
+use record::Preload;
 
 use super::values::{CpuList, Job, Lenses, LookPlan, Runs, ServerText, cpus, interval, job, looks, partition};
 
@@ -182,8 +184,8 @@ pub struct Measuring {
     /// Allow transparent huge pages: never, madvise or always [default: the system's setting]
     #[arg(
         long,
-        value_enum,
         value_name = "MODE",
+        value_parser = PossibleValuesParser::new(HugePages::VARIANTS).try_map(|name| HugePages::from_str(&name)),
         hide_possible_values = true,
         hide_short_help = true
     )]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::scenario::{Isolation, Workspace};
 use super::server::Package;
-use crate::record::OriginFacts;
+use record::OriginFacts;
 
 /// Before the SHA-256 in the text of an archive.
 const SUM: &str = "sha256=";

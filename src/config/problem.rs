@@ -1,6 +1,6 @@
 //! A report of all mistakes in user input, each with its place and a cure.
 
-use crate::units;
+use base::units;
 use std::error::Error;
 use std::fmt;
 use std::ops::Range;

@@ -10,9 +10,9 @@ use super::files;
 use super::glob::{Glob, GlobError, languages, of_language};
 use super::origin::{Context, Fetch, Origin, OriginError, origin};
 use super::scenario::{Isolation, Workspace};
-use crate::record::{OriginFacts, regular};
-use crate::text::nearest;
-use crate::units::Size;
+use base::text::nearest;
+use base::units::Size;
+use record::{OriginFacts, regular};
 
 /// Command-line values that replace the scenario's.
 #[derive(Clone, Debug, Default, PartialEq)]

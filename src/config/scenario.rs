@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::units::{Share, Span};
+use base::units::{Share, Span};
 
 use super::glob::Glob;
 use super::step::{IdleEnd, IdleMode, Step};

@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::record::variables::sets_memory;
-use crate::units::Span;
+use base::units::Span;
+use record::variables::sets_memory;
 
 use super::scenario::Readiness;
-use crate::record::Preload;
+use record::Preload;
 
 /// A `servers.toml`, or the built-in profiles.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]

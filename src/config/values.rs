@@ -11,10 +11,10 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use serde::Serialize;
 
 use super::catalogue::Catalogue;
-use crate::lens::Lens;
-use crate::processors;
-use crate::record::Schedule;
-use crate::units::{Size, Span, UnitError};
+use base::lens::Lens;
+use base::processors;
+use base::units::{Size, Span, UnitError};
+use stats::Schedule;
 
 /// Number of counted runs per server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::problem::Fault;
-use crate::text::nearest;
+use base::text::nearest;
 
 pub fn syntax(text: &str, error: &toml::de::Error) -> Fault {
     let span = error.span().unwrap_or(0..0);

@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::lsp::{Ask, Client, Id, Parts, Reply, Reports, Shape};
-use crate::record::{Ending, Event, Outcome, Request};
+use lsp::{Ask, Client, Id, Parts, Reply, Reports, Shape};
+use record::{Ending, Event, Outcome, Request};
 
 use super::document::Document;
 use super::{Stage, Stop, fault, parked};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::lsp::{Ask, Client, Reply};
-use crate::record::BARRIER;
+use lsp::{Ask, Client, Reply};
+use record::BARRIER;
 
 /// Sends a request that a server answers only after everything before it.
 pub async fn ask(client: &Client, deadline: Duration) -> Reply {

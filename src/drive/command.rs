@@ -5,11 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::exit::child::Stream;
-use crate::exit::starter::{self, Line, Starter};
-use crate::lsp::process::{Launch, Server};
-use crate::record::{Close, CommandEnd, Ending, Event, PhaseRef, Shutdown, ShutdownStage};
 use crate::resolve::CommandPlan;
+use crate::starter::{self, Line, Starter};
+use proctree::child::Stream;
+use proctree::process::{Launch, Server};
+use record::{Close, CommandEnd, Ending, Event, PhaseRef, Shutdown, ShutdownStage};
 
 use super::{Job, Stage, Stop, printed};
 

@@ -9,8 +9,8 @@ use std::ops::Range;
 use lsp_types::{Position, TextDocumentContentChangeEvent, TextDocumentIdentifier, TextDocumentPositionParams, Url};
 use serde::Serialize;
 
-use crate::lsp::Sync;
-use crate::lsp::position::{self, Encoding, LineIndex};
+use lsp::Sync;
+use lsp::position::{self, Encoding, LineIndex};
 
 use super::workspace::SourceFile;
 use super::{target, uri};

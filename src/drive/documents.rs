@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::Path;
 
-use crate::lsp::Sync;
-use crate::lsp::position::Encoding;
+use lsp::Sync;
+use lsp::position::Encoding;
 
 use super::ask::Asker;
 use super::document::Document;
 use super::target::{self, Place, Target};
 use super::workspace::SourceFile;
 use super::{Job, Stage, Stop};
-use crate::random::Random;
+use base::random::Random;
 
 /// Most files scanned to decide the order of opening; the rest follow unscanned. Bounds the work before a run on a
 /// workspace of a hundred thousand files.

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::lsp::Client;
-use crate::record::Ending;
+use lsp::Client;
+use record::Ending;
 
 use super::{Activity, Stage, Stop};
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::record::{Event, Unwritten};
+use record::{Event, Unwritten};
 
 /// Most bytes of the record per kind: a 400-byte warning every ten seconds for a day.
 const MOST: usize = 4 << 20;

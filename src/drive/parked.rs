@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::lsp::{Client, Id};
+use lsp::{Client, Id};
 
 use super::{Activity, Stage};
 

@@ -3,12 +3,9 @@
 use std::time::{Duration, Instant};
 
 use crate::config::{Phase, Profile, ReadinessLimits, Repeat, Scenario, Step};
-use crate::lens::Lens;
-use crate::lsp;
-use crate::record::{
-    BARRIER, Ending, Event, PhaseRef, ReadyRule, StepEnd, StepStart, Warning, WarningKind, WindowStart,
-};
-use crate::units;
+use base::lens::Lens;
+use base::units;
+use record::{BARRIER, Ending, Event, PhaseRef, ReadyRule, StepEnd, StepStart, Warning, WarningKind, WindowStart};
 
 use super::ask::{Asker, Errors};
 use super::documents::OpenDocuments;

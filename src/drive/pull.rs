@@ -1,12 +1,12 @@
-//! The diagnostics that the imitated editor pulls by itself, beside the steps. [`crate::lsp::NextPull`] says when.
+//! The diagnostics that the imitated editor pulls by itself, beside the steps. [`lsp::NextPull`] says when.
 
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use tokio::task::{AbortHandle, JoinSet};
 
-use crate::lsp::{Ask, Client, NextPull, Provider, Reply};
-use crate::record::{Event, Outcome, Request};
+use lsp::{Ask, Client, NextPull, Provider, Reply};
+use record::{Event, Outcome, Request};
 
 use super::ask::{with_parts, written};
 use super::{Stage, fault, parked};

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use crate::band;
-use crate::lsp::Client;
-use crate::record::ReadyRule;
+use base::band;
+use lsp::Client;
+use record::ReadyRule;
 
 use super::{Activity, Stage};
 
@@ -209,7 +209,7 @@ impl<'a, S: Stage> Watch<'a, S> {
             )),
             Some(share) if share > self.rules.cpu => Some((
                 ReadyRule::Cpu,
-                format!("the process tree uses {} of one CPU", crate::units::percent(share)),
+                format!("the process tree uses {} of one CPU", base::units::percent(share)),
             )),
             Some(_) => None,
         }

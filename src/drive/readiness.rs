@@ -7,8 +7,8 @@
 use std::time::{Duration, Instant};
 
 use crate::config::ReadinessLimits;
-use crate::lsp::{Client, Reply};
-use crate::record::{Readiness, ReadyOutcome, ReadyRule};
+use lsp::{Client, Reply};
+use record::{Readiness, ReadyOutcome, ReadyRule};
 
 use super::quiet::{LONGEST_REST, Observations, Rules, Unrest, Watch};
 use super::signal::Signals;

@@ -11,19 +11,16 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-use crate::lsp::position::Encoding;
-use crate::lsp::process::{Exit, Gauge, Server};
-use crate::lsp::{
-    self, Answers, Ask, Client, CloseReason, Deadlines, Incoming, Limits, Reply, ServerCapabilities, Stopped, Sync,
-};
-use crate::record::{
-    Close, Ending, Event, Initialized, ReadyOutcome, Shutdown, UnfinishedMessage, Warning, WarningKind,
-};
 use crate::resolve;
+use lsp::position::Encoding;
+use lsp::{Answers, Ask, Client, CloseReason, Gauge, Incoming, Limits, Reply, ServerCapabilities, Sync};
+use proctree::process::{Exit, Server};
+use record::{Close, Ending, Event, Initialized, ReadyOutcome, Shutdown, UnfinishedMessage, Warning, WarningKind};
 
 use super::flood::Flood;
 use super::quiet::Observations;
 use super::signal::Signals;
+use super::stop::{self, Deadlines, Stopped};
 use super::violations::Violations;
 use super::{Crash, Job, Stage, Stop, fault, pull, readiness, uri};
 
@@ -113,7 +110,7 @@ impl Session {
     ) -> Result<Option<Observations>, Stop> {
         let limits = job.scenario.readiness.over(job.choice.profile.ready.limits);
         let limits = crate::config::ReadinessLimits {
-            timeout: deadline.map_or(limits.timeout, crate::units::Span),
+            timeout: deadline.map_or(limits.timeout, base::units::Span),
             ..limits
         };
         let result = tokio::select! {
@@ -250,12 +247,12 @@ impl Session {
             },
             false => Deadlines::default(),
         };
-        written(lsp::shut_down(&self.client, &self.server, &deadlines, before_exit).await)
+        written(stop::shut_down(&self.client, &self.server, &deadlines, before_exit).await)
     }
 
     /// Kills the server and everything in its group at once.
     pub async fn kill(&self) -> Shutdown {
-        written(lsp::kill_now(&self.client, &self.server, Duration::from_secs(2)).await)
+        written(stop::kill_now(&self.client, &self.server, Duration::from_secs(2)).await)
     }
 
     /// Totals of the connection. Waits briefly for the end of stderr, which a surviving child may hold open.

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::band;
 use crate::config::step::Idle;
-use crate::record::{AllocatorDecay, Delay, WindowEnd};
+use base::band;
+use record::{AllocatorDecay, Delay, WindowEnd};
 
 /// A cap that is always allowed; a slower allocator may have a longer one.
 pub const USUAL: Duration = Duration::from_secs(120);
@@ -182,8 +182,8 @@ impl Settling {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Runtime;
-    use crate::units::Span;
+    use base::units::Span;
+    use record::Runtime;
 
     const MIB: u64 = 1 << 20;
 

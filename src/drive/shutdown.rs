@@ -4,9 +4,9 @@ use std::future::Future;
 use std::pin::pin;
 use std::time::Duration;
 
-use crate::lsp::UNKNOWN_METHOD;
-use crate::record::{Close, Event, Shutdown, ShutdownReply, ShutdownStage, Warning, WarningKind};
-use crate::units;
+use base::units;
+use lsp::UNKNOWN_METHOD;
+use record::{Close, Event, Shutdown, ShutdownReply, ShutdownStage, Warning, WarningKind};
 
 use super::Stage;
 use super::session::Session;

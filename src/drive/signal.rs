@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard};
 use serde_json::Value;
 
 use crate::config::{Failure, NotificationSignal, Profile, ProgressSignal, Signal};
-use crate::lsp::{Client, Ended, Progress};
+use lsp::{Client, Ended, Progress};
 
 /// Watches for the signals of one profile.
 #[derive(Debug)]
@@ -137,7 +137,7 @@ fn message(method: &str, params: Option<&Value>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::lsp::{Id, Work};
+    use lsp::{Id, Work};
 
     use super::*;
 

@@ -4,7 +4,7 @@ mod spots;
 #[cfg(test)]
 mod tests;
 
-use crate::random::Random;
+use base::random::Random;
 
 use super::document::line_end;
 use super::language::Language;

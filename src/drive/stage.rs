@@ -4,7 +4,7 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::record::{
+use record::{
     AllocatorFamily, Checkpoint, EndCause, Event, Nanos, PhaseRef, Release, Releaser, Resources, Rollup, Sample,
     Survivor,
 };

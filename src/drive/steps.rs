@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use crate::config::Step;
 use crate::config::step::template::{self, Scope};
 use crate::config::step::{Ask, Count};
-use crate::record::{Event, StepEnd, WindowStart};
-use crate::units::Span;
+use base::units::Span;
+use record::{Event, StepEnd, WindowStart};
 
 pub use documents::take_back_touches;
 pub use release::{at_checkpoint, releases_at_checkpoints};
@@ -144,7 +144,7 @@ pub fn looked_for(step: &Step, documents: &OpenDocuments) -> String {
         (None, Step::TypeAndComplete(_)) => "keys after which an editor asks",
         (None, _) => "documents",
     };
-    let files = crate::units::counted(open as u64, &format!("open {language} file"));
+    let files = base::units::counted(open as u64, &format!("open {language} file"));
     format!("{what} in {files}")
 }
 

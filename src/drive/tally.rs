@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::step::Expect;
 use crate::config::{Phase, Step};
-use crate::record::{EmptyStep, Ending, StepEnd};
+use record::{EmptyStep, Ending, StepEnd};
 
 use super::ask::Errors;
 
@@ -125,7 +125,7 @@ fn once<T: PartialEq>(all: &mut Vec<T>, one: T) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::PhaseRef;
+    use record::PhaseRef;
 
     fn step(text: &str) -> Step {
         #[derive(serde::Deserialize)]

@@ -8,9 +8,9 @@ use std::collections::HashSet;
 use std::io;
 use std::ops::Range;
 
-use crate::lsp::position::strip_bom;
-use crate::random::Random;
-use crate::record::regular;
+use base::random::Random;
+use lsp::position::strip_bom;
+use record::regular;
 
 use super::doubt::{doubtful, modules};
 use super::language::{Language, Sites, sites};

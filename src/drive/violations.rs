@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::mem::{Discriminant, discriminant};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::lsp::Violation;
+use lsp::Violation;
 
 /// A kind of violation. For an unfit id it includes the reason: there are few.
 type Kind = (Discriminant<Violation>, &'static str, bool);

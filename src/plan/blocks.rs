@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::config::values::Partition;
-use crate::random::Random;
+use base::random::Random;
 
 /// One run of one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::config::step::{self, Count, Idle, IdleEnd, IdleMode, Open, Pick};
 use crate::config::{Phase, Repeat, Scenario, Step};
-use crate::units::Span;
+use base::units::Span;
 
 /// The keys of the shortest line that is typed when a scenario does not say what to type.
 const SHORT_LINE: u64 = 16;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::Run;
 use super::estimate::{Amount, Outline, PhaseOutline, outline};
 use crate::config::{Loaded, Repeat};
-use crate::text::table::{Cell, Column, draw};
-use crate::text::{Paint, fold};
-use crate::units;
+use base::text::table::{Cell, Column, draw};
+use base::text::{Paint, fold};
+use base::units;
 
 const LISTED: usize = 12;
 

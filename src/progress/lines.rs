@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::record::Strain;
-use crate::record::{Event, PhaseRef, ReadyOutcome, StepEnd};
-use crate::text::{Paint, Tone, clean};
-use crate::units;
+use base::text::{Paint, Tone, clean};
+use base::units;
+use record::Strain;
+use record::{Event, PhaseRef, ReadyOutcome, StepEnd};
 
 use super::{Look, Place, Talk};
 

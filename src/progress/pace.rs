@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use crate::config::{Repeat, Scenario};
     use crate::plan::outline;
-    use crate::units::Span;
+    use base::units::Span;
 
     const SECOND: Duration = Duration::from_secs(1);
 

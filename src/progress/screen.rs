@@ -223,7 +223,7 @@ impl<W: Write> Painter<W> {
     fn to_top(&self) -> String {
         let rows = |line: &String| {
             let plain = anstream::adapter::strip_str(line).to_string();
-            crate::text::width(&plain).div_ceil(self.columns).max(1)
+            base::text::width(&plain).div_ceil(self.columns).max(1)
         };
         match self.shown.iter().map(rows).sum::<usize>() {
             0 => "\r".to_owned(),

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crate::plan::{Outline, PhaseOutline, StepOutline};
-use crate::record::{Event, PhaseRef, StepStart};
-use crate::text::{Paint, Tone, clean, cut, width};
-use crate::units;
+use base::text::{Paint, Tone, clean, cut, width};
+use base::units;
+use record::{Event, PhaseRef, StepStart};
 
 use super::pace::{Pace, Reached, Remaining};
 use super::spark::Spark;

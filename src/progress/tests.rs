@@ -1,5 +1,7 @@
 //! Golden blocks: one state of a campaign at several widths.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::pace::Pace;
@@ -7,8 +9,7 @@ use super::state::State;
 use super::{Look, Place};
 use crate::config::Scenario;
 use crate::plan::outline;
-use crate::record::{Event, PhaseRef, StepStart};
-use crate::sample::Pulse;
+use record::{Event, PhaseRef, StepStart};
 
 const SCENARIO: &str = "format = 1\nname = 'completions'\n\
     [[phase]]\nname = 'start'\nsteps = [{ start = {} }]\n\
@@ -47,11 +48,15 @@ fn state(step: StepStart) -> State {
     state.end(true, seconds(90));
     state.begin(place(2));
     started(&mut state, 90);
-    let pulse = Pulse::default();
-    let shown = pulse.clone();
-    state.follow(std::sync::Arc::new(move || (shown.private(), shown.peak())));
+    let private = Arc::new(AtomicU64::new(0));
+    let read = Arc::clone(&private);
+    let peak = AtomicU64::new(0);
+    state.follow(Arc::new(move || {
+        let now = read.load(Ordering::Relaxed);
+        (Some(now), Some(peak.fetch_max(now, Ordering::Relaxed).max(now)))
+    }));
     for value in (0..200_u64).map(|n| (n % 50 + n / 2) << 20) {
-        pulse.pretend(Some(value));
+        private.store(value, Ordering::Relaxed);
         state.tick();
     }
     state.on(&Event::PhaseStarted(step.phase.clone()), seconds(100));
@@ -67,10 +72,10 @@ fn definition() -> State {
         method: None,
     };
     let mut state = state(step);
-    let request = crate::record::Request {
+    let request = record::Request {
         method: "textDocument/definition".to_owned(),
         latency: None,
-        outcome: crate::record::Outcome::Null,
+        outcome: record::Outcome::Null,
         bytes: 0,
         items: None,
         retries: 0,
@@ -84,7 +89,7 @@ fn block(state: &State, columns: usize, ascii: bool) -> String {
     let look = Look { color: false, ascii };
     let lines = state.lines(seconds(110), columns, look);
     for line in &lines {
-        assert!(crate::text::width(line) <= columns, "{line}");
+        assert!(base::text::width(line) <= columns, "{line}");
     }
     lines.join("\n")
 }

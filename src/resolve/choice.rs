@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use strum::VariantArray;
 
-use crate::allocator::missing_component;
 use crate::config::{Allocator, Catalogue, Profile, own_home};
-use crate::lens::Lens;
-use crate::record::{AllocatorFacts, AllocatorFamily, CellFacts, Known, PackageFacts, Preload};
-use crate::text::nearest;
+use allocator::missing_component;
+use base::lens::Lens;
+use base::text::nearest;
+use record::{AllocatorFacts, AllocatorFamily, CellFacts, Known, PackageFacts, Preload};
 
 use super::command::CommandPlan;
 use super::detector;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::host::{self, Said};
 use crate::resolve::which::which;
+use proctree::host::{self, Said};
 
 /// The longest installation: a server that is compiled.
 const PATIENCE: Duration = Duration::from_secs(3_600);

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::config::values::Ignored;
-use crate::exit::child::Stream;
+use proctree::child::Stream;
 
 /// What is done around a command, under hyperfine's names. `None` is nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -11,17 +11,17 @@ use std::time::SystemTime;
 
 use super::tools::tools;
 use super::{Env, which};
-use crate::allocator::knobs::{self, Checked, KnobError};
-use crate::allocator::preload::VARIABLE;
-use crate::allocator::preload::{Unlistable, compose};
-use crate::allocator::{self, Detection, RUNTIME_VARIABLES, Subject, Told};
 use crate::config::Allocator;
-use crate::host::{self, Toolchain};
-use crate::lens::Lens;
-use crate::record::AllocatorDecay;
-use crate::record::jemalloc::CONFIRM;
-use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence, Interpreter, LensFacts, ServerFacts};
 use crate::resolve::{Program, ServerChoice, asks_for};
+use allocator::knobs::{self, Checked, KnobError};
+use allocator::preload::VARIABLE;
+use allocator::preload::{Unlistable, compose};
+use allocator::{Detection, RUNTIME_VARIABLES, Subject, Told};
+use base::lens::Lens;
+use proctree::host::{self, Toolchain};
+use record::AllocatorDecay;
+use record::jemalloc::CONFIRM;
+use record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence, Interpreter, LensFacts, ServerFacts};
 
 /// How jemalloc's option begins that has it confirm its settings, or not.
 const CONFIRMS: &str = "confirm_conf:";
@@ -422,7 +422,7 @@ pub fn interpreter(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::KnobFacts;
+    use record::KnobFacts;
 
     fn found(family: AllocatorFamily, confidence: Option<Confidence>) -> AllocatorFacts {
         AllocatorFacts {

@@ -1,6 +1,6 @@
 //! Mistakes in a named server, with the cure.
 
-use crate::record::{Preload, PreloadName};
+use record::{Preload, PreloadName};
 
 /// Why a server cannot be driven.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

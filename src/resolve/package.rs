@@ -10,8 +10,8 @@ pub(super) use client::newest;
 use std::path::Path;
 
 use crate::config::{Catalogue, Package, Profile};
-use crate::record::PackageFacts;
-use crate::text::nearest;
+use base::text::nearest;
+use record::PackageFacts;
 
 use super::client::ClientError;
 use super::spec::{Installed, ServerSpec};

@@ -7,12 +7,12 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::Env;
-use crate::allocator::preload::{self, Places, PreloadError, Question, VARIABLE};
-use crate::allocator::{self, Detection, Machine, machine};
-use crate::host;
-use crate::record::Preload;
-use crate::record::{AllocatorFamily, KnobFacts, PreloadFacts};
 use crate::resolve::{Program, ServerChoice};
+use allocator::preload::{self, Places, PreloadError, Question, VARIABLE};
+use allocator::{Detection, Machine, machine};
+use proctree::host;
+use record::Preload;
+use record::{AllocatorFamily, KnobFacts, PreloadFacts};
 
 use super::detector::{self, Key};
 

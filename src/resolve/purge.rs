@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::allocator::knobs::purge_delay;
 use crate::config::{Allocator, Total};
-use crate::lens::Lens;
-use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, KnobFacts};
+use allocator::knobs::purge_delay;
+use base::lens::Lens;
+use record::{AllocatorFacts, AllocatorFamily, Confidence, KnobFacts};
 
 use super::choice::{Collector, Program, ServerChoice, Setting, Shim};
 use super::shim::NODE_OPTIONS;
@@ -284,8 +284,8 @@ mod tests {
 
     use super::*;
     use crate::config::{Profile, Question, SelfReport};
-    use crate::record::AllocatorFacts;
     use crate::resolve::Program;
+    use record::AllocatorFacts;
 
     fn server(label: &str, allocator: Option<Allocator>, env: &[(&str, &str)]) -> ServerChoice {
         let env = env

@@ -7,13 +7,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::Env;
-use crate::allocator::preload::{VARIABLE, compose};
-use crate::allocator::{self, Detection};
 use crate::config::options::ServerExtras;
 use crate::config::{Loaded, Report, Scenario, Step};
-use crate::host;
-use crate::record::ShimFacts;
 use crate::resolve::{LIBRARY, Program, ServerChoice, Shim};
+use allocator::Detection;
+use allocator::preload::{VARIABLE, compose};
+use proctree::host;
+use record::ShimFacts;
 
 use super::detector;
 

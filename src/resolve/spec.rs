@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::error::ChoiceError;
 use crate::config::names_files;
-use crate::record::{PackageFacts, Preload};
+use record::{PackageFacts, Preload};
 
 /// A server that was installed into the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]

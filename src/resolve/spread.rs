@@ -1,7 +1,7 @@
 //! Servers, each under several preloaded allocators.
 
 use super::spec::ServerSpec;
-use crate::record::Preload;
+use record::Preload;
 
 /// Two of a list by which one server would have one label twice.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,7 +3,7 @@
 use super::choice::ServerChoice;
 use crate::config::Loaded;
 use crate::config::Report;
-use crate::text::any_of;
+use base::text::any_of;
 
 /// Adds a mistake for each server whose profile lists languages without the project's. A server without a list may be
 /// for any.

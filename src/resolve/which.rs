@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
-use crate::host;
+use proctree::host;
 
 #[derive(Clone, Debug, Default)]
 pub struct Which {

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::config::{Fetched, OriginError, Pin};
-use crate::record::OriginFacts;
+use record::OriginFacts;
 
 use super::client::{self, ClientError};
 use super::store::{Key, Store, WORKSPACE};

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::sample::{self, Living};
+use proctree::Living;
 
 /// A child of lsp-soak's own group; removed when it is dropped.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl Group {
 
     /// Kills these, and all that they forked since they were found.
     pub fn kill(&self, processes: &[Living]) {
-        let is_there = |pid, begun| sample::started(pid) == Some(begun);
+        let is_there = |pid, begun| proctree::started(pid) == Some(begun);
         let mut moved = Vec::new();
         for &(pid, begun, _) in processes {
             // An ended process is the goal; one that may not be moved is killed alone.
@@ -37,7 +37,7 @@ impl Group {
         // killed.
         let has_stranger = moved
             .iter()
-            .any(|&(pid, begun)| sample::started(pid).is_some_and(|started| started != begun));
+            .any(|&(pid, begun)| proctree::started(pid).is_some_and(|started| started != begun));
         if !has_stranger {
             let _ = fs::write(self.path.join("cgroup.kill"), "1");
         }
@@ -87,7 +87,7 @@ mod tests {
             .spawn()
             .unwrap();
         let pid = forking.id();
-        let moved = Some((pid, sample::started(pid).unwrap(), "sh".to_owned()));
+        let moved = Some((pid, proctree::started(pid).unwrap(), "sh".to_owned()));
         fs::write(group.path.join("cgroup.procs"), pid.to_string()).unwrap();
         let members = || {
             fs::read_to_string(group.path.join("cgroup.procs"))

@@ -1,13 +1,10 @@
 //! The programs that held the tree's memory at checkpoints, and which allocator each has: looked at when the server is gone.
 
+use crate::drive::{Job, MemoryHolder};
+use record::{AllocatorFacts, AllocatorFamily, Confidence, Holder, ServerFacts};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-
-use crate::allocator;
-use crate::drive::{Job, MemoryHolder};
-use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Holder, ServerFacts};
-use crate::sample;
 
 /// The programs that held the most at a checkpoint: a process of each, and the libraries that it had mapped.
 #[derive(Debug, Default)]
@@ -20,17 +17,17 @@ pub struct Holders {
 impl Holders {
     /// Remembers the process with the most memory now.
     pub fn look(&self, pids: impl IntoIterator<Item = u32>) {
-        let tree = sample::holders(pids);
-        let Some(leader) = sample::leader(&tree) else { return };
+        let tree = proctree::holders(pids);
+        let Some(leader) = proctree::leader(&tree) else { return };
         let maps = std::fs::read_to_string(format!("/proc/{}/maps", leader.pid)).unwrap_or_default();
         let mut known = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(leader.program.clone(), (leader.pid, sample::mapped(&maps)));
+        known.insert(leader.program.clone(), (leader.pid, proctree::mapped(&maps)));
     }
 
     /// The program whose processes have the most memory now; `own` is the server's, which was inspected before the run.
     pub async fn now(&self, pids: Vec<u32>, own: &Path) -> Option<MemoryHolder> {
-        let tree = sample::holders(pids);
-        let leader = sample::leader(&tree)?;
+        let tree = proctree::holders(pids);
+        let leader = proctree::leader(&tree)?;
         let (pid, program) = (leader.pid, leader.program.clone());
         let words = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
         let is_own = program == own;
@@ -57,7 +54,7 @@ impl Holders {
             return family;
         }
         let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
-        let (path, libraries) = (program.to_owned(), sample::mapped(&maps));
+        let (path, libraries) = (program.to_owned(), proctree::mapped(&maps));
         let inspected = tokio::task::spawn_blocking(move || allocator::of_process(&path, &libraries, &|| false).facts);
         let family = inspected
             .await

@@ -5,9 +5,9 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::drive::Crash;
-use crate::host;
-use crate::record::{EndCause, Ending, Event, Excess, Journal, MOST_REQUESTS, Nanos, Outcome, ProcessEnd, Request};
-use crate::sample::Sink;
+use proctree::Sink;
+use proctree::host;
+use record::{EndCause, Ending, Event, Excess, Journal, MOST_REQUESTS, Nanos, Outcome, ProcessEnd, Request};
 
 const SIGKILL: i32 = 9;
 
@@ -148,7 +148,7 @@ impl Sink for Noticing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Process;
+    use record::Process;
 
     const ABORTED: EndCause = EndCause::Signalled {
         signal: 6,

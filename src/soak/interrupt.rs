@@ -7,7 +7,7 @@ use std::thread;
 
 use tokio::sync::watch;
 
-use crate::exit::Exit;
+use base::exit::Exit;
 
 #[derive(Clone, Debug)]
 pub struct Interrupt {
@@ -94,7 +94,7 @@ struct Stops {
 impl Stops {
     fn new() -> io::Result<Stops> {
         use tokio::signal::unix::{SignalKind, signal};
-        let hangup = (!crate::lsp::process::ignores_hangup()).then(|| signal(SignalKind::hangup()));
+        let hangup = (!proctree::process::ignores_hangup()).then(|| signal(SignalKind::hangup()));
         Ok(Stops {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,

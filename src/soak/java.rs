@@ -6,10 +6,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::drive::Given;
-use crate::host;
-use crate::record::{ReleasedBy, Releaser};
 use crate::resolve::Collector;
-use crate::sample;
+use proctree::host;
+use record::{ReleasedBy, Releaser};
 
 /// Longest wait for one process: a full collection of a heap of many GiB takes seconds.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -46,7 +45,7 @@ fn collect_each(alive: &[u32], patience: Duration) -> Given {
 /// The `jcmd` of the JDK whose virtual machine a process has loaded: `lib/server/libjvm.so` stands beside `bin/jcmd`.
 fn tool(pid: u32) -> Option<PathBuf> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
-    let library = sample::mapped(&maps)
+    let library = proctree::mapped(&maps)
         .into_iter()
         .find(|path| path.ends_with("libjvm.so"))?;
     Some(library.ancestors().nth(3)?.join("bin/jcmd"))

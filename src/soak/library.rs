@@ -1,19 +1,15 @@
 //! The preloaded purge library, or the script of Node.js, in the processes of the tree: who listens, and the signal.
 
+use crate::drive::Given;
+use crate::resolve::{Collector, Library};
+use base::units;
+use record::regular;
+use record::{AllocatorFamily, Listening, ReleasedBy, Releaser};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-
-use crate::allocator;
-use crate::drive::Given;
-use crate::lsp;
-use crate::record::regular;
-use crate::record::{AllocatorFamily, Listening, ReleasedBy, Releaser};
-use crate::resolve::{Collector, Library};
-use crate::sample;
-use crate::units;
 
 /// How often to look for an answer.
 const LOOK: Duration = Duration::from_millis(5);
@@ -107,7 +103,7 @@ impl Heard {
                 release
                     .missing
                     .push(format!("process {} did not answer before", one.pid));
-            } else if let Err(why) = lsp::process::signal_thread(one.pid, one.thread, library.signal) {
+            } else if let Err(why) = proctree::process::signal_thread(one.pid, one.thread, library.signal) {
                 release
                     .missing
                     .push(format!("process {} cannot be asked to purge: {why}", one.pid));
@@ -207,7 +203,7 @@ fn workers(text: &str) -> usize {
 fn is_heard(library: &Library, one: &Listener) -> bool {
     let read = |name| fs::read_to_string(format!("/proc/{}/{name}", one.pid)).unwrap_or_default();
     match &library.path {
-        Some(path) => sample::mapped(&read("maps")).contains(path),
+        Some(path) => proctree::mapped(&read("maps")).contains(path),
         None => catches(&read("status"), library.signal),
     }
 }

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use crate::allocator::preload::take_accounts;
 use crate::drive::{Activity, Crash, Frame, Given, Job, MemoryHolder, Stage};
-use crate::exit::child;
 use crate::progress::Progress;
-use crate::record::{Clock, Ending, Event, Journal, Nanos, PhaseRef, ServerFacts, Survivor, Warning, WarningKind};
 use crate::resolve::Library;
-use crate::sample::{self, Done, Glance, Living, Sampler};
 use crate::trace::{self, Trace};
+use allocator::preload::take_accounts;
+use proctree::child;
+use proctree::{Done, Glance, Living, Sampler};
+use record::{Clock, Ending, Event, Journal, Nanos, PhaseRef, ServerFacts, Survivor, Warning, WarningKind};
 
 use super::holder::Holders;
 use super::incidents::{Incidents, Noticing};
@@ -27,7 +27,7 @@ pub struct Live(Arc<Inner>);
 struct Inner {
     journal: Journal,
     clock: Clock,
-    options: sample::Options,
+    options: proctree::Options,
     progress: Progress,
     sampler: Mutex<Option<Sampler>>,
     /// The preload, and its reports.
@@ -44,13 +44,13 @@ impl Live {
     pub fn new(
         journal: Journal,
         clock: Clock,
-        mut options: sample::Options,
+        mut options: proctree::Options,
         progress: Progress,
         trace: Option<Trace>,
         library: Option<Library>,
         accounts: Option<bool>,
     ) -> Live {
-        options.orphans_since = sample::moment();
+        options.orphans_since = proctree::moment();
         let sampler = Mutex::new(None);
         Live(Arc::new(Inner {
             journal,
@@ -126,7 +126,7 @@ impl Live {
     fn orphans(&self) -> Vec<Living> {
         let options = &self.0.options;
         let pids = child::orphans().into_iter();
-        let own = pids.filter(|pid| !options.apart.has(*pid)).filter_map(sample::living);
+        let own = pids.filter(|pid| !options.apart.has(*pid)).filter_map(proctree::living);
         own.filter(|(_, started, _)| options.orphans_since.is_some_and(|since| *started >= since))
             .collect()
     }
@@ -246,9 +246,9 @@ impl Stage for Live {
     }
 
     async fn leads(&self, program: &Path) -> Option<bool> {
-        let holders = sample::holders(self.pids());
+        let holders = proctree::holders(self.pids());
         if !holders.is_empty() {
-            let (own, all) = sample::share(&holders, program);
+            let (own, all) = proctree::share(&holders, program);
             return Some(own >= all / 2);
         }
         let Glance { own, private, .. } = self.glance().await?;

@@ -4,11 +4,10 @@ use std::collections::HashSet;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-use crate::exit::child;
-use crate::lsp;
-use crate::record::{MOST_NAMED, Survivor};
-use crate::sample::{self, Living};
-use crate::units;
+use base::units;
+use proctree::Living;
+use proctree::child;
+use record::{MOST_NAMED, Survivor};
 
 #[cfg(target_os = "linux")]
 use super::cgroup::Group;
@@ -137,7 +136,7 @@ fn is_there(_process: &Living) -> bool {
 fn kill(processes: &[Living]) {
     for (pid, started, _) in processes {
         // An ended process is the goal; one that may not be killed is found again.
-        let _ = lsp::process::kill_pid(*pid, || sample::started(*pid) == Some(*started));
+        let _ = proctree::process::kill_pid(*pid, || proctree::started(*pid) == Some(*started));
     }
 }
 
@@ -169,7 +168,7 @@ mod tests {
         let mut child = command.spawn().unwrap();
         child.stdout.as_mut().unwrap().read_exact(&mut [0; 3]).unwrap();
         let pid = child.id();
-        let living = || sample::started(pid).map(|started| (pid, started, "sh".to_owned()));
+        let living = || proctree::started(pid).map(|started| (pid, started, "sh".to_owned()));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let cleared = clear(|| living().into_iter().collect(), Vec::new, async {});
         let cleared = runtime.unwrap().block_on(cleared);

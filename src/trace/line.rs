@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::record::CallKind;
+use record::CallKind;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::{CallCount, CallKind, Nanos, PhaseRef, SystemCalls};
+use record::{CallCount, CallKind, Nanos, PhaseRef, SystemCalls};
 
 use super::line::Call;
 

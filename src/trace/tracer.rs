@@ -7,8 +7,8 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::host;
-use crate::record::TracerFacts;
+use proctree::host;
+use record::TracerFacts;
 
 use super::line::{Line, Lines};
 

@@ -7,7 +7,6 @@ mod gate;
 mod init;
 mod lsp;
 #[cfg(target_os = "linux")]
-mod messages;
 mod mistakes;
 #[cfg(unix)]
 mod pinned;

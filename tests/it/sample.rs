@@ -7,8 +7,8 @@ mod tree;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use lsp_soak::record::{Clock, Counters, Event, Nanos, PhaseRef};
-use lsp_soak::sample::{Options, Sampler, Sink};
+use proctree::{Options, Sampler, Sink};
+use record::{Clock, Counters, Event, Nanos, PhaseRef};
 
 /// Tolerance of sizes, for the child's C library and test harness.
 const SLACK: u64 = 256 << 10;

@@ -4,15 +4,15 @@ use std::path::Path;
 
 use lsp_soak::config::Kind;
 use lsp_soak::config::schema::text;
-use lsp_soak::{compare, gate, tune};
+use report::{comparison, run, sweep, verdict};
 
 #[test]
 fn every_schema_that_is_checked_in_is_current() {
     let reports = [
-        ("run-report", compare::run::json::schema()),
-        ("comparison-report", compare::report::json::schema()),
-        ("gate-report", gate::report::json::schema()),
-        ("tune-report", tune::report::json::schema()),
+        ("run-report", run::json::schema()),
+        ("comparison-report", comparison::json::schema()),
+        ("gate-report", verdict::json::schema()),
+        ("tune-report", sweep::json::schema()),
     ];
     let formats = Kind::ALL.map(|kind| (kind.name(), text(kind)));
     let reports = reports.map(|(name, schema)| (name, format!("{schema:#}\n")));

@@ -3,10 +3,10 @@
 use std::fs;
 use std::process::{Command, Output};
 
-use lsp_soak::record::{AllocatorFacts, AllocatorFamily, CellFacts};
-use lsp_soak::text::Form;
-use lsp_soak::tune::Server;
-use lsp_soak::tune::report::ship::text;
+use analysis::tune::Server;
+use record::{AllocatorFacts, AllocatorFamily, CellFacts};
+use report::sweep::ship::Form;
+use report::sweep::ship::text;
 use serde_json::Value;
 
 /// Values that break quotes, escapes and comments.
@@ -79,25 +79,6 @@ fn a_shell_takes_lines_of_the_environment_as_they_are_meant() {
 }
 
 #[test]
-fn neovim_takes_its_table_as_it_is_meant() {
-    let names = ["lua5.1", "luajit", "lua"];
-    let lua = names
-        .into_iter()
-        .find(|name| Command::new(name).arg("-v").output().is_ok());
-    // The snapshots cover the text; this test runs it.
-    let Some(lua) = lua else { return };
-    for value in ODD {
-        let text = written(Form::Neovim, &glibc(), &cell(value));
-        let script = format!(
-            "vim = {{ lsp = {{ config = function(_, own) table = own end }} }}\n{text}\nassert(table.cmd[1] == 'taskset')\n\
-             assert(table.cmd[5] == table.cmd_env.A)\nio.write(table.cmd_env.A)"
-        );
-        let output = Command::new(lua).args(["-e", &script]).output().expect("it was there");
-        assert_eq!(heard(&output), value, "{text}");
-    }
-}
-
-#[test]
 fn an_editor_takes_its_members_as_they_are_meant() {
     for value in ODD {
         let text = written(Form::Vscode, &glibc(), &cell(value));
@@ -106,52 +87,6 @@ fn an_editor_takes_its_members_as_they_are_meant() {
         let read: Value = serde_json::from_str(&format!("{{{}}}", members.trim_end_matches(','))).expect("it is JSON");
         assert_eq!(read["rust-analyzer.server.extraEnv"]["A"], value);
         assert_eq!(read["rust-analyzer.server.path"], "/path/to/rust-analyzer-tuned");
-    }
-}
-
-/// A value in double quotes as systemd.syntax(7) reads it: C escapes, then specifiers.
-fn of_unit(text: &str) -> String {
-    let (mut read, mut rest) = (String::new(), text);
-    while let Some(c) = rest.chars().next() {
-        rest = &rest[c.len_utf8()..];
-        if c != '\\' {
-            read.push(c);
-            continue;
-        }
-        let digits = match &rest[..1] {
-            "x" => 2,
-            "u" => 4,
-            _ => 0,
-        };
-        let code = u32::from_str_radix(&rest[1..=digits], 16).ok().and_then(char::from_u32);
-        read.push(match &rest[..1] {
-            "n" => '\n',
-            "t" => '\t',
-            "x" | "u" => code.expect("it is a character"),
-            "\\" => '\\',
-            "\"" => '"',
-            other => panic!("systemd knows no \\{other}"),
-        });
-        rest = &rest[1 + digits..];
-    }
-    let specifiers = read.replace("%%", "");
-    assert!(!specifiers.contains('%'), "{text}");
-    read.replace("%%", "%")
-}
-
-#[test]
-fn a_unit_takes_its_lines_as_they_are_meant() {
-    for value in ODD {
-        let text = written(Form::Systemd, &glibc(), &cell(value));
-        let mut lines = text.lines();
-        assert_eq!(lines.next(), Some("[Service]"));
-        let line = lines.next().and_then(|line| line.strip_prefix("Environment=\"A="));
-        let line = line
-            .and_then(|line| line.strip_suffix('"'))
-            .expect("it is one assignment");
-        assert_eq!(of_unit(line), value);
-        assert_eq!(lines.next(), Some("CPUAffinity=0-1"));
-        assert!(lines.all(|line| line.starts_with('#')), "{text}");
     }
 }
 

@@ -291,7 +291,7 @@ fn a_runtime_is_asked_whether_it_takes_its_settings() {
 }
 
 mod runs {
-    use lsp_soak::record::AllocatorFamily;
+    use record::AllocatorFamily;
 
     use super::*;
     use crate::soak::{START, Soak};

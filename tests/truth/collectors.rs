@@ -1,8 +1,8 @@
 //! Idle windows of a server whose runtime collects garbage by a clock. The fixture is one by its profile, and releases
 //! memory as late as that clock allows.
 
-use lsp_soak::record::{Runtime, WindowEnd};
-use lsp_soak::summary::decay::WindowKind;
+use analysis::summary::decay::WindowKind;
+use record::{Runtime, WindowEnd};
 
 use crate::decay::{course, one};
 use crate::fixture::SYSTEM;

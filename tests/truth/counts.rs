@@ -1,7 +1,7 @@
 //! Processes, zombies, threads, open descriptors, and processors at rest: each known of the fixture.
 
-use lsp_soak::growth::{Counted, RepeatedCount, repeated_counts};
-use lsp_soak::summary::Summary;
+use analysis::growth::{Counted, RepeatedCount, repeated_counts};
+use analysis::summary::Summary;
 
 use crate::outcome::Outcome;
 use crate::soak::{START, Soak};

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use lsp::{Answers, Ask, Client, Limits, Reply, ServerCapabilities};
 use lsp_soak::drive::document::{Change, Document};
-use lsp_soak::lsp::process::{Launch, Server};
-use lsp_soak::lsp::{Answers, Ask, Client, Deadlines, Limits, Reply, ServerCapabilities};
+use lsp_soak::drive::stop::Deadlines;
 use lsp_types::Url;
+use proctree::process::{Launch, Server};
 use serde_json::{Value, json};
 
 use crate::fixture::SYSTEM;
@@ -47,7 +48,7 @@ async fn two_thousand_edits_between_requests_leave_the_same_text_on_both_sides()
         assert_eq!(document.version(), document.opened().text_document.version);
         let told = answer(&client, "fixture/text", json!({ "uri": document.uri() })).await;
         assert_eq!(told, document.text());
-        lsp_soak::lsp::shut_down(&client, &server, &Deadlines::default(), async {}).await;
+        lsp_soak::drive::stop::shut_down(&client, &server, &Deadlines::default(), async {}).await;
     }
 }
 

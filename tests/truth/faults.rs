@@ -2,9 +2,9 @@
 //!
 //! `Running::finish` checks every run for its end and for left processes.
 
-use lsp_soak::exit::Exit;
-use lsp_soak::record::{Ending, Event, Outcome as Answer, ShutdownStage, WarningKind};
-use lsp_soak::summary::exit;
+use analysis::summary::exit;
+use base::exit::Exit;
+use record::{Ending, Event, Outcome as Answer, ShutdownStage, WarningKind};
 
 use crate::fixture::SYSTEM;
 use crate::ground::PreparedWorkspace;
@@ -555,7 +555,7 @@ fn a_token_that_is_never_begun_holds_nothing_up() {
         _ => None,
     });
     assert!(ready.is_some_and(|ready| ready.after < 20_000_000_000), "{ready:?}");
-    let settled = |phase: &lsp_soak::summary::PhaseSummary| {
+    let settled = |phase: &analysis::summary::PhaseSummary| {
         phase.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.settled)
     };
     assert!(summary.phases.iter().all(settled), "{:?}", summary.phases);

@@ -1,6 +1,6 @@
 //! Files that a server replaces, removes or makes huge while it runs.
 
-use lsp_soak::record::Ending;
+use record::Ending;
 
 use crate::faults::failed;
 use crate::outcome::phase;

@@ -108,7 +108,7 @@ fn memory_that_waits_for_traffic_is_kept_in_silence() {
 /// Whether a process forked and has not called exec.
 fn forked(pid: u32) -> bool {
     let text = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
-    lsp_soak::sample::procfs::stat(&text).is_none_or(|stat| stat.forked())
+    proctree::procfs::stat(&text).is_none_or(|stat| stat.forked())
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Servers that send floods: lsp-soak counts everything, keeps little, and stays small.
 
-use lsp_soak::record::Ending;
+use record::Ending;
 
 use crate::outcome::{KIB, MIB};
 use crate::soak::{START, Soak};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::SystemTime;
 
-use lsp_soak::record::{Event, Header, open};
+use record::{Event, Header, open};
 
 use crate::soak::{START, Soak};
 

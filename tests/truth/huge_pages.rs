@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lsp_soak::record::{Event, HugePages, open};
+use record::{Event, HugePages, open};
 
 use crate::ground::PreparedWorkspace;
 

@@ -5,9 +5,9 @@ use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use lsp_soak::exit::Exit;
-use lsp_soak::record::{Ending, Event, ShutdownStage};
-use lsp_soak::summary::exit;
+use analysis::summary::exit;
+use base::exit::Exit;
+use record::{Ending, Event, ShutdownStage};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::ground::PreparedWorkspace;

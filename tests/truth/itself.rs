@@ -1,13 +1,13 @@
 //! A server against itself through the purged lens, in many sessions drawn from recorded runs.
 
-use lsp_soak::compare::{Played, counts};
+use analysis::compare::{Played, counts};
+use analysis::figures::Rules;
+use analysis::gate::{Sides, judge};
+use analysis::summary;
+use base::lens::Lens;
 use lsp_soak::config::GateContext;
-use lsp_soak::figures::Rules;
-use lsp_soak::gate::{Sides, judge};
-use lsp_soak::lens::Lens;
-use lsp_soak::record::{self, Schedule};
-use lsp_soak::stats::Answer;
-use lsp_soak::summary;
+use stats::Answer;
+use stats::Schedule;
 
 use crate::ground::{LINKED_SYSTEM, PreparedWorkspace};
 

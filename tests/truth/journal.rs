@@ -3,10 +3,10 @@
 use std::cell::Cell;
 use std::io;
 
-use lsp_soak::record::{self, Clock, Counters, Event, Header, Journal, Nanos, Rollup};
-use lsp_soak::sample::source::{Effort, Failure, Found, Kin, Opened, Program, Reading, Source};
-use lsp_soak::sample::tree::Own;
-use lsp_soak::sample::{self, Command, Options, Pulse, Time, Wake, Watch};
+use proctree::source::{Effort, Failure, Found, Kin, Opened, Program, Reading, Source};
+use proctree::tree::Own;
+use proctree::{Command, Options, Pulse, Time, Wake, Watch};
+use record::{Clock, Counters, Event, Header, Journal, Nanos, Rollup};
 
 use tokio::sync::oneshot;
 
@@ -161,7 +161,7 @@ fn a_day_beside_busy_neighbours_fits_in_five_mebibytes() {
         now: &now,
         begun: false,
     };
-    sample::run(&mut watch, &mut time, &options);
+    proctree::run(&mut watch, &mut time, &options);
     drop(watch);
     end.finish().expect("the disk takes it");
 

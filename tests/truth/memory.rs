@@ -1,8 +1,8 @@
 //! Known memory of a single process.
 
-use lsp_soak::record::{Entry, Event};
-use lsp_soak::summary::decay::{Window, WindowKind};
-use lsp_soak::summary::{PrivateMetric, Summary};
+use analysis::summary::decay::{Window, WindowKind};
+use analysis::summary::{PrivateMetric, Summary};
+use record::{Entry, Event};
 
 use crate::outcome::{KIB, MIB, changed, increment, phase, private};
 use crate::peer::same;

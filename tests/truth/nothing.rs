@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use lsp_soak::record::{EmptyStep, Ending};
+use record::{EmptyStep, Ending};
 
 use crate::ground::{PreparedWorkspace, scenario};
 use crate::outcome::Outcome;

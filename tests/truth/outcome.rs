@@ -6,8 +6,8 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lsp_soak::record::{self, Entry};
-use lsp_soak::summary::{self, Summary};
+use analysis::summary::{self, Summary};
+use record::Entry;
 use tempfile::TempDir;
 
 pub const KIB: u64 = 1 << 10;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use lsp_soak::record::Event;
+use record::Event;
 
 use crate::fixture::{JEMALLOC, MIMALLOC, SYSTEM};
 use crate::ground::PreparedWorkspace;

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use lsp_soak::record::{AllocatorFamily, Confidence, Event};
+use record::{AllocatorFamily, Confidence, Event};
 
 use crate::fixture::{JEMALLOC, SNMALLOC, SYSTEM};
 use crate::ground::PreparedWorkspace;

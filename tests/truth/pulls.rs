@@ -1,8 +1,8 @@
 //! Diagnostics that the imitated editor pulls by itself, on the real fixture.
 
-use lsp_soak::growth::{Sent, repeated};
-use lsp_soak::record::{Entry, Event, Request};
-use lsp_soak::summary::Summary;
+use analysis::growth::{Sent, repeated};
+use analysis::summary::Summary;
+use record::{Entry, Event, Request};
 
 use crate::ground::PreparedWorkspace;
 use crate::outcome::{KIB, MIB};

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use lsp_soak::record::{Event, ReleasedBy};
-use lsp_soak::summary::Summary;
-use lsp_soak::summary::decay::WindowKind;
+use analysis::summary::Summary;
+use analysis::summary::decay::WindowKind;
+use record::{Event, ReleasedBy};
 
 use crate::outcome::{MIB, Outcome, private};
 use crate::phases::{CLOSE_TWO, HOLDS, KEEPS, OPEN};

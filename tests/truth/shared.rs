@@ -1,7 +1,7 @@
 //! Known shared memory, and processes that run in one address space.
 
-use lsp_soak::record::{AddressSpaceRule, Event, Rollup};
-use lsp_soak::summary::Summary;
+use analysis::summary::Summary;
+use record::{AddressSpaceRule, Event, Rollup};
 
 use crate::fixture::SYSTEM;
 use crate::outcome::{KIB, MIB, Outcome, changed, increment, phase, private};

@@ -1,6 +1,6 @@
 //! Servers that fail during shutdown or ignore it.
 
-use lsp_soak::record::{Ending, ShutdownReply, ShutdownStage};
+use record::{Ending, ShutdownReply, ShutdownStage};
 
 use crate::faults::failed;
 use crate::soak::{START, Soak};

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use lsp_soak::exit::child::{self, Awaited};
-use lsp_soak::record::{self, Event};
-use lsp_soak::summary::Summary;
+use analysis::summary::Summary;
+use proctree::child::{self, Awaited};
+use record::Event;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use lsp_soak::{record, summary};
+use analysis::summary;
 
 use crate::fixture::{JEMALLOC, MIMALLOC, SYSTEM};
 

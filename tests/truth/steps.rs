@@ -1,6 +1,6 @@
 //! Options of steps, on the real fixture.
 
-use lsp_soak::record::{Ending, Event, WarningKind};
+use record::{Ending, Event, WarningKind};
 
 use crate::soak::{START, Soak, passing};
 

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use lsp_soak::compare::{compare, counts};
-use lsp_soak::record::{CallKind, PhaseRef};
-use lsp_soak::summary::calls::{PhaseCalls, Traced};
-use lsp_soak::{record, summary};
+use analysis::compare::{compare, counts};
+use analysis::summary;
+use analysis::summary::calls::{PhaseCalls, Traced};
+use record::{CallKind, PhaseRef};
 use serde_json::Value;
 
 use crate::fixture::SYSTEM;
@@ -146,7 +146,7 @@ fn traced_runs_are_made_beside_those_that_count_and_have_no_say() {
     assert!(runs.iter().all(|(_, summary)| !counts(summary)));
     let played: Vec<_> = runs
         .into_iter()
-        .map(|(record, summary)| lsp_soak::compare::Played { record, summary })
+        .map(|(record, summary)| analysis::compare::Played { record, summary })
         .collect();
     let comparison = compare(&played, None);
     assert!(comparison.rows.is_empty(), "no figure is taken from them");

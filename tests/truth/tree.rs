@@ -1,7 +1,7 @@
 //! Known memory of several processes.
 
-use lsp_soak::record::{Event, Process};
-use lsp_soak::summary::Summary;
+use analysis::summary::Summary;
+use record::{Event, Process};
 
 use crate::outcome::{MIB, phase, private};
 use crate::peer::same;

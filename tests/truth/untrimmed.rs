@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use lsp_soak::summary::{PurgeFailure, UnpurgedProcess};
+use analysis::summary::{PurgeFailure, UnpurgedProcess};
 
 use crate::fixture::SYSTEM;
 use crate::ground::{LINKED_SYSTEM, PreparedWorkspace, scenario};

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lsp_soak::record::{Ending, Event};
+use record::{Ending, Event};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::faults::failed;

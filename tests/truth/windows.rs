@@ -1,7 +1,7 @@
 //! Idle windows: their start, their light traffic, and the allocator that explains their end.
 
-use lsp_soak::record::WindowEnd;
-use lsp_soak::summary::decay::WindowKind;
+use analysis::summary::decay::WindowKind;
+use record::WindowEnd;
 
 use crate::decay::{course, one};
 use crate::fixture::SYSTEM;

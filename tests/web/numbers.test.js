@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { runInNewContext } from "node:vm";
 
-const script = readFileSync(new URL("../../src/document/page/assets/numbers.js", import.meta.url), "utf8");
+const script = readFileSync(new URL("../../crates/report/src/document/page/assets/numbers.js", import.meta.url), "utf8");
 const { read } = runInNewContext(`${script}; lspSoakNumbers`);
 
 const WIDTH = 0.05;

@@ -2,7 +2,7 @@
 import { copyFileSync, readFileSync } from "node:fs";
 
 const from = new URL("node_modules/uplot/", import.meta.url);
-const to = new URL("../../src/document/page/assets/uplot/", import.meta.url);
+const to = new URL("../../crates/report/src/document/page/assets/uplot/", import.meta.url);
 const files = { "dist/uPlot.iife.min.js": "uPlot.iife.min.js", "dist/uPlot.min.css": "uPlot.min.css", LICENSE: "LICENSE" };
 const { version } = JSON.parse(readFileSync(new URL("package.json", from)));
 
@@ -14,4 +14,4 @@ for (const [source, target] of Object.entries(files)) {
     process.exit(1);
   }
 }
-console.log(`uplot ${version}: write its hashes into src/document/page/assets/uplot/README.md when it is a new one`);
+console.log(`uplot ${version}: write its hashes into crates/report/src/document/page/assets/uplot/README.md when it is a new one`);

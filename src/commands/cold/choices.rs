@@ -8,10 +8,10 @@ use crate::campaign::single::PAGE_CACHE;
 use crate::cli;
 use crate::commands::prepare::{self, variable};
 use crate::config::{Catalogue, Profile, Report, as_file_name};
-use crate::exit::child::Stream;
-use crate::record::Preload;
 use crate::resolve::{CommandPlan, Program, ServerChoice, distinct, preload, which};
-use crate::units;
+use base::units;
+use proctree::child::Stream;
+use record::Preload;
 
 use super::label::{Value, hole, label, number, preloaded};
 

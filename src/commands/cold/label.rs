@@ -1,8 +1,8 @@
 //! What commands are called: as they were typed, where they were given no name.
 
 use crate::config::{as_file_name, names_files};
-use crate::record::Preload;
-use crate::text::{clean, width};
+use base::text::{clean, width};
+use record::Preload;
 
 /// Columns of the longest label. A longer one loses its middle, since commands often differ at the end.
 const LONGEST: usize = 60;

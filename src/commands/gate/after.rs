@@ -6,13 +6,13 @@ use crate::campaign::invocation::Invocation;
 use crate::cli::{self, Command};
 use crate::commands::next::{self, TypedServer};
 use crate::config::values::Runs;
-use crate::document::NextCommand;
-use crate::gate::report::{Cure, cure};
-use crate::gate::{Judgement, Sides};
-use crate::record::Schedule;
 use crate::resolve::ServerSpec;
-use crate::stats::LEAST_TO_DECIDE;
-use crate::text::quoted;
+use analysis::gate::{Judgement, Sides};
+use base::text::quoted;
+use report::document::NextCommand;
+use report::verdict::{Cure, cure};
+use stats::LEAST_TO_DECIDE;
+use stats::Schedule;
 
 use super::records::Named;
 

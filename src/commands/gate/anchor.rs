@@ -4,12 +4,13 @@ use anyhow::{Context, bail};
 
 use crate::campaign::{header, single};
 use crate::cli;
-use crate::compare::{Played, counts, differences};
 use crate::config::Loaded;
 use crate::drive::workspace;
-use crate::figures::Rules;
-use crate::record::{Header, Host, Schedule, Settings, WorkspaceFacts};
 use crate::resolve::ServerChoice;
+use analysis::compare::{Played, counts, differences};
+use analysis::figures::Rules;
+use record::{Header, Host, Settings, WorkspaceFacts};
+use stats::Schedule;
 
 use super::sides::{alike, lens_of};
 use super::tell;

@@ -7,10 +7,10 @@ use anyhow::bail;
 
 use crate::cli;
 use crate::commands::show;
-use crate::compare::{Played, labels};
-use crate::gate::{Role, Sides};
-use crate::record::is_record;
-use crate::text::nearest;
+use analysis::compare::{Played, labels};
+use analysis::gate::{Role, Sides};
+use base::text::nearest;
+use record::is_record;
 
 use super::sides::{NO_FIRST_BASELINE, is_alone, labelled_runs};
 

@@ -4,16 +4,17 @@ use std::collections::BTreeSet;
 
 use anyhow::bail;
 
-use crate::band::LEAST_ROUNDS;
+use crate::cli;
 use crate::commands::Mistakes;
-use crate::compare::Played;
 use crate::config::{self, GateContext, Loaded, Repeat, Step};
-use crate::exit::Exit;
-use crate::figures::Rules;
-use crate::lens::Lens;
 use crate::resolve::ServerChoice;
-use crate::summary::exit;
-use crate::{cli, growth};
+use analysis::compare::Played;
+use analysis::figures::Rules;
+use analysis::growth;
+use analysis::summary::exit;
+use base::band::LEAST_ROUNDS;
+use base::exit::Exit;
+use base::lens::Lens;
 
 use super::sides;
 

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use anyhow::bail;
 
 use crate::cli;
-use crate::compare::{Played, counts, doubts, report, unseen};
-use crate::findings::setting;
-use crate::gate::{Role, Sides};
-use crate::lens::Lens;
-use crate::record::Preload;
 use crate::resolve::asks_for;
-use crate::summary::{Unset, is_denied};
+use analysis::compare::{Played, counts, doubts, unseen};
+use analysis::findings::setting;
+use analysis::gate::{Role, Sides};
+use analysis::summary::{Unset, is_denied};
+use base::lens::Lens;
+use record::Preload;
+use report::comparison;
 
 /// The driven servers, each named by its role unless it has a label. A common preload changes no name.
 pub fn driven(options: &cli::Gate, anchor: Option<&str>) -> Vec<String> {
@@ -152,8 +153,8 @@ pub fn unseen_settings(sides: &Sides) -> Vec<String> {
         let counting = runs.iter().copied().filter(|run| counts(&run.summary));
         let doubts = doubts(&counting.collect::<Vec<&Played>>()).into_iter();
         let messages = settings
-            .map(|knob| report::unseen(label, &knob))
-            .chain(doubts.map(|text| report::doubt(label, &text)));
+            .map(|knob| comparison::unseen(label, &knob))
+            .chain(doubts.map(|text| comparison::doubt(label, &text)));
         let new: Vec<String> = messages.filter(|note| !notes.contains(note)).collect();
         notes.extend(new);
     }

@@ -9,12 +9,13 @@ use crate::cli::{self, Inconclusive};
 use crate::commands::exports::{self, Target};
 use crate::commands::formats::{self, Printable};
 use crate::commands::github;
-use crate::compare::{Difference, Weight, by_target};
 use crate::config::options::Format;
-use crate::document::NextCommand;
-use crate::exit::Exit;
-use crate::export::svg;
-use crate::gate::{self, Judgement, Sides};
+use analysis::compare::{Difference, Weight, by_target};
+use analysis::gate::{Judgement, Sides};
+use base::exit::Exit;
+use report::document::NextCommand;
+use report::export::svg;
+use report::verdict;
 
 /// A verdict and the runs that it is of.
 pub struct Verdict<'v> {
@@ -42,11 +43,11 @@ pub fn tell(
     };
     // What has no data is no skipped case of a gate that ends with an error.
     let strict = inconclusive == Some(Inconclusive::Fail) || !judgement.missing.is_empty();
-    let suites = gate::report::suites(judgement, strict);
+    let suites = verdict::suites(judgement, strict);
     let (sides, notes, next) = (verdict.sides, verdict.notes, verdict.next.as_ref());
     let result = Printable {
-        document: &|| gate::report::document(judgement, sides, notes, next),
-        json: &|| gate::report::json::render(judgement, notes, next, exit.code()),
+        document: &|| verdict::document(judgement, sides, notes, next),
+        json: &|| verdict::json::render(judgement, notes, next, exit.code()),
         picture: Some(&|| svg::gate(judgement, sides)),
         suites: Some(&|| suites.clone()),
         // Of many commits it is what the candidate needs.

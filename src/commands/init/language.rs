@@ -9,7 +9,7 @@ use ignore::{DirEntry, WalkBuilder};
 
 use crate::config::files;
 use crate::config::glob::of_language;
-use crate::units;
+use base::units;
 
 const TYPESCRIPT: &str = "tsconfig.json";
 

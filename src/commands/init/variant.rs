@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::allocator::knobs;
 use crate::commands::servers;
 use crate::config::Profile;
-use crate::record::{AllocatorFacts, AllocatorFamily};
 use crate::resolve::detector;
+use allocator::knobs;
+use record::{AllocatorFacts, AllocatorFamily};
 
 /// What changes nothing about memory, but is right for every server.
 const HARMLESS: (&str, &str) = ("RUST_LOG", "error");

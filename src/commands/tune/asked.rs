@@ -9,11 +9,12 @@ use crate::config::Report;
 use crate::config::options::Format;
 use crate::config::options::ServerExtras;
 use crate::config::tune::Preset;
-use crate::record::CellFacts;
 use crate::resolve::{Program, ServerChoice, detector};
-use crate::text::{Form, nearest};
-use crate::tune::Server;
-use crate::tune::report::ship::text;
+use analysis::tune::Server;
+use base::text::nearest;
+use record::CellFacts;
+use report::sweep::ship::Form;
+use report::sweep::ship::text;
 
 /// Mistakes in options for every cell.
 pub fn of_one_server(extra: &ServerExtras, mistakes: &mut Report) {

@@ -3,12 +3,12 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use crate::allocator::preload::{VARIABLE, by_own_name, compose};
 use crate::config::tune::{Cell, Preset, joined, read_grid};
 use crate::config::{Report, read_text};
-use crate::host;
 use crate::resolve::cells::{applied, preset_cells, shared};
 use crate::resolve::{Program, ServerChoice};
+use allocator::preload::{VARIABLE, by_own_name, compose};
+use proctree::host;
 
 use super::super::Mistakes;
 use crate::campaign::build;

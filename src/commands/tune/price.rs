@@ -7,7 +7,7 @@ use anyhow::bail;
 use crate::config::Loaded;
 use crate::plan::{Blocks, outline};
 use crate::resolve::ServerChoice;
-use crate::units::{self, Span};
+use base::units::{self, Span};
 
 pub struct Price {
     /// The least time of one run; `None` of a command.

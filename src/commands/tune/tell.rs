@@ -9,10 +9,11 @@ use crate::cli;
 use crate::commands::exports::{self, Target};
 use crate::commands::formats::{self, Printable};
 use crate::commands::{github, say};
-use crate::compare::Played;
 use crate::config::options::Format;
-use crate::exit::Exit;
-use crate::tune::{CellResult, KeepReason, Recommendation, Sweep, report};
+use analysis::compare::Played;
+use analysis::tune::{CellResult, KeepReason, Recommendation, Sweep};
+use base::exit::Exit;
+use report::sweep as told;
 
 use super::asked::unknown;
 
@@ -27,8 +28,8 @@ pub fn tell(
 ) -> anyhow::Result<u8> {
     let exit = exit(sweep);
     let result = Printable {
-        document: &|| report::document(sweep, runs, notes),
-        json: &|| report::json::render(sweep, notes, exit.code()),
+        document: &|| told::document(sweep, runs, notes),
+        json: &|| told::json::render(sweep, notes, exit.code()),
         picture: None,
         suites: None,
         followed: None,
@@ -72,13 +73,13 @@ fn exit(sweep: &Sweep) -> Exit {
 /// Prints only the wanted forms, ready to paste. Caveats go to stderr.
 fn shipped(options: &cli::Tune, sweep: &Sweep) -> anyhow::Result<()> {
     let Some(cell) = named(options, sweep)? else {
-        say(&report::headline(sweep));
+        say(&told::headline(sweep));
         return Ok(());
     };
-    report::reservations(sweep, cell).iter().for_each(|text| say(text));
+    told::reservations(sweep, cell).iter().for_each(|text| say(text));
     let (mut text, mut refused) = (String::new(), Vec::new());
     for form in &options.telling.print {
-        match report::ship::text(*form, &sweep.server, &cell.sets) {
+        match told::ship::text(*form, &sweep.server, &cell.sets) {
             Ok(one) if text.is_empty() => text = one,
             Ok(one) => text.push_str(&format!("\n{one}")),
             Err(why) => refused.push(format!("`--print {}` of `{}`: {why}", form.name(), cell.label)),
@@ -94,7 +95,7 @@ fn shipped(options: &cli::Tune, sweep: &Sweep) -> anyhow::Result<()> {
 /// The cell that was asked for, or the one that is recommended; `None` where nothing is.
 fn named<'s>(options: &cli::Tune, sweep: &'s Sweep) -> anyhow::Result<Option<&'s CellResult>> {
     let Some(label) = &options.telling.cell else {
-        return Ok(report::chosen(sweep));
+        return Ok(told::chosen(sweep));
     };
     let asked = sweep.cells.iter().find(|cell| cell.label == *label);
     let Some(asked) = asked else {

@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::str::FromStr;
 
-use crate::figures::{At, Figure, GatedFigure, GatedFigureError, Limit, Unit};
-use crate::lens::Lens;
-use crate::text::nearest;
-use crate::units::{Share, Size, Span};
+use analysis::figures::{At, Figure, GatedFigure, GatedFigureError, Limit, Unit};
+use base::lens::Lens;
+use base::text::nearest;
+use base::units::{Share, Size, Span};
 
 use super::{GateContext, Wrong, metrics};
 

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::lens::Lens;
-use crate::units::Share;
+use base::lens::Lens;
+use base::units::Share;
 
 /// A gate file.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::options::Count;
-use crate::units::Span;
+use base::units::Span;
 
 /// Starts the server: spawn, handshake, wait until it is ready.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::units::Span;
+use base::units::Span;
 
 /// Waits and measures released memory.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::units::Span;
+use base::units::Span;
 
 use super::template::{self, Scope};
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::units::Span;
+use base::units::Span;
 
 /// Gives memory back by force, by whatever is there for this server.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]

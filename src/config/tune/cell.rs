@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::file::ValueEntry;
 use crate::config::names_files;
-use crate::record::Preload;
-use crate::record::leaves;
-use crate::record::variables::{added, separator};
+use record::Preload;
+use record::leaves;
+use record::variables::{added, separator};
 
 /// The label of the unchanged server.
 pub const DEFAULT: &str = "default";

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::record::Preload;
+use record::Preload;
 
 /// A grid: every setting of a server that a sweep tries. Every axis is crossed with every other; the server with nothing
 /// changed is always tried beside them.

@@ -2,7 +2,7 @@
 
 use strum::{IntoStaticStr, VariantArray};
 
-use crate::record::AllocatorFamily;
+use record::AllocatorFamily;
 
 /// A grid that comes along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, strum::Display, IntoStaticStr, VariantArray)]

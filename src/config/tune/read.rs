@@ -12,8 +12,8 @@ use super::MOST_CELLS;
 use super::cell::{Cell, DEFAULT, label_of};
 use super::file::{AxisEntry, GridFile, ValueEntry};
 use crate::config::names_files;
-use crate::processors;
-use crate::text::nearest;
+use base::processors;
+use base::text::nearest;
 
 /// The cells of a grid file (path and text) in the order of its axes; without the default, which is always included.
 pub fn read_grid(path: &str, text: &str) -> Result<Vec<Cell>, Report> {

@@ -4,7 +4,7 @@ use lsp_types::DidChangeTextDocumentParams;
 use proptest::prelude::*;
 
 use super::*;
-use crate::random::Random;
+use base::random::Random;
 
 const ENCODINGS: [Encoding; 3] = [Encoding::Utf8, Encoding::Utf16, Encoding::Utf32];
 

@@ -14,11 +14,11 @@ use crate::drive::document::{self, Document};
 use crate::drive::documents::{OpenDocuments, aside};
 use crate::drive::language::{id_of, syntax_of};
 use crate::drive::{Stage, Stop, uri};
-use crate::lsp::{self, WATCHERS, Watcher};
-use crate::random::Random;
-use crate::record::regular;
-use crate::record::{Ending, Event, Warning, WarningKind};
-use crate::units;
+use base::random::Random;
+use base::units;
+use lsp::{WATCHERS, Watcher};
+use record::regular;
+use record::{Ending, Event, Warning, WarningKind};
 
 use super::{Cadence, Scene, files};
 

@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::allocator::{self, Told};
 use crate::config::step::{Idle, IdleEnd, IdleMode, Light};
 use crate::drive::documents::OpenDocuments;
 use crate::drive::quiet::{Rules, Watch};
 use crate::drive::settling::{Rule, Settling};
 use crate::drive::target::{Place, Target};
 use crate::drive::{MemoryHolder, Stage, Stop, barrier, pull};
-use crate::lsp::WATCHERS;
-use crate::record::{AllocatorDecay, IdleKind, IdleWindow, Nanos, WindowEnd};
 use crate::resolve::KnownDecay;
+use allocator::Told;
+use lsp::WATCHERS;
+use record::{AllocatorDecay, IdleKind, IdleWindow, Nanos, WindowEnd};
 
 use super::Scene;
 
@@ -319,7 +319,7 @@ impl<'a, S: Stage> Simmer<'a, S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{AllocatorFamily, Delay, Runtime};
+    use record::{AllocatorFamily, Delay, Runtime};
 
     fn holder(program: &str, family: Option<AllocatorFamily>, words: &[&str]) -> MemoryHolder {
         MemoryHolder {

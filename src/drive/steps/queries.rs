@@ -10,7 +10,7 @@ use crate::drive::documents::OpenDocuments;
 use crate::drive::pull::WORKSPACE;
 use crate::drive::target::Place;
 use crate::drive::{Stage, Stop, uri};
-use crate::lsp::{Client, Id, Provider, Reports};
+use lsp::{Client, Id, Provider, Reports};
 
 use super::positions::each;
 use super::{Cadence, Scene, files, lanes};

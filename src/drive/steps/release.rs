@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use crate::config;
 use crate::config::step::{PurgeMethod, Release as Options, SelfReport as ReportOptions};
 use crate::drive::{Given, Job, Stage, Stop, accounted, barrier, pull};
-use crate::lsp::{Ask, Client, Reply};
-use crate::record::{Release, ReleasedBy, Releaser, SelfReport};
 use crate::resolve::Collector;
-use crate::units;
+use base::units;
+use lsp::{Ask, Client, Reply};
+use record::{Release, ReleasedBy, Releaser, SelfReport};
 
 use super::Scene;
 

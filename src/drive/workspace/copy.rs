@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use super::WorkspaceError;
 use crate::config::files::is_left_out;
 #[cfg(target_os = "linux")]
-use crate::record::regular;
+use record::regular;
 
 /// How file contents are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

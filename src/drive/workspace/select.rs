@@ -10,7 +10,7 @@ use super::{WorkspaceError, canonical};
 use crate::config::files;
 use crate::config::glob::Glob;
 use crate::drive::language;
-use crate::record::regular;
+use record::regular;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {

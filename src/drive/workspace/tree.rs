@@ -8,8 +8,8 @@ use ignore::WalkBuilder;
 use sha2::{Digest, Sha256};
 
 use crate::config::files::is_left_out;
-use crate::record::TreeFacts;
-use crate::record::regular;
+use record::TreeFacts;
+use record::regular;
 
 /// Longest file that is read whole, in bytes. Sources are shorter. Longer files are libraries and data, whose ends
 /// differ when anything does.

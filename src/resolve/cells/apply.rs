@@ -3,9 +3,9 @@
 use sha2::{Digest, Sha256};
 
 use crate::config::tune::{Cell, DEFAULT, overlay};
-use crate::record::variables::added;
-use crate::record::{CellFacts, SweepFacts};
 use crate::resolve::ServerChoice;
+use record::variables::added;
+use record::{CellFacts, SweepFacts};
 
 /// The default first, then one server for each cell.
 pub fn applied(server: &ServerChoice, cells: &[Cell]) -> Vec<ServerChoice> {
@@ -81,7 +81,7 @@ fn apply(server: &ServerChoice, cell: &Cell, of: u32) -> ServerChoice {
         args: cell.args.clone(),
         settings: text(&cell.settings),
         init_options: text(&cell.init_options),
-        cpus: (!cell.cpus.is_empty()).then(|| crate::processors::ranges(&cell.cpus)),
+        cpus: (!cell.cpus.is_empty()).then(|| base::processors::ranges(&cell.cpus)),
         preload: cell.preload.as_ref().map(ToString::to_string),
         // What the sweep is, is known when all of its cells are.
         sweep: None,

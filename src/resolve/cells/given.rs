@@ -1,10 +1,10 @@
 //! Settings that a server has beside those of the cells, reported before any start.
 
-use crate::record::variables::has_equal_tunable;
+use record::variables::has_equal_tunable;
 
 use crate::config::tune::Cell;
-use crate::record::variables::{added, separator};
 use crate::resolve::ServerChoice;
+use record::variables::{added, separator};
 
 /// Cells that are named in a sentence, at most.
 const NAMED: usize = 4;

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::given::is_given;
-use crate::allocator::knobs::purge_delay;
 use crate::config::Allocator;
 use crate::config::tune::{Cell, Preset, joined};
-use crate::record::variables::pairs;
-use crate::record::{AllocatorFacts, AllocatorFamily, Confidence};
-use crate::record::{Known, Preload};
 use crate::resolve::ServerChoice;
+use allocator::knobs::purge_delay;
+use record::variables::pairs;
+use record::{AllocatorFacts, AllocatorFamily, Confidence};
+use record::{Known, Preload};
 
 /// Why a preset cannot be tried on a server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use crate::config::Profile;
 use crate::config::tune::*;
-use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, SweepFacts};
 use crate::resolve::{Program, ServerChoice};
+use record::{AllocatorFacts, AllocatorFamily, Confidence, SweepFacts};
 
 use super::*;
 

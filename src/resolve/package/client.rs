@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::config::{Package, Profile};
-use crate::host;
 use crate::resolve::client::{ClientError, pip, python, read, run};
 use crate::resolve::which::which;
+use proctree::host;
 
 use super::environment;
 

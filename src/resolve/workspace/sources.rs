@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::config::{Package, Source, Wanted};
-use crate::host;
 use crate::resolve::client::{self, ClientError, read, run};
 use crate::resolve::package::newest;
+use proctree::host;
 
 use super::FetchError;
 use super::unpack::unpack;

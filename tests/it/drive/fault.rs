@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use lsp::{Answers, Ask, Client, Limits};
 use lsp_soak::drive::{Stop, fault};
-use lsp_soak::lsp::{Answers, Ask, Client, Limits};
-use lsp_soak::record::Ending;
+use record::Ending;
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -13,7 +13,8 @@ use crate::lsp::peer::{ask, connect, usual};
 #[cfg(target_os = "linux")]
 use crate::lsp::process::shell;
 #[cfg(target_os = "linux")]
-use lsp_soak::lsp::process::{Gauge, Server};
+use lsp::Gauge;
+use proctree::process::Server;
 
 const PATIENCE: Duration = Duration::from_millis(600);
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lsp_soak::drive::documents::OpenDocuments;
 use lsp_soak::drive::{Player, Stop};
-use lsp_soak::record::{Ending, Event};
+use record::{Ending, Event};
 use serde_json::{Value, json};
 
 use super::player::{METHOD_NOT_FOUND, Play, get_ready, heard, method, play, step_end};

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use base::units::{Share, Span};
+use lsp::{Client, Incoming};
 use lsp_soak::config::{Failure, NotificationSignal, Profile, ReadinessLimits, Ready, Signal};
 use lsp_soak::drive::readiness;
 use lsp_soak::drive::signal::Signals;
-use lsp_soak::lsp::{Client, Incoming};
-use lsp_soak::record::{Readiness, ReadyOutcome, ReadyRule};
-use lsp_soak::units::{Share, Span};
+use record::{Readiness, ReadyOutcome, ReadyRule};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::Receiver;
 

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
 
-use lsp_soak::lsp::process::Launch;
+use proctree::process::Launch;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use lsp_soak::drive::{Activity, Crash, Frame, Given, MemoryHolder, Stage};
-use lsp_soak::record::{Event, Nanos, PhaseRef, Survivor};
+use record::{Event, Nanos, PhaseRef, Survivor};
 
 #[derive(Clone)]
 pub struct Fake(Arc<State>);

@@ -1,6 +1,6 @@
 //! Every request of the server is answered at once, whatever else happens.
 
-use lsp_soak::lsp::{Answers, Id, Incoming, Limits};
+use lsp::{Answers, Id, Incoming, Limits};
 use serde_json::{Value, json};
 
 use super::peer::{Peer, ask, connect, next, usual};

@@ -1,8 +1,6 @@
 //! Servers that break the protocol: tolerable faults are tolerated and reported.
 
-use lsp_soak::lsp::{
-    Answers, CloseReason, Incoming, Limits, Reply, ServerCapabilities, Shape, Sync, position::Encoding,
-};
+use lsp::{Answers, CloseReason, Incoming, Limits, Reply, ServerCapabilities, Shape, Sync, position::Encoding};
 use serde_json::{Value, json};
 
 use super::peer::{ask, connect, next, usual, violation};

@@ -4,8 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use lsp_soak::lsp::process::{Server, kill_pid};
-use lsp_soak::sample;
+use proctree::process::{Server, kill_pid};
 use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 
@@ -66,8 +65,8 @@ async fn dropping_a_server_ends_it() {
 async fn one_process_is_killed_only_if_it_is_still_the_one_that_was_meant() {
     let server = Server::spawn(&shell("exec sleep 1000")).unwrap();
     let pid = server.pid;
-    let started = sample::started(pid).unwrap();
-    let is = |started: u64| move || sample::started(pid) == Some(started);
+    let started = proctree::started(pid).unwrap();
+    let is = |started: u64| move || proctree::started(pid) == Some(started);
     assert!(!kill_pid(pid, is(started + 1)).unwrap());
     assert!(is_running(&pid.to_string()));
     assert!(kill_pid(pid, is(started)).unwrap());

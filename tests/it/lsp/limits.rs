@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use lsp_soak::lsp::{Answers, CloseReason, Incoming, Limits, Reply, Shape, Unread};
+use lsp::{Answers, CloseReason, Incoming, Limits, Reply, Shape, Unread};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lsp_soak::lsp::{Answers, Ask, Client, Incoming, Limits};
+use lsp::{Answers, Ask, Client, Incoming, Limits};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::sync::mpsc::Receiver;

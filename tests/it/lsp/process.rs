@@ -1,6 +1,6 @@
 //! The server's process: start, output, watching and end.
 
-use lsp_soak::lsp::process::{Launch, Server};
+use proctree::process::{Launch, Server};
 use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use lsp_soak::lsp::{CONTENT_MODIFIED, REQUEST_CANCELLED, Reply, SERVER_CANCELLED, Shape, Unread};
+use lsp::{CONTENT_MODIFIED, REQUEST_CANCELLED, Reply, SERVER_CANCELLED, Shape, Unread};
 use serde_json::{Value, json};
 
 use super::peer::{ask, brief, next, usual, violation};
@@ -214,10 +214,7 @@ async fn on_the_deadline_a_request_is_cancelled_and_its_late_answer_is_no_surpri
     peer.refuse(&request, REQUEST_CANCELLED, Value::Null).await;
     peer.send(json!({"jsonrpc": "2.0", "method": "after"})).await;
     let event = next(&mut incoming).await;
-    assert!(
-        matches!(event, lsp_soak::lsp::Incoming::Notification { .. }),
-        "{event:?}"
-    );
+    assert!(matches!(event, lsp::Incoming::Notification { .. }), "{event:?}");
 }
 
 #[tokio::test]

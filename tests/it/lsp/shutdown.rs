@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use lsp_soak::lsp::process::Server;
-use lsp_soak::lsp::{Answers, Client, Deadlines, Limits, Reply, Stopped, kill_now, shut_down};
-use lsp_soak::record::{ShutdownReply, ShutdownStage};
+use lsp::{Answers, Client, Limits, Reply};
+use lsp_soak::drive::stop::{Deadlines, Stopped, kill_now, shut_down};
+use proctree::process::Server;
+use record::{ShutdownReply, ShutdownStage};
 use serde_json::json;
 use tokio::time::timeout;
 

@@ -5,8 +5,8 @@ use std::os::unix::process::CommandExt;
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use lsp_soak::record::Clock;
-use lsp_soak::sample::{Options, Sampler};
+use proctree::{Options, Sampler};
+use record::Clock;
 
 use super::Kept;
 
@@ -131,7 +131,7 @@ fn obeys() {
 fn burn(time: Duration) {
     let spent = || {
         let text = std::fs::read("/proc/self/stat").unwrap();
-        let stat = lsp_soak::sample::procfs::stat(&text).unwrap();
+        let stat = proctree::procfs::stat(&text).unwrap();
         Duration::from_secs(stat.user + stat.system) / rustix::param::clock_ticks_per_second() as u32
     };
     let until = spent() + time;
@@ -145,7 +145,7 @@ fn burn(time: Duration) {
 fn adopt(late: bool) -> String {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
     let options = Options {
-        orphans_since: lsp_soak::sample::moment(),
+        orphans_since: proctree::moment(),
         ..Options::default()
     };
     let mut server = Child::shell("(setsid sleep 300 &) ; echo started ; read line");

@@ -1,10 +1,8 @@
 //! Sizes, marks, processor time and threads of one process.
 
+use record::{Event, PeakMark, Resources, Sample};
 use std::fs;
 use std::time::Duration;
-
-use lsp_soak::record::{Event, PeakMark, Resources, Sample};
-use lsp_soak::sample;
 
 use super::child::Child;
 use super::{MIB, SLACK, next_round, often, options, phase, rarely, wait_until, watch};
@@ -91,7 +89,7 @@ fn what_a_process_used_in_the_end_is_read_of_one_that_nobody_has_waited_for() {
     child.tell("burn 200");
     child.tell("spike 96");
     child.kill();
-    wait_until("its end", || sample::started(child.pid()).is_none());
+    wait_until("its end", || proctree::started(child.pid()).is_none());
     assert!(sampler.sample().wait());
     let used = kept.events().into_iter().find_map(|event| match event {
         Event::ProcessEnded(end) => end.used,
@@ -167,7 +165,7 @@ fn a_checkpoint_has_five_rounds_and_the_exact_counters() {
     let done = sampler.checkpoint(move |rounds, rollups, resources| {
         sender.send((rounds.clone(), rollups.clone(), resources)).unwrap();
         let (phase, unsettled) = (phase(), String::new());
-        Event::Checkpoint(lsp_soak::record::Checkpoint {
+        Event::Checkpoint(record::Checkpoint {
             phase,
             settled: true,
             waited: 0,

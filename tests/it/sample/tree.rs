@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use lsp_soak::record::{Event, Process};
+use record::{Event, Process};
 
 use super::child::Child;
 use super::{Kept, next_round, often, options, rarely, wait_until, watch};

@@ -1,0 +1,116 @@
+//! Settings of virtual machines and interpreters, checked by the runtimes: they refuse unknown ones.
+
+use super::super::probe;
+use super::{Checked, KnobError, Question, unseen};
+use record::AllocatorFamily;
+
+/// A program that reads a variable.
+struct Reader {
+    variable: &'static str,
+    /// Arguments with which it reads the variable and ends.
+    args: &'static [&'static str],
+    name: &'static str,
+    cure: &'static str,
+}
+
+const JAVA: Reader = Reader {
+    variable: "JAVA_TOOL_OPTIONS",
+    args: &["-version"],
+    name: "Java",
+    cure: "write options that `java -X` and `java -XX:+PrintFlagsFinal -version` list",
+};
+
+const READERS: [Reader; 6] = [
+    Reader {
+        variable: "NODE_OPTIONS",
+        args: &["--version"],
+        name: "Node.js",
+        cure: "write options that `node --help` and `node --v8-options` list",
+    },
+    // For its version alone it does not start V8.
+    Reader {
+        variable: super::DENO,
+        args: &["eval", "0"],
+        name: "Deno",
+        cure: "write options that `deno eval --v8-flags=--help 0` lists, with commas between them",
+    },
+    Reader {
+        variable: super::PYTHON,
+        args: &["-S", "-c", ""],
+        name: "CPython",
+        cure: PYTHON_CURE,
+    },
+    JAVA,
+    Reader {
+        variable: "JDK_JAVA_OPTIONS",
+        ..JAVA
+    },
+    Reader {
+        variable: "_JAVA_OPTIONS",
+        ..JAVA
+    },
+];
+
+const PYTHON_CURE: &str = "write malloc, pymalloc or mimalloc (since 3.13)";
+
+/// How Java says that it reads a variable.
+const PICKED_UP: &str = "Picked up ";
+
+/// The mistake in a value of `PYTHONMALLOC` that no version of CPython accepts. It needs no program: that may hide
+/// behind a launcher that nobody can ask.
+pub(super) fn unknown_allocator(variable: &str, value: &str) -> Option<KnobError> {
+    // Objects/obmalloc.c of CPython, up to 3.14.
+    const ALLOCATORS: [&str; 9] = [
+        "", "default", "debug", "malloc", "malloc_debug", "pymalloc", "pymalloc_debug", "mimalloc", "mimalloc_debug",
+    ];
+    if variable != super::PYTHON || ALLOCATORS.contains(&value) {
+        return None;
+    }
+    Some(KnobError::Value {
+        written: format!("{variable}={value}"),
+        why: "CPython has no such allocator".to_owned(),
+        cure: PYTHON_CURE.to_owned(),
+    })
+}
+
+/// Checks settings for a runtime of this kind. If the program is another one, perhaps its launcher, there is no
+/// runtime to ask.
+pub(super) fn check(question: &Question<'_>, family: AllocatorFamily) -> Result<Checked, Vec<KnobError>> {
+    let mut checked = unseen(question.env);
+    let detection = question.detection;
+    if detection.facts.family != family && !(family == AllocatorFamily::V8 && detection.node) {
+        return Ok(checked);
+    }
+    for knob in &mut checked.knobs {
+        let Some(reader) = READERS.iter().find(|reader| reader.variable == knob.variable) else {
+            continue;
+        };
+        let refused = |why| KnobError::Value {
+            written: knob.written(),
+            why,
+            cure: reader.cure.to_owned(),
+        };
+        // V8 takes that for its default without a word.
+        let mut options = knob.requested.split([' ', ',']);
+        if let Some(option) = options.find(|option| option.starts_with("--") && option.ends_with('=')) {
+            return Err(vec![refused(format!("`{option}` has no value"))]);
+        }
+        let with = [(knob.variable.as_str(), knob.requested.as_str())];
+        let (subject, program) = (question.subject, &detection.file);
+        let Some(heard) = probe::ask_other(subject, program, reader.args, &with, question.stop) else {
+            continue;
+        };
+        let mut lines = heard.said.stderr.lines();
+        let said = lines.find(|line| !line.trim().is_empty() && !line.contains(PICKED_UP));
+        // Node.js warns of a number out of bounds and continues without it.
+        let goes_on = said.is_some_and(|said| said.starts_with("Error: "));
+        if goes_on || !heard.ended.is_some_and(|status| status.success()) {
+            let said = said.unwrap_or("nothing, and fails").trim();
+            return Err(vec![refused(format!("{} says `{said}`", reader.name))]);
+        }
+        knob.effective = Some(knob.requested.clone());
+        knob.seen = Some(format!("the check of {} itself", reader.name));
+        knob.taken = Some(true);
+    }
+    Ok(checked)
+}

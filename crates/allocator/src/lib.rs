@@ -1,0 +1,40 @@
+#![doc = include_str!("../README.md")]
+
+mod decay;
+mod detect;
+mod elf;
+mod follow;
+mod glibc;
+mod golang;
+pub mod knobs;
+mod launcher;
+mod mimalloc;
+mod modules;
+pub mod preload;
+mod probe;
+mod rustup;
+mod scan;
+mod stated;
+mod verdict;
+mod within;
+
+pub use decay::{Told, VARIABLES as RUNTIME_VARIABLES, decay};
+pub use detect::{Detection, detect, missing, of_file, of_process};
+pub use elf::{Machine, is_static, machine};
+pub use probe::{Subject, version};
+pub use rustup::missing_component;
+pub use within::within;
+
+use record::Evidence;
+
+/// ` 5.3.0`, to stand behind a name; nothing where no version is known.
+fn behind(version: Option<&String>) -> String {
+    version.map(|version| format!(" {version}")).unwrap_or_default()
+}
+
+fn seen(source: &str, saw: String) -> Evidence {
+    Evidence {
+        source: source.to_owned(),
+        saw,
+    }
+}

@@ -1,0 +1,123 @@
+//! Probes a program by running it for its version: in a new directory, with a time limit, in its own process group,
+//! without stdin, and with its output captured.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::preload::VARIABLE;
+use proctree::host::{self, Heard, ProbeDirectory, Toolchain};
+
+/// Starting a virtual machine or an interpreter on a cold disk takes seconds.
+pub const PATIENCE: Duration = Duration::from_secs(15);
+
+/// A server as it would be started, but for its arguments: it is only ever asked for its version.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Subject {
+    pub program: PathBuf,
+    /// What prints the version: the same, or one beside it that knows.
+    pub teller: PathBuf,
+    /// The argument with which it prints its version and ends.
+    pub version_args: Vec<String>,
+    /// Changes to the inherited environment: a value sets, `None` removes. Settings of allocators are not among them.
+    pub env: Vec<(OsString, Option<OsString>)>,
+    /// Where programs are looked up: `PATH` as the server sees it.
+    pub path: OsString,
+    /// Libraries that are preloaded into it.
+    pub preloaded: Vec<PathBuf>,
+    /// Directories of its caches by variable, below one of each probe.
+    pub caches: BTreeMap<String, String>,
+    /// By which version managers choose what runs.
+    pub toolchain: Toolchain,
+}
+
+/// Runs the subject for its version with more variables set.
+pub fn ask(subject: &Subject, with: &[(&str, &str)], stop: &dyn Fn() -> bool) -> Result<Heard, String> {
+    let mut command = Command::new(&subject.teller);
+    command.args(&subject.version_args);
+    let shown = subject.shown();
+    let heard = prepared(&mut command, subject, with).and_then(|_directory| host::listen(&mut command, PATIENCE, stop));
+    let heard = heard.map_err(|error| format!("`{shown}` could not be run: {}", base::text::reason(&error)))?;
+    match heard.ended {
+        Some(_) => Ok(heard),
+        None => Err(format!(
+            "`{shown}` did not end within {} s and was killed",
+            PATIENCE.as_secs()
+        )),
+    }
+}
+
+/// Runs another program that belongs to the subject, in its environment: its loader or its interpreter.
+pub fn ask_other(
+    subject: &Subject,
+    program: &Path,
+    args: &[&str],
+    with: &[(&str, &str)],
+    stop: &dyn Fn() -> bool,
+) -> Option<Heard> {
+    let mut command = Command::new(program);
+    command.args(args);
+    let _directory = prepared(&mut command, subject, with).ok()?;
+    // A preloaded library would answer as well.
+    command.env_remove(VARIABLE);
+    let heard = host::listen(&mut command, PATIENCE, stop).ok()?;
+    heard.ended.is_some().then_some(heard)
+}
+
+/// The variables of the probe.
+pub fn pairs(env: &BTreeMap<String, String>) -> Vec<(&str, &str)> {
+    env.iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect()
+}
+
+/// The first line that the subject prints for its version.
+pub fn version(subject: &Subject, stop: &dyn Fn() -> bool) -> Option<String> {
+    let mut command = Command::new(&subject.teller);
+    command.args(&subject.version_args);
+    let _directory = prepared(&mut command, subject, &[]).ok()?;
+    // A preloaded library may print too.
+    command.env_remove(VARIABLE);
+    host::version_line(&mut command, stop)
+}
+
+/// Gives the command the subject's environment and a new directory, which lasts as long as the returned value.
+fn prepared(command: &mut Command, subject: &Subject, with: &[(&str, &str)]) -> io::Result<ProbeDirectory> {
+    let directory = ProbeDirectory::new(&subject.toolchain)?;
+    directory.enter(command, &subject.caches)?;
+    for (name, value) in &subject.env {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.envs(with.iter().copied());
+    Ok(directory)
+}
+
+impl Subject {
+    /// A variable as the server sees it.
+    pub fn variable(&self, name: &str) -> Option<OsString> {
+        let mut changes = self.env.iter().rev();
+        match changes.find(|(changed, _)| changed == name) {
+            Some((_, value)) => value.clone(),
+            None => std::env::var_os(name),
+        }
+    }
+
+    /// Where the loader looks for its libraries first: `LD_LIBRARY_PATH` as the server sees it.
+    pub fn library_path(&self) -> Vec<PathBuf> {
+        let value = self.variable("LD_LIBRARY_PATH");
+        let paths = value.iter().flat_map(std::env::split_paths);
+        paths.filter(|path| path.is_absolute()).collect()
+    }
+
+    pub fn shown(&self) -> String {
+        let mut words = vec![self.teller.display().to_string()];
+        words.extend(self.version_args.iter().cloned());
+        words.join(" ")
+    }
+}

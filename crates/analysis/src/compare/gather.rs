@@ -1,0 +1,303 @@
+//! From the runs' summaries to the comparison.
+
+use std::collections::{BTreeSet, HashSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::figures::{Figure, Measure, Place, WorkLimits};
+use crate::findings::{self, Doubt, Headline, brief};
+use crate::summary::calls::Traced;
+use crate::summary::{Summary, exit};
+use base::exit::Exit;
+use base::lens::Lens;
+use base::units;
+use record::{Header, KnobFacts, PreloadFacts};
+
+use super::cell::{Values, cell};
+use super::circumstances::{differences, differences_of, shared_memory};
+use super::decay::{decays, gave, traffic};
+use super::growth::grown;
+use super::huge_pages::huge_pages;
+use super::metric::one_metric;
+use super::played::Played;
+use super::release::{accounted, forced, forced_before_checkpoints};
+use super::strain::strained;
+use super::work::inequalities;
+use super::{Comparison, Row, Side, alike};
+
+/// A run that does not count.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Excluded {
+    pub record: String,
+    pub why: Why,
+    /// The failure of the server in a few words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub how: Option<String>,
+}
+
+/// Why a run does not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Why {
+    /// It warmed caches up, as planned.
+    WarmUp,
+    /// It was traced, which held the server up.
+    Traced,
+    /// It was not played to its end.
+    Unfinished,
+    Failed,
+}
+
+/// Compares the runs of one scenario: servers in the order of their first run, with `baseline` before all others.
+pub fn compare(runs: &[Played], baseline: Option<&str>) -> Comparison {
+    let mut runs = runs.to_vec();
+    let mixed = one_metric(runs.iter_mut());
+    let runs = runs.as_slice();
+    let mut labels: Vec<&str> = Vec::new();
+    for run in runs {
+        let label = run.summary.header.server.label.as_str();
+        if !labels.contains(&label) {
+            labels.push(label);
+        }
+    }
+    labels.sort_by_key(|label| Some(*label) != baseline);
+    let arms: Vec<Vec<&Played>> = labels.iter().map(|label| counting(runs, label)).collect();
+    let all: Vec<&Played> = arms.iter().flatten().copied().collect();
+    let purged: Vec<Vec<String>> = arms.iter().map(|arm| purged(arm)).collect();
+    let compared: Vec<bool> = purged.iter().map(|own| alike(own, &purged[0])).collect();
+    let phases = || all.iter().flat_map(|run| &run.summary.phases);
+    Comparison {
+        page_cache_dropped: all
+            .first()
+            .and_then(|run| run.summary.header.settings.page_cache_dropped),
+        looked: all.iter().any(|run| !run.summary.header.plan.looks.is_empty()),
+        repeats: phases().any(|phase| phase.phase.cycle > 0),
+        strains: strained(labels.iter().map(|label| (*label).to_owned()).zip(arms.clone())),
+        scenario: runs
+            .first()
+            .map_or_else(String::new, |run| run.summary.header.scenario.name.clone()),
+        sides: labels
+            .iter()
+            .zip(&arms)
+            .map(|(label, arm)| side(runs, label, arm, &arms[0]))
+            .collect(),
+        result: all.iter().find_map(|run| Place::result(&run.summary)),
+        rows: measures(&all)
+            .into_iter()
+            .filter_map(|measure| row(measure, &arms, &compared))
+            .collect(),
+        decays: decays(&arms, &compared),
+        differences: mixed
+            .into_iter()
+            .chain(shared_memory(all.iter().map(|run| &run.summary)))
+            .chain(differences(headers(&all)))
+            .chain(
+                labels
+                    .iter()
+                    .zip(&arms)
+                    .flat_map(|(label, arm)| differences_of(label, headers(arm))),
+            )
+            .collect(),
+    }
+}
+
+fn headers<'r>(runs: &'r [&Played]) -> impl Iterator<Item = &'r Header> + Clone {
+    runs.iter().map(|run| &run.summary.header)
+}
+
+pub fn counts(summary: &Summary) -> bool {
+    why(summary).is_none()
+}
+
+/// Why a run does not count; `None` if it does.
+fn why(summary: &Summary) -> Option<Why> {
+    match exit(summary) {
+        // Also where the server failed: it may have done so because of that.
+        _ if summary.header.plan.traced.is_some() => Some(Why::Traced),
+        // Also while it warmed up: what fails then is known to fail.
+        Exit::ServerFailed => Some(Why::Failed),
+        _ if summary.header.plan.warm_up => Some(Why::WarmUp),
+        Exit::Passed | Exit::GateFailed | Exit::Inconclusive => None,
+        Exit::Interrupted | Exit::OwnFailure => Some(Why::Unfinished),
+    }
+}
+
+fn of<'r>(runs: &'r [Played], label: &'r str) -> impl Iterator<Item = &'r Played> {
+    runs.iter().filter(move |run| run.summary.header.server.label == label)
+}
+
+fn counting<'r>(runs: &'r [Played], label: &'r str) -> Vec<&'r Played> {
+    of(runs, label).filter(|run| counts(&run.summary)).collect()
+}
+
+fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> Side {
+    let versions: HashSet<&Option<String>> = arm.iter().map(|run| &run.summary.header.server.version).collect();
+    let mut versions = versions.into_iter();
+    let left = of(runs, label).filter_map(|run| {
+        let why = why(&run.summary)?;
+        let how = if why == Why::Failed {
+            Some(brief(&run.summary))
+        } else {
+            None
+        };
+        Some(Excluded {
+            record: run.record.clone(),
+            why,
+            how,
+        })
+    });
+    let preloads: HashSet<&Option<PreloadFacts>> = arm.iter().map(|run| &run.summary.header.server.preload).collect();
+    let mut preloads = preloads.into_iter();
+    Side {
+        label: label.to_owned(),
+        version: versions.next().filter(|_| versions.next().is_none()).cloned().flatten(),
+        preload: preloads.next().filter(|_| preloads.next().is_none()).cloned().flatten(),
+        runs: arm.iter().map(|run| run.record.clone()).collect(),
+        left: left.collect(),
+        work: inequalities(&summaries(baseline), &summaries(arm), WorkLimits::default()),
+        purged: purged(arm),
+        huge_pages: huge_pages(&summaries(baseline), &summaries(arm))
+            .filter(|_| alike(&purged(arm), &purged(baseline))),
+        unseen: unseen(arm),
+        headlines: headlines(label, arm),
+        doubts: doubts(arm),
+        growth: grown(&summaries(arm), &failed(runs, label)),
+        gave: gave(&summaries(arm)),
+        forced: forced(&summaries(arm)),
+        forced_before_checkpoints: forced_before_checkpoints(&summaries(arm)),
+        accounted: accounted(&summaries(arm)),
+        traffic: traffic(&summaries(arm)),
+        traced: of(runs, label).find_map(|run| Traced::of(&run.summary)),
+    }
+}
+
+/// The runs that a server failed, those of warm-ups included.
+fn failed<'r>(runs: &'r [Played], label: &'r str) -> Vec<&'r Summary> {
+    of(runs, label)
+        .map(|run| &run.summary)
+        .filter(|summary| why(summary) == Some(Why::Failed))
+        .collect()
+}
+
+/// The settings that some run asked for and did not see in force.
+pub fn unseen(arm: &[&Played]) -> Vec<KnobFacts> {
+    let mut unseen: Vec<KnobFacts> = Vec::new();
+    for knob in arm.iter().flat_map(|run| &run.summary.header.server.knobs) {
+        // Where it was looked for in a run has sizes in it, which differ from run to run.
+        let known = |one: &KnobFacts| one.written() == knob.written() && one.effective == knob.effective;
+        if knob.taken != Some(true) && !unseen.iter().any(known) {
+            unseen.push(knob.clone());
+        }
+    }
+    unseen
+}
+
+/// What some runs were to have and was not seen in them, each kind once: the first sentence, and in how many runs.
+pub fn doubts(arm: &[&Played]) -> Vec<String> {
+    let mut kinds: Vec<Kind> = Vec::new();
+    for (number, run) in arm.iter().enumerate() {
+        for Doubt { kind, text } in findings::doubts(&run.summary) {
+            note_kind(&mut kinds, kind, text, number);
+        }
+    }
+    let mut sentences = Vec::new();
+    for Kind { text, runs, .. } in kinds {
+        let all = units::counted(arm.len() as u64, "run");
+        let first = &arm[runs[0]].record;
+        sentences.push(match arm.len() {
+            1 => text,
+            _ => format!("in {} of {all}, first in `{first}`: {text}", runs.len()),
+        });
+    }
+    sentences
+}
+
+/// The first lines of a report of these runs, each kind once: the first such sentence, and the number of runs with one.
+pub fn headlines(label: &str, arm: &[&Played]) -> Vec<String> {
+    let mut kinds: Vec<Kind> = Vec::new();
+    for (number, run) in arm.iter().enumerate() {
+        for Headline { kind, text, .. } in findings::headlines(&run.summary) {
+            note_kind(&mut kinds, kind.to_owned(), text, number);
+        }
+    }
+    let mut sentences = Vec::new();
+    for Kind { text, runs, .. } in kinds {
+        sentences.push(match arm.len() {
+            1 => format!("{label}: {text}"),
+            all => format!("{label}, {} of {all} runs: {text}", runs.len()),
+        });
+    }
+    sentences
+}
+
+/// Sentences of one kind in several runs.
+struct Kind {
+    kind: String,
+    /// The first sentence.
+    text: String,
+    /// Numbers of the runs that have one, each once.
+    runs: Vec<usize>,
+}
+
+/// Notes a sentence of a run; runs come in order.
+fn note_kind(kinds: &mut Vec<Kind>, kind: String, text: String, run: usize) {
+    match kinds.iter_mut().find(|seen| seen.kind == kind) {
+        Some(seen) if seen.runs.last() == Some(&run) => {}
+        Some(seen) => seen.runs.push(run),
+        None => kinds.push(Kind {
+            kind,
+            text,
+            runs: vec![run],
+        }),
+    }
+}
+
+fn summaries<'r>(arm: &[&'r Played]) -> Vec<&'r Summary> {
+    arm.iter().map(|run| &run.summary).collect()
+}
+
+/// Every measure that a run has, in the order of the first run; what later ones add comes after.
+fn measures(runs: &[&Played]) -> Vec<Measure> {
+    let mut seen = HashSet::new();
+    let all = runs.iter().flat_map(|run| Measure::all(&run.summary));
+    all.filter(|measure| seen.insert(measure.clone())).collect()
+}
+
+/// The purged allocators, each once.
+fn purged(arm: &[&Played]) -> Vec<String> {
+    let lenses = arm.iter().map(|run| &run.summary.header.server.lens);
+    let purged = lenses.filter(|lens| lens.name == Lens::Purged);
+    let allocators: BTreeSet<&String> = purged.filter_map(|lens| lens.allocator.as_ref()).collect();
+    allocators.into_iter().cloned().collect()
+}
+
+fn row(measure: Measure, arms: &[Vec<&Played>], compared: &[bool]) -> Option<Row> {
+    let values: Vec<Values> = arms
+        .iter()
+        .map(|arm| {
+            arm.iter()
+                .map(|run| (run.machine(), measure.value(&run.summary)))
+                .collect()
+        })
+        .collect();
+    // Servers without zombies need no row that says so.
+    let is_nothing = |value: f64| measure.figure == Figure::Zombies && value == 0.0;
+    if values.iter().flatten().all(|(_, value)| value.is_none_or(is_nothing)) {
+        return None;
+    }
+    let floor = measure
+        .figure
+        .noise_of(values.iter().flatten().filter_map(|(_, value)| *value));
+    let cells = values.iter().enumerate().map(|(place, values_of_side)| {
+        cell(
+            values_of_side,
+            values.first().filter(|_| place > 0 && compared[place]),
+            floor,
+        )
+    });
+    Some(Row {
+        cells: cells.collect(),
+        measure,
+    })
+}

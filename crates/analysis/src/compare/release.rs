@@ -1,0 +1,242 @@
+//! Forced releases and self-reports, over all runs of each server.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::summary::Summary;
+use crate::summary::release::{Released, Reported, Share};
+use record::AllocatorFamily;
+use stats::MedianInterval;
+
+use super::cell::median;
+
+/// One forced release of a phase, over the runs of a server. Sizes are bytes of private memory.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Forced {
+    /// Its phase; of one that repeats the last round.
+    pub phase: String,
+    /// Place of its step in the phase, from 0; `None` where it is part of the phase's checkpoint, as the lens asks for.
+    pub step: Option<u32>,
+    /// The means that were used; empty if none was.
+    pub by: Vec<String>,
+    /// Why something was not used or could do nothing, each once.
+    pub missing: Vec<String>,
+    /// Before it; `None` where nothing was done or it is not known.
+    pub before: Option<MedianInterval>,
+    /// After it.
+    pub after: Option<MedianInterval>,
+    /// Bytes released; negative if memory grew.
+    pub gave: Option<MedianInterval>,
+}
+
+/// What a server accounts for at one step, over its runs. Sizes are bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Accounted {
+    /// In which phase; of one that repeats the last round.
+    pub phase: String,
+    /// Place of its step in the phase, from 0.
+    pub step: u32,
+    /// The question to the server; `None` if none is known.
+    pub asked: Option<String>,
+    /// Why there is no answer, each once.
+    pub missing: Vec<String>,
+    /// By its own words; `None` where no answer has a total.
+    pub accounted: Option<MedianInterval>,
+    /// The memory that was measured at that time.
+    pub of: Option<MedianInterval>,
+    /// Whether that is resident memory, and not private.
+    pub resident: bool,
+    /// The share, a part of one.
+    pub ratio: Option<MedianInterval>,
+}
+
+/// Place of the phase in the scenario and of the step in the phase; `None` for a release before the checkpoint.
+type Step = (u32, Option<u32>);
+
+/// Release steps, one by one; for a repeated phase the last round.
+pub(super) fn forced(runs: &[&Summary]) -> Vec<Forced> {
+    forced_where(runs, |one| one.step.is_some())
+}
+
+/// Releases before checkpoints, phase by phase.
+pub(super) fn forced_before_checkpoints(runs: &[&Summary]) -> Vec<Forced> {
+    forced_where(runs, |one| one.step.is_none())
+}
+
+fn forced_where(runs: &[&Summary], is_it: fn(&Released) -> bool) -> Vec<Forced> {
+    let steps = |run: &Summary| -> Vec<(Step, (Released, Option<AllocatorFamily>))> {
+        let family = run.header.server.allocator.as_ref().map(|facts| facts.family);
+        let those = run.released.iter().filter(|one| is_it(one));
+        those
+            .map(|one| ((one.phase.phase, one.step), (one.clone(), family)))
+            .collect()
+    };
+    by_step(runs, steps)
+        .into_iter()
+        .map(|((_, step), ones)| one_forced(step, &ones))
+        .collect()
+}
+
+fn one_forced(step: Option<u32>, ones: &[(Released, Option<AllocatorFamily>)]) -> Forced {
+    let all = || ones.iter().map(|(one, _)| one);
+    let done = || all().filter(|one| one.is_done());
+    let why: Vec<String> = ones.iter().flat_map(|(one, family)| one.why(*family)).collect();
+    let middle = |value: fn(&Released) -> Option<f64>| median(done().filter_map(value));
+    Forced {
+        phase: all().next().map_or_else(String::new, |one| one.phase.name.clone()),
+        step,
+        by: each_once(all().flat_map(|one| &one.release.used).map(|used| &used.what)),
+        missing: each_once(why.iter()),
+        before: middle(|one| one.release.before.map(|bytes| bytes as f64)),
+        after: middle(|one| one.release.after.map(|bytes| bytes as f64)),
+        gave: middle(|one| one.gave().map(|bytes| bytes as f64)),
+    }
+}
+
+/// What the server said, answer by answer; of a phase that repeats the last round.
+pub(super) fn accounted(runs: &[&Summary]) -> Vec<Accounted> {
+    let said = |run: &Summary| -> Vec<(Step, Reported)> {
+        let said = run.reported.iter();
+        said.map(|one| ((one.phase.phase, Some(one.step)), one.clone()))
+            .collect()
+    };
+    by_step(runs, said)
+        .into_iter()
+        .filter_map(|((_, step), ones)| Some(one_accounted(step?, &ones)))
+        .collect()
+}
+
+fn one_accounted(step: u32, ones: &[Reported]) -> Accounted {
+    let answered = || ones.iter().filter(|one| one.report.missing.is_empty());
+    let shares: Vec<Share> = answered().filter_map(Reported::share).collect();
+    let resident = shares.iter().all(|share| share.resident);
+    // Resident and private memory have no middle together.
+    let alike = || shares.iter().filter(|share| share.resident == resident);
+    let missing = ones.iter().map(|one| &one.report.missing);
+    Accounted {
+        phase: ones.first().map_or_else(String::new, |one| one.phase.name.clone()),
+        step,
+        asked: ones.iter().find_map(|one| one.report.asked.clone()),
+        missing: each_once(missing.filter(|why| !why.is_empty())),
+        accounted: median(answered().filter_map(|one| one.report.accounted.map(|bytes| bytes as f64))),
+        of: median(alike().map(|share| share.of as f64)),
+        resident,
+        ratio: median(alike().map(|share| share.ratio())),
+    }
+}
+
+/// What the runs have of each step, at most one of each run: of its last round.
+fn by_step<T>(runs: &[&Summary], of: impl Fn(&Summary) -> Vec<(Step, T)>) -> BTreeMap<Step, Vec<T>> {
+    let mut steps: BTreeMap<Step, Vec<T>> = BTreeMap::new();
+    for run in runs {
+        let last: BTreeMap<Step, T> = of(run).into_iter().collect();
+        for (step, one) in last {
+            steps.entry(step).or_default().push(one);
+        }
+    }
+    steps
+}
+
+fn each_once<'t>(texts: impl Iterator<Item = &'t String>) -> Vec<String> {
+    let mut once: Vec<String> = Vec::new();
+    for text in texts {
+        if !once.contains(text) {
+            once.push(text.clone());
+        }
+    }
+    once
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden::{before_checkpoint, with_release, with_release_at};
+    use record::golden;
+
+    const MIB: u64 = 1 << 20;
+
+    /// A run in which the server released `gave` MiB by force and accounted for `accounted` of 400 MiB.
+    fn run(gave: u64, accounted: Option<u64>) -> Summary {
+        with_release(
+            crate::summary::read(golden::open("completed")).unwrap(),
+            gave,
+            accounted,
+        )
+    }
+
+    #[test]
+    fn of_several_runs_it_is_the_middle_and_what_is_not_known_is_no_zero() {
+        let runs = [run(50, Some(100)), run(40, Some(120)), run(60, None)];
+        let runs: Vec<&Summary> = runs.iter().collect();
+        let [one] = &forced(&runs)[..] else { panic!("one phase") };
+        assert_eq!(one.by, ["malloc_trim"]);
+        assert_eq!(one.gave.unwrap().median, (50 * MIB) as f64);
+        let [one] = &accounted(&runs)[..] else {
+            panic!("one phase")
+        };
+        assert_eq!(one.accounted.unwrap().n, 2);
+        assert_eq!(one.ratio.unwrap().high, 0.3);
+        assert_eq!(one.missing, ["it was not answered"]);
+        assert!(one.resident);
+        let none = [run(50, None)];
+        let none: Vec<&Summary> = none.iter().collect();
+        assert_eq!(accounted(&none)[0].accounted, None);
+    }
+
+    #[test]
+    fn of_a_phase_that_repeats_the_last_round_counts() {
+        let mut twice = run(10, Some(10));
+        twice = with_release(twice, 50, Some(100));
+        assert_eq!(forced(&[&twice])[0].gave.unwrap().median, (50 * MIB) as f64);
+        assert_eq!(accounted(&[&twice])[0].ratio.unwrap().median, 0.25);
+    }
+
+    #[test]
+    fn what_is_said_before_a_release_stands_beside_what_is_said_after_it() {
+        let run = with_release_at(run(50, Some(300)), 5, 10, Some(100));
+        let gave = forced(&[&run]);
+        let [first, second] = &gave[..] else {
+            panic!("two releases")
+        };
+        assert_eq!((first.step, first.gave.unwrap().median), (Some(1), (50 * MIB) as f64));
+        assert_eq!((second.step, second.gave.unwrap().median), (Some(5), (10 * MIB) as f64));
+        let said = accounted(&[&run]);
+        let [before, after] = &said[..] else {
+            panic!("two answers")
+        };
+        assert_eq!((before.step, before.ratio.unwrap().median), (2, 0.75));
+        assert_eq!((after.step, after.ratio.unwrap().median), (6, 0.25));
+    }
+
+    #[test]
+    fn what_was_given_back_before_a_checkpoint_has_its_middle_and_is_no_step() {
+        let runs = [50, 40, 60].map(|gave| before_checkpoint(run(gave, None)));
+        let runs: Vec<&Summary> = runs.iter().collect();
+        assert!(forced(&runs).is_empty());
+        let [one] = &forced_before_checkpoints(&runs)[..] else {
+            panic!("one phase")
+        };
+        assert_eq!((one.step, one.phase.as_str()), (None, "decay"));
+        let known = [one.before, one.after, one.gave].map(|median| median.unwrap());
+        assert_eq!(known.map(|median| median.median as u64 / MIB), [200, 150, 50]);
+        assert_eq!(
+            known.map(|median| (median.n, median.high as u64 / MIB)),
+            [(3, 200), (3, 160), (3, 60)]
+        );
+    }
+
+    #[test]
+    fn why_a_release_did_nothing_is_told_of_several_runs_too() {
+        let mut run = run(0, None);
+        run.header.server.allocator = Some(record::AllocatorFacts {
+            family: AllocatorFamily::Jemalloc,
+            ..Default::default()
+        });
+        let [one] = &forced(&[&run, &run])[..] else {
+            panic!("one phase")
+        };
+        assert_eq!(one.missing, ["its jemalloc offers no way to purge from outside"]);
+    }
+}

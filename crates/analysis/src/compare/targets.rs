@@ -1,0 +1,112 @@
+//! Records of several systems: servers are compared within a target and a lens, never across.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use base::lens::Lens;
+use record::LensFacts;
+
+use super::Comparison;
+use super::cell::median;
+use super::gather::{compare, counts};
+use super::played::Played;
+
+/// The servers on one target, through one lens.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Target {
+    /// Its triple.
+    pub triple: String,
+    /// The lens: every purged allocator, and what holds for all runs.
+    #[serde(skip)]
+    pub lens: LensFacts,
+    /// The distinguishing names of its machines.
+    pub machines: Vec<String>,
+    /// The servers that were run on it.
+    #[serde(skip)]
+    pub comparison: Comparison,
+}
+
+impl Target {
+    /// The distinguishing name: the triple, and the lens unless it is the usual one.
+    pub fn name(&self) -> String {
+        match self.lens.name {
+            Lens::AsShipped => self.triple.clone(),
+            Lens::Purged => format!("{}, {}", self.triple, self.lens.name),
+        }
+    }
+}
+
+/// The comparisons of each scenario by name, one for each target.
+pub type Scenarios = BTreeMap<String, Vec<Target>>;
+
+/// The runs of each scenario on each target through each lens, compared; scenarios and targets in the order of their names.
+pub fn by_target(runs: Vec<Played>, baseline: Option<&str>) -> Scenarios {
+    let baseline = baseline.map(str::to_owned).or_else(|| fastest(&runs));
+    let mut groups: BTreeMap<(String, String, Lens), Vec<Played>> = BTreeMap::new();
+    for run in runs {
+        let header = &run.summary.header;
+        let key = (
+            header.scenario.name.clone(),
+            header.host.target.clone(),
+            header.server.lens.name,
+        );
+        groups.entry(key).or_default().push(run);
+    }
+    let mut scenarios = Scenarios::new();
+    for ((scenario, triple, _), runs) in groups {
+        let mut machines: Vec<String> = runs.iter().map(Played::machine).collect();
+        machines.sort_unstable();
+        machines.dedup();
+        let target = Target {
+            triple,
+            lens: lens(&runs),
+            machines,
+            comparison: compare(&runs, baseline.as_deref()),
+        };
+        scenarios.entry(scenario).or_default().push(target);
+    }
+    scenarios
+}
+
+/// Of commands that ran one after the other the one with the least wall time: the geometric mean over all scenarios of its
+/// medians, since a large project shall not decide alone. Those that lack a scenario are not considered.
+fn fastest(runs: &[Played]) -> Option<String> {
+    let mut walls: BTreeMap<&str, BTreeMap<&str, Vec<f64>>> = BTreeMap::new();
+    for run in runs.iter().filter(|run| counts(&run.summary)) {
+        let header = &run.summary.header;
+        let wall = run.summary.command.as_ref()?.wall as f64;
+        if header.plan.jobs.is_some() {
+            return None;
+        }
+        let own = walls.entry(&header.server.label).or_default();
+        own.entry(&header.scenario.name).or_default().push(wall);
+    }
+    let most = walls.values().map(BTreeMap::len).max()?;
+    let complete = walls.iter().filter(|(_, scenarios)| scenarios.len() == most);
+    // Of as many factors the product orders as their geometric mean does.
+    let products = complete.map(|(label, scenarios)| {
+        let medians = scenarios.values().filter_map(|walls| median(walls.iter().copied()));
+        (label, medians.map(|median| median.median.ln()).sum::<f64>())
+    });
+    let least = products.min_by(|(_, one), (_, other)| one.total_cmp(other));
+    least.map(|(label, _)| (*label).to_owned())
+}
+
+/// The lens of runs that were looked at through the same one, perhaps with several allocators.
+fn lens(runs: &[Played]) -> LensFacts {
+    let lenses = || runs.iter().map(|run| &run.summary.header.server.lens);
+    let allocators: BTreeSet<&str> = lenses().filter_map(|lens| lens.allocator.as_deref()).collect();
+    let allocators: Vec<&str> = allocators.into_iter().collect();
+    let verified = lenses().map(|lens| lens.verified);
+    LensFacts {
+        allocator: (!allocators.is_empty()).then(|| allocators.join(" and ")),
+        approximate: lenses().any(|lens| lens.approximate),
+        // False comes before unknown, and both before true.
+        verified: verified
+            .min_by_key(|verified| verified.map_or(1, |is| if is { 2 } else { 0 }))
+            .flatten(),
+        ..lenses().next().cloned().unwrap_or_default()
+    }
+}

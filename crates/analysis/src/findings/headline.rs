@@ -1,0 +1,358 @@
+//! Findings that stand in the first lines of every report: what makes a run's figures mean something else than they seem.
+
+use std::collections::BTreeSet;
+
+use crate::summary::{LostProcess, Summary, last_words_of_run};
+use base::units;
+use record::{Ending, ShutdownStage};
+
+use super::counts::{busy_at_rest, growing_counts};
+use super::ending::cause_words;
+use super::{Finding, Headline, Severity, finding, headline};
+
+/// The headlines of a run, the weightiest first.
+pub fn headlines(summary: &Summary) -> Vec<Headline> {
+    let mut list: Vec<Headline> = over_limit(summary).into_iter().collect();
+    if summary.header.plan.traced.is_some() {
+        return list;
+    }
+    if summary.command.is_some() {
+        list.extend(
+            summary
+                .lost
+                .iter()
+                .filter(|lost| lost.crashed())
+                .map(crashed_in_command),
+        );
+        return list;
+    }
+    list.extend(losses(summary));
+    list.extend(unrest(summary));
+    list.extend(growing_counts(summary));
+    list.extend(busy_at_rest(summary));
+    list.extend(killed(summary));
+    list
+}
+
+/// Headlines as findings of the run.
+pub(super) fn as_findings(summary: &Summary) -> impl Iterator<Item = Finding> {
+    headlines(summary).into_iter().map(|headline| Finding {
+        details: headline.details,
+        is_headline: true,
+        ..finding(headline.severity, headline.text)
+    })
+}
+
+/// The tree was killed for its memory.
+fn over_limit(summary: &Summary) -> Option<Headline> {
+    let Some(Ending::OverLimit {
+        excess,
+        during,
+        in_flight,
+        before,
+    }) = &summary.ending
+    else {
+        return None;
+    };
+    let rate = excess.rate.map(|rate| format!(", growing by {}/s", units::bytes(rate)));
+    let (subject, place) = match summary.command {
+        Some(_) => ("command", String::new()),
+        None => ("server", format!(" during {during}")),
+    };
+    let text = format!(
+        "the {subject} had {} private memory{place}{}: lsp-soak killed it at the limit of {}",
+        units::bytes(excess.private),
+        rate.unwrap_or_default(),
+        units::bytes(excess.limit)
+    );
+    if summary.command.is_some() {
+        return Some(headline("over-limit", Severity::Failure, text));
+    }
+    let requests = [("in flight", in_flight), ("answered before", before)];
+    let lines = requests.into_iter().map(|(what, methods)| match methods.as_slice() {
+        [] => format!("{what}: none"),
+        methods => format!("{what}: {}", methods.join(", ")),
+    });
+    Some(Headline {
+        details: lines.collect(),
+        ..headline("over-limit", Severity::Failure, text)
+    })
+}
+
+/// The processes that held most of the memory and ended without a crash; `None` if there are none.
+pub fn loss(summary: &Summary) -> Option<String> {
+    if summary.command.is_some() || summary.header.plan.traced.is_some() {
+        return None;
+    }
+    let ended: Vec<&LostProcess> = summary
+        .lost
+        .iter()
+        .filter(|lost| lost.held_most && !lost.crashed())
+        .collect();
+    let missing: Vec<&LostProcess> = ended.iter().copied().filter(|lost| !lost.replaced).collect();
+    let told = if missing.is_empty() {
+        &ended[..1.min(ended.len())]
+    } else {
+        &missing
+    };
+    if told.is_empty() {
+        return None;
+    }
+    Some(format!("{}, {}", ended_together(summary, told), causes(told)))
+}
+
+/// Lost processes: each crash, those that are missing together, and those that were replaced by name.
+fn losses(summary: &Summary) -> Vec<Headline> {
+    let (crashed, ended): (Vec<&LostProcess>, Vec<&LostProcess>) = summary.lost.iter().partition(|lost| lost.crashed());
+    let mut list: Vec<Headline> = crashed.into_iter().map(|lost| crash(summary, lost)).collect();
+    let (replaced, missing): (Vec<&LostProcess>, Vec<&LostProcess>) = ended.into_iter().partition(|lost| lost.replaced);
+    if !missing.is_empty() {
+        list.push(ended_unasked(summary, &missing, "later figures are of the rest"));
+    }
+    let mut by_name: Vec<Vec<&LostProcess>> = Vec::new();
+    for lost in replaced {
+        match by_name.iter_mut().find(|same| same[0].name == lost.name) {
+            Some(same) => same.push(lost),
+            None => by_name.push(vec![lost]),
+        }
+    }
+    for same in by_name {
+        list.push(match same.as_slice() {
+            [one] => ended_unasked(summary, &[one], "another one took its place"),
+            [first, ..] => {
+                let then = format!("another one took its place, {} times in all", same.len());
+                ended_unasked(summary, &[first], &then)
+            }
+            [] => continue,
+        });
+    }
+    list
+}
+
+/// The phase and the round in which a process ended.
+fn place(summary: &Summary, lost: &LostProcess) -> String {
+    let Some(phase) = &lost.phase else {
+        return String::new();
+    };
+    let mut rounds = summary.phases.iter().map(|one| &one.phase);
+    let round = if rounds.any(|one| one.phase == phase.phase && one.cycle > 0) {
+        format!(" (round {})", phase.cycle + 1)
+    } else {
+        String::new()
+    };
+    format!(" in `{}`{round}", phase.name)
+}
+
+/// What processes had, of all that the tree had.
+fn memory(lost: &[&LostProcess]) -> String {
+    let own = lost
+        .iter()
+        .filter_map(|one| one.private)
+        .reduce(|sum, one| sum.saturating_add(one));
+    let rest = lost.last().and_then(|last| last.rest);
+    let own_text = units::or_unknown(own, units::bytes);
+    match own.zip(rest) {
+        Some((own, rest)) => format!(
+            "with {own_text} of {} private memory",
+            units::bytes(own.saturating_add(rest))
+        ),
+        None => format!("with {own_text} private memory"),
+    }
+}
+
+/// ``3 processes (`helper`) ended, the first in `work`, with 140 MiB of 150 MiB private memory``
+fn ended_together(summary: &Summary, lost: &[&LostProcess]) -> String {
+    let memory = memory(lost);
+    let place = place(summary, lost[0]);
+    if let [one] = lost {
+        return format!("`{}` ended{place} {memory}", one.name);
+    }
+    let names: BTreeSet<String> = lost.iter().map(|one| format!("`{}`", one.name)).collect();
+    let names: Vec<String> = names.into_iter().collect();
+    format!(
+        "{} processes ({}) ended, the first{place}, {memory}",
+        lost.len(),
+        names.join(", ")
+    )
+}
+
+/// How processes ended, each way once.
+fn causes(lost: &[&LostProcess]) -> String {
+    let mut causes: Vec<String> = lost.iter().map(|one| cause_words(one.cause)).collect();
+    causes.dedup();
+    causes.join(", ")
+}
+
+/// Processes that ended without a crash.
+fn ended_unasked(summary: &Summary, lost: &[&LostProcess], then: &str) -> Headline {
+    let object = if lost.len() == 1 { "it" } else { "them" };
+    let text = format!(
+        "{}, though nobody asked {object} to ({}): {then}",
+        ended_together(summary, lost),
+        causes(lost)
+    );
+    headline("holder", Severity::Warning, text)
+}
+
+fn crash(summary: &Summary, lost: &LostProcess) -> Headline {
+    let text = format!(
+        "`{}` crashed{} {}: {}",
+        lost.name,
+        place(summary, lost),
+        memory(&[lost]),
+        cause_words(lost.cause)
+    );
+    Headline {
+        details: last_words_of_run(summary),
+        ..headline("crash", Severity::Failure, text)
+    }
+}
+
+/// A command says by its exit code that it failed, so a crash in it only gives its figures another meaning.
+fn crashed_in_command(lost: &LostProcess) -> Headline {
+    let text = format!(
+        "`{}`, a process of the command, crashed {}: {}",
+        lost.name,
+        memory(&[lost]),
+        cause_words(lost.cause)
+    );
+    headline("crash", Severity::Warning, text)
+}
+
+/// Memory or processors that never came to rest.
+fn unrest(summary: &Summary) -> Option<Headline> {
+    let taken: Vec<_> = summary
+        .phases
+        .iter()
+        .filter_map(|phase| Some((phase, phase.checkpoint.as_ref()?)))
+        .collect();
+    let (phase, last) = taken.last()?;
+    let restless = taken.iter().filter(|(_, taken)| !taken.settled).count();
+    if let Some(rate) = last.growing {
+        let size = units::or_unknown(last.private_sampled, units::bytes);
+        let subject = if restless == taken.len() {
+            "the server was never at rest, and its memory".to_owned()
+        } else if restless > 0 {
+            format!(
+                "the server was not at rest at {restless} of {} checkpoints, and its memory",
+                taken.len()
+            )
+        } else {
+            "memory".to_owned()
+        };
+        let text = format!(
+            "{subject} still grew by {}/s at the end of `{}` ({size} by then)",
+            units::bytes(rate),
+            phase.phase.name
+        );
+        return Some(headline("growing", Severity::Warning, text));
+    }
+    let is_all = restless == taken.len() && restless > 1;
+    if !is_all {
+        return None;
+    }
+    let text = format!("the server was never at rest: {}", last.unsettled);
+    Some(headline("restless", Severity::Warning, text))
+}
+
+/// A server that ends only by force keeps its memory after the editor is closed.
+fn killed(summary: &Summary) -> Option<Headline> {
+    let shutdown = summary.shutdown.as_ref()?;
+    if shutdown.stage != ShutdownStage::Killed || shutdown.exit_sent.is_none() {
+        return None;
+    }
+    let text = "the server had to be killed: it ended neither on `exit`, on a closed stdin nor on SIGTERM";
+    Some(headline("killed", Severity::Warning, text.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden::summarised;
+    use record::golden::Session;
+    use record::{EndCause, Ending, Event, Excess};
+
+    /// A server that starts at 20 MiB and has these amounts at the end of the steps and at the checkpoint of its phases.
+    fn session(phases: &[(u64, u64, bool)]) -> Session {
+        let mut session = Session::new("server");
+        session.spawn(0, "server", None, 20, 4);
+        for (driven, checkpoint, settled) in phases {
+            session.phase("open");
+            session.go(0, *driven, 2, 50);
+            session.settle_growing(0, *checkpoint, *settled);
+        }
+        session.put(Event::Ended(Ending::Completed));
+        session
+    }
+
+    #[test]
+    fn memory_that_still_grows_at_the_end_is_a_headline_with_its_rate() {
+        let list = headlines(&summarised(&session(&[(100, 100, true), (1_000, 1_200, false)])));
+        assert_eq!(list.len(), 1, "{list:?}");
+        assert_eq!(
+            list[0].text,
+            "the server was not at rest at 1 of 2 checkpoints, and its memory still grew by 20.0 MiB/s at the end of \
+             `open` (1.2 GiB by then)"
+        );
+    }
+
+    #[test]
+    fn an_excess_hides_no_other_headline() {
+        let mut session = session(&[(1_000, 1_200, false)]);
+        session.entries.pop();
+        session.put(Event::Ended(Ending::OverLimit {
+            excess: Excess {
+                limit: 1_300 << 20,
+                private: 1_400 << 20,
+                is_exact: true,
+                rate: None,
+            },
+            during: "the shutdown".to_owned(),
+            in_flight: Vec::new(),
+            before: Vec::new(),
+        }));
+        let list = headlines(&summarised(&session));
+        let kinds: Vec<&str> = list.iter().map(|one| one.kind).collect();
+        assert_eq!(kinds, ["over-limit", "growing"], "{list:?}");
+    }
+
+    #[test]
+    fn a_lost_process_that_another_one_replaces_leaves_no_figures_of_the_rest() {
+        for (is_replaced, then) in [
+            (true, "another one took its place"),
+            (false, "later figures are of the rest"),
+        ] {
+            let mut session = session(&[(100, 100, true)]);
+            session.entries.pop();
+            session.spawn(1, "helper", Some(0), 900, 4);
+            session.phase("hover");
+            session.settle(true);
+            session.phase("edit");
+            session.vanish_by(1, EndCause::Exited { code: 0 });
+            if is_replaced {
+                session.spawn(2, "helper", Some(0), 50, 4);
+            }
+            session.settle(true);
+            session.put(Event::Ended(Ending::Completed));
+            let summary = summarised(&session);
+            assert_eq!(summary.phases[2].incomplete, !is_replaced);
+            let list = headlines(&summary);
+            assert!(list[0].text.ends_with(then), "{list:?}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_rests_at_last_has_no_headline() {
+        assert_eq!(
+            headlines(&summarised(&session(&[(1_000, 1_200, false), (1_200, 1_200, true)]))),
+            []
+        );
+        assert_eq!(headlines(&summarised(&session(&[(100, 100, true)]))), []);
+    }
+
+    #[test]
+    fn a_server_that_is_busy_at_every_checkpoint_is_a_headline_without_growth() {
+        let list = headlines(&summarised(&session(&[(100, 100, false), (100, 100, false)])));
+        assert!(list[0].text.starts_with("the server was never at rest: "), "{list:?}");
+    }
+}

@@ -1,0 +1,98 @@
+//! Skipped lines of a record, and processes without a sample.
+
+use base::units;
+use record::LeftOut;
+
+use crate::findings::{Finding, Severity, finding};
+use crate::summary::Summary;
+
+pub(super) fn findings(summary: &Summary) -> impl Iterator<Item = Finding> {
+    let unknown = sentence(&summary.unknown, |lines| {
+        format!(
+            "entries of unknown kinds were skipped ({lines}): read this record with lsp-soak {}, which wrote it, or \
+             later",
+            summary.header.tool
+        )
+    });
+    let damaged = sentence(&summary.damaged, |lines| {
+        format!("the record is damaged ({lines} skipped): nearby figures may be wrong, restore the file or run again")
+    });
+    // A tracer has short-lived helper processes of its own.
+    let missed = summary.sampling.unseen > 0 && summary.header.plan.traced.is_none();
+    let unseen = missed.then(|| {
+        format!(
+            "at least {} lived too briefly to be sampled: no sum and no peak includes them, a shorter `--interval` \
+             sees more",
+            units::counted(summary.sampling.unseen, "process")
+        )
+    });
+    let texts = [unknown, damaged, unseen].into_iter().flatten();
+    texts.map(|text| finding(Severity::Warning, text))
+}
+
+fn sentence(left_out: &LeftOut, text: impl Fn(String) -> String) -> Option<String> {
+    (left_out.count > 0).then(|| text(lines(left_out)))
+}
+
+/// `line 3`, `lines 3, 4, 5 and 1,200 more`.
+fn lines(left_out: &LeftOut) -> String {
+    let numbers: Vec<String> = left_out.first.iter().map(u64::to_string).collect();
+    let more = left_out.count.saturating_sub(left_out.first.len() as u64);
+    match (left_out.count, more) {
+        (1, _) => format!("line {}", numbers.join(", ")),
+        (_, 0) => format!("lines {}", numbers.join(", ")),
+        (_, more) => format!("lines {} and {} more", numbers.join(", "), units::count(more)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::findings;
+    use crate::golden::summarised;
+    use crate::summary::read;
+    use record::golden::{self, Session};
+    use record::{Ending, Event, Reader, Unseen, WarningKind};
+
+    #[test]
+    fn processes_that_were_not_seen_are_counted_once() {
+        let mut session = Session::new("server");
+        for total in [1, 3, 5] {
+            session.put(Event::Unseen(Unseen { total }));
+            session.warn(WarningKind::Protocol, &format!("{} bytes were skipped", total.min(3)));
+        }
+        let summary = summarised(&session);
+        assert_eq!(summary.sampling.unseen, 5);
+        let texts = findings::findings(&summary).into_iter();
+        let texts = texts.filter(|one| one.text.contains("at least 5 processes lived too briefly"));
+        assert_eq!(texts.count(), 1);
+        let warnings = summary.warnings.iter();
+        let warnings: Vec<(&str, u64)> = warnings.map(|one| (one.text.as_str(), one.count)).collect();
+        assert_eq!(warnings, [("1 bytes were skipped", 1), ("3 bytes were skipped", 2)]);
+    }
+
+    #[test]
+    fn lines_that_are_damaged_or_unknown_are_told_by_number() {
+        let mut lines: Vec<String> = String::from_utf8(golden::completed().bytes())
+            .unwrap()
+            .lines()
+            .map(str::to_owned)
+            .collect();
+        for line in [20, 30, 31, 32, 33, 34, 35] {
+            lines[line - 1].truncate(10);
+        }
+        lines[9] = "{\"at\":1,\"event\":{\"eclipse\":{}}}".to_owned();
+        let bytes = lines.join("\n").into_bytes();
+        let summary = read(Reader::new(&bytes[..]).unwrap()).unwrap();
+        let texts: Vec<String> = findings::findings(&summary)
+            .into_iter()
+            .map(|finding| finding.text)
+            .collect();
+        for words in [
+            "(lines 20, 30, 31, 32, 33 and 2 more skipped)",
+            "unknown kinds were skipped (line 10)",
+        ] {
+            assert!(texts.iter().any(|text| text.contains(words)), "{words}: {texts:?}");
+        }
+        assert_eq!(summary.ending, Some(Ending::Completed));
+    }
+}

@@ -1,0 +1,21 @@
+//! Whether a candidate may replace a baseline: the rules, and what the runs say to each of them.
+
+mod alone;
+mod judge;
+mod judgement;
+mod leaking;
+mod machines;
+mod peaks;
+mod role;
+mod sides;
+mod still_growing;
+
+#[cfg(test)]
+mod tests;
+
+pub use crate::gate::judge::{judge, judge_calibrated};
+pub use crate::gate::judgement::{Against, Broken, Calibrations, Judged, Judgement, Kept, Missing, Party, Sides};
+pub use crate::gate::leaking::{Basis, Leaking};
+pub use crate::gate::peaks::{Peaks, Range};
+pub use crate::gate::role::Role;
+pub use crate::gate::still_growing::StillGrowing;

@@ -1,0 +1,562 @@
+//! Each part of a verdict: its runs, its test and its side.
+
+use crate::figures::{Limit, Rule, Rules};
+use crate::summary::Summary;
+use stats::Known;
+
+use super::*;
+
+pub const MIB: u64 = 1 << 20;
+
+/// Runs whose figure has each of these values.
+pub fn valued(label: &str, values: &[u64], set: impl Fn(&mut Summary, u64)) -> Vec<Played> {
+    let mut runs = side(label, &vec![100; values.len()]);
+    for (run, value) in runs.iter_mut().zip(values) {
+        set(&mut run.summary, *value);
+    }
+    runs
+}
+
+/// A baseline and a candidate that differ in one figure.
+pub fn pair(baseline: &[u64], candidate: &[u64], set: impl Fn(&mut Summary, u64)) -> Sides {
+    Sides {
+        baseline: Some(valued("a", baseline, &set)),
+        candidate: valued("b", candidate, &set),
+        anchor: None,
+    }
+}
+
+pub fn end(summary: &mut Summary, bytes: u64) {
+    summary.phases.last_mut().unwrap().private = Some(bytes);
+}
+
+fn cpu(summary: &mut Summary, nanos: u64) {
+    summary.programs.truncate(1);
+    summary.programs[0].cpu = Some(nanos);
+}
+
+fn p50(summary: &mut Summary, nanos: u64) {
+    summary.methods.truncate(1);
+    summary.methods[0].method = "textDocument/hover".to_owned();
+    summary.methods[0].p50 = Some(nanos);
+}
+
+fn peak(summary: &mut Summary, bytes: u64) {
+    summary.peak.as_mut().unwrap().lower = bytes;
+}
+
+/// A rule that tolerates 1 % and rules out 2 %.
+pub fn rule(what: &str) -> Rule {
+    Rule {
+        subject: what.parse().unwrap(),
+        tolerance: Tolerance::new(0.01, 0.02, 0.0).unwrap(),
+    }
+}
+
+pub fn primaries(whats: &[&str]) -> Rules {
+    Rules {
+        primaries: whats.iter().map(|what| rule(what)).collect(),
+        ..rules()
+    }
+}
+
+/// The answer of each primary endpoint, with all of α at three runs.
+fn answers(sides: &Sides, rules: &Rules) -> Vec<Answer> {
+    let judgement = judge(sides, rules, &Schedule::once(3, 0.05).unwrap());
+    let primaries = judgement.against[0].primaries.iter();
+    primaries.map(|judged| judged.verdict.answer).collect()
+}
+
+/// About 3 % more with a spread of 1 %: p is 0.036 against 1 % tolerated.
+const UNSURE: ([u64; 3], [u64; 3]) = (
+    [100_000_000, 101_000_000, 102_000_000],
+    [103_000_000, 104_000_000, 105_000_000],
+);
+
+#[test]
+fn several_endpoints_share_alpha_and_advice_takes_none_of_it() {
+    let sides = pair(&UNSURE.0, &UNSURE.1, end);
+    assert_eq!(answers(&sides, &primaries(&["private"])), [Answer::Fail]);
+    let mut three = primaries(&["private", "peak", "resident"]);
+    assert_eq!(answers(&sides, &three)[0], Answer::Inconclusive);
+    three.primaries.truncate(1);
+    three.advisory = vec![rule("private"), rule("peak"), rule("resident")];
+    let judgement = judge(&sides, &three, &Schedule::once(3, 0.05).unwrap());
+    assert_eq!(judgement.against[0].primaries[0].verdict.answer, Answer::Fail);
+    assert_eq!(judgement.against[0].advisory[0].verdict.answer, Answer::Fail);
+}
+
+#[test]
+fn what_failed_first_leaves_its_alpha_to_the_next() {
+    let mut sides = pair(&UNSURE.0, &UNSURE.1, end);
+    for (runs, bytes) in [(sides.baseline.as_mut().unwrap(), 100), (&mut sides.candidate, 200)] {
+        runs.iter_mut().for_each(|run| peak(&mut run.summary, bytes * MIB));
+    }
+    assert_eq!(answers(&sides, &primaries(&["private", "peak"])), [Answer::Fail; 2]);
+    // Beside a peak that does not fail, half of it is too little.
+    for runs in [sides.baseline.as_mut().unwrap(), &mut sides.candidate] {
+        runs.iter_mut().for_each(|run| peak(&mut run.summary, 100 * MIB));
+    }
+    assert_eq!(
+        answers(&sides, &primaries(&["private", "peak"])),
+        [Answer::Inconclusive, Answer::Pass]
+    );
+}
+
+#[test]
+fn each_look_has_its_part_of_alpha() {
+    let sides = pair(&UNSURE.0, &UNSURE.1, end);
+    let judgement = judge(&sides, &primaries(&["private"]), &Schedule::default());
+    assert_eq!(judgement.against[0].look, Some(3));
+    assert_eq!(judgement.against[0].answer, Answer::Inconclusive);
+}
+
+#[test]
+fn a_fourth_endpoint_is_not_tested() {
+    let sides = sides(&[100; 3], &[100; 3], None);
+    assert_eq!(
+        answers(&sides, &primaries(&["private", "peak", "resident", "cpu"])).len(),
+        3
+    );
+}
+
+#[test]
+fn every_figure_is_weighed_by_its_own_noise() {
+    for (what, set, baseline, answer) in [
+        // 10 % more of 1 MiB are little beside 64 KiB, and of 100 MiB they are much.
+        ("private", end as fn(&mut Summary, u64), MIB, Answer::Inconclusive),
+        ("private", end, 100 * MIB, Answer::Fail),
+        // The kernel counts processor time in ticks of 10 ms, however little it is.
+        ("cpu", cpu, 20_000_000, Answer::Inconclusive),
+        ("cpu", cpu, 2_000_000_000, Answer::Fail),
+        // Where it was read in nanoseconds it has no ticks.
+        ("cpu", cpu, 20_000_010, Answer::Fail),
+        // A latency has no tick.
+        ("p50 of textDocument/hover", p50, 20_000, Answer::Fail),
+    ] {
+        let more = baseline + baseline / 10;
+        let sides = pair(&[baseline; 3], &[more; 3], set);
+        assert_eq!(answers(&sides, &primaries(&[what])), [answer], "{what} {baseline}");
+    }
+}
+
+#[test]
+fn the_order_in_which_directories_are_named_makes_no_difference() {
+    // A part in which the candidate needs more, and one in which it does not, of one plan.
+    let part = |label: &str, machine: &str, percent: u64, blocks: [u32; 3]| -> Vec<Played> {
+        let run = |block: u32| {
+            let mut run = run(label, block, Lens::Purged, percent);
+            run.summary.header.plan.block = block;
+            run.summary.header.plan.partition = Some(machine.to_owned());
+            run
+        };
+        blocks.into_iter().map(run).collect()
+    };
+    let (first, second) = ([1, 2, 3], [4, 5, 6]);
+    let judged = |turned: bool| {
+        let of = |label: &str, one: u64, other: u64| {
+            let mut parts = [part(label, "1/2", one, first), part(label, "2/2", other, second)];
+            if turned {
+                parts.reverse();
+            }
+            parts.concat()
+        };
+        let sides = Sides {
+            baseline: Some(of("a", 100, 100)),
+            candidate: of("b", 110, 100),
+            anchor: None,
+        };
+        let judgement = answer(&sides);
+        let runs = judgement.against[0].primaries[0]
+            .verdict
+            .evidence
+            .as_ref()
+            .unwrap()
+            .runs;
+        (judgement.answer, judgement.against[0].look, runs)
+    };
+    assert_eq!(judged(false), (Answer::Fail, Some(3), (3, 3)));
+    assert_eq!(judged(true), judged(false));
+}
+
+#[test]
+fn a_fail_is_not_the_end_while_another_rule_that_decides_is_open() {
+    let judged = |runs: usize| {
+        let mut sides = sides(&vec![100; runs], &vec![110; runs], None);
+        for (number, run) in sides.candidate.iter_mut().enumerate() {
+            let wave = [106, 94, 106].get(number).copied().unwrap_or(100);
+            peak(&mut run.summary, wave * MIB);
+        }
+        for run in sides.baseline.as_mut().unwrap() {
+            peak(&mut run.summary, 100 * MIB);
+        }
+        let mut rules = primaries(&["private", "peak"]);
+        rules.primaries[1].tolerance = Tolerance::new(0.01, 0.3, 0.0).unwrap();
+        judge(&sides, &rules, &Schedule::default())
+    };
+    let early = judged(3);
+    assert_eq!((early.answer, early.is_final()), (Answer::Fail, false));
+    let late = judged(12);
+    assert_eq!((late.answer, late.is_final()), (Answer::Fail, true));
+    let looks: Vec<Option<usize>> = late.against[0].primaries.iter().map(|one| one.verdict.look).collect();
+    assert_eq!(looks, [Some(3), Some(5)]);
+}
+
+#[test]
+fn every_rule_has_a_tolerance_of_its_own() {
+    let mut sides = sides(&[100; 5], &[100; 5], None);
+    for (runs, bytes) in [(sides.baseline.as_mut().unwrap(), 100), (&mut sides.candidate, 120)] {
+        for run in runs {
+            end(&mut run.summary, bytes * MIB);
+            peak(&mut run.summary, bytes * MIB);
+        }
+    }
+    let mut rules = primaries(&["private", "peak"]);
+    for (tolerance, answer) in [
+        (Tolerance::new(0.4, 0.5, 0.0), Answer::Pass),
+        (Tolerance::new(0.01, 0.05, (50 * MIB) as f64), Answer::Pass),
+        (Tolerance::new(0.01, 0.05, (2 * MIB) as f64), Answer::Fail),
+    ] {
+        rules.primaries[1].tolerance = tolerance.unwrap();
+        let judgement = judge(&sides, &rules, &Schedule::once(5, 0.05).unwrap());
+        let answers: Vec<Answer> = judgement.against[0]
+            .primaries
+            .iter()
+            .map(|one| one.verdict.answer)
+            .collect();
+        assert_eq!(answers, [Answer::Fail, answer]);
+    }
+}
+
+#[test]
+fn the_candidate_is_held_against_the_baseline_and_against_the_anchor() {
+    let judgement = answer(&sides(&[100; 3], &[110; 3], Some(&[110; 3])));
+    let told: Vec<(Role, Answer)> = judgement
+        .against
+        .iter()
+        .map(|against| (against.role, against.answer))
+        .collect();
+    assert_eq!(told, [(Role::Baseline, Answer::Fail), (Role::Anchor, Answer::Pass)]);
+    assert_eq!((judgement.exit(), judgement.is_final()), (Exit::GateFailed, true));
+    let means = judgement.against[0].primaries[0]
+        .verdict
+        .evidence
+        .as_ref()
+        .unwrap()
+        .means;
+    assert!(means.1 > means.0, "the candidate's comes second: {means:?}");
+}
+
+#[test]
+fn an_anchor_that_was_not_run_often_enough_leaves_it_open() {
+    let judgement = answer(&sides(&[100; 3], &[100; 3], Some(&[100; 1])));
+    assert_eq!(judgement.against[0].answer, Answer::Pass);
+    assert_eq!(
+        (judgement.against[1].answer, judgement.against[1].look),
+        (Answer::Inconclusive, None)
+    );
+    assert_eq!(judgement.exit(), Exit::OwnFailure, "one run is no data");
+    assert!(!judgement.is_final());
+}
+
+#[test]
+fn a_candidate_that_did_less_than_the_anchor_is_refused_and_one_that_did_more_is_not() {
+    let halve = |runs: &mut [Played]| {
+        for step in runs
+            .iter_mut()
+            .flat_map(|run| &mut run.summary.phases)
+            .flat_map(|phase| &mut phase.steps)
+        {
+            step.hits = step.hits.map(|hits| hits / 2);
+        }
+    };
+    let mut less = sides(&[100; 3], &[100; 3], Some(&[100; 3]));
+    halve(less.baseline.as_mut().unwrap());
+    halve(&mut less.candidate);
+    let judgement = answer(&less);
+    assert!(judgement.less_work().all(|(role, _)| role == Role::Anchor));
+    assert_eq!(judgement.exit(), Exit::ServerFailed);
+    let mut more = sides(&[100; 3], &[100; 3], None);
+    halve(more.baseline.as_mut().unwrap());
+    let judgement = answer(&more);
+    assert!(!judgement.against[0].work.is_empty());
+    assert_eq!(judgement.exit(), Exit::Passed);
+}
+
+/// Runs of which some answered four in ten requests less.
+pub fn less_of(runs: &mut [Played], lazy: std::ops::Range<usize>) {
+    let lazy = runs[lazy].iter_mut().flat_map(|run| &mut run.summary.phases);
+    for step in lazy.flat_map(|phase| &mut phase.steps) {
+        step.hits = step.hits.map(|hits| hits * 6 / 10);
+    }
+}
+
+#[test]
+fn equal_work_is_asked_of_the_runs_that_decide_and_of_no_others() {
+    // Through the other lens, and after the look that decided, work was done as it should be.
+    let mut other = sides(&[100; 3], &[100; 3], None);
+    for (label, runs) in [("a", other.baseline.as_mut().unwrap()), ("b", &mut other.candidate)] {
+        runs.extend((4..7).map(|number| run(label, number, Lens::AsShipped, 100)));
+    }
+    let mut later = sides(&[100; 8], &[100; 8], None);
+    for sides in [&mut other, &mut later] {
+        assert_eq!(answer(sides).exit(), Exit::Passed);
+        less_of(&mut sides.candidate, 0..2);
+        let judgement = answer(sides);
+        assert_eq!(judgement.against[0].look, Some(3));
+        assert_eq!(judgement.exit(), Exit::ServerFailed);
+    }
+    // Nor do runs count on a machine that has less than two of a side.
+    for (baseline, candidate) in [("abc", "def"), ("abc", "abc"), ("abc", "aaa")] {
+        let mut alone = sides(&[100; 6], &[100; 6], None);
+        for (machines, runs) in [
+            (baseline, alone.baseline.as_mut().unwrap()),
+            (candidate, &mut alone.candidate),
+        ] {
+            for (machine, run) in machines.chars().zip(runs) {
+                run.summary.header.host.cpu = Some(machine.to_string());
+            }
+        }
+        less_of(&mut alone.candidate, 3..5);
+        assert_eq!(answer(&alone).exit(), Exit::ServerFailed, "{baseline} {candidate}");
+    }
+    // What decides nothing refuses nothing.
+    let mut advice = sides(&[100; 3], &[100; 3], None);
+    for (label, runs) in [("a", advice.baseline.as_mut().unwrap()), ("b", &mut advice.candidate)] {
+        runs.extend((4..8).map(|number| run(label, number, Lens::AsShipped, 100)));
+    }
+    less_of(&mut advice.candidate, 3..7);
+    assert_eq!(answer(&advice).exit(), Exit::Passed);
+    let mut rules = rules();
+    rules.budgets = vec![Limit {
+        subject: "as-shipped peak".parse().unwrap(),
+        limit: 1e12,
+    }];
+    assert_eq!(judge(&advice, &rules, &Schedule::default()).exit(), Exit::ServerFailed);
+}
+
+#[test]
+fn equal_work_is_asked_of_each_rule_at_its_own_look() {
+    let twelve = || {
+        let mut sides = sides(&[100; 12], &[100; 12], None);
+        for (number, run) in (0..).zip(sides.baseline.iter_mut().flatten().chain(&mut sides.candidate)) {
+            peak(&mut run.summary, (if number % 2 == 0 { 80 } else { 120 }) * MIB);
+        }
+        less_of(&mut sides.candidate, 0..2);
+        sides
+    };
+    // Of all twelve runs the median did its work, and of the three by which one endpoint passes it did not.
+    let two = judge(&twelve(), &primaries(&["private", "peak"]), &Schedule::default());
+    let looks: Vec<Option<usize>> = two.against[0].primaries.iter().map(|one| one.verdict.look).collect();
+    assert_eq!((two.exit(), looks), (Exit::ServerFailed, vec![Some(3), Some(12)]));
+    let budget = Rules {
+        primaries: Vec::new(),
+        advisory: vec![rule("private")],
+        budgets: vec![Limit {
+            subject: "private".parse().unwrap(),
+            limit: 1e12,
+        }],
+        ..rules()
+    };
+    assert_eq!(
+        judge(&twelve(), &budget, &Schedule::default()).exit(),
+        Exit::ServerFailed
+    );
+    let late = judge(&twelve(), &budget, &Schedule::once(12, 0.05).unwrap());
+    assert_eq!(late.exit(), Exit::Passed, "they all decide, and most did their work");
+}
+
+#[test]
+fn work_is_held_to_the_rule_s_limits() {
+    let mut less = sides(&[100; 3], &[100; 3], None);
+    for step in less
+        .candidate
+        .iter_mut()
+        .flat_map(|run| &mut run.summary.phases)
+        .flat_map(|phase| &mut phase.steps)
+    {
+        step.hits = step.hits.map(|hits| hits - hits / 10);
+    }
+    assert!(answer(&less).is_refused());
+    let mut rules = rules();
+    rules.work.hits = 0.2;
+    assert!(!judge(&less, &rules, &Schedule::default()).is_refused());
+}
+
+#[test]
+fn a_run_that_any_side_failed_is_named_and_one_that_was_cut_off_is_only_left_out() {
+    let crashed = || {
+        Some(Ending::Crashed {
+            signal: Some(11),
+            code: None,
+            during: String::new(),
+        })
+    };
+    for (role, place) in [(Role::Baseline, 0), (Role::Candidate, 1), (Role::Anchor, 2)] {
+        let mut sides = sides(&[100; 3], &[100; 3], Some(&[100; 3]));
+        let runs = match role {
+            Role::Baseline => sides.baseline.as_mut().unwrap(),
+            Role::Candidate => &mut sides.candidate,
+            Role::Anchor => sides.anchor.as_mut().unwrap(),
+        };
+        runs[1].summary.ending = crashed();
+        let record = runs[1].record.clone();
+        let judgement = answer(&sides);
+        let broken: Vec<(Role, &str)> = judgement
+            .broken
+            .iter()
+            .map(|one| (one.role, one.record.as_str()))
+            .collect();
+        assert_eq!(broken, [(role, record.as_str())]);
+        assert_eq!((judgement.parties[place].runs, judgement.parties[place].left), (2, 1));
+        assert_eq!((judgement.exit(), judgement.is_final()), (Exit::ServerFailed, true));
+    }
+    let mut sides = sides(&[100; 3], &[100; 4], None);
+    sides.candidate[3].summary.ending = Some(Ending::Interrupted);
+    let judgement = answer(&sides);
+    assert_eq!((judgement.broken.len(), judgement.exit()), (0, Exit::Passed));
+}
+
+#[test]
+fn runs_for_warming_up_are_counted_for_nothing() {
+    let mut sides = sides(&[100; 4], &[500, 100, 100, 100], None);
+    sides.baseline.as_mut().unwrap()[0].summary.header.plan.warm_up = true;
+    sides.candidate[0].summary.header.plan.warm_up = true;
+    sides.candidate[0].summary.header.host.kernel = Some("another".to_owned());
+    let judgement = answer(&sides);
+    assert_eq!(judgement.exit(), Exit::Passed);
+    assert!(judgement.differences.is_empty());
+    let counted: Vec<(usize, usize)> = judgement.parties.iter().map(|party| (party.runs, party.left)).collect();
+    assert_eq!(counted, [(3, 1); 2]);
+}
+
+#[test]
+fn circumstances_of_every_side_are_held_against_each_other() {
+    for place in 0..3 {
+        let mut sides = sides(&[100; 3], &[100; 3], Some(&[100; 3]));
+        let anchor = sides.anchor.as_mut().unwrap();
+        let all = [sides.baseline.as_mut().unwrap(), &mut sides.candidate, anchor];
+        all[place][2].summary.header.scenario.seed += 1;
+        let told = answer(&sides).differences;
+        let told: Vec<&str> = told.iter().map(|difference| difference.what.as_ref()).collect();
+        assert_eq!(told, ["seed"], "{place}");
+    }
+}
+
+#[test]
+fn a_side_of_two_servers_is_told() {
+    let mut sides = sides(&[100; 3], &[100; 3], None);
+    sides.candidate[2].summary.header.server.sha256 = Some("other".to_owned());
+    let judgement = answer(&sides);
+    let told: Vec<(&str, bool)> = judgement
+        .differences
+        .iter()
+        .map(|difference| (difference.what.as_ref(), difference.is_decisive()))
+        .collect();
+    assert_eq!(told, [("program of the candidate", true)]);
+}
+
+#[test]
+fn who_took_part_is_said_with_labels_versions_and_lenses() {
+    let mut sides = sides(&[100; 2], &[100; 2], Some(&[]));
+    sides.candidate[1].summary.header.server.lens.name = Lens::AsShipped;
+    sides.candidate[0].summary.header.server.version = Some("2".to_owned());
+    sides.candidate.push(run("b", 3, Lens::Purged, 100));
+    sides.candidate[0].summary.header.scenario.name = "of the candidate".to_owned();
+    let judgement = answer(&sides);
+    assert_eq!(
+        (judgement.scenario.as_str(), judgement.lens),
+        ("of the candidate", Lens::Purged)
+    );
+    let labels: Vec<(Role, &str)> = judgement
+        .parties
+        .iter()
+        .map(|party| (party.role, party.label.as_str()))
+        .collect();
+    assert_eq!(
+        labels,
+        [(Role::Baseline, "a"), (Role::Candidate, "b"), (Role::Anchor, "anchor")]
+    );
+    assert_eq!(judgement.parties[1].version.as_deref(), Some("2"));
+    let lenses: Vec<Lens> = judgement.parties[1].lenses.iter().map(|lens| lens.name).collect();
+    assert_eq!(lenses, [Lens::Purged, Lens::AsShipped]);
+    assert!(judgement.parties[2].lenses.is_empty());
+}
+
+#[test]
+fn runs_are_recommended_only_where_nothing_is_decided_and_up_to_a_look() {
+    let needed = |candidate: &[u64; 3]| {
+        let sides = pair(&UNSURE.0, candidate, end);
+        let judgement = judge(&sides, &primaries(&["private"]), &Schedule::default());
+        let judged = &judgement.against[0].primaries[0];
+        (judged.verdict.answer, judged.needed)
+    };
+    assert_eq!(needed(&UNSURE.1), (Answer::Inconclusive, Some(8)));
+    assert_eq!(
+        needed(&[103_500_000, 104_500_000, 105_500_000]),
+        (Answer::Inconclusive, Some(5))
+    );
+    assert_eq!(needed(&[203_000_000, 204_000_000, 205_000_000]), (Answer::Fail, None));
+}
+
+#[test]
+fn runs_are_recommended_for_the_nearer_answer() {
+    let sides = pair(
+        &[98_000_000, 100_000_000, 102_000_000],
+        &[100_000_000, 102_000_000, 104_000_000],
+        end,
+    );
+    let mut rules = primaries(&["private"]);
+    rules.primaries[0].tolerance = Tolerance::new(0.01, 0.05, 0.0).unwrap();
+    let judgement = judge(&sides, &rules, &Schedule::default());
+    // To show 2 % to be more than 1 % takes many more runs than to show that they are less than 5 %.
+    assert_eq!(judgement.against[0].primaries[0].needed, Some(12));
+}
+
+/// What a calibration says of private memory at the end of the golden scenario.
+fn calibration(lens: Lens, variation: f64) -> Held {
+    let phases = run("a", 1, lens, 100).summary.header.scenario.phases;
+    let noise = Noise {
+        place: phases.last().unwrap().clone(),
+        figure: "private".to_owned(),
+        primary: true,
+        mean: 1e8,
+        variation,
+        believed: variation,
+    };
+    held(lens, vec![noise])
+}
+
+#[test]
+fn three_runs_that_agree_pass_only_where_both_sides_are_calibrated() {
+    let of_sides = |roles: &[Role], variation: f64| Calibrations {
+        of_sides: roles
+            .iter()
+            .map(|role| (*role, vec![calibration(Lens::AsShipped, variation)]))
+            .collect(),
+    };
+    let judged = |runs: usize, lens: Lens, calibrations: &Calibrations| {
+        let mut sides = pair(&vec![100 * MIB; runs], &vec![100 * MIB; runs], end);
+        for run in sides.baseline.iter_mut().flatten().chain(&mut sides.candidate) {
+            run.summary.header.server.lens.name = lens;
+        }
+        let mut rules = Rules {
+            lens,
+            ..primaries(&["private"])
+        };
+        rules.primaries[0].tolerance = Tolerance::AS_SHIPPED;
+        let judgement = judge_calibrated(&sides, &rules, &Schedule::default(), calibrations);
+        (judgement.answer, judgement.against[0].primaries[0].endpoint.known)
+    };
+    let (none, one) = (Calibrations::default(), of_sides(&[Role::Baseline], 0.002));
+    let both = |variation| of_sides(&[Role::Baseline, Role::Candidate], variation);
+    let shipped = |runs, calibrations: &Calibrations| judged(runs, Lens::AsShipped, calibrations);
+    assert_eq!(shipped(3, &none), (Answer::Inconclusive, Known::Seen));
+    assert_eq!(shipped(5, &none), (Answer::Pass, Known::Seen));
+    assert_eq!(shipped(3, &one), (Answer::Inconclusive, Known::Seen));
+    assert_eq!(shipped(3, &both(0.002)), (Answer::Pass, Known::Calibrated));
+    // Groups that were calibrated are not forgotten because three runs do not show them.
+    assert_eq!(shipped(8, &both(0.09)), (Answer::Inconclusive, Known::Calibrated));
+    assert_eq!(judged(3, Lens::Purged, &none), (Answer::Inconclusive, Known::Seen));
+    assert_eq!(judged(5, Lens::Purged, &none), (Answer::Pass, Known::Seen));
+}

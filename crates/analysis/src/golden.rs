@@ -1,0 +1,149 @@
+//! Invented runs with a known truth: the golden records with one difference each.
+
+pub mod gate;
+pub mod tune;
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+use record::golden::{self, Session};
+use record::{
+    CallCount, CallKind, EndCause, Entry, PhaseRef, Release, ReleasedBy, Releaser, SelfReport, SystemCalls, TracerFacts,
+};
+
+use crate::compare::Played;
+use crate::summary::release::{Released, Reported};
+use crate::summary::{self, LostProcess, Summary, summarise};
+
+const MIB: u64 = 1 << 20;
+
+/// The summary of an invented session.
+pub fn summarised(session: &Session) -> Summary {
+    let entries = session.entries.iter().cloned().map(Ok::<Entry, Infallible>);
+    summarise(session.header.clone(), entries).unwrap()
+}
+
+/// A helper that held 900 of 912 MiB and ended unasked.
+pub fn lost_helper() -> LostProcess {
+    LostProcess {
+        name: "helper".to_owned(),
+        pid: 5,
+        at: 1,
+        phase: None,
+        cause: EndCause::Exited { code: 0 },
+        private: Some(900 << 20),
+        rest: Some(12 << 20),
+        held_most: true,
+        replaced: false,
+    }
+}
+
+/// A traced run in which every phase of the summary called madvise so often for a page, and the second phase was
+/// played twice.
+pub fn traced(mut summary: Summary, calls: u64) -> Summary {
+    summary.header.plan.traced = Some(TracerFacts {
+        name: "strace".to_owned(),
+        version: Some("6.1".to_owned()),
+    });
+    let count = |calls| CallCount {
+        calls,
+        bytes: calls * 4096,
+        failed: 0,
+    };
+    let mut phases: Vec<Option<PhaseRef>> = summary.phases.iter().map(|one| Some(one.phase.clone())).collect();
+    let again = phases
+        .get(1)
+        .cloned()
+        .flatten()
+        .map(|phase| PhaseRef { cycle: 9, ..phase });
+    phases.extend([again, None]);
+    summary.system_calls = phases
+        .into_iter()
+        .map(|phase| SystemCalls {
+            phase,
+            calls: BTreeMap::from([(CallKind::MadviseDontneed, count(calls)), (CallKind::Mmap, count(3))]),
+        })
+        .collect();
+    summary
+}
+
+/// A run with private memory at `percent` of the golden record's.
+pub fn run(label: &str, number: u32, percent: u64) -> Played {
+    let mut summary = summary::read(golden::open("completed")).unwrap();
+    summary.header.server.label = label.to_owned();
+    summary.header.plan.run = number;
+    for phase in &mut summary.phases {
+        phase.private = phase.private.map(|private| private * percent / 100);
+    }
+    Played {
+        record: format!("run-{number:03}-{label}.jsonl"),
+        summary,
+    }
+}
+
+/// A run in which the server released `gave` MiB by force and accounted for `accounted` of 400 MiB.
+pub fn with_release(summary: Summary, gave: u64, accounted: Option<u64>) -> Summary {
+    with_release_at(summary, 1, gave, accounted)
+}
+
+/// As [`with_release`], at this step and the one after it.
+pub fn with_release_at(mut summary: Summary, step: u32, gave: u64, accounted: Option<u64>) -> Summary {
+    let phase = PhaseRef {
+        phase: 4,
+        cycle: 0,
+        name: "decay".to_owned(),
+    };
+    let release = Release {
+        used: vec![Releaser {
+            by: ReleasedBy::Allocator,
+            what: "malloc_trim".to_owned(),
+            pid: Some(7),
+            answer: String::new(),
+            accounted: None,
+            took: 12_000_000,
+        }],
+        missing: Vec::new(),
+        before: Some(200 * MIB),
+        after: Some((200 - gave) * MIB),
+        took: 0,
+    };
+    summary.released.push(Released {
+        phase: phase.clone(),
+        step: Some(step),
+        release,
+        beside: None,
+    });
+    let report = SelfReport {
+        asked: Some("$/memoryUsage".to_owned()),
+        missing: accounted.map_or_else(|| "it was not answered".to_owned(), |_| String::new()),
+        accounted: accounted.map(|mib| mib * MIB),
+        resident: Some(400 * MIB),
+        ..SelfReport::default()
+    };
+    summary.reported.push(Reported {
+        phase,
+        step: step + 1,
+        report,
+    });
+    summary
+}
+
+/// The run with its releases as the lens asks for them, before the checkpoint.
+pub fn before_checkpoint(mut summary: Summary) -> Summary {
+    for one in &mut summary.released {
+        one.step = None;
+    }
+    summary
+}
+
+/// Lets memory grow at the last checkpoint of a run.
+pub fn let_grow(run: &mut Played) {
+    let mut taken = run
+        .summary
+        .phases
+        .iter_mut()
+        .rev()
+        .filter_map(|phase| phase.checkpoint.as_mut());
+    let last = taken.next().unwrap();
+    (last.settled, last.growing) = (false, Some(20 << 20));
+}

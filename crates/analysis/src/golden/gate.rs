@@ -1,0 +1,58 @@
+//! Verdicts of invented runs.
+
+use std::collections::BTreeMap;
+
+use base::lens::Lens;
+use record::{CALIBRATION_FORMAT, Calibration, Noise};
+use stats::Schedule;
+
+use crate::compare::Played;
+use crate::compare::calibration::Held;
+use crate::figures::Rules;
+use crate::gate::{Calibrations, Judgement, Role, Sides, judge_calibrated};
+
+/// The verdict where calibrations of all sides have shown that every figure varies by a thousandth.
+pub fn judge(sides: &Sides, rules: &Rules, looks: &Schedule) -> Judgement {
+    let compared = rules.primaries.iter().chain(&rules.advisory).map(|rule| &rule.subject);
+    let subjects = compared.chain(rules.budgets.iter().map(|limit| &limit.subject));
+    let runs: Vec<&Played> = sides.baseline.iter().flatten().chain(&sides.candidate).collect();
+    let measures = subjects.filter_map(|subject| runs.iter().find_map(|run| subject.measure(&run.summary)));
+    let noise: Vec<Noise> = measures
+        .map(|measure| Noise {
+            place: measure.place.name().to_owned(),
+            figure: measure.figure.name().to_owned(),
+            primary: true,
+            mean: 1e8,
+            variation: 0.001,
+            believed: 0.001,
+        })
+        .collect();
+    let all = Lens::ALL.map(|lens| held(lens, noise.clone()));
+    let roles = [Role::Baseline, Role::Candidate, Role::Anchor];
+    let calibrations = Calibrations {
+        of_sides: roles.into_iter().map(|role| (role, all.to_vec())).collect(),
+    };
+    judge_calibrated(sides, rules, looks, &calibrations)
+}
+
+/// A calibration of twelve runs that holds.
+pub fn held(lens: Lens, noise: Vec<Noise>) -> Held {
+    let calibration = Calibration {
+        format: CALIBRATION_FORMAT,
+        tool: String::new(),
+        made: String::new(),
+        scenario: String::new(),
+        server: String::new(),
+        profile: None,
+        lens,
+        circumstances: BTreeMap::new(),
+        runs: 12,
+        started: Vec::new(),
+        noise,
+        recommended_runs: None,
+    };
+    Held {
+        calibration,
+        is_other_version: false,
+    }
+}

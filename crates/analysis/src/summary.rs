@@ -1,0 +1,540 @@
+//! From a record to its numbers: one pass over the entries, in memory that does not grow with them.
+//!
+//! Nothing here opens files, asks the time or looks at the environment; `clippy.toml` says why and enforces it.
+
+pub mod calls;
+mod carried;
+mod checkpoint;
+mod collect;
+mod confirmed;
+mod curves;
+pub mod decay;
+mod departure;
+mod epoch;
+mod exit;
+mod histogram;
+mod holder;
+mod latency;
+pub mod lines;
+mod lost;
+mod phases;
+pub mod release;
+mod said;
+mod timeline;
+pub mod together;
+mod totals;
+mod traffic;
+mod tree;
+mod unmeasured;
+mod unpurged;
+mod unset;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
+use base::band;
+use record::{
+    Close, CommandEnd, Ending, Header, Initialized, LeftOut, Listening, Nanos, PhaseRef, Pressure, Readiness, Shutdown,
+    SystemCalls, Unwritten, WarningKind,
+};
+
+use self::decay::Window;
+use self::release::{Released, Reported};
+
+pub use carried::Partly;
+pub use checkpoint::at_rest;
+pub use collect::{read, read_with, summarise};
+pub use confirmed::is_denied;
+pub use curves::{Curves, Slot, Span};
+pub use departure::{Departure, departures, last_words, last_words_of_run};
+pub use exit::exit;
+pub use histogram::Histogram;
+pub use latency::quantile;
+pub use lost::LostProcess;
+pub use timeline::{Bucket, Timeline};
+pub use unmeasured::{counted, held_up, measured};
+pub use unpurged::{PurgeFailure, UnpurgedCheckpoint, UnpurgedProcess};
+pub use unset::Unset;
+
+/// Requests of the server of one method.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ServerRequests {
+    /// How many.
+    pub count: u64,
+    /// How many were answered with an error.
+    pub refused: u64,
+}
+
+/// Everything that a record says about its run.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// The record's first line: server, host, scenario, settings.
+    pub header: Header,
+    /// The server's own name and version.
+    pub initialized: Option<Initialized>,
+    /// One for each server that was waited for: the first and every restart.
+    pub readiness: Vec<Readiness>,
+    /// How the run ended; `None` when the record was cut short before it said.
+    pub ending: Option<Ending>,
+    /// How the server was brought down, the last one.
+    pub shutdown: Option<Shutdown>,
+    /// How those before a restart went, as far as there is something to say of it.
+    pub earlier: Vec<Departure>,
+    /// The most resident memory seen since the last phase's marks, in which the server was shut down: a lower bound.
+    pub shutdown_peak: Option<u64>,
+    pub close: Option<Close>,
+    /// From the first spawn to the last entry.
+    pub duration: Nanos,
+    pub restarts: u32,
+    /// Which of the two private quantities all checkpoints of this run use.
+    pub private_metric: PrivateMetric,
+    /// Which of the two resident quantities they use.
+    pub resident_metric: ResidentMetric,
+    /// The phases in order, each round of a repeat separately.
+    pub phases: Vec<PhaseSummary>,
+    /// The resident peak of the run: the highest of its phases.
+    pub peak: Option<Peak>,
+    /// The highest sampled private memory, a lower bound of its peak.
+    pub private_peak: Option<u64>,
+    /// What a command used that was run to its end; `None` of a server.
+    pub command: Option<CommandEnd>,
+    pub programs: Vec<ProgramSummary>,
+    /// Most processes that were there at once.
+    pub most_processes: u64,
+    /// Processes that crashed, or that held most of the memory and ended, while the server was used.
+    pub lost: Vec<LostProcess>,
+    /// Processes in which libraries were looked for that were preloaded, and not found.
+    pub unloaded: Vec<Unloaded>,
+    /// Requests by method, without the light traffic of idle windows.
+    pub methods: Vec<MethodSummary>,
+    /// Requests that the imitated editor sent by itself, by method.
+    pub editor: Vec<MethodSummary>,
+    /// Requests of the server by method.
+    pub server_requests: BTreeMap<String, ServerRequests>,
+    /// Idle windows, and the release in each.
+    pub windows: Vec<Window>,
+    /// Processes in which the preloaded library listens.
+    pub listening: Vec<Listening>,
+    pub released: Vec<Released>,
+    /// Checkpoints of the purged lens that do not count, since their figures include freed memory.
+    pub unpurged: Vec<UnpurgedCheckpoint>,
+    /// Settings that were not in force in the process that led the tree's memory.
+    pub unset: Vec<Unset>,
+    /// The process with the most memory, if the preloaded library served only a part of it.
+    pub partly: Option<Partly>,
+    /// What the server said of its own memory.
+    pub reported: Vec<Reported>,
+    /// Memory calls by phase, if the run was traced.
+    pub system_calls: Vec<SystemCalls>,
+    /// Warnings of the run, each once, in the order of their first appearance.
+    pub warnings: Vec<WarningSummary>,
+    /// Warnings that are none of these.
+    pub more_warnings: u64,
+    /// What the server wrote for people, each different message once.
+    pub messages: Vec<ServerMessage>,
+    /// Messages in the record that are none of these.
+    pub more_messages: u64,
+    /// What of the server is counted and not in the record.
+    pub unwritten: Unwritten,
+    pub sampling: SamplingSummary,
+    /// What the machine waited for during the run.
+    pub pressure: Option<Pressure>,
+    /// The curve, at a resolution that a report can draw.
+    pub timeline: Timeline,
+    /// What a chart shows beside it.
+    pub curves: Curves,
+    /// Whether the record was cut in the middle of a line.
+    pub truncated: bool,
+    /// Entries of kinds that this program does not know.
+    pub unknown: LeftOut,
+    pub damaged: LeftOut,
+}
+
+/// A process without the preloaded library.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unloaded {
+    pub program: String,
+    pub libraries: Vec<String>,
+}
+
+/// The two quantities called resident. One run uses one of them throughout, and so do runs that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ResidentMetric {
+    /// `VmRSS`, of a server that was a single process at every checkpoint.
+    Resident,
+    /// Σ `Pss`, of a tree: its resident sizes would count shared pages more than once.
+    Proportional,
+}
+
+/// The two quantities called private. One run uses one of them throughout, since they must never be mixed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PrivateMetric {
+    /// `Pss_Anon + SwapPss − LazyFree` and own shared memory, from the exact counters of every process.
+    Exact,
+    /// The median of the cheap counters, summed over the tree: an upper bound where pages are shared or lazily freed.
+    Sampled,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PhaseSummary {
+    #[serde(flatten)]
+    pub phase: PhaseRef,
+    /// When it began.
+    pub started: Nanos,
+    /// When its steps were done and settling began.
+    pub driven: Option<Nanos>,
+    /// When its checkpoint was taken, or the record or the run ended.
+    pub ended: Nanos,
+    /// The settled values; `None` when it was not reached.
+    pub checkpoint: Option<CheckpointSummary>,
+    /// Private memory of the tree at the checkpoint, in the metric of the run.
+    pub private: Option<u64>,
+    /// The same where every process has exact counters, whatever the metric of the run.
+    #[serde(skip)]
+    pub exact: Option<u64>,
+    /// This checkpoint's private memory less that of the last one before it; `None` for the first.
+    pub increment: Option<i64>,
+    /// Peak of resident memory within the phase.
+    pub peak: Option<Peak>,
+    /// Highest sampled private memory within the phase, a lower bound of its peak.
+    pub private_peak: Option<u64>,
+    /// The release by its end.
+    #[serde(flatten)]
+    pub returned: Returned,
+    /// Minor page faults of the tree.
+    pub minor_faults: Option<u64>,
+    /// Major page faults of the tree.
+    pub major_faults: Option<u64>,
+    /// Processor time.
+    pub cpu: Option<Nanos>,
+    /// Requests that the server kept open in it: of earlier phases, and pulls of the imitated editor.
+    #[serde(skip)]
+    pub kept_open: u64,
+    /// Commands sent at its checkpoint.
+    #[serde(skip)]
+    pub commands: u64,
+    /// True if a process was missing at its checkpoint that had crashed, or had held most of the memory and ended: its
+    /// figures are of the rest.
+    pub incomplete: bool,
+    /// Its steps.
+    pub steps: Vec<StepSummary>,
+    /// Requests that the imitated editor sent by itself and that ended in this phase.
+    pub editor_requests: u64,
+    /// Requests of the server that the imitated editor answered in this phase, as far as the record has them.
+    #[serde(skip)]
+    pub server_requests: u64,
+}
+
+/// The settled values at the end of a phase, all for the whole tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CheckpointSummary {
+    /// When.
+    pub at: Nanos,
+    /// Whether the server settled in time.
+    pub settled: bool,
+    /// How long that took.
+    pub waited: Nanos,
+    /// Figures that were still changing; empty when settled.
+    pub unsettled: String,
+    /// How fast sampled private memory grew from the end of the steps until here, in bytes per second, if it did not settle;
+    /// or over the second half of the silent window with which the phase ended, if it grew in all parts of that. `None` when
+    /// it did not grow by more than the band.
+    pub growing: Option<u64>,
+    /// Private memory from exact counters: Σ `Pss_Anon + SwapPss − LazyFree`, and own shared memory. A page that is forked
+    /// or mapped several times counts once.
+    pub private_exact: Option<u64>,
+    /// Private memory from cheap counters: the median over the rounds of Σ `RssAnon + VmSwap` and own shared memory.
+    pub private_sampled: Option<u64>,
+    /// The median over the rounds of Σ `VmRSS`: exact for one process, and for several an upper bound that counts a
+    /// shared page once for each of them.
+    pub resident: Option<u64>,
+    /// Σ `Pss`: resident memory, with each shared page divided among the processes that share it.
+    pub proportional: Option<u64>,
+    /// The median over the rounds of Σ `VmSize`.
+    pub virtual_size: Option<u64>,
+    /// Anonymous huge pages.
+    pub huge_pages: Option<u64>,
+    /// Lazily freed: the kernel has not reclaimed it yet.
+    pub lazy_free: Option<u64>,
+    /// Swapped out; a shared page counted once where exact counters are there.
+    pub swap: Option<u64>,
+    /// Own shared memory in exact private memory: memfd, System V and `/dev/zero` mappings, resident and swapped. `null`
+    /// in records before format 1.9, which count none.
+    pub own_shared: Option<u64>,
+    /// Bytes that sampled sums count more than exact ones because own shared memory is mapped several times.
+    pub shared_again: Option<u64>,
+    /// Swapped own shared memory, which is in no sampled figure.
+    pub shared_swapped: Option<u64>,
+    /// Resident files of a tmpfs, which count in no private figure.
+    pub named_shared: Option<u64>,
+    /// Shared memory of any kind in records before format 1.9, where none of it counts as private.
+    pub uncounted_shared: Option<u64>,
+    /// Threads.
+    pub threads: Option<u64>,
+    /// Processes.
+    pub processes: u64,
+    /// Processes that ended and were not reaped; `None` in records without them and where the system cannot tell.
+    pub zombies: Option<u64>,
+    /// Open descriptors of all processes; `None` likewise.
+    pub descriptors: Option<u64>,
+    /// Of them, those that were forked and run no program of their own: the sampled sums may count pages of theirs twice.
+    pub forked: u64,
+}
+
+impl CheckpointSummary {
+    /// The same of which no memory counts; address space is none.
+    pub(super) fn without_memory(self) -> CheckpointSummary {
+        CheckpointSummary {
+            private_exact: None,
+            private_sampled: None,
+            resident: None,
+            proportional: None,
+            huge_pages: None,
+            lazy_free: None,
+            swap: None,
+            own_shared: None,
+            shared_again: None,
+            shared_swapped: None,
+            named_shared: None,
+            uncounted_shared: None,
+            ..self
+        }
+    }
+
+    /// Private memory from cheap counters, where no page can be in it twice.
+    pub fn private_once(&self) -> Option<u64> {
+        let private = self.private_sampled?;
+        let is_mapped_again = self.shared_again.unwrap_or(0) > band::around(private);
+        if self.forked > 0 || is_mapped_again {
+            return None;
+        }
+        Some(private)
+    }
+}
+
+/// The highest resident memory of a tree within some time, as far as it can be known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(into = "KnownPeak")]
+pub struct Peak {
+    /// It was at least this.
+    pub lower: u64,
+    /// It was at most this; `None` where nothing bounds it.
+    pub upper: Option<u64>,
+    /// A process ended inside, and may have held more in its last moments than was seen: `upper` may be too low.
+    pub unseen: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct KnownPeak {
+    /// At least this.
+    lower: u64,
+    /// At most this; `null` where nothing bounds it.
+    upper: Option<u64>,
+    /// Known to the page.
+    exact: bool,
+    /// A process ended inside and may have had more, so that `upper` may be too low.
+    unseen: bool,
+}
+
+impl From<Peak> for KnownPeak {
+    fn from(peak: Peak) -> KnownPeak {
+        let exact = peak.is_exact();
+        let Peak { lower, upper, unseen } = peak;
+        KnownPeak {
+            lower,
+            upper,
+            exact,
+            unseen,
+        }
+    }
+}
+
+impl Peak {
+    /// Whether it is known to the page.
+    pub fn is_exact(&self) -> bool {
+        self.upper == Some(self.lower) && !self.unseen
+    }
+
+    /// The peak of two stretches of time together.
+    pub fn or(self, other: Peak) -> Peak {
+        Peak {
+            lower: self.lower.max(other.lower),
+            upper: self.upper.zip(other.upper).map(|(a, b)| a.max(b)),
+            unseen: self.unseen || other.unseen,
+        }
+    }
+}
+
+/// `(peak − retained) / (peak − base)`, each within one metric: `base` is the lowest checkpoint so far, `peak` the
+/// highest, `retained` this one.
+///
+/// `None` if one of the three is unknown, at the first checkpoint, and below 1 MiB of growth, where a share says
+/// nothing. Sampled sums that may count pages twice are unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Returned {
+    /// Of resident memory, by `VmHWM` and `VmRSS`. Only for a tree that never had more than one process, since a
+    /// sum of `VmRSS` counts shared pages twice and a sum of marks is of no one moment.
+    #[serde(rename = "returned_resident")]
+    pub resident: Option<f64>,
+    /// Of private memory, by the sampled curve.
+    #[serde(rename = "returned_private")]
+    pub private: Option<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StepSummary {
+    #[serde(skip)]
+    pub step: u32,
+    /// Its name as in the scenario.
+    pub name: String,
+    /// The method that the scenario names, of a `request` or `notification`.
+    pub method: Option<String>,
+    /// How long it took; `None` when it did not end.
+    pub took: Option<Nanos>,
+    /// Requests that expect a result; `None` when it did not end.
+    pub requests: Option<u64>,
+    /// Requests with a non-empty result.
+    pub hits: Option<u64>,
+    /// Requests with a result, empty or not: neither errors nor timeouts.
+    pub answered: Option<u64>,
+    /// Notifications sent.
+    pub notifications: Option<u64>,
+    /// What else reached the server: light traffic, requests that stayed open, files changed on disk, commands that
+    /// release or report memory.
+    pub others: Option<u64>,
+    /// Of these, requests that stayed open, so that nothing came of them.
+    pub parked: Option<u64>,
+    /// Skipped, because the server does not offer it and the scenario allows that.
+    pub skipped: bool,
+    /// The kind of place that it did not find, so that it asked nothing; `None` if it asked, or the record does not
+    /// say.
+    #[serde(skip)]
+    pub looked_for: Option<String>,
+}
+
+/// All processes of the tree that run one program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ProgramSummary {
+    /// Short name.
+    pub name: String,
+    /// Command line of the first one.
+    pub command: Vec<String>,
+    /// How many.
+    pub count: u64,
+    /// How many of them went away before the server was shut down.
+    pub ended: u64,
+    /// When the first was seen.
+    pub first_seen: Nanos,
+    /// Most resident memory that one of them had, by its high-water mark where it has one.
+    pub peak: Option<u64>,
+    /// Private memory of them all at the last checkpoint, in the metric of the run.
+    pub private: Option<u64>,
+    /// Processor time of them all.
+    pub cpu: Option<Nanos>,
+    /// Whether any of them may have transparent huge pages; `None` where that is not known of any.
+    pub huge_pages: Option<bool>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct MethodSummary {
+    /// The method.
+    pub method: String,
+    /// How many.
+    pub count: u64,
+    /// With something in the result.
+    pub hits: u64,
+    /// With an empty list.
+    pub empty: u64,
+    /// With `null`.
+    pub null: u64,
+    /// With an error.
+    pub errors: u64,
+    /// Without an answer by the deadline.
+    pub timeouts: u64,
+    /// Long polls that were still open.
+    pub parked: u64,
+    /// Ended by the end of the connection.
+    pub lost: u64,
+    /// Sent again.
+    pub retries: u64,
+    /// Bytes of all results.
+    pub bytes: u64,
+    /// Elements of all results that are lists.
+    pub items: u64,
+    /// The commonest error, as `code: message`, with its count.
+    #[serde(serialize_with = "commonest")]
+    #[schemars(with = "Option<String>")]
+    pub error: Option<(String, u64)>,
+    /// How many latencies the following three stand on.
+    pub answered: u64,
+    /// Median latency, by Hyndman and Fan's type 7 as the next.
+    pub p50: Option<Nanos>,
+    /// The 95th percentile by the estimator of [`quantile`]; `None` of fewer than 20 answers.
+    pub p95: Option<Nanos>,
+    /// The longest.
+    pub max: Option<Nanos>,
+    #[serde(skip)]
+    pub distribution: Histogram,
+}
+
+fn commonest<S: Serializer>(error: &Option<(String, u64)>, serializer: S) -> Result<S::Ok, S::Error> {
+    error.as_ref().map(|(text, _)| text).serialize(serializer)
+}
+
+/// A warning and how often it was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WarningSummary {
+    pub kind: WarningKind,
+    pub text: String,
+    pub count: u64,
+}
+
+/// What the server wrote for people, and how often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerMessage {
+    /// LSP message type: 1 error, 2 warning.
+    pub level: u8,
+    pub text: String,
+    pub count: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SamplingSummary {
+    /// Samples in the record.
+    pub samples: u64,
+    /// Exact readings in the record, those of checkpoints aside.
+    pub rollups: u64,
+    /// Deadlines at which the whole tree was sampled.
+    pub ticks: u64,
+    /// By how much those samples were late, all together.
+    #[serde(skip)]
+    pub delay: Nanos,
+    /// Deadlines that passed before the sampler woke up.
+    pub missed: u64,
+    /// The latest that a sample was.
+    pub latest: Nanos,
+    /// Least number of processes that began and ended between two samples.
+    pub unseen: u64,
+    /// What could not be read or reset: of how many processes, and the system's words for the first.
+    #[serde(serialize_with = "processes")]
+    #[schemars(with = "BTreeMap<String, u64>")]
+    pub failures: BTreeMap<String, (u64, String)>,
+}
+
+/// Of how many processes, by what.
+fn processes<S: Serializer>(failures: &BTreeMap<String, (u64, String)>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(failures.iter().map(|(what, (count, _))| (what, count)))
+}
+
+impl SamplingSummary {
+    /// By how much samples were late on average.
+    pub fn mean_delay(&self) -> Option<Nanos> {
+        self.delay.checked_div(self.ticks)
+    }
+}

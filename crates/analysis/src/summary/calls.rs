@@ -1,0 +1,116 @@
+//! The memory calls of a traced run, by the names of its phases.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::summary::Summary;
+use base::exit::Exit;
+use record::{CallCount, CallKind, SystemCalls, TracerFacts};
+
+use super::exit::exit;
+
+/// The calls of one phase, over all its rounds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PhaseCalls {
+    /// Its name; `None` before the first phase and after the last.
+    #[serde(rename = "phase")]
+    pub name: Option<String>,
+    /// By kind; one that was not called is missing.
+    pub calls: BTreeMap<CallKind, CallCount>,
+    /// Minor page faults meanwhile, where they are known.
+    pub minor_faults: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Traced {
+    /// What traced it.
+    pub tracer: TracerFacts,
+    /// Whether it was played to its end and the server did not fail.
+    pub whole: bool,
+    /// Its phases in their order, each name once.
+    pub phases: Vec<PhaseCalls>,
+}
+
+impl PhaseCalls {
+    pub fn of(&self, kind: CallKind) -> CallCount {
+        self.calls.get(&kind).copied().unwrap_or_default()
+    }
+}
+
+impl Traced {
+    /// That of a run; `None` if it was not traced.
+    pub fn of(summary: &Summary) -> Option<Traced> {
+        let tracer = summary.header.plan.traced.clone()?;
+        let mut phases: Vec<PhaseCalls> = Vec::new();
+        for SystemCalls { phase, calls } in &summary.system_calls {
+            let name = phase.as_ref().map(|phase| phase.name.clone());
+            let faults = phase.as_ref().and_then(|phase| {
+                let mut all = summary.phases.iter();
+                all.find(|one| one.phase == *phase)?.minor_faults
+            });
+            match phases.iter_mut().find(|one| one.name == name) {
+                None => phases.push(PhaseCalls {
+                    name,
+                    calls: calls.clone(),
+                    minor_faults: faults,
+                }),
+                Some(one) => {
+                    one.minor_faults = one.minor_faults.zip(faults).map(|(a, b)| a.saturating_add(b));
+                    for (kind, count) in calls {
+                        let sum = one.calls.entry(*kind).or_default();
+                        *sum = sum.and(*count);
+                    }
+                }
+            }
+        }
+        Some(Traced {
+            tracer,
+            whole: exit(summary) == Exit::Passed,
+            phases,
+        })
+    }
+
+    pub fn total(&self, kind: CallKind) -> CallCount {
+        let counts = self.phases.iter().map(|phase| phase.of(kind));
+        counts.fold(CallCount::default(), CallCount::and)
+    }
+
+    /// All advice on pages that are mapped: madvise, whatever it advises.
+    pub fn advice(&self) -> u64 {
+        let kinds = CallKind::ALL.into_iter().filter(|kind| kind.is_advice());
+        kinds.map(|kind| self.total(kind).calls).sum()
+    }
+
+    /// The kinds with calls, in the order of reports.
+    pub fn kinds(&self) -> impl Iterator<Item = CallKind> {
+        let called = |kind: &CallKind| self.total(*kind) != CallCount::default();
+        CallKind::ALL.into_iter().filter(called)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden::traced;
+
+    #[test]
+    fn rounds_of_a_phase_are_added_and_what_is_unknown_of_one_is_unknown_of_all() {
+        let summary = crate::summary::read(record::golden::open("completed")).unwrap();
+        assert_eq!(Traced::of(&summary), None);
+        let phases = summary.phases.len() as u64;
+        let traced = Traced::of(&traced(summary, 10)).unwrap();
+        assert!(traced.whole);
+        assert_eq!(traced.phases[1].of(CallKind::MadviseDontneed).calls, 20);
+        assert_eq!(traced.phases[1].minor_faults, None);
+        assert!(traced.phases[0].minor_faults.is_some());
+        assert_eq!(traced.phases[0].of(CallKind::Munmap), CallCount::default());
+        assert_eq!(traced.advice(), 10 * (phases + 2));
+        assert_eq!(traced.total(CallKind::MadviseDontneed).bytes, 40_960 * (phases + 2));
+        assert_eq!(
+            traced.kinds().collect::<Vec<CallKind>>(),
+            [CallKind::MadviseDontneed, CallKind::Mmap]
+        );
+    }
+}

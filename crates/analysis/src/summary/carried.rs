@@ -1,0 +1,125 @@
+//! Whether the preloaded library served the server's memory, by its own report at the end of the run.
+
+use crate::summary::Summary;
+use base::units;
+use record::{AllocatorFamily, Checkpoint, Confidence, Ending, KnobFacts};
+
+use super::tree::Tree;
+use super::unset::Unset;
+
+/// The process that had the most private memory at a checkpoint, and how much the whole tree had then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leader {
+    program: String,
+    private: u64,
+    tree: u64,
+}
+
+/// A process that the preloaded library served only in part, by its own report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partly {
+    /// The short name of its program.
+    pub program: String,
+    /// The most memory that the library had, in bytes.
+    pub held: u64,
+    /// Its private memory in bytes.
+    pub private: u64,
+}
+
+/// How a preload was confirmed if no process reported in the run.
+pub const UNCONFIRMED: &str = "its loading (no allocator gave an account of its memory when the server ended)";
+
+/// Share of the largest process's memory from which the library counts as serving it: half.
+const SERVES: u64 = 2;
+
+/// And the part below which it is not used: a quarter. An account is of all that it ever had, and of what an interpreter has
+/// some never goes through `malloc`.
+const UNUSED: u64 = 4;
+
+/// A smaller process is not judged.
+const LEAST: u64 = 16 << 20;
+
+/// Memory that an allocator reserves without serving any. mimalloc 2 takes 32 MiB at once, and does not report how
+/// much of it is in use.
+fn idle(family: AllocatorFamily) -> u64 {
+    match family {
+        AllocatorFamily::Mimalloc => 0,
+        AllocatorFamily::Jemalloc => 9 << 20,
+        _ => 4 << 20,
+    }
+}
+
+/// Keeps the largest process of all checkpoints.
+pub fn note(leader: &mut Option<Leader>, checkpoint: &Checkpoint, tree: &Tree) {
+    let held = || {
+        tree.held(checkpoint)
+            .filter_map(|(live, private)| Some((live, private?)))
+    };
+    let Some((largest, private)) = held().max_by_key(|(_, private)| *private) else {
+        return;
+    };
+    if leader.as_ref().is_none_or(|known| known.private < private) {
+        *leader = Some(Leader {
+            program: largest.name.clone(),
+            private,
+            tree: held().fold(0, |sum, (_, private)| sum.saturating_add(private)),
+        });
+    }
+}
+
+/// Notes how the account bears out the preload; what the server did without, where it does not. Of `processes` only some may
+/// have given an account: then nothing is known of the largest.
+pub fn judge(summary: &mut Summary, leader: Option<&Leader>, processes: u64) -> Option<Unset> {
+    let server = &mut summary.header.server;
+    let path = server.preload.as_ref()?.path.clone();
+    let facts = server.allocator.as_mut()?;
+    let family = facts.family;
+    let accounts = summary.close.as_ref()?.held.as_ref()?;
+    // Beside a virtual machine it serves little, as it should.
+    if matches!(
+        family,
+        AllocatorFamily::V8 | AllocatorFamily::Jvm | AllocatorFamily::Go | AllocatorFamily::Pymalloc
+    ) {
+        return None;
+    }
+    let Leader { program, private, tree } = leader?;
+    let is_it = |knob: &&mut KnobFacts| knob.option.is_none() && knob.requested == path;
+    let knob = server.knobs.iter_mut().find(is_it).filter(|_| *private >= LEAST)?;
+    let held = accounts.iter().max().copied().unwrap_or_default();
+    let served = held.saturating_sub(idle(family));
+    if served >= private / SERVES {
+        // Of mimalloc that may be what its threads do not use.
+        if family != AllocatorFamily::Mimalloc {
+            let (held, private) = (units::mib(held), units::mib(*private));
+            let account = format!("its own account: it had at most {held} MiB, `{program}` {private} MiB");
+            (knob.seen, knob.taken) = (Some(account), Some(true));
+            knob.effective = Some(path);
+        }
+        return None;
+    }
+    if (accounts.len() as u64) < processes {
+        // One that crashed could give none.
+        if summary.ending == Some(Ending::Completed) {
+            (knob.seen, knob.taken, knob.effective) = (Some(UNCONFIRMED.to_owned()), None, None);
+            facts.confidence = facts.confidence.min(Some(Confidence::Likely));
+        }
+        return None;
+    }
+    if served >= private / UNUSED {
+        summary.partly = Some(Partly {
+            program: program.clone(),
+            held,
+            private: *private,
+        });
+        return None;
+    }
+    Some(Unset {
+        variable: knob.variable.clone(),
+        value: None,
+        library: true,
+        program: program.clone(),
+        private: *private,
+        tree: *tree,
+        held: Some(held),
+    })
+}

@@ -1,0 +1,564 @@
+//! The one pass: every entry goes to the part that knows what to do with it.
+
+mod programs;
+mod ticks;
+mod windows;
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::BufRead;
+
+use crate::summary::collect::programs::ByProgram;
+use crate::summary::{MethodSummary, Peak, PrivateMetric, ResidentMetric, SamplingSummary, Summary, Unloaded};
+use record::{
+    Checkpoint, CommandEnd, Entry, Environment, Event, Header, Holder, LeftOut, Libraries, Nanos, Outcome, PeakMark,
+    PhaseRef, Pressure, Process, ReadError, ReadFailure, Reader, Readiness, Request, Rollup, Shutdown, Unseen,
+    Unwritten,
+};
+
+use super::carried::{self, Leader};
+use super::curves::Curves;
+use super::decay::Watch;
+use super::departure::Departure;
+use super::epoch::{Epoch, Exact};
+use super::holder::{self, Held};
+use super::lost::Losses;
+use super::phases::Phases;
+use super::release::Released;
+use super::said::Said;
+use super::timeline::Timeline;
+use super::traffic::Method;
+use super::tree::Tree;
+use super::unpurged::{PurgeMethod, UnpurgedCheckpoint, unpurged};
+use super::{confirmed, lost, unset};
+
+pub fn read<R: BufRead>(reader: Reader<R>) -> Result<Summary, ReadError> {
+    read_with(reader, |_| Ok(()))
+}
+
+/// Reads a whole record and shows each entry to `see`, for a report that is more than the summary.
+pub fn read_with<R: BufRead, E: From<ReadError>>(
+    mut reader: Reader<R>,
+    mut see: impl FnMut(&Entry) -> Result<(), E>,
+) -> Result<Summary, E> {
+    let header = reader.header().clone();
+    let entries = reader.by_ref().map(|entry| {
+        let entry = entry?;
+        see(&entry)?;
+        Ok::<Entry, E>(entry)
+    });
+    let mut summary = summarise(header, entries)?;
+    summary.truncated = reader.truncated();
+    summary.unknown = reader.unknown().clone();
+    summary.damaged = reader.damaged().clone();
+    Ok(summary)
+}
+
+/// The summary of a header and the entries that follow it.
+pub fn summarise<E>(header: Header, entries: impl IntoIterator<Item = Result<Entry, E>>) -> Result<Summary, E> {
+    let mut pass = Pass::new(header);
+    for entry in entries {
+        let Entry { at, event } = entry?;
+        pass.take(at, event);
+    }
+    Ok(pass.finish())
+}
+
+/// One round of the sampler over all processes, of which only those are written that changed.
+#[derive(Clone, Copy)]
+struct Tick {
+    began: Nanos,
+    last: Nanos,
+    /// The process read last; rounds go from the oldest process to the youngest.
+    process: u32,
+}
+
+/// Everything that is remembered between entries.
+struct Pass {
+    summary: Summary,
+    /// The process id of the server that was started last.
+    server: Option<u32>,
+    tree: Tree,
+    epoch: Epoch,
+    phases: Phases,
+    methods: HashMap<String, Method>,
+    editor: HashMap<String, Method>,
+    said: Said,
+    /// The tick whose samples are being read.
+    tick: Option<Tick>,
+    ticked: Vec<u32>,
+    /// The last process and the sum of exact counters that were read together, at a quiet moment.
+    together: Option<(u32, Exact)>,
+    /// The process that had the most memory at a checkpoint.
+    leader: Option<Leader>,
+    /// Idle windows.
+    watch: Watch,
+    /// Whether an idle step is under way, so that requests are its light traffic.
+    idles: bool,
+    pressure: Option<Pressure>,
+    /// Private memory at the last checkpoint.
+    by_program: ByProgram,
+    /// The processes at the checkpoint with the most memory.
+    held: Held,
+    /// The programs that were looked at for that.
+    holders: Vec<Holder>,
+    losses: Losses,
+}
+
+/// The state after the header.
+fn begun(header: Header) -> Summary {
+    Summary {
+        header,
+        initialized: None,
+        readiness: Vec::new(),
+        ending: None,
+        shutdown: None,
+        earlier: Vec::new(),
+        shutdown_peak: None,
+        close: None,
+        duration: 0,
+        restarts: 0,
+        private_metric: PrivateMetric::Sampled,
+        resident_metric: ResidentMetric::Resident,
+        phases: Vec::new(),
+        peak: None,
+        private_peak: None,
+        command: None,
+        programs: Vec::new(),
+        most_processes: 0,
+        lost: Vec::new(),
+        unloaded: Vec::new(),
+        methods: Vec::new(),
+        editor: Vec::new(),
+        server_requests: BTreeMap::new(),
+        windows: Vec::new(),
+        listening: Vec::new(),
+        released: Vec::new(),
+        unpurged: Vec::new(),
+        unset: Vec::new(),
+        partly: None,
+        reported: Vec::new(),
+        system_calls: Vec::new(),
+        warnings: Vec::new(),
+        more_warnings: 0,
+        messages: Vec::new(),
+        more_messages: 0,
+        unwritten: Unwritten::default(),
+        sampling: SamplingSummary::default(),
+        pressure: None,
+        timeline: Timeline::default(),
+        curves: Curves::default(),
+        truncated: false,
+        unknown: LeftOut::default(),
+        damaged: LeftOut::default(),
+    }
+}
+
+impl Pass {
+    fn new(header: Header) -> Pass {
+        Pass {
+            tree: Tree::new(header.settings.address_spaces),
+            losses: Losses::new(header.settings.interval),
+            summary: begun(header),
+            server: None,
+            epoch: Epoch::default(),
+            phases: Phases::default(),
+            methods: HashMap::new(),
+            editor: HashMap::new(),
+            said: Said::default(),
+            tick: None,
+            ticked: Vec::new(),
+            together: None,
+            leader: None,
+            watch: Watch::default(),
+            idles: false,
+            pressure: None,
+            by_program: ByProgram::default(),
+            held: Held::default(),
+            holders: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, at: Nanos, event: Event) {
+        self.summary.duration = self.summary.duration.max(at);
+        if !matches!(event, Event::Sample(_) | Event::ProcessEnded(_)) {
+            self.complete_tick();
+        }
+        if !matches!(event, Event::Rollup(_)) && self.together.take().is_some() {
+            self.watch.looked();
+        }
+        match event {
+            Event::Spawned { pid, restarts } => {
+                self.server = Some(pid);
+                self.summary.restarts = restarts;
+                self.phases.restarted();
+                self.losses.spawned();
+            }
+            Event::Initialized(initialized) => self.summary.initialized = Some(initialized),
+            Event::Ready(readiness) => self.ready(readiness),
+            Event::Registered { .. } => {}
+            Event::PhaseStarted(phase) => self.phase_started(at, &phase),
+            Event::PhaseDriven(phase) => self.phases.driven(at, &phase, self.tree.sums().private),
+            Event::Checkpoint(checkpoint) => self.checkpoint(at, checkpoint),
+            Event::Peak(mark) => self.peak(at, &mark),
+            Event::StepStarted(start) => self.step_started(at, &start),
+            Event::WindowBegan(start) => self.window_began(at, &start),
+            Event::ReleaseBegan(phase) => self.release_began(at, &phase),
+            Event::StepEnded(end) => self.step_ended(at, &end),
+            Event::Request(request) => self.request(at, &request),
+            Event::ServerRequest { method, refused } => self.server_request(method, refused),
+            Event::ServerMessage { level, text } => self.said.message(level, text),
+            Event::Process(process) => self.process(at, &process),
+            Event::Libraries(libraries) => self.libraries(libraries),
+            Event::Environment(seen) => self.environment(seen),
+            Event::ProcessEnded(end) => self.process_ended(at, &end),
+            Event::Sample(sample) => self.sample(at, &sample),
+            Event::Rollup(rollup) => self.rollup(at, rollup),
+            Event::Late(late) => self.late(late),
+            Event::Delays(delays) => self.delays(delays),
+            Event::ReadFailed(ReadFailure { what, error, .. }) => {
+                let (processes, _) = self.summary.sampling.failures.entry(what).or_insert((0, error));
+                *processes += 1;
+            }
+            Event::Unseen(Unseen { total }) => {
+                self.summary.sampling.unseen = self.summary.sampling.unseen.max(total);
+            }
+            Event::Holder(holder) => self.holders.push(holder),
+            Event::Listening(one) => self.summary.listening.push(one),
+            Event::Pressure(pressure) => self.pressure(pressure),
+            Event::SystemCalls(calls) => self.summary.system_calls.push(calls),
+            Event::Warning(warning) => self.said.warn(warning),
+            Event::ShutdownBegan => self.losses.shutdown_began(),
+            Event::OverLimit(_) => self.hold_excess(),
+            Event::Shutdown(shutdown) => self.shut_down(shutdown),
+            Event::Closed(close) => {
+                let counts = &close.violations;
+                counts.iter().for_each(|(text, count)| self.said.counted(text, *count));
+                self.unwritten(&close.unwritten);
+                self.summary.close = Some(close);
+            }
+            Event::Command(end) => self.summary.command = Some(end),
+            Event::Ended(ending) => self.summary.ending = Some(ending),
+        }
+    }
+
+    fn ready(&mut self, readiness: Readiness) {
+        self.losses.ready(&self.tree);
+        self.summary.readiness.push(readiness);
+    }
+
+    fn process(&mut self, at: Nanos, process: &Process) {
+        self.losses.appeared(at, process);
+        self.tree.appear(at, process, self.server);
+    }
+
+    fn server_request(&mut self, method: String, is_refused: bool) {
+        let requests = self.summary.server_requests.entry(method).or_default();
+        requests.count += 1;
+        requests.refused += u64::from(is_refused);
+        self.phases.server_request();
+    }
+
+    /// What a server said and is not in the record; a restart has counts of its own.
+    fn unwritten(&mut self, more: &Unwritten) {
+        let all = &mut self.summary.unwritten;
+        all.errors += more.errors;
+        all.warnings += more.warnings;
+        all.registrations += more.registrations;
+        for (method, count) in &more.requests {
+            *all.requests.entry(method.clone()).or_default() += count;
+            self.summary.server_requests.entry(method.clone()).or_default().count += count;
+        }
+        for (method, count) in &more.refused {
+            *all.refused.entry(method.clone()).or_default() += count;
+            self.summary.server_requests.entry(method.clone()).or_default().refused += count;
+        }
+    }
+
+    /// What of its variables a process has.
+    fn environment(&mut self, mut seen: Environment) {
+        unset::accept_added(&mut seen, &self.summary.header.server.env);
+        self.tree.has(seen);
+    }
+
+    /// The first is from the beginning of the run, the next from its end.
+    fn pressure(&mut self, pressure: Pressure) {
+        match &self.pressure {
+            None => self.pressure = Some(pressure),
+            Some(first) => self.summary.pressure = Some(pressure.since(first)),
+        }
+    }
+
+    /// Remembers a process without the preloaded library.
+    fn libraries(&mut self, libraries: Libraries) {
+        self.tree.lacks(libraries.process, &libraries.missing);
+        if libraries.missing.is_empty() {
+            return;
+        }
+        self.summary.unloaded.push(Unloaded {
+            program: self.tree.program(libraries.process),
+            libraries: libraries.missing,
+        });
+    }
+
+    /// One shutdown after another is that of a server that was restarted.
+    fn shut_down(&mut self, shutdown: Shutdown) {
+        let Some(before) = self.summary.shutdown.replace(shutdown) else {
+            return;
+        };
+        let departure = Departure::earlier(before, self.summary.close.as_ref());
+        if departure.failed() || departure.wrong_code().is_some() {
+            self.summary.earlier.push(departure);
+        }
+    }
+
+    /// How much light traffic there is depends on how long memory takes to settle: it is no work to compare.
+    fn request(&mut self, at: Nanos, request: &Request) {
+        self.summary.curves.request(at);
+        // What the server keeps open to the end of the session is in the steps until there.
+        let was_kept_open = request.latency.is_none() && request.outcome != Outcome::TimedOut;
+        let methods = if request.editor {
+            if !was_kept_open {
+                self.phases.editor_request();
+            }
+            &mut self.editor
+        } else if self.idles {
+            return;
+        } else {
+            self.phases.request_ended(&request.outcome);
+            &mut self.methods
+        };
+        match methods.get_mut(&request.method) {
+            Some(method) => method.add(request),
+            None => methods.entry(request.method.clone()).or_default().add(request),
+        }
+    }
+
+    fn phase_started(&mut self, at: Nanos, phase: &PhaseRef) {
+        if self.phases.lacks_peak() {
+            // The marks of the phase before could not be read, and were not reset either.
+            self.phases
+                .cut(at, self.epoch.peaks(&self.tree, None), self.tree.totals_at_end());
+            self.new_epoch(|_| false);
+        }
+        self.losses.phase_started(phase);
+        self.phases.start(at, phase, self.tree.totals_before());
+    }
+
+    fn checkpoint(&mut self, at: Nanos, mut checkpoint: Checkpoint) {
+        self.count_once(&mut checkpoint);
+        let checkpoint = &checkpoint;
+        // Rounds before the last are older than samples that are drawn already, which have every change in them.
+        self.draw(at);
+        let curves = &mut self.summary.curves;
+        checkpoint.rollups.iter().for_each(|rollup| curves.rollup(at, rollup));
+        checkpoint
+            .rollups
+            .iter()
+            .for_each(|rollup| self.watch.exact(at, rollup));
+        if !checkpoint.rollups.is_empty() {
+            self.watch.looked();
+        }
+        let together = checkpoint.rollups.iter().fold(Exact::default(), Exact::with);
+        self.epoch.exact(together);
+        self.summary
+            .released
+            .extend(Released::of_checkpoint(checkpoint, &self.tree));
+        self.losses.checkpoint(checkpoint, &self.tree);
+        let held = self.tree.held(checkpoint);
+        let held = held.filter_map(|(live, private)| Some((live.pid, live.name.clone(), private?)));
+        let held = Held {
+            processes: held.collect(),
+            excess_of: None,
+        };
+        if held.total() > self.held.total() {
+            self.held = held;
+        }
+        let unpurged = self.unpurged(checkpoint);
+        self.by_program = match unpurged {
+            None => ByProgram::of(checkpoint, &self.tree),
+            Some(_) => ByProgram::default(),
+        };
+        self.phases
+            .checkpoint(at, checkpoint, self.tree.totals(), unpurged.is_none());
+        self.summary.unpurged.extend(unpurged);
+        let unset = unset::unset(checkpoint, &self.tree, &self.summary.header.server);
+        unset::note(&mut self.summary.unset, unset);
+        carried::note(&mut self.leader, checkpoint, &self.tree);
+        self.watch.over(at, self.known());
+    }
+
+    /// Takes the readings of a checkpoint. Those of processes that run in the memory of another lose theirs, so that
+    /// checkpoint and curve count it once by one rule.
+    fn count_once(&mut self, checkpoint: &mut Checkpoint) {
+        for round in &mut checkpoint.rounds {
+            for sample in round {
+                self.tree.update(sample);
+                if self.tree.borrows(sample.process) {
+                    sample.counters = sample.counters.without_memory();
+                }
+            }
+            self.epoch.tick(self.tree.sums());
+        }
+        for rollup in &mut checkpoint.rollups {
+            self.tree.update_exact(rollup);
+            if self.tree.borrows(rollup.process) {
+                *rollup = rollup.without_memory();
+            }
+        }
+    }
+
+    /// Whether freed memory is in a checkpoint from which it was to be gone.
+    fn unpurged(&self, checkpoint: &Checkpoint) -> Option<UnpurgedCheckpoint> {
+        let means = PurgeMethod::of(&self.summary.header.server, &self.summary.listening)?;
+        unpurged(checkpoint, &self.tree, &means)
+    }
+
+    fn peak(&mut self, at: Nanos, mark: &PeakMark) {
+        mark.marks.iter().for_each(|sample| self.tree.update(sample));
+        self.epoch.tick(self.tree.sums());
+        self.draw(at);
+        self.phases.peaks(
+            at,
+            &mark.phase,
+            self.epoch.peaks(&self.tree, Some(mark)),
+            self.tree.totals(),
+        );
+        let read = |process| mark.marks.iter().any(|sample| sample.process == process);
+        self.new_epoch(|process| mark.reset && read(process) && !mark.kept.contains(&process));
+    }
+
+    fn new_epoch(&mut self, was_reset: impl Fn(u32) -> bool) {
+        self.tree.start_over(was_reset);
+        self.epoch = Epoch::default();
+        // The processes present when the marks are read begin the next epoch.
+        self.epoch.tick(self.tree.sums());
+    }
+
+    fn rollup(&mut self, at: Nanos, mut rollup: Rollup) {
+        self.tree.update_exact(&rollup);
+        if self.tree.borrows(rollup.process) {
+            rollup = rollup.without_memory();
+        }
+        let rollup = &rollup;
+        self.summary.curves.rollup(at, rollup);
+        self.watch.exact(at, rollup);
+        self.summary.sampling.rollups += 1;
+        let before = self
+            .together
+            .filter(|(process, _)| rollup.process > *process)
+            .map_or_else(Exact::default, |(_, sum)| sum);
+        let sum = before.with(rollup);
+        self.together = Some((rollup.process, sum));
+        self.epoch.exact(sum);
+    }
+
+    /// Which process held the most memory at an excess, by the last samples. A launcher may have the name of what it starts.
+    fn hold_excess(&mut self) {
+        self.losses.shutdown_began();
+        let mut server = None;
+        let mut largest: Option<(u32, String, u64)> = None;
+        for (_, live) in self.tree.live().filter(|(_, live)| !live.borrows) {
+            if live.server {
+                server = Some(live.title.clone());
+            }
+            let private = live.last_private.unwrap_or(0);
+            if largest.as_ref().is_none_or(|(.., most)| *most < private) {
+                largest = Some((live.pid, live.title.clone(), private));
+            }
+        }
+        let held = Held {
+            processes: largest.into_iter().collect(),
+            excess_of: server,
+        };
+        if held.total() > self.held.total() {
+            self.held = held;
+        }
+    }
+
+    fn finish(mut self) -> Summary {
+        self.complete_tick();
+        let known = self.known();
+        let mut summary = self.summary;
+        if let Some(close) = &summary.close
+            && confirmed::correct(&mut summary.header.server, close)
+        {
+            self.phases.unmeasure();
+            self.by_program = ByProgram::default();
+        }
+        let processes = self.tree.all();
+        let unused = carried::judge(&mut summary, self.leader.as_ref(), processes);
+        unset::note(&mut summary.unset, unused.into_iter().collect());
+        holder::correct(&mut summary.header.server, &self.held, &self.holders);
+        unset::correct(&mut summary.header.server, &summary.unset, &summary.unpurged);
+        summary.timeline.extend(summary.duration);
+        summary.curves.extend(summary.duration);
+        let last = self.epoch.peaks(&self.tree, None);
+        let cut = self.phases.lacks_peak();
+        if summary.shutdown.is_some() && !cut {
+            summary.shutdown_peak = last.resident.map(|peak| peak.lower);
+        }
+        self.watch.over(summary.duration, known);
+        summary.windows = self.watch.finish();
+        self.phases.cut(summary.duration, last, self.tree.totals_at_end());
+        summary.most_processes = self.tree.most();
+        let judged = self.losses.judge();
+        for phase in &judged.incomplete {
+            self.phases.mark_incomplete(phase);
+        }
+        summary.lost = judged.list;
+        (summary.phases, summary.private_metric, summary.resident_metric) = self.phases.finish();
+        lost::forget_windows(&mut summary);
+        mark_growth_while_idle(&mut summary);
+        summary.peak = summary.phases.iter().filter_map(|phase| phase.peak).reduce(Peak::or);
+        summary.private_peak = summary.phases.iter().filter_map(|phase| phase.private_peak).max();
+        if let Some(command) = &summary.command {
+            summary.peak = Some(of_command(command, summary.peak, summary.most_processes));
+        }
+        summary.programs = self.tree.into_programs(cut);
+        self.by_program.fill(&mut summary.programs, summary.private_metric);
+        summary.methods = finished(self.methods);
+        summary.editor = finished(self.editor);
+        summary.warnings = self.said.warnings;
+        summary.messages = self.said.messages;
+        summary.more_warnings = self.said.more_warnings;
+        summary.more_messages = self.said.more_messages;
+        summary
+    }
+}
+
+/// The figures of all methods, by name.
+fn finished(methods: HashMap<String, Method>) -> Vec<MethodSummary> {
+    let mut methods: Vec<MethodSummary> = methods.into_iter().map(|(name, method)| method.finish(name)).collect();
+    methods.sort_by(|a, b| a.method.cmp(&b.method));
+    methods
+}
+
+/// A checkpoint takes a second, which fits between two steps of memory that grows on a timer: of a phase that ends with a
+/// silent window the window tells.
+fn mark_growth_while_idle(summary: &mut Summary) {
+    for phase in &mut summary.phases {
+        let Some(last) = phase.steps.last() else { continue };
+        let mut windows = summary.windows.iter().rev();
+        let window = windows.find(|window| window.phase == phase.phase && window.step == last.step);
+        if let (Some(window), Some(taken)) = (window, &mut phase.checkpoint) {
+            taken.growing = taken.growing.or(window.growth_rate());
+        }
+    }
+}
+
+/// The peak of a command: the kernel's own of its largest process, and of a tree what the samples say beside it.
+fn of_command(command: &CommandEnd, sampled: Option<Peak>, processes: u64) -> Peak {
+    let own = command.peak;
+    match sampled.filter(|_| processes > 1) {
+        Some(sampled) => Peak {
+            lower: sampled.lower.max(own),
+            upper: sampled.upper.map(|upper| upper.max(own)),
+            ..sampled
+        },
+        None => Peak {
+            lower: own,
+            upper: Some(own),
+            unseen: false,
+        },
+    }
+}

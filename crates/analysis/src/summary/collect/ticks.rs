@@ -1,0 +1,76 @@
+//! What the sampler saw, put together tick by tick.
+
+use record::{Delays, LateTicks, Nanos, ProcessEnd, Sample};
+
+use super::{Pass, Tick};
+
+impl Pass {
+    pub(super) fn late(&mut self, late: LateTicks) {
+        let sampling = &mut self.summary.sampling;
+        sampling.missed = sampling.missed.saturating_add(late.missed);
+        sampling.latest = sampling.latest.max(late.late);
+    }
+
+    pub(super) fn delays(&mut self, delays: Delays) {
+        let sampling = &mut self.summary.sampling;
+        sampling.ticks = sampling.ticks.saturating_add(delays.samples);
+        sampling.delay = sampling.delay.saturating_add(delays.sum);
+        sampling.latest = sampling.latest.max(delays.most);
+    }
+
+    /// Sums a tick after its last sample: earlier, memory that moved between processes would count twice. A tick ends
+    /// when a process appears that was already read, or that is too late for it.
+    pub(super) fn sample(&mut self, at: Nanos, sample: &Sample) {
+        let long = self.summary.header.settings.interval / 2;
+        let same = |tick: &Tick| sample.process > tick.process && at.saturating_sub(tick.began) <= long;
+        if !self.tick.as_ref().is_some_and(same) {
+            self.complete_tick();
+        }
+        self.summary.sampling.samples += 1;
+        let began = self.tick.map_or(at, |tick| tick.began);
+        self.tick = Some(Tick {
+            began,
+            last: at,
+            process: sample.process,
+        });
+        self.ticked.push(sample.process);
+        self.tree.update(sample);
+    }
+
+    /// The round that finds a process gone has no sample of it, and says so right after those of the others: what the
+    /// process had may be in theirs by now. Any other tick that is still open saw it.
+    pub(super) fn process_ended(&mut self, at: Nanos, end: &ProcessEnd) {
+        let process = end.process;
+        let moment = self.summary.header.settings.interval / 10;
+        let found_gone = |tick: &Tick| at.saturating_sub(tick.last) <= moment && !self.ticked.contains(&process);
+        if !self.tick.as_ref().is_some_and(found_gone) {
+            self.complete_tick();
+        }
+        if let Some(live) = self.tree.vanish(process, end.used) {
+            self.epoch.ended(at, &live);
+            self.losses.ended(at, end, &live, &self.tree);
+            self.draw(at);
+        }
+        self.summary.curves.ended(at, process);
+        self.watch.gone(process);
+        self.phases.process_ended(at, process);
+    }
+
+    pub(super) fn complete_tick(&mut self) {
+        self.ticked.clear();
+        let Some(tick) = self.tick.take() else { return };
+        // The look that found the processes of this tick was a little earlier than its first sample.
+        let interval = self.summary.header.settings.interval;
+        self.tree.looked(tick.began.saturating_sub(interval));
+        self.epoch.tick(self.tree.sums());
+        self.draw(tick.last);
+    }
+
+    /// Adds what the tree has now to the curve.
+    pub(super) fn draw(&mut self, at: Nanos) {
+        let sums = self.tree.sums();
+        self.summary.timeline.add(at, sums.private.zip(sums.resident_lower));
+        self.watch.see(at, &sums, self.tree.totals().cpu());
+        self.summary.curves.totals(at, self.tree.totals());
+    }
+}

@@ -1,0 +1,212 @@
+//! Idle windows: how much was released, when, and in which window.
+
+mod course;
+mod curve;
+mod gave;
+mod lazy;
+mod traffic;
+mod windows;
+
+#[cfg(test)]
+mod tests;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use base::band;
+use base::shown;
+use record::{AllocatorDecay, Nanos, PhaseRef, RoundName, Runtime, WindowEnd};
+
+pub use crate::summary::decay::course::{AFTER, Course};
+pub use crate::summary::decay::gave::{Gave, Short, counts, gave, own, shorter};
+pub use crate::summary::decay::traffic::{Traffic, traffic};
+pub(super) use crate::summary::decay::windows::{Known, Watch};
+
+/// Points of the curve that a report draws of a window.
+pub const POINTS: usize = 64;
+
+/// One idle window and its release.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Window {
+    #[serde(flatten, serialize_with = "shown::<RoundName, _, _>")]
+    #[schemars(with = "RoundName")]
+    pub phase: PhaseRef,
+    /// Place of its step in the phase.
+    pub step: u32,
+    /// The kind of window.
+    pub kind: WindowKind,
+    /// Whether it is the control of light traffic, played before there was anything to release.
+    pub control: bool,
+    /// Why it ended; `None` in a record that does not say.
+    pub end: Option<WindowEnd>,
+    /// Whether memory had become steady; `None` for a window of fixed length or one too short to tell.
+    #[serde(skip)]
+    pub settled: Option<bool>,
+    /// What was still changing at its time limit; empty otherwise.
+    pub moving: String,
+    /// How long one that was too short would have had to be at least; `None` of all others.
+    pub needed: Option<Nanos>,
+    /// Messages of light traffic sent in it.
+    pub sent: u64,
+    /// Messages of it that were due and not sent.
+    pub left_out: u64,
+    /// The allocator's decay, as far as known.
+    #[serde(rename = "allocator")]
+    pub decay: Option<AllocatorDecay>,
+    /// The program by which that was decided, because its processes have most of the memory; empty of the server's own.
+    pub holder: String,
+    /// Why this window proves nothing of what the server releases later; `null` where it was long enough, and where no
+    /// garbage collector has a clock.
+    pub too_short_for: Option<TooShortFor>,
+    /// Part of the private memory at its start, in bytes, that was freed with `MADV_FREE` and not yet reclaimed by the
+    /// kernel. `None` where exact counters were not read: in traffic, soon after work, and on systems without them.
+    #[serde(rename = "lazily_freed_before")]
+    pub lazily_before: Option<u64>,
+    /// The same at its end.
+    pub lazily_freed: Option<u64>,
+    /// When it began.
+    pub started: Nanos,
+    /// How long it was.
+    pub took: Nanos,
+    /// Processor time of the tree in it; `None` where it is not known.
+    pub cpu: Option<Nanos>,
+    /// Its part in the second half of the window.
+    #[serde(skip)]
+    pub late_cpu: Option<Nanos>,
+    /// Private memory of the tree by the sampled curve; `None` where it is not known, or its pages may count twice.
+    pub private: Option<Course>,
+    /// Resident memory; `None` for a tree, whose sum counts shared pages several times.
+    pub resident: Option<Course>,
+    /// Resident shared memory that private memory leaves out, of the process with the most; `None` where the system does not
+    /// tell it.
+    #[serde(skip)]
+    pub shared: Option<Course>,
+    /// Private memory at [`POINTS`] moments from its beginning to its end; empty where it is not known.
+    pub curve: Vec<u64>,
+}
+
+/// A window that ended before a garbage collector's clock did: what it did not release in it may be released later.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TooShortFor {
+    /// The runtime whose clock it is.
+    pub runtime: Runtime,
+    /// The program of the tree with that runtime, where it is not the server's own; empty otherwise.
+    pub program: String,
+    /// How long the window was.
+    pub took: Nanos,
+    /// How long it must be.
+    pub needed: Nanos,
+    /// Whether `--full-decay` makes it last as long: not if the scenario fixes its length.
+    pub full_decay_helps: bool,
+}
+
+impl TooShortFor {
+    /// The same without the program.
+    pub fn short(&self) -> Short {
+        Short {
+            took: self.took,
+            needed: self.needed,
+            runtime: self.runtime,
+            full_decay_helps: self.full_decay_helps,
+        }
+    }
+}
+
+impl Window {
+    /// Of a window that is complete but for this.
+    fn too_short_for(&self) -> Option<TooShortFor> {
+        let decay = self.decay?;
+        let (runtime, needed) = (decay.runtime?, decay.needed()?);
+        let waits = matches!(self.kind, WindowKind::Silent | WindowKind::Simmer);
+        (decay.idle && self.took < needed).then(|| TooShortFor {
+            runtime,
+            program: self.holder.clone(),
+            took: self.took,
+            needed,
+            full_decay_helps: waits && self.why() != Some(WindowEnd::Ended),
+        })
+    }
+
+    /// Growth over the second half of a silent window, in bytes per second; `None` unless its first half and both quarters of
+    /// its second half grew by more than noise, as they do where a timer takes memory now and then.
+    pub(super) fn growth_rate(&self) -> Option<u64> {
+        if self.kind != WindowKind::Silent {
+            return None;
+        }
+        let last = self.curve.len().checked_sub(1)?;
+        let parts = [0, last / 2, last * 3 / 4, last].map(|place| self.curve[place]);
+        let grew = parts
+            .windows(2)
+            .all(|part| part[1] > part[0].saturating_add(band::around(part[0])));
+        if !grew {
+            return None;
+        }
+        let nanos = u128::from(self.took / 2).max(1);
+        u64::try_from(u128::from(parts[3] - parts[1]) * 1_000_000_000 / nanos).ok()
+    }
+
+    /// Lazily freed memory at its end, if more than 1 % of its private memory.
+    pub fn much_lazily_freed(&self) -> Option<u64> {
+        let after = self.private.as_ref()?.after;
+        self.lazily_freed.filter(|lazily| *lazily > after / 100)
+    }
+
+    /// What became lazily freed in it, in bytes; nothing where the kernel took more, or more was used again. `None` where
+    /// either end is not known.
+    pub fn became_lazy(&self) -> Option<u64> {
+        Some(self.lazily_freed?.saturating_sub(self.lazily_before?))
+    }
+
+    /// Whether lazily freed memory grew by more than noise.
+    pub fn became_much_lazy(&self) -> bool {
+        let before = self.private.as_ref().map(|course| band::around(course.before));
+        before
+            .zip(self.became_lazy())
+            .is_some_and(|(band, lazily)| lazily > band)
+    }
+
+    /// Time until private memory settled; `None` for a held window, in which nothing settled.
+    pub fn settle_time(&self) -> Option<Nanos> {
+        self.private.as_ref()?.settle_time
+    }
+
+    /// Why it ended, also in a record that only says whether memory had become steady. `None` of a window that lasted until
+    /// the next step or checkpoint.
+    pub fn why(&self) -> Option<WindowEnd> {
+        let steady = match self.settled {
+            Some(true) => WindowEnd::Settled,
+            Some(false) => WindowEnd::TimedOut,
+            None => WindowEnd::Ended,
+        };
+        match self.kind {
+            WindowKind::Silent | WindowKind::Simmer => Some(self.end.unwrap_or(steady)),
+            WindowKind::Closed | WindowKind::Released => None,
+        }
+    }
+}
+
+/// What a window gives the server the occasion to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowKind {
+    /// Nothing was sent.
+    Silent,
+    /// Light, harmless traffic.
+    Simmer,
+    /// All documents have been closed; it lasts until the next step or the phase's checkpoint.
+    Closed,
+    /// A forced release; it lasts as long.
+    Released,
+}
+
+impl WindowKind {
+    /// Its name in reports and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            WindowKind::Silent => "silent",
+            WindowKind::Simmer => "simmer",
+            WindowKind::Closed => "closed",
+            WindowKind::Released => "released",
+        }
+    }
+}

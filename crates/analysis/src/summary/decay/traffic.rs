@@ -1,0 +1,46 @@
+//! The cost of light traffic alone, from the control window: reported beside the windows, never subtracted.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use record::Nanos;
+
+use super::{Window, WindowKind};
+
+/// The cost of light traffic alone.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Traffic {
+    /// Change of private memory over the control windows, in bytes; below 0 if it fell.
+    pub bytes: f64,
+    /// Messages in it.
+    pub sent: u64,
+    /// How long it was.
+    pub took: Nanos,
+    /// The same for as many messages as the windows of light traffic had that are no controls; `None` if there are none.
+    pub in_windows: Option<f64>,
+}
+
+impl Traffic {
+    /// In bytes a minute.
+    pub fn per_minute(&self) -> f64 {
+        self.bytes * 60e9 / self.took.max(1) as f64
+    }
+}
+
+/// What the controls of a run show; `None` where none was played, or its memory is not known.
+pub fn traffic(windows: &[Window]) -> Option<Traffic> {
+    let (controls, others): (Vec<&Window>, Vec<&Window>) = windows
+        .iter()
+        .filter(|window| window.kind == WindowKind::Simmer)
+        .partition(|window| window.control);
+    let sent = |windows: &[&Window]| windows.iter().map(|window| window.sent).sum::<u64>();
+    let releases = controls.iter().map(|window| Some(window.private.as_ref()?.gave()));
+    let bytes = -(releases.sum::<Option<i64>>()? as f64);
+    let messages = sent(&controls);
+    (messages > 0).then(|| Traffic {
+        bytes,
+        sent: messages,
+        took: controls.iter().map(|window| window.took).sum(),
+        in_windows: (!others.is_empty()).then(|| bytes * sent(&others) as f64 / messages as f64),
+    })
+}

@@ -1,0 +1,42 @@
+//! The exit code that a run earns.
+
+use crate::summary::{LostProcess, Summary};
+use base::exit::Exit;
+use record::{EmptyStep, Ending};
+
+use super::departure::{Departure, departures};
+
+/// The outcome of a run.
+///
+/// Processes that outlive the server fail it: in an editor they would keep their memory after the window closes. So
+/// does a crash during shutdown. A server that needed a signal to end is reported but does not fail: its figures are
+/// complete, and many well-known servers end that way.
+pub fn exit(summary: &Summary) -> Exit {
+    let crashed = summary.command.is_none() && summary.lost.iter().any(LostProcess::crashed);
+    let left_badly = crashed || departures(summary).iter().any(Departure::failed);
+    match &summary.ending {
+        None => Exit::OwnFailure,
+        Some(Ending::Interrupted) => Exit::Interrupted,
+        Some(Ending::Completed) if !left_badly => Exit::Passed,
+        Some(Ending::Empty { steps }) if steps.iter().all(had_no_place) && !left_badly => Exit::OwnFailure,
+        Some(
+            Ending::Completed
+            | Ending::Crashed { .. }
+            | Ending::Disconnected { .. }
+            | Ending::TimedOut { .. }
+            | Ending::Wedged { .. }
+            | Ending::Refused { .. }
+            | Ending::ReportedFailure { .. }
+            | Ending::ProcessCrashed { .. }
+            | Ending::OverLimit { .. }
+            | Ending::Emptied { .. }
+            | Ending::Unsupported { .. }
+            | Ending::Empty { .. },
+        ) => Exit::ServerFailed,
+    }
+}
+
+/// Whether a step asked nothing because the files have no place for it: the scenario's fault, not the server's.
+pub fn had_no_place(step: &EmptyStep) -> bool {
+    step.requests == 0 && step.parked == 0 && step.lacks.is_none()
+}

@@ -1,0 +1,142 @@
+//! What holds for the drawn lines of any samples: no line shows a turn that its samples do not have.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::summary::lines::{self, Line, Quantity};
+use crate::summary::together::{Together, median};
+use crate::summary::{Span, Summary, Timeline};
+use record::Event;
+use record::golden::Session;
+
+use crate::golden::summarised;
+
+/// A run of these samples, each with the milliseconds since the previous one, whose second phase begins after this
+/// share of its time.
+fn run(samples: &[(u64, u64)], share: f64) -> Summary {
+    let mut session = Session::new("server");
+    session.spawn(0, "server", None, 20, 20);
+    session.phase("one");
+    session.phase("two");
+    let mut summary = summarised(&session);
+    let (mut timeline, mut at) = (Timeline::default(), 0);
+    for (gap, value) in samples {
+        at += gap * 1_000_000;
+        timeline.add(at, Some((*value, value + 7)));
+    }
+    summary.timeline = timeline;
+    summary.duration = at;
+    summary.phases[0].started = 0;
+    summary.phases[1].started = (at as f64 * share) as u64;
+    summary.phases[1].ended = at;
+    summary
+}
+
+/// How often these values turn round.
+fn turns(values: impl IntoIterator<Item = u64>) -> usize {
+    let values: Vec<u64> = values.into_iter().collect();
+    let moves = values.windows(2).filter(|pair| pair[0] != pair[1]);
+    let rises: Vec<bool> = moves.map(|pair| pair[0] < pair[1]).collect();
+    rises.windows(2).filter(|pair| pair[0] != pair[1]).count()
+}
+
+fn drawn(line: &Line) -> impl Iterator<Item = u64> {
+    line.iter().flatten().flat_map(|span| [span.first, span.then])
+}
+
+fn samples() -> impl Strategy<Value = Vec<(u64, u64)>> {
+    vec((1..400u64, 0..1_000u64), 2..90)
+}
+
+/// Samples that only rise, or only fall.
+fn one_way() -> impl Strategy<Value = Vec<(u64, u64)>> {
+    (samples(), any::<bool>()).prop_map(|(mut samples, falls)| {
+        let mut values: Vec<u64> = samples.iter().map(|(_, value)| *value).collect();
+        values.sort_unstable();
+        if falls {
+            values.reverse();
+        }
+        for (sample, value) in samples.iter_mut().zip(values) {
+            sample.1 = value;
+        }
+        samples
+    })
+}
+
+/// The lines of these runs in a chart with this many places.
+fn laid(runs: &[Summary], coarser: u64, places: usize) -> Vec<Line> {
+    let together = Together::of(&runs.iter().collect::<Vec<&Summary>>());
+    let width = lines::grid(runs.iter()).unwrap() << coarser;
+    let lay = |run: &Summary| together.lay(run, &lines::line(run, Quantity::Private, width), width, places);
+    runs.iter().map(lay).collect()
+}
+
+proptest! {
+    #[test]
+    fn a_line_turns_no_more_often_than_its_samples_and_keeps_their_highest(
+        all in vec((samples(), 0.05..0.95_f64), 1..4), coarser in 0..3u64, places in 1..400usize,
+    ) {
+        let runs: Vec<Summary> = all.iter().map(|(samples, share)| run(samples, *share)).collect();
+        for ((samples, _), line) in all.iter().zip(laid(&runs, coarser, places)) {
+            let values = || samples.iter().map(|(_, value)| *value);
+            prop_assert!(turns(drawn(&line)) <= turns(values()), "{samples:?} {line:?}");
+            prop_assert_eq!(drawn(&line).max(), values().max());
+        }
+    }
+
+    #[test]
+    fn samples_that_only_rise_or_only_fall_are_a_line_that_does_the_same(
+        all in vec((one_way(), 0.05..0.95_f64), 2..4), coarser in 0..3u64, places in 1..400usize,
+    ) {
+        let runs: Vec<Summary> = all.iter().map(|(samples, share)| run(samples, *share)).collect();
+        for line in laid(&runs, coarser, places) {
+            prop_assert_eq!(turns(drawn(&line)), 0);
+        }
+    }
+
+    #[test]
+    fn a_median_is_never_outside_of_the_runs_at_its_moment(
+        all in vec((samples(), 0.05..0.95_f64), 1..6), places in 1..400usize,
+    ) {
+        let runs: Vec<Summary> = all.iter().map(|(samples, share)| run(samples, *share)).collect();
+        let lines = laid(&runs, 0, places);
+        for (place, span) in median(&lines).iter().enumerate() {
+            let Some(span) = span else { continue };
+            for part in [|span: &Span| span.first, |span: &Span| span.then] {
+                let there = || lines.iter().filter_map(|line| line[place].as_ref()).map(part);
+                let (least, most) = (there().min().unwrap(), there().max().unwrap());
+                prop_assert!((least..=most).contains(&part(span)), "{place}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rounds_of_a_checkpoint_are_not_drawn_after_samples_that_came_later() {
+    let mut session = Session::new("server");
+    session.spawn(0, "server", None, 100, 20);
+    session.phase("work");
+    session.go(0, 50, 2, 0);
+    session.settle(true);
+    let events = session.entries.iter_mut().map(|entry| &mut entry.event);
+    for round in events.filter_map(|event| match event {
+        Event::Checkpoint(taken) => taken.rounds.first_mut(),
+        _ => None,
+    }) {
+        // While memory fell, as the samples have it.
+        round[0].counters.private = Some(70 << 20);
+    }
+    let summary = summarised(&session);
+    let line = lines::line(&summary, Quantity::Private, summary.timeline.width);
+    assert_eq!(turns(drawn(&line)), 0, "{line:?}");
+}
+
+#[test]
+fn a_stretch_has_its_extremes_in_the_order_in_which_they_came() {
+    let span = |first, then| Span { first, then };
+    assert_eq!(span(5, 5).join(span(9, 9)), span(5, 9));
+    assert_eq!(span(9, 9).join(span(5, 5)), span(9, 5));
+    assert_eq!(span(5, 9).join(span(7, 7)), span(5, 9));
+    assert_eq!(span(5, 9).join(span(9, 2)), span(9, 2));
+    assert_eq!(span(9, 5).join(span(12, 6)), span(5, 12));
+}

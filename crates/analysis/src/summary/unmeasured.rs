@@ -1,0 +1,124 @@
+//! Removes figures that are no measurement: memory, CPU time and latencies of a server that a tracer stops at its
+//! system calls.
+
+use std::borrow::Cow;
+
+use crate::summary::{CheckpointSummary, MethodSummary, PhaseSummary, Returned, Summary};
+use base::units;
+use record::{Counters, Header};
+
+use super::curves::Curves;
+use super::histogram::Histogram;
+use super::timeline::Timeline;
+
+/// Why a run has no memory and no latencies; `None` of one that has them.
+pub fn held_up(header: &Header) -> Option<String> {
+    let tracer = header.plan.traced.as_ref()?;
+    let version = tracer.version.as_deref().unwrap_or(units::UNKNOWN);
+    Some(format!(
+        "traced by {} {version}, which slows the server down: this run gives no memory and no latency figures",
+        tracer.name
+    ))
+}
+
+/// The summary without invalid figures: a traced run has no memory, CPU time or latencies. Work, page faults and
+/// system calls stay.
+pub fn measured(summary: &Summary) -> Cow<'_, Summary> {
+    match held_up(&summary.header) {
+        None => Cow::Borrowed(summary),
+        Some(_) => Cow::Owned(without(summary.clone())),
+    }
+}
+
+/// The counters of a traced process, without invalid ones.
+pub fn counted(counters: Counters) -> Counters {
+    let Counters {
+        minor_faults,
+        major_faults,
+        threads,
+        forked,
+        ..
+    } = counters;
+    Counters {
+        minor_faults,
+        major_faults,
+        threads,
+        forked,
+        ..Counters::default()
+    }
+}
+
+fn without(mut summary: Summary) -> Summary {
+    summary.readiness.clear();
+    summary
+        .initialized
+        .iter_mut()
+        .for_each(|initialized| initialized.latency = None);
+    summary.shutdown.iter_mut().for_each(|shutdown| shutdown.took = None);
+    (summary.peak, summary.private_peak, summary.shutdown_peak) = (None, None, None);
+    summary.phases.iter_mut().for_each(phase);
+    for program in &mut summary.programs {
+        (program.peak, program.private, program.cpu) = (None, None, None);
+    }
+    summary.methods.iter_mut().for_each(method);
+    summary.editor.iter_mut().for_each(method);
+    for window in &mut summary.windows {
+        (window.private, window.resident) = (None, None);
+        (window.cpu, window.late_cpu) = (None, None);
+        (window.lazily_before, window.lazily_freed) = (None, None);
+        window.curve.clear();
+    }
+    summary.released.clear();
+    summary.reported.clear();
+    (summary.timeline, summary.curves) = (Timeline::default(), Curves::default());
+    summary
+}
+
+fn phase(phase: &mut PhaseSummary) {
+    (phase.private, phase.exact, phase.increment) = (None, None, None);
+    (phase.peak, phase.private_peak, phase.cpu) = (None, None, None);
+    phase.returned = Returned::default();
+    if let Some(taken) = &mut phase.checkpoint {
+        *taken = CheckpointSummary {
+            virtual_size: None,
+            ..std::mem::take(taken).without_memory()
+        };
+    }
+    phase.steps.iter_mut().for_each(|step| step.took = None);
+}
+
+fn method(method: &mut MethodSummary) {
+    (method.p50, method.p95, method.max) = (None, None, None);
+    (method.answered, method.distribution) = (0, Histogram::default());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden::traced;
+    use record::golden;
+
+    #[test]
+    fn a_run_that_nobody_held_up_keeps_everything() {
+        let summary = crate::summary::read(golden::open("completed")).unwrap();
+        assert_eq!(held_up(&summary.header), None);
+        assert!(matches!(measured(&summary), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_traced_run_keeps_what_was_done_and_no_size() {
+        let summary = traced(crate::summary::read(golden::open("completed")).unwrap(), 7);
+        let left = measured(&summary);
+        assert_eq!(left.phases.len(), summary.phases.len());
+        assert_eq!(left.methods[0].count, summary.methods[0].count);
+        assert_eq!(left.phases[1].minor_faults, summary.phases[1].minor_faults);
+        assert!(
+            left.phases
+                .iter()
+                .all(|phase| phase.private.is_none() && phase.cpu.is_none())
+        );
+        assert!(left.methods.iter().all(|method| method.max.is_none()));
+        assert!(left.timeline.buckets.is_empty());
+        assert!(left.windows.iter().all(|window| window.private.is_none()));
+    }
+}

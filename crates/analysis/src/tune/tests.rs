@@ -1,0 +1,334 @@
+//! What a sweep decides, of invented runs.
+
+use crate::compare::Played;
+use crate::figures::Figure;
+use crate::golden::lost_helper;
+use crate::golden::tune::{Percents, cells, crashes, played, with_impostor};
+use record::{Ending, KnobFacts};
+
+use super::*;
+
+mod choice;
+
+fn labels(halving: &Halving) -> Vec<&str> {
+    halving.stopped.keys().map(String::as_str).collect()
+}
+
+fn swept(cells: &[(&str, Percents)], rules: &Rules) -> Sweep {
+    let most = *rules.rungs.last().unwrap();
+    sweep(&played(cells, most, rules), rules).unwrap()
+}
+
+fn shipped(sweep: &Sweep) -> &str {
+    match sweep.choice {
+        Recommendation::Use(place) => &sweep.cells[place].label,
+        _ => "",
+    }
+}
+
+#[test]
+fn a_hopeless_cell_stops_after_its_first_run_and_the_default_never() {
+    let rules = Rules::default();
+    let runs = played(&cells(), 3, &rules);
+    let halving = stopped(&runs, &rules);
+    assert!(labels(&halving).contains(&"dirty-hopeless"), "{halving:?}");
+    assert_eq!(halving.stopped["dirty-hopeless"].after, 1);
+    assert_eq!(halving.rung, Some(3));
+    let worst: Vec<(&str, Percents)> = vec![("default", (200, 200, 200)), ("dirty-0", (100, 100, 100))];
+    let runs = played(&worst, 5, &rules);
+    assert!(
+        stopped(&runs, &rules).stopped.is_empty(),
+        "the default is what all are compared with"
+    );
+}
+
+#[test]
+fn runs_beyond_a_rung_change_nothing_that_was_decided_at_it() {
+    let rules = Rules::default();
+    let runs = played(&cells(), 8, &rules);
+    let mut before: Vec<Halving> = Vec::new();
+    for blocks in 1..=8 {
+        let until: Vec<Played> = runs
+            .iter()
+            .filter(|run| run.summary.header.plan.block <= blocks)
+            .cloned()
+            .collect();
+        before.push(stopped(&until, &rules));
+    }
+    for (one, next) in before.iter().zip(&before[1..]) {
+        for (label, stopped) in &one.stopped {
+            assert_eq!(next.stopped.get(label), Some(stopped));
+        }
+    }
+    // Records come in any order.
+    let mut shuffled = runs.clone();
+    shuffled.reverse();
+    assert_eq!(stopped(&shuffled, &rules), before[7]);
+}
+
+#[test]
+fn what_stopped_by_the_rungs_of_a_sweep_stays_so_whatever_others_are_asked_for() {
+    let rules = Rules::default();
+    let mut runs = played(&cells(), 8, &rules);
+    for run in &mut runs {
+        run.summary.header.plan.cell.as_mut().unwrap().sweep = Some(SweepFacts {
+            rungs: rules.rungs.clone(),
+            ..SweepFacts::default()
+        });
+    }
+    let then = stopped(&runs, &rules);
+    assert!(!then.stopped.is_empty());
+    let others = Rules {
+        rungs: vec![3],
+        ..Rules::default()
+    };
+    assert_eq!(stopped(&runs, &others), then);
+    let hopeless = |sweep: Sweep| sweep.cells.into_iter().find(|cell| cell.label == "dirty-hopeless");
+    assert!(!hopeless(sweep(&runs, &others).unwrap()).unwrap().front);
+}
+
+#[test]
+fn a_rung_that_is_not_whole_decides_nothing() {
+    let rules = Rules::default();
+    let mut runs = played(&cells(), 1, &rules);
+    runs.retain(|run| run.summary.header.server.label != "dirty-1000");
+    let halving = stopped(&runs, &rules);
+    assert_eq!((halving.rung, labels(&halving).len()), (None, 0), "{halving:?}");
+}
+
+#[test]
+fn cells_that_one_run_cannot_tell_apart_go_on() {
+    let rules = Rules::default();
+    let near = [
+        ("default", (100, 100, 100)),
+        ("dirty-0", (92, 100, 100)),
+        ("dirty-1000", (94, 105, 103)),
+    ];
+    assert!(stopped(&played(&near, 1, &rules), &rules).stopped.is_empty());
+}
+
+#[test]
+fn a_cell_that_the_server_fails_with_stops_at_once_and_is_never_recommended() {
+    let rules = Rules::default();
+    let mut runs = played(&cells(), 1, &rules);
+    let broken = runs
+        .iter_mut()
+        .find(|run| run.summary.header.server.label == "dirty-0")
+        .unwrap();
+    crashes(broken);
+    let halving = stopped(&runs, &rules);
+    assert_eq!(halving.stopped["dirty-0"], crashed("dirty-0", 1));
+    let sweep = sweep(&runs, &rules).unwrap();
+    assert!(sweep.cells.iter().all(|cell| cell.label != "dirty-0" || !cell.front));
+}
+
+#[test]
+fn a_cell_that_lost_most_of_its_memory_stops_and_is_never_recommended() {
+    let rules = Rules::default();
+    let mut runs = played(&cells(), 1, &rules);
+    let run = runs
+        .iter_mut()
+        .find(|run| run.summary.header.server.label == "dirty-0")
+        .unwrap();
+    run.summary.lost.push(lost_helper());
+    let stopped = &stopped(&runs, &rules).stopped["dirty-0"];
+    let Why::Failed(failure) = &stopped.why else {
+        panic!("{stopped:?}")
+    };
+    assert!(failure.how.starts_with("`helper` ended with 900.0 MiB"), "{failure:?}");
+}
+
+#[test]
+fn where_every_other_setting_fails_the_default_stays_and_no_more_runs_are_asked_for() {
+    let rules = Rules::default();
+    let mut runs = played(&[("default", (100, 100, 100)), ("dirty-0", (70, 100, 100))], 1, &rules);
+    let choice = |runs: &[Played]| sweep(runs, &rules).unwrap().choice;
+    assert_eq!(choice(&runs), Recommendation::Default(KeepReason::TooFew));
+    runs.iter_mut()
+        .filter(|run| run.summary.header.server.label == "dirty-0")
+        .for_each(crashes);
+    assert_eq!(choice(&runs), Recommendation::Default(KeepReason::OthersFailed));
+    let limited = |limit: u64| {
+        let rules = Rules {
+            max_private: Some(limit),
+            ..Rules::default()
+        };
+        sweep(&runs, &rules).unwrap().choice
+    };
+    assert_eq!(limited(1 << 40), Recommendation::Default(KeepReason::OthersFailed));
+    assert_eq!(limited(1), Recommendation::None(Some(0)));
+    // What was not run yet may not fail.
+    for run in &mut runs {
+        run.summary.header.plan.cell.as_mut().unwrap().of = 3;
+    }
+    assert_eq!(choice(&runs), Recommendation::Default(KeepReason::TooFew));
+}
+
+/// The elimination of a cell whose run crashed.
+fn crashed(label: &str, after: u32) -> Stopped {
+    let failure = Failure {
+        record: format!("run-{after:03}-{label}.jsonl"),
+        how: "crashed during goto with up to 193.0 MiB private, signal 6".to_owned(),
+    };
+    Stopped {
+        after,
+        why: Why::Failed(failure),
+    }
+}
+
+#[test]
+fn what_fails_in_the_end_changes_nothing_that_was_decided_before() {
+    let rules = Rules::default();
+    for block in [4, 8] {
+        let runs = with_impostor(|run| {
+            if run.summary.header.plan.block == block {
+                crashes(run);
+            }
+        });
+        let until = |blocks: u32| {
+            let runs = runs.iter().filter(|run| run.summary.header.plan.block <= blocks);
+            stopped(&runs.cloned().collect::<Vec<Played>>(), &rules)
+        };
+        let by_impostor = |halving: &Halving| {
+            let mut whys = halving.stopped.values().map(|stopped| &stopped.why);
+            whys.any(|why| *why == Why::Beaten("dirty-impostor".to_owned()))
+        };
+        assert!(by_impostor(&until(3)), "{:?}", until(3));
+        for blocks in 1..8 {
+            for (label, stopped) in &until(blocks).stopped {
+                assert_eq!(until(blocks + 1).stopped.get(label), Some(stopped), "{label}");
+            }
+        }
+        let halving = until(8);
+        assert_eq!(halving.stopped["dirty-impostor"], crashed("dirty-impostor", block));
+        assert_eq!(halving.rung, Some(8), "the sweep has its end");
+    }
+}
+
+#[test]
+fn a_run_that_was_cut_off_is_none_that_a_rung_could_be_decided_by() {
+    let rules = Rules::default();
+    let whole = played(&cells(), 1, &rules);
+    let mut cut = whole.clone();
+    let last = cut.last_mut().unwrap();
+    last.summary.ending = Some(Ending::Interrupted);
+    assert_eq!(stopped(&cut, &rules), Halving::default());
+    assert_eq!(stopped(&whole, &rules).rung, Some(1), "once it was played again");
+}
+
+#[test]
+fn the_front_is_what_nothing_beats_in_memory_latency_and_cpu() {
+    let sweep = swept(&cells(), &Rules::default());
+    let on: Vec<&str> = sweep
+        .cells
+        .iter()
+        .filter(|cell| cell.front)
+        .map(|cell| cell.label.as_str())
+        .collect();
+    assert_eq!(on, ["dirty-0", "dirty-1000", "dirty-5000"], "{on:?}");
+    let default = &sweep.cells[0];
+    assert_eq!((default.label.as_str(), default.front), ("default", false));
+    assert!(default.beaten_by.is_some());
+}
+
+/// Says of every setting whether it was seen in force.
+fn seen(run: &mut Played, taken: Option<bool>) {
+    run.summary.header.server.knobs = vec![KnobFacts {
+        variable: "GOGC".to_owned(),
+        requested: "50".to_owned(),
+        taken,
+        ..KnobFacts::default()
+    }];
+}
+
+fn does_half(run: &mut Played) {
+    for step in run.summary.phases.iter_mut().flat_map(|phase| &mut phase.steps) {
+        step.hits = step.hits.map(|hits| hits / 2);
+    }
+}
+
+#[test]
+fn who_does_less_or_was_not_set_stops_nobody_and_is_on_no_front() {
+    let rules = Rules::default();
+    let honest = swept(&cells(), &rules);
+    for runs in [with_impostor(does_half), with_impostor(|run| seen(run, Some(false)))] {
+        let sweep = sweep(&runs, &rules).unwrap();
+        let impostor = sweep.cells.iter().find(|cell| cell.label == "dirty-impostor").unwrap();
+        assert!(!impostor.is_honest() && !impostor.front && impostor.beaten_by.is_none());
+        assert!(impostor.median(Figure::Private).is_some(), "it stays in the table");
+        assert_eq!(shipped(&sweep), shipped(&honest));
+        for cell in &honest.cells {
+            let beside = sweep.cells.iter().find(|other| other.label == cell.label).unwrap();
+            assert_eq!(
+                (beside.front, &beside.stopped, &beside.beaten_by),
+                (cell.front, &cell.stopped, &cell.beaten_by),
+                "{}",
+                cell.label
+            );
+        }
+    }
+    let taken = with_impostor(|run| seen(run, Some(true)));
+    assert_eq!(
+        shipped(&sweep(&taken, &rules).unwrap()),
+        "dirty-impostor",
+        "nothing is wrong with it"
+    );
+}
+
+#[test]
+fn what_no_allocator_confirms_is_recommended_all_the_same() {
+    let runs = with_impostor(|run| seen(run, None));
+    let sweep = sweep(&runs, &Rules::default()).unwrap();
+    assert_eq!(shipped(&sweep), "dirty-impostor");
+    let Recommendation::Use(place) = sweep.choice else {
+        panic!("{:?}", sweep.choice)
+    };
+    assert!(sweep.cells[place].front && sweep.cells[place].untold().count() == 1);
+}
+
+#[test]
+fn records_of_something_else_are_no_sweep() {
+    let mut runs = played(&cells(), 1, &Rules::default());
+    for run in &mut runs {
+        run.summary.header.plan.cell = None;
+    }
+    assert_eq!(sweep(&runs, &Rules::default()).unwrap_err(), NoSweep::None);
+    let mut runs = played(&cells(), 1, &Rules::default());
+    runs.retain(|run| run.summary.header.server.label != "default");
+    assert_eq!(sweep(&runs, &Rules::default()).unwrap_err(), NoSweep::NoDefault);
+    let mut runs = played(&cells(), 1, &Rules::default());
+    runs[1].summary.header.scenario.sha256 = "another".to_owned();
+    assert!(matches!(
+        sweep(&runs, &Rules::default()).unwrap_err(),
+        NoSweep::Several(_)
+    ));
+    // The same names of other settings.
+    let mut runs = played(&cells(), 1, &Rules::default());
+    for (place, run) in runs.iter_mut().enumerate() {
+        run.summary.header.plan.cell.as_mut().unwrap().sweep = Some(SweepFacts {
+            cells: (place / 3).to_string(),
+            ..SweepFacts::default()
+        });
+    }
+    assert!(matches!(
+        sweep(&runs, &Rules::default()).unwrap_err(),
+        NoSweep::Several(_)
+    ));
+}
+
+#[test]
+fn a_program_that_path_does_not_find_keeps_its_own() {
+    let told = |list: Option<&str>| {
+        let mut runs = played(&cells(), 1, &Rules::default());
+        for run in &mut runs {
+            let server = &mut run.summary.header.server;
+            server.program = "/home/me/bin/ty".to_owned();
+            let list = list.map(|list| ("PATH".to_owned(), list.to_owned()));
+            server.inherited = list.into_iter().collect();
+        }
+        sweep(&runs, &Rules::default()).unwrap().server.path
+    };
+    assert_eq!(told(Some("/usr/bin:/bin")).as_deref(), Some("/home/me/bin/ty"));
+    assert_eq!(told(Some("/usr/bin:/home/me/bin/")), None);
+    assert_eq!(told(None), None, "nobody knows");
+}

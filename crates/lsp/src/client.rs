@@ -1,0 +1,499 @@
+//! The client's side of a connection: requests with deadlines, notifications, and traffic figures.
+
+mod cancelled;
+mod gauge;
+mod outbox;
+mod reader;
+mod request;
+mod state;
+mod traffic;
+mod violation;
+mod writer;
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use lsp_types::Range;
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+pub use self::gauge::Gauge;
+pub use self::state::OTHER_METHODS;
+use self::state::Shared;
+pub use self::traffic::{CloseReason, OpenRequest, Totals, Traffic, Unfinished};
+pub use self::violation::Violation;
+use super::answers::{Answers, Watcher};
+use super::message::{self, Id, Unread};
+use super::position::Encoding;
+use super::progress::Progress;
+use super::provider::Provider;
+use super::pulls::NextPull;
+use super::results::Parts;
+use super::scan::{Reports, Shape};
+use super::support::{self, Save, ServerCapabilities, Sync};
+
+/// Most events that wait for the driver. More are dropped and counted, so that an unread queue cannot grow.
+const MOST_WAITING: usize = 4096;
+
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Longest message that is accepted, in bytes.
+    pub max_message: u64,
+    /// Longest message that is read whole, in bytes; longer ones are scanned as they arrive and dropped.
+    pub keep: usize,
+    /// Above this many unread bytes, requests and notifications wait for room.
+    pub queue: usize,
+    /// Most unread bytes of answers to the server; above it the connection counts as broken.
+    pub answers: usize,
+    /// Longest run of bytes that are not LSP.
+    pub noise: u64,
+    /// Most retries of a stale request.
+    pub retries: u32,
+    /// Wait before the first retry; it doubles up to sixteen times this.
+    pub backoff: Duration,
+    /// Notifications that are no sign of work.
+    pub chatter: Vec<String>,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            max_message: 1 << 30,
+            keep: 1 << 20,
+            queue: 4 << 20,
+            answers: 8 << 20,
+            noise: 16 << 20,
+            retries: 8,
+            backoff: Duration::from_millis(25),
+            chatter: ["window/logMessage", "telemetry/event", "$/logTrace"]
+                .map(str::to_owned)
+                .to_vec(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// Longest wait for the answer, including retries.
+    pub deadline: Duration,
+    /// Whether to keep the body of the answer.
+    pub keep: bool,
+    /// Whether the server may leave it open while nothing changes.
+    pub parks: bool,
+}
+
+impl Ask {
+    /// A request with an answer within `deadline`, without its body.
+    pub fn within(deadline: Duration) -> Ask {
+        Ask {
+            deadline,
+            keep: false,
+            parks: false,
+        }
+    }
+
+    pub fn keeping(self) -> Ask {
+        Ask { keep: true, ..self }
+    }
+
+    /// The same as a long poll.
+    pub fn parking(self) -> Ask {
+        Ask { parks: true, ..self }
+    }
+}
+
+/// How a request ended. Latency runs from queueing it until the last byte of the final answer.
+#[derive(Debug)]
+pub enum Reply {
+    Answer {
+        latency: Duration,
+        shape: Shape,
+        /// Length of the result in bytes.
+        bytes: u64,
+        /// Elements, by the result type of the method.
+        items: Option<u64>,
+        /// The reports of diagnostics in it, if its body was wanted.
+        reports: Reports,
+        /// The result, or why it is missing.
+        body: Result<Box<RawValue>, Unread>,
+        retries: u32,
+    },
+    Error {
+        latency: Duration,
+        code: i64,
+        /// The message, cut to a bounded length.
+        message: String,
+        retries: u32,
+    },
+    /// An answer that cannot be read: it is not JSON, or the first answer does not name its request.
+    Unreadable {
+        latency: Duration,
+        /// What came, and what was expected.
+        why: String,
+        retries: u32,
+    },
+    /// No answer by the deadline; the request was cancelled.
+    TimedOut,
+    /// A long poll that was still open when no longer needed; it was cancelled.
+    Parked,
+    /// The connection ended first, or shutdown had begun.
+    Lost,
+}
+
+/// Unprompted messages and events of the server.
+#[derive(Debug)]
+pub enum Incoming {
+    Notification {
+        method: String,
+        /// The parameters; `None` if absent or too long to keep.
+        params: Option<Box<RawValue>>,
+    },
+    /// A request of the server, already answered.
+    Answered {
+        method: String,
+        /// Whether the answer was an error.
+        refused: bool,
+    },
+    Registered {
+        method: String,
+    },
+    Closed(CloseReason),
+    /// A tolerable protocol violation.
+    Violation(Violation),
+}
+
+/// A connection to a server. Clones share it; dropping the last ends its tasks.
+#[derive(Clone, Debug)]
+pub struct Client {
+    shared: Arc<Shared>,
+    _tasks: Arc<Tasks>,
+}
+
+#[derive(Debug)]
+struct Tasks([AbortHandle; 2]);
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        for task in &self.0 {
+            task.abort();
+        }
+    }
+}
+
+impl Client {
+    /// Starts a reading and a writing task, so that a server that does not read cannot block its own answers. Must be
+    /// called on a tokio runtime.
+    pub fn connect<R, W>(stdout: R, stdin: W, answers: Answers, limits: Limits) -> (Client, mpsc::Receiver<Incoming>)
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let (events, incoming) = mpsc::channel(MOST_WAITING);
+        let shared = Arc::new(Shared::new(answers, limits));
+        let writer = tokio::spawn(writer::run(stdin, Arc::clone(&shared)));
+        let reader = tokio::spawn(reader::run(stdout, Arc::clone(&shared), events));
+        let tasks = Tasks([reader.abort_handle(), writer.abort_handle()]);
+        (
+            Client {
+                shared,
+                _tasks: Arc::new(tasks),
+            },
+            incoming,
+        )
+    }
+
+    /// Sends a request and waits for its end. Retries stale answers to read-only methods. Cancels the request at the
+    /// deadline, or if the returned future is dropped.
+    pub async fn request(&self, method: &str, params: impl Serialize, ask: Ask) -> Reply {
+        let params = message::params(&params);
+        request::run(&self.shared, method, params.as_deref(), ask).await
+    }
+
+    /// Queues a notification behind all earlier messages; never blocks. Before many or long ones, wait for
+    /// [`Client::room`].
+    pub fn notify(&self, method: &str, params: impl Serialize) {
+        self.shared.notify(method, &params);
+    }
+
+    /// Waits until few bytes are queued. The caller bounds the wait, as with [`Client::flushed`].
+    pub async fn room(&self) {
+        self.shared.room().await;
+    }
+
+    /// Whether the server has answered a request sent after every notification, so it has read them all.
+    pub fn has_heard_all(&self) -> bool {
+        self.shared.state().has_heard_all()
+    }
+
+    /// From now on, bytes in the pipe that the server has not read count as unread.
+    pub fn gauge(&self, gauge: Option<Gauge>) {
+        self.shared.state().outbox.gauge = gauge;
+    }
+
+    /// Marks a document as open: its newest diagnostics are kept, and it is to be pulled.
+    pub fn opened_document(&self, uri: &str, language: &str) {
+        let mut state = self.shared.state();
+        state.diagnostics.opened(uri);
+        state.pulls.opened(uri, language, Instant::now());
+        self.shared.pull_changed();
+    }
+
+    /// Marks a document as changed: it is to be pulled after a pause.
+    pub fn changed_document(&self, uri: &str) {
+        self.shared.state().pulls.changed(uri, Instant::now());
+        self.shared.pull_changed();
+    }
+
+    pub fn closed_document(&self, uri: &str) {
+        let mut state = self.shared.state();
+        state.diagnostics.closed(uri);
+        state.result_ids.closed(uri);
+        state.pulls.closed(uri, Instant::now());
+        self.shared.pull_changed();
+    }
+
+    /// The server answered `textDocument/diagnostic` for a document, as this provider.
+    pub fn pulled(&self, identifier: Option<&str>, uri: &str, report: &RawValue) {
+        let mut state = self.shared.state();
+        state.diagnostics.pulled(uri, report);
+        state.result_ids.pulled(identifier, uri, report.get());
+    }
+
+    /// The server answered `workspace/diagnostic`, as this provider.
+    pub fn pulled_workspace(&self, identifier: Option<&str>, reports: &Reports) {
+        self.shared.state().result_ids.reported(identifier, reports);
+    }
+
+    /// Parameters of `textDocument/diagnostic`, with the id of the last result.
+    pub fn document_diagnostic_params(&self, identifier: Option<&str>, uri: &str) -> Value {
+        self.shared.state().result_ids.document_params(identifier, uri)
+    }
+
+    /// Parameters of `workspace/diagnostic` with the ids of the last results, and the token of its own in them.
+    pub fn workspace_diagnostic_params(&self, identifier: Option<&str>) -> (Value, Id) {
+        let mut state = self.shared.state();
+        let token = state.partials.new_token();
+        let params = state.result_ids.workspace_params(identifier, &token);
+        (params, Id::Text(token))
+    }
+
+    /// From now on, takes the parts of the result whose request has this method and token, until [`Client::end_parts`].
+    pub fn expect_parts(&self, token: &Id, method: &str, identifier: Option<&str>) {
+        self.shared.state().partials.expect(token, method, identifier);
+    }
+
+    pub fn parts(&self, token: &Id) -> Parts {
+        self.shared.state().partials.parts(token)
+    }
+
+    pub fn end_parts(&self, token: &Id) {
+        self.shared.state().partials.end(token);
+    }
+
+    /// From now on, the editor pulls diagnostics.
+    pub fn enable_pulls(&self) {
+        self.shared.state().pulls.enable();
+    }
+
+    /// What an editor pulls next; it counts as under way until [`Client::document_pull_ended`] or
+    /// [`Client::workspace_pull_ended`].
+    pub fn next_pull(&self) -> NextPull {
+        let providers = self.providers();
+        self.shared.state().pulls.next(Instant::now(), &providers)
+    }
+
+    /// Waits until [`Client::next_pull`] may have another answer. Only one task may wait.
+    pub async fn pulls_changed(&self) {
+        self.shared.pulls_changed().await;
+    }
+
+    pub fn document_pull_ended(&self, uri: &str) {
+        let providers = self.providers();
+        self.shared
+            .state()
+            .pulls
+            .document_ended(uri, Instant::now(), &providers);
+        self.shared.pull_changed();
+    }
+
+    pub fn workspace_pull_ended(&self, identifier: &Option<String>, is_error: bool) {
+        self.shared.state().pulls.workspace_ended(identifier, is_error);
+        self.shared.pull_changed();
+    }
+
+    /// True if diagnostics are still to be pulled or answered, apart from a request that may stay open.
+    pub fn has_pulls(&self) -> bool {
+        let providers = self.providers();
+        self.shared.state().pulls.is_pending(&providers)
+    }
+
+    /// Pulls that the server keeps open.
+    pub fn open_pulls(&self) -> u64 {
+        self.shared.state().pulls.kept_open()
+    }
+
+    /// What waits for a pause in typing is pulled now.
+    pub fn hurry_pulls(&self) {
+        self.shared.state().pulls.hurry(Instant::now());
+        self.shared.pull_changed();
+    }
+
+    /// A step asks for diagnostics of the workspace: the editor does not, until as many calls of
+    /// [`Client::end_own_workspace_pull`].
+    pub fn begin_own_workspace_pull(&self) {
+        self.shared.state().pulls.step_began();
+    }
+
+    pub fn end_own_workspace_pull(&self) {
+        self.shared.state().pulls.step_ended();
+        self.shared.pull_changed();
+    }
+
+    /// Sends no pull while held; what becomes due is sent afterwards.
+    pub fn hold_pulls(&self, is_held: bool) {
+        self.shared.state().pulls.hold(is_held);
+        self.shared.pull_changed();
+    }
+
+    /// The providers of pulled diagnostics, announced and registered.
+    pub fn providers(&self) -> Vec<Provider> {
+        let announced = self.agreed().and_then(|agreed| agreed.diagnostic_provider());
+        let registered = self.registration_options("textDocument/diagnostic");
+        let registered = registered.iter().map(Provider::from_options);
+        announced.into_iter().chain(registered).collect()
+    }
+
+    /// The newest diagnostics of an open document that overlap or touch the range, as the server wrote them.
+    pub fn diagnostics_at(&self, uri: &str, range: Range) -> Vec<Box<RawValue>> {
+        self.shared.state().diagnostics.at(uri, range)
+    }
+
+    /// Waits until all queued bytes are written. The caller bounds the wait: it is endless if the server does not read.
+    /// Returns at once if writing has ended.
+    pub async fn flushed(&self) {
+        self.shared.flushed().await;
+    }
+
+    /// The current state of the connection, cheap enough to read twenty times a second.
+    pub fn traffic(&self) -> Traffic {
+        self.shared.state().traffic()
+    }
+
+    /// Counts since the connection was opened.
+    pub fn totals(&self) -> Totals {
+        self.shared.state().totals()
+    }
+
+    /// The server's own work in progress.
+    pub fn progress(&self) -> Progress {
+        self.shared.state().responder.progress.clone()
+    }
+
+    /// Reads the server's own work in progress without a copy.
+    pub fn with_progress<T>(&self, look: impl FnOnce(&Progress) -> T) -> T {
+        look(&self.shared.state().responder.progress)
+    }
+
+    /// The dynamically registered methods.
+    pub fn registrations(&self) -> Vec<String> {
+        self.shared.state().responder.registered()
+    }
+
+    /// The options of every dynamic registration of `method`.
+    pub fn registration_options(&self, method: &str) -> Vec<Value> {
+        self.shared.state().responder.options(method)
+    }
+
+    /// The server's file watchers.
+    pub fn watchers(&self) -> Vec<Watcher> {
+        self.shared.state().responder.watchers()
+    }
+
+    /// Stores the capabilities in the answer to `initialize`.
+    pub fn agree(&self, capabilities: ServerCapabilities) {
+        self.shared.state().agreed = Some(Arc::new(capabilities));
+        self.shared.pull_changed();
+    }
+
+    /// The server's capabilities; `None` before [`Client::agree`].
+    pub fn agreed(&self) -> Option<Arc<ServerCapabilities>> {
+        self.shared.state().agreed.clone()
+    }
+
+    /// The agreed position encoding; UTF-16 until then.
+    pub fn encoding(&self) -> Encoding {
+        self.agreed().map_or(Encoding::Utf16, |agreed| agreed.encoding())
+    }
+
+    /// How documents are synchronised; not at all before [`Client::agree`].
+    pub fn sync(&self) -> Sync {
+        let agreed = self.agreed().map_or(Sync::None, |agreed| agreed.sync());
+        let registered = || self.registration_options("textDocument/didChange");
+        match agreed {
+            Sync::None => Sync::registered(&registered()),
+            Sync::Full | Sync::Incremental => agreed,
+        }
+    }
+
+    /// Whether and how the server wants save notifications, including dynamic registrations.
+    pub fn save(&self) -> Save {
+        let agreed = self.agreed().map_or(Save::No, |agreed| agreed.save());
+        match agreed {
+            Save::No => Save::registered(&self.registration_options("textDocument/didSave")),
+            Save::Yes | Save::WithText => agreed,
+        }
+    }
+
+    /// Trigger characters of completion, including registered ones.
+    pub fn completion_triggers(&self) -> Vec<String> {
+        let mut triggers = self
+            .agreed()
+            .map_or_else(Vec::new, |agreed| agreed.completion_triggers());
+        for options in self.registration_options("textDocument/completion") {
+            triggers.extend(support::texts(&options["triggerCharacters"]));
+        }
+        triggers.sort();
+        triggers.dedup();
+        triggers
+    }
+
+    /// Whether the server supports `method`, including its current dynamic registrations.
+    pub fn offers(&self, method: &str) -> bool {
+        self.agreed()
+            .is_some_and(|agreed| super::support::offers(&agreed, &self.registrations(), method))
+    }
+
+    /// Cancels every long poll; each ends as [`Reply::Parked`].
+    pub fn cancel_parked(&self) {
+        self.shared.cancel_parked();
+    }
+
+    /// From now on, sends only `shutdown`, `exit` and answers; servers treat other messages as an error.
+    pub fn begin_shutdown(&self) {
+        self.hold_pulls(true);
+        self.shared.cancel_parked();
+        self.shared.state().shutting_down = true;
+    }
+
+    /// Closes the server's stdin at once; unread bytes in the queue are dropped.
+    pub fn close_stdin(&self) {
+        self.shared.stop_writing();
+    }
+
+    /// Ends the connection because nobody reads the server's input any more.
+    pub fn close_broken_input(&self) {
+        self.shared.stop_writing();
+        let error = io::Error::from(io::ErrorKind::BrokenPipe);
+        self.shared.close(CloseReason::Input(error.to_string()));
+    }
+
+    /// Why the connection ended; `None` while it is open.
+    pub fn closed(&self) -> Option<CloseReason> {
+        self.shared.state().closed.clone()
+    }
+}

@@ -1,0 +1,29 @@
+#![doc = include_str!("../README.md")]
+
+mod answers;
+pub mod capabilities;
+mod client;
+mod diagnostics;
+mod frame;
+mod message;
+pub mod position;
+mod progress;
+mod provider;
+mod pulls;
+mod results;
+mod retry;
+mod scan;
+mod support;
+
+pub use answers::{Answers, UNKNOWN_METHOD, WATCHERS, Watcher};
+pub use client::{
+    Ask, Client, CloseReason, Gauge, Incoming, Limits, OTHER_METHODS, OpenRequest, Reply, Totals, Traffic, Violation,
+};
+pub use message::{Id, Unread, modest};
+pub use progress::{Ended, Progress, Work};
+pub use provider::Provider;
+pub use pulls::NextPull;
+pub use results::Parts;
+pub use retry::{CONTENT_MODIFIED, REQUEST_CANCELLED, RETRIED, SERVER_CANCELLED};
+pub use scan::{Begun, Facts, Fault, Found, NotJson, Reports, Scanner, Shape};
+pub use support::{Save, ServerCapabilities, Sync, may_register, offers};

@@ -1,0 +1,162 @@
+//! Runs a program with a time limit, and leaves none of its processes behind.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::child::{self, Awaited};
+
+/// Most bytes of output: more than any version text, less than endless output.
+const MOST: u64 = 64 << 10;
+
+/// How long to wait for the pipes of a killed program: they are closed by then, unless a helper escaped.
+const LEFT: Duration = Duration::from_millis(500);
+
+/// The running programs by process id, each with the earlier orphans; `None` once no more may start.
+static RUNNING: Mutex<Option<BTreeMap<u32, Vec<u32>>>> = Mutex::new(Some(BTreeMap::new()));
+
+/// A program in its own session. Dropping it kills it with its helpers.
+#[derive(Debug)]
+pub struct Tied {
+    process: u32,
+    _awaited: Awaited,
+}
+
+impl Drop for Tied {
+    fn drop(&mut self) {
+        child::kill_group(self.process);
+        if let Some(running) = running().as_mut() {
+            running.remove(&self.process);
+        }
+    }
+}
+
+impl Tied {
+    /// Kills it, even if it left its group.
+    fn clear(self) {
+        let before = running().as_mut().and_then(|running| running.remove(&self.process));
+        drop(self);
+        child::clear_orphans(&before.unwrap_or_default());
+    }
+}
+
+/// Starts a program that is tied to lsp-soak and that `hang_up` ends.
+pub fn start<C>(spawn: impl FnOnce() -> io::Result<C>, id: impl FnOnce(&C) -> Option<u32>) -> io::Result<(C, Tied)> {
+    let mut running = running();
+    let running = running.as_mut().ok_or(io::ErrorKind::Interrupted)?;
+    child::adopt_orphans();
+    let before = child::orphans();
+    let (child, awaited) = child::start(spawn, id)?;
+    let process = awaited.process();
+    running.insert(process, before);
+    Ok((
+        child,
+        Tied {
+            process,
+            _awaited: awaited,
+        },
+    ))
+}
+
+/// The output of a program, up to the limit.
+pub struct Said {
+    pub stdout: String,
+    pub stderr: String,
+    /// Whether stdout was longer than the limit.
+    pub cut: bool,
+}
+
+pub struct Heard {
+    /// How it ended; `None` if it was killed.
+    pub ended: Option<ExitStatus>,
+    pub said: Said,
+}
+
+/// The output of a program that succeeds within `patience` and before `stop`. Its stdin is empty.
+pub fn ask(command: &mut Command, patience: Duration, stop: &dyn Fn() -> bool) -> Option<Said> {
+    let heard = listen(command, patience, stop).ok()?;
+    heard.ended.filter(ExitStatus::success).map(|_| heard.said)
+}
+
+/// The output and end of a program, within `patience` and before `stop`. Its stdin is empty. At the limit it is killed
+/// with its helpers. An error means that it could not be started.
+pub fn listen(command: &mut Command, patience: Duration, stop: &dyn Fn() -> bool) -> io::Result<Heard> {
+    listen_up_to(MOST, command, patience, stop)
+}
+
+/// The same with another limit, in bytes of each output.
+pub fn listen_up_to(
+    most: u64,
+    command: &mut Command,
+    patience: Duration,
+    stop: &dyn Fn() -> bool,
+) -> io::Result<Heard> {
+    let deadline = Instant::now() + patience;
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    // If lsp-soak is killed meanwhile, the program ends too.
+    #[cfg(unix)]
+    child::tie(command);
+    let (mut child, tied) = start(|| command.spawn(), |child| Some(child.id()))?;
+    let stdout = child.stdout.take().map(|pipe| drain(pipe, most));
+    let stderr = child.stderr.take().map(|pipe| drain(pipe, most));
+    let ended = wait(&mut child, deadline, stop);
+    // Before the pipes are read to their ends, because a surviving helper would keep them open.
+    child::kill_group(child.id());
+    let _ = child.kill();
+    let _ = child.wait();
+    tied.clear();
+    let patience = deadline.saturating_duration_since(Instant::now()).max(LEFT);
+    let text = |pipe: Option<mpsc::Receiver<(String, bool)>>| {
+        let text = pipe.and_then(|pipe| pipe.recv_timeout(patience).ok());
+        text.unwrap_or_default()
+    };
+    let (stdout, cut) = text(stdout);
+    let (stderr, _) = text(stderr);
+    Ok(Heard {
+        ended,
+        said: Said { stdout, stderr, cut },
+    })
+}
+
+/// Kills all running programs with their helpers and prevents new ones: for the end of lsp-soak.
+pub fn hang_up() {
+    for (process, before) in running().take().into_iter().flatten() {
+        child::kill_group(process);
+        child::clear_orphans(&before);
+    }
+}
+
+fn running() -> MutexGuard<'static, Option<BTreeMap<u32, Vec<u32>>>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Reads a pipe on its own thread, since a helper may keep it open forever. Returns up to `most` bytes, and whether there were more.
+fn drain(mut pipe: impl Read + Send + 'static, most: u64) -> mpsc::Receiver<(String, bool)> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let read = pipe.by_ref().take(most).read_to_end(&mut bytes);
+        // A program with a blocked output would fail. A read error leaves nothing to skip.
+        let cut = io::copy(&mut pipe, &mut io::sink()).is_ok_and(|more| more > 0);
+        // After the time limit the receiver is gone and the text is not needed.
+        let _ = read.map(|_| sender.send((String::from_utf8_lossy(&bytes).into_owned(), cut)));
+    });
+    receiver
+}
+
+/// How the program ended; `None` if not in time.
+fn wait(child: &mut Child, deadline: Instant, stop: &dyn Fn() -> bool) -> Option<ExitStatus> {
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) if Instant::now() < deadline && !stop() => thread::sleep(Duration::from_millis(5)),
+            Ok(None) | Err(_) => return None,
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! A calibration as text: the table, and what later runs can and cannot see by it.
+
+use std::time::Duration;
+
+use crate::document::{Document, NextCommand, Section, Weight};
+use analysis::compare::calibration::{Calibrated, LEAST_RUNS, WANTED, needed, recommended};
+use analysis::figures::{Figure, Unit};
+use base::band::tolerance;
+use base::lens::Lens;
+use base::text::table::{Cell, Column, Table};
+use base::text::{Sentence, Tone};
+use base::units;
+use record::{Calibration, Noise};
+use stats::LEAST_TO_DECIDE;
+use stats::Schedule;
+
+/// Numbers of runs in the table.
+const RUNS: [(usize, &str); 4] = [(3, "3 runs"), (5, "5 runs"), (8, "8 runs"), (12, "12 runs")];
+
+/// The report of a calibration. `together` is all of this server's calibrations that count, by which gates decide; `next` is the
+/// command after it.
+pub fn document(
+    calibration: &Calibration,
+    together: &Calibration,
+    looks: &Schedule,
+    next: Option<NextCommand>,
+) -> Document {
+    let legend = format!(
+        "* decides a gate. CV: variation between runs, as a share of the mean. N runs: the smallest growth that a gate with \
+         N runs of each server catches in {} of cases, above a tolerance of {}, whichever is more ({} interim analyses).",
+        units::percent(WANTED),
+        tolerated(calibration.lens),
+        looks.runs().len()
+    );
+    let noise = Section::new("noise", "Noise", Weight::Answer)
+        .with(table(together, looks))
+        .with(Sentence::answer("calibrate.legend", Tone::Quiet, legend));
+    Document {
+        title: format!(
+            "{}: {} against itself, {}, {}{}",
+            calibration.scenario,
+            calibration.server,
+            calibration.lens,
+            units::counted(calibration.runs, "run"),
+            earlier(calibration, together)
+        ),
+        origin: String::new(),
+        headline: None,
+        verdict: vec![Sentence::answer(
+            "calibrate.runs",
+            Tone::Strong,
+            recommendation(together, looks),
+        )],
+        sections: [noise].into_iter().chain(next.map(|next| next.section())).collect(),
+    }
+}
+
+/// The runs of earlier calibrations that count too.
+fn earlier(calibration: &Calibration, together: &Calibration) -> String {
+    match together.runs.saturating_sub(calibration.runs) {
+        0 => String::new(),
+        earlier => format!(" and {} of earlier calibrations", units::count(earlier)),
+    }
+}
+
+fn table(calibration: &Calibration, looks: &Schedule) -> Vec<Column> {
+    let alpha = looks.alpha_each();
+    let all: Vec<Calibrated> = Calibrated::all(calibration, true).collect();
+    let table = Table::new(&all)
+        .text("", 0, |one| {
+            Cell::plain(what(one.noise)).ending(if one.noise.primary { " *" } else { "" })
+        })
+        .number("mean", 2, |one| mean(one.noise))
+        .number("CV", 0, |one| share(one.noise.variation));
+    let table = RUNS.into_iter().fold(table, |table, (runs, head)| {
+        let seen = |one: &Calibrated| units::or_unknown(one.least(runs, alpha), |effect| format!("+{}", share(effect)));
+        table.number(head, 1, seen)
+    });
+    table.columns()
+}
+
+fn what(noise: &Noise) -> String {
+    format!("{} {}", noise.figure, noise.place)
+}
+
+fn mean(noise: &Noise) -> String {
+    match Figure::named(&noise.figure).map(Figure::unit) {
+        Some(Unit::Bytes) => units::bytes(noise.mean as u64),
+        Some(Unit::CpuNanos) => units::cpu_time(Duration::from_nanos(noise.mean as u64)),
+        _ => units::duration(Duration::from_nanos(noise.mean as u64)),
+    }
+}
+
+/// A share with as many digits as its size is worth: `0.10 %`, `5.2 %`, `34 %`.
+fn share(share: f64) -> String {
+    match share * 100.0 {
+        percent if percent >= 9.95 => format!("{percent:.0} %"),
+        percent if percent >= 0.995 => format!("{percent:.1} %"),
+        percent => format!("{percent:.2} %"),
+    }
+}
+
+/// The default tolerance: `5 % or 2.0 MiB`.
+fn tolerated(lens: Lens) -> String {
+    let usual = tolerance(lens);
+    format!(
+        "{} or {}",
+        units::percent(usual.tol()),
+        units::bytes(usual.floor() as u64)
+    )
+}
+
+fn passes() -> String {
+    format!(
+        "an unchanged server then passes in {} of cases, and most others are inconclusive",
+        units::percent(WANTED)
+    )
+}
+
+/// How many runs a gate needs: by the runs alone, or early if all calibrations of the server have enough runs. Versions of one
+/// profile share them.
+fn recommendation(together: &Calibration, looks: &Schedule) -> String {
+    let lens = together.lens;
+    let alone = recommended(Calibrated::all(together, false), looks);
+    let calibrated = recommended(Calibrated::all(together, true), looks);
+    let Some(runs) = calibrated else {
+        return many_runs(together, looks);
+    };
+    let both = units::counted(runs as u64, "run");
+    if together.runs < LEAST_RUNS || alone == Some(runs) {
+        return format!("a gate needs {both} of each server, {lens}: {}", passes());
+    }
+    if let Some(profile) = &together.profile {
+        return format!(
+            "a gate between versions of `{profile}` needs {both} of each, {lens}: {}",
+            passes()
+        );
+    }
+    let alone = match alone {
+        Some(alone) => format!("{alone} with another server that has no such calibration"),
+        None => "`--runs auto` makes too few with another server that has no such calibration".to_owned(),
+    };
+    format!(
+        "a gate of two calibrated servers needs {both} of each, {lens} ({alone}): {}",
+        passes()
+    )
+}
+
+/// The recommendation if `--runs auto` makes too few runs.
+fn many_runs(together: &Calibration, looks: &Schedule) -> String {
+    let lens = together.lens;
+    match needed(Calibrated::all(together, true), looks.alpha()) {
+        Some(runs) => format!(
+            "use --runs {runs}, {lens}: with this noise `--runs auto` makes too few runs for an unchanged server to pass{}",
+            match lens {
+                Lens::AsShipped => "; or use --lens purged, which has less noise",
+                Lens::Purged => "",
+            }
+        ),
+        None => "no recommendation: no figure that decides was measured in every run".to_owned(),
+    }
+}
+
+/// The smallest growth that these numbers of runs show at the one-sided level `alpha`, for figures that decide; `both`
+/// is whether the other sides are calibrated too.
+pub fn can_see(calibration: &Calibration, runs: &[usize], alpha: f64, both: bool) -> String {
+    let decisive = Calibrated::all(calibration, both).filter(|one| one.noise.primary);
+    let figures: Vec<String> = decisive
+        .map(|one| {
+            let effects: Vec<String> = runs
+                .iter()
+                .map(|runs| {
+                    let effect = one.least(*runs, alpha).map(|effect| format!("+{}", share(effect)));
+                    let effect = effect.unwrap_or_else(|| "nothing".to_owned());
+                    format!("{effect} with {}", units::counted(*runs as u64, "run"))
+                })
+                .collect();
+            format!(
+                "{} (CV {}) from {}",
+                what(one.noise),
+                share(one.noise.variation),
+                effects.join(", ")
+            )
+        })
+        .collect();
+    if figures.is_empty() {
+        return "no figure that decides was calibrated".to_owned();
+    }
+    let early = if both && calibration.runs >= LEAST_RUNS {
+        String::new()
+    } else {
+        format!(
+            "; nothing is decided before {LEAST_TO_DECIDE} runs, because not every server has calibrations of {LEAST_RUNS} runs"
+        )
+    };
+    format!("smallest growth that shows: {}{early}", figures.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::tests::is_whole;
+    use crate::document::{Look, terminal};
+    use record::CALIBRATION_FORMAT;
+
+    fn calibration() -> Calibration {
+        let noise = |place: &str, figure: &str, primary, mean: f64, variation: f64| Noise {
+            place: place.to_owned(),
+            figure: figure.to_owned(),
+            primary,
+            mean,
+            variation,
+            believed: variation.max(0.001),
+        };
+        let mib = 1_048_576.0;
+        Calibration {
+            format: CALIBRATION_FORMAT,
+            tool: "0.1.0".to_owned(),
+            made: "2026-11-21T12:00:00Z".to_owned(),
+            scenario: "completions".to_owned(),
+            server: "ty".to_owned(),
+            profile: None,
+            lens: Lens::AsShipped,
+            circumstances: std::collections::BTreeMap::new(),
+            runs: 12,
+            started: Vec::new(),
+            noise: vec![
+                noise("start", "private", false, 20.3 * mib, 0.0017),
+                noise("decay", "private", true, 206.1 * mib, 0.052),
+                noise("whole run", "peak", true, 223.7 * mib, 0.03),
+                noise("whole run", "cpu", false, 4.2e9, 0.004),
+                noise("textDocument/hover", "p50", false, 1.1e6, 0.12),
+            ],
+            recommended_runs: Some(8),
+        }
+    }
+
+    #[test]
+    fn memory_is_told_in_bytes_whatever_its_figure() {
+        for figure in Figure::COMPARED
+            .into_iter()
+            .filter(|figure| figure.unit() == Unit::Bytes)
+        {
+            let mut calibration = calibration();
+            calibration.noise.truncate(1);
+            calibration.noise[0].figure = figure.name().to_owned();
+            assert_eq!(mean(&calibration.noise[0]), "20.3 MiB", "{figure:?}");
+        }
+    }
+
+    #[test]
+    fn a_calibration_says_how_much_varies_and_what_is_seen() {
+        let document = document(&calibration(), &calibration(), &Schedule::default(), None);
+        let look = Look {
+            columns: 100,
+            color: false,
+            ascii: false,
+            details: true,
+        };
+        insta::assert_snapshot!("calibration", terminal::render(&document, look));
+        is_whole(&document);
+    }
+
+    #[test]
+    fn the_recommendation_is_of_all_calibrations_and_of_what_a_gate_needs() {
+        let quiet = |runs: u64, profile: Option<&str>| {
+            let mut one = calibration();
+            for noise in &mut one.noise {
+                noise.believed = 0.002;
+            }
+            Calibration {
+                runs,
+                profile: profile.map(str::to_owned),
+                ..one
+            }
+        };
+        let told = |together: &Calibration| recommendation(together, &Schedule::default());
+        let few = told(&quiet(6, Some("ty")));
+        assert!(
+            few.starts_with("a gate needs 5 runs of each server, as-shipped: "),
+            "{few}"
+        );
+        let versions = told(&quiet(12, Some("ty")));
+        let wanted = "a gate between versions of `ty` needs 3 runs of each, as-shipped: ";
+        assert!(versions.starts_with(wanted), "{versions}");
+        let unknown = told(&quiet(12, None));
+        let wanted = "a gate of two calibrated servers needs 3 runs of each, as-shipped (5 with another server that has \
+                      no such calibration): ";
+        assert!(unknown.starts_with(wanted), "{unknown}");
+        let document = document(&quiet(6, None), &quiet(12, None), &Schedule::default(), None);
+        assert!(
+            document.title.ends_with("6 runs and 6 of earlier calibrations"),
+            "{}",
+            document.title
+        );
+    }
+
+    #[test]
+    fn what_so_many_runs_see_is_one_sentence() {
+        insta::assert_snapshot!(can_see(&calibration(), &[3, 12], 0.0125, true));
+        assert!(can_see(&calibration(), &[1], 0.05, true).contains("nothing with 1 run"));
+        let quiet = |both| {
+            let mut quiet = calibration();
+            quiet.noise.truncate(2);
+            quiet.noise[1].variation = 0.002;
+            quiet.noise[1].believed = 0.002;
+            can_see(&quiet, &[5], 0.0125, both)
+        };
+        assert!(quiet(true).contains("+5.") && !quiet(true).contains("nothing is decided"));
+        assert!(quiet(false).contains("nothing is decided before 5 runs"));
+    }
+}

@@ -1,0 +1,445 @@
+//! Growth from round to round as text: slopes, shapes, and which part of a scenario grows.
+
+use std::collections::BTreeMap;
+
+use analysis::compare::{Comparison, Grown, Side};
+use analysis::growth::{Asked, End, LastGrowth, Repeated, Reservation, Sent, Unasked, WhyUnasked};
+use base::band::LEAST_ROUNDS;
+use base::lens::Lens;
+use base::units;
+use stats::{Answer, Growth, LEAST_RUNS, Open, Shape, WARM_UP_CYCLES};
+
+use base::text::Tone;
+use base::text::table::{Column, Table};
+
+/// What growth is called. An allocator as it was shipped keeps memory that is free, and perhaps more of it with every
+/// round, which is no leak; and one run is not enough to call it one.
+fn word(lens: Lens, runs: usize) -> &'static str {
+    match lens {
+        Lens::AsShipped => "retention growth",
+        Lens::Purged if runs == 1 => "growth",
+        Lens::Purged => "leak",
+    }
+}
+
+/// One line of a table of growth: something that is repeated, in one run or in several.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    pub name: String,
+    /// The server, where there are several.
+    pub server: String,
+    rounds: usize,
+    sent: Option<Sent>,
+    asked: Asked,
+    unasked: Vec<Unasked>,
+    reserved: Vec<Reservation>,
+    /// The least slope per round that would have been seen in 80 of 100 cases.
+    detectable: Option<f64>,
+    /// Per round, with the ends of the interval.
+    slope: Option<(f64, f64, f64)>,
+    shape: Option<Shape>,
+    said: Growth,
+    /// Why several runs decide nothing, and how many rounds probably would.
+    open: Option<(Open, Option<usize>)>,
+    /// Growth up to a crash or another end.
+    up_to_end: Option<LastGrowth>,
+}
+
+impl Line {
+    pub fn of_run(repeated: &Repeated) -> Line {
+        let growth = repeated.growth();
+        Line {
+            name: repeated.name.clone(),
+            server: String::new(),
+            rounds: repeated.values.len(),
+            sent: repeated.sent,
+            asked: repeated.asked,
+            unasked: repeated.unasked.clone(),
+            reserved: repeated.reserved.clone(),
+            detectable: growth.map(|growth| growth.detectable),
+            slope: growth.map(|growth| (growth.trend.slope, growth.trend.low, growth.trend.high)),
+            shape: growth.map(|growth| growth.shape),
+            said: match (repeated.up_to_end, growth) {
+                (Some(_), _) => Growth::Above,
+                (None, Some(growth)) => growth.growth,
+                (None, None) => Growth::Unclear,
+            },
+            open: (repeated.values.len() < LEAST_ROUNDS).then_some((Open::Rounds, Some(LEAST_ROUNDS))),
+            up_to_end: repeated.up_to_end,
+        }
+    }
+
+    /// Of several runs of a server.
+    pub fn of_runs(server: &str, grown: &Grown) -> Line {
+        Line {
+            name: grown.name.clone(),
+            server: server.to_owned(),
+            rounds: grown.rounds,
+            sent: grown.sent,
+            asked: grown.asked,
+            unasked: grown.unasked.clone(),
+            reserved: grown.reserved.clone(),
+            detectable: grown.verdict.detectable,
+            slope: grown.verdict.slope,
+            shape: grown.verdict.shape,
+            said: match grown.verdict.answer {
+                _ if grown.up_to_end.is_some() => Growth::Above,
+                Answer::Fail => Growth::Above,
+                Answer::Pass => Growth::Below,
+                Answer::Inconclusive => Growth::Unclear,
+            },
+            open: grown.verdict.open.map(|open| (open, grown.verdict.needed)),
+            up_to_end: grown.up_to_end,
+        }
+    }
+
+    /// Why growth is neither shown nor denied.
+    fn why_open(&self) -> String {
+        match self.open {
+            Some((Open::Rounds, _)) if self.rounds < LEAST_ROUNDS => {
+                format!(
+                    "{}, the rule needs {LEAST_ROUNDS}",
+                    units::counted(self.rounds as u64, "round")
+                )
+            }
+            Some((open, needed)) => reason(open, needed),
+            None => "one run does not decide it".to_owned(),
+        }
+    }
+
+    pub fn shape(&self) -> &'static str {
+        if self.is_never_asked() {
+            return units::UNKNOWN;
+        }
+        named(self.shape)
+    }
+
+    /// The middle and the interval of the slope per round. Memory in rounds in which nothing was asked says nothing.
+    pub fn per_round(&self) -> (String, String) {
+        if self.is_never_asked() {
+            return ("not asked".to_owned(), String::new());
+        }
+        let interval = self.slope.map(|(_, low, high)| units::slope_range(low, high));
+        (
+            units::or_unknown(self.slope, |(slope, ..)| units::slope(slope)),
+            interval.unwrap_or_default(),
+        )
+    }
+
+    /// The slope per message: `+64.0 KiB per request`.
+    pub fn per_message(&self) -> String {
+        if self.is_never_asked() {
+            return units::UNKNOWN.to_owned();
+        }
+        let Some((sent, (slope, ..))) = self.sent.zip(self.slope) else {
+            return units::UNKNOWN.to_owned();
+        };
+        let each = sent.per_message(slope);
+        each.map_or_else(
+            || match sent {
+                Sent::Answers(_) => "only answers are sent".to_owned(),
+                _ => "nothing is sent".to_owned(),
+            },
+            |each| format!("{} per {}", units::slope(each), sent.name()),
+        )
+    }
+
+    /// How it grows: up to an end, or with its slope and shape.
+    fn growth_in_words(&self) -> String {
+        let Some(growth) = self.up_to_end else {
+            return format!("{}, {}", self.in_words(), self.shape());
+        };
+        let end = match growth.end {
+            End::Crash => "when a process crashed",
+            End::Limit => "at the memory limit",
+            End::Loss => "when the process with most of it ended",
+        };
+        format!(
+            "from {} in the first rounds to {} in round {}, {end}",
+            units::bytes(growth.from),
+            units::bytes(growth.to),
+            growth.round
+        )
+    }
+
+    /// The least growth per round that would have been seen in 80 of 100 cases.
+    pub fn would_find(&self) -> String {
+        if self.is_unasked() {
+            return units::UNKNOWN.to_owned();
+        }
+        units::or_unknown(self.detectable, units::slope)
+    }
+
+    /// The slope and its shape if the interval lies above 0: it is seen, though nothing is decided by it.
+    fn seen(&self) -> Option<String> {
+        let (_, low, _) = self.slope?;
+        if low > 0.0 {
+            Some(format!("{}, {}", self.in_words(), self.shape()))
+        } else {
+            None
+        }
+    }
+
+    /// The slope with its interval, per message where there are any.
+    fn in_words(&self) -> String {
+        let Some((slope, low, high)) = self.slope else {
+            return units::UNKNOWN.to_owned();
+        };
+        let each = |value: f64| self.sent.and_then(|sent| sent.per_message(value));
+        match (self.sent, each(slope).zip(each(low)).zip(each(high))) {
+            (Some(sent), Some(((slope, low), high))) => units::slope_with_range(slope, low, high, sent.name()),
+            (Some(_) | None, _) => units::slope_with_range(slope, low, high, "round"),
+        }
+    }
+
+    /// True if the server did not do all that the part repeats, so that growth cannot be denied.
+    fn is_unasked(&self) -> bool {
+        self.asked != Asked::Yes && self.said != Growth::Above
+    }
+
+    fn is_never_asked(&self) -> bool {
+        self.is_unasked() && self.asked == Asked::No
+    }
+
+    /// Growth and open answers stand out.
+    pub fn tone(&self) -> Tone {
+        match self.said {
+            Growth::Above => Tone::Warning,
+            Growth::Below => Tone::Plain,
+            Growth::Unclear => Tone::Quiet,
+        }
+    }
+
+    /// The answer in one word.
+    pub fn answer(&self) -> &'static str {
+        match self.said {
+            _ if self.is_unasked() && self.asked == Asked::Partly => "partly asked",
+            _ if self.is_unasked() => "not asked",
+            Growth::Above => "grows",
+            Growth::Below => "does not",
+            Growth::Unclear => "not decided",
+        }
+    }
+}
+
+/// The table's columns, after the names.
+pub(crate) fn columns<'l>(names: Table<'l, Line>) -> Table<'l, Line> {
+    names
+        .number("rounds", 5, |line| line.rounds.to_string())
+        .number("per round", 1, |line| (line.tone(), line.per_round().0))
+        .text("interval", 1, |line| (Tone::Quiet, line.per_round().1))
+        .number("would find", 1, |line| (Tone::Quiet, line.would_find()))
+        .text("per message", 4, Line::per_message)
+        .text("shape", 3, Line::shape)
+}
+
+/// Explains the column of the least growth.
+pub(crate) const LEGEND: &str = "would find: the least growth per round that shows in 80 of 100 cases; interval: spans the 95 % \
+                                  intervals of all runs";
+
+pub(crate) fn note() -> String {
+    format!("private memory at the end of each round, without the first {WARM_UP_CYCLES}")
+}
+
+/// Which of these parts grow: the attribution. One of `runs` denies nothing, it only says what it saw.
+pub(crate) fn attribution(lines: &[Line], lens: Lens, runs: usize) -> Vec<String> {
+    let word = word(lens, runs);
+    let growing = asked_lines(lines, Growth::Above);
+    let mut sentences: Vec<String> = growing
+        .iter()
+        .map(|line| format!("{word} in {}: {}", line.name, line.growth_in_words()))
+        .collect();
+    if growing.iter().any(|line| line.sent == Some(Sent::Nothing)) {
+        sentences.push("it grows while nothing is sent, so growth in other parts may have the same source".to_owned());
+    }
+    for line in &growing {
+        if line.sent == Some(Sent::Waiting) {
+            sentences.push(format!(
+                "{} grows while only a request stays open, so growth in other parts may have the same source",
+                line.name
+            ));
+        }
+        if let Some(Sent::Answers(count)) = line.sent {
+            sentences.push(format!(
+                "nothing is asked in {}, but the server asks by itself: {count:.1} requests per round, which lsp-soak \
+                 answers",
+                line.name
+            ));
+        }
+    }
+    let still = asked_lines(lines, Growth::Below);
+    if !still.is_empty() {
+        let seen = still.iter().filter_map(|line| line.detectable).fold(0.0, f64::max);
+        let still: Vec<String> = still
+            .iter()
+            .map(|line| format!("{}{}", line.name, reservations(&line.reserved)))
+            .collect();
+        let (still, seen) = (still.join(", "), units::slope(seen));
+        sentences.push(if runs == 1 {
+            format!("this run does not show growth in {still}: it would show {seen} per round in 80 of 100 cases")
+        } else {
+            format!("no {word} in {still}: {seen} per round or more would have been seen in 80 of 100 cases")
+        });
+    }
+    sentences.extend(undecided(lines));
+    sentences.extend(unasked(lines));
+    sentences
+}
+
+/// The lines with this answer about something that was asked and answered.
+fn asked_lines(lines: &[Line], answer: Growth) -> Vec<&Line> {
+    let asked = lines.iter().filter(|line| !line.is_unasked());
+    asked.filter(|line| line.said == answer).collect()
+}
+
+/// What growth is denied of only in part, in brackets: ` (40 % of the hover requests failed)`.
+pub(crate) fn reservations(reserved: &[Reservation]) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for one in reserved {
+        let failed = one.failed.map(units::percent);
+        parts.extend(failed.map(|share| format!("{share} of the `{}` requests failed", one.step)));
+        if one.found_nothing {
+            parts.push(format!("`{}` found nothing", one.step));
+        }
+    }
+    if parts.is_empty() {
+        return String::new();
+    }
+    format!(" ({})", parts.join(", "))
+}
+
+/// Open answers, grouped by what would decide them; with the slope where one is seen.
+fn undecided(lines: &[Line]) -> Vec<String> {
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for line in asked_lines(lines, Growth::Unclear) {
+        let why = line.why_open();
+        let name = match line.seen() {
+            Some(growth) => format!("{} (seen: {growth})", line.name),
+            None => line.name.clone(),
+        };
+        match groups.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((why, vec![name])),
+        }
+    }
+    let mut sentences = Vec::new();
+    for (why, names) in groups {
+        sentences.push(format!("not decided in {}: {why}", names.join(", ")));
+    }
+    sentences
+}
+
+/// Steps that the server was not asked or did not answer, grouped by reason. Of a part that did other work too, the
+/// step is named.
+fn unasked(lines: &[Line]) -> Vec<String> {
+    let mut groups: BTreeMap<WhyUnasked, Vec<String>> = BTreeMap::new();
+    for line in lines.iter().filter(|line| line.is_unasked()) {
+        for step in &line.unasked {
+            let is_named_alike = step.step == line.name || (line.unasked.len() == 1 && line.asked != Asked::Partly);
+            let mut name = if is_named_alike {
+                line.name.clone()
+            } else {
+                format!("`{}` in {}", step.step, line.name)
+            };
+            if step.why.is_in_vain()
+                && let Some(growth) = line.seen()
+            {
+                name.push_str(&format!(" (seen: {growth})"));
+            }
+            groups.entry(step.why).or_default().push(name);
+        }
+    }
+    let mut sentences = Vec::new();
+    for (why, names) in groups {
+        sentences.push(format!("{}: {} ({})", why.heading(), names.join(", "), why.reason()));
+    }
+    sentences
+}
+
+/// The steps that a part did not ask, in one clause: ``not asked: `save` (there was nothing to send)``.
+pub(crate) fn unasked_steps(unasked: &[Unasked]) -> String {
+    let named: Vec<String> = unasked
+        .iter()
+        .map(|step| format!("`{}` ({})", step.step, step.why.reason()))
+        .collect();
+    let first = unasked.first().map_or("not asked", |step| step.why.heading());
+    let is_alike = unasked.iter().all(|step| step.why.heading() == first);
+    let what = if is_alike { first } else { "not asked" };
+    format!("{what}: {}", named.join(", "))
+}
+
+/// Why growth is neither shown nor ruled out, and what would decide it.
+pub(crate) fn reason(open: Open, needed: Option<usize>) -> String {
+    let why = match open {
+        Open::Runs => return format!("it takes {LEAST_RUNS} runs"),
+        Open::Unasked => return "the server was not asked, or did not answer".to_owned(),
+        Open::Rounds => return format!("it takes {LEAST_ROUNDS} rounds whose memory is known"),
+        Open::Slowing => "the growth slows down, as when a cache fills",
+        Open::Falling => "memory rises and falls by as much",
+        Open::Noise => "the noise is larger than the growth that matters",
+    };
+    match needed {
+        Some(rounds) => format!("{why}; about {rounds} rounds will probably decide"),
+        None => format!("{why}; no reasonable number of rounds decides"),
+    }
+}
+
+pub(crate) fn named(shape: Option<Shape>) -> &'static str {
+    shape.map_or(units::UNKNOWN, name_of)
+}
+
+fn name_of(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Flat => "flat",
+        Shape::Step => "a step",
+        Shape::Decelerating => "decelerating",
+        Shape::Linear => "linear",
+        Shape::Runaway => "runaway",
+    }
+}
+
+/// A line for each thing that is repeated and each server, those of one thing together.
+fn lines(comparison: &Comparison) -> Vec<Line> {
+    let mut names: Vec<&str> = Vec::new();
+    for grown in comparison.sides.iter().flat_map(|side| &side.growth) {
+        if !names.contains(&grown.name.as_str()) {
+            names.push(&grown.name);
+        }
+    }
+    let of = |name: &str, side: &Side| {
+        let grown = side.growth.iter().find(|grown| grown.name == name)?;
+        Some(Line::of_runs(&side.label, grown))
+    };
+    names
+        .iter()
+        .flat_map(|name| comparison.sides.iter().filter_map(|side| of(name, side)))
+        .collect()
+}
+
+/// The table of these lines; `None` where nothing was repeated.
+pub(crate) fn table(comparison: &Comparison) -> Option<Vec<Column>> {
+    let lines = lines(comparison);
+    let mut names = Table::new(&lines).text("repeated", 0, |line| (Tone::Strong, &line.name));
+    if comparison.sides.len() > 1 {
+        names = names.text("server", 0, |line| &line.server);
+    }
+    columns(names)
+        .text("answer", 1, |line| (line.tone(), line.answer()))
+        .non_empty()
+}
+
+/// What each server grows with, in sentences.
+pub(crate) fn verdict(comparison: &Comparison) -> Vec<String> {
+    let of_side = |side: &Side| {
+        let lines: Vec<Line> = side
+            .growth
+            .iter()
+            .map(|grown| Line::of_runs(&side.label, grown))
+            .collect();
+        let lens = side.growth.first().map_or(Lens::AsShipped, |grown| grown.lens);
+        let sentences = attribution(&lines, lens, side.runs.len().max(1)).into_iter();
+        let say = |sentence| format!("{}: {sentence}", side.label);
+        sentences.map(say).collect::<Vec<String>>()
+    };
+    comparison.sides.iter().flat_map(of_side).collect()
+}

@@ -1,0 +1,299 @@
+//! The samples of a record as comma-separated values (RFC 4180): one line per process and time.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use analysis::summary::{at_rest, counted, held_up};
+use base::text::clean;
+use record::{Counters, Entry, Event, Header, Nanos, PhaseRef, Process, Rollup, Sample};
+
+/// Columns before and after those of the counters. An empty cell is an unknown value.
+const FIRST: [&str; 9] = [
+    "record", "server", "seconds", "kind", "phase", "cycle", "process", "pid", "name",
+];
+const LAST: [&str; 2] = ["forked", "cpu_ns"];
+
+/// A counter with its name in tables and traces.
+pub type Counted<T> = (&'static str, fn(&T) -> Option<u64>);
+
+pub const COUNTERS: [Counted<Counters>; 13] = [
+    ("resident_bytes", |now| now.resident),
+    ("private_bytes", |now| now.private),
+    ("file_bytes", |now| now.file),
+    ("shared_bytes", |now| now.shared),
+    ("swap_bytes", |now| now.swap),
+    ("high_water_bytes", |now| now.high_water),
+    ("private_high_water_bytes", |now| now.private_high_water),
+    ("virtual_bytes", |now| now.virtual_size),
+    ("minor_faults", |now| now.minor_faults),
+    ("major_faults", |now| now.major_faults),
+    ("user_ns", |now| now.user),
+    ("system_ns", |now| now.system),
+    ("threads", |now| now.threads),
+];
+
+pub const EXACT: [Counted<Rollup>; 6] = [
+    ("exact_private_bytes", Rollup::private),
+    ("proportional_bytes", |now| Some(now.proportional)),
+    ("unique_bytes", |now| Some(now.unique)),
+    ("lazy_free_bytes", |now| Some(now.lazy_free)),
+    ("huge_pages_bytes", |now| Some(now.huge_pages)),
+    ("swap_proportional_bytes", |now| Some(now.swap_proportional)),
+];
+
+pub fn columns() -> Vec<&'static str> {
+    let (cheap, exact) = (COUNTERS.map(|(name, _)| name), EXACT.map(|(name, _)| name));
+    [&FIRST[..], &cheap, &LAST, &exact].concat()
+}
+
+pub fn head(out: &mut impl Write) -> io::Result<()> {
+    let names: Vec<String> = columns().into_iter().map(str::to_owned).collect();
+    end_line(out, &names)
+}
+
+/// The state needed to write a record's samples; it does not grow with the record.
+pub struct Samples {
+    record: String,
+    server: String,
+    /// Whether a tracer held up the server, so that its memory does not count.
+    held_up: bool,
+    processes: HashMap<u32, Process>,
+    phase: Option<PhaseRef>,
+}
+
+struct Row<'r> {
+    kind: &'static str,
+    phase: Option<&'r PhaseRef>,
+    process: u32,
+    counters: Counters,
+    rollup: Option<&'r Rollup>,
+}
+
+impl Samples {
+    pub fn new(record: impl Into<String>, header: &Header) -> Samples {
+        Samples {
+            record: record.into(),
+            server: header.server.label.clone(),
+            held_up: held_up(header).is_some(),
+            processes: HashMap::new(),
+            phase: None,
+        }
+    }
+
+    /// Writes the samples of one entry.
+    ///
+    /// `kind` is `sample` for the curve, `exact` for a walk of the page tables, `checkpoint` for the end of a phase,
+    /// and
+    /// `mark` for the reading before a reset of the high-water marks. The curve has only changes and heartbeats. A
+    /// traced run has no sizes and times.
+    pub fn write(&mut self, entry: &Entry, out: &mut impl Write) -> io::Result<()> {
+        let row = |kind, phase, sample: &Sample| Row {
+            kind,
+            phase,
+            process: sample.process,
+            counters: sample.counters,
+            rollup: None,
+        };
+        match &entry.event {
+            Event::Sample(sample) => self.line(entry.at, &row("sample", self.phase.as_ref(), sample), out),
+            Event::Rollup(rollup) => {
+                let row = Row {
+                    kind: "exact",
+                    phase: self.phase.as_ref(),
+                    process: rollup.process,
+                    counters: Counters::default(),
+                    rollup: Some(rollup),
+                };
+                self.line(entry.at, &row, out)
+            }
+            Event::Checkpoint(taken) => taken.rounds.last().into_iter().flatten().try_for_each(|sample| {
+                let row = Row {
+                    counters: at_rest(taken, sample.process),
+                    rollup: taken.rollups.iter().find(|rollup| rollup.process == sample.process),
+                    ..row("checkpoint", Some(&taken.phase), sample)
+                };
+                self.line(entry.at, &row, out)
+            }),
+            Event::Peak(mark) => mark
+                .marks
+                .iter()
+                .try_for_each(|sample| self.line(entry.at, &row("mark", Some(&mark.phase), sample), out)),
+            Event::Process(process) => {
+                self.processes.insert(process.process, process.clone());
+                Ok(())
+            }
+            Event::PhaseStarted(started) => {
+                self.phase = Some(started.clone());
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn line(&self, at: Nanos, row: &Row<'_>, out: &mut impl Write) -> io::Result<()> {
+        let number = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
+        let (now, rollup) = match self.held_up {
+            true => (counted(row.counters), None),
+            false => (row.counters, row.rollup),
+        };
+        let process = self.processes.get(&row.process);
+        let first = [
+            self.record.clone(),
+            self.server.clone(),
+            format!("{}.{:09}", at / 1_000_000_000, at % 1_000_000_000),
+            row.kind.to_owned(),
+            row.phase.map_or_else(String::new, |phase| phase.name.clone()),
+            number(row.phase.map(|phase| u64::from(phase.cycle))),
+            row.process.to_string(),
+            number(process.map(|process| u64::from(process.pid))),
+            process.map_or_else(String::new, |process| process.name.clone()),
+        ];
+        let last = [
+            now.forked.map_or_else(String::new, |forked| forked.to_string()),
+            number(now.cpu),
+        ];
+        let counters = COUNTERS.iter().map(|(_, value)| number(value(&now)));
+        let exact = EXACT.iter().map(|(_, value)| number(rollup.and_then(value)));
+        let cells: Vec<String> = first.into_iter().chain(counters).chain(last).chain(exact).collect();
+        end_line(out, &cells)
+    }
+}
+
+fn end_line(out: &mut impl Write, cells: &[String]) -> io::Result<()> {
+    for (place, cell) in cells.iter().enumerate() {
+        if place > 0 {
+            out.write_all(b",")?;
+        }
+        out.write_all(quoted(&clean(cell)).as_bytes())?;
+    }
+    out.write_all(b"\r\n")
+}
+
+/// Quotes a cell where the format requires it.
+fn quoted(cell: &str) -> String {
+    if cell.contains([',', '"']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufRead;
+
+    use super::*;
+    use record::golden::{self, Session};
+    use record::{Reader, TracerFacts};
+
+    fn csv<R: BufRead>(reader: Reader<R>) -> String {
+        let mut out = Vec::new();
+        let mut samples = Samples::new("a/b,c.jsonl", reader.header());
+        head(&mut out).unwrap();
+        reader.for_each(|entry| samples.write(&entry.unwrap(), &mut out).unwrap());
+        String::from_utf8(out).unwrap().replace("\"a/b,c.jsonl\"", "REC")
+    }
+
+    #[test]
+    fn every_sample_is_one_line_of_all_columns() {
+        let text = csv(golden::open("completed"));
+        let lines: Vec<&str> = text.split_terminator("\r\n").collect();
+        assert!(lines.iter().all(|line| line.split(',').count() == columns().len()));
+        assert_eq!(
+            lines.iter().filter(|line| line.contains(",checkpoint,")).count(),
+            5,
+            "one for each phase, not one for each of its rounds"
+        );
+        let session = golden::completed();
+        let sampled = session
+            .entries
+            .iter()
+            .filter(|entry| matches!(entry.event, Event::Sample(_)))
+            .count();
+        assert_eq!(lines.len(), 1 + sampled + 5 + 5);
+    }
+
+    #[test]
+    fn an_unknown_value_is_an_empty_cell_and_a_name_may_hold_anything() {
+        let mut session = Session::new("server");
+        session.spawn(0, "the \"best\",\u{1b}[2J\n\u{202e}server", None, 1, 0);
+        session.entries.iter_mut().for_each(|entry| {
+            if let Event::Sample(sample) = &mut entry.event {
+                sample.counters = Counters {
+                    resident: Some(7),
+                    ..Counters::default()
+                };
+            }
+        });
+        let bytes = session.bytes();
+        let text = csv(Reader::new(&bytes[..]).unwrap());
+        let line = text.lines().nth(1).unwrap();
+        assert_eq!(
+            line,
+            "REC,server,0.000000000,sample,,,0,4000,\"the \"\"best\"\",  server\",7,,,,,,,,,,,,,,,,,,,,"
+        );
+    }
+
+    #[test]
+    fn a_traced_record_has_no_sizes_and_no_times() {
+        let mut session = golden::completed();
+        session.header.plan.traced = Some(TracerFacts::default());
+        let bytes = session.bytes();
+        let text = csv(Reader::new(&bytes[..]).unwrap());
+        let sizes = 9..17;
+        let columns = columns();
+        let place = |name: &str| columns.iter().position(|column| *column == name).unwrap();
+        assert_eq!(
+            (columns[sizes.start], columns[sizes.end - 1]),
+            ("resident_bytes", "virtual_bytes")
+        );
+        for line in text.lines().skip(1) {
+            let cells: Vec<&str> = line.split(',').collect();
+            assert!(cells[sizes.clone()].iter().all(|cell| cell.is_empty()), "{line}");
+            assert!(
+                cells[place("user_ns")].is_empty() && cells[place("system_ns")].is_empty(),
+                "{line}"
+            );
+        }
+        assert!(
+            text.lines()
+                .skip(1)
+                .any(|line| !line.split(',').nth(place("minor_faults")).unwrap().is_empty())
+        );
+    }
+
+    #[test]
+    fn a_checkpoint_says_what_the_report_says_of_a_single_process() {
+        let text = csv(golden::open("completed"));
+        let summary = analysis::summary::read(golden::open("completed")).unwrap();
+        let checkpoint = summary.phases[0].checkpoint.as_ref().unwrap();
+        let line = text.lines().find(|line| line.contains(",checkpoint,")).unwrap();
+        let cells: Vec<&str> = line.split(',').collect();
+        let cell = |name| {
+            cells[columns().iter().position(|column| *column == name).unwrap()]
+                .parse()
+                .ok()
+        };
+        assert_eq!(cells[1], "ty");
+        assert_eq!(cell("resident_bytes"), checkpoint.resident);
+        assert_eq!(cell("exact_private_bytes"), checkpoint.private_exact);
+        assert_eq!(cell("proportional_bytes"), checkpoint.proportional);
+        assert_eq!(cell("huge_pages_bytes"), checkpoint.huge_pages);
+        assert!(checkpoint.proportional.is_some());
+    }
+
+    #[test]
+    fn a_truncated_record_gives_the_samples_until_there() {
+        assert!(csv(golden::open("truncated")).lines().count() > 50);
+    }
+
+    #[test]
+    fn every_column_is_explained() {
+        let document = include_str!("../../../../docs/export.md");
+        let start = document.find("## Samples as CSV").unwrap();
+        let section = &document[start..start + document[start..].find("## Traces for Perfetto").unwrap()];
+        for column in columns() {
+            assert!(section.contains(&format!("`{column}`")), "{column}");
+        }
+    }
+}

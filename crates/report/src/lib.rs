@@ -1,0 +1,10 @@
+#![doc = include_str!("../README.md")]
+
+pub mod charts;
+pub mod comparison;
+pub mod document;
+pub mod export;
+pub mod pictures;
+pub mod run;
+pub mod sweep;
+pub mod verdict;

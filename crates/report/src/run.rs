@@ -1,0 +1,423 @@
+//! What one run says.
+
+pub mod allocator;
+mod command;
+pub(crate) mod decay;
+pub(crate) mod fingerprint;
+mod given;
+pub(crate) mod head;
+pub mod json;
+pub(crate) mod lens;
+pub mod list;
+pub(crate) mod phases;
+pub(crate) mod release;
+mod reproduce;
+pub(crate) mod tables;
+pub(crate) mod windows;
+
+use std::time::Duration;
+
+use crate::comparison::{calls, growth};
+use crate::document::{Block, Document, Section, Weight, page};
+use analysis::findings::{self, Severity};
+use analysis::growth::repeated;
+use analysis::summary::calls::Traced;
+use analysis::summary::{Summary, exit};
+use base::exit::Exit;
+use base::lens::Lens;
+use base::text::table::Table;
+use base::text::{Sentence, Tone};
+use base::units;
+use record::{Header, ServerFacts};
+use stats::{LEAST_CYCLES, LEAST_RUNS};
+
+use crate::pictures::{Latencies, decays, latencies, timeline};
+
+/// Everything that a run says. `record` is the name of its record.
+pub fn document<'s>(summary: &'s Summary, record: &'s str) -> Document {
+    let header = &summary.header;
+    let mut sections: Vec<Option<Section>> = Vec::new();
+    // A tracer slows a run, so its memory and latency are left out.
+    let traced = Traced::of(summary);
+    match &traced {
+        Some(traced) => sections.push(Some(called(&header.server.label, traced))),
+        None => sections.push(command::used(summary).or_else(|| phases(summary))),
+    }
+    if traced.is_none() {
+        sections.push(grown(summary));
+    }
+    sections.push(warnings(summary));
+    if traced.is_none() {
+        sections.extend([
+            timeline(summary, record),
+            came_back(summary),
+            released(summary),
+            every_round(summary),
+            requests(summary),
+            steps(summary),
+            processes(summary),
+        ]);
+    }
+    sections.extend([
+        self::allocators("", &[&header.server]),
+        Some(facts(summary)),
+        Some(reproduced(&[header])),
+    ]);
+    Document {
+        title: format!("{} on {}", header.scenario.name, header.server.label),
+        origin: format!("{record}, {}.", header.started),
+        headline: None,
+        verdict: verdict(summary),
+        sections: sections.into_iter().flatten().collect(),
+    }
+}
+
+fn verdict(summary: &Summary) -> Vec<Sentence> {
+    let (tone, ending) = head::ending(summary);
+    let mut verdict = vec![Sentence::answer("run.ending", tone, ending)];
+    verdict.extend(findings::headlines(summary).into_iter().map(|headline| {
+        let tone = match headline.severity {
+            Severity::Failure => Tone::Bad,
+            Severity::Note | Severity::Warning => Tone::Warning,
+        };
+        Sentence {
+            details: headline.details,
+            ..Sentence::answer("run.headline", tone, headline.text)
+        }
+    }));
+    if summary.header.plan.traced.is_some() {
+        return verdict;
+    }
+    let grows = attribution(summary);
+    let answer = |id| move |text: String| Sentence::answer(id, Tone::Plain, text);
+    verdict.extend(grows);
+    // Of what repeats often, growth is the answer.
+    if let Some(kept) = head::conclusion(summary) {
+        verdict.push(if repeats_often(summary) {
+            Sentence::evidence("run.kept", kept)
+        } else {
+            Sentence::answer("run.kept", Tone::Plain, kept)
+        });
+    }
+    verdict.extend(head::processes(summary).map(answer("run.processes")));
+    verdict.extend(windows::released(summary).map(answer("run.came-back")));
+    verdict.extend(tables::slowest(summary).map(answer("run.slowest")));
+    let rest = windows::remarks(summary).into_iter();
+    verdict.extend(rest.map(|text| Sentence::evidence("run.came-back", text)));
+    verdict
+}
+
+fn phases(summary: &Summary) -> Option<Section> {
+    let legend = phases::legend(summary).into_iter();
+    (!summary.phases.is_empty()).then(|| {
+        Section::new("phases", "Phases", Weight::Answer)
+            .noted("sizes in MiB")
+            .with(phases::table(summary, &phases::together(summary)))
+            .with_all(legend.map(|text| Sentence::definition("phases.legend", text)))
+    })
+}
+
+/// Where phases repeat.
+fn every_round(summary: &Summary) -> Option<Section> {
+    let all = phases::every_round(summary);
+    let repeats = phases::together(summary).len() < all.len();
+    repeats.then(|| {
+        Section::new("rounds", "Every round", Weight::Definition)
+            .noted("sizes in MiB")
+            .with(phases::table(summary, &all))
+    })
+}
+
+/// Everything to know, the weightiest first.
+fn warnings(summary: &Summary) -> Option<Section> {
+    let others = findings::findings(summary).into_iter().rev();
+    let sentences = others.filter(|finding| !finding.is_headline).map(|finding| {
+        let (id, tone, mark) = match finding.severity {
+            Severity::Note => ("run.note", Tone::Quiet, "note"),
+            Severity::Warning => ("run.warning", Tone::Warning, "warning"),
+            Severity::Failure => ("run.failure", Tone::Bad, "failure"),
+        };
+        Sentence {
+            details: finding.details,
+            ..Sentence::answer(id, tone, finding.text).marked(mark)
+        }
+    });
+    Section::new("warnings", "Warnings", Weight::Answer)
+        .with_all(sentences)
+        .filled()
+}
+
+fn timeline<'s>(summary: &'s Summary, record: &'s str) -> Option<Section> {
+    let lines = timeline::from_run(summary, record)?;
+    let section = Section::new("timeline", "Timeline", Weight::Evidence);
+    let note = format!("MiB over {}", head::time(summary.duration));
+    Some(section.noted(note).with(Block::Timeline(lines)))
+}
+
+/// Idle windows.
+fn came_back(summary: &Summary) -> Option<Section> {
+    let table = windows::columns(summary)?;
+    let shown = windows::shown(&summary.windows);
+    let remarks = shown.iter().filter_map(|window| decay::remark(window));
+    let legend = decay::legend(&table);
+    Some(
+        Section::new("decay", "Released memory", Weight::Evidence)
+            .noted(windows::SUBJECT)
+            .with(decays::one_run(summary, &shown))
+            .with(table)
+            .with(Sentence::definition("windows.legend", legend))
+            .with_all(remarks.map(|text| Sentence::evidence("windows.remark", text))),
+    )
+}
+
+/// Forced releases and self-reports.
+fn released(summary: &Summary) -> Option<Section> {
+    let tables = [
+        (given::RELEASES, given::releases(summary)),
+        (given::REPORTS, given::reports(summary)),
+    ];
+    let tables = tables
+        .into_iter()
+        .filter_map(|(caption, table)| Some((caption, table?)));
+    Section::new("given", "Forced release and self-report", Weight::Evidence)
+        .with_all(tables)
+        .filled()
+}
+
+/// The repeated parts of a run.
+fn growing(summary: &Summary) -> Vec<growth::Line> {
+    repeated(summary).iter().map(growth::Line::of_run).collect()
+}
+
+/// What grows from round to round, as far as one run shows it.
+pub(crate) fn attribution(summary: &Summary) -> Vec<Sentence> {
+    let lines = growing(summary);
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let few = format!("one run is no verdict: a verdict takes {LEAST_RUNS}, use `--runs {LEAST_RUNS}`");
+    let mut sentences: Vec<Sentence> = growth::attribution(&lines, summary.header.server.lens.name, 1)
+        .into_iter()
+        .map(|text| Sentence::answer("growth.attribution", Tone::Plain, text))
+        .collect();
+    if repeats_often(summary) {
+        sentences.push(Sentence::answer("growth.one-run", Tone::Quiet, few));
+    }
+    sentences
+}
+
+/// True if a part has the rounds that a slope takes.
+fn repeats_often(summary: &Summary) -> bool {
+    repeated(summary).iter().any(|one| one.values.len() >= LEAST_CYCLES)
+}
+
+fn grown(summary: &Summary) -> Option<Section> {
+    let lines = growing(summary);
+    if lines.is_empty() {
+        return None;
+    }
+    let table = growth::columns(Table::new(&lines).text("phase", 0, |line| &line.name));
+    let section = Section::new("growth", "Growth per round", Weight::Answer).noted(growth::note());
+    Some(
+        section
+            .with(crate::pictures::growth::one_run(summary))
+            .with(table.columns())
+            .with(Sentence::definition("growth.legend", growth::LEGEND)),
+    )
+}
+
+/// The memory calls of a traced run.
+fn called(label: &str, traced: &Traced) -> Section {
+    let servers = [(label, traced)];
+    Section::new("calls", "System calls", Weight::Answer)
+        .noted("calls and their bytes")
+        .with(calls::columns(&servers))
+        .with(Sentence::definition("calls.note", calls::note(&servers)))
+}
+
+fn requests(summary: &Summary) -> Option<Section> {
+    let methods = tables::most_sent(summary);
+    let left_out = summary.methods.len() - methods.len();
+    let few = methods.iter().any(|method| method.answered > 0 && method.p95.is_none());
+    let notes = [
+        few.then(|| "p95 n/a: fewer than 20 answers".to_owned()),
+        (left_out > 0).then(|| format!("{left_out} more with fewer requests: `--format json`")),
+    ];
+    let by_editor = tables::sent_by_editor(summary);
+    let table = if methods.is_empty() {
+        None
+    } else {
+        Some(tables::methods(&methods))
+    };
+    let is_any = table.is_some() || by_editor.is_some();
+    is_any.then(|| {
+        Section::new("latency", "Requests", Weight::Evidence)
+            .noted("from request to last byte, retries included")
+            .with(distributions(summary))
+            .with_all(table)
+            .with_all(by_editor.map(|text| Sentence::evidence("requests.editor", text)))
+            .with_all(
+                notes
+                    .into_iter()
+                    .flatten()
+                    .map(|text| Sentence::definition("requests.note", text)),
+            )
+    })
+}
+
+fn distributions(summary: &Summary) -> Block {
+    let legend = "From request to last byte, retries included, on a logarithmic axis. Solid mark: median. Dashed \
+                  mark: 95th percentile.";
+    let plots = tables::most_sent(summary).into_iter().filter_map(|method| {
+        let one = Latencies {
+            label: &summary.header.server.label,
+            class: page::class(0),
+            histogram: method.distribution.clone(),
+            p50: method.p50.map(|time| time as f64),
+            p95: method.p95.map(|time| time as f64),
+        };
+        latencies(&method.method, &[one])
+    });
+    Block::charts(legend, "plots", plots)
+}
+
+fn steps(summary: &Summary) -> Option<Section> {
+    let table = tables::steps(summary)?;
+    let section = Section::new("work", "Steps", Weight::Evidence);
+    Some(section.noted("non-empty results of all requests").with(table))
+}
+
+fn processes(summary: &Summary) -> Option<Section> {
+    let note = format!(
+        "sizes in MiB · at most {} at once",
+        units::count(summary.most_processes)
+    );
+    tables::has_processes(summary).then(|| {
+        Section::new("processes", "Processes", Weight::Evidence)
+            .noted(note)
+            .with(tables::programs(summary))
+    })
+}
+
+fn facts(summary: &Summary) -> Section {
+    Section::new("facts", "Server and machine", Weight::Evidence)
+        .with(Block::facts("The run", head::facts(summary)))
+        .with(fingerprint(&summary.header.server.label, &summary.header))
+}
+
+/// The fingerprint of a run.
+pub(crate) fn fingerprint(title: &str, header: &Header) -> Section {
+    let facts = fingerprint::facts(header);
+    Section::new("", format!("Fingerprint of {title}"), Weight::Definition).with(Block::facts("Fingerprint", facts))
+}
+
+/// The fingerprint of another run, without what equals the first.
+pub(crate) fn fingerprint_beside(title: &str, header: &Header, first: (&str, &Header)) -> Section {
+    let known = fingerprint::facts(first.1);
+    let facts = fingerprint::facts(header)
+        .into_iter()
+        .filter(|fact| !known.contains(fact));
+    let title = format!("Fingerprint of {title}, where it differs from {}", first.0);
+    Section::new("", title, Weight::Definition).with(Block::facts("Fingerprint", facts))
+}
+
+/// The commands that reproduce the report.
+pub(crate) fn reproduced(headers: &[&Header]) -> Section {
+    let commands = reproduce::commands(headers);
+    let none = "the records do not say which command made them";
+    let none = commands
+        .is_empty()
+        .then(|| Sentence::definition("reproduce.unknown", none));
+    let code = commands.into_iter().map(|text| Block::Code {
+        language: "sh",
+        title: None,
+        text: text + "\n",
+    });
+    let notes = reproduce::notes(headers).into_iter();
+    Section::new("reproduce", "How to reproduce", Weight::Definition)
+        .with_all(none)
+        .with_all(code)
+        .with_all(notes.map(|text| Sentence::definition("reproduce.processors", text)))
+}
+
+/// Which allocator each server has, and how that is known.
+pub(crate) fn allocators(id: &str, servers: &[&ServerFacts]) -> Option<Section> {
+    let known: Vec<_> = servers
+        .iter()
+        .filter_map(|server| Some((*server, server.allocator.as_ref()?)))
+        .collect();
+    let some = |text: Option<String>| units::or_unknown(text, |text| text);
+    let table = Table::new(&known)
+        .text("server", 0, |(server, _)| &server.label)
+        .text("allocator", 0, |(_, facts)| allocator::headline(facts))
+        .text("version", 1, |(server, facts)| some(allocator::version(server, facts)))
+        .text("reads", 2, |(_, facts)| some(facts.variable.clone()))
+        .text("built with", 3, |(_, facts)| some(facts.baked.clone()))
+        .text("beside it", 4, |(_, facts)| some(facts.beside.clone()))
+        .filled(units::UNKNOWN);
+    let evidence = known.iter().filter_map(|(server, facts)| {
+        let (seen, options) = (allocator::evidence(server, facts), allocator::options(facts));
+        let section = Section::new("", format!("Evidence for {}", server.label), Weight::Definition);
+        let seen = (!seen.is_empty()).then(|| Block::facts("Settings and evidence", seen));
+        let options = (!options.is_empty()).then(|| Block::facts("Options in force", options));
+        section.with_all(seen).with_all(options).filled()
+    });
+    (!known.is_empty()).then(|| {
+        Section::new(format!("{id}allocators"), "Allocators", Weight::Definition)
+            .with(table)
+            .with_all(evidence)
+    })
+}
+
+/// One run in one line, while others follow.
+pub fn one_line(summary: &Summary) -> String {
+    if let Some(traced) = Traced::of(summary) {
+        return format!(
+            "{} (traced): {}, {}",
+            name(summary),
+            units::counted(traced.advice(), "madvise call"),
+            units::duration(Duration::from_nanos(summary.duration)),
+        );
+    }
+    let warm_up = if summary.header.plan.warm_up {
+        " (warming up)"
+    } else {
+        ""
+    };
+    if exit(summary) == Exit::ServerFailed {
+        return format!(
+            "✗ {}{warm_up}: {}, after {}",
+            name(summary),
+            findings::brief(summary),
+            units::duration(Duration::from_nanos(summary.duration)),
+        );
+    }
+    if let Some(command) = &summary.command {
+        return format!(
+            "{}: {}, peak {}",
+            name(summary),
+            units::duration(Duration::from_nanos(command.wall)),
+            units::or_unknown(summary.peak, |peak| units::bytes(peak.lower)),
+        );
+    }
+    let end = head::result(summary).map(|(private, _)| private);
+    format!(
+        "{}{warm_up}: private {}, peak {}, {}",
+        name(summary),
+        units::or_unknown(end, units::bytes),
+        units::or_unknown(summary.peak, |peak| units::bytes(peak.lower)),
+        units::duration(Duration::from_nanos(summary.duration)),
+    )
+}
+
+/// A run's name, as in its record's file; the usual lens is left out.
+fn name(summary: &Summary) -> String {
+    let server = &summary.header.server;
+    match server.lens.name {
+        Lens::AsShipped => server.label.clone(),
+        Lens::Purged => format!("{}-purged", server.label),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! The allocator of a program, for people and for programs.
+
+use serde::Serialize;
+
+use analysis::findings::setting;
+use record::{AllocatorFacts, AllocatorFamily, KnobFacts, ServerFacts};
+
+use crate::document::{Block, Document, Section, Weight};
+use base::text::table::Table;
+
+/// The facts about a program's allocator.
+pub fn document(shown: &str, facts: &AllocatorFacts, knobs: &[KnobFacts]) -> Document {
+    let known = [
+        ("version", &facts.version),
+        ("prefix", &facts.prefix),
+        ("reads", &facts.variable),
+        ("built with", &facts.baked),
+        ("beside it", &facts.beside),
+    ];
+    let known = known.into_iter();
+    let known = known.filter_map(|(name, value)| Some((name, value.clone().filter(|text| !text.is_empty())?)));
+    let knobs = knobs.iter().map(|knob| ("setting", setting(knob)));
+    let seen = facts.evidence.iter().map(|one| (one.source.as_str(), one.saw.clone()));
+    let options = options(facts);
+    let table = Table::new(&options)
+        .text("option", 0, |(name, _)| *name)
+        .text("in force", 0, |(_, value)| value);
+    let section = |id: &str, title: &str| Section::new(id, title, Weight::Answer);
+    Document {
+        title: format!("{shown}: {}", with_version(facts)),
+        origin: String::new(),
+        headline: None,
+        verdict: Vec::new(),
+        sections: vec![
+            section("known", "Evidence").with(Block::facts("Evidence", known.chain(knobs).chain(seen))),
+            section("options", "Options in force").with_all(table.non_empty()),
+        ]
+        .into_iter()
+        .filter_map(Section::filled)
+        .collect(),
+    }
+}
+
+fn with_version(facts: &AllocatorFacts) -> String {
+    match facts.confidence {
+        Some(confidence) => format!("{facts} ({})", confidence.name()),
+        None => headline(facts),
+    }
+}
+
+pub(crate) fn headline(facts: &AllocatorFacts) -> String {
+    match facts.confidence {
+        Some(confidence) => format!("{} ({})", facts.family, confidence.name()),
+        None => format!("{}: no evidence", AllocatorFamily::Unknown),
+    }
+}
+
+/// Its version in short: as the allocator says it, else that of the library that was preloaded or of its package.
+pub(crate) fn version(server: &ServerFacts, facts: &AllocatorFacts) -> Option<String> {
+    let preload = server.preload.as_ref().filter(|preload| preload.family == facts.family);
+    let own = facts.short_version().map(str::to_owned);
+    own.or_else(|| preload?.known_version())
+}
+
+/// The preloaded library and its origin; empty if none.
+pub(crate) fn preloaded(server: &ServerFacts) -> String {
+    let Some(preload) = &server.preload else {
+        return String::new();
+    };
+    let package = preload.package.as_ref().map(|package| format!(" of {package}"));
+    let hash = preload.sha256.as_ref().map(|hash| format!(", SHA-256 {hash}"));
+    format!(
+        "{}{}{}",
+        preload.path,
+        package.unwrap_or_default(),
+        hash.unwrap_or_default()
+    )
+}
+
+/// The evidence: preloads, settings and observations, each with its source.
+pub(crate) fn evidence<'f>(server: &'f ServerFacts, facts: &'f AllocatorFacts) -> Vec<(&'f str, String)> {
+    let preloaded = Some(preloaded(server)).filter(|text| !text.is_empty());
+    let preloaded = preloaded.into_iter().map(|text| ("preloaded", text));
+    let knobs = server.knobs.iter().map(|knob| ("setting", setting(knob)));
+    let seen = facts.evidence.iter().map(|one| (one.source.as_str(), one.saw.clone()));
+    preloaded.chain(knobs).chain(seen).collect()
+}
+
+/// The options in force that say something of memory.
+pub(crate) fn options(facts: &AllocatorFacts) -> Vec<(&str, String)> {
+    let options = facts.options.iter().filter(|(name, _)| worth(name));
+    options.map(|(name, value)| (name.as_str(), value.clone())).collect()
+}
+
+/// Options that say nothing of memory: what the question itself set.
+fn worth(name: &str) -> bool {
+    ![
+        "stats_print", "stats_print_opts", "confirm_conf", "verbose", "show_stats", "show_errors",
+    ]
+    .contains(&name)
+        && !name.starts_with("deprecated_")
+}
+
+pub fn json(shown: &str, facts: &AllocatorFacts, knobs: &[KnobFacts]) -> serde_json::Result<String> {
+    let detected = Found {
+        program: shown,
+        allocator: facts,
+        knobs,
+    };
+    Ok(format!("{}\n", serde_json::to_string_pretty(&detected)?))
+}
+
+#[derive(Serialize)]
+struct Found<'f> {
+    program: &'f str,
+    allocator: &'f AllocatorFacts,
+    knobs: &'f [KnobFacts],
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::document::{Look, terminal};
+    use record::{Confidence, Evidence, PreloadFacts};
+
+    pub fn found() -> (AllocatorFacts, Vec<KnobFacts>) {
+        let evidence = |source: &str, saw: &str| Evidence {
+            source: source.to_owned(),
+            saw: saw.to_owned(),
+        };
+        let facts = AllocatorFacts {
+            family: AllocatorFamily::Jemalloc,
+            version: Some("5.3.0-1-ge13ca993e8ccb9ba9847cc330696e02839f328f7".to_owned()),
+            prefix: Some("_rjem_".to_owned()),
+            variable: Some("_RJEM_MALLOC_CONF".to_owned()),
+            baked: Some("background_thread:true".to_owned()),
+            options: [("dirty_decay_ms", "0"), ("narenas", "8"), ("stats_print", "true")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+            beside: None,
+            confidence: Some(Confidence::Certain),
+            evidence: vec![
+                evidence("probe", "jemalloc 5.3.0-1-ge13ca993 answered through _RJEM_MALLOC_CONF"),
+                evidence("libraries", "linked with glibc 2.36, imports malloc, realloc"),
+            ],
+        };
+        let knob = |option: &str, requested: &str, effective: &str| KnobFacts {
+            variable: "_RJEM_MALLOC_CONF".to_owned(),
+            option: Some(option.to_owned()),
+            requested: requested.to_owned(),
+            effective: Some(effective.to_owned()),
+            seen: Some("its statistics".to_owned()),
+            taken: Some(requested == effective),
+        };
+        let knobs = vec![
+            knob("dirty_decay_ms", "0", "0"),
+            knob("tcache_max", "99999999999", "8388608"),
+        ];
+        (facts, knobs)
+    }
+
+    #[test]
+    fn what_was_found_in_a_terminal() {
+        let (facts, knobs) = found();
+        let look = Look {
+            columns: 80,
+            color: false,
+            ascii: false,
+            details: true,
+        };
+        let text = terminal::render(&document("/opt/bin/ty", &facts, &knobs), look);
+        insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(text) });
+    }
+
+    #[test]
+    fn long_names_of_options_have_their_values_under_each_other() {
+        let facts = AllocatorFacts {
+            family: AllocatorFamily::Glibc,
+            options: [
+                ("glibc.malloc.arena_max", "2"),
+                ("glibc.malloc.tcache_unsorted_limit", "no limit (default)"),
+            ]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
+            ..AllocatorFacts::default()
+        };
+        let look = Look {
+            columns: 80,
+            color: false,
+            ascii: false,
+            details: true,
+        };
+        let text = terminal::render(&document("/usr/bin/clangd", &facts, &[]), look);
+        let at = |value: &str| text.lines().find_map(|line| line.find(value));
+        assert_eq!(at(" 2"), at(" no limit"));
+    }
+
+    #[test]
+    fn what_was_found_for_programs_is_all_of_it() {
+        let (facts, knobs) = found();
+        let text = json("/opt/bin/ty", &facts, &knobs).unwrap();
+        insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(text) });
+    }
+
+    #[test]
+    fn a_version_is_said_in_one_way_whoever_says_it() {
+        let (facts, _) = found();
+        let mut server = ServerFacts::default();
+        assert_eq!(version(&server, &facts).as_deref(), Some("5.3.0"));
+        let silent = AllocatorFacts { version: None, ..facts };
+        assert_eq!(version(&server, &silent), None);
+        server.preload = Some(PreloadFacts {
+            family: AllocatorFamily::Jemalloc,
+            package: Some("libjemalloc2 5.3.0-1".to_owned()),
+            ..PreloadFacts::default()
+        });
+        assert_eq!(version(&server, &silent).as_deref(), Some("5.3.0-1"));
+    }
+}

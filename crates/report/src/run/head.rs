@@ -1,0 +1,362 @@
+//! The head of a report: the server, the machine, and how the run ended.
+
+use std::time::Duration;
+
+use crate::run::{command, lens};
+use analysis::figures::Place;
+use analysis::findings::{headlines, outcome, ready_rule};
+use analysis::summary::{Peak, PhaseSummary, Summary, exit};
+use base::exit::Exit;
+use base::text::{Tone, together, width};
+use base::units;
+use record::{Nanos, ReadyOutcome, ShutdownReply, ShutdownStage};
+
+/// Longest version of a server that is shown as it says it.
+const VERSION: usize = 80;
+
+/// Facts about the run, each with its name; a traced run has no results.
+pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
+    let mut facts = vec![
+        ("server", server(summary)),
+        ("workspace", workspace(summary)),
+        ("machine", machine(summary)),
+    ];
+    if summary.header.plan.traced.is_some() {
+        return facts;
+    }
+    if summary.command.is_some() {
+        facts.push(("samples", samples(summary)));
+        return facts;
+    }
+    facts.extend([
+        ("ready", ready(summary)),
+        ("peak", peaks(summary)),
+        ("samples", samples(summary)),
+        ("shutdown", shutdown(summary)),
+    ]);
+    facts
+}
+
+/// A time as people say it.
+pub fn time(nanos: Nanos) -> String {
+    units::duration(Duration::from_nanos(nanos))
+}
+
+/// CPU time, as far as it is known.
+pub fn cpu_time(nanos: Nanos) -> String {
+    units::cpu_time(Duration::from_nanos(nanos))
+}
+
+/// A peak with its certainty: `207.0`, `407.5–439.0`, or `≥ 340.0` where nothing bounds it from above.
+pub fn peak(peak: Peak) -> String {
+    let lower = units::mib(peak.lower);
+    match peak.upper.map(units::mib) {
+        None => format!("≥ {lower}"),
+        // What ended between two samples may have had more than the upper bound counts.
+        Some(_) if peak.unseen => format!("≥ {lower}"),
+        Some(upper) if upper == lower => lower,
+        Some(upper) => format!("{lower}–{upper}"),
+    }
+}
+
+/// How the run ended, in a few words.
+pub fn ending(summary: &Summary) -> (Tone, String) {
+    let word = outcome(summary);
+    let (tone, mark) = match exit(summary) {
+        // Its figures mean something else than they seem.
+        Exit::Passed if !headlines(summary).is_empty() => (Tone::Warning, "~"),
+        Exit::Passed | Exit::GateFailed | Exit::Inconclusive => (Tone::Good, "✓"),
+        Exit::Interrupted => (Tone::Warning, "■"),
+        Exit::OwnFailure | Exit::ServerFailed => (Tone::Bad, "✗"),
+    };
+    let facts = &summary.header.server;
+    let allocator = facts
+        .allocator
+        .as_ref()
+        .map(|allocator| format!("allocator {allocator}"));
+    let server: Vec<String> = version(summary).into_iter().chain(allocator).collect();
+    let server = if server.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", server.join(", "))
+    };
+    (tone, format!("{mark} {word} after {}{server}", time(summary.duration)))
+}
+
+/// Private memory at the result, or at the last checkpoint before it that was reached, with the phase.
+pub fn result(summary: &Summary) -> Option<(u64, &str)> {
+    let place = Place::result(summary);
+    let is_result =
+        |phase: &PhaseSummary| matches!(&place, Some(Place::Phase { number, .. }) if phase.phase.phase <= *number);
+    let reached = summary.phases.iter().rev().filter(|phase| is_result(phase));
+    reached
+        .into_iter()
+        .find_map(|phase| Some((phase.private?, phase.phase.name.as_str())))
+}
+
+/// The result in one sentence without a full stop; `None` if its memory is unknown.
+pub fn conclusion(summary: &Summary) -> Option<String> {
+    if summary.command.is_some() {
+        return command::conclusion(summary);
+    }
+    let first = summary
+        .phases
+        .first()
+        .and_then(|phase| Some((phase.private?, &phase.phase.name)));
+    let kept = result(summary).map(|(private, name)| {
+        let is_rest = is_incomplete(summary, name);
+        let more = first
+            .filter(|(_, first)| *first != name && !is_rest)
+            .map(|(first, start)| {
+                let more = i64::try_from(i128::from(private) - i128::from(first)).unwrap_or(0);
+                format!(" ({} MiB since {start})", units::signed_mib(more))
+            });
+        let when = if is_rest {
+            format!("after {name}, without the process that ended")
+        } else if still_growing(summary, name) {
+            format!("at the end of {name}, still growing")
+        } else {
+            format!("after {name}")
+        };
+        format!("{} MiB private {when}{}", units::mib(private), more.unwrap_or_default())
+    });
+    let most = summary.peak.map(|most| format!("peak {} MiB resident", peak(most)));
+    let parts: Vec<String> = kept.into_iter().chain(most).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// Programs that are named in the sentence about processes.
+const NAMED: usize = 4;
+
+/// Processes of the tree at the last checkpoint, and what else it held; `None` without a checkpoint.
+pub fn processes(summary: &Summary) -> Option<String> {
+    let taken = |phase: &PhaseSummary| Some((phase.phase.name.clone(), phase.checkpoint.clone()?));
+    let (name, taken) = summary.phases.iter().rev().find_map(taken)?;
+    let mut parts = vec![format!(
+        "{} after {name}{}",
+        units::counted(taken.processes, "process"),
+        program_names(summary)
+    )];
+    if let Some(zombies) = taken.zombies
+        && zombies > 0
+    {
+        parts.push(units::counted(zombies, "zombie"));
+    }
+    parts.extend(taken.threads.map(|threads| units::counted(threads, "thread")));
+    let descriptors = taken.descriptors;
+    parts.extend(descriptors.map(|count| units::counted(count, "open descriptor")));
+    Some(parts.join(", "))
+}
+
+/// The programs with the most memory that were still there at the shutdown: ` (node cli.js, node tsserver.js ×2)`.
+/// Nothing for a single process.
+fn program_names(summary: &Summary) -> String {
+    let mut programs: Vec<_> = summary.programs.iter().filter(|one| one.count > one.ended).collect();
+    if programs.iter().map(|one| one.count - one.ended).sum::<u64>() < 2 {
+        return String::new();
+    }
+    programs.sort_by_key(|program| std::cmp::Reverse((program.private, program.peak)));
+    let rest = programs.len().saturating_sub(NAMED);
+    let mut names = Vec::new();
+    for program in programs.into_iter().take(NAMED) {
+        names.push(match program.count - program.ended {
+            1 => program.name.clone(),
+            several => format!("{} ×{several}", program.name),
+        });
+    }
+    if rest > 0 {
+        names.push(format!("{rest} more"));
+    }
+    format!(" ({})", names.join(", "))
+}
+
+/// True if the last checkpoint of a phase was taken while memory grew.
+fn still_growing(summary: &Summary, name: &str) -> bool {
+    let mut rounds = summary.phases.iter().rev().filter(|phase| phase.phase.name == name);
+    let last = rounds.find_map(|phase| phase.checkpoint.as_ref());
+    last.is_some_and(|taken| taken.growing.is_some())
+}
+
+/// True if a process that held most of the memory was missing at the last checkpoint of a phase.
+fn is_incomplete(summary: &Summary, name: &str) -> bool {
+    let mut rounds = summary.phases.iter().rev().filter(|phase| phase.phase.name == name);
+    rounds
+        .find(|phase| phase.checkpoint.is_some())
+        .is_some_and(|phase| phase.incomplete)
+}
+
+fn joined(parts: impl IntoIterator<Item = Option<String>>) -> String {
+    let parts: Vec<String> = parts
+        .into_iter()
+        .flatten()
+        .filter(|part| !part.is_empty())
+        .map(|part| together(&part))
+        .collect();
+    if parts.is_empty() {
+        units::UNKNOWN.to_owned()
+    } else {
+        parts.join(" · ")
+    }
+}
+
+/// What the server calls itself, with its version.
+fn version(summary: &Summary) -> Option<String> {
+    let facts = &summary.header.server;
+    let own = summary.initialized.as_ref().and_then(|said| {
+        let name = said.name.clone()?;
+        Some(match &said.version {
+            None => name,
+            Some(version) if width(version) <= VERSION => format!("{name} {version}"),
+            // Some servers answer with all they were built from.
+            Some(_) => facts.version.clone().unwrap_or(name),
+        })
+    });
+    let version = own.or(facts.version.clone())?;
+    // Some programs answer `--version` with the number alone.
+    if version.starts_with(|first: char| first.is_ascii_digit()) {
+        return Some(format!("version {version}"));
+    }
+    Some(version)
+}
+
+fn server(summary: &Summary) -> String {
+    let facts = &summary.header.server;
+    let program = facts.program.clone();
+    let allocator = facts.allocator.as_ref().map(|allocator| match allocator.confidence {
+        Some(confidence) => format!("allocator {allocator} ({})", confidence.name()),
+        None => format!("allocator {}", units::UNKNOWN),
+    });
+    let env: Vec<String> = facts
+        .env
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    let restarts = (summary.restarts > 0).then(|| match summary.restarts {
+        1 => "restarted once".to_owned(),
+        times => format!("restarted {times} times"),
+    });
+    let lens = lens::words(&facts.lens);
+    joined([
+        version(summary),
+        Some(program),
+        allocator,
+        lens,
+        Some(env.join(" ")),
+        restarts,
+    ])
+}
+
+fn workspace(summary: &Summary) -> String {
+    let facts = &summary.header.workspace;
+    let files = format!("{}, {}", units::counted(facts.files, "file"), units::bytes(facts.bytes));
+    let origin = facts.origin.as_ref().map(|origin| origin.origin.clone());
+    joined([
+        origin.or_else(|| Some(facts.path.clone())),
+        Some(facts.language.clone()),
+        Some(files),
+        Some(facts.isolation.clone()),
+    ])
+}
+
+fn machine(summary: &Summary) -> String {
+    let host = &summary.header.host;
+    let processors = host.cpus.map(|cpus| units::counted(cpus, "processor"));
+    let memory = host.memory.total.map(units::bytes);
+    let huge = host.memory.huge_pages().map(|mode| format!("huge pages {mode}"));
+    let kernel = host.kernel.as_ref().map(|kernel| format!("{} {kernel}", host.os));
+    joined([
+        host.distribution.clone(),
+        kernel,
+        host.cpu.clone(),
+        processors,
+        memory,
+        huge,
+    ])
+}
+
+fn ready(summary: &Summary) -> String {
+    let Some(first) = summary.readiness.first() else {
+        return units::UNKNOWN.to_owned();
+    };
+    let after = time(first.after);
+    match first.outcome {
+        ReadyOutcome::Ready => {
+            let tokens = units::counted(first.progress, "progress token");
+            format!("after {after}, decided by {}; {tokens}", ready_rule(first.rule))
+        }
+        ReadyOutcome::NoWork => format!("after {after}: no start-up work was seen"),
+        ReadyOutcome::Timeout => format!("not within {after}"),
+        ReadyOutcome::Failed => format!("never: the workspace did not load ({after})"),
+    }
+}
+
+fn peaks(summary: &Summary) -> String {
+    let resident = summary.peak.map(|most| format!("{} MiB resident", peak(most)));
+    let private = summary
+        .private_peak
+        .map(|value| format!("≥ {} MiB private", units::mib(value)));
+    joined([resident, private])
+}
+
+fn samples(summary: &Summary) -> String {
+    let sampling = &summary.sampling;
+    let late = sampling.mean_delay().map(|mean| {
+        let latest = time(sampling.latest);
+        format!("late by {} on average, {latest} at most", time(mean))
+    });
+    let missed = (sampling.missed > 0).then(|| format!("{} missed", units::count(sampling.missed)));
+    let every = format!("every {}", time(summary.header.settings.interval));
+    joined([Some(every), late, missed])
+}
+
+fn shutdown(summary: &Summary) -> String {
+    let Some(shutdown) = &summary.shutdown else {
+        return units::UNKNOWN.to_owned();
+    };
+    let took = units::or_unknown(shutdown.took, time);
+    let on = match (&shutdown.reply, shutdown.exit_sent) {
+        (Some(ShutdownReply::Gone), _) | (_, Some(false)) => "`shutdown`",
+        _ => "`exit`",
+    };
+    let stage = match shutdown.stage {
+        ShutdownStage::AlreadyGone => "ended before it was asked".to_owned(),
+        ShutdownStage::Exit => format!("on {on} after {took}"),
+        ShutdownStage::StdinClosed => format!("when its input was closed, after {took}"),
+        ShutdownStage::Terminated => format!("on SIGTERM after {took}"),
+        ShutdownStage::Killed => format!("killed after {took}"),
+    };
+    let reply = match &shutdown.reply {
+        None | Some(ShutdownReply::Answered | ShutdownReply::Gone) => None,
+        Some(ShutdownReply::Refused { .. }) => Some("`shutdown` refused".to_owned()),
+        Some(ShutdownReply::Unanswered) => Some("`shutdown` not answered".to_owned()),
+    };
+    let status = match (shutdown.stage, shutdown.code, shutdown.signal) {
+        (ShutdownStage::Terminated | ShutdownStage::Killed, ..) | (_, None | Some(0), None) => None,
+        (.., Some(signal)) => Some(format!("signal {signal}")),
+        (_, Some(code), None) => Some(format!("exit code {code}")),
+    };
+    let peak = summary
+        .shutdown_peak
+        .map(|most| format!("≥ {} MiB resident until then", units::mib(most)));
+    joined([Some(stage), reply, status, peak])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peak_has_an_upper_end_only_where_one_is_known() {
+        const MIB: u64 = 1 << 20;
+        for (upper, unseen, text) in [
+            (Some(400 * MIB), false, "400.0"),
+            (Some(547 * MIB), false, "400.0–547.0"),
+            (Some(547 * MIB), true, "≥ 400.0"),
+            (Some(400 * MIB), true, "≥ 400.0"),
+            (None, false, "≥ 400.0"),
+        ] {
+            let lower = 400 * MIB;
+            assert_eq!(peak(Peak { lower, upper, unseen }), text);
+        }
+    }
+}

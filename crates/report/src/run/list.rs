@@ -1,0 +1,55 @@
+//! Runs that have nothing to compare, one after the other in one document.
+
+use crate::comparison::document::origin;
+use crate::document::{Document, Section, Weight};
+use analysis::compare::Played;
+use base::text::table::Table;
+use base::units;
+
+use super::head;
+
+/// An overview, then everything that each run says.
+pub fn document(runs: &[Played]) -> Document {
+    let mut sections = vec![overview(runs)];
+    for (place, run) in runs.iter().enumerate() {
+        let one = super::document(&run.summary, &run.record);
+        let head = Section::new(
+            format!("r{place}-result"),
+            format!("Result: {}", one.title),
+            Weight::Answer,
+        );
+        sections.push(head.with_all(one.verdict));
+        for section in one.sections {
+            sections.push(Section {
+                anchor: format!("r{place}-{}", section.anchor),
+                title: format!("{}: {}", section.title, one.title),
+                ..section
+            });
+        }
+    }
+    let names: Vec<&str> = runs
+        .iter()
+        .map(|run| run.summary.header.scenario.name.as_str())
+        .collect();
+    Document {
+        title: format!("{}: {}", units::counted(runs.len() as u64, "run"), names.join(", ")),
+        origin: origin(runs),
+        headline: None,
+        verdict: Vec::new(),
+        sections,
+    }
+}
+
+fn overview(runs: &[Played]) -> Section {
+    let table = Table::new(runs)
+        .text("scenario", 0, |run| run.summary.header.scenario.name.clone())
+        .text("server", 0, |run| run.summary.header.server.label.clone())
+        .text("how it ended", 0, |run| head::ending(&run.summary))
+        .number("private", 0, |run| {
+            units::or_unknown(head::result(&run.summary), |(private, _)| units::mib(private))
+        })
+        .number("peak", 0, |run| units::or_unknown(run.summary.peak, head::peak));
+    Section::new("runs", "Runs", Weight::Answer)
+        .noted("MiB, private memory at the result and resident peak")
+        .with(table.columns())
+}

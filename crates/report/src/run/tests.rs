@@ -1,0 +1,254 @@
+//! Runs of every ending, as a person reads them.
+
+use crate::document::{Look, markdown, page, terminal};
+use crate::run::allocator::tests::found;
+use analysis::golden::traced;
+use analysis::golden::with_release;
+use analysis::summary;
+use record::golden::{self, Session};
+use record::{Ending, Event, Outcome, PreloadFacts, Reader, ShutdownStage};
+
+use super::*;
+
+fn read(name: &str) -> Summary {
+    summary::read(golden::open(name)).unwrap()
+}
+
+fn pasted(summary: &Summary, record: &str) -> String {
+    markdown::render(&document(summary, record))
+}
+
+fn of(name: &str, columns: usize) -> String {
+    drawn(&summary::read(golden::open(name)).unwrap(), columns)
+}
+
+fn drawn(summary: &Summary, columns: usize) -> String {
+    let look = Look {
+        columns,
+        color: false,
+        ascii: false,
+        details: true,
+    };
+    terminal::render(&document(summary, "run.jsonl"), look)
+}
+
+#[test]
+fn a_completed_run_with_all_that_there_is_to_say() {
+    insta::assert_snapshot!("completed", of("completed", 100));
+    // Wider lines are hard to follow with the eye.
+    assert_eq!(of("completed", 200), of("completed", 160));
+}
+
+#[test]
+fn answers_of_runs_that_ended_otherwise() {
+    for name in ["crashed", "tree", "interrupted", "truncated"] {
+        let summary = summary::read(golden::open(name)).unwrap();
+        let look = Look {
+            columns: 80,
+            color: false,
+            ascii: false,
+            details: false,
+        };
+        insta::assert_snapshot!(name, terminal::render(&document(&summary, "run.jsonl"), look));
+    }
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for name in ["completed", "crashed", "tree", "interrupted", "truncated"] {
+        for columns in [40, 50, 60, 72, 80, 100, 120, 160, 200] {
+            // A word that is wider than its column stays whole, since it is most often to be copied.
+            let long = |line: &&str| line.split(' ').any(|word| base::text::width(word) + 20 > columns);
+            let text = of(name, columns);
+            for line in text.lines().filter(|line| !long(line)) {
+                assert!(base::text::width(line) <= columns, "{name} at {columns}: {line}");
+            }
+        }
+    }
+}
+
+fn rounds(name: &str, rounds: u32) -> summary::Summary {
+    let mut session = Session::new("server");
+    session.spawn(0, "server", None, 30, 40);
+    for cycle in 0..rounds {
+        let began = session.entries.len();
+        session.phase(name);
+        session.settle(true);
+        for entry in &mut session.entries[began..] {
+            let phase = match &mut entry.event {
+                Event::PhaseStarted(phase) | Event::PhaseDriven(phase) => phase,
+                Event::Checkpoint(taken) => &mut taken.phase,
+                Event::Peak(mark) => &mut mark.phase,
+                _ => continue,
+            };
+            (phase.phase, phase.cycle) = (0, cycle);
+        }
+    }
+    let bytes = session.bytes();
+    summary::read(Reader::new(&bytes[..]).unwrap()).unwrap()
+}
+
+#[test]
+fn rows_that_are_left_out_leave_a_mark_and_a_long_name_keeps_its_round() {
+    let summary = rounds("open-every-file-and-ask-for-everything", 64);
+    let text = drawn(&summary, 60);
+    let rows: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains(" #") || line.contains('⋮'))
+        .collect();
+    assert_eq!(rows.len(), 33, "{text}");
+    assert!(
+        rows[15].contains("… #16 ") && rows[16].contains('⋮') && rows[17].contains("… #49 "),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_last_words_of_a_server_are_shown_to_their_end() {
+    let mut session = Session::new("server");
+    let panic = "thread 'main' panicked at crates/server/src/handlers/request.rs:412:37: assertion `left == right` failed: the document is not the one that was opened";
+    let during = "phase `goto`, step `definition`".to_owned();
+    let ending = Ending::Crashed {
+        code: Some(101),
+        signal: None,
+        during,
+    };
+    session.shut_down(
+        ShutdownStage::AlreadyGone,
+        Vec::new(),
+        ending,
+        &format!("{panic}\n  left: 1"),
+    );
+    let bytes = session.bytes();
+    let summary = summary::read(Reader::new(&bytes[..]).unwrap()).unwrap();
+    for columns in [60, 100] {
+        let text = drawn(&summary, columns);
+        let told: Vec<&str> = text
+            .lines()
+            .skip_while(|line| !line.starts_with("  failure: "))
+            .take_while(|line| !line.is_empty())
+            .collect();
+        let words = told.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(panic), "{text}");
+        insta::assert_snapshot!(format!("last-words-{columns}"), told.join("\n"));
+    }
+}
+
+#[test]
+fn what_a_server_writes_cannot_steer_the_terminal() {
+    let mut session = Session::new("server");
+    session.spawn(0, "evil\u{1b}[2Jname", None, 1, 1);
+    session.spawn(1, "other", Some(0), 1, 1);
+    let tail = "\u{1b}[31mred\u{1b}[0m\tand\u{7} loud";
+    let ending = Ending::Disconnected {
+        reason: "a\rb".to_owned(),
+    };
+    session.shut_down(ShutdownStage::Exit, Vec::new(), ending, tail);
+    let bytes = session.bytes();
+    let summary = summary::read(Reader::new(&bytes[..]).unwrap()).unwrap();
+    let text = drawn(&summary, 80);
+    assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
+    assert!(text.contains("red and"), "{text}");
+}
+
+#[test]
+fn it_says_how_the_allocator_is_known_and_by_which_command_it_was_made() {
+    let mut summary = read("completed");
+    let (facts, knobs) = found();
+    (summary.header.server.allocator, summary.header.server.knobs) = (Some(facts), knobs);
+    summary.header.server.preload = Some(PreloadFacts {
+        name: "jemalloc".to_owned(),
+        path: "/usr/lib/libjemalloc.so.2".to_owned(),
+        package: Some("libjemalloc2 5.3.0-1".to_owned()),
+        ..PreloadFacts::default()
+    });
+    let words = ["/usr/bin/lsp-soak", "run", "a b.toml", "--server", "ty"];
+    summary.header.settings.command_line = words.map(str::to_owned).to_vec();
+    let text = pasted(&summary, "run-001-ty.jsonl");
+    let at = text.find("<details><summary>Allocator").expect("it is there");
+    insta::assert_snapshot!("allocator", &text[at..]);
+}
+
+#[test]
+fn what_came_by_force_and_what_the_server_accounts_for_have_a_table_each() {
+    let summary = with_release(with_release(read("completed"), 50, Some(100)), 0, None);
+    let text = pasted(&summary, "run-001-ty.jsonl");
+    let from = text.find("<details><summary>Forced").expect("it is there");
+    let to = text.find("<details><summary>Requests").expect("it is there");
+    insta::assert_snapshot!("given", &text[from..to]);
+    let page = page::render(&document(&summary, "run-001-ty.jsonl"));
+    assert!(page.contains("<h2 id=\"given-title\">Forced release and self-report</h2>"));
+    assert!(!page::render(&document(&read("completed"), "a")).contains("given-title"));
+}
+
+#[test]
+fn requests_of_the_editor_alone_have_no_empty_table() {
+    let mut session = Session::new("server");
+    session.requests("textDocument/hover", 3, 1_000, &Outcome::Hit, 0);
+    for entry in &mut session.entries {
+        if let Event::Request(request) = &mut entry.event {
+            request.editor = true;
+        }
+    }
+    let summary = analysis::golden::summarised(&session);
+    let text = drawn(&summary, 100);
+    assert!(text.contains("pulled by the editor, beside the steps: 3"), "{text}");
+    assert!(!text.contains("timed out") && !text.contains("p95"), "{text}");
+}
+
+#[test]
+fn what_a_server_says_is_no_markup_of_ours() {
+    let mut summary = read("crashed");
+    summary.header.server.label = "</details> | <img src=x> `*_[a](b)".to_owned();
+    summary.header.settings.command_line = vec!["lsp-soak".to_owned(), "```\n# heading".to_owned()];
+    let text = pasted(&summary, "a|b.jsonl");
+    assert!(
+        !text.contains("<img") && text.contains("&lt;/details&gt; \\| &lt;img"),
+        "{text}"
+    );
+    assert!(text.contains("````sh\nlsp-soak '```"), "{text}");
+    let opened = text.matches("<details>").count();
+    assert_eq!(text.matches("</details>").count(), opened);
+}
+
+#[test]
+fn a_traced_run_has_its_calls_and_no_memory() {
+    let text = pasted(&traced(read("completed"), 1_234), "traced.jsonl");
+    assert!(!text.contains("private") && !text.contains("resident"), "{text}");
+    insta::assert_snapshot!("traced", text);
+}
+
+#[test]
+fn the_phase_that_grows_is_named_and_the_control_is_not() {
+    let mut summary = read("completed");
+    let model = summary.phases[1].clone();
+    let round = |(number, name, sent): (u32, &str, u64), round: u64| {
+        let mut phase = model.clone();
+        phase.phase.phase = number;
+        phase.phase.name = name.to_owned();
+        phase.private = Some((100 << 20) + sent * round * 65_536);
+        for step in &mut phase.steps {
+            (step.requests, step.answered, step.notifications) = (Some(sent), Some(sent), Some(0));
+        }
+        phase.steps.truncate(1);
+        phase
+    };
+    let rounds = [(1, "hover", 20), (2, "idle", 0)].map(|arm| (0..20).map(move |number| (arm, number)));
+    summary.phases = rounds
+        .into_iter()
+        .flatten()
+        .map(|(arm, number)| round(arm, number))
+        .collect();
+    let growth = |summary: &Summary| {
+        let text = drawn(summary, 100);
+        let at = text.find("Growth per round")?;
+        Some(text[at..at + text[at..].find("\n\nSteps").unwrap_or(600)].to_owned())
+    };
+    insta::assert_snapshot!("growth", growth(&summary).expect("twenty rounds say something"));
+    summary.phases.truncate(7);
+    let said = drawn(&summary, 200);
+    assert!(
+        said.contains("not decided in hover: 7 rounds, the rule needs 20"),
+        "{said}"
+    );
+}

@@ -1,0 +1,19 @@
+//! A sweep as text: the same table, the same sentences and the same lines to ship in every format.
+
+mod columns;
+mod document;
+mod doubts;
+pub(crate) mod front;
+pub mod json;
+pub mod ship;
+mod why;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub use crate::sweep::columns::stop;
+pub(crate) use crate::sweep::columns::{amount, order};
+pub use crate::sweep::document::{document, set};
+pub use crate::sweep::why::why_not;
+pub use crate::sweep::words::{chosen, headline, reservations};

@@ -1,0 +1,265 @@
+//! Absolute limits: a budget that ten small steps cannot walk past.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::schedule::Schedule;
+use base::band::NoiseFloor;
+use base::shown;
+
+use super::arm::{Arm, Seen, Unusable};
+use super::bounds::{Bounds, SidePart};
+use super::contrast::Contrast;
+use super::endpoint::Answer;
+use super::known::Known;
+use super::parted::Parted;
+
+/// A limit that one server's values must keep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Budget {
+    /// The figure's name in reports.
+    pub name: String,
+    /// In the unit of the values.
+    pub limit: f64,
+    /// The least noise that is believed of this metric.
+    pub noise: NoiseFloor,
+    pub known: Known,
+    pub values: Vec<Seen>,
+}
+
+impl Budget {
+    /// Runs of machines that have two.
+    pub fn deciding(&self) -> usize {
+        let mut machines: BTreeMap<usize, usize> = BTreeMap::new();
+        self.values
+            .iter()
+            .for_each(|seen| *machines.entry(seen.machine).or_default() += 1);
+        machines.into_values().filter(|runs| *runs >= 2).sum()
+    }
+
+    /// How many of the first runs it takes until `runs` of them decide; `None` where all do not suffice.
+    pub fn reach(&self, runs: usize) -> Option<usize> {
+        (runs..=self.values.len()).find(|count| self.first(*count).deciding() >= runs)
+    }
+
+    fn first(&self, count: usize) -> Budget {
+        Budget {
+            values: self.values[..count].to_vec(),
+            ..self.clone()
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct BudgetVerdict {
+    /// FAIL if the whole interval is over the limit on any machine, PASS if it is under it on every one.
+    pub answer: Answer,
+    /// The geometric mean with its one-sided bounds, lower and upper, on the machine that decides: the one with the
+    /// highest; or why there is none.
+    #[serde(flatten, serialize_with = "shown::<Interval, _, _>")]
+    #[schemars(with = "Interval")]
+    pub interval: Result<(f64, f64, f64), Unusable>,
+    /// Machines that it was held on.
+    pub machines: usize,
+    /// Runs at the look that it is of, counted as [`Budget::deciding`]; `None` where it was not judged by looks, or before
+    /// the first.
+    #[serde(skip)]
+    pub look: Option<usize>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Interval {
+    /// Geometric mean of the candidate, on the machine that has most.
+    value: Option<f64>,
+    /// Lower bound of it.
+    low: Option<f64>,
+    /// Upper bound of it.
+    high: Option<f64>,
+    /// Why there are no usable data.
+    unusable: Option<String>,
+}
+
+impl From<&Result<(f64, f64, f64), Unusable>> for Interval {
+    fn from(interval: &Result<(f64, f64, f64), Unusable>) -> Interval {
+        Interval {
+            value: interval.ok().map(|(mean, ..)| mean),
+            low: interval.ok().map(|(_, low, _)| low),
+            high: interval.ok().map(|(.., high)| high),
+            unusable: interval.err().map(|why| why.to_string()),
+        }
+    }
+}
+
+impl BudgetVerdict {
+    /// Whether more runs would change nothing.
+    pub fn is_settled(&self) -> bool {
+        self.answer != Answer::Inconclusive || self.look.is_some() && self.interval.is_err_and(Unusable::is_final)
+    }
+}
+
+/// Holds the geometric mean's one-sided bounds against the limit, the upper one at level `alpha`.
+///
+/// A limit is kept if it is kept on every machine, which needs no correction; that any of m exceeds it is held against
+/// α/m (Bonferroni). A mean over machines would be of none of them.
+pub fn judge_budget(budget: &Budget, alpha: f64) -> BudgetVerdict {
+    let mut machines: BTreeMap<usize, Vec<Option<f64>>> = BTreeMap::new();
+    for seen in &budget.values {
+        machines.entry(seen.machine).or_default().push(seen.value);
+    }
+    let count = machines.len();
+    let verdicts = machines.values().map(|values| of_machine(budget, values, alpha, count));
+    let (answer, interval) = verdicts
+        .reduce(worse)
+        .unwrap_or((Answer::Inconclusive, Err(Unusable::TooFew { have: 0 })));
+    BudgetVerdict {
+        answer,
+        interval,
+        machines: count,
+        look: None,
+    }
+}
+
+/// An answer with its evidence.
+type OfMachine = (Answer, Result<(f64, f64, f64), Unusable>);
+
+fn of_machine(budget: &Budget, values: &[Option<f64>], alpha: f64, machines: usize) -> OfMachine {
+    let enough = values.len() >= budget.known.least_to_decide();
+    let interval = Arm::of_runs(values).map(|arm| {
+        let bounds = bounds(&arm, budget.noise);
+        let lower = bounds.lower(alpha / machines as f64);
+        (bounds.contrast().ratio(), lower, bounds.upper(alpha))
+    });
+    let answer = match interval {
+        Ok((_, lower, _)) if enough && lower > budget.limit => Answer::Fail,
+        Ok((_, _, upper)) if enough && upper <= budget.limit => Answer::Pass,
+        Ok(_) | Err(_) => Answer::Inconclusive,
+    };
+    (answer, interval)
+}
+
+/// The bounds of a geometric mean; no other side can tell of a group that its runs miss.
+fn bounds(arm: &Arm, noise: NoiseFloor) -> Bounds {
+    let part = SidePart {
+        weight: 1.0,
+        error: arm.error(noise),
+        parted: Parted::new(arm),
+        other_distance: 0.0,
+    };
+    Bounds::new(Contrast::against(arm, 1.0, noise), vec![part])
+}
+
+/// The joint answer of two machines, with the numbers of the deciding one; of equal answers the higher value.
+fn worse(one: OfMachine, other: OfMachine) -> OfMachine {
+    let answer = one.0.and(other.0);
+    let upper = |of: &OfMachine| of.1.map_or(f64::INFINITY, |(_, _, upper)| upper);
+    match (one.0 == answer, other.0 == answer) {
+        (true, true) if upper(&other) > upper(&one) => other,
+        (true, _) => one,
+        (false, _) => other,
+    }
+}
+
+/// Holds the budget at each look that the runs reach, to the runs up to it, and stops at the first answer.
+pub fn judge_budget_by_looks(budget: &Budget, looks: &Schedule) -> BudgetVerdict {
+    let alpha = looks.alpha_each();
+    let mut verdict = BudgetVerdict {
+        answer: Answer::Inconclusive,
+        ..judge_budget(budget, alpha)
+    };
+    for runs in looks.runs() {
+        let Some(count) = budget.reach(*runs) else { break };
+        let until = budget.first(count);
+        verdict = BudgetVerdict {
+            look: Some(until.deciding()),
+            ..judge_budget(&until, alpha)
+        };
+        if verdict.is_settled() {
+            break;
+        }
+    }
+    verdict
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(values: &[f64], limit: f64) -> Answer {
+        let budget = Budget {
+            name: "peak".into(),
+            limit,
+            noise: NoiseFloor::MEMORY,
+            known: Known::Calibrated,
+            values: values.iter().map(|value| Seen::here(Some(*value))).collect(),
+        };
+        judge_budget(&budget, 0.05).answer
+    }
+
+    #[test]
+    fn a_budget_is_kept_broken_or_not_known() {
+        let runs = [5.0e8, 5.02e8, 5.01e8];
+        assert_eq!(answer(&runs, 5.2e8), Answer::Pass);
+        assert_eq!(answer(&runs, 4.8e8), Answer::Fail);
+        assert_eq!(answer(&runs, 5.01e8), Answer::Inconclusive);
+    }
+
+    #[test]
+    fn a_budget_is_kept_on_every_machine_or_not_at_all() {
+        let judged = |runs: &[(usize, f64)]| {
+            let seen = |(machine, value): &(usize, f64)| Seen {
+                machine: *machine,
+                value: Some(*value),
+            };
+            let budget = Budget {
+                name: "peak".into(),
+                limit: 6e8,
+                noise: NoiseFloor::MEMORY,
+                known: Known::Calibrated,
+                values: runs.iter().map(seen).collect(),
+            };
+            judge_budget(&budget, 0.05)
+        };
+        let (low, high, over) = ([(0, 4e8); 3], [(1, 5.9e8); 3], [(2, 6.5e8); 3]);
+        let kept = judged(&[low, high].concat());
+        assert_eq!((kept.answer, kept.machines), (Answer::Pass, 2));
+        let (middle, ..) = kept.interval.unwrap();
+        assert!(
+            (middle / 5.9e8 - 1.0).abs() < 1e-9,
+            "the machine with more is told: {middle}"
+        );
+        let broken = judged(&[low, over, high].concat());
+        assert_eq!(broken.answer, Answer::Fail);
+        assert!(broken.interval.unwrap().0 > 6e8);
+        let one = judged(&[&low[..], &high[..1]].concat());
+        assert_eq!(
+            (one.answer, one.interval),
+            (Answer::Inconclusive, Err(Unusable::TooFew { have: 1 }))
+        );
+    }
+
+    #[test]
+    fn without_calibrations_five_runs_keep_or_break_a_budget() {
+        let answer = |runs: usize, limit: f64| {
+            let budget = Budget {
+                name: "peak".into(),
+                limit,
+                noise: NoiseFloor::MEMORY,
+                known: Known::Seen,
+                values: vec![Seen::here(Some(5e8)); runs],
+            };
+            judge_budget(&budget, 0.05).answer
+        };
+        assert_eq!((answer(4, 6e8), answer(5, 6e8)), (Answer::Inconclusive, Answer::Pass));
+        assert_eq!((answer(4, 4e8), answer(5, 4e8)), (Answer::Inconclusive, Answer::Fail));
+    }
+
+    #[test]
+    fn no_data_keep_no_budget() {
+        for values in [&[][..], &[5e8], &[5e8, f64::NAN, 5e8], &[5e8, f64::INFINITY], &[0.0; 8]] {
+            assert_eq!(answer(values, 6e8), Answer::Inconclusive, "{values:?}");
+        }
+        assert_eq!(answer(&[5e8; 3], f64::NAN), Answer::Inconclusive);
+    }
+}

@@ -1,0 +1,297 @@
+//! One primary endpoint: what may differ by how much, and what the data say of it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
+use base::band::{NoiseFloor, Tolerance};
+use base::shown;
+
+use super::arm::{Seen, Unusable};
+use super::bounds::Bounds;
+use super::contrast::Contrast;
+use super::known::{Known, unseen};
+use super::strata::{Side, Strata};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// A difference that matters is ruled out.
+    Pass,
+    /// A difference that is not tolerated is shown.
+    Fail,
+    /// Neither: more runs are needed, or there are no usable data.
+    Inconclusive,
+}
+
+impl Answer {
+    /// Both must hold: FAIL wins over INCONCLUSIVE, and that over PASS.
+    pub fn and(self, other: Answer) -> Answer {
+        match (self, other) {
+            (Answer::Fail, _) | (_, Answer::Fail) => Answer::Fail,
+            (Answer::Inconclusive, _) | (_, Answer::Inconclusive) => Answer::Inconclusive,
+            (Answer::Pass, Answer::Pass) => Answer::Pass,
+        }
+    }
+
+    /// All must hold; an empty list is INCONCLUSIVE.
+    pub fn all(answers: impl IntoIterator<Item = Answer>) -> Answer {
+        answers.into_iter().reduce(Answer::and).unwrap_or(Answer::Inconclusive)
+    }
+}
+
+/// The ratio above which all of the interval must lie for FAIL: `1 + max(tol, floor/base)`.
+fn fail_above(tolerance: &Tolerance, base: f64) -> Bound {
+    bound(tolerance.tol(), tolerance.floor() / base)
+}
+
+/// The ratio below which all of it must lie for PASS: `1 + max(fail, floor/base)`.
+fn pass_below(tolerance: &Tolerance, base: f64) -> Bound {
+    bound(tolerance.fail(), tolerance.floor() / base)
+}
+
+fn bound(share: f64, floor: f64) -> Bound {
+    Bound {
+        ratio: 1.0 + share.max(floor),
+        by_floor: floor > share,
+    }
+}
+
+/// A limit of the ratio, and where it comes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bound {
+    /// As a ratio: 1.05 for 5 % more.
+    pub ratio: f64,
+    /// Whether the absolute floor set it, rather than the share.
+    pub by_floor: bool,
+}
+
+/// One thing that decides, named before the data are seen: a metric at a checkpoint, smaller is better.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Endpoint {
+    /// The figure's name in reports.
+    #[serde(skip)]
+    pub name: String,
+    #[serde(skip)]
+    pub tolerance: Tolerance,
+    /// The least noise that is believed of this metric on either side.
+    #[serde(rename = "least_spread", serialize_with = "relative")]
+    #[schemars(with = "f64")]
+    pub noise: NoiseFloor,
+    /// Where the least spread that is believed comes from.
+    pub known: Known,
+    /// One value per run of the baseline, in order.
+    pub baseline: Vec<Seen>,
+    /// The figure in each run of the candidate that counts.
+    pub candidate: Vec<Seen>,
+}
+
+/// What the data say of one endpoint, in numbers that are enough to put it in words.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct EndpointVerdict {
+    #[serde(skip)]
+    pub name: String,
+    /// The answer.
+    pub answer: Answer,
+    /// The evidence, or which side has no usable data and why.
+    #[serde(flatten, serialize_with = "shown::<Weighed, _, _>")]
+    #[schemars(with = "Weighed")]
+    pub evidence: Result<Evidence, (Side, Unusable)>,
+    /// Runs of each side at the look that it is of, where it was looked at several times.
+    pub look: Option<usize>,
+}
+
+impl EndpointVerdict {
+    /// Whether more runs would change nothing.
+    pub(super) fn is_settled(&self) -> bool {
+        let spoilt = self.evidence.is_err_and(|(_, why)| why.is_final());
+        spoilt || self.answer != Answer::Inconclusive
+    }
+}
+
+/// What an endpoint's answer rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Evidence {
+    /// Runs of the baseline and of the candidate, on machines that have two of each.
+    #[serde(flatten, serialize_with = "shown::<RunsOfBoth, _, _>")]
+    #[schemars(with = "RunsOfBoth")]
+    pub runs: (usize, usize),
+    /// Their geometric means; over several machines with the weights of the contrast, so that their ratio is its.
+    #[serde(flatten, serialize_with = "shown::<MeansOfBoth, _, _>")]
+    #[schemars(with = "MeansOfBoth")]
+    pub means: (f64, f64),
+    /// On how many machines they are compared.
+    pub machines: usize,
+    /// The lowest and highest ratio of a single machine.
+    #[serde(skip)]
+    pub spread: (f64, f64),
+    /// The difference, for intervals at any other level.
+    #[serde(rename = "ratio", serialize_with = "ratio")]
+    #[schemars(with = "f64")]
+    pub contrast: Contrast,
+    /// The lower bound of the ratio at `fail_level`; FAIL if it is above `fail_above`.
+    #[serde(rename = "low")]
+    pub lower: f64,
+    /// The one-sided level of `lower`, after Holm.
+    #[serde(rename = "low_level")]
+    pub fail_level: f64,
+    /// The ratio that `low` must be above to fail.
+    #[serde(rename = "fails_above", serialize_with = "bound_ratio")]
+    #[schemars(with = "f64")]
+    pub fail_above: Bound,
+    /// The one-sided p of "no more than `fail_above`".
+    #[serde(rename = "p")]
+    pub p_fail: f64,
+    /// The upper bound of the ratio at `pass_level`; PASS if it is below `pass_below`.
+    #[serde(rename = "high")]
+    #[schemars(with = "Option<f64>")]
+    pub upper: f64,
+    /// The one-sided level of `upper`. Not corrected for the number of endpoints, because all of them must pass.
+    #[serde(rename = "high_level")]
+    pub pass_level: f64,
+    /// The ratio that `high` must be below to pass.
+    #[serde(rename = "passes_below", serialize_with = "bound_ratio")]
+    #[schemars(with = "f64")]
+    pub pass_below: Bound,
+    /// The distance between two groups of runs, as a ratio, where it makes the bounds wider than the spread does.
+    #[serde(rename = "groups_apart")]
+    pub groups: Option<f64>,
+    /// The largest share of all runs that a second group can have and yet be in none of a side's runs once in twenty times.
+    #[serde(rename = "missed_group")]
+    pub missed: f64,
+}
+
+fn relative<S: Serializer>(noise: &NoiseFloor, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(noise.relative)
+}
+
+fn ratio<S: Serializer>(contrast: &Contrast, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(contrast.ratio())
+}
+
+fn bound_ratio<S: Serializer>(bound: &Bound, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(bound.ratio)
+}
+
+#[derive(Serialize, JsonSchema)]
+struct RunsOfBoth {
+    /// Runs of the other server, of machines that have two of each.
+    baseline_runs: usize,
+    /// Runs of the candidate.
+    candidate_runs: usize,
+}
+
+impl From<&(usize, usize)> for RunsOfBoth {
+    fn from((baseline_runs, candidate_runs): &(usize, usize)) -> RunsOfBoth {
+        let (baseline_runs, candidate_runs) = (*baseline_runs, *candidate_runs);
+        RunsOfBoth {
+            baseline_runs,
+            candidate_runs,
+        }
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+struct MeansOfBoth {
+    /// Geometric mean of the other server.
+    baseline: f64,
+    /// Geometric mean of the candidate.
+    candidate: f64,
+}
+
+impl From<&(f64, f64)> for MeansOfBoth {
+    fn from((baseline, candidate): &(f64, f64)) -> MeansOfBoth {
+        let (baseline, candidate) = (*baseline, *candidate);
+        MeansOfBoth { baseline, candidate }
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Weighed {
+    /// What the answer rests on; `null` where there are no usable data.
+    evidence: Option<Evidence>,
+    /// Why there are none.
+    unusable: Option<String>,
+}
+
+impl From<&Result<Evidence, (Side, Unusable)>> for Weighed {
+    fn from(result: &Result<Evidence, (Side, Unusable)>) -> Weighed {
+        Weighed {
+            evidence: result.ok(),
+            unusable: result.err().map(|(side, why)| match side {
+                Side::Baseline => format!("baseline: {why}"),
+                Side::Candidate => format!("candidate: {why}"),
+            }),
+        }
+    }
+}
+
+impl Endpoint {
+    /// The runs by machine, or which side cannot be used.
+    pub fn strata(&self) -> Result<Strata<usize>, (Side, Unusable)> {
+        Strata::of(&self.baseline, &self.candidate)
+    }
+
+    /// The same endpoint at the first moment at which `runs` runs of each side decide. Runs of a machine that has less
+    /// than two of either side decide nothing, so that more may be in it.
+    pub fn after(&self, runs: usize) -> Endpoint {
+        let until = |count: usize| {
+            let first = |values: &[Seen]| values[..count.min(values.len())].to_vec();
+            Endpoint {
+                baseline: first(&self.baseline),
+                candidate: first(&self.candidate),
+                ..self.clone()
+            }
+        };
+        let most = self.most();
+        let enough = (runs..most).find(|count| until(*count).deciding() >= runs);
+        until(enough.unwrap_or(most.max(runs)))
+    }
+
+    /// Runs of the side that has more.
+    pub fn most(&self) -> usize {
+        self.baseline.len().max(self.candidate.len())
+    }
+
+    /// Runs that both sides have to decide by: those of machines that have two of each.
+    pub fn deciding(&self) -> usize {
+        let mut machines: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+        self.baseline
+            .iter()
+            .for_each(|seen| machines.entry(seen.machine).or_default().0 += 1);
+        self.candidate
+            .iter()
+            .for_each(|seen| machines.entry(seen.machine).or_default().1 += 1);
+        let both = machines.into_values().filter(|(one, other)| *one.min(other) >= 2);
+        let (baseline, candidate) = both.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+        baseline.min(candidate)
+    }
+
+    /// The evidence before Holm has said at which level the lower bound is held, and the bounds at any level.
+    pub(super) fn weigh(&self, alpha: f64) -> Result<(Evidence, Bounds), (Side, Unusable)> {
+        let strata = self.strata()?;
+        let means = strata.means();
+        let (base, _) = means;
+        let bounds = strata.bounds(self.noise);
+        let fail_above = fail_above(&self.tolerance, base);
+        let runs = strata.runs();
+        let evidence = Evidence {
+            runs,
+            means,
+            machines: strata.parts().len(),
+            spread: strata.spread(),
+            contrast: bounds.contrast(),
+            lower: bounds.lower(alpha),
+            fail_level: alpha,
+            fail_above,
+            p_fail: bounds.p_above(fail_above.ratio),
+            upper: bounds.upper(alpha),
+            pass_level: alpha,
+            pass_below: pass_below(&self.tolerance, base),
+            groups: bounds.groups(alpha),
+            missed: unseen(runs.0.min(runs.1)),
+        };
+        Ok((evidence, bounds))
+    }
+}

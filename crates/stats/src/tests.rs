@@ -1,0 +1,44 @@
+//! The formulas against SciPy, their properties, and their behaviour on real servers' noise.
+
+mod groups;
+mod intervals;
+mod leaks;
+mod noise;
+mod properties;
+mod rule;
+mod simulations;
+mod vectors;
+
+use base::band::{NoiseFloor, Tolerance};
+
+use super::{Arm, Endpoint, Known, Seen};
+
+/// One of `many` cases, each as long as ever; all of them where LSP_SOAK_NIGHTLY is set, as `STAGES=nightly .ci/run` does.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it decides how many cases are simulated, and none of a result"
+)]
+fn one_of<T>(many: usize, cases: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+    let nightly = std::env::var_os("LSP_SOAK_NIGHTLY").is_some();
+    cases.into_iter().step_by(if nightly { 1 } else { many })
+}
+
+fn arm(values: &[f64]) -> Arm {
+    Arm::new(values).unwrap()
+}
+
+fn seen(values: &[f64]) -> Vec<Seen> {
+    values.iter().map(|value| Seen::here(Some(*value))).collect()
+}
+
+/// An endpoint whose spread is known, so that its first look decides.
+fn endpoint(tolerance: Tolerance, baseline: &[f64], candidate: &[f64]) -> Endpoint {
+    Endpoint {
+        name: "private after decay".into(),
+        tolerance,
+        noise: NoiseFloor::MEMORY,
+        known: Known::Calibrated,
+        baseline: seen(baseline),
+        candidate: seen(candidate),
+    }
+}

@@ -1,0 +1,162 @@
+//! Shuts a server down in stages, from polite to forced, each with its own deadline.
+
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+use tokio::time;
+
+use lsp::{Ask, Client, Reply};
+use proctree::process::{Exit, Server};
+use record::{ShutdownReply, ShutdownStage};
+
+/// Longest delay between noticing the end of a process and the end of its output.
+const TOGETHER: Duration = Duration::from_secs(2);
+
+/// Longest error text of a server that is kept, in bytes.
+const MESSAGE: usize = 500;
+
+/// The time limit of each stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadlines {
+    /// For the answer to `shutdown`. Profilers write their files on a graceful exit, which takes time.
+    pub answer: Duration,
+    /// For the process to end after `exit`.
+    pub exit: Duration,
+    pub stdin: Duration,
+    /// For the process to end after SIGTERM to its process group.
+    pub terminate: Duration,
+    pub kill: Duration,
+}
+
+impl Default for Deadlines {
+    fn default() -> Deadlines {
+        Deadlines {
+            answer: Duration::from_secs(10),
+            exit: Duration::from_secs(10),
+            stdin: Duration::from_secs(2),
+            terminate: Duration::from_secs(3),
+            kill: Duration::from_secs(5),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stopped {
+    /// The last stage that was needed.
+    pub stage: ShutdownStage,
+    /// The result of `shutdown`; `None` if it was not sent.
+    pub reply: Option<ShutdownReply>,
+    /// Whether the server still ran when `exit` was sent; `None` if `exit` was not intended.
+    pub exit_sent: Option<bool>,
+    /// How the process ended; `None` if it survived a kill, in an uninterruptible wait.
+    pub exit: Option<Exit>,
+    /// From the first stage until the process ended.
+    pub took: Duration,
+}
+
+/// `shutdown`, `exit`, end of stdin, SIGTERM, SIGKILL: each only if the stage before failed.
+///
+/// Requests of the server are answered meanwhile: some servers abort if a registration fails now. The caller handles
+/// surviving children, because it knows the process tree. `before_exit` is awaited after `shutdown` was answered or
+/// timed out: the last moment at which the server is complete.
+pub async fn shut_down(
+    client: &Client,
+    server: &Server,
+    deadlines: &Deadlines,
+    before_exit: impl Future<Output = ()>,
+) -> Stopped {
+    let started = Instant::now();
+    let mut stopped = Stopped {
+        stage: ShutdownStage::AlreadyGone,
+        reply: None,
+        exit_sent: None,
+        exit: server.exit(),
+        took: Duration::ZERO,
+    };
+    if stopped.exit.is_none() {
+        client.begin_shutdown();
+        let (reply, exit) = ask(client, server, deadlines).await;
+        stopped.reply = Some(reply);
+        if exit.is_none() {
+            before_exit.await;
+        }
+        stopped.exit = exit.or_else(|| server.exit());
+        stopped.exit_sent = Some(stopped.exit.is_none());
+        stopped.stage = ShutdownStage::Exit;
+    }
+    if stopped.exit.is_none() {
+        client.notify("exit", ());
+        (stopped.stage, stopped.exit) = insist(client, server, deadlines).await;
+    }
+    stopped.took = started.elapsed();
+    stopped
+}
+
+/// Sends `shutdown`. Returns its result, and how the process ended if it did not wait for `exit`.
+async fn ask(client: &Client, server: &Server, deadlines: &Deadlines) -> (ShutdownReply, Option<Exit>) {
+    let request = client.request("shutdown", (), Ask::within(deadlines.answer));
+    tokio::pin!(request);
+    let (reply, exit) = tokio::select! {
+        biased;
+        reply = &mut request => {
+            // The output of a dying server ends a moment before its process.
+            let dying = matches!(reply, Reply::Lost);
+            let patience = TOGETHER.min(deadlines.answer);
+            let exit = if dying { time::timeout(patience, server.exited()).await.ok() } else { server.exit() };
+            (reply, exit)
+        }
+        // Its last output may still arrive.
+        exit = server.exited() => (time::timeout(TOGETHER, request).await.unwrap_or(Reply::Lost), Some(exit)),
+    };
+    let reply = match reply {
+        Reply::Answer { .. } => ShutdownReply::Answered,
+        Reply::Error { code, message, .. } => ShutdownReply::Refused {
+            code,
+            message: message.chars().take(MESSAGE).collect(),
+        },
+        // The answer came, and a violation tells of its form.
+        Reply::Unreadable { .. } => ShutdownReply::Answered,
+        Reply::TimedOut | Reply::Parked | Reply::Lost if exit.is_some() => ShutdownReply::Gone,
+        Reply::TimedOut | Reply::Parked | Reply::Lost => ShutdownReply::Unanswered,
+    };
+    (reply, exit)
+}
+
+/// The stages from `exit` on. Returns the last stage needed, and how the process ended, if it did.
+async fn insist(client: &Client, server: &Server, deadlines: &Deadlines) -> (ShutdownStage, Option<Exit>) {
+    let measures: [(ShutdownStage, Duration, &dyn Fn()); 4] = [
+        (ShutdownStage::Exit, deadlines.exit, &|| {}),
+        (ShutdownStage::StdinClosed, deadlines.stdin, &|| client.close_stdin()),
+        (ShutdownStage::Terminated, deadlines.terminate, &|| {
+            server.terminate_group()
+        }),
+        (ShutdownStage::Killed, deadlines.kill, &|| server.kill_group()),
+    ];
+    for (stage, deadline, measure) in measures {
+        measure();
+        if let Ok(exit) = time::timeout(deadline, server.exited()).await {
+            return (stage, Some(exit));
+        }
+    }
+    (ShutdownStage::Killed, server.exit())
+}
+
+/// Kills the server's process group at once and waits for the process to end.
+pub async fn kill_now(client: &Client, server: &Server, deadline: Duration) -> Stopped {
+    let started = Instant::now();
+    let stage = if server.exit().is_some() {
+        ShutdownStage::AlreadyGone
+    } else {
+        ShutdownStage::Killed
+    };
+    client.close_stdin();
+    server.kill_group();
+    let exit = time::timeout(deadline, server.exited()).await.ok();
+    Stopped {
+        stage,
+        reply: None,
+        exit_sent: None,
+        exit,
+        took: started.elapsed(),
+    }
+}
