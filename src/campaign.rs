@@ -12,6 +12,7 @@ mod forecast;
 pub mod header;
 pub mod invocation;
 mod jobs;
+mod judge;
 mod launch;
 mod probe;
 mod read;
@@ -20,8 +21,9 @@ pub mod single;
 mod traced;
 
 pub use auto::{decided, verdicts};
-pub use blocks::{Campaign, Outcomes, Sweeping, called_off, failed_command, planned_runs};
+pub use blocks::{Campaign, Outcomes, called_off, failed_command, planned_runs};
 pub use jobs::Jobs;
+pub use judge::{EveryRun, Judge, Next};
 pub use probe::{Probed, missing, probe};
 pub use read::{STDIN, open, played, summary};
 pub use scratch::Scratch;

@@ -21,7 +21,7 @@ use proctree::child;
 use report::run;
 
 use super::before::{self, Before};
-use super::blocks::{Campaign, One, Outcomes, called_off, file_name};
+use super::blocks::{Campaign, Outcomes, Turn, called_off, file_name};
 use super::played;
 
 /// The end of a process that played a run.
@@ -216,12 +216,12 @@ impl Campaign<'_> {
         }
         let shown = Progress::show(self.course(vec![planned.server]), self.talk);
         let mut outcomes = Outcomes::default();
-        let one = One {
+        let turn = Turn {
             planned,
             place: self.place(&plan, planned),
             progress: shown.progress(),
         };
-        outcomes.exit = self.run(&one, interrupt, &mut outcomes, &mut before).await?;
+        outcomes.exit = self.run(&turn, interrupt, &mut outcomes, &mut before).await?;
         Ok(outcomes)
     }
 

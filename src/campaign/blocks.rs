@@ -22,6 +22,7 @@ use report::run;
 use super::before::{self, Before};
 use super::invocation::Invocation;
 use super::jobs::Jobs;
+use super::judge::{Judge, Next};
 use super::probe::Answered;
 use super::single::Outcome;
 use super::{forecast, header};
@@ -40,29 +41,16 @@ pub struct Campaign<'c> {
     pub repeating: &'c Repeating,
     pub measuring: Measuring,
     pub talk: Talk,
-    /// Whether these runs are enough, for `--runs auto`.
-    pub enough: &'c dyn Fn(&[Played]) -> bool,
-    /// What these runs have decided so far, and what is still open, in a sentence.
-    pub standing: &'c dyn Fn(&[Played]) -> Option<String>,
-    /// Whether these runs already rule out an answer, so that more would be a waste of time. Asked after each block,
-    /// when every side has a run.
-    pub hopeless: &'c dyn Fn(&[Played]) -> bool,
-    pub sweep: Option<Sweeping<'c>>,
+    pub judge: &'c dyn Judge,
+    /// True if each server is a cell of a sweep: cells may be eliminated, and the failure of one does not end the others.
+    pub is_sweep: bool,
     pub jobs: Jobs,
     /// Options that a calibration of these servers has too, as they are typed.
     pub calibration_options: &'c str,
 }
 
-/// A sweep's campaign: it eliminates cells, and the failure of a cell does not end it.
-#[derive(Clone, Copy)]
-pub struct Sweeping<'c> {
-    /// Eliminated labels, each with the reason, from the runs so far.
-    pub stopped: &'c dyn Fn(&[Played]) -> BTreeMap<String, String>,
-    /// Sentences about the price of the sweep, given the time of one run.
-    pub price: &'c dyn Fn(Duration) -> Vec<String>,
-}
-
-pub(super) struct One<'o> {
+/// One run of the plan, about to be played.
+pub(super) struct Turn<'o> {
     pub planned: plan::Run,
     pub place: Place,
     pub progress: &'o Progress,
@@ -129,42 +117,62 @@ impl Campaign<'_> {
             }
         }
         let mut clock = Clock::start(self.repeating.time_budget.map(|span| span.0));
-        let mut stopped = BTreeMap::new();
-        for block in plan::batches(&plan, self.jobs.at_once().unwrap_or(1), &self.ends()) {
-            let auto = self.repeating.runs == Some(Runs::Auto);
-            let block = self.remaining(block, &outcomes.runs, &mut stopped);
-            if block.is_empty() || !clock.has_time(block.len()) || (auto && (self.enough)(&outcomes.runs)) {
+        let mut eliminated = BTreeMap::new();
+        let mut next = Next::Continue;
+        for batch in plan::batches(&plan, self.jobs.at_once().unwrap_or(1), &self.ends()) {
+            match next {
+                Next::Continue => {}
+                Next::Decided | Next::Hopeless => break,
+                Next::WithoutCells(now) => {
+                    self.say_eliminated(&now, &eliminated);
+                    eliminated = now;
+                }
+            }
+            let batch = self.remaining(batch, &eliminated);
+            if batch.is_empty() || !clock.has_time(batch.len()) {
                 break;
             }
             let state = (&mut outcomes, &mut before);
-            let exit = self.batch((&plan, &block), shown.progress(), interrupt, state).await?;
-            if exit == Exit::Interrupted || outcomes.failed.is_some() {
+            let exit = self.batch((&plan, &batch), shown.progress(), interrupt, state).await?;
+            let is_warm_up = batch[0].warm_up;
+            // A failure in the warm-up run would repeat in every run.
+            let is_over = exit == Exit::Interrupted
+                || outcomes.failed.is_some()
+                || (is_warm_up && outcomes.exit != Exit::Passed)
+                || self.ends_with(&outcomes.runs);
+            if is_over {
                 return Ok(outcomes);
             }
-            if block[0].warm_up && outcomes.exit != Exit::Passed {
-                // A failure in the warm-up run would repeat in every run.
+            next = self.judge.after_block(&outcomes.runs);
+            if matches!(next, Next::Hopeless) {
                 return Ok(outcomes);
             }
-            if self.ends_with(&outcomes.runs) {
-                return Ok(outcomes);
-            }
-            if (self.hopeless)(&outcomes.runs) {
-                return Ok(outcomes);
-            }
-            clock.lap(before.took, block.len());
-            let standing = Some(&outcomes.runs).filter(|_| auto && !block[0].warm_up && self.talk != Talk::Quiet);
-            if let Some(sentence) = standing.and_then(|runs| (self.standing)(runs)) {
-                progress::say(&sentence);
-            }
-            if block[0].warm_up && self.talk != Talk::Quiet {
-                let sentences = match &self.sweep {
-                    Some(sweep) => (sweep.price)(clock.longest),
-                    None => forecast::sentences(self, &outcomes.runs, clock.fitting(self.choices.len())),
-                };
-                sentences.iter().for_each(|sentence| progress::say(sentence));
+            clock.lap(before.took, batch.len());
+            if self.talk != Talk::Quiet {
+                self.say_after_block(is_warm_up, &outcomes.runs, &clock);
             }
         }
         Ok(outcomes)
+    }
+
+    fn say_after_block(&self, is_warm_up: bool, runs: &[Played], clock: &Clock) {
+        if is_warm_up {
+            let sentences = match self.judge.price(clock.longest) {
+                Some(sentences) => sentences,
+                None => forecast::sentences(self, runs, clock.fitting(self.choices.len())),
+            };
+            for sentence in sentences {
+                progress::say(&sentence);
+            }
+        } else if self.is_auto()
+            && let Some(sentence) = self.judge.standing(runs)
+        {
+            progress::say(&sentence);
+        }
+    }
+
+    fn is_auto(&self) -> bool {
+        self.repeating.runs == Some(Runs::Auto)
     }
 
     /// Plays the first run of a server that failed to start, so that a report of it is made before any other run.
@@ -177,9 +185,9 @@ impl Campaign<'_> {
     ) -> anyhow::Result<Outcomes> {
         let first: Vec<plan::Run> = plan
             .iter()
+            .copied()
             .filter(|run| run.server == server)
             .take(1)
-            .copied()
             .collect();
         let mut outcomes = Outcomes::default();
         let mut before = Before::default();
@@ -205,12 +213,12 @@ impl Campaign<'_> {
             return Ok(exit);
         }
         for planned in batch {
-            let run = One {
+            let turn = Turn {
                 planned: *planned,
                 place: self.place(plan, *planned),
                 progress,
             };
-            let exit = self.run(&run, interrupt, outcomes, before).await?;
+            let exit = self.run(&turn, interrupt, outcomes, before).await?;
             outcomes.exit = outcomes.exit.worse(exit);
             if exit == Exit::Interrupted || outcomes.failed.is_some() || self.ends_with(&outcomes.runs) {
                 return Ok(exit);
@@ -221,39 +229,30 @@ impl Campaign<'_> {
 
     /// True if a command of these runs failed, which in a comparison of commands ends all of them, as in hyperfine.
     pub(super) fn ends_with(&self, runs: &[Played]) -> bool {
-        self.sweep.is_none() && failed_command(runs).is_some()
+        !self.is_sweep && failed_command(runs).is_some()
     }
 
-    /// The runs of a block without those of eliminated cells.
-    fn remaining(
-        &self,
-        block: &[plan::Run],
-        runs: &[Played],
-        stopped: &mut BTreeMap<String, String>,
-    ) -> Vec<plan::Run> {
-        let Some(sweep) = &self.sweep else {
-            return block.to_vec();
-        };
-        if block[0].warm_up {
-            return block.to_vec();
+    /// Says which cells of `now` are eliminated that were not `before`.
+    fn say_eliminated(&self, now: &BTreeMap<String, String>, before: &BTreeMap<String, String>) {
+        if self.talk == Talk::Quiet {
+            return;
         }
-        let now = (sweep.stopped)(runs);
-        for (label, why) in now.iter().filter(|(label, _)| !stopped.contains_key(*label)) {
-            if self.talk != Talk::Quiet {
+        for (label, why) in now {
+            if !before.contains_key(label) {
                 progress::say(&format!("{label} is eliminated: {why}"));
             }
         }
-        *stopped = now;
-        let all = self.choices.iter().map(|choice| &choice.label);
-        let labels: Vec<&String> = all.collect();
-        let remaining: Vec<plan::Run> = block
-            .iter()
-            .filter(|run| !stopped.contains_key(labels[run.server]))
-            .copied()
-            .collect();
-        // A sweep needs the default cell and at least one other.
-        let default = remaining.iter().any(|run| run.server == 0);
-        if default && remaining.len() > 1 {
+    }
+
+    /// The runs of a batch without those of eliminated cells; none if only the default or only others would be left.
+    fn remaining(&self, batch: &[plan::Run], eliminated: &BTreeMap<String, String>) -> Vec<plan::Run> {
+        if !self.is_sweep || batch[0].warm_up {
+            return batch.to_vec();
+        }
+        let mut remaining = batch.to_vec();
+        remaining.retain(|run| !eliminated.contains_key(&self.choices[run.server].label));
+        let has_default = remaining.iter().any(|run| run.server == 0);
+        if has_default && remaining.len() > 1 {
             remaining
         } else {
             Vec::new()
@@ -274,8 +273,7 @@ impl Campaign<'_> {
 
     /// The name of a run among several. A plan that may end early only bounds their number, so it shows no total.
     pub(super) fn place(&self, plan: &[plan::Run], planned: plan::Run) -> Place {
-        let bounded =
-            self.repeating.time_budget.is_some() || self.repeating.runs == Some(Runs::Auto) || self.sweep.is_some();
+        let bounded = self.repeating.time_budget.is_some() || self.is_auto() || self.is_sweep;
         let number = planned.number;
         Place {
             number: 1 + plan.iter().take_while(|run| run.number != number).count(),
@@ -292,16 +290,16 @@ impl Campaign<'_> {
     /// Plays one run, unless its record exists.
     pub(super) async fn run(
         &self,
-        one: &One<'_>,
+        turn: &Turn<'_>,
         interrupt: &Interrupt,
         outcomes: &mut Outcomes,
         before: &mut Before,
     ) -> anyhow::Result<Exit> {
-        let One {
+        let Turn {
             planned,
             place,
             progress,
-        } = one;
+        } = turn;
         let choice = &self.choices[planned.server];
         let path = self.path(*planned);
         if let Some(played) = before::recorded(&path, self.scenario, choice.cell.as_ref())? {
@@ -312,7 +310,7 @@ impl Campaign<'_> {
             return Ok(exit);
         }
         progress.begin(place);
-        let outcome = self.prepared(one, before).record(&path, interrupt).await;
+        let outcome = self.prepared(turn, before).record(&path, interrupt).await;
         progress.end(matches!(outcome, Ok(Outcome::Played)));
         match outcome? {
             Outcome::Played => {}
@@ -338,17 +336,18 @@ impl Campaign<'_> {
 
     /// Blocks after which no other may have begun. After each of a sweep settings may stop.
     fn ends(&self) -> Vec<u32> {
-        match (&self.sweep, self.repeating.runs) {
-            (Some(_), Some(Runs::Fixed(most))) => (1..=most).collect(),
+        match self.repeating.runs {
+            Some(Runs::Fixed(most)) if self.is_sweep => (1..=most).collect(),
             _ => self.looks(),
         }
     }
 
     /// The interim analyses of `--runs auto`; empty otherwise.
     fn looks(&self) -> Vec<u32> {
-        let auto = self.repeating.runs == Some(Runs::Auto);
-        let looks = self.repeating.looks.0.runs().iter().filter(|_| auto);
-        looks.map(|runs| *runs as u32).collect()
+        if !self.is_auto() {
+            return Vec::new();
+        }
+        self.repeating.looks.0.runs().iter().map(|runs| *runs as u32).collect()
     }
 
     /// How it was called: of a resumed campaign the first call, which can be made again.
@@ -356,16 +355,16 @@ impl Campaign<'_> {
         Some(Invocation::read(self.out).ok()?.command_line)
     }
 
-    fn prepared(&self, one: &One<'_>, before: &Before) -> header::Run {
-        let choice = &self.choices[one.planned.server];
+    fn prepared(&self, turn: &Turn<'_>, before: &Before) -> header::Run {
+        let choice = &self.choices[turn.planned.server];
         header::Run {
             called: self.called(),
             loaded: self.scenario.clone(),
             choice: choice.clone(),
             plan: PlanFacts {
-                run: one.planned.number,
-                block: one.planned.block,
-                warm_up: one.planned.warm_up,
+                run: turn.planned.number,
+                block: turn.planned.block,
+                warm_up: turn.planned.warm_up,
                 partition: self.repeating.partition.map(|part| part.to_string()),
                 traced: None,
                 looks: self.looks(),
@@ -377,7 +376,7 @@ impl Campaign<'_> {
             tracer: None,
             probe: false,
             copy: before.copy.clone(),
-            progress: one.progress.clone(),
+            progress: turn.progress.clone(),
         }
     }
 }
@@ -385,8 +384,11 @@ impl Campaign<'_> {
 /// The planned runs of these servers. A time budget may end them early.
 pub fn planned_runs(repeating: &Repeating, choices: &[ServerChoice], seed: u64) -> Vec<plan::Run> {
     // The lenses of one server are not compared with each other.
-    let lens = |choice: &&ServerChoice| choice.lens.lens == choices[0].lens.lens;
-    let many = repeating.repeats(choices.iter().filter(lens).count());
+    let compared = choices
+        .iter()
+        .filter(|choice| choice.lens.lens == choices[0].lens.lens)
+        .count();
+    let many = repeating.repeats(compared);
     let blocks = match (repeating.runs, repeating.time_budget) {
         (Some(Runs::Fixed(runs)), _) => runs,
         (Some(Runs::Auto), _) => repeating.looks.0.runs().last().map_or(0, |runs| *runs as u32),
@@ -414,19 +416,24 @@ pub fn planned_runs(repeating: &Repeating, choices: &[ServerChoice], seed: u64) 
 
 /// The first server of each program. A warm-up fills the machine's caches, whatever the settings and the lens.
 pub(super) fn programs(choices: &[ServerChoice]) -> Vec<usize> {
-    // One interpreter may run servers of several profiles.
-    let same = |one: &ServerChoice, other: &ServerChoice| {
-        (&one.program, &one.profile_name) == (&other.program, &other.profile_name)
-    };
-    let is_first = |index: &usize| !choices[..*index].iter().any(|other| same(&choices[*index], other));
-    (0..choices.len()).filter(is_first).collect()
+    let mut first: Vec<usize> = Vec::new();
+    for (server, choice) in choices.iter().enumerate() {
+        // One interpreter may run servers of several profiles.
+        let is_known = first.iter().any(|other| {
+            let other = &choices[*other];
+            (&other.program, &other.profile_name) == (&choice.program, &choice.profile_name)
+        });
+        if !is_known {
+            first.push(server);
+        }
+    }
+    first
 }
 
 /// The first run of a command that ended with a code that is not accepted.
 pub fn failed_command(runs: &[Played]) -> Option<&Played> {
-    let failed =
-        |run: &&Played| run.summary.command.is_some() && matches!(run.summary.ending, Some(Ending::Crashed { .. }));
-    runs.iter().find(failed)
+    runs.iter()
+        .find(|run| run.summary.command.is_some() && matches!(run.summary.ending, Some(Ending::Crashed { .. })))
 }
 
 /// The name of a server's files. The label of a command is its text, which need not be a file name.
@@ -454,7 +461,7 @@ pub fn called_off(place: &str) -> String {
     }
 }
 
-/// Tells whether another block fits into the time budget.
+/// Measures runs, to tell if another block fits into the time budget.
 struct Clock {
     began: Instant,
     budget: Option<Duration>,

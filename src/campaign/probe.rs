@@ -119,6 +119,6 @@ impl Campaign<'_> {
         let is_command = self.choices.iter().any(|choice| choice.command.is_some());
         let is_part = matches!(self.jobs, Jobs::Of { .. });
         let is_begun = self.plan().iter().any(|run| self.path(*run).exists());
-        !is_command && !is_part && !is_begun && self.sweep.is_none() && !self.measuring.allow_unsupported
+        !is_command && !is_part && !is_begun && !self.is_sweep && !self.measuring.allow_unsupported
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::campaign::{Campaign, calibrations};
+use crate::campaign::{Campaign, Judge, Next, calibrations};
 use crate::cli::{self, Command};
 use crate::config::options::Repeating;
 use crate::config::values::{Lenses, LookPlan, Runs};
@@ -73,10 +73,8 @@ fn live(options: &cli::Calibrate, resumed: Option<Directory>, interrupt: &Interr
             repeating: &repeating(options.runs),
             measuring: options.measuring,
             talk,
-            enough: &|_| false,
-            standing: &|_| None,
-            hopeless: &is_hopeless,
-            sweep: None,
+            judge: &Calibrating,
+            is_sweep: false,
             jobs,
             calibration_options: "",
         };
@@ -119,6 +117,19 @@ fn repeating(runs: u32) -> Repeating {
 fn is_hopeless(runs: &[Played]) -> bool {
     runs.iter()
         .any(|run| exit(&run.summary) != Exit::Passed || loss(&run.summary).is_some())
+}
+
+/// Plays every run, as long as all of them can enter a calibration.
+struct Calibrating;
+
+impl Judge for Calibrating {
+    fn after_block(&self, runs: &[Played]) -> Next {
+        if is_hopeless(runs) {
+            Next::Hopeless
+        } else {
+            Next::Continue
+        }
+    }
 }
 
 /// What the next command is made of.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::campaign::single::shell;
-use crate::campaign::{Campaign, Jobs, failed_command, invocation};
+use crate::campaign::{Campaign, EveryRun, Jobs, failed_command, invocation};
 use crate::cli::{self, Command};
 use crate::commands::output::{self, Directory};
 use crate::config::options::Repeating;
@@ -345,10 +345,8 @@ async fn campaign(
         repeating: &repeating,
         measuring: options.measuring,
         talk: super::talk(options.output.voice),
-        enough: &|_| false,
-        standing: &|_| None,
-        hopeless: &|_| false,
-        sweep: None,
+        judge: &EveryRun,
+        is_sweep: false,
         jobs: asked.jobs.clone(),
         calibration_options: "",
     };

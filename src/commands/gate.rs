@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 
-use crate::campaign::{Campaign, Outcomes, calibrations, header};
+use crate::campaign::{Campaign, Judge, Next, Outcomes, calibrations, header};
 use crate::cli::{self, Command};
 use crate::commands::output::Directory;
 use crate::config::GateContext;
@@ -83,10 +83,16 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
         anchor::fits(kept, (options, host), scenario, &choices, (&rules, &looks))?;
     }
     let targets = exports::targets(options.format, &options.exports, None)?;
-    let side = |runs: &[Played]| split(options, runs, &labels, kept.clone());
     let out = match resumed {
         Some(out) => out,
         None => begin(options.out.as_deref(), &scenarios)?.remove(0),
+    };
+    let gating = Gating {
+        options,
+        labels: &labels,
+        anchor: kept,
+        rules: &rules,
+        looks: &looks,
     };
     let campaign = Campaign {
         scenario,
@@ -95,13 +101,8 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
         repeating: &repeating(options),
         measuring: options.measuring,
         talk: crate::commands::talk(options.voice),
-        enough: &|runs| judged(&side(runs), &rules, &looks).is_final(),
-        standing: &|runs| report::verdict::standing(&judged(&side(runs), &rules, &looks), &looks),
-        hopeless: &|runs| {
-            let sides = side(runs);
-            hopeless(&sides, options) || judged(&sides, &rules, &looks).is_hopeless()
-        },
-        sweep: None,
+        judge: &gating,
+        is_sweep: false,
         jobs,
         calibration_options: &next::calibration_options(&out),
     };
@@ -109,7 +110,7 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
     let Some(runs) = runs.filter(|_| exit != Exit::Interrupted && options.processors.job.is_none()) else {
         return Ok(exit.code());
     };
-    let sides = side(&runs);
+    let sides = gating.sides(&runs);
     notes.extend(added_runs(options, &out));
     notes.extend(unseen_settings(&sides));
     conclude(options, &sides, &out, (&rules, &looks), targets, &notes)
@@ -170,6 +171,44 @@ fn one_preload(options: &cli::Gate) -> anyhow::Result<()> {
 /// circumstances have changed.
 fn hopeless(sides: &Sides, options: &cli::Gate) -> bool {
     in_force(sides).is_err() || !sides.broken().is_empty() || tell::refuse(&sides.differences(), options).is_err()
+}
+
+/// Ends a gate once its verdict is final, or can no longer be reached.
+struct Gating<'g> {
+    options: &'g cli::Gate,
+    /// Of baseline, candidate and a driven anchor.
+    labels: &'g [String],
+    /// Runs of an anchor that was measured before.
+    anchor: Option<Vec<Played>>,
+    rules: &'g Rules,
+    looks: &'g Schedule,
+}
+
+impl Gating<'_> {
+    fn sides(&self, runs: &[Played]) -> Sides {
+        split(self.options, runs, self.labels, self.anchor.clone())
+    }
+}
+
+impl Judge for Gating<'_> {
+    fn after_block(&self, runs: &[Played]) -> Next {
+        let sides = self.sides(runs);
+        if hopeless(&sides, self.options) {
+            return Next::Hopeless;
+        }
+        let judgement = judged(&sides, self.rules, self.looks);
+        if judgement.is_hopeless() {
+            Next::Hopeless
+        } else if judgement.is_final() && self.options.runs == Runs::Auto {
+            Next::Decided
+        } else {
+            Next::Continue
+        }
+    }
+
+    fn standing(&self, runs: &[Played]) -> Option<String> {
+        report::verdict::standing(&judged(&self.sides(runs), self.rules, self.looks), self.looks)
+    }
 }
 
 /// The verdict, by what calibrations say of these servers.

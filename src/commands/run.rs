@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::campaign::{self, Campaign, Jobs, Outcomes};
+use crate::campaign::{self, Campaign, Jobs, Judge, Next, Outcomes};
 use crate::cli::{self, Command};
 use crate::commands::output::Directory;
 use crate::config::Loaded;
 use crate::config::options::{Format, Repeating};
+use crate::config::values::Runs;
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
 use crate::trace::Tracer;
@@ -128,10 +129,10 @@ async fn play(
             repeating: &options.repeating,
             measuring: options.recording.measuring,
             talk: crate::commands::talk(options.output.voice),
-            enough: &|runs| campaign::decided(runs, &options.repeating),
-            standing: &|runs| standing(runs, &options.repeating),
-            hopeless: &|_| false,
-            sweep: None,
+            judge: &Deciding {
+                repeating: &options.repeating,
+            },
+            is_sweep: false,
             jobs: jobs.clone(),
             calibration_options: &next::calibration_options(out),
         };
@@ -215,6 +216,25 @@ fn too_short(options: &cli::Run, servers: usize, runs: &[Played]) -> Option<Stri
         // The block that warms up, one run of each server, and half as much for what comes before a server.
         units::duration(warm_up.mul_f64(1.0 + 1.5 * servers as f64 / first.len().max(1) as f64))
     ))
+}
+
+/// Ends `--runs auto` once every server's regression is shown or ruled out.
+struct Deciding<'r> {
+    repeating: &'r Repeating,
+}
+
+impl Judge for Deciding<'_> {
+    fn after_block(&self, runs: &[Played]) -> Next {
+        if self.repeating.runs == Some(Runs::Auto) && campaign::decided(runs, self.repeating) {
+            Next::Decided
+        } else {
+            Next::Continue
+        }
+    }
+
+    fn standing(&self, runs: &[Played]) -> Option<String> {
+        standing(runs, self.repeating)
+    }
 }
 
 /// What the runs of `--runs auto` have decided so far.

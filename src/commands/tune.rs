@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use crate::campaign::{Campaign, Jobs, Outcomes, Sweeping};
+use crate::campaign::{Campaign, Jobs, Judge, Next, Outcomes};
 use crate::cli::{self, Command};
 use crate::commands::output::Directory;
 use crate::config::options::Repeating;
@@ -97,15 +97,14 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
         repeating: &repeating(options, &rules)?,
         measuring: options.measuring,
         talk,
-        enough: &|_| false,
-        standing: &|_| None,
-        hopeless: &|runs| alike(runs).is_err() || unprinted(runs, options).is_some(),
+        judge: &Sweeping {
+            options,
+            rules: &rules,
+            price: &price,
+        },
+        is_sweep: true,
         jobs,
         calibration_options: "",
-        sweep: Some(Sweeping {
-            stopped: &|runs| reasons(runs, &rules),
-            price: &|run: Duration| price.after(run),
-        }),
     };
     let has_answer = |runs: &[Played]| unprinted(runs, options).is_none() && works(runs, &rules);
     let outcomes = super::block_on(played(&campaign, tracer.as_ref(), &has_answer, interrupt))?;
@@ -119,6 +118,27 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
         return Ok(exit.code());
     }
     told(options, &runs, targets, Some(&out))
+}
+
+/// Eliminates cells after each block; ends a sweep that can give no answer.
+struct Sweeping<'s> {
+    options: &'s cli::Tune,
+    rules: &'s Rules,
+    price: &'s Price,
+}
+
+impl Judge for Sweeping<'_> {
+    fn after_block(&self, runs: &[Played]) -> Next {
+        if alike(runs).is_err() || unprinted(runs, self.options).is_some() {
+            Next::Hopeless
+        } else {
+            Next::WithoutCells(reasons(runs, self.rules))
+        }
+    }
+
+    fn price(&self, of_one_run: Duration) -> Option<Vec<String>> {
+        Some(self.price.after(of_one_run))
+    }
 }
 
 /// Plays every run, then one of each cell with a tracer, where the others have an answer.

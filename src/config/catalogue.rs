@@ -60,12 +60,12 @@ impl Catalogue {
         (self, report)
     }
 
-    /// The same after some profiles were unreadable: an unknown name may be one of them.
+    /// Marks that some profiles were unreadable, so that an unknown name may be one of them.
     pub fn unsure(self) -> Catalogue {
         Catalogue { unsure: true, ..self }
     }
 
-    /// Whether some profiles were unreadable.
+    /// True if some profiles were unreadable.
     pub fn is_unsure(&self) -> bool {
         self.unsure
     }
@@ -198,7 +198,7 @@ fn root<'t>(name: &'t str, own: &'t toml::Table) -> &'t str {
     root
 }
 
-/// Whether a chain of inheritance is a cycle. Inheriting from the built-in profile of the same name is none.
+/// True if a chain of inheritance is a cycle. Inheriting from the built-in profile of the same name is none.
 fn in_circle(name: &str, servers: &Servers) -> bool {
     let parent = |name: &str| servers.server.get(name)?.inherits.as_deref();
     let mut at = parent(name).filter(|parent| *parent != name);

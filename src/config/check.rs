@@ -175,7 +175,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// Whether `steps` of some phase were unreadable.
+    /// True if `steps` of some phase were unreadable.
     fn unread_steps(&self, scenario: &Scenario) -> bool {
         scenario.phases.iter().enumerate().any(|(index, phase)| {
             let path = ["phase".into(), index.into()];
@@ -183,7 +183,7 @@ impl Check<'_, '_> {
         })
     }
 
-    /// Whether the user wrote the step, rather than it replaces an unreadable one.
+    /// True if the user wrote the step, rather than it replaces an unreadable one.
     fn as_written(&self, path: &[Segment<'_>], step: &Step) -> bool {
         self.document.has(path, step.name())
     }

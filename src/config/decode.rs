@@ -62,12 +62,12 @@ impl<'t> Document<'t> {
         longest.map_or(0..0, Spanned::span)
     }
 
-    /// Whether the table at `path` has this key.
+    /// True if the table at `path` has this key.
     pub fn has(&self, path: &[Segment<'_>], key: &str) -> bool {
         self.member(path, key).is_some()
     }
 
-    /// Whether the table at `path` has this key with an empty array.
+    /// True if the table at `path` has this key with an empty array.
     pub fn is_empty_array(&self, path: &[Segment<'_>], key: &str) -> bool {
         let array = self.member(path, key).and_then(|value| value.get_ref().as_array());
         array.is_some_and(|array| array.is_empty())
@@ -133,7 +133,7 @@ impl<'t> Document<'t> {
     }
 }
 
-/// What to remove when a key is wrong.
+/// The part to remove when a key is wrong.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Entry,
@@ -217,7 +217,7 @@ fn cut_table(table: &mut DeTable<'_>, span: &Range<usize>, mode: Mode, path: &mu
     }
 }
 
-/// Whether the span is that of a nested key: tables made by dotted keys have the place of their key.
+/// True if the span is that of a nested key: tables made by dotted keys have the place of their key.
 fn holds_tag(value: &DeValue<'_>, span: &Range<usize>) -> bool {
     match value {
         DeValue::Table(table) => table.iter().any(|(key, _)| key.span() == *span),

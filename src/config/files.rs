@@ -119,7 +119,7 @@ impl Found {
     }
 }
 
-/// Whether a copy excludes an entry.
+/// True if a copy excludes an entry.
 pub fn is_left_out(path: &Path, is_dir: bool) -> bool {
     let Some(name) = path.file_name() else { return false };
     if LEFT_OUT.iter().any(|left_out| name == *left_out) {
@@ -136,7 +136,7 @@ pub fn is_left_out(path: &Path, is_dir: bool) -> bool {
     is_dir && path.join("CACHEDIR.TAG").exists() && !path.join("pyvenv.cfg").exists()
 }
 
-/// Whether a directory is searched for files.
+/// True if a directory is searched for files.
 fn enters(dir: &Path, named: &[String]) -> bool {
     let Some(name) = dir.file_name().and_then(|name| name.to_str()) else {
         return true;

@@ -29,7 +29,7 @@ pub struct GateContext {
     pub phases: Vec<String>,
     /// The methods that the steps request; other methods may be sent too.
     pub methods: Vec<String>,
-    /// Whether no other method is sent, so that any other is a mistake.
+    /// True if no other method is sent, so that any other is a mistake.
     pub all_methods: bool,
     /// Phases repeated often enough to detect growth.
     pub repeated: Vec<String>,
@@ -37,13 +37,13 @@ pub struct GateContext {
     pub lenses: Vec<Lens>,
     /// Lenses that runs are made through only if a rule names them.
     pub optional_lenses: Vec<Lens>,
-    /// Whether runs through the purged lens report their live memory, which then decides.
+    /// True if runs through the purged lens report their live memory, which then decides.
     pub is_collected: bool,
-    /// Whether runs are played at once, so that no time decides.
+    /// True if runs are played at once, so that no time decides.
     pub is_shared: bool,
-    /// Whether the runs are commands that were run to their end.
+    /// True if the runs are commands that were run to their end.
     pub is_command: bool,
-    /// Whether there is no baseline, so that only budgets and growth can decide.
+    /// True if there is no baseline, so that only budgets and growth can decide.
     pub is_alone: bool,
     /// Default share that is tolerated.
     pub tol: Option<Share>,

@@ -25,7 +25,7 @@ pub struct GlobError {
 }
 
 impl Glob {
-    /// Whether `path`, relative to the workspace, matches.
+    /// True if `path`, relative to the workspace, matches.
     pub fn matches(&self, path: &Path) -> bool {
         self.matcher.is_match(path)
     }

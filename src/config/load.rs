@@ -172,6 +172,15 @@ struct OnlyWorkspace {
     workspace: Option<Workspace>,
 }
 
+/// The fate of an included file.
+enum Inclusion {
+    Read,
+    /// One file too many, with the mistake to report.
+    Refused(Fault),
+    /// The mistake was reported for an earlier file.
+    Skipped,
+}
+
 impl Loader<'_> {
     /// Reads one file and its includes. `settled`: an outer file or the command line sets the workspace.
     fn file(&mut self, path: &Path, text: &str, settled: bool) -> (Option<Scenario>, Report) {
@@ -235,9 +244,11 @@ impl Loader<'_> {
         let mut report = Report::default();
         for (index, name) in scenario.include.iter().enumerate() {
             let span = document.span(&["include".into(), index.into()]);
-            if let Some(fault) = self.too_much(&span) {
-                // Reported once: the including file continues with its next include.
-                faults.extend(fault);
+            let inclusion = self.count_included(&span);
+            if !matches!(inclusion, Inclusion::Read) {
+                if let Inclusion::Refused(fault) = inclusion {
+                    faults.push(fault);
+                }
                 self.written.add(None, true);
                 break;
             }
@@ -272,24 +283,22 @@ impl Loader<'_> {
         (parts, report)
     }
 
-    /// Whether the limit of includes is reached, with the mistake if it is new.
-    fn too_much(&mut self, span: &Range<usize>) -> Option<Option<Fault>> {
-        let title = match self.included {
-            MOST_INCLUDED => {
-                format!("this scenario includes over {MOST_INCLUDED} files, those of its includes among them")
-            }
-            _ if self.included > MOST_INCLUDED => return Some(None),
-            _ if self.stack.len() > DEEPEST_INCLUDED => {
-                format!("includes are nested over {DEEPEST_INCLUDED} files deep")
-            }
-            _ => {
-                self.included += 1;
-                return None;
-            }
+    /// Counts an included file. The first that is too much ends reading with a mistake, and all after it are skipped.
+    fn count_included(&mut self, span: &Range<usize>) -> Inclusion {
+        if self.included > MOST_INCLUDED {
+            return Inclusion::Skipped;
+        }
+        let title = if self.included == MOST_INCLUDED {
+            format!("this scenario includes over {MOST_INCLUDED} files, those of its includes among them")
+        } else if self.stack.len() > DEEPEST_INCLUDED {
+            format!("includes are nested over {DEEPEST_INCLUDED} files deep")
+        } else {
+            self.included += 1;
+            return Inclusion::Read;
         };
         self.included = MOST_INCLUDED + 1;
         let cure = "include less; `repeat` plays a phase several times";
-        Some(Some(Fault::new(span.clone(), title, cure)))
+        Inclusion::Refused(Fault::new(span.clone(), title, cure))
     }
 
     fn take(&mut self, project: Option<Project>) {

@@ -3,7 +3,7 @@
 /// Bytes of the longest name.
 const LONGEST: usize = 64;
 
-/// Whether a label is a valid file name on every system.
+/// True if a label is a valid file name on every system.
 pub fn names_files(label: &str) -> bool {
     let safe = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let reserved = ["con", "prn", "aux", "nul"].contains(&label.to_ascii_lowercase().as_str());

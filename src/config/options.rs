@@ -15,7 +15,7 @@ use record::Preload;
 
 use super::values::{CpuList, Job, Lenses, LookPlan, Runs, ServerText, cpus, interval, job, looks, partition};
 
-/// What `--lens` chooses between.
+/// The choices of `--lens`.
 pub const LENS: &str = "\
 as-shipped measures the server with its allocator as it is, which users notice. purged makes the allocator release free \
 memory at each checkpoint: small changes then show in few runs, between versions of one server but never between allocators. \
@@ -77,7 +77,7 @@ pub struct ServerExtras {
     pub file: Option<PathBuf>,
 }
 
-/// What of the scenario is set aside.
+/// Options that replace parts of the scenario.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Scenario")]
 pub struct ScenarioOptions {
@@ -107,7 +107,7 @@ pub struct ScenarioOptions {
     pub isolation: Option<String>,
 }
 
-/// How often each server is run, and which part of the plan is played here.
+/// The runs of each server, and the part of the plan that is played here.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Runs")]
 pub struct Repeating {
@@ -132,7 +132,7 @@ pub struct Repeating {
 }
 
 impl Repeating {
-    /// Whether servers are run more than once, so that caches are warmed up first.
+    /// True if servers are run more than once, so that caches are warmed up first.
     pub fn repeats(&self, servers: usize) -> bool {
         match (self.runs, self.time_budget) {
             (Some(Runs::Fixed(runs)), _) => runs > 1,
@@ -142,14 +142,14 @@ impl Repeating {
     }
 }
 
-/// How it is recorded: through what, how often it is looked, on what, and where that is written.
+/// The options of recording: lens, interval, processors, directory.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Measuring")]
 pub struct Recording {
     /// Measure memory as shipped, purged, or both
     #[arg(long, value_enum, value_name = "LENS", default_value_t)]
     pub lens: Lenses,
-    /// How it is measured.
+    /// The options of measuring.
     #[command(flatten)]
     pub measuring: Measuring,
     #[command(flatten)]
@@ -174,7 +174,7 @@ pub struct Processors {
     pub job: Option<Job>,
 }
 
-/// How it is measured.
+/// The options of measuring.
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Measuring")]
 pub struct Measuring {
@@ -249,7 +249,7 @@ pub struct Voice {
     pub verbose: bool,
 }
 
-/// What can be printed of a result, of several records side by side.
+/// The formats of a result, of several records side by side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// Text for a terminal

@@ -34,7 +34,7 @@ pub struct Pin {
     pub setup: Option<String>,
 }
 
-/// What is fetched, with its version or without. Only what is typed may leave that open: a file is kept.
+/// A thing to fetch, with its version or without. Only what is typed may leave that open: a file is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
     Exact(Source),
@@ -68,7 +68,7 @@ pub struct Fetched {
 /// Gets a pinned workspace, or says why not; `None` leaves it for later.
 pub type Fetch<'f> = dyn Fn(&Pin) -> Option<Result<Fetched, OriginError>> + 'f;
 
-/// Why an origin cannot be used.
+/// The reason that an origin cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OriginError {
     /// The key of `[workspace]` with the mistake.
@@ -77,7 +77,7 @@ pub struct OriginError {
     pub cure: String,
 }
 
-/// What decides besides the scenario's `[workspace]`.
+/// Options beside the scenario's `[workspace]`.
 #[derive(Clone, Copy)]
 pub struct Context<'c> {
     /// `--workspace`.
@@ -87,7 +87,7 @@ pub struct Context<'c> {
     pub isolation: Isolation,
     /// The directory that paths are relative to.
     pub directory: &'c Path,
-    /// The same, absolute.
+    /// The absolute path.
     pub absolute: &'c Path,
     /// The SHA-256 of a file, where that is quick.
     pub sum: &'c dyn Fn(&Path) -> Option<String>,
@@ -261,7 +261,7 @@ pub fn short_name(written: &str) -> Option<String> {
     })
 }
 
-/// Whether an origin is a version of what was typed without one.
+/// True if an origin is a version of what was typed without one.
 pub fn is_version_of(origin: &str, typed: &str) -> bool {
     matches!(text(typed), Some(Written::Package(package)) if {
         let rest = origin.strip_prefix(typed);
@@ -269,7 +269,7 @@ pub fn is_version_of(origin: &str, typed: &str) -> bool {
     })
 }
 
-/// What is before and after the last `#`.
+/// The parts before and after the last `#`.
 fn fragment(text: &str) -> (&str, Option<&str>) {
     text.rsplit_once('#')
         .map_or((text, None), |(before, after)| (before, Some(after)))
@@ -324,7 +324,7 @@ fn published(key: &'static str, package: Package, context: &Context<'_>) -> Resu
     Ok(Wanted::Exact(Source::Package(named, version.to_owned())))
 }
 
-/// How an ecosystem writes a version behind a name.
+/// The sign that an ecosystem writes between a name and a version.
 fn separator(package: &Package) -> &'static str {
     match package {
         Package::Pypi(_) => "==",
@@ -343,7 +343,7 @@ fn is_name(name: &str) -> bool {
     parts.len() == 1 + usize::from(bare.len() < name.len()) && parts.iter().all(is_part)
 }
 
-/// Whether it names one version: of `1.2` and `1.2.x` npm and cargo take the newest.
+/// True if it names one version: of `1.2` and `1.2.x` npm and cargo take the newest.
 fn is_version(version: &str, is_pypi: bool) -> bool {
     let known = |c: char| c.is_ascii_alphanumeric() || "._+-!".contains(c);
     let release = version.split(['-', '+']).next().unwrap_or_default();
@@ -459,7 +459,7 @@ fn is_hex(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether the URL has `user:password@` before its host, or over HTTP a user, which is a token.
+/// True if the URL has `user:password@` before its host, or over HTTP a user, which is a token.
 fn has_password(url: &str) -> bool {
     let authority = url
         .split_once("://")

@@ -27,11 +27,11 @@ pub struct Overrides {
     pub files: Option<String>,
     /// Larger files are not opened.
     pub largest_file: Option<Size>,
-    /// How the original is protected.
+    /// Protection of the original.
     pub isolation: Option<Isolation>,
     /// Seed of every random choice.
     pub seed: Option<u64>,
-    /// Whether idle windows wait until the server's runtime has released memory.
+    /// True if idle windows wait until the server's runtime has released memory.
     pub full_decay: bool,
 }
 
@@ -47,11 +47,11 @@ pub struct Project {
     pub files: Vec<PathBuf>,
     /// Larger files are not opened.
     pub largest_file: Size,
-    /// How the original is protected.
+    /// Protection of the original.
     pub isolation: Isolation,
 }
 
-/// Why there is no project to open.
+/// The reason for having no project to open.
 #[derive(Debug)]
 pub enum Missing {
     Origin(OriginError),
@@ -217,7 +217,7 @@ impl Missing {
         }
     }
 
-    /// Whether the mistake is on the command line.
+    /// True if the mistake is on the command line.
     pub fn overridden(&self, overrides: &Overrides) -> bool {
         match self {
             Missing::Origin(error) if error.key == "setup" => {

@@ -43,10 +43,10 @@ pub struct Scenario {
     /// When the server counts as ready; by default as in its profile.
     #[serde(default)]
     pub readiness: Readiness,
-    /// How a phase settles before its checkpoint, unless the phase says otherwise.
+    /// Rule by which a phase settles before its checkpoint, unless the phase says otherwise.
     #[serde(default)]
     pub settle: Settle,
-    /// How long a request may take, unless its step says otherwise; 60 s when not given.
+    /// Time limit of a request, unless its step says otherwise; 60 s when not given.
     #[serde(default)]
     pub deadline: Option<Span>,
     /// Name of the client capability profile: which editor is imitated; the server profile's when not given.
@@ -101,12 +101,12 @@ pub struct Workspace {
     /// Patterns of files to leave alone, besides `.git`, `node_modules`, `target`, `.venv` and `__pycache__`.
     #[serde(default)]
     pub exclude: Vec<Glob>,
-    /// How the original is kept safe from edits.
+    /// Protection of the original from edits.
     #[serde(default)]
     pub isolation: Isolation,
 }
 
-/// How the workspace is kept safe from the session.
+/// Protection of the workspace from the session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, strum::Display, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -142,7 +142,7 @@ pub struct Phase {
     /// Plays the steps more than once; each round ends in a checkpoint of its own.
     #[serde(default)]
     pub repeat: Option<Repeat>,
-    /// How the phase settles; by default as in the scenario.
+    /// The rule by which the phase settles; by default as in the scenario.
     #[serde(default)]
     pub settle: Settle,
     /// Only looks at the server, so its checkpoint is not the result of the scenario.
@@ -150,7 +150,7 @@ pub struct Phase {
     pub diagnostic: bool,
 }
 
-/// How often something is played.
+/// The number of times that something is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Repeat {
@@ -163,19 +163,19 @@ pub enum Repeat {
 /// Shortest period over which rest is judged: over less, one tick of Linux's clock, 10 ms, looks like a busy server.
 const SHORTEST_QUIET: Span = Span::from_millis(150);
 
-/// How long memory must be still before a checkpoint is read whose allocator releases at once.
+/// Rest of the memory before a checkpoint of a server whose allocator releases at once.
 const PURGED_QUIET: Span = Span::from_millis(500);
 
 /// Limits of the wait for readiness, as far as they are given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Readiness {
-    /// How long to wait for a first sign of start-up work before taking it that there is none; when not given, four times the
+    /// Longest wait for a first sign of start-up work; when not given, four times the
     /// longest rest that was seen between two bursts of work, at most 3 s.
     pub start_grace: Option<Span>,
-    /// How long nothing may move before the server counts as ready; at least 150 ms.
+    /// Time without any movement after which the server counts as ready; at least 150 ms.
     pub quiet: Option<Span>,
-    /// How long to wait in all.
+    /// Longest wait in all.
     pub timeout: Option<Span>,
     /// Processor use of the tree, as a share of one processor, that still counts as quiet.
     pub cpu: Option<Share>,
@@ -207,11 +207,11 @@ impl Readiness {
     }
 }
 
-/// How a phase settles before its checkpoint; unset options are completed elsewhere.
+/// The rule by which a phase settles before its checkpoint; unset options are completed elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Settle {
-    /// How long nothing may be in flight and the processors must be idle; at least 150 ms.
+    /// Time with nothing in flight and idle processors; at least 150 ms.
     pub quiet: Option<Span>,
     /// The longest wait; then the checkpoint is taken anyway, and marked.
     pub at_most: Option<Span>,
@@ -219,7 +219,7 @@ pub struct Settle {
     pub cpu: Option<Share>,
 }
 
-/// How a phase comes to rest, complete.
+/// The complete rule by which a phase comes to rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SettleLimits {
     pub quiet: Span,
@@ -275,7 +275,7 @@ impl Scenario {
         self.seed.unwrap_or(1)
     }
 
-    /// How long a request may take when its step does not say.
+    /// Time limit of a request whose step does not say.
     pub fn deadline(&self) -> Span {
         self.deadline.unwrap_or(Span::from_secs(60))
     }
@@ -288,7 +288,7 @@ impl Scenario {
         }
     }
 
-    /// What a run plays whose allocator releases at once: the same without the windows that wait for releases, and with shorter
+    /// The scenario for a run whose allocator releases at once: without the windows that wait for releases, and with shorter
     /// rests before checkpoints. Windows with light traffic stay where the allocator releases only when it is called.
     pub fn purged(&self, needs_traffic: bool) -> Scenario {
         let waits = |step: &Step| match step {
@@ -316,7 +316,7 @@ impl Scenario {
         }
     }
 
-    /// Whether an idle window waits for the server's runtime.
+    /// True if an idle window waits for the server's runtime.
     pub fn waits_for_full_decay(&self) -> bool {
         let mut steps = self.phases.iter().flat_map(|phase| &phase.steps);
         steps.any(|step| matches!(step, Step::Idle(idle) if idle.full_decay))

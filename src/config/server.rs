@@ -74,7 +74,7 @@ pub struct Profile {
     pub choose: Vec<String>,
     /// Methods that it does not offer, or offers without use, and why.
     pub unsupported: BTreeMap<String, String>,
-    /// What people should know.
+    /// A remark for people.
     pub notes: Vec<String>,
     /// Command that builds the program and prints cargo's `--message-format=json`.
     pub build: Vec<String>,
@@ -119,13 +119,13 @@ impl Package {
 pub struct SelfReport {
     /// The message.
     pub ask: Question,
-    /// How the total is found in the answer.
+    /// The place of the total in the answer.
     #[serde(default)]
     pub total: Total,
-    /// Whether it collects its garbage first, so that this is also its forced release.
+    /// True if it collects its garbage first, so that this is also its forced release.
     #[serde(default)]
     pub releases: bool,
-    /// Whether it frees the memory that it counts, so that no measurement can follow.
+    /// True if it frees the memory that it counts, so that no measurement can follow.
     #[serde(default)]
     pub destructive: bool,
 }
@@ -148,7 +148,7 @@ impl Question {
     }
 }
 
-/// How the total is found in what a server says of its memory.
+/// The place of the total in what a server says of its memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Total {
@@ -175,7 +175,7 @@ pub struct Ready {
     pub signal: Option<Signal>,
     /// Limits of the wait that suit it.
     pub limits: Readiness,
-    /// Whether it loads the project only when a first document is open, so that the first `open` is followed by another
+    /// True if it loads the project only when a first document is open, so that the first `open` is followed by another
     /// wait.
     pub after_open: bool,
 }
@@ -239,7 +239,7 @@ pub enum Allocator {
 }
 
 impl NotificationSignal {
-    /// Whether a notification with these parameters is the one meant.
+    /// True if a notification with these parameters is the one meant.
     pub fn matches(&self, method: &str, params: Option<&Value>) -> bool {
         let member = |name: &str| params.and_then(|params| params.get(name));
         method == self.method
@@ -253,7 +253,7 @@ impl NotificationSignal {
 }
 
 impl ProgressSignal {
-    /// Whether the end of a progress with this title and token is the one meant.
+    /// True if the end of a progress with this title and token is the one meant.
     pub fn matches(&self, title: Option<&str>, token: &str, message: Option<&str>) -> bool {
         let same = |wanted: &Option<String>, found: Option<&str>| wanted.as_deref().is_none_or(|w| found == Some(w));
         same(&self.title, title)
@@ -283,7 +283,7 @@ pub fn own_home() -> BTreeMap<String, String> {
 }
 
 impl Profile {
-    /// Whether the variable is removed from the server's environment, unless set for this run.
+    /// True if the variable is removed from the server's environment, unless set for this run.
     pub fn scrubs(&self, variable: &str) -> bool {
         let mut own = self.scrub.iter().map(String::as_str);
         let is_own = |pattern: &str| match pattern.strip_suffix('*') {
@@ -293,7 +293,7 @@ impl Profile {
         sets_memory(variable) || own.any(is_own)
     }
 
-    /// What is sent as `initializationOptions`; some servers refuse `null`.
+    /// Sent as `initializationOptions`; some servers refuse `null`.
     pub fn initialization_options(&self) -> Option<&Value> {
         self.init_options.as_ref().filter(|options| !options.is_null())
     }

@@ -174,7 +174,7 @@ impl Step {
         }
     }
 
-    /// Whether it causes work for the server without a request.
+    /// True if it causes work for the server without a request.
     pub fn changes(&self) -> bool {
         matches!(
             self,
@@ -187,12 +187,12 @@ impl Step {
         )
     }
 
-    /// Whether it writes files of the workspace, which an in-place workspace forbids.
+    /// True if it writes files of the workspace, which an in-place workspace forbids.
     pub fn writes(&self) -> bool {
         matches!(self, Step::Save(_) | Step::Touch(_))
     }
 
-    /// Whether the step works on open documents.
+    /// True if the step works on open documents.
     pub fn needs_open(&self) -> bool {
         let names_one = |value| template::scope(value).needs_open();
         match self {

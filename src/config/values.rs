@@ -172,7 +172,7 @@ pub enum Ignored {
     These(BTreeSet<i32>),
 }
 
-/// What stands for all of them.
+/// The word for all of them.
 const ALL_CODES: &str = "all-non-zero";
 
 impl FromStr for Ignored {

@@ -12,20 +12,20 @@ use base::units::Share;
 pub struct GateFile {
     /// Version of the format.
     pub format: u32,
-    /// What decides, and what advises.
+    /// The rules that decide, and those that advise.
     #[serde(default)]
     pub endpoint: Vec<EndpointEntry>,
     /// Absolute limits, such as `peak <= 600 MiB`.
     #[serde(default)]
     pub budgets: Vec<String>,
-    /// What growth from round to round is tolerated.
+    /// Tolerated growth from round to round.
     pub leak: Option<LeakEntry>,
-    /// How far the work of the sides may be apart.
+    /// The tolerated difference of the work of the sides.
     #[serde(default)]
     pub work: WorkEntry,
 }
 
-/// How much more of one thing is tolerated.
+/// The tolerated increase of one figure.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct EndpointEntry {
@@ -37,27 +37,27 @@ pub struct EndpointEntry {
     pub method: Option<String>,
     /// Through which lens.
     pub lens: Option<Lens>,
-    /// What share is tolerated.
+    /// The tolerated share.
     pub tol: Option<Share>,
-    /// What share must be ruled out.
+    /// The share that must be ruled out.
     pub fail: Option<Share>,
-    /// What never matters, in the unit of the metric.
+    /// A difference that never matters, in the unit of the metric.
     pub floor: Option<String>,
     /// Reported, but deciding nothing.
     pub advisory: bool,
 }
 
-/// What growth is tolerated.
+/// Tolerated growth.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct LeakEntry {
     /// The phase whose rounds are judged; every repeated activity by default.
     pub phase: Option<String>,
-    /// How much growth per round does not fail, with its unit: `64 KiB`. Any that is shown fails when left out.
+    /// Growth per round that does not fail, with its unit: `64 KiB`. Any that is shown fails when left out.
     pub slope: Option<String>,
 }
 
-/// How far the work of the sides may be apart.
+/// The tolerated difference of the work of the sides.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct WorkEntry {

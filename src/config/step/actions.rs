@@ -10,7 +10,7 @@ use base::units::Span;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Start {
-    /// How long the `initialize` request may take; the scenario's deadline when not given.
+    /// Time limit of the `initialize` request; the scenario's deadline when not given.
     pub deadline: Option<Span>,
 }
 
@@ -20,7 +20,7 @@ pub struct Start {
 pub struct Restart {
     /// Opens the documents again that were open before.
     pub reopen: bool,
-    /// How long the `initialize` request may take; the scenario's deadline when not given.
+    /// Time limit of the `initialize` request; the scenario's deadline when not given.
     pub deadline: Option<Span>,
 }
 
@@ -37,7 +37,7 @@ impl Default for Restart {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Open {
-    /// How many; fewer when the workspace has no more.
+    /// Their number; fewer when the workspace has no more.
     pub files: Count,
     /// Which: the first of the seeded order, or the next after the last ones.
     pub pick: Pick,
@@ -70,7 +70,7 @@ pub enum Pick {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Close {
-    /// How many, the ones open longest first; all when not given.
+    /// Their number, the ones open longest first; all when not given.
     pub files: Option<Count>,
     /// Time from one to the next.
     pub cadence: Span,
@@ -80,7 +80,7 @@ pub struct Close {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Save {
-    /// How many of the open documents; all when not given.
+    /// Number of open documents; all when not given.
     pub files: Option<Count>,
     /// Time from one to the next.
     pub cadence: Span,
@@ -90,11 +90,11 @@ pub struct Save {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Edit {
-    /// How many of the open documents; all when not given.
+    /// Number of open documents; all when not given.
     pub files: Option<Count>,
-    /// How many changes in each.
+    /// Number of changes in each.
     pub per_file: Count,
-    /// How changes are sent.
+    /// The form in which changes are sent.
     pub mode: EditMode,
     /// Time from one to the next.
     pub cadence: Span,
@@ -111,7 +111,7 @@ impl Default for Edit {
     }
 }
 
-/// How changes are sent.
+/// The form in which changes are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EditMode {
@@ -128,11 +128,11 @@ pub enum EditMode {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Type {
-    /// How many of the open documents; all when not given.
+    /// Number of open documents; all when not given.
     pub files: Option<Count>,
-    /// How many texts to type in each.
+    /// Number of texts to type in each.
     pub per_file: Count,
-    /// What to type; a line that fits the language when not given. `${n}` is a number that never comes twice.
+    /// The text to type; a line that fits the language when not given. `${n}` is a number that never comes twice.
     pub text: Option<String>,
     /// Stops each text after this many keys.
     pub keystrokes: Option<Count>,
@@ -156,9 +156,9 @@ impl Default for Type {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Touch {
-    /// How many files of the workspace, open or not.
+    /// Number of files of the workspace, open or not.
     pub files: Count,
-    /// What happens to them.
+    /// The change to them.
     pub change: Change,
     /// Sends one notification for all rather than one for each.
     pub batch: bool,
@@ -177,7 +177,7 @@ impl Default for Touch {
     }
 }
 
-/// What happens to a file on disk.
+/// A change of a file on disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
@@ -198,11 +198,11 @@ pub struct Notification {
     pub method: String,
     /// Its parameters.
     pub params: Option<serde_json::Value>,
-    /// How many of the open documents; all when not given.
+    /// Number of open documents; all when not given.
     pub files: Option<Count>,
-    /// How many identifiers in each.
+    /// Number of identifiers in each.
     pub per_file: Count,
-    /// How many times in all that.
+    /// Number of times in all that.
     pub times: Count,
     /// Time from one to the next.
     pub cadence: Span,
@@ -225,7 +225,7 @@ impl Default for Notification {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Pause {
-    /// How long.
+    /// Its length.
     #[serde(rename = "for")]
     pub time: Span,
 }

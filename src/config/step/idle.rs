@@ -9,27 +9,27 @@ use base::units::Span;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Idle {
-    /// Whether any message is sent meanwhile.
+    /// True if any message is sent meanwhile.
     pub mode: IdleMode,
-    /// How often something harmless is sent when simmering; 250 ms when not given.
+    /// Interval of harmless messages when simmering; 250 ms when not given.
     pub every: Option<Span>,
     /// The messages of light traffic; by default all that the server supports.
     pub methods: Option<Vec<Light>>,
-    /// Whether this is the control: light traffic before there is memory to release, which measures the traffic's own
+    /// True if this is the control: light traffic before there is memory to release, which measures the traffic's own
     /// cost.
     pub control: bool,
     /// Until when; `settled` unless `for` is given.
     pub until: Option<Until>,
-    /// How long, whatever happens.
+    /// Length, whatever happens.
     #[serde(rename = "for")]
     pub time: Option<Span>,
-    /// How long to wait for the memory to settle; as long as the server's allocator may take when not given, which is
+    /// Longest wait for the memory to settle; as long as the server's allocator may take when not given, which is
     /// 60 s where that is not known.
     pub at_most: Option<Span>,
-    /// How long memory must stay unchanged to count as held, if the allocator is known not to purge in this kind of
+    /// Time that memory must stay unchanged to count as held, if the allocator is known not to purge in this kind of
     /// window; 12 s by default. A server may still free memory on a timer of its own.
     pub dwell: Option<Span>,
-    /// Whether a window that waits for the memory to settle lasts as long as the server's runtime or allocator may keep
+    /// True if a window that waits for the memory to settle lasts as long as the server's runtime or allocator may keep
     /// freed memory, whatever `at-most` says. A window that does not wait for a garbage collector ends as soon as memory
     /// is stable.
     pub full_decay: bool,
@@ -63,7 +63,7 @@ impl Light {
     pub const ALL: [Light; 3] = [Light::Hover, Light::DocumentHighlight, Light::Touch];
 }
 
-/// What an idle step waits for.
+/// The end of an idle step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Until {
@@ -81,7 +81,7 @@ pub enum IdleEnd {
 }
 
 impl Idle {
-    /// How long private memory must stay within a band to count as settled, for an unknown allocator. Allocators
+    /// Time that private memory must stay within a band to count as settled, for an unknown allocator. Allocators
     /// release in steps with flat stretches of seven seconds. A window of two or five seconds stopped up to 28 % too
     /// high, one of eight did not.
     pub const STEADY: Span = Span::from_secs(8);

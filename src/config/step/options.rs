@@ -43,7 +43,7 @@ impl TryFrom<i64> for Count {
     }
 }
 
-/// What a step's results must be for the scenario to pass.
+/// The results that a step must have for the scenario to pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Expect {
@@ -54,23 +54,23 @@ pub enum Expect {
     Anything,
 }
 
-/// What every step that sends requests can say about them.
+/// Options of every step that sends requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// How long one request may take; the scenario's deadline when not given.
+    /// Time limit of one request; the scenario's deadline when not given.
     pub deadline: Option<Span>,
-    /// What the results must be.
+    /// The results that it must have.
     pub expect: Expect,
-    /// Whether the step is left out when the server does not offer its method.
+    /// True if the step is left out when the server does not offer its method.
     pub optional: bool,
-    /// How many requests are in flight at once.
+    /// Requests in flight at once.
     pub concurrency: Count,
 }
 
-/// How many of that many documents are open; the number of requests depends on it.
+/// Number of open documents, of which the number of requests depends.
 pub type Reach<'r> = &'r dyn Fn(Option<Count>) -> u64;
 
-/// How often a template is sent.
+/// Number of times that a template is sent.
 pub fn sent(params: Option<&serde_json::Value>, files: Option<Count>, per_file: Count, open: Reach<'_>) -> u64 {
     match params.map_or(Scope::Once, template::scope) {
         Scope::Once => 1,
@@ -93,13 +93,13 @@ macro_rules! requests {
         #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
         pub struct $name {
             $($(#[$doc])* pub $field: $kind,)*
-            /// How long one request may take; the scenario's deadline when not given.
+            /// Time limit of one request; the scenario's deadline when not given.
             pub deadline: Option<Span>,
             /// `"something"`: a step whose results are all null or empty fails. `"anything"`: it does not.
             pub expect: Expect,
             /// Leaves the step out when the server does not offer its method.
             pub optional: bool,
-            /// How many requests are in flight at once.
+            /// Requests in flight at once.
             pub concurrency: Count,
         }
 
@@ -138,47 +138,47 @@ macro_rules! requests {
 requests! {
     /// Options of a step that asks at identifiers.
     pub struct AtPositions sends |own, open| open(own.files) * own.per_file.times() => {
-        /// How many of the open documents; all when not given.
+        /// Number of open documents; all when not given.
         pub files: Option<Count> = None,
-        /// How many identifiers in each.
+        /// Number of identifiers in each.
         pub per_file: Count = Count::TWENTY,
     }
 
     /// Options of a step that asks about whole documents.
     pub struct PerDocument sends |own, open| open(own.files) * own.times.times() => {
-        /// How many of the open documents; all when not given.
+        /// Number of open documents; all when not given.
         pub files: Option<Count> = None,
-        /// How many times each.
+        /// Number of times each.
         pub times: Count = Count::ONE,
     }
 
     /// Asks for the places where an identifier is used.
     pub struct References sends |own, open| open(own.files) * own.per_file.times() => {
-        /// How many of the open documents; all when not given.
+        /// Number of open documents; all when not given.
         pub files: Option<Count> = None,
-        /// How many identifiers in each.
+        /// Number of identifiers in each.
         pub per_file: Count = Count::TEN,
-        /// Whether the declaration counts as a use.
+        /// True if the declaration counts as a use.
         pub include_declaration: bool = true,
     }
 
     /// Asks for completions after existing `name.` sites, without typing.
     pub struct Completion sends |own, open| open(own.files) * own.per_file.times() * (1 + u64::from(own.resolve)) => {
-        /// How many of the open documents; all when not given.
+        /// Number of open documents; all when not given.
         pub files: Option<Count> = None,
-        /// How many sites in each.
+        /// Number of sites in each.
         pub per_file: Count = Count::TEN,
-        /// How many items of each list to resolve.
+        /// Number of items of each list to resolve.
         pub resolve: u32 = 0,
     }
 
     /// Types text key by key and asks for completions on the way; the text is unique each time and undone at the end.
     pub struct TypeAndComplete sends |own, open| open(own.files) * own.per_file.times() * (1 + u64::from(own.resolve)) => {
-        /// How many of the open documents; all when not given.
+        /// Number of open documents; all when not given.
         pub files: Option<Count> = None,
-        /// How many texts to type in each.
+        /// Number of texts to type in each.
         pub per_file: Count = Count::TEN,
-        /// What to type; a line that fits the language when not given. `${n}` is a number that never comes twice.
+        /// The text to type; a line that fits the language when not given. `${n}` is a number that never comes twice.
         pub text: Option<String> = None,
         /// Stops each text after this many keys.
         pub keystrokes: Option<Count> = None,
@@ -186,7 +186,7 @@ requests! {
         pub cadence: Span = Span::from_millis(50),
         /// Which keys ask for completions.
         pub complete_on: CompleteOn = CompleteOn::Trigger,
-        /// How many items of each list to resolve.
+        /// Number of items of each list to resolve.
         pub resolve: u32 = 0,
     }
 
@@ -194,15 +194,15 @@ requests! {
     pub struct WorkspaceSymbol sends |own, _| own.queries.len() as u64 * own.times.times() => {
         /// The names; an empty one asks for everything.
         pub queries: Vec<String> = ["a", "test", "config"].map(str::to_owned).to_vec(),
-        /// How many times each.
+        /// Number of times each.
         pub times: Count = Count::ONE,
     }
 
     /// Asks what a rename would change; nothing is renamed.
     pub struct Rename sends |own, open| open(own.files) * own.per_file.times() * (1 + u64::from(own.prepare)) => {
-        /// How many of the open documents; all when not given.
+        /// Number of open documents; all when not given.
         pub files: Option<Count> = None,
-        /// How many identifiers in each.
+        /// Number of identifiers in each.
         pub per_file: Count = Count(5),
         /// Asks first whether the place can be renamed, where the server offers that.
         pub prepare: bool = true,
@@ -213,21 +213,21 @@ requests! {
     /// Asks what can be done at identifiers, and sends the diagnostics that overlap them, of those that the server pushed
     /// or that a `diagnostics` step pulled; nothing is done.
     pub struct CodeAction sends |own, open| open(own.files) * own.per_file.times() * (1 + u64::from(own.resolve)) => {
-        /// How many of the open documents; all when not given.
+        /// Number of open documents; all when not given.
         pub files: Option<Count> = None,
-        /// How many identifiers in each.
+        /// Number of identifiers in each.
         pub per_file: Count = Count(5),
         /// Kinds of code action, such as `quickfix`; all when empty.
         pub only: Vec<String> = Vec::new(),
-        /// How many actions of each list to resolve.
+        /// Number of actions of each list to resolve.
         pub resolve: u32 = 0,
     }
 
     /// Asks for the calls into and out of functions.
     pub struct CallHierarchy sends |own, open| open(own.files) * own.per_file.times() * (2 + u64::from(own.direction == Calls::Both)) => {
-        /// How many of the open documents; all when not given.
+        /// Number of open documents; all when not given.
         pub files: Option<Count> = None,
-        /// How many identifiers in each.
+        /// Number of identifiers in each.
         pub per_file: Count = Count(5),
         /// Which way to look.
         pub direction: Calls = Calls::Both,
@@ -235,9 +235,9 @@ requests! {
 
     /// Pulls diagnostics.
     pub struct Diagnostics sends |own, open| own.times.times() * if own.workspace { 1 } else { open(own.files) } => {
-        /// How many of the open documents; all when not given.
+        /// Number of open documents; all when not given.
         pub files: Option<Count> = None,
-        /// How many times each.
+        /// Number of times each.
         pub times: Count = Count::ONE,
         /// Asks for the whole workspace instead, once each time; servers may park that request.
         pub workspace: bool = false,
@@ -251,7 +251,7 @@ requests! {
         pub command: String = String::new(),
         /// Its arguments; placeholders as in [`Request`].
         pub arguments: Vec<serde_json::Value> = Vec::new(),
-        /// How many times.
+        /// Number of times.
         pub times: Count = Count::ONE,
     }
 
@@ -263,11 +263,11 @@ requests! {
         pub method: String = String::new(),
         /// Its parameters.
         pub params: Option<serde_json::Value> = None,
-        /// How many of the open documents; all when not given.
+        /// Number of open documents; all when not given.
         pub files: Option<Count> = None,
-        /// How many identifiers in each.
+        /// Number of identifiers in each.
         pub per_file: Count = Count::TWENTY,
-        /// How many times in all that.
+        /// Number of times in all that.
         pub times: Count = Count::ONE,
     }
 }

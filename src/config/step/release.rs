@@ -12,11 +12,11 @@ pub struct Release {
     /// By what, in this order; when not given, by the server's own command where it has one, then by its allocator if the
     /// library for that is preloaded. Naming `allocator` preloads it.
     pub by: Option<Vec<PurgeMethod>>,
-    /// How long each may take; the scenario's deadline when not given.
+    /// Time limit of each; the scenario's deadline when not given.
     pub deadline: Option<Span>,
 }
 
-/// What gives memory back.
+/// A means to give memory back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PurgeMethod {
@@ -34,7 +34,7 @@ impl Release {
             .unwrap_or_else(|| vec![PurgeMethod::Server, PurgeMethod::Allocator])
     }
 
-    /// Whether the library must be preloaded.
+    /// True if the library must be preloaded.
     pub fn preloads(&self) -> bool {
         self.by.as_ref().is_some_and(|by| by.contains(&PurgeMethod::Allocator))
     }
@@ -44,8 +44,8 @@ impl Release {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct SelfReport {
-    /// Whether to ask even if that frees the counted memory: in the last step of the last phase only.
+    /// True if to ask even if that frees the counted memory: in the last step of the last phase only.
     pub destructive: bool,
-    /// How long the answer may take; the scenario's deadline when not given.
+    /// Time limit of the answer; the scenario's deadline when not given.
     pub deadline: Option<Span>,
 }

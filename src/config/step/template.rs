@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// How often a template must be sent to use all its placeholders.
+/// Number of times that a template must be sent to use all its placeholders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// It does not depend on the document.
@@ -13,7 +13,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Whether there must be an open document.
+    /// True if there must be an open document.
     pub fn needs_open(self) -> bool {
         self > Scope::Once
     }
@@ -31,7 +31,7 @@ pub struct Values {
 
 pub const PLACEHOLDERS: [&str; 5] = ["uri", "file", "position", "workspace", "workspace-uri"];
 
-/// How often `template` must be sent.
+/// Number of times that `template` must be sent.
 pub fn scope(template: &Value) -> Scope {
     let mut widest = Scope::Once;
     each_placeholder(template, &mut |name| {

@@ -41,7 +41,7 @@ impl Cell {
         }
     }
 
-    /// Whether both make the same changes, whatever their labels.
+    /// True if both make the same changes, whatever their labels.
     pub fn sets_as(&self, other: &Cell) -> bool {
         let unnamed = |cell: &Cell| Cell {
             label: String::new(),
