@@ -20,7 +20,7 @@ mod scratch;
 pub mod single;
 mod traced;
 
-pub use auto::{decided, verdicts};
+pub use auto::{is_decided, verdicts};
 pub use blocks::{Campaign, Outcomes, called_off, failed_command, planned_runs};
 pub use jobs::Jobs;
 pub use judge::{EveryRun, Judge, Next};

@@ -56,29 +56,42 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
         Color::Never => anstream::ColorChoice::Never,
     };
     color.write_global();
-    // Without a listener, probed programs would outlive a ctrl-c.
-    let listen = || Interrupt::listen(ended_early).context("cannot listen for ctrl-c");
-    let heeding = |command: &dyn Fn(&Interrupt) -> anyhow::Result<u8>| {
-        let interrupt = listen()?;
-        unless_interrupted(command(&interrupt), &interrupt)
-    };
     match cli.command {
-        Command::Run(options) => heeding(&|interrupt| run::run(&options, interrupt)),
+        Command::Run(options) => run_interruptible(|interrupt| run::run(&options, interrupt)),
         Command::Report(options) => report::run(&options),
         Command::Compare(options) => report::compare(&options),
-        Command::Calibrate(options) => heeding(&|interrupt| calibrate::run(&options, interrupt)),
-        Command::Gate(options) => heeding(&|interrupt| gate::run(&options, interrupt)),
-        Command::Tune(options) => heeding(&|interrupt| tune::run(&options, interrupt)),
-        Command::Cold(options) => heeding(&|interrupt| cold::run(&options, interrupt)),
-        Command::Check(options) => heeding(&|interrupt| check::run(&options, interrupt)),
-        Command::Allocator(options) => listen().and_then(|_| allocator::run(&options)),
-        Command::Servers(options) => listen().and_then(|_| servers::run(&options)),
+        Command::Calibrate(options) => run_interruptible(|interrupt| calibrate::run(&options, interrupt)),
+        Command::Gate(options) => run_interruptible(|interrupt| gate::run(&options, interrupt)),
+        Command::Tune(options) => run_interruptible(|interrupt| tune::run(&options, interrupt)),
+        Command::Cold(options) => run_interruptible(|interrupt| cold::run(&options, interrupt)),
+        Command::Check(options) => run_interruptible(|interrupt| check::run(&options, interrupt)),
+        Command::Allocator(options) => {
+            let _interrupt = listen()?;
+            allocator::run(&options)
+        }
+        Command::Servers(options) => {
+            let _interrupt = listen()?;
+            servers::run(&options)
+        }
         Command::Cache(options) => cache::run(&options),
-        Command::Init(options) => listen().and_then(|_| init::run(&options)),
+        Command::Init(options) => {
+            let _interrupt = listen()?;
+            init::run(&options)
+        }
         Command::Completions(options) => shell::completions(&options),
         Command::Man(options) => shell::man(&options),
         Command::Schema(options) => shell::schema(&options),
     }
+}
+
+/// Listens for ctrl-c. Without a listener, probed programs would outlive it.
+fn listen() -> anyhow::Result<Interrupt> {
+    Interrupt::listen(ended_early).context("cannot listen for ctrl-c")
+}
+
+fn run_interruptible(command: impl FnOnce(&Interrupt) -> anyhow::Result<u8>) -> anyhow::Result<u8> {
+    let interrupt = listen()?;
+    unless_interrupted(command(&interrupt), &interrupt)
 }
 
 /// The end of an interrupted command, whatever its result.
@@ -119,7 +132,7 @@ fn words(error: &anyhow::Error) -> String {
     text
 }
 
-/// How much is printed while runs go on.
+/// The amount of output while runs go on.
 fn talk(voice: Voice) -> Talk {
     match (voice.quiet, voice.verbose) {
         (true, _) => Talk::Quiet,
@@ -171,8 +184,8 @@ pub fn say(text: &str) {
 pub struct Mistakes(pub String);
 
 impl Mistakes {
-    /// Those of a report, as stderr shows them.
-    fn of(report: &config::Report) -> Mistakes {
+    /// The mistakes of a report, as stderr shows them.
+    fn from_report(report: &config::Report) -> Mistakes {
         Mistakes(report.styled(progress::room()))
     }
 }

@@ -47,7 +47,7 @@ pub use stage::{Activity, Crash, Frame, Given, MemoryHolder, Stage};
 pub struct Job {
     pub scenario: Scenario,
     pub choice: ServerChoice,
-    /// How the allocator releases memory; `None` if unknown.
+    /// The way in which the allocator releases memory; `None` if unknown.
     pub decay: Option<KnownDecay>,
     /// The variables by which a runtime decides when it releases memory.
     pub runtime_settings: BTreeMap<String, String>,
@@ -64,9 +64,9 @@ pub struct Job {
     pub capabilities: String,
     /// Seed of every random choice.
     pub seed: u64,
-    /// Whether to skip steps that the server does not support instead of ending the run.
+    /// True to skip steps that the server does not support instead of ending the run.
     pub allow_unsupported: bool,
-    /// Whether to end as soon as the server's capabilities are known.
+    /// True to end as soon as the server's capabilities are known.
     pub probe: bool,
     /// Path of the pipe to create for the tracer of a traced run.
     pub trace: Option<PathBuf>,
@@ -74,7 +74,7 @@ pub struct Job {
     pub report: Option<PathBuf>,
 }
 
-/// Why playing stops before the end of the scenario.
+/// The reason why playing stops before the end of the scenario.
 #[derive(Debug)]
 pub enum Stop {
     /// The run has ended, for a known reason.

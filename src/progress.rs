@@ -128,9 +128,10 @@ impl Drop for Status {
 /// Text for stderr: without colour codes where unwanted, and folded to a terminal's width. Text for a file stays
 /// unfolded.
 fn formatted(text: &str) -> String {
-    let text = match wants_color() {
-        true => clean_styled(text),
-        false => clean_lines(text),
+    let text = if wants_color() {
+        clean_styled(text)
+    } else {
+        clean_lines(text)
     };
     let text = if is_utf8() { text } else { ascii(&text) };
     match room() {
@@ -227,7 +228,7 @@ impl Progress {
 
     pub fn on(&self, event: &Event) {
         self.state().on(event, self.now());
-        let lines = lock(&self.0.lines).on(event, self.now());
+        let lines = lock(&self.0.lines).lines_of(event, self.now());
         self.say(lines);
     }
 

@@ -42,10 +42,9 @@ impl Before {
 
 /// Fails if the server or the project changed since the first run.
 pub fn unchanged(before: &Header, now: &Header, choice: &ServerChoice) -> anyhow::Result<()> {
-    let show = |value: String| -> String { value.chars().take(SHOWN).collect() };
     let changed: Vec<String> = changes(before, now)
         .into_iter()
-        .map(|(name, then, now)| format!("{name} was `{}` and is `{}`", show(then), show(now)))
+        .map(|(name, then, now)| format!("{name} was `{}` and is `{}`", beginning(&then), beginning(&now)))
         .collect();
     if !changed.is_empty() {
         bail!(
@@ -55,6 +54,10 @@ pub fn unchanged(before: &Header, now: &Header, choice: &ServerChoice) -> anyhow
         );
     }
     Ok(())
+}
+
+fn beginning(value: &str) -> String {
+    value.chars().take(SHOWN).collect()
 }
 
 /// An existing complete run.
@@ -80,9 +83,8 @@ pub fn recorded(path: &Path, scenario: &Loaded, cell: Option<&CellFacts>) -> any
             scenario.scenario.name
         );
     }
-    let sweep = |cell: Option<&CellFacts>| cell.and_then(|cell| Some(cell.sweep.as_ref()?.cells.clone()));
-    let before = sweep(played.summary.header.plan.cell.as_ref());
-    if before.is_some() && before != sweep(cell) {
+    let before = cells_of_sweep(played.summary.header.plan.cell.as_ref());
+    if before.is_some() && before != cells_of_sweep(cell) {
         bail!(
             "`{}` belongs to a sweep of other settings: the grid, the server or what is installed changed since; put \
              it back, or start anew with another --out",
@@ -90,6 +92,10 @@ pub fn recorded(path: &Path, scenario: &Loaded, cell: Option<&CellFacts>) -> any
         );
     }
     Ok(Some(played))
+}
+
+fn cells_of_sweep(cell: Option<&CellFacts>) -> Option<&str> {
+    Some(&cell?.sweep.as_ref()?.cells)
 }
 
 /// Renames an interrupted record to the first free `cut-off` name.

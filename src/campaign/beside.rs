@@ -28,7 +28,7 @@ use super::played;
 struct Ended {
     run: plan::Run,
     share: usize,
-    /// How, and what it said.
+    /// Its status and the text of its stderr.
     how: io::Result<(ExitStatus, String)>,
 }
 
@@ -123,7 +123,7 @@ impl Campaign<'_> {
         outcomes: &mut Outcomes,
     ) -> (Exit, Option<Played>) {
         let path = self.path(ended.run);
-        let found = path.exists().then(|| played(&path));
+        let found = if path.exists() { Some(played(&path)) } else { None };
         let failure = match ended.how {
             Err(error) => Some(anyhow!(error).context("cannot start lsp-soak for a run")),
             Ok((status, said)) => {
@@ -133,7 +133,11 @@ impl Campaign<'_> {
                 };
                 let said = said.trim().trim_start_matches("error: ").to_owned();
                 let how = if said.is_empty() { status.to_string() } else { said };
-                is_ours.then(|| anyhow!("{}: {how}", place.name))
+                if is_ours {
+                    Some(anyhow!("{}: {how}", place.name))
+                } else {
+                    None
+                }
             }
         };
         if failure.is_some() && found.is_none() && interrupt.is_pressed(1) {

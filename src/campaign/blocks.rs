@@ -116,6 +116,9 @@ impl Campaign<'_> {
                 // It started this time. Its run is found again in its block.
             }
         }
+        if self.is_auto() && self.judge.is_decided_without_runs() {
+            return Ok(outcomes);
+        }
         let mut clock = Clock::start(self.repeating.time_budget.map(|span| span.0));
         let mut eliminated = BTreeMap::new();
         let mut next = Next::Continue;
@@ -143,12 +146,9 @@ impl Campaign<'_> {
             if is_over {
                 return Ok(outcomes);
             }
-            next = self.judge.after_block(&outcomes.runs);
-            if matches!(next, Next::Hopeless) {
-                return Ok(outcomes);
-            }
             clock.lap(before.took, batch.len());
-            if self.talk != Talk::Quiet {
+            next = self.judge.after_block(&outcomes.runs);
+            if self.talk != Talk::Quiet && !matches!(next, Next::Hopeless) {
                 self.say_after_block(is_warm_up, &outcomes.runs, &clock);
             }
         }

@@ -74,12 +74,14 @@ async fn executable(stdout: impl AsyncRead + Unpin) -> std::io::Result<Option<Pa
 
 /// The program, or the `cdylib`, that a cargo message names.
 fn artifact(message: &Value) -> Option<PathBuf> {
-    let library = || {
-        let kinds = message["target"]["kind"].as_array()?;
-        let loads = kinds.iter().any(|kind| kind == "cdylib");
-        message["filenames"][0].as_str().filter(|_| loads)
-    };
-    message["executable"].as_str().or_else(library).map(PathBuf::from)
+    if let Some(program) = message["executable"].as_str() {
+        return Some(PathBuf::from(program));
+    }
+    let kinds = message["target"]["kind"].as_array()?;
+    if !kinds.iter().any(|kind| kind == "cdylib") {
+        return None;
+    }
+    message["filenames"][0].as_str().map(PathBuf::from)
 }
 
 /// The last lines of a hidden build, each after a line break.

@@ -12,7 +12,7 @@ use record::AllocatorDecay;
 
 use crate::resolve::detector;
 
-/// How a server releases memory; `None` if unknown, and for a server that is still to be built.
+/// The rule by which a server releases memory; `None` if unknown, and for a server that is still to be built.
 fn decay_of(choice: &ServerChoice) -> Option<AllocatorDecay> {
     let Program::File(program) = &choice.program else {
         return None;
@@ -23,8 +23,8 @@ fn decay_of(choice: &ServerChoice) -> Option<AllocatorDecay> {
     detector::decay(choice, &facts.facts, &checked).map(|known| known.decay)
 }
 
-/// What the windows that wait for memory to settle mean for a garbage collector, and how long the scenario takes if they
-/// wait for it.
+/// A sentence about windows that wait for memory to settle under a garbage collector: if they wait for it, and the length of a
+/// run that does.
 pub fn collector(choice: &ServerChoice, scenario: &Loaded) -> Option<String> {
     collector_sentence(
         &choice.label,
@@ -59,14 +59,13 @@ fn collector_sentence(label: &str, decay: AllocatorDecay, scenario: &Scenario, f
     }
     let least = units::duration(outline(&waiting, files).total.least);
     let (needed, runtime) = (units::duration(needed), runtime.name());
-    Some(match scenario.waits_for_full_decay() {
-        true => {
-            format!("`{label}`: each idle window waits {needed} or more for {runtime}, so a run takes at least {least}")
-        }
-        false => format!(
+    Some(if scenario.waits_for_full_decay() {
+        format!("`{label}`: each idle window waits {needed} or more for {runtime}, so a run takes at least {least}")
+    } else {
+        format!(
             "`{label}`: {runtime} releases memory within {needed}, and idle windows end once memory is stable: with \
              `--full-decay` they wait, and a run takes at least {least}"
-        ),
+        )
     })
 }
 
@@ -78,11 +77,11 @@ pub fn too_short(choice: &ServerChoice, scenario: &Loaded) -> Vec<String> {
     let decay = decay_of(choice);
     let mut sentences: Vec<String> = Vec::new();
     for phase in &scenario.scenario.phases {
-        let idle = |step: &Step| match step {
-            Step::Idle(idle) => sentence(idle, decay),
-            _ => None,
-        };
-        for sentence in phase.steps.iter().filter_map(idle) {
+        for step in &phase.steps {
+            let Step::Idle(idle) = step else { continue };
+            let Some(sentence) = sentence(idle, decay) else {
+                continue;
+            };
             let text = format!("`{}` on `{}`: {sentence}", phase.name, choice.label);
             if !sentences.contains(&text) {
                 sentences.push(text);
@@ -92,7 +91,7 @@ pub fn too_short(choice: &ServerChoice, scenario: &Loaded) -> Vec<String> {
     sentences
 }
 
-/// Why the window is too short, or unexpectedly long, and what to write instead.
+/// A sentence about a window that is too short, or unexpectedly long, with its cure.
 fn sentence(idle: &Idle, decay: Option<AllocatorDecay>) -> Option<String> {
     let IdleEnd::Settled { .. } = idle.end() else {
         return None;
@@ -108,13 +107,14 @@ fn sentence(idle: &Idle, decay: Option<AllocatorDecay>) -> Option<String> {
         Some(_) => "with its allocator",
         None => "because its allocator is not known",
     };
-    let cure = match longest >= floor {
-        true => format!("`at-most = \"{}\"` or more", typed(floor)),
-        false => format!(
+    let cure = if longest >= floor {
+        format!("`at-most = \"{}\"` or more", typed(floor))
+    } else {
+        format!(
             "`for = \"{}\"`, since no window that settles lasts longer than {}",
             typed(floor),
             units::duration(longest)
-        ),
+        )
     };
     // A long window that the scenario or the command line asks for needs no message.
     let is_asked = idle.at_most.is_some() || idle.full_decay;
@@ -126,14 +126,15 @@ fn sentence(idle: &Idle, decay: Option<AllocatorDecay>) -> Option<String> {
             units::duration(floor),
         ));
     }
-    (rule.most < floor).then(|| {
-        format!(
-            "a {} window of at most {} is too short: memory needs at least {} to settle {whose}; write {cure}",
-            if silent { "silent" } else { "simmering" },
-            units::duration(rule.most),
-            units::duration(floor),
-        )
-    })
+    if rule.most >= floor {
+        return None;
+    }
+    Some(format!(
+        "a {} window of at most {} is too short: memory needs at least {} to settle {whose}; write {cure}",
+        if silent { "silent" } else { "simmering" },
+        units::duration(rule.most),
+        units::duration(floor),
+    ))
 }
 
 /// A duration in scenario syntax, rounded up to a whole second.

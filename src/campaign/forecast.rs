@@ -7,7 +7,7 @@ use analysis::compare::Played;
 use analysis::compare::calibration::LEAST_RUNS;
 use base::lens::Lens;
 use base::text::quoted;
-use base::units;
+use base::units::{self, Span};
 use record::Header;
 use report::comparison::calibration::can_see;
 
@@ -22,30 +22,27 @@ pub fn sentences(campaign: &Campaign<'_>, runs: &[Played], fitting: Option<u32>)
         (Some(Runs::Auto), Some(fitting)) => {
             let fitting = fitting as usize;
             let mut planned: Vec<usize> = looks.runs().iter().copied().filter(|look| *look <= fitting).collect();
-            planned.extend(Some(fitting).filter(|_| planned.is_empty()));
+            if planned.is_empty() {
+                planned.push(fitting);
+            }
             (planned, looks.alpha_each())
         }
         (Some(Runs::Fixed(runs)), Some(fitting)) => (vec![fitting.min(runs) as usize], looks.alpha()),
         (None, Some(fitting)) => (vec![fitting as usize], looks.alpha()),
         (Some(Runs::Fixed(_)) | None, None) => return Vec::new(),
     };
-    let mut sentences: Vec<String> = fitting
-        .zip(repeating.time_budget)
-        .map(budget_sentence)
-        .into_iter()
-        .collect();
+    let mut sentences = Vec::new();
+    if let (Some(fitting), Some(budget)) = (fitting, repeating.time_budget) {
+        sentences.push(budget_sentence(fitting, budget));
+    }
     for choice in campaign.choices {
         let is_baseline = repeating.baseline.as_deref().unwrap_or(&campaign.choices[0].label) == choice.label;
-        let played = runs.iter().map(|run| &run.summary.header);
-        let header = played
-            .into_iter()
-            .find(|header| header.server.label == choice.label && header.server.lens.name == choice.lens.lens);
-        if let Some(header) = header.filter(|_| is_baseline) {
+        if is_baseline && let Some(header) = header_of(runs, &choice.label, choice.lens.lens) {
             let all = are_calibrated(campaign.choices, choice.lens.lens, runs);
-            let seen = |calibration: &_| can_see(calibration, &planned, alpha, all);
             sentences.push(match calibrations::find(header) {
                 Found::Fits(path, held) => {
-                    format!("{}, by `{}`", seen(&held.calibration), path.display())
+                    let seen = can_see(&held.calibration, &planned, alpha, all);
+                    format!("{seen}, by `{}`", path.display())
                 }
                 Found::Differs(path, circumstances) => format!(
                     "the detectable difference is not known: `{}` was made with another {}; calibrate again with `{}`",
@@ -65,15 +62,18 @@ pub fn sentences(campaign: &Campaign<'_>, runs: &[Played], fitting: Option<u32>)
 
 /// True if every server has calibrations for this lens. One that did not warm up is known by another that is started alike.
 fn are_calibrated(choices: &[ServerChoice], lens: Lens, runs: &[Played]) -> bool {
-    let headers = || runs.iter().map(|run| &run.summary.header);
-    let header_of =
-        |label: &str| headers().find(|header| header.server.label == label && header.server.lens.name == lens);
     let mut own = choices.iter().filter(|choice| choice.lens.lens == lens);
     own.all(|choice| {
         let alike = choices.iter().filter(|other| other.starts_like(choice));
-        let mut known = alike.filter_map(|other| header_of(&other.label));
+        let mut known = alike.filter_map(|other| header_of(runs, &other.label, lens));
         known.any(is_calibrated)
     })
+}
+
+/// The header of a run of this server through this lens.
+fn header_of<'r>(runs: &'r [Played], label: &str, lens: Lens) -> Option<&'r Header> {
+    let mut headers = runs.iter().map(|run| &run.summary.header);
+    headers.find(|header| header.server.label == label && header.server.lens.name == lens)
 }
 
 /// True if calibrations of this server have enough runs for a gate.
@@ -84,7 +84,7 @@ fn is_calibrated(header: &Header) -> bool {
     }
 }
 
-fn budget_sentence((fitting, budget): (u32, base::units::Span)) -> String {
+fn budget_sentence(fitting: u32, budget: Span) -> String {
     let runs = match fitting {
         0 => "no run that counts fits".to_owned(),
         fitting => format!("about {} of each server fit", units::counted(u64::from(fitting), "run")),

@@ -17,6 +17,11 @@ pub enum Next {
 }
 
 pub trait Judge {
+    /// True if no run can change the answer, as of a gate whose recorded anchor failed. Asked by `--runs auto` only.
+    fn is_decided_without_runs(&self) -> bool {
+        false
+    }
+
     fn after_block(&self, runs: &[Played]) -> Next;
 
     /// A sentence about what these runs have decided, and what is still open.

@@ -80,9 +80,12 @@ impl Run {
                 None
             }
         };
-        let Some(prepared) = prepared.filter(|_| !interrupt.is_pressed(1)) else {
+        let Some(prepared) = prepared else {
             return Ok(Outcome::CalledOff);
         };
+        if interrupt.is_pressed(1) {
+            return Ok(Outcome::CalledOff);
+        }
         let Prepared {
             prepared_workspace,
             job,
@@ -134,7 +137,11 @@ impl Run {
 
     /// Removes the copy of the workspace, or keeps it for the next run.
     async fn close(&self, prepared_workspace: PreparedWorkspace, interrupt: &Interrupt) {
-        let kept = Some(self.copy.clone()).filter(|_| !interrupt.is_pressed(1));
+        let kept = if interrupt.is_pressed(1) {
+            None
+        } else {
+            Some(self.copy.clone())
+        };
         let close = move |workspace: Workspace| match kept {
             Some(kept) => kept.close(workspace),
             None => workspace.close(),
@@ -250,10 +257,7 @@ impl Run {
         let detection = detector::detection_in(root, choice, &launch.program, &stop);
         detector::confirm(&mut launch.env, &checked);
         let (scratch, trace) = self.traced(&mut launch)?;
-        let reports = prepared_workspace.reports.as_ref().map(Scratch::path);
-        let of = |is_needed: bool| reports.filter(|_| is_needed);
-        let library = of(choice.shim.is_some()).map(|reports| shim::library(library, reports));
-        let report = of(choice.command.is_some()).map(|reports| reports.join("command"));
+        let (preloaded, report) = written_beside(choice, library, prepared_workspace.reports.as_ref());
         let mut job = Job {
             scenario: header::played(&loaded.scenario, choice),
             choice: choice.clone(),
@@ -265,7 +269,7 @@ impl Run {
                 detection.file.clone()
             },
             launch,
-            library,
+            library: preloaded,
             no_library: shim::missing(&loaded.scenario, &detection),
             root: root.to_owned(),
             selection,
@@ -298,7 +302,10 @@ impl Run {
             scratch,
         };
         // A preparation that is no longer needed is removed on this thread, which does not listen for interrupts.
-        Ok(Some(prepared).filter(|_| !interrupt.is_pressed(1)))
+        if interrupt.is_pressed(1) {
+            return Ok(None);
+        }
+        Ok(Some(prepared))
     }
 
     /// The files that may be opened, and the whole tree. A directory that a command runs in need not be a project.
@@ -324,7 +331,11 @@ impl Run {
     /// A directory for what is written beside the record by the preloaded library, or by the parent of a command.
     fn reports(&self) -> Result<Option<Scratch>, WorkspaceError> {
         let is_needed = self.choice.shim.is_some() || self.choice.command.is_some();
-        is_needed.then(|| Scratch::claim("shim")).transpose()
+        if is_needed {
+            Scratch::claim("shim").map(Some)
+        } else {
+            Ok(None)
+        }
     }
 
     /// The allocator settings and the preload, each with the value in force.
@@ -342,6 +353,20 @@ impl Run {
         checked.knobs.extend(preloaded.map(|seen| preload::knob(choice, seen)));
         Ok(checked)
     }
+}
+
+/// The library that a shim preloads, and the file of a command's parent, which write into `directory` while the run plays.
+fn written_beside(
+    choice: &ServerChoice,
+    shim: Option<PathBuf>,
+    directory: Option<&Scratch>,
+) -> (Option<shim::Library>, Option<PathBuf>) {
+    let Some(directory) = directory.map(Scratch::path) else {
+        return (None, None);
+    };
+    let library = choice.shim.as_ref().map(|_| shim::library(shim, directory));
+    let report = choice.command.as_ref().map(|_| directory.join("command"));
+    (library, report)
 }
 
 /// The project files that the session may open.

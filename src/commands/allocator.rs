@@ -45,7 +45,7 @@ fn of_program(options: &cli::AllocatorOptions, program: &str) -> anyhow::Result<
     let catalogue = prepare::catalogue(options.file.as_deref(), None)?;
     let mut mistakes = Report::default();
     let specs = prepare::pinned(vec![program.parse()?], &catalogue, &mut mistakes);
-    prepare::told(mistakes)?;
+    prepare::refuse_mistakes(mistakes)?;
     let spec: ServerSpec = specs.into_iter().next().context("one server was named")?;
     let path = Path::new(&spec.target);
     let which = which(None);
@@ -61,26 +61,27 @@ fn of_program(options: &cli::AllocatorOptions, program: &str) -> anyhow::Result<
             return Err(Mistakes(words.join("\n")).into());
         }
     };
-    let wrong = |words: String| Mistakes(format!("error: {words}"));
-    preload::find(&mut choice).map_err(wrong)?;
+    preload::find(&mut choice).map_err(error_text)?;
     let program = built(&choice)?;
     // A missing program has no settings and no preloads to check.
     if !(choice.env.is_empty() && choice.libraries.is_empty())
         && let Some(missing) = detector::missing(&choice, &program, &|| false)
     {
-        return Err(wrong(missing).into());
+        return Err(error_text(missing).into());
     }
-    let preloaded = preload::verified(&choice, &program, &|| false);
-    let preloaded = preloaded.map_err(|error| wrong(error.to_string()))?;
+    let preloaded = preload::verified(&choice, &program, &|| false).map_err(|error| error_text(error.to_string()))?;
     let detection = detector::detection(&choice, &program, &|| false);
-    let checked = detector::knobs(&choice, &program, &|| false);
-    let mut checked = checked.map_err(|errors| {
+    let mut checked = detector::knobs(&choice, &program, &|| false).map_err(|errors| {
         let words: Vec<String> = errors.iter().map(|error| format!("error: {error}")).collect();
         Mistakes(words.join("\n"))
     })?;
     checked.knobs.extend(preloaded.map(|seen| preload::knob(&choice, seen)));
     let facts = detector::facts(&choice, &detection, &checked);
     Ok((program.display().to_string(), facts, checked.knobs))
+}
+
+fn error_text(words: String) -> Mistakes {
+    Mistakes(format!("error: {words}"))
 }
 
 fn built(choice: &ServerChoice) -> anyhow::Result<PathBuf> {
@@ -92,8 +93,8 @@ fn built(choice: &ServerChoice) -> anyhow::Result<PathBuf> {
 
 /// Detection on a live process, from its program and mappings.
 fn live(pid: u32) -> anyhow::Result<Detection> {
-    let cannot = || format!("cannot look at process {pid}; name one of your own that lives, on Linux");
-    let exe = fs::read_link(format!("/proc/{pid}/exe")).with_context(cannot)?;
-    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).with_context(cannot)?;
+    let cannot_look = format!("cannot look at process {pid}; name one of your own that lives, on Linux");
+    let exe = fs::read_link(format!("/proc/{pid}/exe")).context(cannot_look.clone())?;
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).context(cannot_look)?;
     Ok(allocator::of_process(&exe, &proctree::mapped(&maps), &|| false))
 }

@@ -16,8 +16,9 @@ use super::{formats, print};
 
 pub fn run(options: &cli::Cache) -> anyhow::Result<u8> {
     let store = Store::usual().context("there is no home directory: set LSP_SOAK_CACHE_DIR")?;
-    let entries = || format!("cannot read the cache `{}`", store.root().display());
-    let entries = store.entries().with_context(entries)?;
+    let entries = store
+        .entries()
+        .with_context(|| format!("cannot read the cache `{}`", store.root().display()))?;
     match &options.action {
         None => list(&store, &entries)?,
         Some(CacheAction::Clear { names }) => return clear(&store, &entries, names),
@@ -29,17 +30,20 @@ fn list(store: &Store, entries: &[Entry]) -> anyhow::Result<()> {
     if entries.is_empty() {
         return print(&format!("the cache `{}` is empty\n", store.root().display()));
     }
-    let cells = |cell: &dyn Fn(&Entry) -> String| entries.iter().map(|entry| Cell::plain(cell(entry))).collect();
     let columns = vec![
         Column::text("name", 0, entries.iter().map(name).collect()),
-        Column::text("kind", 0, cells(&kind)),
-        Column::number("size", 1, cells(&|entry| units::bytes(entry.size()))),
-        Column::number("last used", 2, cells(&last_used)),
+        Column::text("kind", 0, plain_cells(entries, kind)),
+        Column::number("size", 1, plain_cells(entries, |entry| units::bytes(entry.size()))),
+        Column::number("last used", 2, plain_cells(entries, last_used)),
     ];
     let mut text = String::new();
     table::draw(&mut text, Paint(false), columns, formats::columns(), "");
     let size = units::bytes(entries.iter().map(Entry::size).sum());
     print(&format!("{text}{size} in `{}`\n", store.root().display()))
+}
+
+fn plain_cells(entries: &[Entry], text: impl Fn(&Entry) -> String) -> Vec<Cell> {
+    entries.iter().map(|entry| Cell::plain(text(entry))).collect()
 }
 
 fn name(entry: &Entry) -> Cell {
@@ -64,37 +68,37 @@ fn last_used(entry: &Entry) -> String {
 fn clear(store: &Store, entries: &[Entry], names: &[String]) -> anyhow::Result<u8> {
     // Profiles of projects are not known here.
     let known = Catalogue::built_in();
-    let is_meant = |entry: &Entry, name: &String| {
-        entry.is_named(name) || of_server(name, &known).is_some_and(|package| entry.is_named(&package))
-    };
-    let unknown = names
-        .iter()
-        .find(|name| !entries.iter().any(|entry| is_meant(entry, name)));
-    if let Some(name) = unknown {
-        anyhow::bail!("the cache has no `{name}`: `lsp-soak cache` lists what it has");
+    for name in names {
+        if !entries.iter().any(|entry| is_meant(entry, name, &known)) {
+            anyhow::bail!("the cache has no `{name}`: `lsp-soak cache` lists what it has");
+        }
     }
     let mut exit = Exit::Passed;
     for entry in entries
         .iter()
-        .filter(|entry| names.is_empty() || names.iter().any(|name| is_meant(entry, name)))
+        .filter(|entry| names.is_empty() || names.iter().any(|name| is_meant(entry, name, &known)))
     {
         let size = entry.size();
-        let removed = store.remove(entry);
-        let removed = removed.with_context(|| format!("cannot remove `{}`", entry.directory.display()))?;
+        let removed = store
+            .remove(entry)
+            .with_context(|| format!("cannot remove `{}`", entry.directory.display()))?;
         let name = entry.title();
-        print(&match removed {
-            true => format!("removed {name}, {}\n", units::bytes(size)),
-            false => {
-                exit = Exit::OwnFailure;
-                format!("kept {name}: a running lsp-soak uses it\n")
-            }
-        })?;
+        if removed {
+            print(&format!("removed {name}, {}\n", units::bytes(size)))?;
+        } else {
+            exit = Exit::OwnFailure;
+            print(&format!("kept {name}: a running lsp-soak uses it\n"))?;
+        }
     }
     Ok(exit.code())
 }
 
+fn is_meant(entry: &Entry, name: &str, known: &Catalogue) -> bool {
+    entry.is_named(name) || server_package(name, known).is_some_and(|package| entry.is_named(&package))
+}
+
 /// The package of a server that is named as for `--server`: `gopls@0.17.1` is `golang.org/x/tools/gopls@0.17.1`.
-fn of_server(name: &str, known: &Catalogue) -> Option<String> {
+fn server_package(name: &str, known: &Catalogue) -> Option<String> {
     let end = name.find('@').unwrap_or(name.len());
     let (server, version) = name.split_at(end);
     let package = known.get(server)?.package.as_ref()?;
@@ -108,9 +112,12 @@ mod tests {
     #[test]
     fn a_server_is_named_as_it_was_typed() {
         let known = Catalogue::built_in();
-        let of = |name: &str| of_server(name, &known);
-        assert_eq!(of("gopls@0.17.1").as_deref(), Some("golang.org/x/tools/gopls@0.17.1"));
-        assert_eq!(of("ty").as_deref(), Some("ty"));
-        assert_eq!(of("pypi:prefect==3.9.1"), None);
+        for (name, package) in [
+            ("gopls@0.17.1", Some("golang.org/x/tools/gopls@0.17.1")),
+            ("ty", Some("ty")),
+            ("pypi:prefect==3.9.1", None),
+        ] {
+            assert_eq!(server_package(name, &known).as_deref(), package);
+        }
     }
 }

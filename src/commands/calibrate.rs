@@ -20,30 +20,32 @@ use stats::Schedule;
 
 use super::lenses::servers_through_deciding;
 use super::output::Directory;
-use super::resume::{begin, holding, resume};
+use super::resume::{begin, directory_hold, new_directory, resume};
 use super::{formats, next, prepare};
 
 /// The fewest runs that `--runs` takes.
 const FEWEST: u64 = 6;
 
 pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8> {
-    let calibrate = |command| {
-        if let Command::Calibrate(options) = command {
-            Some(options)
-        } else {
-            None
-        }
-    };
     let Some(out) = &options.resume else {
         return live(options, None, interrupt);
     };
-    let resumed = resume(out, holding(&options.processors), calibrate)?;
+    let resumed = resume(out, directory_hold(&options.processors), calibrate_options)?;
     live(&resumed.options, Some(resumed.begun.alone()?), interrupt)
+}
+
+/// The options of a `calibrate` command; `None` for other commands.
+fn calibrate_options(command: Command) -> Option<cli::Calibrate> {
+    if let Command::Calibrate(options) = command {
+        Some(options)
+    } else {
+        None
+    }
 }
 
 /// Plays the runs, then calibrates. A resumed directory plays only the missing runs.
 fn live(options: &cli::Calibrate, resumed: Option<Directory>, interrupt: &Interrupt) -> anyhow::Result<u8> {
-    let out = options.out.as_deref();
+    let new_out = new_directory(options.out.as_deref(), resumed.as_ref());
     let jobs = prepare::share(&options.processors, options.measuring.thp, "calibrate")?;
     let (scenarios, choices) = prepare::understood(&prepare::Typed {
         scenarios: options.scenario.as_slice(),
@@ -51,18 +53,19 @@ fn live(options: &cli::Calibrate, resumed: Option<Directory>, interrupt: &Interr
         servers: &options.servers,
         extras: &options.extra,
         lenses: options.lens.unwrap_or(Lenses::AsShipped),
-        // A directory that is gone on with is not empty.
-        out: out.filter(|_| resumed.is_none()),
+        out: new_out,
     })?;
     let (choices, notes) = servers_through_deciding(options.lens, choices);
     let directories = match resumed {
         Some(directory) => vec![directory],
-        None => begin(out, &scenarios)?,
+        None => begin(new_out, &scenarios)?,
     };
     let (Some(scenario), Some(out)) = (scenarios.first(), directories.first()) else {
         return Ok(Exit::Passed.code());
     };
-    notes.iter().for_each(|note| super::say(note));
+    for note in &notes {
+        super::say(note);
+    }
     let talk = crate::commands::talk(options.voice);
     let outcomes = super::block_on(async {
         interrupt.heed();
@@ -95,7 +98,7 @@ fn live(options: &cli::Calibrate, resumed: Option<Directory>, interrupt: &Interr
                 scenario: &scenario.path,
                 out,
             };
-            tell(&outcomes.runs, options, &commands)?
+            report_calibrations(&outcomes.runs, options, &commands)?
         }
         exit => exit,
     };
@@ -132,7 +135,7 @@ impl Judge for Calibrating {
     }
 }
 
-/// What the next command is made of.
+/// The parts of the next command.
 struct Commands<'c> {
     choices: &'c [ServerChoice],
     scenario: &'c Path,
@@ -142,7 +145,7 @@ struct Commands<'c> {
 impl Commands<'_> {
     /// The command after calibrations, the smallest of which has so many runs: a gate, or what is missing to the number of
     /// runs with which gates decide early.
-    fn after(&self, runs: u64) -> Option<NextCommand> {
+    fn next_command(&self, runs: u64) -> Option<NextCommand> {
         let missing = LEAST_RUNS.saturating_sub(runs);
         if missing > 0 {
             let runs = if missing == 1 { "run lets" } else { "runs let" };
@@ -152,17 +155,17 @@ impl Commands<'_> {
             return Some(NextCommand { why, command });
         }
         let command = next::gate_of(self.choices, self.scenario, self.out)?;
-        let is_open = command.contains(next::NEW);
-        let why = match is_open {
-            true => format!("compare versions, the one to judge instead of `{}`", next::NEW),
-            false => "compare these servers".to_owned(),
+        let why = if command.contains(next::NEW) {
+            format!("compare versions, the one to judge instead of `{}`", next::NEW)
+        } else {
+            "compare these servers".to_owned()
         };
         Some(NextCommand { why, command })
     }
 }
 
 /// Stores and prints a calibration for each server and lens, and the next command under the last one.
-fn tell(runs: &[Played], options: &cli::Calibrate, commands: &Commands<'_>) -> anyhow::Result<Exit> {
+fn report_calibrations(runs: &[Played], options: &cli::Calibrate, commands: &Commands<'_>) -> anyhow::Result<Exit> {
     if let Some(lost) = runs.iter().find_map(|run| loss(&run.summary)) {
         super::say(&format!(
             "no calibration: the server lost the process with most of its memory: {lost}"
@@ -180,7 +183,7 @@ fn tell(runs: &[Played], options: &cli::Calibrate, commands: &Commands<'_>) -> a
         let together = calibrations::pooled_for(header).unwrap_or_else(|| calibration.clone());
         fewest = fewest.min(together.runs);
         let is_last = place + 1 == all.len();
-        let next = if is_last { commands.after(fewest) } else { None };
+        let next = if is_last { commands.next_command(fewest) } else { None };
         let document = calibration::document(calibration, &together, &looks, next);
         super::print(&terminal::render(&document, formats::look(options.voice.details)))?;
     }
@@ -222,13 +225,13 @@ fn calibrated(runs: &[Played], looks: &Schedule) -> Vec<(Calibration, Header)> {
     let mut all = Vec::new();
     for target in by_target(runs.to_vec(), None).into_values().flatten() {
         for place in 0..target.comparison.sides.len() {
-            all.extend(of_side(&target, place, runs, &made, looks));
+            all.extend(side_calibration(&target, place, runs, &made, looks));
         }
     }
     all
 }
 
-fn of_side(
+fn side_calibration(
     target: &Target,
     place: usize,
     runs: &[Played],

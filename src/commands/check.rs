@@ -80,7 +80,7 @@ fn plan_of(options: &cli::Check, scenario: &Loaded, choices: &[ServerChoice], le
         &played,
         &runs,
         &labels,
-        &until(&options.repeating),
+        &limits(&options.repeating),
         formats::columns(),
     ))?;
     if let Some(limit) = host::memory_left(&host::fingerprint().memory, 1) {
@@ -91,7 +91,7 @@ fn plan_of(options: &cli::Check, scenario: &Loaded, choices: &[ServerChoice], le
         ))?;
     }
     for sentence in choices.iter().filter_map(|choice| caps::collector(choice, &played)) {
-        tell(&format!("{sentence}\n"))?;
+        print_folded(&format!("{sentence}\n"))?;
     }
     for doubt in choices.iter().flat_map(|choice| caps::too_short(choice, &played)) {
         print(&format!("warning: {doubt}\n"))?;
@@ -99,20 +99,23 @@ fn plan_of(options: &cli::Check, scenario: &Loaded, choices: &[ServerChoice], le
     Ok(())
 }
 
-/// What of the plan is played, and what ends it early.
-fn until(repeating: &Repeating) -> Vec<String> {
-    let partition = repeating.partition.map(|part| format!("part {part} of the plan"));
-    let auto = repeating.runs.filter(|runs| *runs == Runs::Auto).map(|_| {
+/// Sentences on the part of the plan that is played, and on what ends it early.
+fn limits(repeating: &Repeating) -> Vec<String> {
+    let mut limits = Vec::new();
+    if let Some(part) = repeating.partition {
+        limits.push(format!("part {part} of the plan"));
+    }
+    if repeating.runs == Some(Runs::Auto) {
         let looks: Vec<String> = repeating.looks.0.runs().iter().map(ToString::to_string).collect();
-        format!(
+        limits.push(format!(
             "ends once everything is decided, at the earliest after {} runs",
             looks.join(", ")
-        )
-    });
-    let budget = repeating
-        .time_budget
-        .map(|budget| format!("as many blocks as fit into {}", units::duration(budget.0)));
-    [partition, auto, budget].into_iter().flatten().collect()
+        ));
+    }
+    if let Some(budget) = repeating.time_budget {
+        limits.push(format!("as many blocks as fit into {}", units::duration(budget.0)));
+    }
+    limits
 }
 
 /// Asks a server whether it offers what the scenario needs, and prints the answer.
@@ -123,12 +126,12 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
     };
     let exit = summary::exit(&summary);
     if let Some(sentence) = campaign::missing(&summary, scenario) {
-        tell(&format!("{sentence}\n"))?;
+        print_folded(&format!("{sentence}\n"))?;
         return Ok(exit);
     }
     match &summary.ending {
         Some(Ending::Completed) if exit == Exit::Passed => {
-            tell(&offered(scenario, choice, &left_out(&summary, scenario, choice)))?;
+            print_folded(&offered(scenario, choice, &left_out(&summary, scenario, choice)))?;
         }
         _ => {
             let document = run::document(&summary, &path.display().to_string());
@@ -139,7 +142,7 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
 }
 
 /// Prints sentences, as wide as the terminal.
-fn tell(text: &str) -> anyhow::Result<()> {
+fn print_folded(text: &str) -> anyhow::Result<()> {
     print(&fold(text, formats::columns()))
 }
 
@@ -162,13 +165,16 @@ fn offered(scenario: &Loaded, choice: &ServerChoice, left_out: &[String]) -> Str
 
 /// Optional steps that the server does not offer, each with the missing capability.
 fn left_out(summary: &Summary, scenario: &Loaded, choice: &ServerChoice) -> Vec<String> {
-    let phases = summary.phases.iter();
-    let skipped = phases.flat_map(|played| {
-        let phase = scenario.scenario.phases.get(played.phase.phase as usize);
-        let steps = played.steps.iter().filter(|step| step.skipped);
-        steps.filter_map(move |step| Some((phase?, phase?.steps.get(step.step as usize)?)))
-    });
-    skipped
-        .map(|(phase, step)| lacks(&choice.profile, step, &phase.name))
-        .collect()
+    let mut lines = Vec::new();
+    for played in &summary.phases {
+        let Some(phase) = scenario.scenario.phases.get(played.phase.phase as usize) else {
+            continue;
+        };
+        for played_step in played.steps.iter().filter(|step| step.skipped) {
+            if let Some(step) = phase.steps.get(played_step.step as usize) {
+                lines.push(lacks(&choice.profile, step, &phase.name));
+            }
+        }
+    }
+    lines
 }

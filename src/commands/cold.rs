@@ -14,7 +14,7 @@ use crate::cli::{self, Command};
 use crate::commands::output::{self, Directory};
 use crate::config::options::Repeating;
 use crate::config::values::{LookPlan, Runs};
-use crate::config::{Loaded, Project, Report, Scenario, of_command, short_name};
+use crate::config::{Loaded, Pin, Project, Report, Scenario, of_command, short_name};
 use crate::resolve::{ServerChoice, label_of};
 use crate::soak::Interrupt;
 use crate::starter::Starter;
@@ -26,7 +26,7 @@ use stats::Schedule;
 
 use choices::Case;
 
-use super::resume::{Resumed, begin, holding, resume};
+use super::resume::{Resumed, begin, directory_hold, resume};
 use super::show::{Outputs, Shape};
 use super::{exports, formats, prepare};
 
@@ -36,11 +36,11 @@ const NAME: &str = "cold";
 const NO_STARTER: &str = "warning: `lsp-soak-start` is not beside lsp-soak, so peaks under 10 MiB may be those of lsp-soak: \
                           install both with `cargo install --path .`";
 
-/// What is asked for, when nothing is wrong with it.
+/// The valid options of a campaign of commands.
 struct Asked<'a> {
     options: &'a cli::Cold,
     campaigns: Vec<Planned>,
-    /// What counts memory calls, in one more run of each command.
+    /// Counts memory calls in one more run of each command.
     tracer: Option<Tracer>,
     jobs: Jobs,
 }
@@ -52,39 +52,34 @@ struct Planned {
 }
 
 pub fn run(options: &cli::Cold, interrupt: &Interrupt) -> anyhow::Result<u8> {
-    let cold = |command| {
-        if let Command::Cold(options) = command {
-            Some(options)
-        } else {
-            None
+    let (resumed_options, begun) = match options.resume.as_deref() {
+        Some(out) => {
+            let hold = directory_hold(&options.processors);
+            let Resumed { mut options, begun } = resume(out, hold, cold_options)?;
+            options.out = Some(begun.directory().to_owned());
+            (Some(options), Some(begun))
         }
+        None => (None, None),
     };
-    let out = options.resume.as_deref();
-    let resumed = out
-        .map(|out| resume(out, holding(&options.processors), cold))
-        .transpose()?;
-    let resumed = resumed.map(|Resumed { mut options, begun }| {
-        options.out = Some(begun.directory().to_owned());
-        (options, begun)
-    });
-    let (resumed, begun) = resumed.unzip();
-    let options = resumed.as_ref().unwrap_or(options);
+    let options = resumed_options.as_ref().unwrap_or(options);
     let jobs = prepare::share(&options.processors, options.measuring.thp, NAME)?;
-    let tracer = prepare::tracer(options.trace_syscalls, &options.processors);
+    let tracing = prepare::find_tracer(options.trace_syscalls, &options.processors)?;
     let mut mistakes = Report::default();
     let cases = choices::cases(options, &mut mistakes);
     let mut campaigns = campaigns(options, cases, &mut mistakes);
     let scenarios: Vec<Loaded> = campaigns.iter().map(|planned| planned.scenario.clone()).collect();
-    let new = options.out.as_deref().filter(|_| resumed.is_none());
-    for (title, cure) in new.iter().flat_map(|out| output::refused(out, &scenarios)) {
-        mistakes.add_loose(title, cure);
+    // A resumed directory is not empty.
+    if let (Some(out), None) = (options.out.as_deref(), &begun) {
+        for (title, cure) in output::refusals(out, &scenarios) {
+            mistakes.add_loose(title, cure);
+        }
     }
-    let (tracer, ()) = prepare::able(tracer, prepare::told(mistakes))?;
+    let (tracer, ()) = prepare::require_tracer(tracing, prepare::refuse_mistakes(mistakes))?;
     let directories = match begun {
         None => begin(options.out.as_deref(), &scenarios)?,
         Some(begun) => {
-            campaigns = begun.of(campaigns);
-            let scenarios = begun.of(scenarios);
+            campaigns = begun.select_played(campaigns);
+            let scenarios = begun.select_played(scenarios);
             begun.directories(&scenarios)?
         }
     };
@@ -102,6 +97,15 @@ pub fn run(options: &cli::Cold, interrupt: &Interrupt) -> anyhow::Result<u8> {
         super::warn_of_single_runs(&repeating(options, &first.choices), &first.choices);
     }
     super::block_on(play(&asked, &directories, interrupt))
+}
+
+/// The options of a `cold` command; `None` for other commands.
+fn cold_options(command: Command) -> Option<cli::Cold> {
+    if let Command::Cold(options) = command {
+        Some(options)
+    } else {
+        None
+    }
 }
 
 /// A command with nothing around it, and the scenario of its runs.
@@ -136,7 +140,7 @@ pub fn single(command: &str, options: &cli::Tune) -> anyhow::Result<(Loaded, Ser
     let mut mistakes = Report::default();
     let cases = choices::cases(&options, &mut mistakes);
     let mut campaigns = campaigns(&options, cases, &mut mistakes);
-    prepare::told(mistakes)?;
+    prepare::refuse_mistakes(mistakes)?;
     let planned = campaigns.pop().context("there is no command to run")?;
     let choice = planned
         .choices
@@ -149,14 +153,18 @@ pub fn single(command: &str, options: &cli::Tune) -> anyhow::Result<(Loaded, Ser
 /// The runs: as many of each command as were asked for, after as many that are discarded.
 fn repeating(options: &cli::Cold, choices: &[ServerChoice]) -> Repeating {
     // Allocators are compared with the first of them.
-    let is_first = options.reference.is_some() || options.preload.len() > 1;
-    let reference = choices.first().filter(|_| is_first);
+    let has_reference = options.reference.is_some() || options.preload.len() > 1;
+    let baseline = if has_reference {
+        choices.first().map(|choice| choice.label.clone())
+    } else {
+        None
+    };
     Repeating {
         runs: Some(Runs::Fixed(options.runs)),
         looks: LookPlan(Schedule::default()),
         time_budget: None,
         partition: options.partition,
-        baseline: reference.map(|choice| choice.label.clone()),
+        baseline,
         warm_ups: Some(options.warmup),
     }
 }
@@ -173,7 +181,8 @@ fn campaigns(options: &cli::Cold, cases: Vec<Case>, mistakes: &mut Report) -> Ve
     let pinned = prepare::Projects::default();
     let mut projects = Vec::new();
     for workspace in workspaces {
-        match of_command(workspace, setup, &|pin| is_fine.then(|| pinned.fetched(pin))) {
+        let fetch = |pin: &Pin| if is_fine { Some(pinned.fetched(pin)) } else { None };
+        match of_command(workspace, setup, &fetch) {
             Ok(project) => projects.push(project),
             Err(missing) if is_fine => {
                 let (title, cure) = missing.words();
@@ -184,46 +193,49 @@ fn campaigns(options: &cli::Cold, cases: Vec<Case>, mistakes: &mut Report) -> Ve
     }
     let mut planned = Vec::new();
     for (name, project) in names(&projects).iter().zip(projects) {
-        let name = Some(name.as_str()).filter(|_| !options.workspace.is_empty());
-        planned.extend(cases.iter().map(|case| {
+        let name = if options.workspace.is_empty() {
+            None
+        } else {
+            Some(name.as_str())
+        };
+        for case in &cases {
             let scenario = scenario(name, case, options.seed);
-            Planned {
+            planned.push(Planned {
                 scenario: Loaded::new(scenario, PathBuf::new(), text(options, name), project.clone()),
                 choices: case.choices.clone(),
-            }
-        }));
+            });
+        }
     }
     planned
 }
 
 /// A name for each project, since its runs are compared with each other: that of its directory or of its package.
 fn names(projects: &[Project]) -> Vec<String> {
-    let name = |project: &Project| {
-        let pinned = project.origin.as_ref().and_then(|facts| short_name(&facts.origin));
-        let directory = || project.root.file_name().map(|name| name.to_string_lossy().into_owned());
-        label_of(&pinned.or_else(directory).unwrap_or_default())
-    };
-    let mut names: Vec<String> = projects.iter().map(name).collect();
-    for name in names.iter_mut().filter(|name| name.is_empty()) {
-        "project".clone_into(name);
-    }
+    let mut names: Vec<String> = projects.iter().map(project_name).collect();
     label::number(&mut names.iter_mut().collect::<Vec<_>>());
     names
+}
+
+fn project_name(project: &Project) -> String {
+    let package = project.origin.as_ref().and_then(|facts| short_name(&facts.origin));
+    let name = package.or_else(|| project.root.file_name().map(|name| name.to_string_lossy().into_owned()));
+    let label = label_of(&name.unwrap_or_default());
+    if label.is_empty() { "project".to_owned() } else { label }
 }
 
 /// A scenario of one phase, in which nothing is asked: it has the name of the project and of the case.
 fn scenario(project: Option<&str>, case: &Case, seed: u64) -> Scenario {
     let name = match (project, &case.name) {
         (None, None) => NAME.to_owned(),
-        (Some(one), None) => one.to_owned(),
-        (None, Some(one)) => one.clone(),
+        (Some(project), None) => project.to_owned(),
+        (None, Some(case)) => case.clone(),
         (Some(project), Some(case)) => format!("{project}-{case}"),
     };
     Scenario::of_command(&name, crate::drive::command::PHASE, seed)
 }
 
-/// What decides what a run measures, besides its command and the files of its project: records of other texts are not
-/// compared.
+/// Everything that decides the measurement, besides the command and the project's files. Records with different texts are
+/// not compared.
 fn text(options: &cli::Cold, project: Option<&str>) -> String {
     let words = [
         format!("project {}", project.unwrap_or_default()),
@@ -234,20 +246,24 @@ fn text(options: &cli::Cold, project: Option<&str>) -> String {
     words.join("\n")
 }
 
-/// Runs a shell command before or after all runs, where this process plays all.
-fn around(asked: &Asked<'_>, script: Option<&str>, stop: &dyn Fn() -> bool) -> anyhow::Result<()> {
-    let script = script.filter(|_| asked.options.processors.job.is_none());
+/// Runs a shell command before or after all runs, where this process plays all. It is stopped after so many presses of
+/// ctrl-c.
+fn run_script(asked: &Asked<'_>, script: Option<&str>, interrupt: &Interrupt, presses: u32) -> anyhow::Result<()> {
     let here = std::env::current_dir().context("cannot tell the current directory")?;
-    script.map_or(Ok(()), |script| shell(script, &here, &Vec::new(), stop))
+    if let Some(script) = script
+        && asked.options.processors.job.is_none()
+    {
+        shell(script, &here, &Vec::new(), &|| interrupt.is_pressed(presses))?;
+    }
+    Ok(())
 }
 
 async fn play(asked: &Asked<'_>, directories: &[Directory], interrupt: &Interrupt) -> anyhow::Result<u8> {
     interrupt.heed();
     let options = asked.options;
-    let around = |script: &Option<String>, presses| around(asked, script.as_deref(), &|| interrupt.is_pressed(presses));
     let output = &options.output;
     let targets = exports::targets(output.format, &output.exports, output.export_csv.as_deref())?;
-    let set_up = around(&options.setup, 1);
+    let set_up = run_script(asked, options.setup.as_deref(), interrupt, 1);
     if interrupt.is_pressed(1) {
         return Ok(Exit::Interrupted.code());
     }
@@ -267,22 +283,21 @@ async fn play(asked: &Asked<'_>, directories: &[Directory], interrupt: &Interrup
         }
     }
     // Whatever went wrong in the runs, what the setup made is taken away, and what was recorded is shown.
-    let cleaned = around(&options.cleanup, 2);
+    let cleaned = run_script(asked, options.cleanup.as_deref(), interrupt, 2);
     if let (Some(_), Err(error)) = (&failed, &cleaned) {
         super::say(&format!("error: {error:#}"));
     }
     if let Jobs::Of { .. } = asked.jobs {
         return failed.map_or(Ok(all.worst.code()), Err);
     }
-    // Only where no other campaign has its reports.
-    let is_of_all = |out: &&Path| directories.len() > 1 && !out.join(invocation::FILE).exists();
-    let together = options.out.as_deref().filter(is_of_all);
-    let saved = together.map(|out| formats::save(out, &all.runs, all.baseline.as_deref()));
-    let page = match &saved {
-        Some(saved) => saved.as_ref().ok().cloned().flatten(),
-        None => all.page.filter(|_| directories.len() == 1),
+    let saved = match common_directory(options, directories) {
+        Some(out) => formats::save(out, &all.runs, all.baseline.as_deref()),
+        None if directories.len() == 1 => Ok(all.page),
+        None => Ok(None),
     };
-    if let Some(page) = page.filter(|_| !output.voice.quiet) {
+    if let Ok(Some(page)) = &saved
+        && !output.voice.quiet
+    {
         super::say(&format!("report: {page}"));
     }
     let mut report = Outputs::new(
@@ -295,10 +310,20 @@ async fn play(asked: &Asked<'_>, directories: &[Directory], interrupt: &Interrup
     report.finish()?;
     match failed {
         Some(error) => return Err(error),
-        None => cleaned.and(saved.transpose())?,
+        None => cleaned.and(saved)?,
     };
     say_ended_by(&all.runs);
     Ok(all.worst.code())
+}
+
+/// The directory above those of several campaigns, unless it holds the reports of another campaign.
+fn common_directory<'o>(options: &'o cli::Cold, directories: &[Directory]) -> Option<&'o Path> {
+    let out = options.out.as_deref()?;
+    if directories.len() > 1 && !out.join(invocation::FILE).exists() {
+        Some(out)
+    } else {
+        None
+    }
 }
 
 /// Names the command whose failure ended all runs, and the option to go on.
@@ -319,7 +344,7 @@ fn say_ended_by(runs: &[Played]) {
     ));
 }
 
-/// What all campaigns gave.
+/// The results of all campaigns.
 struct Results {
     worst: Exit,
     runs: Vec<Played>,
@@ -357,7 +382,10 @@ async fn campaign(
     }
     let traced = campaign.trace(asked.tracer.as_ref(), interrupt, &mut outcomes).await;
     let saved = formats::save(out, &outcomes.runs, repeating.baseline.as_deref());
-    let whole = options.out.as_deref().filter(|_| asked.campaigns.len() > 1);
+    let whole = match asked.campaigns.len() {
+        0 | 1 => None,
+        _ => options.out.as_deref(),
+    };
     super::tell_records(out, whole, campaign.talk, &outcomes);
     all.worst = all.worst.worse(outcomes.exit);
     all.runs.append(&mut outcomes.runs);

@@ -46,10 +46,11 @@ pub fn targets(format: Format, exports: &Exports, csv: Option<&Path>) -> anyhow:
 
 /// Writes a result to each of them.
 pub fn print(targets: Vec<Target>, result: impl Fn(Format) -> serde_json::Result<String>) -> anyhow::Result<()> {
-    targets.into_iter().try_for_each(|mut target| {
+    for mut target in targets {
         target.print(&result(target.format)?)?;
-        target.finish()
-    })
+        target.finish()?;
+    }
+    Ok(())
 }
 
 impl Target {
@@ -58,16 +59,16 @@ impl Target {
             let sink = Sink::Stdout;
             return Ok(Target { format, sink });
         }
-        let own = || path.to_owned();
         // A directory is refused by its system.
-        let sink = match path.exists() && !path.is_file() {
-            true => File::options()
+        let opened = if path.exists() && !path.is_file() {
+            File::options()
                 .write(true)
                 .open(path)
-                .map(|file| Sink::Device(own(), file)),
-            false => files::temporary(path).map(|_| Sink::File(own(), None)),
+                .map(|file| Sink::Device(path.to_owned(), file))
+        } else {
+            files::temporary(path).map(|_| Sink::File(path.to_owned(), None))
         };
-        let sink = sink.map_err(|error| {
+        let sink = opened.map_err(|error| {
             let why = match error.kind() {
                 io::ErrorKind::NotFound => "there is no such directory".to_owned(),
                 kind => kind.to_string(),

@@ -16,7 +16,7 @@ use report::{comparison, run};
 /// Width of a report that is not printed to a terminal.
 const WIDTH: usize = 100;
 
-/// What lies beside the records of a run; the page is named first.
+/// The reports that lie beside the records of a run; the page is first.
 const FILES: [(&str, Format); 3] = [
     ("report.html", Format::Html),
     ("report.md", Format::Markdown),
@@ -36,7 +36,6 @@ pub struct Printable<'p> {
 
 /// The result in this format; empty if it has none, which no command offers.
 pub fn render(result: &Printable<'_>, format: Format, details: bool) -> serde_json::Result<String> {
-    let followed = || result.followed.map(|followed| followed()).unwrap_or_default();
     Ok(match format {
         Format::Terminal => terminal::render(&(result.document)(), look(details)),
         Format::Markdown => markdown::render(&(result.document)()),
@@ -44,11 +43,15 @@ pub fn render(result: &Printable<'_>, format: Format, details: bool) -> serde_js
         Format::Svg => result.picture.map(|picture| picture()).unwrap_or_default(),
         Format::Json => (result.json)()?,
         Format::Junit => comparison::junit(&result.suites.map(|suites| suites()).unwrap_or_default()),
-        Format::Bencher => comparison::bencher(&followed())?,
-        Format::GithubActionBenchmark => comparison::benchmark_action(&followed())?,
+        Format::Bencher => comparison::bencher(&followed(result))?,
+        Format::GithubActionBenchmark => comparison::benchmark_action(&followed(result))?,
         // Made entry by entry, see `show`.
         Format::Csv | Format::Perfetto => String::new(),
     })
+}
+
+fn followed(result: &Printable<'_>) -> Scenarios {
+    result.followed.map(|followed| followed()).unwrap_or_default()
 }
 
 /// Runs side by side.
@@ -107,11 +110,16 @@ fn is_listed(runs: &[Played], format: Format) -> bool {
 
 /// The runs under the names of their files, of several campaigns each with its directory, as far as these tell them apart.
 fn without_directories(runs: &[Played]) -> Vec<Played> {
-    let with = |parts: usize| runs.iter().map(|run| last(&run.record, parts)).collect::<Vec<String>>();
-    let are_unlike = |names: &Vec<String>| names.iter().collect::<HashSet<_>>().len() == names.len();
     let mut runs = runs.to_vec();
-    if let Some(names) = [1, 2].map(with).into_iter().find(are_unlike) {
-        runs.iter_mut().zip(names).for_each(|(run, name)| run.record = name);
+    for parts in [1, 2] {
+        let names: Vec<String> = runs.iter().map(|run| last_parts(&run.record, parts)).collect();
+        let unlike: HashSet<&String> = names.iter().collect();
+        if unlike.len() == names.len() {
+            for (run, name) in runs.iter_mut().zip(names) {
+                run.record = name;
+            }
+            break;
+        }
     }
     runs
 }
@@ -129,8 +137,8 @@ pub fn save(out: &Path, runs: &[Played], baseline: Option<&str>) -> anyhow::Resu
     Ok(Some(out.join(FILES[0].0).display().to_string()))
 }
 
-/// Directories of the machine where the record was made tell nothing to whom the page is sent.
-fn last(record: &str, parts: usize) -> String {
+/// The end of a path. Directories of the machine where the record was made tell nothing to whom the page is sent.
+fn last_parts(record: &str, parts: usize) -> String {
     let all: Vec<_> = Path::new(record).components().collect();
     let path: PathBuf = all[all.len().saturating_sub(parts)..].iter().collect();
     path.to_string_lossy().into_owned()

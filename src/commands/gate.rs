@@ -21,13 +21,16 @@ use stats::Schedule;
 
 use super::exports::Target;
 use super::lenses::servers_per_lens;
-use super::resume::{begin, holding, resume};
+use super::resume::{begin, directory_hold, new_directory, resume};
 use super::{exports, next, prepare};
 use after::{added_runs, after_verdict};
 use records::{Named, recorded};
 use rules::{needed, planned, played, rules};
-use sides::{NO_FIRST_BASELINE, alike, common, driven, in_force, is_alone, lens_of, split, unseen_settings};
-use tell::{Verdict, tell};
+use sides::{
+    NO_FIRST_BASELINE, common, driven, is_alone, lens_of, require_one_allocator, require_settings, split,
+    unseen_settings,
+};
+use tell::{Verdict, report_verdict};
 
 mod after;
 mod anchor;
@@ -38,39 +41,42 @@ mod tell;
 
 pub fn run(options: &cli::Gate, interrupt: &Interrupt) -> anyhow::Result<u8> {
     if let Some(out) = &options.resume {
-        let gate = |command| {
-            if let Command::Gate(options) = command {
-                Some(options)
-            } else {
-                None
-            }
-        };
-        let resumed = resume(out, holding(&options.processors), gate)?;
+        let resumed = resume(out, directory_hold(&options.processors), gate_options)?;
         return live(&resumed.options, Some(resumed.begun.alone()?), interrupt);
     }
-    match options.from.is_empty() {
-        true => live(options, None, interrupt),
-        false => from(options),
+    if options.from.is_empty() {
+        live(options, None, interrupt)
+    } else {
+        judge_records(options)
+    }
+}
+
+/// The options of a `gate` command; `None` for other commands.
+fn gate_options(command: Command) -> Option<cli::Gate> {
+    if let Command::Gate(options) = command {
+        Some(options)
+    } else {
+        None
     }
 }
 
 /// Drives every side, then decides. A resumed directory plays only the missing runs.
 fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let jobs = prepare::share(&options.processors, options.measuring.thp, "gate")?;
-    one_preload(options)?;
-    anchored(options)?;
+    require_one_preload(options)?;
+    require_baseline_of_anchor(options)?;
     let looks = looks(options)?;
     let anchor = options.anchor.as_deref();
-    let kept = anchor.and_then(Named::of).map(Named::read).transpose()?;
-    let servers = driven(options, anchor.filter(|_| kept.is_none()));
+    let recorded_anchor = anchor.and_then(Named::parse).map(Named::read).transpose()?;
+    let servers = driven(options, if recorded_anchor.is_none() { anchor } else { None });
+    let new_out = new_directory(options.out.as_deref(), resumed.as_ref());
     let (scenarios, choices) = prepare::understood(&prepare::Typed {
         scenarios: options.scenario.as_slice(),
         options: &options.scenario_options,
         servers: &servers,
         extras: &options.extra,
         lenses: options.lens.unwrap_or(Lenses::AsShipped),
-        // A directory that is gone on with is not empty.
-        out: options.out.as_deref().filter(|_| resumed.is_none()),
+        out: new_out,
     })?;
     let scenario = scenarios.first().context("a gate takes one scenario: name it")?;
     let labels = labels(&choices, servers.len())?;
@@ -78,9 +84,9 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
     let rules = rules(options, &planned(options, scenario, &choices))?;
     let choices = needed(options, &rules, choices);
     notes.extend(prepare::quiet_purge(&choices, scenario));
-    if let Some(kept) = &kept {
+    if let Some(recorded_anchor) = &recorded_anchor {
         let host = header::restricted(host::fingerprint(), jobs.each());
-        anchor::fits(kept, (options, host), scenario, &choices, (&rules, &looks))?;
+        anchor::require_comparable(recorded_anchor, (options, host), scenario, &choices, (&rules, &looks))?;
     }
     let targets = exports::targets(options.format, &options.exports, None)?;
     let out = match resumed {
@@ -90,7 +96,7 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
     let gating = Gating {
         options,
         labels: &labels,
-        anchor: kept,
+        anchor: recorded_anchor,
         rules: &rules,
         looks: &looks,
     };
@@ -107,7 +113,8 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
         calibration_options: &next::calibration_options(&out),
     };
     let (runs, exit) = play(&campaign, interrupt)?;
-    let Some(runs) = runs.filter(|_| exit != Exit::Interrupted && options.processors.job.is_none()) else {
+    let is_over = exit != Exit::Interrupted && options.processors.job.is_none();
+    let (true, Some(runs)) = (is_over, runs) else {
         return Ok(exit.code());
     };
     let sides = gating.sides(&runs);
@@ -135,7 +142,7 @@ fn conclude(
         notes,
         next,
     };
-    tell(options, &verdict, targets, Some(out))
+    report_verdict(options, &verdict, targets, Some(out))
 }
 
 /// The label of each side. A range of versions is refused: each side is one server.
@@ -152,14 +159,14 @@ fn labels(choices: &[ServerChoice], sides: usize) -> anyhow::Result<Vec<String>>
 }
 
 /// Refuses an anchor without a baseline: it is a second one.
-fn anchored(options: &cli::Gate) -> anyhow::Result<()> {
+fn require_baseline_of_anchor(options: &cli::Gate) -> anyhow::Result<()> {
     if options.anchor.is_some() && is_alone(options) {
         bail!("{NO_FIRST_BASELINE}");
     }
     Ok(())
 }
 
-fn one_preload(options: &cli::Gate) -> anyhow::Result<()> {
+fn require_one_preload(options: &cli::Gate) -> anyhow::Result<()> {
     if options.extra.preload.len() > 1 {
         let cure = "name one for all sides, or compare them with `lsp-soak run --preload`";
         bail!("a gate compares servers under one allocator, and --preload names several: {cure}");
@@ -167,10 +174,12 @@ fn one_preload(options: &cli::Gate) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether the verdict is refused however many runs there will be: a server failed, ran without its settings, or the
+/// True if the verdict is refused however many runs there will be: a server failed, ran without its settings, or the
 /// circumstances have changed.
 fn hopeless(sides: &Sides, options: &cli::Gate) -> bool {
-    in_force(sides).is_err() || !sides.broken().is_empty() || tell::refuse(&sides.differences(), options).is_err()
+    require_settings(sides).is_err()
+        || !sides.broken().is_empty()
+        || tell::refuse(&sides.differences(), options).is_err()
 }
 
 /// Ends a gate once its verdict is final, or can no longer be reached.
@@ -191,6 +200,10 @@ impl Gating<'_> {
 }
 
 impl Judge for Gating<'_> {
+    fn is_decided_without_runs(&self) -> bool {
+        judged(&self.sides(&[]), self.rules, self.looks).is_final()
+    }
+
     fn after_block(&self, runs: &[Played]) -> Next {
         let sides = self.sides(runs);
         if hopeless(&sides, self.options) {
@@ -218,7 +231,7 @@ fn judged(sides: &Sides, rules: &Rules, looks: &Schedule) -> Judgement {
 
 /// Adds the baseline's runs to the calibrations if the settings of its lens were in force.
 fn keep_baseline(sides: &Sides, looks: &Schedule, options: &cli::Gate) -> anyhow::Result<()> {
-    in_force(sides)?;
+    require_settings(sides)?;
     if let Some(baseline) = &sides.baseline {
         super::calibrate::add_baseline(baseline, looks, options.voice.quiet);
     }
@@ -244,12 +257,12 @@ fn play(campaign: &Campaign<'_>, interrupt: &Interrupt) -> anyhow::Result<(Optio
     failed.map_or(Ok((Some(runs), exit)), Err)
 }
 
-fn from(options: &cli::Gate) -> anyhow::Result<u8> {
+fn judge_records(options: &cli::Gate) -> anyhow::Result<u8> {
     let looks = looks(options)?;
     let sides = recorded(options)?;
-    in_force(&sides)?;
+    require_settings(&sides)?;
     let lenses = common(&sides)?;
-    alike(sides.runs().map(lens_of).filter(|(lens, _)| lenses.contains(lens)))?;
+    require_one_allocator(sides.runs().map(lens_of).filter(|(lens, _)| lenses.contains(lens)))?;
     let context = GateContext {
         is_alone: sides.baseline.is_none(),
         ..played(options, &sides.runs().collect::<Vec<&Played>>(), lenses)
@@ -266,7 +279,7 @@ fn from(options: &cli::Gate) -> anyhow::Result<u8> {
         notes: &unseen_settings(&sides),
         next,
     };
-    tell(
+    report_verdict(
         options,
         &verdict,
         exports::targets(options.format, &options.exports, None)?,

@@ -9,24 +9,24 @@ use report::comparison::{self, Suite};
 use report::document::markdown;
 
 /// Reports a comparison to the workflow, if there is one. A failure to report is no failure of the runs.
-pub fn tell(runs: &[Played], baseline: Option<&str>) {
+pub fn report_comparison(runs: &[Played], baseline: Option<&str>) {
     if env::var_os("GITHUB_ACTIONS").is_none() || runs.is_empty() {
         return;
     }
     let scenarios = by_target(runs.to_vec(), baseline);
     let document = comparison::document(&scenarios, runs);
-    tell_of(&markdown::render(&document), &comparison::suites(&scenarios));
+    report_to_workflow(&markdown::render(&document), &comparison::suites(&scenarios));
 }
 
 /// Appends the Markdown to the step's summary, and annotates the run with failures of the suites; once per step, even
 /// if it prints several formats. The runner reads annotations from stderr too, where they do not disturb stdout.
-pub fn tell_of(markdown: &str, suites: &[Suite]) {
+pub fn report_to_workflow(markdown: &str, suites: &[Suite]) {
     if env::var_os("GITHUB_ACTIONS").is_none() {
         return;
     }
     let summary = env::var_os("GITHUB_STEP_SUMMARY");
     if let Some(summary) = &summary
-        && fs::read_to_string(summary).is_ok_and(|told| told.contains(markdown))
+        && fs::read_to_string(summary).is_ok_and(|text| text.contains(markdown))
     {
         return;
     }

@@ -28,8 +28,8 @@ struct Server<'c> {
 }
 
 impl Server<'_> {
-    /// Whether it knows no names, so that the starter has next to nothing to ask it.
-    fn lints(&self) -> bool {
+    /// True if it knows no names, so that the starter has next to nothing to ask it.
+    fn is_linter(&self) -> bool {
         self.profile.unsupported.contains_key("textDocument/definition")
     }
 }
@@ -43,12 +43,13 @@ pub fn run(options: &cli::Init) -> anyhow::Result<u8> {
         );
     }
     let catalogue = Catalogue::built_in();
-    let (language, others) = chosen(project, options.language.as_deref(), &catalogue)?;
+    let (language, others) = choose_language(project, options.language.as_deref(), &catalogue)?;
     let servers = servers(&catalogue, &language.id);
     // `./lsp-soak/soak.toml` is no other file than `lsp-soak/soak.toml`, and longer to type.
-    let out = match project == Path::new(".") {
-        true => PathBuf::from(DIRECTORY),
-        false => project.join(DIRECTORY),
+    let out = if project == Path::new(".") {
+        PathBuf::from(DIRECTORY)
+    } else {
+        project.join(DIRECTORY)
     };
     let files = [
         (out.join("soak.toml"), text::scenario(&language.id)),
@@ -56,23 +57,27 @@ pub fn run(options: &cli::Init) -> anyhow::Result<u8> {
         (out.join("schemas/scenario.json"), schema::text(Kind::Scenario)),
         (out.join("schemas/servers.json"), schema::text(Kind::Servers)),
     ];
-    if let Some((there, _)) = files.iter().find(|(path, _)| path.exists() && !options.force) {
+    if let Some((existing, _)) = files.iter().find(|(path, _)| path.exists() && !options.force) {
         bail!(
             "`{}` is there already, and nothing is overwritten: edit it, or replace it with --force",
-            there.display()
+            existing.display()
         );
     }
     for (path, text) in &files {
-        let about = || format!("cannot write `{}`, make its directory writable", path.display());
-        fs::create_dir_all(path.parent().unwrap_or(&out)).with_context(about)?;
+        fs::create_dir_all(path.parent().unwrap_or(&out))
+            .with_context(|| format!("cannot write `{}`, make its directory writable", path.display()))?;
         files::write(path, text, "make room, and call `lsp-soak init --force`")?;
     }
-    print(&told(&language, &others, &servers, &files[0].0, &files[1].0))?;
+    print(&closing_text(&language, &others, &servers, &files[0].0, &files[1].0))?;
     Ok(0)
 }
 
 /// The language that was asked for, or the one that most of the project is in; and the others that a server is known for.
-fn chosen(project: &Path, asked: Option<&str>, catalogue: &Catalogue) -> anyhow::Result<(Language, Vec<Language>)> {
+fn choose_language(
+    project: &Path,
+    asked: Option<&str>,
+    catalogue: &Catalogue,
+) -> anyhow::Result<(Language, Vec<Language>)> {
     let known: Vec<&str> = crate::config::glob::languages().collect();
     let mut languages = languages(project, &known)?;
     if let Some(asked) = asked {
@@ -94,14 +99,9 @@ fn chosen(project: &Path, asked: Option<&str>, catalogue: &Catalogue) -> anyhow:
         return Ok((languages.swap_remove(own), Vec::new()));
     }
     // A language without a server is offered only on request.
-    let served = |id: &str| {
-        catalogue
-            .iter()
-            .any(|(_, profile)| profile.languages.iter().any(|own| own == id))
-    };
-    languages.retain(|language| served(&language.id));
+    languages.retain(|language| has_server(catalogue, &language.id));
     if languages.is_empty() {
-        let served: Vec<&str> = known.iter().copied().filter(|id| served(id)).collect();
+        let served: Vec<&str> = known.iter().copied().filter(|id| has_server(catalogue, id)).collect();
         bail!(
             "`{}` has no file of a language that a known server is for: name the directory of your project, or its \
              language with --language; there are {}",
@@ -111,6 +111,12 @@ fn chosen(project: &Path, asked: Option<&str>, catalogue: &Catalogue) -> anyhow:
     }
     let first = languages.remove(0);
     Ok((first, languages))
+}
+
+fn has_server(catalogue: &Catalogue, language: &str) -> bool {
+    catalogue
+        .iter()
+        .any(|(_, profile)| profile.languages.iter().any(|own| own == language))
 }
 
 /// The servers for a language: those that know names before linters, and of these the ones that are here first.
@@ -129,16 +135,26 @@ fn servers<'c>(catalogue: &'c Catalogue, language: &str) -> Vec<Server<'c>> {
             },
         })
         .collect();
-    servers.sort_by_key(|server| (server.lints(), server.program.is_none()));
+    servers.sort_by_key(|server| (server.is_linter(), server.program.is_none()));
     servers
 }
 
-/// What was detected and written, and the next command.
-fn told(language: &Language, others: &[Language], servers: &[Server<'_>], scenario: &Path, own: &Path) -> String {
-    let (linters, servers): (Vec<&Server<'_>>, Vec<&Server<'_>>) = servers.iter().partition(|server| server.lints());
-    let here = servers.iter().filter(|server| server.program.is_some());
-    let here: Vec<&str> = here.map(|server| server.name).collect();
-    let detected = match (here.as_slice(), servers.as_slice()) {
+/// The closing text: the detected language and servers, the files that were written, and the next command.
+fn closing_text(
+    language: &Language,
+    others: &[Language],
+    servers: &[Server<'_>],
+    scenario: &Path,
+    own: &Path,
+) -> String {
+    let (linters, servers): (Vec<&Server<'_>>, Vec<&Server<'_>>) =
+        servers.iter().partition(|server| server.is_linter());
+    let installed: Vec<&str> = servers
+        .iter()
+        .filter(|server| server.program.is_some())
+        .map(|server| server.name)
+        .collect();
+    let detected = match (installed.as_slice(), servers.as_slice()) {
         ([], []) => format!(
             "no known server supports it: name yours in {}, or by its path",
             own.display()
@@ -156,16 +172,20 @@ fn told(language: &Language, others: &[Language], servers: &[Server<'_>], scenar
                 names.concat()
             )
         }
-        (here, _) => format!("installed servers: {}", here.join(", ")),
+        (installed, _) => format!("installed servers: {}", installed.join(", ")),
     };
-    let server = here.first().or(servers.first().map(|server| &server.name)).copied();
+    let server = installed
+        .first()
+        .or(servers.first().map(|server| &server.name))
+        .copied();
     let path = quoted(&scenario.display().to_string());
     let others: String = others
         .iter()
         .map(|other| format!("also: {other} (--language {})\n", other.id))
         .collect();
-    let linters = linters.iter().filter(|server| server.program.is_some());
     let linters: String = linters
+        .iter()
+        .filter(|server| server.program.is_some())
         .map(|server| {
             let name = server.name;
             format!("\nalso installed: {name}, a linter: play scenarios/diagnostics.toml of lsp-soak on it")

@@ -56,7 +56,7 @@ pub struct TypedServer<'s> {
     pub profile: Option<&'s str>,
 }
 
-/// The same command for servers of which only records are there; `lenses` are those that the records were made through.
+/// The calibration of servers whose records were made through these lenses.
 pub fn calibration(
     servers: &[TypedServer<'_>],
     mut lenses: impl Iterator<Item = Lens>,

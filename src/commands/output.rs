@@ -138,31 +138,39 @@ pub fn directories(out: Option<&Path>, scenarios: &[Loaded]) -> anyhow::Result<V
 /// The directory of each scenario below `out`, as `called` made them: gone on with where it is there, else made again.
 pub fn continued(out: &Path, scenarios: &[Loaded], called: &Invocation) -> anyhow::Result<Vec<Directory>> {
     let names = unlike(scenarios.iter().map(|scenario| scenario.scenario.name.as_str()));
-    let begun = names.iter().enumerate().map(|(scenario, name)| {
-        let path = out.join(name);
-        let own = path.join(invocation::FILE).exists().then(|| Invocation::read(&path));
-        Ok(own.transpose()?.is_some_and(|own| own.scenario == scenario))
-    });
-    let begun: Vec<bool> = begun.collect::<anyhow::Result<_>>()?;
+    let mut begun = Vec::new();
+    for (scenario, name) in names.iter().enumerate() {
+        begun.push(holds_scenario(&out.join(name), scenario)?);
+    }
     if !begun.contains(&true) {
         bail!(
             "`{}` is not the directory of one campaign: resume the directories below it one by one",
             out.display()
         );
     }
-    let directory = |(scenario, (name, begun)): (usize, (&String, bool))| {
-        if begun {
-            return Directory::resumed(out.join(name));
+    let mut directories = Vec::new();
+    for (scenario, (name, is_begun)) in names.iter().zip(begun).enumerate() {
+        if is_begun {
+            directories.push(Directory::resumed(out.join(name))?);
+            continue;
         }
         let new = chosen(out.join(name))?;
         called.of(scenario).save(&new)?;
-        Ok(new)
-    };
-    names.iter().zip(begun).enumerate().map(directory).collect()
+        directories.push(new);
+    }
+    Ok(directories)
 }
 
-/// Why directories that were asked for cannot be used, each with a cure.
-pub fn refused(out: &Path, scenarios: &[Loaded]) -> Vec<(String, String)> {
+/// True if the directory has an invocation, and it is that of this scenario.
+fn holds_scenario(path: &Path, scenario: usize) -> anyhow::Result<bool> {
+    if !path.join(invocation::FILE).exists() {
+        return Ok(false);
+    }
+    Ok(Invocation::read(path)?.scenario == scenario)
+}
+
+/// A message and its cure for each directory that cannot be used, of those that scenarios below `out` would take.
+pub fn refusals(out: &Path, scenarios: &[Loaded]) -> Vec<(String, String)> {
     let names = unlike(scenarios.iter().map(|scenario| scenario.scenario.name.as_str()));
     let wanted = match names.len() {
         0 | 1 => vec![out.to_owned()],
@@ -177,6 +185,9 @@ fn refusal(path: &Path, whole: &Path) -> Option<(String, String)> {
     if lock.exists() && matches!(Lock::at(lock), Ok(None)) {
         return Some(in_use(path));
     }
+    if !is_taken(path) {
+        return None;
+    }
     let title = format!("`{}` is not empty, and records are never overwritten", path.display());
     let new = "name a new directory with --out";
     let cure = match begun(path) {
@@ -186,7 +197,7 @@ fn refusal(path: &Path, whole: &Path) -> Option<(String, String)> {
         ),
         None => new.to_owned(),
     };
-    is_taken(path).then_some((title, cure))
+    Some((title, cure))
 }
 
 fn in_use(path: &Path) -> (String, String) {
@@ -205,7 +216,7 @@ fn is_ours(entry: &fs::DirEntry) -> bool {
     OURS.iter().any(|name| entry.file_name() == *name)
 }
 
-/// Whether the path is anything but an empty directory. Leftovers of a campaign without a record do not count.
+/// True if the path is anything but an empty directory. Leftovers of a campaign without a record do not count.
 fn is_taken(path: &Path) -> bool {
     match fs::read_dir(path) {
         Ok(mut entries) => entries.any(|entry| !entry.is_ok_and(|entry| is_ours(&entry))),
@@ -216,44 +227,48 @@ fn is_taken(path: &Path) -> bool {
 /// The names, with a number after each that was there before. Case does not tell directories apart everywhere.
 fn unlike<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
     let mut taken = HashSet::new();
-    let first = |name: &str| {
+    let mut unlike = Vec::new();
+    for name in names {
         let mut candidates = files::numbered(name);
-        candidates.find(|candidate| taken.insert(candidate.to_lowercase()))
-    };
-    names.filter_map(first).collect()
+        unlike.extend(candidates.find(|candidate| taken.insert(candidate.to_lowercase())));
+    }
+    unlike
 }
 
 /// The directory that was asked for, which may be there but must hold no record.
 fn chosen(out: PathBuf) -> anyhow::Result<Directory> {
-    let refuse = |path: &Path| match refusal(path, path) {
-        Some((title, cure)) => bail!("{title}: {cure}"),
-        None => Ok(()),
-    };
-    refuse(&out)?;
+    refuse_taken(&out)?;
     let made = !out.exists();
-    fs::create_dir_all(&out)
-        .with_context(|| format!("cannot create `{}`, name another directory with --out", out.display()))?;
+    fs::create_dir_all(&out).with_context(|| cannot_create(&out))?;
     let directory = Directory::claim(out, made)?;
     // Since the first look another process may have come and gone.
-    match is_taken(&directory) {
-        true => refuse(&directory).map(|()| directory),
-        false => Ok(directory),
+    if is_taken(&directory) {
+        refuse_taken(&directory)?;
+    }
+    Ok(directory)
+}
+
+fn refuse_taken(path: &Path) -> anyhow::Result<()> {
+    match refusal(path, path) {
+        Some((title, cure)) => bail!("{title}: {cure}"),
+        None => Ok(()),
     }
 }
 
 /// A new directory under `parent`; another lsp-soak may be making one in the same second.
 fn fresh(parent: &Path, name: &str) -> anyhow::Result<Directory> {
-    let about = |path: &Path| format!("cannot create `{}`, name another directory with --out", path.display());
     let is_new = !parent.exists();
-    fs::create_dir_all(parent).with_context(|| about(parent))?;
+    fs::create_dir_all(parent).with_context(|| cannot_create(parent))?;
     for candidate in files::numbered(name) {
         let path = parent.join(candidate);
         match fs::create_dir(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error).with_context(|| about(&path)),
+            Err(error) => return Err(error).with_context(|| cannot_create(&path)),
             Ok(()) => {
                 let mut directory = Directory::claim(path, true)?;
-                directory.made_above = is_new.then(|| parent.to_owned());
+                if is_new {
+                    directory.made_above = Some(parent.to_owned());
+                }
                 directory.is_unnamed = true;
                 // Without it only `git status` is longer.
                 let _ = fs::write(directory.join(IGNORED), IGNORES_ALL);
@@ -264,9 +279,17 @@ fn fresh(parent: &Path, name: &str) -> anyhow::Result<Directory> {
     bail!("every name for a directory under `{}` is taken", parent.display())
 }
 
+fn cannot_create(path: &Path) -> String {
+    format!("cannot create `{}`, name another directory with --out", path.display())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn write_empty(file: &Path) {
+        fs::write(file, "").expect("the directory is ours");
+    }
 
     #[test]
     fn equal_names_are_numbered() {
@@ -321,9 +344,8 @@ mod tests {
     fn a_chosen_directory_must_hold_no_record_and_goes_without_one() {
         let parent = tempfile::tempdir().expect("there is a place for temporary files");
         let out = parent.path().join("out");
-        let named = |file: &str| fs::write(out.join(file), "").expect("the directory is ours");
         let first = chosen(out.clone()).expect("it is new");
-        named(invocation::FILE);
+        write_empty(&out.join(invocation::FILE));
         let error = chosen(out.clone()).err().expect("it is held").to_string();
         let own = format!("process {}", std::process::id());
         assert!(
@@ -334,10 +356,10 @@ mod tests {
         assert!(!out.exists(), "nothing was recorded");
         // One that was killed before its first record leaves this.
         fs::create_dir(&out).expect("the directory is ours");
-        named(invocation::FILE);
-        named(LOCK);
+        write_empty(&out.join(invocation::FILE));
+        write_empty(&out.join(LOCK));
         let second = chosen(out.clone()).expect("it holds no record");
-        named("run.jsonl");
+        write_empty(&out.join("run.jsonl"));
         drop(second);
         assert!(out.join("run.jsonl").exists() && !out.join(LOCK).exists());
         // Those records can be gone on with, whatever stood before the subcommand.

@@ -28,11 +28,7 @@ fn mistake(loaded: &Loaded, phase: &Phase, search: &mut Search) -> Option<(Strin
         .filter(|step| step.ask().is_some())
         .map(|step| Some((step, place(step)?)))
         .collect::<Option<_>>()?;
-    let expects = |step: &Step| {
-        step.ask()
-            .is_some_and(|ask| ask.expect == Expect::Something && !ask.optional)
-    };
-    let (step, place) = asking.iter().find(|(step, _)| expects(step))?;
+    let (step, place) = asking.iter().find(|(step, _)| requires_answer(step))?;
     if !asking.iter().all(|(_, place)| search.has_none(loaded, *place)) {
         return None;
     }
@@ -49,6 +45,11 @@ fn mistake(loaded: &Loaded, phase: &Phase, search: &mut Search) -> Option<(Strin
     Some((title, cure.to_owned()))
 }
 
+fn requires_answer(step: &Step) -> bool {
+    step.ask()
+        .is_some_and(|ask| ask.expect == Expect::Something && !ask.optional)
+}
+
 /// The files of a project, and the places that were looked for in them.
 struct Search {
     files: Option<Vec<SourceFile>>,
@@ -56,7 +57,7 @@ struct Search {
 }
 
 impl Search {
-    /// Whether no file has this kind of place, as far as can be known.
+    /// True if no file has this kind of place, as far as can be known.
     fn has_none(&mut self, loaded: &Loaded, place: Place) -> bool {
         if let Some((_, none)) = self.known.iter().find(|(known, _)| *known == place) {
             return *none;
@@ -70,14 +71,15 @@ impl Search {
 
 fn files(loaded: &Loaded) -> Vec<SourceFile> {
     let project = &loaded.project;
-    let file = |relative: &std::path::PathBuf| {
+    let mut files = Vec::new();
+    for relative in &project.files {
         let path = project.root.join(relative);
-        SourceFile {
+        files.push(SourceFile {
             size: fs::metadata(&path).map_or(0, |facts| facts.len()),
             language: language::id_of(&path, &project.language),
             relative: relative.to_string_lossy().into_owned(),
             path,
-        }
-    };
-    project.files.iter().map(file).collect()
+        });
+    }
+    files
 }

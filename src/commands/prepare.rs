@@ -17,7 +17,7 @@ use crate::config::{
 };
 use crate::drive::workspace::{self, Workspace};
 use crate::resolve::which;
-use crate::resolve::{ChoiceError, Common, ServerChoice, ServerSpec, Shim, Store};
+use crate::resolve::{Common, ServerChoice, ServerSpec, Shim, Store};
 use crate::trace::{Tracer, Untraceable};
 use base::lens::Lens;
 use base::units;
@@ -31,19 +31,19 @@ use value::value;
 
 pub struct Typed<'c> {
     pub scenarios: &'c [PathBuf],
-    /// What of them is set aside.
+    /// Settings of the command line that replace those of the scenarios.
     pub options: &'c ScenarioOptions,
     pub servers: &'c [String],
     pub extras: &'c ServerExtras,
-    /// What memory is looked at through.
+    /// The lenses through which each server is measured.
     pub lenses: Lenses,
-    /// Where records go, when that was said.
+    /// The directory for records, if the user named one that must be new.
     pub out: Option<&'c Path>,
 }
 
 impl<'c> Typed<'c> {
     /// For runs whose records go to `out`.
-    pub fn of(run: &'c cli::Run, out: Option<&'c Path>) -> Typed<'c> {
+    pub fn from_run(run: &'c cli::Run, out: Option<&'c Path>) -> Typed<'c> {
         Typed {
             scenarios: &run.scenarios,
             options: &run.scenario,
@@ -60,7 +60,7 @@ pub fn understood(typed: &Typed<'_>) -> anyhow::Result<(Vec<Loaded>, Vec<ServerC
     understood_with(typed, Report::default())
 }
 
-/// The same, together with mistakes from other options.
+/// Understands scenarios and servers like [`understood`], and reports `mistakes` from other options with theirs.
 pub fn understood_with(typed: &Typed<'_>, mut mistakes: Report) -> anyhow::Result<(Vec<Loaded>, Vec<ServerChoice>)> {
     let scenarios = scenarios(typed, &mut mistakes);
     let first = typed.scenarios.first().map(PathBuf::as_path);
@@ -68,31 +68,40 @@ pub fn understood_with(typed: &Typed<'_>, mut mistakes: Report) -> anyhow::Resul
     let mut choices = servers(typed, &catalogue, &mut mistakes);
     crate::resolve::suits(&choices, &scenarios, &mut mistakes);
     shim::ask(typed.extras, &scenarios, &mut choices, &mut mistakes);
-    let library = |choice: &ServerChoice| shim::of_lens(choice).ok();
-    let mut choices = through(typed.lenses, &library, choices, &mut mistakes);
+    let mut choices = choices_through(
+        typed.lenses,
+        |choice| shim::library_for_lens(choice).ok(),
+        choices,
+        &mut mistakes,
+    );
     if !scenarios.is_empty() && scenarios.iter().all(|loaded| loaded.scenario.collect) {
         collecting(&mut choices);
     }
     for mistake in crate::resolve::mistakes(&choices) {
         mistakes.add_loose(mistake, "");
     }
-    for (title, cure) in typed.out.iter().flat_map(|out| output::refused(out, &scenarios)) {
-        mistakes.add_loose(title, cure);
+    if let Some(out) = typed.out {
+        for (title, cure) in output::refusals(out, &scenarios) {
+            mistakes.add_loose(title, cure);
+        }
     }
     for (title, cure) in scenarios.iter().flat_map(places::missing) {
         mistakes.add_loose(title, cure);
     }
     if !typed.servers.is_empty() {
-        scenarios.iter().for_each(|scenario| stand_in(scenario, &mut mistakes));
+        for scenario in &scenarios {
+            try_isolation(scenario, &mut mistakes);
+        }
     }
-    told(mistakes).map(|()| (scenarios, choices))
+    refuse_mistakes(mistakes)?;
+    Ok((scenarios, choices))
 }
 
-/// The same with one mistake more.
-pub fn also<T>(understood: anyhow::Result<T>, title: &str, cure: &str) -> anyhow::Result<T> {
+/// Fails with one mistake more, listed after those that `understood` may have.
+pub fn with_mistake<T>(understood: anyhow::Result<T>, title: &str, cure: &str) -> anyhow::Result<T> {
     let mut mistakes = Report::default();
     mistakes.add_loose(title.to_owned(), cure);
-    let more = Mistakes::of(&mistakes);
+    let more = Mistakes::from_report(&mistakes);
     Err(match understood {
         Err(error) => match error.downcast::<Mistakes>() {
             Ok(Mistakes(all)) => Mistakes(format!("{all}\n{more}")).into(),
@@ -103,11 +112,11 @@ pub fn also<T>(understood: anyhow::Result<T>, title: &str, cure: &str) -> anyhow
 }
 
 /// Ends with the mistakes, if there are any.
-pub fn told(mistakes: Report) -> anyhow::Result<()> {
-    match mistakes.is_empty() {
-        true => Ok(()),
-        false => Err(Mistakes::of(&mistakes).into()),
+pub fn refuse_mistakes(mistakes: Report) -> anyhow::Result<()> {
+    if mistakes.is_empty() {
+        return Ok(());
     }
+    Err(Mistakes::from_report(&mistakes).into())
 }
 
 fn scenarios(typed: &Typed<'_>, mistakes: &mut Report) -> Vec<Loaded> {
@@ -122,24 +131,38 @@ fn scenarios(typed: &Typed<'_>, mistakes: &mut Report) -> Vec<Loaded> {
         seed: options.seed,
         full_decay: options.full_decay,
     };
-    let mut load = |fetch: &Fetch<'_>| {
-        let loaded = typed.scenarios.iter().map(|path| {
-            let loaded = config::load_scenario(path, &overrides, fetch);
-            loaded.unwrap_or_else(|report| {
-                mistakes.merge(report);
-                None
-            })
-        });
-        let loaded: Vec<Option<Loaded>> = loaded.collect();
-        (loaded, mistakes.is_empty())
-    };
+    let mut loaded = load_scenarios(typed.scenarios, &overrides, &|_| None, mistakes);
     // Pinned workspaces are fetched when nothing is wrong.
-    let projects = Projects::default();
-    let loaded = match load(&|_| None) {
-        (loaded, true) if loaded.contains(&None) => load(&|pin| Some(projects.fetched(pin))).0,
-        (loaded, _) => loaded,
-    };
+    if mistakes.is_empty() && loaded.contains(&None) {
+        let projects = Projects::default();
+        loaded = load_scenarios(
+            typed.scenarios,
+            &overrides,
+            &|pin| Some(projects.fetched(pin)),
+            mistakes,
+        );
+    }
     loaded.into_iter().flatten().collect()
+}
+
+/// Reads each scenario; `None` in place of one that has mistakes or whose workspace was not fetched.
+fn load_scenarios(
+    paths: &[PathBuf],
+    overrides: &Overrides,
+    fetch: &Fetch<'_>,
+    mistakes: &mut Report,
+) -> Vec<Option<Loaded>> {
+    let mut loaded = Vec::new();
+    for path in paths {
+        match config::load_scenario(path, overrides, fetch) {
+            Ok(scenario) => loaded.push(scenario),
+            Err(report) => {
+                mistakes.merge(report);
+                loaded.push(None);
+            }
+        }
+    }
+    loaded
 }
 
 /// Fetches each pinned project once, so that all scenarios have the same version of one that leaves it open.
@@ -164,8 +187,11 @@ fn fetched(pin: &Pin) -> Result<Fetched, OriginError> {
         title: "there is no home directory for the cache".to_owned(),
         cure: "set LSP_SOAK_CACHE_DIR".to_owned(),
     })?;
-    let hash = |root: &Path| workspace::tree::facts(root, &|| false).map(|facts| facts.sha256);
-    crate::resolve::fetch(pin, &store, &hash, &super::say)
+    crate::resolve::fetch(pin, &store, &tree_hash, &super::say)
+}
+
+fn tree_hash(root: &Path) -> Option<String> {
+    workspace::tree::facts(root, &|| false).map(|facts| facts.sha256)
 }
 
 fn isolation(text: &str, mistakes: &mut Report) -> Option<Isolation> {
@@ -183,8 +209,8 @@ fn isolation(text: &str, mistakes: &mut Report) -> Option<Isolation> {
     matching
 }
 
-/// Tries what not every system can do. A copy that fails would fail for reasons that only a copy finds.
-fn stand_in(scenario: &Loaded, mistakes: &mut Report) {
+/// Tries overlays and reflinks, which not every system supports. A failure of a plain copy is found only by copying.
+fn try_isolation(scenario: &Loaded, mistakes: &mut Report) {
     let project = &scenario.project;
     let scratch = workspace::default_scratch();
     let tried = match project.isolation {
@@ -206,10 +232,11 @@ fn stand_in(scenario: &Loaded, mistakes: &mut Report) {
 pub fn catalogue(file: Option<&Path>, scenario: Option<&Path>) -> anyhow::Result<Catalogue> {
     let mut mistakes = Report::default();
     let catalogue = profiles(file, scenario, &mut mistakes);
-    told(mistakes).map(|()| catalogue)
+    refuse_mistakes(mistakes)?;
+    Ok(catalogue)
 }
 
-/// What could be read of the profiles.
+/// The profiles that could be read.
 fn profiles(file: Option<&Path>, scenario: Option<&Path>, mistakes: &mut Report) -> Catalogue {
     let beside = scenario
         .and_then(Path::parent)
@@ -254,11 +281,12 @@ fn servers(typed: &Typed<'_>, catalogue: &Catalogue, mistakes: &mut Report) -> V
         }
     }
     let specs = crate::resolve::spread(&pinned(specs, catalogue, mistakes), &preloads);
-    let wrong = |error: ChoiceError| mistakes.add_loose(error.to_string(), "");
     let mut chosen = match crate::resolve::choose(&specs, &common, catalogue, &which(None)) {
         Ok(chosen) => chosen,
         Err(errors) => {
-            errors.into_iter().for_each(wrong);
+            for error in errors {
+                mistakes.add_loose(error.to_string(), "");
+            }
             Vec::new()
         }
     };
@@ -305,7 +333,7 @@ pub fn confine(cpus: Option<&CpuList>, huge_pages: Option<HugePages>) -> anyhow:
     Ok(())
 }
 
-/// The same, and how the runs of `command` share these processors.
+/// Confines this process like [`confine`], and decides how the runs of `command` share the processors.
 pub fn share(processors: &Processors, huge_pages: Option<HugePages>, command: &'static str) -> anyhow::Result<Jobs> {
     if let Some(job) = &processors.job {
         confine(Some(&job.cpus), huge_pages)?;
@@ -339,9 +367,9 @@ pub fn share(processors: &Processors, huge_pages: Option<HugePages>, command: &'
 }
 
 /// The servers through each lens; `library` gives the one that makes a server release, where its allocator has no setting.
-pub fn through(
+pub fn choices_through(
     lenses: Lenses,
-    library: &dyn Fn(&ServerChoice) -> Option<Shim>,
+    library: impl Fn(&ServerChoice) -> Option<Shim>,
     mut choices: Vec<ServerChoice>,
     mistakes: &mut Report,
 ) -> Vec<ServerChoice> {
@@ -353,14 +381,18 @@ pub fn through(
     for lens in lenses.list() {
         match lens {
             Lens::AsShipped => all.extend_from_slice(&choices),
-            Lens::Purged => match crate::resolve::purged(&choices, library) {
+            Lens::Purged => match crate::resolve::purged(&choices, &library) {
                 Ok(purged) => {
-                    shim::approximate(&purged).iter().for_each(|why| super::say(why));
+                    for why in shim::approximate(&purged) {
+                        super::say(&why);
+                    }
                     all.extend(purged);
                 }
-                Err(errors) => errors
-                    .iter()
-                    .for_each(|error| mistakes.add_loose(error.to_string(), "")),
+                Err(errors) => {
+                    for error in errors {
+                        mistakes.add_loose(error.to_string(), "");
+                    }
+                }
             },
         }
     }
@@ -384,19 +416,16 @@ fn collecting(choices: &mut [ServerChoice]) {
 
 /// Warns that an allocator purges only on activity, if the scenario has no light traffic.
 pub fn quiet_purge(choices: &[ServerChoice], scenario: &Loaded) -> Option<String> {
-    let label = &choices
-        .iter()
-        .find(|choice| crate::resolve::needs_traffic(choice))?
-        .label;
-    let steps = scenario.scenario.phases.iter().flat_map(|phase| &phase.steps);
-    let simmers = |step: &Step| matches!(step, Step::Idle(idle) if idle.mode == IdleMode::Simmer);
-    (!steps.into_iter().any(simmers)).then(|| {
-        format!(
-            "the allocator of `{label}` purges only on activity, and `{}` has no window with light traffic: add `{{ \
-             idle = {{ mode = \"simmer\", every = \"250ms\" }} }}`",
-            scenario.scenario.name
-        )
-    })
+    let choice = choices.iter().find(|choice| crate::resolve::needs_traffic(choice))?;
+    let mut steps = scenario.scenario.phases.iter().flat_map(|phase| &phase.steps);
+    if steps.any(|step| matches!(step, Step::Idle(idle) if idle.mode == IdleMode::Simmer)) {
+        return None;
+    }
+    Some(format!(
+        "the allocator of `{}` purges only on activity, and `{}` has no window with light traffic: add `{{ idle = {{ \
+         mode = \"simmer\", every = \"250ms\" }} }}`",
+        choice.label, scenario.scenario.name
+    ))
 }
 
 /// `NAME=VALUE` of `--env`.
@@ -410,19 +439,29 @@ pub fn variable(text: &str, mistakes: &mut Report) -> Option<(String, String)> {
     }
 }
 
-/// What counts memory calls, if that is wanted. A process that plays a run for another traces nothing.
-pub fn tracer(is_wanted: bool, processors: &Processors) -> Option<anyhow::Result<Result<Tracer, Untraceable>>> {
-    (is_wanted && processors.job.is_none()).then(campaign::tracer)
+/// The tracer of memory calls, before other mistakes of the command line are known.
+pub enum Tracing {
+    Unwanted,
+    Ready(Tracer),
+    Impossible(Untraceable),
+}
+
+/// Finds the tracer of memory calls, if it is wanted. A process that plays a run for another traces nothing.
+pub fn find_tracer(is_wanted: bool, processors: &Processors) -> anyhow::Result<Tracing> {
+    if !is_wanted || processors.job.is_some() {
+        return Ok(Tracing::Unwanted);
+    }
+    Ok(match campaign::tracer()? {
+        Ok(tracer) => Tracing::Ready(tracer),
+        Err(error) => Tracing::Impossible(error),
+    })
 }
 
 /// The result with the tracer, if one is wanted; a tracer that cannot trace is one more mistake.
-pub fn able<T>(
-    tracer: Option<anyhow::Result<Result<Tracer, Untraceable>>>,
-    understood: anyhow::Result<T>,
-) -> anyhow::Result<(Option<Tracer>, T)> {
-    match tracer.transpose()? {
-        Some(Err(error)) => also(understood, &error.to_string(), error.cure()).map(|understood| (None, understood)),
-        Some(Ok(tracer)) => understood.map(|understood| (Some(tracer), understood)),
-        None => understood.map(|understood| (None, understood)),
+pub fn require_tracer<T>(tracing: Tracing, understood: anyhow::Result<T>) -> anyhow::Result<(Option<Tracer>, T)> {
+    match tracing {
+        Tracing::Unwanted => Ok((None, understood?)),
+        Tracing::Ready(tracer) => Ok((Some(tracer), understood?)),
+        Tracing::Impossible(error) => Ok((None, with_mistake(understood, &error.to_string(), error.cure())?)),
     }
 }

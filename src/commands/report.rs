@@ -34,7 +34,7 @@ pub fn run(options: &cli::Report) -> anyhow::Result<u8> {
     Ok(worst.code())
 }
 
-/// Whether any two of these records are of one scenario: others are a list, because they have nothing to compare.
+/// True if any two of these records are of one scenario: others are a list, because they have nothing to compare.
 fn share_a_scenario(records: &[PathBuf]) -> bool {
     // An unreadable record is reported when it is shown.
     let readable = records.iter().filter_map(|path| open(path).ok());
@@ -44,7 +44,7 @@ fn share_a_scenario(records: &[PathBuf]) -> bool {
 /// Runs `compare`. A comparison decides nothing, so it succeeds whatever it finds.
 pub fn compare(options: &cli::Records) -> anyhow::Result<u8> {
     let (runs, _) = render(options, |_| Shape::Compared)?;
-    github::tell(&runs, options.baseline.as_deref());
+    github::report_comparison(&runs, options.baseline.as_deref());
     Ok(Exit::Passed.code())
 }
 
@@ -63,11 +63,11 @@ fn render(options: &cli::Records, shape: impl Fn(Format) -> Shape) -> anyhow::Re
     }
     let runs = outputs.compared().to_vec();
     if !runs.is_empty() {
-        known(
+        require_label(
             runs.iter().map(|run| run.summary.header.server.label.as_str()),
             baseline,
         )?;
-        comparable(&runs)?;
+        require_comparable(&runs)?;
     }
     outputs.finish()?;
     let Some(last) = failed.pop() else {
@@ -80,42 +80,40 @@ fn render(options: &cli::Records, shape: impl Fn(Format) -> Shape) -> anyhow::Re
 }
 
 /// Refuses to pool runs of one label with different memory settings. Each operating system has its own table.
-fn comparable(runs: &[Played]) -> anyhow::Result<()> {
-    let scenarios = by_target(runs.to_vec(), None);
-    let differences = scenarios
-        .values()
-        .flatten()
-        .flat_map(|target| &target.comparison.differences);
-    let refused = differences.filter(|one| one.weight == Weight::Quantity);
-    let mut refused: Vec<String> = refused
-        .map(|one| format!("{} ({})", one.what, one.values.join(", ")))
-        .collect();
-    refused.dedup();
-    match refused.is_empty() {
-        true => Ok(()),
-        false => bail!(
-            "the runs differ in {}, so their figures cannot be compared: name records that agree in it, and give \
-             other settings a label of their own",
-            refused.join("; ")
-        ),
+fn require_comparable(runs: &[Played]) -> anyhow::Result<()> {
+    let mut refused: Vec<String> = Vec::new();
+    for target in by_target(runs.to_vec(), None).values().flatten() {
+        for difference in &target.comparison.differences {
+            if difference.weight == Weight::Quantity {
+                refused.push(format!("{} ({})", difference.what, difference.values.join(", ")));
+            }
+        }
     }
+    refused.dedup();
+    if refused.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "the runs differ in {}, so their figures cannot be compared: name records that agree in it, and give other \
+         settings a label of their own",
+        refused.join("; ")
+    )
 }
 
 /// Refuses a baseline that none of the servers is.
-pub fn known<'l>(labels: impl Iterator<Item = &'l str>, baseline: Option<&str>) -> anyhow::Result<()> {
+pub fn require_label<'l>(labels: impl Iterator<Item = &'l str>, baseline: Option<&str>) -> anyhow::Result<()> {
     let labels: BTreeSet<&str> = labels.collect();
-    match baseline {
-        Some(baseline) if !labels.contains(baseline) => {
-            let labels: Vec<&str> = labels.into_iter().collect();
-            let meant = match nearest(baseline, labels.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`? "),
-                None => String::new(),
-            };
-            bail!(
-                "no server is called `{baseline}`: {meant}set --baseline to one of {}",
-                labels.join(", ")
-            );
-        }
-        _ => Ok(()),
+    let Some(baseline) = baseline else { return Ok(()) };
+    if labels.contains(baseline) {
+        return Ok(());
     }
+    let labels: Vec<&str> = labels.into_iter().collect();
+    let hint = match nearest(baseline, labels.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`? "),
+        None => String::new(),
+    };
+    bail!(
+        "no server is called `{baseline}`: {hint}set --baseline to one of {}",
+        labels.join(", ")
+    )
 }

@@ -17,11 +17,16 @@ use crate::commands::output::{self, Directory};
 pub type Hold = fn(PathBuf) -> anyhow::Result<Directory>;
 
 /// A process that plays one run for another writes into the directory that the other one holds.
-pub fn holding(processors: &Processors) -> Hold {
+pub fn directory_hold(processors: &Processors) -> Hold {
     match processors.job {
         Some(_) => Directory::shared,
         None => Directory::resumed,
     }
+}
+
+/// The directory that must be new: that of `--out`, unless runs are resumed.
+pub fn new_directory<'o>(out: Option<&'o Path>, resumed: Option<&Directory>) -> Option<&'o Path> {
+    if resumed.is_some() { None } else { out }
 }
 
 /// Makes a directory for each scenario and writes into it how this process was called, with the versions of their projects: a
@@ -40,42 +45,45 @@ pub fn begin(out: Option<&Path>, scenarios: &[Loaded]) -> anyhow::Result<Vec<Dir
 fn pin(words: &mut [OsString], scenarios: &[Loaded]) {
     const NAME: &str = "--workspace";
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-    let is_named = |place: &usize| words[*place] == NAME || words[*place].to_string_lossy().starts_with("--workspace=");
-    let named: Vec<usize> = (0..end).filter(is_named).collect();
-    let each = scenarios.len() / named.len().max(1);
+    let named: Vec<usize> = (0..end)
+        .filter(|place| words[*place] == NAME || words[*place].to_string_lossy().starts_with("--workspace="))
+        .collect();
+    let scenarios_per_project = scenarios.len() / named.len().max(1);
     for (project, place) in named.into_iter().enumerate() {
         let origin = scenarios
-            .get(project * each)
+            .get(project * scenarios_per_project)
             .and_then(|first| first.project.origin.as_ref());
         let Some(origin) = origin.map(|facts| facts.origin.as_str()) else {
             continue;
         };
-        let (place, before) = match words[place] == NAME {
-            true => (place + 1, ""),
-            false => (place, "--workspace="),
+        let (place, prefix) = if words[place] == NAME {
+            (place + 1, "")
+        } else {
+            (place, "--workspace=")
         };
-        let typed = words.get(place).and_then(|word| word.to_str()?.strip_prefix(before));
+        let typed = words.get(place).and_then(|word| word.to_str()?.strip_prefix(prefix));
         if typed.is_some_and(|typed| is_version_of(origin, typed)) {
-            words[place] = format!("{before}{origin}").into();
+            words[place] = format!("{prefix}{origin}").into();
         }
     }
 }
 
-/// The options of the campaign in `out`, as if typed again in the same directory; `hold` takes the directory, and `of` the
-/// options out of the expected command. `out` may also hold the directories of all its scenarios.
-pub fn resume<T>(out: &Path, hold: Hold, of: impl FnOnce(Command) -> Option<T>) -> anyhow::Result<Resumed<T>> {
+/// The options of the campaign in `out`, as if typed again in the same directory; `hold` takes the directory, and
+/// `options_of` the options out of the expected command. `out` may also hold the directories of all its scenarios.
+pub fn resume<T>(out: &Path, hold: Hold, options_of: impl FnOnce(Command) -> Option<T>) -> anyhow::Result<Resumed<T>> {
     let out =
         fs::canonicalize(out).with_context(|| format!("cannot resume: there is no directory `{}`", out.display()))?;
     let (invocation, holds_all) = invocation(&out)?;
-    let begun = match holds_all {
-        false => Begun::One {
-            scenario: invocation.scenario,
-            out: hold(out.clone())?,
-        },
-        true => Begun::All {
+    let begun = if holds_all {
+        Begun::All {
             out: out.clone(),
             called: invocation.clone(),
-        },
+        }
+    } else {
+        Begun::One {
+            scenario: invocation.scenario,
+            out: hold(out.clone())?,
+        }
     };
     // Before the directory changes, which files to export to are relative to.
     let words = with_output(&invocation.command_line, std::env::args_os().collect());
@@ -91,7 +99,7 @@ pub fn resume<T>(out: &Path, hold: Hold, of: impl FnOnce(Command) -> Option<T>) 
             out.join(FILE).display()
         )
     })?;
-    let Some(options) = of(parsed.command) else {
+    let Some(options) = options_of(parsed.command) else {
         let command = cli::subcommand(&invocation.command_line).unwrap_or_default();
         bail!(
             "`{}` was started by `lsp-soak {command}`: use `lsp-soak {command} --resume`",
@@ -101,7 +109,7 @@ pub fn resume<T>(out: &Path, hold: Hold, of: impl FnOnce(Command) -> Option<T>) 
     Ok(Resumed { options, begun })
 }
 
-/// How the campaign of `out` was called, and whether `out` holds the directories of its scenarios.
+/// The invocation of the campaign in `out`, and true if `out` holds the directories of all its scenarios.
 fn invocation(out: &Path) -> anyhow::Result<(Invocation, bool)> {
     let own = Invocation::read(out);
     if own.is_ok() || out.join(FILE).exists() {
@@ -112,13 +120,13 @@ fn invocation(out: &Path) -> anyhow::Result<(Invocation, bool)> {
     let Some(first) = below.next() else {
         return Ok((own?, false));
     };
-    match below.all(|other| other.command_line == first.command_line && other.directory == first.directory) {
-        true => Ok((first, true)),
-        false => bail!(
-            "`{}` holds several campaigns: name the directory of one of them",
-            out.display()
-        ),
+    if below.all(|other| other.command_line == first.command_line && other.directory == first.directory) {
+        return Ok((first, true));
     }
+    bail!(
+        "`{}` holds several campaigns: name the directory of one of them",
+        out.display()
+    )
 }
 
 /// The stored command line with the options beside `--resume`, which change only the output.
@@ -180,8 +188,8 @@ impl Begun {
         }
     }
 
-    /// Those of all scenarios that are played.
-    pub fn of<S>(&self, all: Vec<S>) -> Vec<S> {
+    /// Keeps those that belong to a scenario that is played; `all` has one for each scenario of the campaign.
+    pub fn select_played<S>(&self, all: Vec<S>) -> Vec<S> {
         match self {
             Begun::One { scenario, .. } => all.into_iter().skip(*scenario).take(1).collect(),
             Begun::All { .. } => all,
@@ -203,58 +211,64 @@ mod tests {
     use crate::config::{Project, Scenario};
     use record::OriginFacts;
 
+    fn loaded(origin: &str) -> Loaded {
+        let project = Project {
+            origin: Some(OriginFacts {
+                origin: origin.to_owned(),
+                ..OriginFacts::default()
+            }),
+            ..Project::default()
+        };
+        Loaded::new(
+            Scenario::of_command("a", "run", 1),
+            PathBuf::new(),
+            String::new(),
+            project,
+        )
+    }
+
+    fn words(text: &str) -> Vec<OsString> {
+        text.split(' ').map(OsString::from).collect()
+    }
+
+    fn resumed_line(before: &str, now: &str) -> Vec<OsString> {
+        with_output(&words(before), words(now))
+    }
+
     #[test]
     fn each_project_gets_the_version_of_its_own_place() {
-        let of = |origin: &str| {
-            let project = Project {
-                origin: Some(OriginFacts {
-                    origin: origin.to_owned(),
-                    ..OriginFacts::default()
-                }),
-                ..Project::default()
-            };
-            Loaded::new(
-                Scenario::of_command("a", "run", 1),
-                PathBuf::new(),
-                String::new(),
-                project,
-            )
-        };
-        let (old, new) = (of("pypi:isort==9.0.1"), of("pypi:isort==9.0.2"));
+        let (old, new) = (loaded("pypi:isort==9.0.1"), loaded("pypi:isort==9.0.2"));
         let scenarios = [old.clone(), old, new.clone(), new];
         let typed = "lsp-soak cold -n pypi:isort ls --workspace pypi:isort==9.0.1 --workspace=pypi:isort -- --workspace pypi:isort";
-        let mut words: Vec<OsString> = typed.split(' ').map(OsString::from).collect();
-        pin(&mut words, &scenarios);
-        let pinned = typed.replace("=pypi:isort -- ", "=pypi:isort==9.0.2 -- ");
-        assert_eq!(words, pinned.split(' ').map(OsString::from).collect::<Vec<OsString>>());
+        let mut line = words(typed);
+        pin(&mut line, &scenarios);
+        assert_eq!(line, words(&typed.replace("=pypi:isort -- ", "=pypi:isort==9.0.2 -- ")));
     }
 
     #[test]
     fn what_is_typed_beside_resume_comes_last_among_the_options() {
-        let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<OsString>>();
-        let line = |before: &str, now: &str| with_output(&words(before), words(now));
         assert_eq!(
-            line(
+            resumed_line(
                 "lsp-soak run a.toml --server ty --format json",
                 "lsp-soak --color never run --resume out -q --format csv"
             ),
             words("lsp-soak run a.toml --server ty --format json -q --format csv")
         );
         assert_eq!(
-            line(
+            resumed_line(
                 "lsp-soak --color never run a.toml --server ty",
                 "lsp-soak run --resume out -q"
             ),
             words("lsp-soak --color never run a.toml --server ty -q")
         );
         assert_eq!(
-            line("lsp-soak run --server ty -- a.toml", "lsp-soak run -v --resume=out"),
+            resumed_line("lsp-soak run --server ty -- a.toml", "lsp-soak run -v --resume=out"),
             words("lsp-soak run --server ty -v -- a.toml")
         );
         let here = std::env::current_dir().expect("there is one").display().to_string();
         for typed in ["--export-json a.json", "--export-json=a.json"] {
             assert_eq!(
-                line(
+                resumed_line(
                     "lsp-soak run a.toml --server ty",
                     &format!("lsp-soak run --resume out {typed}")
                 ),

@@ -19,30 +19,30 @@ use base::exit::Exit;
 use base::lens::Lens;
 use base::units;
 use report::verdict::regression;
-use stats::EndpointVerdict;
 
-use super::report::known;
-use super::resume::{Begun, Resumed, begin, holding, resume};
+use super::report::require_label;
+use super::resume::{Begun, Resumed, begin, directory_hold, resume};
 use super::show::{Outputs, Shape};
 use super::{exports, formats, github, next, prepare};
 
 pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
-    let (resumed, begun) = options
-        .resume
-        .as_deref()
-        .map(|out| resumed(out, options))
-        .transpose()?
-        .unzip();
-    let options = resumed.as_ref().unwrap_or(options);
+    let (resumed_options, begun) = match options.resume.as_deref() {
+        Some(out) => {
+            let (options, begun) = resume_run(out, options)?;
+            (Some(options), Some(begun))
+        }
+        None => (None, None),
+    };
+    let options = resumed_options.as_ref().unwrap_or(options);
     let out = options.recording.out.as_deref();
     let jobs = prepare::share(&options.recording.processors, options.recording.measuring.thp, "run")?;
-    // A directory that is gone on with is not empty.
-    let new = out.filter(|_| resumed.is_none());
-    let tracer = prepare::tracer(options.trace_syscalls, &options.recording.processors);
-    let understood = prepare::understood(&prepare::Typed::of(options, new));
-    let (tracer, (scenarios, choices)) = prepare::able(tracer, understood)?;
+    // A resumed directory is not empty.
+    let new_out = if begun.is_none() { out } else { None };
+    let tracing = prepare::find_tracer(options.trace_syscalls, &options.recording.processors)?;
+    let understood = prepare::understood(&prepare::Typed::from_run(options, new_out));
+    let (tracer, (scenarios, choices)) = prepare::require_tracer(tracing, understood)?;
     let labels = choices.iter().map(|choice| choice.label.as_str());
-    known(labels, options.repeating.baseline.as_deref())?;
+    require_label(labels, options.repeating.baseline.as_deref())?;
     // The form of the output depends on the options, not on how far the run came.
     let several = options.repeating.repeats(choices.len());
     let list = scenarios.len() > 1 || several || tracer.is_some();
@@ -81,25 +81,28 @@ pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
 }
 
 /// The options of the campaign in `out`, with the scenarios that are played.
-fn resumed(out: &Path, typed: &cli::Run) -> anyhow::Result<(cli::Run, Begun)> {
-    let run = |command| {
-        if let Command::Run(options) = command {
-            Some(options)
-        } else {
-            None
-        }
-    };
-    let Resumed { mut options, begun } = resume(out, holding(&typed.recording.processors), run)?;
-    options.scenarios = begun.of(options.scenarios);
+fn resume_run(out: &Path, typed: &cli::Run) -> anyhow::Result<(cli::Run, Begun)> {
+    let hold = directory_hold(&typed.recording.processors);
+    let Resumed { mut options, begun } = resume(out, hold, run_options)?;
+    options.scenarios = begun.select_played(options.scenarios);
     options.recording.out = Some(begun.directory().to_owned());
     Ok((options, begun))
+}
+
+/// The options of a `run` command; `None` for other commands.
+fn run_options(command: Command) -> Option<cli::Run> {
+    if let Command::Run(options) = command {
+        Some(options)
+    } else {
+        None
+    }
 }
 
 struct Asked<'a> {
     options: &'a cli::Run,
     scenarios: &'a [Loaded],
     choices: &'a [ServerChoice],
-    /// What counts memory calls, in one more run of each server.
+    /// Counts memory calls in one more run of each server.
     tracer: Option<&'a Tracer>,
     baseline: Option<&'a str>,
     jobs: &'a Jobs,
@@ -149,7 +152,7 @@ async fn play(
         }
         let traced = campaign.trace(tracer, interrupt, &mut outcomes).await;
         report.add(&outcomes.runs)?;
-        github::tell(&outcomes.runs, baseline);
+        github::report_comparison(&outcomes.runs, baseline);
         refuse_too_short(options, choices.len(), &mut outcomes);
         worst = worst.worse(outcomes.exit);
         keep(options, out, directories.len() > 1, outcomes)?;
@@ -169,7 +172,11 @@ fn keep(options: &cli::Run, out: &Directory, is_one_of_several: bool, outcomes: 
         return Ok(());
     }
     let page = formats::save(out, &outcomes.runs, options.repeating.baseline.as_deref());
-    let whole = options.recording.out.as_deref().filter(|_| is_one_of_several);
+    let whole = if is_one_of_several {
+        options.recording.out.as_deref()
+    } else {
+        None
+    };
     super::tell_records(out, whole, crate::commands::talk(options.output.voice), &outcomes);
     if let Ok(Some(page)) = &page
         && !options.output.voice.quiet
@@ -182,11 +189,12 @@ fn keep(options: &cli::Run, out: &Directory, is_one_of_several: bool, outcomes: 
 
 /// True if every run failed before its first checkpoint, and nothing else went wrong.
 fn never_started(outcomes: &Outcomes) -> bool {
-    let never = |run: &Played| {
-        let phases = &run.summary.phases;
-        exit(&run.summary) == Exit::ServerFailed && phases.iter().all(|phase| phase.checkpoint.is_none())
-    };
-    outcomes.failed.is_none() && !outcomes.runs.is_empty() && outcomes.runs.iter().all(never)
+    outcomes.failed.is_none()
+        && !outcomes.runs.is_empty()
+        && outcomes.runs.iter().all(|run| {
+            let phases = &run.summary.phases;
+            exit(&run.summary) == Exit::ServerFailed && phases.iter().all(|phase| phase.checkpoint.is_none())
+        })
 }
 
 /// A campaign that played well and yet has too few runs for a result is a mistake of the command line.
@@ -200,21 +208,24 @@ fn refuse_too_short(options: &cli::Run, servers: usize, outcomes: &mut Outcomes)
     }
 }
 
-/// That the time was too short for a single run that counts, and what would do.
+/// A sentence if the time was too short for a single run that counts, with a time that would do.
 fn too_short(options: &cli::Run, servers: usize, runs: &[Played]) -> Option<String> {
     let budget = options.repeating.time_budget?.0;
     if runs.iter().any(|run| counts(&run.summary)) {
         return None;
     }
-    let first = runs.iter().filter(|run| run.summary.header.plan.warm_up);
-    let first: Vec<u64> = first.map(|run| run.summary.duration).collect();
-    let warm_up = Duration::from_nanos(first.iter().sum());
+    let warm_ups: Vec<u64> = runs
+        .iter()
+        .filter(|run| run.summary.header.plan.warm_up)
+        .map(|run| run.summary.duration)
+        .collect();
+    let warm_up = Duration::from_nanos(warm_ups.iter().sum());
     Some(format!(
         "no run counts: the warm-up took {} of the budget of {}; set --time-budget to {} or more, or use --runs",
         units::duration(warm_up),
         units::duration(budget),
         // The block that warms up, one run of each server, and half as much for what comes before a server.
-        units::duration(warm_up.mul_f64(1.0 + 1.5 * servers as f64 / first.len().max(1) as f64))
+        units::duration(warm_up.mul_f64(1.0 + 1.5 * servers as f64 / warm_ups.len().max(1) as f64))
     ))
 }
 
@@ -225,7 +236,7 @@ struct Deciding<'r> {
 
 impl Judge for Deciding<'_> {
     fn after_block(&self, runs: &[Played]) -> Next {
-        if self.repeating.runs == Some(Runs::Auto) && campaign::decided(runs, self.repeating) {
+        if self.repeating.runs == Some(Runs::Auto) && campaign::is_decided(runs, self.repeating) {
             Next::Decided
         } else {
             Next::Continue
@@ -237,21 +248,27 @@ impl Judge for Deciding<'_> {
     }
 }
 
-/// What the runs of `--runs auto` have decided so far.
+/// The verdicts of `--runs auto` so far, a line for each server that has one.
 fn standing(runs: &[Played], repeating: &Repeating) -> Option<String> {
     let sides = campaign::verdicts(runs, repeating);
     let lenses: BTreeSet<Lens> = sides.iter().map(|side| side.lens).collect();
-    let lines = sides.iter().map(|side| {
-        let verdict = side.verdict.as_ref().ok()?;
-        let through = if lenses.len() > 1 {
+    let mut lines = Vec::new();
+    for side in &sides {
+        let Ok(verdict) = &side.verdict else { continue };
+        let figures: Vec<String> = verdict
+            .endpoints
+            .iter()
+            .map(|figure| regression(&figure.name, figure, side.runs, &repeating.looks.0))
+            .collect();
+        if figures.is_empty() {
+            continue;
+        }
+        let lens = if lenses.len() > 1 {
             format!(" ({})", side.lens.name())
         } else {
             String::new()
         };
-        let of_figure = |figure: &EndpointVerdict| regression(&figure.name, figure, side.runs, &repeating.looks.0);
-        let figures: Vec<String> = verdict.endpoints.iter().map(of_figure).collect();
-        (!figures.is_empty()).then(|| format!("{}{through}: {}", side.label, figures.join("; ")))
-    });
-    let lines: Vec<String> = lines.flatten().collect();
-    (!lines.is_empty()).then(|| lines.join("\n"))
+        lines.push(format!("{}{lens}: {}", side.label, figures.join("; ")));
+    }
+    if lines.is_empty() { None } else { Some(lines.join("\n")) }
 }

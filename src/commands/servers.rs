@@ -91,9 +91,10 @@ fn list_others(text: &mut String, others: &[(&str, String)], all: bool) {
 
 /// The terminal's width; a pipe gets all columns.
 fn width() -> usize {
-    match io::stdout().is_terminal() || std::env::var_os("COLUMNS").is_some() {
-        true => formats::columns(),
-        false => usize::MAX,
+    if io::stdout().is_terminal() || std::env::var_os("COLUMNS").is_some() {
+        formats::columns()
+    } else {
+        usize::MAX
     }
 }
 
@@ -106,10 +107,12 @@ fn columns(rows: &[[String; 5]]) -> Vec<Column> {
         ("program", 6),
         ("languages", 7),
     ];
-    let column = |(place, (head, rank)): (usize, (&'static str, u8))| {
-        Column::text(head, rank, rows.iter().map(|row| Cell::plain(&*row[place])).collect())
-    };
-    heads.into_iter().enumerate().map(column).collect()
+    let mut columns = Vec::new();
+    for (place, (head, rank)) in heads.into_iter().enumerate() {
+        let cells = rows.iter().map(|row| Cell::plain(&*row[place])).collect();
+        columns.push(Column::text(head, rank, cells));
+    }
+    columns
 }
 
 /// The server as a run would choose it.

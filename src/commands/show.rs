@@ -65,16 +65,10 @@ pub fn records(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 fn below(directory: &Path, paths: &mut Vec<PathBuf>) -> anyhow::Result<()> {
-    let about = || {
-        format!(
-            "cannot read the directory `{}`, make it readable or name another",
-            directory.display()
-        )
-    };
-    for entry in fs::read_dir(directory).with_context(about)? {
-        let entry = entry.with_context(about)?;
+    for entry in fs::read_dir(directory).with_context(|| cannot_read(directory))? {
+        let entry = entry.with_context(|| cannot_read(directory))?;
         let path = entry.path();
-        if entry.file_type().with_context(about)?.is_dir() {
+        if entry.file_type().with_context(|| cannot_read(directory))?.is_dir() {
             below(&path, paths)?;
         } else if is_record(&path) {
             paths.push(path);
@@ -83,7 +77,14 @@ fn below(directory: &Path, paths: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What several records come to in a format that can show them one by one or side by side.
+fn cannot_read(directory: &Path) -> String {
+    format!(
+        "cannot read the directory `{}`, make it readable or name another",
+        directory.display()
+    )
+}
+
+/// The shape of several records in a format that can show them one by one or side by side.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// One record alone.
@@ -101,7 +102,7 @@ pub struct Outputs {
     details: bool,
     /// Runs for the common report.
     runs: Vec<Played>,
-    /// How many of them the terminal has been shown.
+    /// Number of `runs` that were shown in the terminal.
     shown: usize,
 }
 
@@ -110,7 +111,7 @@ struct Output {
     target: BufWriter<Target>,
     format: Format,
     printed: u64,
-    /// What events are numbered by over all records.
+    /// Numbers the events over all records.
     trace: Trace,
     stream: Option<Stream>,
 }
@@ -129,16 +130,16 @@ impl Outputs {
         baseline: Option<&str>,
         details: bool,
     ) -> Outputs {
-        let output = |target: Target| Output {
+        let outputs = targets.into_iter().map(|target| Output {
             shape: shape(target.format),
             format: target.format,
             target: BufWriter::with_capacity(1 << 16, target),
             printed: 0,
             trace: Trace::default(),
             stream: None,
-        };
+        });
         Outputs {
-            outputs: targets.into_iter().map(output).collect(),
+            outputs: outputs.collect(),
             baseline: baseline.map(str::to_owned),
             details,
             runs: Vec::new(),
@@ -150,16 +151,16 @@ impl Outputs {
     pub fn record(&mut self, path: &Path) -> anyhow::Result<Summary> {
         let reader = open(path)?;
         for output in &mut self.outputs {
-            output.begin(path, reader.header())?;
+            output.begin_record(path, reader.header())?;
         }
         let outputs = &mut self.outputs;
         let summary = summary::read_with(reader, |entry| {
-            outputs.iter_mut().try_for_each(|output| output.entry(entry))
+            outputs.iter_mut().try_for_each(|output| output.write_entry(entry))
         })?;
         for output in &mut self.outputs {
-            output.end(path, &summary, self.details)?;
+            output.end_record(path, &summary, self.details)?;
         }
-        if self.outputs.iter().any(Output::waits) {
+        if self.outputs.iter().any(Output::is_of_all_runs) {
             self.runs.push(Played {
                 record: path.display().to_string(),
                 summary: summary.clone(),
@@ -170,7 +171,7 @@ impl Outputs {
 
     /// Shows the runs of one scenario that were played just now; the terminal is not kept waiting for the next one.
     pub fn add(&mut self, runs: &[Played]) -> anyhow::Result<()> {
-        if self.outputs.iter().all(Output::waits) {
+        if self.outputs.iter().all(Output::is_of_all_runs) {
             self.runs.extend_from_slice(runs);
         } else {
             for run in runs {
@@ -188,20 +189,21 @@ impl Outputs {
     fn compare_in_terminal(&mut self) -> anyhow::Result<()> {
         let runs = &self.runs[self.shown..];
         let mut terminals = self.outputs.iter_mut();
-        let Some(output) = terminals.find(|output| output.format == Format::Terminal && output.waits()) else {
+        let Some(output) = terminals.find(|output| output.format == Format::Terminal && output.is_of_all_runs()) else {
             return Ok(());
         };
         if runs.is_empty() {
             return Ok(());
         }
         // Where no run counts, how a server failed is all there is to know.
-        let none = !runs.iter().any(|run| compare::counts(&run.summary));
-        let failed = |run: &&Played| none && summary::exit(&run.summary) == Exit::ServerFailed;
+        let none_counts = !runs.iter().any(|run| compare::counts(&run.summary));
         let mut text = String::new();
-        for run in runs.iter().filter(failed) {
-            let document = run::document(&run.summary, &run.record);
-            text.push_str(&terminal::render(&document, formats::look(self.details)));
-            text.push('\n');
+        for run in runs {
+            if none_counts && summary::exit(&run.summary) == Exit::ServerFailed {
+                let document = run::document(&run.summary, &run.record);
+                text.push_str(&terminal::render(&document, formats::look(self.details)));
+                text.push('\n');
+            }
         }
         let baseline = self.baseline.as_deref();
         text.push_str(&formats::comparison(runs, baseline, Format::Terminal, self.details)?);
@@ -221,8 +223,8 @@ impl Outputs {
 }
 
 impl Output {
-    /// Whether it is made of all runs at once.
-    fn waits(&self) -> bool {
+    /// True if it is made of all runs at once, so that it waits for the last one.
+    fn is_of_all_runs(&self) -> bool {
         match self.format {
             Format::Csv | Format::Perfetto => false,
             Format::Terminal | Format::Json => self.shape == Shape::Compared,
@@ -230,7 +232,7 @@ impl Output {
         }
     }
 
-    fn begin(&mut self, path: &Path, header: &Header) -> anyhow::Result<()> {
+    fn begin_record(&mut self, path: &Path, header: &Header) -> anyhow::Result<()> {
         let (failure, name) = (self.target.get_ref().failure(), path.display().to_string());
         self.stream = match self.format {
             Format::Csv => {
@@ -252,7 +254,7 @@ impl Output {
         Ok(())
     }
 
-    fn entry(&mut self, entry: &Entry) -> anyhow::Result<()> {
+    fn write_entry(&mut self, entry: &Entry) -> anyhow::Result<()> {
         let written = match &mut self.stream {
             Some(Stream::Samples(samples)) => samples.write(entry, &mut self.target),
             Some(Stream::Events(run)) => run.write(&mut self.trace, entry, &mut self.target),
@@ -261,8 +263,8 @@ impl Output {
         written.with_context(|| self.target.get_ref().failure())
     }
 
-    /// At the end of a record: its own report.
-    fn end(&mut self, path: &Path, summary: &Summary, details: bool) -> anyhow::Result<()> {
+    /// Writes the report of one record, once it was read to its end.
+    fn end_record(&mut self, path: &Path, summary: &Summary, details: bool) -> anyhow::Result<()> {
         let failure = self.target.get_ref().failure();
         match (self.stream.take(), self.format) {
             (Some(stream), _) => {
@@ -272,7 +274,7 @@ impl Output {
                 }
                 warn(path, summary);
             }
-            _ if self.waits() => return Ok(()),
+            _ if self.is_of_all_runs() => return Ok(()),
             (None, Format::Json) => {
                 let text = run::json::render(summary)?;
                 let text = match (self.shape, self.printed) {
@@ -302,7 +304,7 @@ impl Output {
                 String::new()
             }
             format if formats::is_of_all(format) => formats::together(runs, baseline, format)?,
-            format if self.waits() => formats::comparison(runs, baseline, format, details)?,
+            format if self.is_of_all_runs() => formats::comparison(runs, baseline, format, details)?,
             _ if self.shape == Shape::One => String::new(),
             _ if self.printed == 0 => "[]\n".to_owned(),
             _ => "\n]\n".to_owned(),

@@ -28,10 +28,10 @@ use report::sweep::{set, stop};
 use stats::Schedule;
 
 use super::exports::{self, Target};
-use super::resume::{begin, holding, resume};
+use super::resume::{begin, directory_hold, new_directory, resume};
 use super::{prepare, show};
 use price::Price;
-use tell::tell;
+use tell::report_sweep;
 
 mod asked;
 mod cells;
@@ -40,31 +40,33 @@ mod tell;
 
 pub fn run(options: &cli::Tune, interrupt: &Interrupt) -> anyhow::Result<u8> {
     if let Some(out) = &options.resume {
-        let tune = |command| {
-            if let Command::Tune(options) = command {
-                Some(options)
-            } else {
-                None
-            }
-        };
-        let resumed = resume(out, holding(&options.processors), tune)?;
+        let resumed = resume(out, directory_hold(&options.processors), tune_options)?;
         return live(&resumed.options, Some(resumed.begun.alone()?), interrupt);
     }
-    match options.from.is_empty() {
-        true => live(options, None, interrupt),
-        false => from(options),
+    if options.from.is_empty() {
+        live(options, None, interrupt)
+    } else {
+        choose_from_records(options)
+    }
+}
+
+/// The options of a `tune` command; `None` for other commands.
+fn tune_options(command: Command) -> Option<cli::Tune> {
+    if let Command::Tune(options) = command {
+        Some(options)
+    } else {
+        None
     }
 }
 
 /// Drives every cell, then chooses. A resumed directory plays only the missing runs.
 fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let jobs = prepare::share(&options.processors, options.measuring.thp, "tune")?;
-    let tracer = prepare::tracer(options.trace_syscalls && !options.list, &options.processors);
+    let tracing = prepare::find_tracer(options.trace_syscalls && !options.list, &options.processors)?;
     let talk = crate::commands::talk(options.voice);
-    // A directory that is gone on with is not empty.
-    let out = options.out.as_deref().filter(|_| resumed.is_none());
-    let understood = understood(options, out, jobs.each());
-    let (tracer, understood) = prepare::able(tracer, understood)?;
+    let new_out = new_directory(options.out.as_deref(), resumed.as_ref());
+    let understood = understood(options, new_out, jobs.each());
+    let (tracer, understood) = prepare::require_tracer(tracing, understood)?;
     let Understood {
         scenarios,
         mut choices,
@@ -78,18 +80,17 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
     if options.list {
         return list(&choices, &price, &notes);
     }
-    price.fits()?;
+    price.require_budget()?;
     let targets = targets(options)?;
     let is_one_of_several = matches!(jobs, Jobs::Of { .. });
     if talk != Talk::Quiet && !is_one_of_several {
-        notes.iter().for_each(|note| super::say(note));
-        super::say(&price.before());
+        say_before_runs(&notes, &price);
     }
     let out = match resumed {
         Some(out) => out,
         None => begin(options.out.as_deref(), &scenarios)?.remove(0),
     };
-    of_sweep(&mut choices, asked_for(options, &rules, notes));
+    of_sweep(&mut choices, sweep_facts(options, &rules, notes));
     let campaign = Campaign {
         scenario,
         choices: &choices,
@@ -106,8 +107,8 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
         jobs,
         calibration_options: "",
     };
-    let has_answer = |runs: &[Played]| unprinted(runs, options).is_none() && works(runs, &rules);
-    let outcomes = super::block_on(played(&campaign, tracer.as_ref(), &has_answer, interrupt))?;
+    let has_answer = |runs: &[Played]| unprinted(runs, options).is_none() && default_counts(runs, &rules);
+    let outcomes = super::block_on(play(&campaign, tracer.as_ref(), has_answer, interrupt))?;
     if is_one_of_several {
         return outcomes.code();
     }
@@ -117,7 +118,14 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
     if exit == Exit::Interrupted {
         return Ok(exit.code());
     }
-    told(options, &runs, targets, Some(&out))
+    tell_sweep(options, &runs, targets, Some(&out))
+}
+
+fn say_before_runs(notes: &[String], price: &Price) {
+    for note in notes {
+        super::say(note);
+    }
+    super::say(&price.text_before_runs());
 }
 
 /// Eliminates cells after each block; ends a sweep that can give no answer.
@@ -132,43 +140,48 @@ impl Judge for Sweeping<'_> {
         if alike(runs).is_err() || unprinted(runs, self.options).is_some() {
             Next::Hopeless
         } else {
-            Next::WithoutCells(reasons(runs, self.rules))
+            Next::WithoutCells(stop_sentences(runs, self.rules))
         }
     }
 
     fn price(&self, of_one_run: Duration) -> Option<Vec<String>> {
-        Some(self.price.after(of_one_run))
+        Some(self.price.texts_after_run(of_one_run))
     }
 }
 
-/// Plays every run, then one of each cell with a tracer, where the others have an answer.
-async fn played(
+/// Plays every run. Then, if `has_answer` finds a result in these runs, plays one more of each cell with a tracer.
+async fn play(
     campaign: &Campaign<'_>,
     tracer: Option<&Tracer>,
-    has_answer: &dyn Fn(&[Played]) -> bool,
+    has_answer: impl Fn(&[Played]) -> bool,
     interrupt: &Interrupt,
 ) -> anyhow::Result<Outcomes> {
     interrupt.heed();
     let mut outcomes = campaign.play(interrupt).await?;
-    let tracer = tracer.filter(|_| has_answer(&outcomes.runs));
+    let tracer = match tracer {
+        Some(tracer) if has_answer(&outcomes.runs) => Some(tracer),
+        _ => None,
+    };
     if let Err(error) = campaign.trace(tracer, interrupt, &mut outcomes).await {
         outcomes.failed.get_or_insert(error);
     }
     Ok(outcomes)
 }
 
-/// Whether a run of the default counts.
-fn works(runs: &[Played], rules: &Rules) -> bool {
+/// True if a run of the default counts.
+fn default_counts(runs: &[Played], rules: &Rules) -> bool {
     sweep(runs, rules).is_ok_and(|sweep| sweep.cells.first().is_some_and(|default| !default.runs.is_empty()))
 }
 
-/// That the command prints figures, and not the one that settings are to be weighed by.
+/// A mistake if the command prints figures, but not the one of `--cost`.
 fn unprinted(runs: &[Played], options: &cli::Tune) -> Option<String> {
     let cost = options.cost.as_deref()?;
-    let printed = runs
+    let names: BTreeSet<&str> = runs
         .iter()
-        .filter_map(|run| run.summary.command.as_ref()?.printed.as_ref());
-    let names: BTreeSet<&str> = printed.flat_map(BTreeMap::keys).map(String::as_str).collect();
+        .filter_map(|run| run.summary.command.as_ref()?.printed.as_ref())
+        .flat_map(BTreeMap::keys)
+        .map(String::as_str)
+        .collect();
     if names.is_empty() || names.contains(cost) {
         return None;
     }
@@ -185,13 +198,13 @@ fn targets(options: &cli::Tune) -> anyhow::Result<Vec<Target>> {
 
 /// Prints the sweep of these records. A resumed sweep prints the same as its records, even if other programs are
 /// installed by then.
-fn told(options: &cli::Tune, runs: &[Played], targets: Vec<Target>, beside: Option<&Path>) -> anyhow::Result<u8> {
+fn tell_sweep(options: &cli::Tune, runs: &[Played], targets: Vec<Target>, beside: Option<&Path>) -> anyhow::Result<u8> {
     if let Some(mistake) = unprinted(runs, options) {
         bail!(mistake);
     }
     let planned = planned(runs);
     let notes = planned.map_or(&[][..], |planned| &planned.notes);
-    tell(
+    report_sweep(
         options,
         &sweep(runs, &rules(options, planned))?,
         runs,
@@ -202,7 +215,7 @@ fn told(options: &cli::Tune, runs: &[Played], targets: Vec<Target>, beside: Opti
 }
 
 /// The sweep as it was asked for, which its records keep.
-fn asked_for(options: &cli::Tune, rules: &Rules, notes: Vec<String>) -> SweepFacts {
+fn sweep_facts(options: &cli::Tune, rules: &Rules, notes: Vec<String>) -> SweepFacts {
     SweepFacts {
         rungs: rules.rungs.clone(),
         max_private: rules.max_private,
@@ -230,12 +243,10 @@ fn understood(options: &cli::Tune, out: Option<&Path>, cpus: &[usize]) -> anyhow
     asked::of_memory(options, options.processors.jobs > 1, &mut mistakes);
     asked::of_cost(options, &mut mistakes);
     let understood = match &options.command {
-        Some(command) => prepare::told(mistakes)
-            .and_then(|()| super::cold::single(command, options))
-            .map(|(scenario, choice)| (vec![scenario], vec![choice])),
-        None => of_server(options, out, mistakes),
+        Some(command) => understand_command(command, options, mistakes),
+        None => understand_server(options, out, mistakes),
     };
-    let (scenarios, servers) = to_try(options, understood)?;
+    let (scenarios, servers) = require_settings(options, understood)?;
     let server = servers
         .first()
         .context("a sweep takes one server: name it with --server")?;
@@ -246,16 +257,16 @@ fn understood(options: &cli::Tune, out: Option<&Path>, cpus: &[usize]) -> anyhow
         );
     }
     let server = cells::built(server.clone(), crate::commands::talk(options.voice) == Talk::Quiet)?;
-    let beside = beside(options, &server, &grids)?;
-    let (server, choices, mut notes) = on(cpus, || {
+    let note_on_jobs = note_on_jobs(options, &server, &grids)?;
+    let (server, choices, mut notes) = do_on_processors(cpus, || {
         let server = cells::looked_at(server);
         let (choices, notes) = cells::choices(&server, &options.preset, grids)?;
         Ok((server, choices, notes))
     })?;
-    let (mistakes, more) = asked::printable(&options.telling, &server, &choices);
-    prepare::told(mistakes)?;
-    notes.extend(more);
-    notes.extend(beside);
+    let (mistakes, printing_notes) = asked::check_forms(&options.telling, &server, &choices);
+    prepare::refuse_mistakes(mistakes)?;
+    notes.extend(printing_notes);
+    notes.extend(note_on_jobs);
     Ok(Understood {
         scenarios,
         choices,
@@ -264,23 +275,31 @@ fn understood(options: &cli::Tune, out: Option<&Path>, cpus: &[usize]) -> anyhow
 }
 
 /// Does `work` on these processors, or on all if none is named. Allocators have defaults by how many there are.
-fn on<T: Send>(cpus: &[usize], work: impl FnOnce() -> anyhow::Result<T> + Send) -> anyhow::Result<T> {
+fn do_on_processors<T: Send>(cpus: &[usize], work: impl FnOnce() -> anyhow::Result<T> + Send) -> anyhow::Result<T> {
     if cpus.is_empty() {
         return work();
     }
-    let confined = || {
-        host::keep_to(cpus).context("cannot keep to the processors of a run, leave `--jobs` out")?;
-        work()
-    };
-    thread::scope(|scope| match scope.spawn(confined).join() {
-        Ok(done) => done,
-        Err(panic) => std::panic::resume_unwind(panic),
+    thread::scope(|scope| {
+        let confined = scope.spawn(|| {
+            host::keep_to(cpus).context("cannot keep to the processors of a run, leave `--jobs` out")?;
+            work()
+        });
+        match confined.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
     })
 }
 
 type ScenarioAndServer = anyhow::Result<(Vec<Loaded>, Vec<ServerChoice>)>;
 
-fn of_server(options: &cli::Tune, out: Option<&Path>, mistakes: Report) -> ScenarioAndServer {
+fn understand_command(command: &str, options: &cli::Tune, mistakes: Report) -> ScenarioAndServer {
+    prepare::refuse_mistakes(mistakes)?;
+    let (scenario, choice) = super::cold::single(command, options)?;
+    Ok((vec![scenario], vec![choice]))
+}
+
+fn understand_server(options: &cli::Tune, out: Option<&Path>, mistakes: Report) -> ScenarioAndServer {
     let typed = prepare::Typed {
         scenarios: options.scenario.as_slice(),
         options: &options.scenario_options,
@@ -292,25 +311,28 @@ fn of_server(options: &cli::Tune, out: Option<&Path>, mistakes: Report) -> Scena
     prepare::understood_with(&typed, mistakes)
 }
 
-/// A mistake more if there is nothing to try.
-fn to_try(options: &cli::Tune, mut understood: ScenarioAndServer) -> ScenarioAndServer {
-    if options.grid.is_empty() && options.preset.is_empty() {
-        let server = understood.as_ref().ok().and_then(|(_, servers)| servers.first());
-        let cure = asked::to_try(server.cloned());
-        understood = prepare::also(understood, "no settings to try", &cure);
+/// Adds a mistake if there is nothing to try.
+fn require_settings(options: &cli::Tune, understood: ScenarioAndServer) -> ScenarioAndServer {
+    if !options.grid.is_empty() || !options.preset.is_empty() {
+        return understood;
     }
-    understood
+    let server = understood.as_ref().ok().and_then(|(_, servers)| servers.first());
+    let cure = asked::cure_without_settings(server.cloned());
+    prepare::with_mistake(understood, "no settings to try", &cure)
 }
 
-/// What is to be known of runs that are played at once.
-fn beside(options: &cli::Tune, server: &ServerChoice, grids: &[Cell]) -> anyhow::Result<Option<String>> {
+/// A note if runs are played at once; a mistake if a setting names its processors too.
+fn note_on_jobs(options: &cli::Tune, server: &ServerChoice, grids: &[Cell]) -> anyhow::Result<Option<String>> {
     let jobs = options.processors.jobs;
     if jobs == 1 {
         return Ok(None);
     }
-    let of_grids = grids.iter().map(|cell| (&cell.label, &cell.cpus));
-    let mut all = of_grids.chain([(&server.label, &server.cpus)]);
-    if let Some((label, _)) = all.find(|(_, cpus)| !cpus.is_empty()) {
+    let mut confined = grids
+        .iter()
+        .map(|cell| (&cell.label, &cell.cpus))
+        .chain([(&server.label, &server.cpus)])
+        .filter(|(_, cpus)| !cpus.is_empty());
+    if let Some((label, _)) = confined.next() {
         bail!("`{label}` names its processors, and `--jobs {jobs}` shares them out: omit one of the two");
     }
     Ok(Some(format!(
@@ -318,29 +340,28 @@ fn beside(options: &cli::Tune, server: &ServerChoice, grids: &[Cell]) -> anyhow:
     )))
 }
 
-/// Why cells are not run any more, each as a sentence.
-fn reasons(runs: &[Played], rules: &Rules) -> BTreeMap<String, String> {
-    let halving = stopped(runs, rules);
-    let told = halving
+/// For each cell that is not run any more, a sentence with the reason.
+fn stop_sentences(runs: &[Played], rules: &Rules) -> BTreeMap<String, String> {
+    stopped(runs, rules)
         .stopped
         .iter()
-        .map(|(label, stopped)| (label.clone(), stop(stopped)));
-    told.collect()
+        .map(|(label, stopped)| (label.clone(), stop(stopped)))
+        .collect()
 }
 
-fn from(options: &cli::Tune) -> anyhow::Result<u8> {
+fn choose_from_records(options: &cli::Tune) -> anyhow::Result<u8> {
     let mut mistakes = Report::default();
     if options.rungs.is_some() {
         let title = "`--rungs` cannot be used with `--from`: the records were made with their own rungs";
         mistakes.add_loose(title, "omit `--rungs`, or run the sweep again with it");
     }
     asked::of_one_kind(options, &mut mistakes);
-    prepare::told(mistakes)?;
+    prepare::refuse_mistakes(mistakes)?;
     let runs = show::all_played(&options.from)?;
     let mut mistakes = Report::default();
     asked::of_memory(options, are_shared(&runs), &mut mistakes);
-    prepare::told(mistakes)?;
-    told(options, &runs, targets(options)?, None)
+    prepare::refuse_mistakes(mistakes)?;
+    tell_sweep(options, &runs, targets(options)?, None)
 }
 
 fn list(choices: &[ServerChoice], price: &Price, notes: &[String]) -> anyhow::Result<u8> {
@@ -351,7 +372,7 @@ fn list(choices: &[ServerChoice], price: &Price, notes: &[String]) -> anyhow::Re
         let sets = choice.cell.as_ref().map(set).unwrap_or_default();
         text.push_str(&format!("{label:wide$}  {sets}\n"));
     }
-    for line in notes.iter().chain(std::iter::once(&price.before())) {
+    for line in notes.iter().chain(std::iter::once(&price.text_before_runs())) {
         text.push_str(&format!("\n{line}\n"));
     }
     super::print(&text)?;

@@ -167,9 +167,10 @@ fn whole(name: &str, own: &toml::Table, base: &toml::Table, seen: &mut Vec<Strin
     let Some(parent) = over.get("inherits").and_then(toml::Value::as_str) else {
         return table(base, name).map_or_else(|| over.clone(), |under| merge(under, over));
     };
-    let under = match seen.iter().any(|known| known == parent) {
-        true => table(base, parent).cloned().unwrap_or_default(),
-        false => whole(parent, own, base, seen),
+    let under = if seen.iter().any(|known| known == parent) {
+        table(base, parent).cloned().unwrap_or_default()
+    } else {
+        whole(parent, own, base, seen)
     };
     let mut merged = merge(&under, over);
     // The program defaults to the name of the inherited profile.

@@ -34,13 +34,14 @@ pub fn scenario(scenario: &Scenario, document: &Document<'_>, isolation: Isolati
 
 /// Checks the format's version, which decides whether the rest can be read.
 pub fn format(version: i64, span: Range<usize>) -> Option<Fault> {
-    (version > i64::from(FORMAT)).then(|| {
-        Fault::new(
-            span,
-            format!("format {version} is newer than this lsp-soak, which reads format {FORMAT}"),
-            "update lsp-soak",
-        )
-    })
+    if version <= i64::from(FORMAT) {
+        return None;
+    }
+    Some(Fault::new(
+        span,
+        format!("format {version} is newer than this lsp-soak, which reads format {FORMAT}"),
+        "update lsp-soak",
+    ))
 }
 
 /// Reports that a scenario with its includes has no result, or none of the given name.

@@ -115,9 +115,10 @@ impl<'t> Document<'t> {
             // Every round removes something, so this ends; a replacement that is itself wrong must not loop forever.
             let hopeless = span.is_empty();
             let mut path = Vec::new();
-            let mode = match error.message().starts_with("unknown variant") {
-                true => Mode::Whole,
-                false => Mode::Entry,
+            let mode = if error.message().starts_with("unknown variant") {
+                Mode::Whole
+            } else {
+                Mode::Entry
             };
             let cut = cut(&mut root, &span, mode, &mut path);
             faults.push(wording::mistake(error.message(), span.clone(), &path));
@@ -157,9 +158,10 @@ fn cut(value: &mut DeValue<'_>, span: &Range<usize>, mode: Mode, path: &mut Vec<
         DeValue::Array(array) => {
             let mut found = None;
             for (index, element) in array.iter_mut().enumerate() {
-                let cut = match element.span() == *span {
-                    true => Cut::Me,
-                    false => cut(element.get_mut(), span, mode, path),
+                let cut = if element.span() == *span {
+                    Cut::Me
+                } else {
+                    cut(element.get_mut(), span, mode, path)
                 };
                 if cut != Cut::NotFound {
                     found = Some((index, cut));
@@ -191,9 +193,10 @@ fn cut_table(table: &mut DeTable<'_>, span: &Range<usize>, mode: Mode, path: &mu
             break;
         }
         path.push(name.clone());
-        let cut = match value.span() == *span && !holds_tag(value.get_ref(), span) {
-            true => Cut::Me,
-            false => cut(value.get_mut(), span, mode, path),
+        let cut = if value.span() == *span && !holds_tag(value.get_ref(), span) {
+            Cut::Me
+        } else {
+            cut(value.get_mut(), span, mode, path)
         };
         match cut {
             Cut::Done => return Cut::Done,
@@ -211,9 +214,10 @@ fn cut_table(table: &mut DeTable<'_>, span: &Range<usize>, mode: Mode, path: &mu
     };
     table.remove(name.as_str());
     // A table without its only value may have been a tag with options: without the tag it would be wrong again.
-    match was_value && table.is_empty() {
-        true => Cut::Me,
-        false => Cut::Done,
+    if was_value && table.is_empty() {
+        Cut::Me
+    } else {
+        Cut::Done
     }
 }
 

@@ -277,9 +277,10 @@ impl GateContext {
             return Ok(());
         };
         let names: Vec<&str> = self.phases.iter().map(String::as_str).collect();
-        match names.contains(&name.as_str()) {
-            true => Ok(()),
-            false => Err((format!("the scenario has no phase `{name}`"), instead(name, &names))),
+        if names.contains(&name.as_str()) {
+            Ok(())
+        } else {
+            Err((format!("the scenario has no phase `{name}`"), instead(name, &names)))
         }
     }
 

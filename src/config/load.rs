@@ -72,10 +72,7 @@ pub fn load_scenario(path: &Path, overrides: &Overrides, fetch: &Fetch<'_>) -> R
         }
         loaded => (loaded, found),
     };
-    match found.is_empty() {
-        true => Ok(loaded),
-        false => Err(found),
-    }
+    if found.is_empty() { Ok(loaded) } else { Err(found) }
 }
 
 /// The existing scenario that a missing path probably means.
@@ -215,11 +212,13 @@ impl Loader<'_> {
         let mut later = check::scenario(&scenario, &document, self.isolation);
         let directory = path.parent().unwrap_or(Path::new(""));
         let has_workspace = scenario.workspace.is_some();
-        if let Some(workspace) = scenario.workspace.as_mut().filter(|_| !settled) {
-            self.own_project(directory, workspace, &document, &mut later, &mut report);
-        } else if !settled && scenario.include.is_empty() {
-            let cure = "add `[workspace]` with `path` and `language`, or use --workspace";
-            later.push(Fault::new(0..0, "the scenario has no workspace", cure));
+        if !settled {
+            if let Some(workspace) = scenario.workspace.as_mut() {
+                self.own_project(directory, workspace, &document, &mut later, &mut report);
+            } else if scenario.include.is_empty() {
+                let cure = "add `[workspace]` with `path` and `language`, or use --workspace";
+                later.push(Fault::new(0..0, "the scenario has no workspace", cure));
+            }
         }
         let (included, inner) = self.includes(directory, &scenario, &document, &mut later, settled || has_workspace);
         faults.extend(independent(later, &faults));
@@ -319,12 +318,11 @@ impl Loader<'_> {
             Err(missing) => {
                 let loose = missing.overridden(self.overrides);
                 let (title, cure) = missing.words();
-                match loose {
-                    true => report.add_loose(title, cure),
-                    false => {
-                        let path: [Segment<'_>; 2] = ["workspace".into(), missing.key().into()];
-                        faults.push(Fault::new(document.span(&path), title, cure));
-                    }
+                if loose {
+                    report.add_loose(title, cure)
+                } else {
+                    let path: [Segment<'_>; 2] = ["workspace".into(), missing.key().into()];
+                    faults.push(Fault::new(document.span(&path), title, cure));
                 }
             }
         }

@@ -137,15 +137,13 @@ impl fmt::Display for Source {
 pub fn origin(workspace: &Workspace, context: &Context<'_>) -> Result<Origin, OriginError> {
     let own = context.workspace.is_none();
     let path = context.workspace.unwrap_or(Path::new(&workspace.path));
-    let written = match own {
-        true => table(workspace)?,
-        false => None,
-    };
+    let written = if own { table(workspace)? } else { None };
     let written = match written {
         Some(written) => Some(written),
         None => path.to_str().and_then(text).map(|written| ("path", written)),
     };
-    let setup = context.setup.or(workspace.setup.as_deref().filter(|_| own));
+    let own_setup = if own { workspace.setup.as_deref() } else { None };
+    let setup = context.setup.or(own_setup);
     let Some((key, written)) = written else {
         return match setup {
             Some(_) => Err(error(
@@ -180,7 +178,6 @@ fn table(workspace: &Workspace) -> Result<Option<(&'static str, Written<'_>)>, O
     let package = |name: &Option<String>, of: fn(String) -> Package| name.clone().map(of).map(Written::Package);
     let rev = workspace.rev.as_deref();
     let sum = workspace.sha256.as_deref();
-    let path = (!workspace.path.is_empty()).then_some(());
     let mut written: Vec<(&'static str, Written<'_>)> = [
         ("pypi", package(&workspace.pypi, Package::Pypi)),
         ("npm", package(&workspace.npm, Package::Npm)),
@@ -194,11 +191,10 @@ fn table(workspace: &Workspace) -> Result<Option<(&'static str, Written<'_>)>, O
     .into_iter()
     .filter_map(|(key, written)| written.map(|written| (key, written)))
     .collect();
-    let keys: Vec<&'static str> = path
-        .map(|()| "path")
-        .into_iter()
-        .chain(written.iter().map(|(key, _)| *key))
-        .collect();
+    let mut keys: Vec<&'static str> = written.iter().map(|(key, _)| *key).collect();
+    if !workspace.path.is_empty() {
+        keys.insert(0, "path");
+    }
     if let [first, second, ..] = keys[..] {
         return Err(error(
             second,
@@ -386,9 +382,10 @@ fn commit(key: &'static str, url: &str, rev: Option<&str>, directory: &Path) -> 
     // `host:path` is the short form of ssh.
     let is_path = !url.contains("://") && url.find(':').is_none_or(|colon| url[..colon].contains('/'));
     Ok(Source::Git {
-        url: match is_path {
-            true => directory.join(url).to_string_lossy().into_owned(),
-            false => url.to_owned(),
+        url: if is_path {
+            directory.join(url).to_string_lossy().into_owned()
+        } else {
+            url.to_owned()
         },
         rev: rev.to_ascii_lowercase(),
     })
@@ -419,16 +416,18 @@ fn archive(key: &'static str, place: &str, sum: Option<&str>, context: &Context<
     let path = context.absolute.join(place);
     if sum.is_some_and(|sum| sum.len() == SUM_DIGITS && is_hex(sum)) {
         return Ok(Source::Archive {
-            place: match is_url {
-                true => place.to_owned(),
-                false => path.to_string_lossy().into_owned(),
+            place: if is_url {
+                place.to_owned()
+            } else {
+                path.to_string_lossy().into_owned()
             },
             sha256: sum.unwrap_or_default().to_ascii_lowercase(),
         });
     }
     let local = match place.strip_prefix("file://") {
         Some(path) => Some(PathBuf::from(path)),
-        None => Some(path).filter(|_| !is_url),
+        None if is_url => None,
+        None => Some(path),
     };
     let cure = match local.as_deref().and_then(context.sum) {
         Some(real) => format!("the file has `{SUM}{real}`"),

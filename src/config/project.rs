@@ -81,9 +81,10 @@ pub fn resolve(
     fetch: &Fetch<'_>,
 ) -> Result<Option<Project>, Missing> {
     let isolation = overrides.isolation.unwrap_or(workspace.isolation);
-    let here = match directory.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => directory,
+    let here = if directory.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        directory
     };
     let absolute = std::path::absolute(here).unwrap_or_else(|_| here.to_owned());
     let context = Context {
@@ -192,9 +193,12 @@ fn pattern(language: &str, workspace: &Workspace, overrides: &Overrides) -> Resu
     if let Some(text) = &overrides.files {
         return text.parse().map_err(Missing::BadPattern);
     }
-    let own = workspace.files.clone().filter(|_| overrides.language.is_none());
-    own.or_else(|| of_language(language))
-        .ok_or_else(|| Missing::Pattern(language.to_owned()))
+    if overrides.language.is_none()
+        && let Some(files) = &workspace.files
+    {
+        return Ok(files.clone());
+    }
+    of_language(language).ok_or_else(|| Missing::Pattern(language.to_owned()))
 }
 
 /// Removes the `\\?\` prefix that Windows adds to canonical paths: servers do not equate it with the `C:\…` of a URI.
@@ -281,9 +285,10 @@ fn unlooked(pattern: &str, passed_over: &[PathBuf]) -> Option<String> {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let naming = match pattern.starts_with("**/") {
-        true => format!("--files '{first}/{pattern}'"),
-        false => "--files".to_owned(),
+    let naming = if pattern.starts_with("**/") {
+        format!("--files '{first}/{pattern}'")
+    } else {
+        "--files".to_owned()
     };
     Some(format!(
         "not searched because it is third-party code, a cache or hidden: `{first}`{more}; make it the workspace, or \

@@ -170,7 +170,7 @@ const PURGED_QUIET: Span = Span::from_millis(500);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Readiness {
-    /// Longest wait for a first sign of start-up work; when not given, four times the
+    /// Wait for a first sign of start-up work, after which it is taken that there is none; when not given, four times the
     /// longest rest that was seen between two bursts of work, at most 3 s.
     pub start_grace: Option<Span>,
     /// Time without any movement after which the server counts as ready; at least 150 ms.

@@ -307,7 +307,7 @@ impl Profile {
 
     /// Names to look for the program under.
     pub fn programs<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        let own = self.programs.is_empty().then_some(name);
+        let own = if self.programs.is_empty() { Some(name) } else { None };
         self.programs.iter().map(String::as_str).chain(own)
     }
 

@@ -63,7 +63,10 @@ fn query(line: &str) -> Option<u64> {
 
 fn bytes(number: &str, unit: f64) -> Option<u64> {
     let number: f64 = number.parse().ok()?;
-    (number.is_finite() && number >= 0.0).then(|| (number * unit).round() as u64)
+    if !number.is_finite() || number < 0.0 {
+        return None;
+    }
+    Some((number * unit).round() as u64)
 }
 
 #[cfg(test)]

@@ -67,16 +67,15 @@ pub type Body = Option<Box<RawValue>>;
 impl<'a, S: Stage> Asker<'a, S> {
     /// Begins a step; `deadline` applies to each request.
     pub fn new(client: &'a Client, stage: &'a S, deadline: Duration) -> Asker<'a, S> {
-        let zero = || Cell::new(0);
         Asker {
             client,
             stage,
             deadline,
-            requests: zero(),
-            hits: zero(),
-            notifications: zero(),
-            parked: zero(),
-            files_written: zero(),
+            requests: Cell::new(0),
+            hits: Cell::new(0),
+            notifications: Cell::new(0),
+            parked: Cell::new(0),
+            files_written: Cell::new(0),
             errors: RefCell::default(),
         }
     }
@@ -219,7 +218,7 @@ impl<'a, S: Stage> Asker<'a, S> {
             stage: self.stage,
             method,
             parks: false,
-            requests: counts.then_some(&self.requests),
+            requests: if counts { Some(&self.requests) } else { None },
         };
         let reply = self.client.request(method, params, ask).await;
         open.end();
@@ -283,7 +282,9 @@ impl<S: Stage> Open<'_, S> {
 
 impl<S: Stage> Drop for Open<'_, S> {
     fn drop(&mut self) {
-        if let Some(requests) = self.requests.filter(|_| !self.parks) {
+        if !self.parks
+            && let Some(requests) = self.requests
+        {
             requests.set(requests.get() + 1);
         }
         let end = if self.parks { Reply::Parked } else { Reply::Lost };

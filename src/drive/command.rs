@@ -19,7 +19,7 @@ pub const PHASE: &str = "run";
 /// Pause between two looks for the process id of the command: seldom enough that few fall into a command of a millisecond.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// How long processes of the command may take to end after it.
+/// Time limit for processes of the command to end after it.
 const FOLLOW: Duration = Duration::from_secs(2);
 
 /// Runs the command of a job, and records what it used. Its report goes to a file in `scratch`.
@@ -37,7 +37,7 @@ pub async fn play<S: Stage>(job: &Job, plan: &CommandPlan, stage: &S) -> Result<
     let launch = launch(job, plan, &report).map_err(Stop::failed("start the command"))?;
     let server = Server::spawn(&launch).map_err(Stop::failed("start the command"))?;
     stage.set_apart(server.pid);
-    let pid = started(&server, &report, job).await?;
+    let pid = wait_for_pid(&server, &report, job).await?;
     stage.tell(Event::Spawned { pid, restarts: 0 });
     stage
         .spawned(pid)
@@ -56,18 +56,18 @@ pub async fn play<S: Stage>(job: &Job, plan: &CommandPlan, stage: &S) -> Result<
         let output = output(&report);
         end.printed = Some(printed::figures(&output).map_err(Stop::failed("read what the command printed"))?);
     }
-    leave(&server, &end, stage).await;
+    record_leftovers(&server, &end, stage).await;
     stage.tell(Event::Command(end.clone()));
     // As shells tell it.
     let code = end.code.or_else(|| Some(128 + end.signal?));
-    match plan.accepts(code) {
-        true => Ok(()),
-        false => Err(Stop::Ended(Ending::Crashed {
-            code: end.code,
-            signal: end.signal,
-            during: "the command".to_owned(),
-        })),
+    if plan.accepts(code) {
+        return Ok(());
     }
+    Err(Stop::Ended(Ending::Crashed {
+        code: end.code,
+        signal: end.signal,
+        during: "the command".to_owned(),
+    }))
 }
 
 /// The small process that starts the command, with the streams of the command.
@@ -87,9 +87,10 @@ fn launch(job: &Job, plan: &CommandPlan, report: &Path) -> io::Result<Launch> {
         args: starter.args,
         env: Vec::new(),
         input: plan.input.clone(),
-        output: match plan.prints {
-            true => Stream::File(output(report)),
-            false => plan.output.clone(),
+        output: if plan.prints {
+            Stream::File(output(report))
+        } else {
+            plan.output.clone()
         },
         ..command.clone()
     })
@@ -101,7 +102,7 @@ fn output(report: &Path) -> PathBuf {
 }
 
 /// Waits for the process id of the command.
-async fn started(server: &Server, report: &Path, job: &Job) -> Result<u32, Stop> {
+async fn wait_for_pid(server: &Server, report: &Path, job: &Job) -> Result<u32, Stop> {
     loop {
         let is_over = server.exit().is_some();
         match starter::lines(report).into_iter().next() {
@@ -119,8 +120,8 @@ async fn started(server: &Server, report: &Path, job: &Job) -> Result<u32, Stop>
     }
 }
 
-/// Records what it left: processes, which are killed, and the end of its stderr.
-async fn leave<S: Stage>(server: &Server, end: &CommandEnd, stage: &S) {
+/// Records the leftovers of a command: processes, which are killed, and the end of its stderr.
+async fn record_leftovers<S: Stage>(server: &Server, end: &CommandEnd, stage: &S) {
     let survivors = stage.survivors(tokio::time::sleep(FOLLOW)).await;
     let shutdown = Shutdown {
         stage: ShutdownStage::Exit,

@@ -48,9 +48,11 @@ impl OpenDocuments {
     pub fn new(job: &Job, stop: &dyn Fn() -> bool) -> OpenDocuments {
         let files = job.selection.files.clone();
         let seed = job.seed;
-        let text = |file: usize| match stop() {
-            true => Err(io::ErrorKind::Interrupted.into()),
-            false => target::read(&files[file]).map(Cow::Owned),
+        let text = |file: usize| {
+            if stop() {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            target::read(&files[file]).map(Cow::Owned)
         };
         let looked_into = files.len().min(LOOKED_INTO);
         let picked = target::pick(&files, text, looked_into, NAMES, seed, Place::Name);

@@ -17,7 +17,7 @@ pub(super) fn doubtful(
     if language.family != Family::Python {
         return doubted;
     }
-    let foreign = Foreign::of(text, local);
+    let foreign = Foreign::find(text, local);
     let mut chain = false;
     for name in names {
         let word = &text[name.range.clone()];
@@ -45,7 +45,7 @@ pub(super) fn modules(files: &[SourceFile]) -> HashSet<String> {
         .collect()
 }
 
-/// Whether a name is a keyword argument or a parameter with a default.
+/// True if a name is a keyword argument or a parameter with a default.
 fn is_argument(text: &str, name: &Identifier) -> bool {
     let after = text[name.range.end..].trim_start();
     let before = text[..name.range.start].trim_end();
@@ -60,21 +60,16 @@ struct Foreign<'t> {
 }
 
 impl<'t> Foreign<'t> {
-    fn of(text: &'t str, local: &HashSet<String>) -> Foreign<'t> {
+    fn find(text: &'t str, local: &HashSet<String>) -> Foreign<'t> {
         let mut foreign = Foreign::default();
-        let known = |module: &str| {
-            let root = module.split('.').next().unwrap_or_default().trim();
-            root.is_empty() || local.contains(root) || STANDARD.contains(&root)
-        };
         let mut start = 0;
         for line in text.split_inclusive('\n') {
             let at = start + line.len() - line.trim_start().len();
             start += line.len();
             let rest = &text[at.min(start)..];
-            let end = |rest: &str| rest.find(['\n', '#', ';']).unwrap_or(rest.len());
             if let Some(modules) = rest.strip_prefix("import ") {
-                let modules = &modules[..end(modules)];
-                let unknown: Vec<&str> = modules.split(',').filter(|module| !known(module)).collect();
+                let modules = &modules[..statement_end(modules)];
+                let unknown: Vec<&str> = modules.split(',').filter(|module| !is_known(module, local)).collect();
                 foreign.names.extend(
                     unknown
                         .iter()
@@ -85,12 +80,12 @@ impl<'t> Foreign<'t> {
                 }
             } else if let Some((module, rest)) = rest.strip_prefix("from ").and_then(|rest| rest.split_once(" import "))
             {
-                if module.contains('\n') || known(module) {
+                if module.contains('\n') || is_known(module, local) {
                     continue;
                 }
-                let names = rest
-                    .strip_prefix('(')
-                    .map_or(&rest[..end(rest)], |rest| &rest[..rest.find(')').unwrap_or(0)]);
+                let names = rest.strip_prefix('(').map_or(&rest[..statement_end(rest)], |rest| {
+                    &rest[..rest.find(')').unwrap_or(0)]
+                });
                 foreign.names.extend(names.split(',').map(bound));
                 let length = names.as_ptr().addr() - text.as_ptr().addr() + names.len();
                 foreign.statements.push(at..length);
@@ -98,6 +93,16 @@ impl<'t> Foreign<'t> {
         }
         foreign
     }
+}
+
+/// True if a module is local or in the standard library.
+fn is_known(module: &str, local: &HashSet<String>) -> bool {
+    let root = module.split('.').next().unwrap_or_default().trim();
+    root.is_empty() || local.contains(root) || STANDARD.contains(&root)
+}
+
+fn statement_end(rest: &str) -> usize {
+    rest.find(['\n', '#', ';']).unwrap_or(rest.len())
 }
 
 /// `a as b` binds `b`, `a` binds `a`.

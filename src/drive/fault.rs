@@ -22,7 +22,14 @@ const SAY_MORE: Duration = Duration::from_secs(1);
 struct Stillness {
     since: Instant,
     /// Activity in the middle of the deadline: work before it, such as on the request itself, is no sign of life.
-    middle: Option<Option<Activity>>,
+    middle: Middle,
+}
+
+enum Middle {
+    /// The middle of the deadline is not reached.
+    Ahead,
+    /// `None` if the activity is unknown.
+    Read(Option<Activity>),
 }
 
 /// Waits for a fault; never ends without one. `trouble` reports one that needs no waiting: the process or the
@@ -61,13 +68,15 @@ pub async fn watch(
         }
         let stillness = still.get_or_insert_with(|| Stillness {
             since: Instant::now(),
-            middle: None,
+            middle: Middle::Ahead,
         });
         let elapsed = stillness.since.elapsed();
-        if stillness.middle.is_none() && elapsed >= deadline / 2 {
-            stillness.middle = Some(stage.activity().await);
+        if matches!(stillness.middle, Middle::Ahead) && elapsed >= deadline / 2 {
+            stillness.middle = Middle::Read(stage.activity().await);
         }
-        let Some(middle) = stillness.middle else { continue };
+        let Middle::Read(middle) = stillness.middle else {
+            continue;
+        };
         if elapsed < deadline {
             continue;
         }

@@ -12,7 +12,7 @@ const MOST: usize = 4 << 20;
 struct Written(usize);
 
 impl Written {
-    /// Whether to record one more event. After the first refusal, all are refused.
+    /// True if one more event is recorded. After the first refusal, all are refused.
     fn admits(&mut self, event: &Event) -> bool {
         if self.0 <= MOST {
             // An event that cannot be serialised ends the record anyway.
@@ -36,7 +36,7 @@ struct State {
 pub struct Flood(Mutex<State>);
 
 impl Flood {
-    /// Whether to record an event; counts it if not.
+    /// True if an event is recorded; counts the event otherwise.
     pub fn admits(&self, event: &Event) -> bool {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let State {
@@ -76,27 +76,39 @@ fn one_more(count: &mut u64) -> bool {
 mod tests {
     use super::*;
 
+    fn message(level: u8, text: &str) -> Event {
+        Event::ServerMessage {
+            level,
+            text: text.to_owned(),
+        }
+    }
+
+    /// The number of admitted events, of `times` equal ones.
+    fn admitted(flood: &Flood, event: &Event, times: u64) -> u64 {
+        let mut admitted = 0;
+        for _ in 0..times {
+            admitted += u64::from(flood.admits(event));
+        }
+        admitted
+    }
+
     #[test]
     fn of_each_kind_the_first_are_written_and_the_rest_is_counted() {
         let flood = Flood::default();
-        let message = |level, text: &str| Event::ServerMessage {
-            level,
-            text: text.to_owned(),
-        };
         let request = Event::ServerRequest {
             method: "a/b".to_owned(),
             refused: true,
         };
-        let asked = (0..100_000).filter(|_| flood.admits(&request)).count();
+        let asked = admitted(&flood, &request, 100_000);
         assert!((50_000..100_000).contains(&asked), "{asked}");
         let long = "x".repeat(2_000);
-        let warned = (0..3_000).filter(|_| flood.admits(&message(2, &long))).count() as u64;
+        let warned = admitted(&flood, &message(2, &long), 3_000);
         assert!((2_000..2_100).contains(&warned), "{warned}");
         assert!(!flood.admits(&message(2, "")), "the written ones are the first");
         assert!(flood.admits(&message(1, &long)), "another kind");
         let unwritten = flood.unwritten();
         assert_eq!((unwritten.errors, unwritten.warnings), (0, 3_001 - warned));
         let requests = (unwritten.requests["a/b"], unwritten.refused["a/b"]);
-        assert_eq!(requests, (100_000 - asked as u64, 100_000 - asked as u64));
+        assert_eq!(requests, (100_000 - asked, 100_000 - asked));
     }
 }

@@ -31,7 +31,7 @@ pub struct Language {
     /// The language of the attributes in a tag.
     attributes: &'static str,
     keywords: &'static [&'static str],
-    /// Whether keywords ignore case; the tables have them in lower case.
+    /// True if keywords ignore case; the tables have them in lower case.
     caseless: bool,
     /// Keywords followed by the name of a definition.
     definers: &'static [&'static str],
@@ -39,9 +39,9 @@ pub struct Language {
     receivers: &'static [&'static str],
     /// Operators between an object and its member, longest first.
     pub(super) member_operators: &'static [&'static str],
-    /// Whether only names after a `$` resolve to a definition.
+    /// True if only names after a `$` resolve to a definition.
     sigil: bool,
-    /// Whether only the first word of a line, an instruction, has completions.
+    /// True if only the first word of a line, an instruction, has completions.
     instructions: bool,
     /// The word for a place in messages that would say "names".
     pub places: &'static str,
@@ -141,10 +141,10 @@ pub(super) static LANGUAGES: &[Language] = &[
         terminator: ";",
         ..like_c(&["zig"])
     },
-    other(&["json", "jsonc"], patterns::JSON, "keys or values"),
+    text_format(&["json", "jsonc"], patterns::JSON, "keys or values"),
     Language {
         comment: HASH,
-        ..other(
+        ..text_format(
             &["yaml", "ansible", "dockercompose", "docker-compose"],
             patterns::YAML,
             "keys or values",
@@ -152,19 +152,19 @@ pub(super) static LANGUAGES: &[Language] = &[
     },
     Language {
         comment: HASH,
-        ..other(&["toml"], patterns::TOML, "keys or values")
+        ..text_format(&["toml"], patterns::TOML, "keys or values")
     },
     Language {
         comment: HASH,
-        ..other(&["robotframework"], patterns::CELLS, "cells")
+        ..text_format(&["robotframework"], patterns::CELLS, "cells")
     },
     Language {
         comment: MARKUP,
-        ..other(&["xml", "xsl"], patterns::XML, "tags or attributes")
+        ..text_format(&["xml", "xsl"], patterns::XML, "tags or attributes")
     },
     Language {
         comment: MARKUP,
-        ..other(
+        ..text_format(
             &["html", "handlebars", "django-html", "jinja-html", "astro"],
             patterns::HTML,
             "tags or attributes",
@@ -173,26 +173,26 @@ pub(super) static LANGUAGES: &[Language] = &[
     Language {
         attributes: "vueattributes",
         comment: MARKUP,
-        ..other(&["vue"], patterns::VUE, "tags or attributes")
+        ..text_format(&["vue"], patterns::VUE, "tags or attributes")
     },
     Language {
         attributes: "svelteattributes",
         comment: MARKUP,
-        ..other(&["svelte"], patterns::SVELTE, "tags or attributes")
+        ..text_format(&["svelte"], patterns::SVELTE, "tags or attributes")
     },
     Language {
         comment: ("/*", "*/"),
-        ..other(&["css", "scss", "less"], patterns::STYLE, "selectors or properties")
+        ..text_format(&["css", "scss", "less"], patterns::STYLE, "selectors or properties")
     },
     Language {
         comment: MARKUP,
-        ..other(&["markdown"], patterns::MARKDOWN, "words or links")
+        ..text_format(&["markdown"], patterns::MARKDOWN, "words or links")
     },
-    other(&["plaintext"], &[], "names"),
-    other(&["attributes"], patterns::ATTRIBUTES, ""),
-    other(&["vueattributes"], patterns::VUE_ATTRIBUTES, ""),
-    other(&["svelteattributes"], patterns::SVELTE_ATTRIBUTES, ""),
-    other(&["words"], patterns::WORDS, ""),
+    text_format(&["plaintext"], &[], "names"),
+    text_format(&["attributes"], patterns::ATTRIBUTES, ""),
+    text_format(&["vueattributes"], patterns::VUE_ATTRIBUTES, ""),
+    text_format(&["svelteattributes"], patterns::SVELTE_ATTRIBUTES, ""),
+    text_format(&["words"], patterns::WORDS, ""),
     Language {
         sigil: true,
         comment: HASH,
@@ -304,7 +304,11 @@ const fn plain(ids: &'static [&'static str], patterns: &'static [&'static str]) 
 }
 
 /// A data, markup or text format.
-const fn other(ids: &'static [&'static str], patterns: &'static [&'static str], places: &'static str) -> Language {
+const fn text_format(
+    ids: &'static [&'static str],
+    patterns: &'static [&'static str],
+    places: &'static str,
+) -> Language {
     Language {
         family: Family::Text,
         keywords: &[],
@@ -339,26 +343,27 @@ impl Language {
         }
     }
 
-    /// Whether completions are requested at the end of any name, because the language has no members.
+    /// True if completions are requested at the end of any name, because the language has no members.
     pub fn completes_names(&self) -> bool {
         self.member_operators.is_empty() && !self.patterns.is_empty()
     }
 
-    /// Whether a word on its own is a keyword.
+    /// True if a word on its own is a keyword.
     pub fn is_keyword(&self, word: &str) -> bool {
         self.keywords.binary_search(&&*self.folded(word)).is_ok()
     }
 
-    /// Whether the name of a definition follows a keyword.
+    /// True if the name of a definition follows a keyword.
     pub(super) fn is_definer(&self, keyword: &str) -> bool {
         self.definers.contains(&&*self.folded(keyword))
     }
 
     /// A word in the case that the tables use.
     fn folded<'w>(&self, word: &'w str) -> Cow<'w, str> {
-        match self.caseless {
-            true => Cow::Owned(word.to_ascii_lowercase()),
-            false => Cow::Borrowed(word),
+        if self.caseless {
+            Cow::Owned(word.to_ascii_lowercase())
+        } else {
+            Cow::Borrowed(word)
         }
     }
 }

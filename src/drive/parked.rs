@@ -6,7 +6,7 @@ use lsp::{Client, Id};
 
 use super::{Activity, Stage};
 
-/// How long the server rests before the request counts as parked.
+/// Time of the server's rest after which the request counts as parked.
 const REST: Duration = Duration::from_secs(2);
 
 const LOOK: Duration = Duration::from_millis(100);

@@ -21,15 +21,15 @@ pub struct Player<'a, S: Stage> {
     /// The running server, if any.
     pub session: Option<Session>,
     documents: OpenDocuments,
-    /// How often each phase has begun.
+    /// Number of times that each phase has begun.
     cycles: Vec<u32>,
     tally: Tally,
     restarts: u32,
-    /// Whether the server had time to register more, and whether documents were open then.
+    /// `Some` once the server had time to register more; true if documents were open then.
     awaited: Option<bool>,
-    /// Whether the server had time to load the project.
+    /// True if the server had time to load the project.
     loaded: bool,
-    /// What was observed of the server since anything was last sent.
+    /// Observations of the server since anything was last sent.
     observed: Option<Observations>,
     /// The current phase and step, for messages.
     pub during: String,
@@ -53,14 +53,14 @@ impl<'a, S: Stage> Player<'a, S> {
         }
     }
 
-    /// Whether a server ever ran.
+    /// True if a server ever ran.
     pub fn began(&self) -> bool {
         self.session.is_some() || self.restarts > 0
     }
 
     /// Plays the scenario until its end or a fault.
     pub async fn play(&mut self) -> Result<(), Stop> {
-        self.tell_too_large();
+        self.warn_of_excluded_files();
         if self.job.probe {
             let mut steps = self.job.scenario.phases.iter().flat_map(|phase| &phase.steps);
             let deadline = steps.find_map(|step| match step {
@@ -69,7 +69,7 @@ impl<'a, S: Stage> Player<'a, S> {
             });
             return self.probe(deadline.map(|span| span.0)).await;
         }
-        let played = self.rounds().await;
+        let played = self.play_rounds().await;
         steps::take_back_touches(&mut self.documents).await;
         played?;
         match std::mem::take(&mut self.tally).verdict() {
@@ -79,13 +79,13 @@ impl<'a, S: Stage> Player<'a, S> {
     }
 
     /// Plays the first phase, and the others as often as the scenario repeats them.
-    async fn rounds(&mut self) -> Result<(), Stop> {
+    async fn play_rounds(&mut self) -> Result<(), Stop> {
         let scenario = &self.job.scenario;
-        let rest = 1.min(scenario.phases.len());
-        self.phases(0, rest).await?;
+        let first = 1.min(scenario.phases.len());
+        self.play_phases(0, first).await?;
         let mut rounds = Rounds::new(scenario.repeat);
         while rounds.next() {
-            self.phases(rest, scenario.phases.len()).await?;
+            self.play_phases(first, scenario.phases.len()).await?;
         }
         Ok(())
     }
@@ -95,7 +95,8 @@ impl<'a, S: Stage> Player<'a, S> {
         self.start(deadline).await?;
         let phases = &self.job.scenario.phases;
         let steps: Vec<&Step> = phases.iter().flat_map(|phase| &phase.steps).collect();
-        if let (Some(session), false) = (&self.session, steps.iter().all(|step| self.offers(step))) {
+        let offers_all = steps.iter().all(|step| self.offers(step));
+        if !offers_all && let Some(session) = &self.session {
             if let Some(file) = self.documents.first(1).first() {
                 let asker = Asker::new(&session.client, self.stage, self.job.scenario.deadline().0);
                 // Without a document, the capabilities known so far decide.
@@ -106,17 +107,21 @@ impl<'a, S: Stage> Player<'a, S> {
             late::wait(session, self.stage, &self.readiness(), || false).await?;
         }
         self.refuse(|player, step| !player.offers(step))?;
-        self.tell_skipped();
-        let works = |step: &Step| step.ask().is_some() || step.changes();
-        if steps.into_iter().any(|step| works(step) && !self.skips(step)) {
+        self.record_skipped();
+        let does_work = steps
+            .into_iter()
+            .any(|step| (step.ask().is_some() || step.changes()) && !self.skips(step));
+        if does_work {
             return Ok(());
         }
-        let nothing = Tally::unsupported(self.job.scenario.phases.iter());
-        nothing.map_or(Ok(()), |ending| Err(Stop::Ended(ending)))
+        match Tally::unsupported(self.job.scenario.phases.iter()) {
+            Some(ending) => Err(Stop::Ended(ending)),
+            None => Ok(()),
+        }
     }
 
-    /// Reports how many files are excluded for their size.
-    fn tell_too_large(&self) {
+    /// Warns of files that are excluded for their size.
+    fn warn_of_excluded_files(&self) {
         let Selection {
             files,
             too_large,
@@ -138,18 +143,18 @@ impl<'a, S: Stage> Player<'a, S> {
         }));
     }
 
-    async fn phases(&mut self, from: usize, to: usize) -> Result<(), Stop> {
+    async fn play_phases(&mut self, from: usize, to: usize) -> Result<(), Stop> {
         let scenario: &Scenario = &self.job.scenario;
         for (index, phase) in scenario.phases.iter().enumerate().take(to).skip(from) {
             let mut rounds = Rounds::new(phase.repeat);
             while rounds.next() {
-                self.phase(index, phase).await?;
+                self.play_phase(index, phase).await?;
             }
         }
         Ok(())
     }
 
-    async fn phase(&mut self, index: usize, phase: &Phase) -> Result<(), Stop> {
+    async fn play_phase(&mut self, index: usize, phase: &Phase) -> Result<(), Stop> {
         let cycle = self.cycles[index];
         self.cycles[index] += 1;
         let place = PhaseRef {
@@ -163,7 +168,7 @@ impl<'a, S: Stage> Player<'a, S> {
         }
         self.stage.tell(Event::PhaseStarted(place.clone()));
         for (number, step) in phase.steps.iter().enumerate() {
-            self.step(&place, number as u32, step).await?;
+            self.play_step(&place, number as u32, step).await?;
         }
         self.stage.tell(Event::PhaseDriven(place.clone()));
         self.during = format!("phase `{}`, settling", phase.name);
@@ -196,18 +201,17 @@ impl<'a, S: Stage> Player<'a, S> {
             released = steps::at_checkpoint(&session.client, self.stage, self.job, patience) => released?,
             stop = session.fault(self.stage, patience) => return Err(stop),
         };
-        let frame = match self.job.choice.lens.forced {
-            true => frame,
-            false => {
-                let again = self.settle(phase, frame.phase.clone()).await?;
-                released.after = self.stage.private().await;
-                Frame {
-                    settled: frame.settled && again.settled,
-                    unsettled: joined(frame.unsettled, again.unsettled),
-                    waited: frame.waited,
-                    phase: frame.phase,
-                    released: None,
-                }
+        let frame = if self.job.choice.lens.forced {
+            frame
+        } else {
+            let again = self.settle(phase, frame.phase.clone()).await?;
+            released.after = self.stage.private().await;
+            Frame {
+                settled: frame.settled && again.settled,
+                unsettled: joined_reasons(frame.unsettled, again.unsettled),
+                waited: frame.waited,
+                phase: frame.phase,
+                released: None,
             }
         };
         Ok(Frame {
@@ -217,7 +221,7 @@ impl<'a, S: Stage> Player<'a, S> {
     }
 
     /// Plays one step, also through a server fault, and records its result.
-    async fn step(&mut self, phase: &PhaseRef, number: u32, step: &Step) -> Result<(), Stop> {
+    async fn play_step(&mut self, phase: &PhaseRef, number: u32, step: &Step) -> Result<(), Stop> {
         let name = step.name();
         self.during = format!("phase `{}`, step `{name}`", phase.name);
         self.await_offer(step).await?;
@@ -278,16 +282,20 @@ impl<'a, S: Stage> Player<'a, S> {
     }
 
     /// Records every step that would be skipped, for a probe.
-    fn tell_skipped(&self) {
+    fn record_skipped(&self) {
         for (index, phase) in self.job.scenario.phases.iter().enumerate() {
             let place = PhaseRef {
                 phase: index as u32,
                 cycle: 0,
                 name: phase.name.clone(),
             };
-            let steps = phase.steps.iter().enumerate();
-            let mut skipped = steps.filter(|(_, step)| self.skips(step)).peekable();
-            if skipped.peek().is_some() {
+            let skipped: Vec<(usize, &Step)> = phase
+                .steps
+                .iter()
+                .enumerate()
+                .filter(|(_, step)| self.skips(step))
+                .collect();
+            if !skipped.is_empty() {
                 self.stage.tell(Event::PhaseStarted(place.clone()));
             }
             for (number, step) in skipped {
@@ -331,16 +339,16 @@ impl<'a, S: Stage> Player<'a, S> {
         result.map(|()| (asker.parked(), asker.errors()))
     }
 
-    /// Whether no later step is played, as far as is known beforehand.
+    /// True if no later step is played, as far as is known beforehand.
     fn is_last(&self, step: &StepEnd) -> bool {
         let scenario = &self.job.scenario;
-        let once = |repeat: Option<Repeat>| matches!(repeat, None | Some(Repeat::Times(0 | 1)));
-        let last = scenario
-            .phases
-            .last()
-            .filter(|phase| once(phase.repeat) && once(scenario.repeat));
+        let Some(phase) = scenario.phases.last() else {
+            return false;
+        };
         let place = (step.phase.phase as usize + 1, step.step as usize + 1);
-        last.is_some_and(|phase| place == (scenario.phases.len(), phase.steps.len()))
+        is_played_once(phase.repeat)
+            && is_played_once(scenario.repeat)
+            && place == (scenario.phases.len(), phase.steps.len())
     }
 
     async fn start(&mut self, deadline: Option<Duration>) -> Result<(), Stop> {
@@ -389,18 +397,18 @@ impl<'a, S: Stage> Player<'a, S> {
                 steps.push(line);
             }
         }
-        match steps.is_empty() {
-            true => Ok(()),
-            false => Err(Stop::Ended(Ending::Unsupported { steps })),
+        if steps.is_empty() {
+            return Ok(());
         }
+        Err(Stop::Ended(Ending::Unsupported { steps }))
     }
 
-    /// Whether the server does not support a step and cannot register support later.
+    /// True if the server does not support a step and cannot register support later.
     fn is_ruled_out(&self, step: &Step) -> bool {
         let method = step.method().unwrap_or_default();
-        let known = self.job.choice.profile.unsupported.contains_key(method);
+        let is_known = self.job.choice.profile.unsupported.contains_key(method);
         let client = lsp::capabilities::client_capabilities(&self.job.capabilities).unwrap_or_default();
-        !self.offers(step) && (known || !lsp::may_register(&client, method))
+        !self.offers(step) && (is_known || !lsp::may_register(&client, method))
     }
 
     /// Gives the server time to register what a step needs, once without and once with open documents. Ends the run if
@@ -409,19 +417,19 @@ impl<'a, S: Stage> Player<'a, S> {
         if self.offers(step) || (self.is_ruled_out(step) && self.may_skip(step)) {
             return Ok(());
         }
-        let open = self.documents.reach(None) > 0;
-        if let Some(session) = self
-            .session
-            .as_ref()
-            .filter(|_| self.awaited.is_none_or(|with| open && !with))
-        {
+        let has_documents = self.documents.reach(None) > 0;
+        let is_due = match self.awaited {
+            None => true,
+            Some(with_documents) => has_documents && !with_documents,
+        };
+        if is_due && let Some(session) = &self.session {
             late::wait(session, self.stage, &self.readiness(), || self.offers(step)).await?;
-            self.awaited = Some(open);
+            self.awaited = Some(has_documents);
         }
-        match self.offers(step) || self.may_skip(step) {
-            true => Ok(()),
-            false => self.refuse(|player, step| !player.offers(step)),
+        if self.offers(step) || self.may_skip(step) {
+            return Ok(());
         }
+        self.refuse(|player, step| !player.offers(step))
     }
 
     /// After the first `open`, waits until the server has loaded the project, for servers that load it only then.
@@ -463,7 +471,8 @@ impl<'a, S: Stage> Player<'a, S> {
         let session = self.session.as_ref().ok_or(Stop::Gone)?;
         // A barrier request or a pull that is still to come ends the rest.
         let is_unbroken = purged && session.client.has_heard_all() && !session.client.has_pulls();
-        let before = self.observed.take().filter(|_| is_unbroken);
+        let observed = self.observed.take();
+        let before = if is_unbroken { observed } else { None };
         self.stage.quiet(true).await;
         let rules = Rules {
             period: limits.quiet.0,
@@ -471,7 +480,7 @@ impl<'a, S: Stage> Player<'a, S> {
         };
         let (begun, deadline) = (Instant::now(), self.job.scenario.deadline().0);
         let waiting = async {
-            pull::rest(&session.client, limits.at_most.0).await;
+            pull::wait_and_hold(&session.client, limits.at_most.0).await;
             session.client.hold_pulls(false);
             let at_most = limits.at_most.0.saturating_sub(begun.elapsed());
             // A hung server that only receives notifications looks idle.
@@ -484,7 +493,10 @@ impl<'a, S: Stage> Player<'a, S> {
             let begun = Instant::now();
             let mut watch = Watch::resume(&session.client, self.stage, rules, before).await;
             loop {
-                let mut unrest = watch.look().await.or_else(|| watch.moves().filter(|_| purged));
+                let mut unrest = watch.look().await;
+                if purged && unrest.is_none() {
+                    unrest = watch.moves();
+                }
                 if session.client.has_pulls() {
                     // The server asked for it after the last pull: its rest begins anew.
                     unrest = unrest.or_else(|| Some(pulled_again()));
@@ -519,22 +531,26 @@ fn pulled_again() -> Unrest {
     (ReadyRule::Quiet, text.to_owned())
 }
 
-/// Why two waits did not end, each reason once; empty if both did.
-fn joined(first: String, second: String) -> String {
+/// The reasons why two waits did not end, each once; empty if both did.
+fn joined_reasons(first: String, second: String) -> String {
     match (first.as_str(), second.as_str()) {
         ("", _) => second,
-        (one, other) if other.is_empty() || one == other => first,
-        (one, other) => format!("{one}, and after the collection {other}"),
+        (before, after) if after.is_empty() || before == after => first,
+        (before, after) => format!("{before}, and after the collection {after}"),
     }
 }
 
-/// What a server lacks for a step of a phase, and the reason if its profile has one.
+/// The capability that a server lacks for a step of a phase, and the reason if its profile has one.
 pub fn lacks(profile: &Profile, step: &Step, phase: &str) -> String {
     let (name, method) = (step.name(), step.method().unwrap_or_default());
     match profile.unsupported.get(method) {
         Some(reason) => format!("`{name}` in phase `{phase}`: {reason} (`{method}`)"),
         None => format!("`{name}` in phase `{phase}` needs `{method}`"),
     }
+}
+
+fn is_played_once(repeat: Option<Repeat>) -> bool {
+    matches!(repeat, None | Some(Repeat::Times(0 | 1)))
 }
 
 /// Counts the rounds of a `repeat`; one round without it.
@@ -569,12 +585,14 @@ mod tests {
 
     #[test]
     fn reasons_of_two_waits_are_told_once_each() {
-        let told = |first: &str, second: &str| joined(first.to_owned(), second.to_owned());
-        assert_eq!(told("", ""), "");
-        assert_eq!(
-            told("busy", "") + &told("", "busy") + &told("busy", "busy"),
-            "busybusybusy"
-        );
-        assert_eq!(told("busy", "late"), "busy, and after the collection late");
+        for (first, second, reasons) in [
+            ("", "", ""),
+            ("busy", "", "busy"),
+            ("", "busy", "busy"),
+            ("busy", "busy", "busy"),
+            ("busy", "late", "busy, and after the collection late"),
+        ] {
+            assert_eq!(joined_reasons(first.to_owned(), second.to_owned()), reasons);
+        }
     }
 }

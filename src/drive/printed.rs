@@ -34,7 +34,7 @@ pub fn figures(output: &Path) -> io::Result<BTreeMap<String, Number>> {
     Ok(all)
 }
 
-/// Whether a name can stand in a table.
+/// True if a name can stand in a table.
 fn is_plain(name: &str) -> bool {
     name.len() <= LONGEST && !name.chars().any(char::is_control)
 }
@@ -56,7 +56,7 @@ fn collect(within: &str, object: &Map<String, Value>, all: &mut BTreeMap<String,
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Vec<(String, String)> {
+    fn figures_of(text: &str) -> Vec<(String, String)> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("output");
         std::fs::write(&path, text).unwrap();
@@ -71,15 +71,15 @@ mod tests {
     #[test]
     fn the_last_line_that_is_an_object_has_the_figures() {
         let text = "start\n{\"ops\": 1}\n{\"ops\": 2, \"name\": \"x\", \"at\": {\"p95\": 0.5}}\ndone\n[7]\n";
-        assert_eq!(of(text), [pair("at.p95", "0.5"), pair("ops", "2")]);
+        assert_eq!(figures_of(text), [pair("at.p95", "0.5"), pair("ops", "2")]);
     }
 
     #[test]
     fn an_output_without_such_a_line_has_none() {
-        assert_eq!(of(""), []);
-        assert_eq!(of("{\"ops\": 1}\n{\"ops\": NaN}\n"), []);
-        assert_eq!(of("12 ops\n{\"name\": \"x\"}\n"), []);
+        assert_eq!(figures_of(""), []);
+        assert_eq!(figures_of("{\"ops\": 1}\n{\"ops\": NaN}\n"), []);
+        assert_eq!(figures_of("12 ops\n{\"name\": \"x\"}\n"), []);
         let endless = format!("{{\"ops\": 1}}\n{}", "x".repeat(2 << 20));
-        assert_eq!(of(&endless), []);
+        assert_eq!(figures_of(&endless), []);
     }
 }

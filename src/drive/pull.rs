@@ -31,7 +31,7 @@ pub fn start<S: Stage>(client: &Client, stage: &S, deadline: Duration, parks: &[
 
 /// Waits until everything is pulled, or until `patience` ends, and sends nothing from then on until
 /// [`Client::hold_pulls`] allows it.
-pub async fn rest(client: &Client, patience: Duration) {
+pub async fn wait_and_hold(client: &Client, patience: Duration) {
     let begun = Instant::now();
     client.hold_pulls(false);
     client.hurry_pulls();
@@ -99,7 +99,7 @@ impl<S: Stage> Puller<S> {
         if let Some(report) = written.body {
             self.client.pulled(identifier, uri, &report);
         }
-        self.tell(written.request);
+        self.record(written.request);
     }
 
     /// The server may keep this request open, and send its result in parts.
@@ -116,11 +116,11 @@ impl<S: Stage> Puller<S> {
         let is_error = matches!(written.request.outcome, Outcome::Error { .. });
         let parts = self.client.parts(&token);
         self.client.end_parts(&token);
-        self.tell(with_parts(written.request, parts));
+        self.record(with_parts(written.request, parts));
         self.client.workspace_pull_ended(&provider.identifier, is_error);
     }
 
-    fn tell(&self, request: Request) {
+    fn record(&self, request: Request) {
         self.stage.tell(Event::Request(Request {
             editor: true,
             ..request

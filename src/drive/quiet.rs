@@ -15,7 +15,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// When a server counts as idle.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// How long nothing may happen.
+    /// Time in which nothing may happen.
     pub period: Duration,
     /// Share of one processor that the tree may use over the period.
     pub cpu: f64,
@@ -29,7 +29,7 @@ pub struct Watch<'a, S> {
     observed: Observations,
 }
 
-/// What a watch saw of a server. Another watch goes on from it if nothing was sent in between.
+/// A watch's observations of a server. Another watch goes on from it if nothing was sent in between.
 pub struct Observations {
     /// Past readings. The oldest is at least one period old once enough exist.
     readings: VecDeque<Activity>,
@@ -67,7 +67,7 @@ impl Rests {
         self.since = now;
     }
 
-    /// Whether more work is not expected.
+    /// True if more work is not expected.
     fn is_over(&self, now: Instant, least: Duration) -> bool {
         let needed = (self.longest * REST_FACTOR).clamp(least.min(LONGEST_REST), LONGEST_REST);
         now.saturating_duration_since(self.since) >= needed
@@ -75,19 +75,25 @@ impl Rests {
 }
 
 impl Observations {
-    /// Whether private memory is known for the whole period, and kept within the band.
+    /// True if private memory is known for the whole period, and kept within the band.
     fn is_still(&self, period: Duration) -> bool {
         let (Some(first), Some(last)) = (self.readings.front(), self.readings.back()) else {
             return false;
         };
-        let known: Option<Vec<u64>> = self.readings.iter().map(|reading| reading.private).collect();
-        let spread = known.and_then(|known| Some((*known.iter().min()?, *known.iter().max()?)));
-        u128::from(last.at - first.at) >= period.as_nanos()
-            && spread.is_some_and(|(least, most)| most - least <= band::around(most))
+        if u128::from(last.at - first.at) < period.as_nanos() {
+            return false;
+        }
+        let (mut least, mut most) = (u64::MAX, 0);
+        for reading in &self.readings {
+            let Some(private) = reading.private else { return false };
+            least = least.min(private);
+            most = most.max(private);
+        }
+        most - least <= band::around(most)
     }
 }
 
-/// Why a server is not idle: the violated rule and its sentence.
+/// The reason why a server is not idle: the violated rule and its sentence.
 pub type Unrest = (ReadyRule, String);
 
 impl<'a, S: Stage> Watch<'a, S> {
@@ -115,23 +121,25 @@ impl<'a, S: Stage> Watch<'a, S> {
         observed: Option<Observations>,
     ) -> Watch<'a, S> {
         let now = u128::from(stage.now());
-        let is_late = |last: &Activity| now.saturating_sub(last.at.into()) >= rules.period.as_nanos();
-        match observed.filter(|observed| observed.readings.back().is_some_and(|last| !is_late(last))) {
-            None => Watch::begin(client, stage, rules).await,
-            Some(observed) => Watch {
+        if let Some(observed) = observed
+            && let Some(last) = observed.readings.back()
+            && now.saturating_sub(last.at.into()) < rules.period.as_nanos()
+        {
+            return Watch {
                 client,
                 stage,
                 rules,
                 observed,
-            },
+            };
         }
+        Watch::begin(client, stage, rules).await
     }
 
     pub fn observed(self) -> Observations {
         self.observed
     }
 
-    /// Whether the server has rested so long that more work is not expected: for `grace`, counted from `begun`, or for a time
+    /// True if the server has rested so long that more work is not expected: for `grace`, counted from `begun`, or for a time
     /// that follows from the rests seen so far.
     pub fn has_rested(&self, begun: Instant, grace: Option<Duration>) -> bool {
         match grace {
@@ -146,18 +154,19 @@ impl<'a, S: Stage> Watch<'a, S> {
         self.judge(Instant::now()).await
     }
 
-    /// Why the server is not idle now; `None` if it is.
+    /// The reason why the server is not idle now; `None` if it is.
     pub async fn judge(&mut self, now: Instant) -> Option<Unrest> {
         let cpu = self.cpu_share().await;
-        self.open(now)
-            .or_else(|| self.messages(now))
-            .or_else(|| self.processors(cpu))
+        if let Some(unrest) = self.open_work(now) {
+            return Some(unrest);
+        }
+        self.recent_messages(now).or_else(|| self.processor_use(cpu))
     }
 
-    /// The same, but ignores messages of the server.
+    /// The reason why the server is not idle, apart from its messages.
     pub async fn judge_work(&mut self, now: Instant) -> Option<Unrest> {
         let cpu = self.cpu_share().await;
-        self.open(now).or_else(|| self.processors(cpu))
+        self.open_work(now).or_else(|| self.processor_use(cpu))
     }
 
     pub fn progress(&self) -> Option<Unrest> {
@@ -173,7 +182,7 @@ impl<'a, S: Stage> Watch<'a, S> {
     }
 
     /// An open progress or request.
-    fn open(&mut self, now: Instant) -> Option<Unrest> {
+    fn open_work(&mut self, now: Instant) -> Option<Unrest> {
         if let Some(progress) = self.progress() {
             self.observed.busy = now;
             self.observed.worked = Some(now);
@@ -185,22 +194,24 @@ impl<'a, S: Stage> Watch<'a, S> {
     }
 
     /// A request or message within the period.
-    fn messages(&self, now: Instant) -> Option<Unrest> {
-        let last = self.client.traffic().last_unprompted;
-        let last = last.map_or(self.observed.busy, |news| news.max(self.observed.busy));
+    fn recent_messages(&self, now: Instant) -> Option<Unrest> {
+        let last = match self.client.traffic().last_unprompted {
+            Some(message) => message.max(self.observed.busy),
+            None => self.observed.busy,
+        };
         if now.duration_since(last) >= self.rules.period {
             return None;
         }
         // The message that ends a progress arrives between two checks.
-        Some(
-            match self.observed.worked.is_some_and(|worked| last <= worked + 2 * LOOK) {
-                true => (ReadyRule::Progress, "the last progress ended a moment ago".to_owned()),
-                false => (ReadyRule::Quiet, "the server is still sending messages".to_owned()),
-            },
-        )
+        let ended_progress = self.observed.worked.is_some_and(|worked| last <= worked + 2 * LOOK);
+        Some(if ended_progress {
+            (ReadyRule::Progress, "the last progress ended a moment ago".to_owned())
+        } else {
+            (ReadyRule::Quiet, "the server is still sending messages".to_owned())
+        })
     }
 
-    fn processors(&self, cpu: Option<f64>) -> Option<Unrest> {
+    fn processor_use(&self, cpu: Option<f64>) -> Option<Unrest> {
         match cpu {
             // An unknown share is neither idle nor a sign of work.
             None => Some((
@@ -215,7 +226,7 @@ impl<'a, S: Stage> Watch<'a, S> {
         }
     }
 
-    /// Why private memory was not still for the whole period; `None` if it was.
+    /// The reason why private memory was not still for the whole period; `None` if it was.
     pub fn moves(&self) -> Option<Unrest> {
         if self.observed.is_still(self.rules.period) {
             return None;
@@ -253,7 +264,10 @@ impl<'a, S: Stage> Watch<'a, S> {
         }
         let first = observed.readings.front()?;
         let window = reading.at.saturating_sub(first.at);
-        (window >= period).then(|| reading.used.saturating_sub(first.used) as f64 / window as f64)
+        if window < period {
+            return None;
+        }
+        Some(reading.used.saturating_sub(first.used) as f64 / window as f64)
     }
 }
 
@@ -286,32 +300,37 @@ mod tests {
         assert!(rests.is_over(at(6_000), Duration::from_secs(9)));
     }
 
+    /// Judges values that were read every 100 ms, with a period of 500 ms.
+    fn is_still(values: &[Option<u64>]) -> bool {
+        let readings = values.iter().zip(0..).map(|(private, tenth)| Activity {
+            at: tenth * 100_000_000,
+            used: 0,
+            private: *private,
+        });
+        let observed = Observations {
+            readings: readings.collect(),
+            busy: Instant::now(),
+            worked: None,
+            rests: Rests::begin(Instant::now()),
+        };
+        observed.is_still(Duration::from_millis(500))
+    }
+
     #[test]
     fn memory_is_still_once_it_is_known_for_a_whole_period_and_kept_within_the_band() {
         const MIB: u64 = 1 << 20;
-        let still = |values: &[Option<u64>]| {
-            let readings = values.iter().zip(0..).map(|(private, tenth)| Activity {
-                at: tenth * 100_000_000,
-                used: 0,
-                private: *private,
-            });
-            let observed = Observations {
-                readings: readings.collect(),
-                busy: Instant::now(),
-                worked: None,
-                rests: Rests::begin(Instant::now()),
-            };
-            observed.is_still(Duration::from_millis(500))
-        };
         let flat = [Some(100 * MIB); 6];
-        assert!(still(&flat) && !still(&flat[1..]), "a tenth of a second too short");
-        let mut one = flat;
-        one[2] = Some(100 * MIB + 1_000);
-        assert!(still(&one), "a page or two may move");
-        one[2] = Some(101 * MIB);
-        assert!(!still(&one));
-        one[2] = None;
-        assert!(!still(&one), "what nobody saw may have moved");
-        assert!(!still(&[]));
+        assert!(
+            is_still(&flat) && !is_still(&flat[1..]),
+            "a tenth of a second too short"
+        );
+        let mut values = flat;
+        values[2] = Some(100 * MIB + 1_000);
+        assert!(is_still(&values), "a page or two may move");
+        values[2] = Some(101 * MIB);
+        assert!(!is_still(&values));
+        values[2] = None;
+        assert!(!is_still(&values), "what nobody saw may have moved");
+        assert!(!is_still(&[]));
     }
 }

@@ -63,7 +63,8 @@ pub async fn wait(
         wait.last = rule;
     };
     let rested = ready.outcome != ReadyOutcome::Timeout && ready.rule != ReadyRule::Barrier;
-    (ready, rested.then(|| watch.observed()))
+    let observed = if rested { Some(watch.observed()) } else { None };
+    (ready, observed)
 }
 
 struct Wait<'a> {
@@ -74,7 +75,7 @@ struct Wait<'a> {
     begun: Instant,
     /// Since when only the signal is missing.
     rest: Option<Instant>,
-    /// Whether any start-up work was seen.
+    /// True if any start-up work was seen.
     worked: bool,
     /// The last rule that was violated.
     last: ReadyRule,
@@ -93,8 +94,10 @@ impl Wait<'_> {
         // On a trivial project some servers never send their signal. A long idle time replaces it, unless the server
         // reported that it is busy.
         let patient = self.signals.busy() || self.rest.is_none_or(|since| since.elapsed() < grace * SIGNAL);
-        let signal = self.signals.waiting(self.client).filter(|_| patient);
-        let pending = signal.map(|signal| (ReadyRule::Signal, signal)).or(unrest);
+        let pending = match self.signals.waiting(self.client) {
+            Some(signal) if patient => Some((ReadyRule::Signal, signal)),
+            _ => unrest,
+        };
         if pending.is_none() && !self.active() && !rested {
             return Some((
                 ReadyRule::Quiet,
@@ -107,13 +110,13 @@ impl Wait<'_> {
     /// Sends a request that a server answers only after all earlier work.
     async fn barrier(&self) -> Readiness {
         let asked = Instant::now();
-        let left = self
+        let remaining = self
             .limits
             .timeout
             .0
             .saturating_sub(self.begun.elapsed())
             .max(Duration::from_secs(5));
-        match barrier::ask(self.client, left).await {
+        match barrier::ask(self.client, remaining).await {
             Reply::Answer { .. } | Reply::Error { .. } | Reply::Unreadable { .. } => {
                 let outcome = if self.active() {
                     ReadyOutcome::Ready
@@ -137,12 +140,12 @@ impl Wait<'_> {
         }
     }
 
-    /// Whether the server did any start-up work.
+    /// True if the server did any start-up work.
     fn active(&self) -> bool {
         self.worked || self.signals.positive(self.client)
     }
 
-    /// Whether any work began, or ended after another kind of announcement. A created token alone is no work: some
+    /// True if any work began, or ended after another kind of announcement. A created token alone is no work: some
     /// servers never begin it.
     fn has_worked(&self) -> bool {
         self.client

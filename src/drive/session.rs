@@ -41,7 +41,7 @@ pub struct Session {
     puller: Option<AbortHandle>,
     /// True once the wait for readiness ended without a failure.
     is_ready: bool,
-    /// Whether missing answers mean a permanent fault, so that the shutdown may be short.
+    /// True if missing answers mean a permanent fault, so that the shutdown may be short.
     hopeless: bool,
 }
 
@@ -165,12 +165,12 @@ impl Session {
         self.signals.failure(&self.client)
     }
 
-    /// Whether the server supports `method`, including its current dynamic registrations.
+    /// True if the server supports `method`, including its current dynamic registrations.
     pub fn offers(&self, method: &str) -> bool {
         self.client.offers(method)
     }
 
-    /// How documents are synchronised.
+    /// The way in which documents are synchronised.
     pub fn sync(&self) -> Sync {
         self.client.sync()
     }
@@ -179,7 +179,7 @@ impl Session {
         self.client.encoding()
     }
 
-    /// Whether the process or the connection has ended.
+    /// True if the process or the connection has ended.
     pub fn gone(&self) -> bool {
         self.server.exit().is_some() || self.client.closed().is_some()
     }
@@ -205,8 +205,11 @@ impl Session {
             }));
         }
         // Before it is ready, the handshake ends the run by the same report.
-        let reason = if self.is_ready { self.failure() } else { None };
-        reason.map(|reason| Stop::Ended(Ending::ReportedFailure { reason, during }))
+        if !self.is_ready {
+            return None;
+        }
+        let reason = self.failure()?;
+        Some(Stop::Ended(Ending::ReportedFailure { reason, during }))
     }
 
     /// The ending of a server that is gone: from its process, or from its connection if that ended first. A server
@@ -238,21 +241,22 @@ impl Session {
     /// Shuts the server down in escalating stages; awaits `before_exit` while it still runs.
     pub async fn shut_down(&self, before_exit: impl Future<Output = ()>) -> Shutdown {
         let second = Duration::from_secs(1);
-        let deadlines = match self.hopeless {
-            true => Deadlines {
+        let deadlines = if self.hopeless {
+            Deadlines {
                 answer: second,
                 exit: second,
                 stdin: second,
                 ..Deadlines::default()
-            },
-            false => Deadlines::default(),
+            }
+        } else {
+            Deadlines::default()
         };
-        written(stop::shut_down(&self.client, &self.server, &deadlines, before_exit).await)
+        shutdown_record(stop::shut_down(&self.client, &self.server, &deadlines, before_exit).await)
     }
 
     /// Kills the server and everything in its group at once.
     pub async fn kill(&self) -> Shutdown {
-        written(stop::kill_now(&self.client, &self.server, Duration::from_secs(2)).await)
+        shutdown_record(stop::kill_now(&self.client, &self.server, Duration::from_secs(2)).await)
     }
 
     /// Totals of the connection. Waits briefly for the end of stderr, which a surviving child may hold open.
@@ -292,14 +296,17 @@ fn unstarted(job: &Job, restarts: u32, error: io::Error) -> Stop {
         ));
     }
     // For a missing interpreter, the system reports the script itself as not found.
-    let why = Some(error.kind())
-        .filter(|kind| *kind == io::ErrorKind::NotFound)
-        .and_then(|_| resolve::unrunnable(program));
-    let error = why.map_or(error, |why| io::Error::new(io::ErrorKind::NotFound, why));
+    let error = match error.kind() {
+        io::ErrorKind::NotFound => match resolve::unrunnable(program) {
+            Some(why) => io::Error::new(io::ErrorKind::NotFound, why),
+            None => error,
+        },
+        _ => error,
+    };
     Stop::failed(format!("start `{}`", program.display()))(error)
 }
 
-fn written(stopped: Stopped) -> Shutdown {
+fn shutdown_record(stopped: Stopped) -> Shutdown {
     let (code, signal) = stopped.exit.map_or((None, None), |exit| (exit.code, exit.signal));
     let took = Some(stopped.took.as_nanos() as u64);
     Shutdown {
@@ -411,7 +418,7 @@ async fn listen<S: Stage>(
                 }
             }
             Incoming::Answered { method, refused } => {
-                let method = known(&mut asked, method);
+                let method = bounded_method(&mut asked, method);
                 tell(Event::ServerRequest { method, refused });
             }
             Incoming::Registered { method } => tell(Event::Registered { method }),
@@ -429,14 +436,15 @@ async fn listen<S: Stage>(
 }
 
 /// The method of a server's request. Bounds the names in a record: above the limit, all new ones become one.
-fn known(asked: &mut HashSet<String>, method: String) -> String {
+fn bounded_method(asked: &mut HashSet<String>, method: String) -> String {
     const MOST: usize = 1024;
     if asked.len() < MOST {
         asked.insert(method.clone());
     }
-    match asked.contains(&method) {
-        true => method,
-        false => lsp::OTHER_METHODS.to_owned(),
+    if asked.contains(&method) {
+        method
+    } else {
+        lsp::OTHER_METHODS.to_owned()
     }
 }
 

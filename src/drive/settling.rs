@@ -13,13 +13,13 @@ pub const USUAL: Duration = Duration::from_secs(120);
 /// Longest cap, however slow the allocator is configured.
 const LONGEST: Duration = Duration::from_secs(3_600);
 
-/// How long memory may move after an allocator's last purge step.
+/// Time in which memory may move after an allocator's last purge step.
 const SLACK: Duration = Duration::from_secs(5);
 
 /// The cap for an unknown allocator.
 const UNKNOWN: Duration = Duration::from_secs(60);
 
-/// How long to watch.
+/// Time limits of a watch.
 ///
 /// An allocator with decay time D takes up to 2·D for its last step, with flat stretches in between. With D = 10 s the
 /// last step came after 18.2–19.5 s, 12 s after the one before (jemalloc 5.3.0 under ty). So a window lasts at least
@@ -27,7 +27,7 @@ const UNKNOWN: Duration = Duration::from_secs(60);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
     pub least: Duration,
-    /// How long memory must be steady.
+    /// Time for which memory must be steady.
     pub steady: Duration,
     pub most: Duration,
     /// Set if the allocator releases nothing in this window: after this time without a release, the window ends as
@@ -44,7 +44,12 @@ impl Rule {
     /// The rule of a window; `silent` means that no traffic is sent in it.
     pub fn of(decay: Option<AllocatorDecay>, silent: bool, options: &Idle) -> Rule {
         let steady = Idle::STEADY.0;
-        let asked = options.at_most.map(|span| span.0).filter(|_| !options.full_decay);
+        // A full decay is waited for however long it takes.
+        let asked = if options.full_decay {
+            None
+        } else {
+            options.at_most.map(|span| span.0)
+        };
         let unknown = Rule {
             least: steady,
             steady,
@@ -111,19 +116,25 @@ impl Settling {
         }
     }
 
-    /// Takes private memory (`None` if unknown), whether the server is idle, and the time since the start of the
-    /// window. Returns the reason if the window is over.
-    pub fn look(&mut self, at: Duration, private: Option<u64>, rests: bool) -> Option<WindowEnd> {
+    /// Takes private memory (`None` if unknown), true in `is_idle` if the server is idle, and the time since the start of
+    /// the window. Returns the reason if the window is over.
+    pub fn look(&mut self, at: Duration, private: Option<u64>, is_idle: bool) -> Option<WindowEnd> {
         let Rule { least, most, dwell, .. } = self.rule;
-        let steady = private.is_some_and(|private| self.steady(at, private));
-        let held = dwell.is_some_and(|dwell| at >= dwell && !self.came_back());
-        let waits = dwell.unwrap_or_default().max(least);
-        if steady && rests && (held || at >= waits) {
-            return Some(if held { WindowEnd::Held } else { WindowEnd::Settled });
+        let is_steady = match private {
+            Some(private) => self.add(at, private),
+            None => false,
+        };
+        let is_held = dwell.is_some_and(|dwell| at >= dwell && !self.has_released());
+        let earliest = dwell.unwrap_or_default().max(least);
+        if is_steady && is_idle && (is_held || at >= earliest) {
+            return Some(if is_held { WindowEnd::Held } else { WindowEnd::Settled });
+        }
+        if at < most {
+            return None;
         }
         // Unknown memory may be moving.
-        let stood = rests && private.is_some() && !self.moves();
-        (at >= most).then_some(if stood {
+        let is_still = is_idle && private.is_some() && !self.moves();
+        Some(if is_still {
             WindowEnd::TooShort
         } else {
             WindowEnd::TimedOut
@@ -136,14 +147,14 @@ impl Settling {
         self.rule.floor().max(first + self.rule.steady)
     }
 
-    /// Whether values cover the whole time that memory must be steady.
+    /// True if values cover the whole time that memory must be steady.
     pub fn is_whole(&self, at: Duration) -> bool {
         self.values
             .front()
             .is_some_and(|(first, _)| at.saturating_sub(*first) >= self.rule.steady)
     }
 
-    /// Whether memory moved recently.
+    /// True if memory moved recently.
     pub fn moves(&self) -> bool {
         self.spread()
             .is_some_and(|(least, most)| most - least > band::around(most))
@@ -151,12 +162,13 @@ impl Settling {
 
     /// Lowest and highest recent value.
     fn spread(&self) -> Option<(u64, u64)> {
-        let values = || self.values.iter().map(|(_, value)| *value);
-        values().min().zip(values().max())
+        let least = self.values.iter().map(|(_, value)| *value).min()?;
+        let most = self.values.iter().map(|(_, value)| *value).max()?;
+        Some((least, most))
     }
 
-    /// Whether all recent values lie within the band.
-    fn steady(&mut self, at: Duration, private: u64) -> bool {
+    /// Adds a value. Returns true if all recent values lie within the band.
+    fn add(&mut self, at: Duration, private: u64) -> bool {
         self.first.get_or_insert(private);
         self.values.push_back((at, private));
         while self
@@ -169,8 +181,8 @@ impl Settling {
         self.is_whole(at) && !self.moves()
     }
 
-    /// Whether memory is below its value at the start of the window.
-    fn came_back(&self) -> bool {
+    /// True if memory is below its value at the start of the window.
+    fn has_released(&self) -> bool {
         let last = self.values.back().map(|(_, value)| *value);
         let (Some(first), Some(last)) = (self.first, last) else {
             return false;
@@ -207,7 +219,24 @@ mod tests {
         Rule::of(decay, true, &Idle::default())
     }
 
-    /// When and why a window over this curve ends; the server is idle.
+    /// Memory in MiB that changes once, after `seconds`.
+    fn step(seconds: f64, before: u64, after: u64) -> impl Fn(f64) -> u64 + Copy {
+        move |at| if at < seconds { before } else { after }
+    }
+
+    /// Memory in MiB that grows by 1 MiB/s.
+    fn growth(at: f64) -> u64 {
+        100 + at as u64
+    }
+
+    fn at_most(seconds: u64) -> Idle {
+        Idle {
+            at_most: Some(Span::from_secs(seconds)),
+            ..Idle::default()
+        }
+    }
+
+    /// The end of a window over this curve, in seconds, and its reason; the server is idle.
     fn ends(rule: Rule, curve: impl Fn(f64) -> u64) -> (f64, WindowEnd) {
         let mut settling = Settling::new(rule, None);
         for tenth in 0.. {
@@ -222,14 +251,14 @@ mod tests {
     #[test]
     fn the_flat_stretches_of_a_slow_allocator_are_waited_through() {
         // ty with jemalloc's background thread and 10 s decay: last step after 19.5 s, 12 s after the one before.
-        let curve = |at: f64| match at {
+        let end = ends(silent(decay(true, 10)), |at| match at {
             ..3.5 => 213,
             ..7.3 => 203,
             ..19.5 => 167,
             _ => 163,
-        };
-        assert_eq!(ends(silent(decay(true, 10)), curve), (32.0, WindowEnd::Settled));
-        let quick = |at: f64| if at < 1.5 { 194 } else { 163 };
+        });
+        assert_eq!(end, (32.0, WindowEnd::Settled));
+        let quick = step(1.5, 194, 163);
         assert_eq!(ends(silent(decay(true, 1)), quick), (4.5, WindowEnd::Settled));
     }
 
@@ -253,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_server_that_frees_on_a_timer_of_its_own_is_not_called_holding() {
-        let timer = |at: f64| if at < 5.0 { 205 } else { 150 };
+        let timer = step(5.0, 205, 150);
         assert_eq!(ends(silent(decay(false, 10)), timer), (13.0, WindowEnd::Settled));
     }
 
@@ -276,34 +305,26 @@ mod tests {
 
     #[test]
     fn what_is_never_still_runs_out_of_time() {
-        let grows = |at: f64| 100 + at as u64;
-        assert_eq!(ends(silent(None), grows), (60.0, WindowEnd::TimedOut));
-        assert_eq!(ends(silent(decay(true, 1)), grows), (24.0, WindowEnd::TimedOut));
-        let capped = Idle {
-            at_most: Some(Span::from_secs(15)),
-            ..Idle::default()
-        };
-        assert_eq!(ends(Rule::of(None, true, &capped), grows), (15.0, WindowEnd::TimedOut));
+        assert_eq!(ends(silent(None), growth), (60.0, WindowEnd::TimedOut));
+        assert_eq!(ends(silent(decay(true, 1)), growth), (24.0, WindowEnd::TimedOut));
+        let capped = Rule::of(None, true, &at_most(15));
+        assert_eq!(ends(capped, growth), (15.0, WindowEnd::TimedOut));
     }
 
     #[test]
     fn memory_that_keeps_still_for_less_than_is_needed_is_not_called_moving() {
-        let capped = |seconds| Idle {
-            at_most: Some(Span::from_secs(seconds)),
-            ..Idle::default()
-        };
         for (rule, at, needed) in [
-            (Rule::of(decay(false, 10), true, &capped(10)), 10.0, 12),
-            (Rule::of(None, true, &capped(5)), 5.0, 8),
-            (Rule::of(decay(true, 10), true, &capped(15)), 15.0, 21),
+            (Rule::of(decay(false, 10), true, &at_most(10)), 10.0, 12),
+            (Rule::of(None, true, &at_most(5)), 5.0, 8),
+            (Rule::of(decay(true, 10), true, &at_most(15)), 15.0, 21),
             (silent(decay(true, 3_000)), 3_600.0, 6_001),
         ] {
             assert_eq!(ends(rule, |_| 205), (at, WindowEnd::TooShort));
             assert_eq!(rule.floor().as_secs(), needed);
-            let falls = |when: f64| if when < at - 1.0 { 205 } else { 150 };
+            let falls = step(at - 1.0, 205, 150);
             assert_eq!(ends(rule, falls), (at, WindowEnd::TimedOut));
         }
-        let mut late = Settling::new(Rule::of(None, true, &capped(9)), None);
+        let mut late = Settling::new(Rule::of(None, true, &at_most(9)), None);
         late.look(Duration::from_secs(4), Some(MIB), true);
         let end = late.look(Duration::from_secs(9), Some(MIB), true);
         assert_eq!(
@@ -323,14 +344,14 @@ mod tests {
                 ((2 * seconds + 1) as f64, WindowEnd::Settled),
                 "{seconds} s"
             );
-            let late = move |at: f64| if at < 2.0 * seconds as f64 { 205 } else { 150 };
+            let late = step(2.0 * seconds as f64, 205, 150);
             assert_eq!(ends(rule, late).1, WindowEnd::Settled, "{seconds} s");
         }
     }
 
     #[test]
     fn a_collector_is_waited_for_only_if_that_is_asked_for() {
-        let late = |at: f64| if at < 129.0 { 500 } else { 130 };
+        let late = step(129.0, 500, 130);
         assert_eq!(ends(silent(collects(120)), late), (8.0, WindowEnd::Settled));
         for at_most in [None, Some(Span::from_secs(25))] {
             let full = Idle {
@@ -343,8 +364,7 @@ mod tests {
             assert_eq!(rule.most.as_secs(), 500);
             let traffic = Rule::of(collects(120), false, &full);
             assert_eq!(ends(traffic, late), (241.0, WindowEnd::Settled));
-            let grows = |at: f64| 100 + at as u64;
-            assert_eq!(ends(rule, grows), (500.0, WindowEnd::TimedOut));
+            assert_eq!(ends(rule, growth), (500.0, WindowEnd::TimedOut));
         }
     }
 
@@ -360,7 +380,7 @@ mod tests {
 
     #[test]
     fn a_flat_stretch_counts_only_when_it_is_long_enough() {
-        let fell = |at: f64| if at < 9.0 { 100 } else { 90 };
+        let fell = step(9.0, 100, 90);
         let early = Rule {
             least: Duration::from_secs(9),
             ..silent(None)
@@ -374,8 +394,9 @@ mod tests {
     #[test]
     fn memory_that_nobody_saw_has_not_settled() {
         let mut settling = Settling::new(silent(None), None);
-        let mut look = |second| settling.look(Duration::from_secs(second), None, true);
-        assert_eq!((look(10), look(60)), (None, Some(WindowEnd::TimedOut)));
+        assert_eq!(settling.look(Duration::from_secs(10), None, true), None);
+        let end = settling.look(Duration::from_secs(60), None, true);
+        assert_eq!(end, Some(WindowEnd::TimedOut));
         assert!(!settling.is_whole(Duration::from_secs(60)));
     }
 }

@@ -11,10 +11,10 @@ use record::{Close, Event, Shutdown, ShutdownReply, ShutdownStage, Warning, Warn
 use super::Stage;
 use super::session::Session;
 
-/// How long processes of the tree may take to exit after their server.
+/// Time limit for processes of the tree to exit after their server.
 const FOLLOW: Duration = Duration::from_secs(2);
 
-/// Shuts the server and its processes down and records how; at once when `at_once` ends first.
+/// Shuts the server and its processes down and records their end; kills them at once when `at_once` ends first.
 pub async fn close(session: &Session, stage: &impl Stage, at_once: impl Future<Output = ()>) {
     stage.tell(Event::ShutdownBegan);
     let mut at_once = pin!(at_once);
@@ -136,8 +136,8 @@ mod tests {
         assert!(dropped(12_000).starts_with("12,000 messages of the server came faster"));
     }
 
-    /// What is said of noise, of which as much again came as messages.
-    fn told(noise_sample: &str, framed: u64) -> String {
+    /// The sentence on noise, of which as much again came as messages.
+    fn noise_sentence(noise_sample: &str, framed: u64) -> String {
         let size = noise_sample.len() as u64;
         noise(&Close {
             noise: size,
@@ -150,26 +150,26 @@ mod tests {
     #[test]
     fn messages_without_headers_and_byte_order_marks_are_named() {
         let bare = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n";
-        assert!(told(bare, 0).contains("messages without a `Content-Length` header"));
+        assert!(noise_sentence(bare, 0).contains("messages without a `Content-Length` header"));
         let pretty = "{\n  \"jsonrpc\": \"2.0\",\n  \"id\": 1\n}\n";
-        assert!(told(pretty, 0).contains("messages without a `Content-Length` header"));
+        assert!(noise_sentence(pretty, 0).contains("messages without a `Content-Length` header"));
         assert!(
-            told(bare, 500).contains("write logs to stderr"),
+            noise_sentence(bare, 500).contains("write logs to stderr"),
             "it logs what it sends"
         );
-        let marked = told("\u{feff}\u{feff}", 500);
+        let marked = noise_sentence("\u{feff}\u{feff}", 500);
         assert!(
             marked.contains("are not LSP, and blank; a byte order mark comes"),
             "{marked}"
         );
-        let logged = told("\u{feff}INFO ready\n", 500);
+        let logged = noise_sentence("\u{feff}INFO ready\n", 500);
         assert!(
             logged.contains("starting with `INFO ready`") && logged.contains("a byte order mark"),
             "{logged}"
         );
     }
 
-    fn gone(stage: ShutdownStage, reply: Option<ShutdownReply>, code: Option<i32>) -> Option<String> {
+    fn advice_after(stage: ShutdownStage, reply: Option<ShutdownReply>, code: Option<i32>) -> Option<String> {
         advice(&Shutdown {
             stage,
             reply,
@@ -184,34 +184,45 @@ mod tests {
     #[test]
     fn who_does_not_answer_shutdown_is_not_said_to_ignore_exit() {
         use ShutdownStage::{Exit, Killed, StdinClosed, Terminated};
-        let refused = || ShutdownReply::Refused {
+        let refused = ShutdownReply::Refused {
             code: -32603,
             message: "no".to_owned(),
         };
-        for reply in [refused(), ShutdownReply::Unanswered] {
+        for reply in [&refused, &ShutdownReply::Unanswered] {
             for stage in [Exit, StdinClosed, Terminated, Killed] {
-                let said = gone(stage, Some(reply.clone()), None).unwrap();
-                assert!(said.contains("`shutdown`") && !said.contains("ignored"), "{said}");
+                let sentence = advice_after(stage, Some(reply.clone()), None).unwrap();
+                assert!(
+                    sentence.contains("`shutdown`") && !sentence.contains("ignored"),
+                    "{sentence}"
+                );
             }
         }
-        let said = gone(Exit, Some(refused()), Some(0)).unwrap();
+        let sentence = advice_after(Exit, Some(refused), Some(0)).unwrap();
         assert_eq!(
-            said,
+            sentence,
             "the server answered `shutdown` with an error (-32603: no), and ended on `exit`"
         );
-        assert!(gone(Killed, None, None).unwrap().contains("ignored `exit`"));
+        assert!(advice_after(Killed, None, None).unwrap().contains("ignored `exit`"));
     }
 
     #[test]
     fn who_leaves_on_shutdown_is_told_of_only_when_nothing_worse_is() {
-        let gone = |code| gone(ShutdownStage::Exit, Some(ShutdownReply::Gone), code);
-        assert!(gone(Some(0)).unwrap().contains("without an answer"));
-        assert_eq!(gone(Some(101)), None);
-        assert_eq!(gone(None), None, "it died of a signal");
+        let gone = Some(ShutdownReply::Gone);
+        let sentence = advice_after(ShutdownStage::Exit, gone.clone(), Some(0)).unwrap();
+        assert!(sentence.contains("without an answer"));
+        assert_eq!(advice_after(ShutdownStage::Exit, gone.clone(), Some(101)), None);
+        assert_eq!(
+            advice_after(ShutdownStage::Exit, gone, None),
+            None,
+            "it died of a signal"
+        );
     }
 
     #[test]
     fn a_good_server_is_not_spoken_of() {
-        assert_eq!(gone(ShutdownStage::Exit, Some(ShutdownReply::Answered), Some(0)), None);
+        assert_eq!(
+            advice_after(ShutdownStage::Exit, Some(ShutdownReply::Answered), Some(0)),
+            None
+        );
     }
 }

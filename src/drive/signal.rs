@@ -45,14 +45,14 @@ impl Signals {
         }
         if heard.failure.is_none() {
             heard.failure = self.failures.iter().find_map(|failure| match failure {
-                Failure::Notification(signal) => told(signal, method, params),
-                Failure::Message(part) => message(method, params).filter(|text| text.contains(part.as_str())),
+                Failure::Notification(signal) => reported_failure(signal, method, params),
+                Failure::Message(part) => message_text(method, params).filter(|text| text.contains(part.as_str())),
                 Failure::Progress(_) => None,
             });
         }
     }
 
-    /// Whether the server has reported that it is ready.
+    /// True if the server has reported that it is ready.
     pub fn positive(&self, client: &Client) -> bool {
         match &self.signal {
             None => false,
@@ -78,7 +78,7 @@ impl Signals {
         })
     }
 
-    /// Whether a notification reported the server as busy, so that a ready one must follow.
+    /// True if a notification reported the server as busy, so that a ready one must follow.
     pub fn busy(&self) -> bool {
         self.heard().ready == Some(false)
     }
@@ -86,11 +86,12 @@ impl Signals {
     /// The server's report that it cannot load the workspace.
     pub fn failure(&self, client: &Client) -> Option<String> {
         let heard = self.heard().failure.clone();
-        heard.or_else(|| {
-            self.failures.iter().find_map(|failure| match failure {
-                Failure::Progress(signal) => client.with_progress(|progress| worked(signal, progress)),
-                Failure::Notification(_) | Failure::Message(_) => None,
-            })
+        if heard.is_some() {
+            return heard;
+        }
+        self.failures.iter().find_map(|failure| match failure {
+            Failure::Progress(signal) => client.with_progress(|progress| matching_work(signal, progress)),
+            Failure::Notification(_) | Failure::Message(_) => None,
         })
     }
 
@@ -105,34 +106,44 @@ fn ended(signal: &ProgressSignal, end: &Ended) -> bool {
 
 /// The text of the matching progress, open or ended. Some servers begin a progress to report a failure, and never end
 /// it. A signal about an end counts only after that end.
-fn worked(signal: &ProgressSignal, progress: &Progress) -> Option<String> {
-    let under_way = progress.begun().filter(|_| signal.end.is_none());
-    let mut begun = under_way.map(|work| (&work.token, &work.title, &work.message));
-    let open = begun.find(|(token, title, message)| signal.matches(Some(title), &token.to_string(), Some(message)));
-    let over = || {
-        let end = progress.ended.iter().find(|end| ended(signal, end))?;
-        Some((&end.token, &end.title, &end.message))
+fn matching_work(signal: &ProgressSignal, progress: &Progress) -> Option<String> {
+    let mut open = None;
+    if signal.end.is_none() {
+        open = progress
+            .begun()
+            .find(|work| signal.matches(Some(&work.title), &work.token.to_string(), Some(&work.message)));
+    }
+    let (title, message) = match open {
+        Some(work) => (&work.title, &work.message),
+        None => {
+            let end = progress.ended.iter().find(|end| ended(signal, end))?;
+            (&end.title, &end.message)
+        }
     };
-    let (_, title, message) = open.or_else(over)?;
     Some(match message.as_str() {
         "" => format!("progress `{title}`"),
         message => format!("progress `{title}`: {message}"),
     })
 }
 
-fn told(signal: &NotificationSignal, method: &str, params: Option<&Value>) -> Option<String> {
-    let words = || match params.and_then(|params| params.get("message")).and_then(Value::as_str) {
+/// The failure that a notification reports, if it matches the signal.
+fn reported_failure(signal: &NotificationSignal, method: &str, params: Option<&Value>) -> Option<String> {
+    if !signal.matches(method, params) {
+        return None;
+    }
+    let message = params.and_then(|params| params.get("message")).and_then(Value::as_str);
+    Some(match message {
         Some(message) => format!("`{method}`: {message}"),
         None => format!("`{method}`"),
-    };
-    signal.matches(method, params).then(words)
+    })
 }
 
 /// The text of a message for the user.
-fn message(method: &str, params: Option<&Value>) -> Option<String> {
-    let written = matches!(method, "window/logMessage" | "window/showMessage");
-    let text = params?.get("message")?.as_str()?;
-    written.then(|| text.to_owned())
+fn message_text(method: &str, params: Option<&Value>) -> Option<String> {
+    if !matches!(method, "window/logMessage" | "window/showMessage") {
+        return None;
+    }
+    Some(params?.get("message")?.as_str()?.to_owned())
 }
 
 #[cfg(test)]
@@ -161,46 +172,49 @@ mod tests {
         }
     }
 
+    fn ready_after(signal: NotificationSignal, messages: [Value; 2]) -> Option<bool> {
+        let mut profile = Profile::default();
+        profile.ready.signal = Some(Signal::Notification(signal));
+        let signals = Signals::new(&profile);
+        for params in &messages {
+            signals.hear("x/said", Some(params));
+        }
+        signals.heard().ready
+    }
+
     #[test]
     fn a_ready_signal_once_seen_stays_unless_it_is_a_state() {
-        let told = |signal: NotificationSignal, messages: [serde_json::Value; 2]| {
-            let mut profile = Profile::default();
-            profile.ready.signal = Some(Signal::Notification(signal));
-            let signals = Signals::new(&profile);
-            messages.iter().for_each(|params| signals.hear("x/said", Some(params)));
-            signals.heard().ready
-        };
         let text = NotificationSignal {
             method: "x/said".to_owned(),
             when: std::collections::BTreeMap::new(),
             contains: [("message".to_owned(), "source file".to_owned())].into(),
         };
         let messages = ["Found 3 source files", "later"].map(|text| serde_json::json!({ "message": text }));
-        assert_eq!(told(text, messages), Some(true));
+        assert_eq!(ready_after(text, messages), Some(true));
         let state = NotificationSignal {
             method: "x/said".to_owned(),
             when: [("quiescent".to_owned(), Value::Bool(true))].into(),
             contains: std::collections::BTreeMap::new(),
         };
         let messages = [true, false].map(|quiescent| serde_json::json!({ "quiescent": quiescent }));
-        assert_eq!(told(state, messages), Some(false));
+        assert_eq!(ready_after(state, messages), Some(false));
     }
 
     #[test]
     fn a_failure_is_heard_when_its_work_begins() {
         let failed = open("Error loading workspace", "no go.mod");
         assert_eq!(
-            worked(&titled("Error loading workspace", None), &failed).as_deref(),
+            matching_work(&titled("Error loading workspace", None), &failed).as_deref(),
             Some("progress `Error loading workspace`: no go.mod")
         );
-        assert_eq!(worked(&titled("Setting up workspace", None), &failed), None);
+        assert_eq!(matching_work(&titled("Setting up workspace", None), &failed), None);
     }
 
     #[test]
     fn a_failure_that_is_told_at_the_end_is_not_heard_before() {
         let signal = titled("Setting up workspace", Some("Error loading"));
         let mut progress = open("Setting up workspace", "Error loading is not said yet");
-        assert_eq!(worked(&signal, &progress), None);
+        assert_eq!(matching_work(&signal, &progress), None);
         progress.open.clear();
         progress.ended.push_back(Ended {
             token: Id::Number(1),
@@ -208,7 +222,7 @@ mod tests {
             message: "Error loading packages: none".to_owned(),
         });
         assert_eq!(
-            worked(&signal, &progress).as_deref(),
+            matching_work(&signal, &progress).as_deref(),
             Some("progress `Setting up workspace`: Error loading packages: none")
         );
     }

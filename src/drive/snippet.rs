@@ -22,7 +22,7 @@ pub struct Snippet {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     pub text: String,
-    /// Whether an editor requests completions after this key.
+    /// True if an editor requests completions after this key.
     pub ask: Option<Ask>,
 }
 
@@ -92,9 +92,10 @@ fn type_at(spot: &Spot, text: &str, language: &Language, triggers: &[String], na
     push(&mut keys, receiver);
     push(&mut keys, spot.operator);
     if let Some(last) = keys.last_mut() {
-        let typed = spot.operator.chars().next_back();
-        let triggers = |typed: &char| triggers.iter().any(|trigger| trigger.starts_with(*typed));
-        last.ask = Some(typed.filter(triggers).map_or(Ask::Invoked, Ask::Trigger));
+        last.ask = Some(match spot.operator.chars().next_back() {
+            Some(typed) if triggers.iter().any(|trigger| trigger.starts_with(typed)) => Ask::Trigger(typed),
+            _ => Ask::Invoked,
+        });
     }
     if language.completes_names() {
         // The started word becomes a unique one.

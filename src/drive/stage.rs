@@ -27,7 +27,7 @@ pub trait Stage: Clone + Send + Sync + 'static {
     fn private(&self) -> impl Future<Output = Option<u64>> + Send;
     /// Resident memory of the server's process in bytes, read now; `None` if there are several.
     fn resident(&self) -> impl Future<Output = Option<u64>> + Send;
-    /// Whether processes of this program have at least half of the tree's private memory, read now; `None` if unknown.
+    /// True if processes of this program have at least half of the tree's private memory, read now; `None` if unknown.
     fn leads(&self, program: &Path) -> impl Future<Output = Option<bool>> + Send;
     /// The program whose processes have the most private memory of the tree, read now. `None` if that is unknown, as on
     /// systems other than Linux.
@@ -67,11 +67,11 @@ pub struct MemoryHolder {
     pub words: Vec<String>,
     /// The allocator or runtime found in it; `None` of the server's own program, and where it would be a guess.
     pub family: Option<AllocatorFamily>,
-    /// Whether it is the server's own program.
+    /// True if it is the server's own program.
     pub is_own: bool,
 }
 
-/// What shows whether a tree does anything.
+/// Values that show if a tree does anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Activity {
     pub at: Nanos,
@@ -85,14 +85,16 @@ pub struct Activity {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Given {
     pub used: Vec<Releaser>,
-    /// Why some or all processes did not.
+    /// The reason why some or all processes did not.
     pub missing: Vec<String>,
 }
 
 impl Given {
     /// Forgets what processes reported: a part of them does not report what is live in all.
     pub fn forget_live(&mut self) {
-        self.used.iter_mut().for_each(|one| one.accounted = None);
+        for releaser in &mut self.used {
+            releaser.accounted = None;
+        }
     }
 }
 
@@ -100,10 +102,10 @@ impl Given {
 #[derive(Clone, Debug)]
 pub struct Frame {
     pub phase: PhaseRef,
-    /// Whether the server became idle in time.
+    /// True if the server became idle in time.
     pub settled: bool,
     pub waited: Nanos,
-    /// Why it was not idle, for messages.
+    /// The reason why it was not idle, for messages.
     pub unsettled: String,
     /// The forced release just before.
     pub released: Option<Release>,

@@ -31,7 +31,7 @@ pub struct Scene<'a, S: Stage> {
     pub asker: &'a Asker<'a, S>,
     pub job: &'a Job,
     pub place: WindowStart,
-    /// Whether no step follows.
+    /// True if no step follows.
     pub last: bool,
 }
 
@@ -124,15 +124,15 @@ pub fn place(step: &Step) -> Option<Place> {
         | Step::CallHierarchy(_) => Some(Place::Use),
         Step::Completion(_) => Some(Place::Member),
         Step::SignatureHelp(_) => Some(Place::Call),
-        Step::Request(options) => {
-            let scope = options.params.as_ref().map(template::scope);
-            (scope == Some(Scope::Position)).then_some(Place::Name)
-        }
+        Step::Request(options) => match options.params.as_ref().map(template::scope) {
+            Some(Scope::Position) => Some(Place::Name),
+            _ => None,
+        },
         _ => None,
     }
 }
 
-/// What a step without requests looked for: `names in 20 open python files`.
+/// The target that a step without requests looked for: `names in 20 open python files`.
 pub fn looked_for(step: &Step, documents: &OpenDocuments) -> String {
     let open = documents.reach(None);
     if open == 0 {
@@ -163,12 +163,13 @@ struct Cadence(Option<tokio::time::Interval>);
 
 impl Cadence {
     fn new(every: Duration) -> Cadence {
-        Cadence((!every.is_zero()).then(|| {
-            let mut interval = tokio::time::interval(every);
-            // A delayed user continues at the same pace; missed keys are not typed at once.
-            interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-            interval
-        }))
+        if every.is_zero() {
+            return Cadence(None);
+        }
+        let mut interval = tokio::time::interval(every);
+        // A delayed user continues at the same pace; missed keys are not typed at once.
+        interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        Cadence(Some(interval))
     }
 
     async fn tick(&mut self) {

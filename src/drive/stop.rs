@@ -46,9 +46,9 @@ pub struct Stopped {
     pub stage: ShutdownStage,
     /// The result of `shutdown`; `None` if it was not sent.
     pub reply: Option<ShutdownReply>,
-    /// Whether the server still ran when `exit` was sent; `None` if `exit` was not intended.
+    /// True if the server still ran when `exit` was sent; `None` if `exit` was not intended.
     pub exit_sent: Option<bool>,
-    /// How the process ended; `None` if it survived a kill, in an uninterruptible wait.
+    /// The end of the process; `None` if it survived a kill, in an uninterruptible wait.
     pub exit: Option<Exit>,
     /// From the first stage until the process ended.
     pub took: Duration,

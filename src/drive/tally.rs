@@ -13,7 +13,7 @@ use super::ask::Errors;
 pub struct Tally {
     /// Requests sent, including long polls that stayed open.
     asked: u64,
-    /// Whether a step gave the server work without a request: typed, edited, saved.
+    /// True if a step gave the server work without a request: typed, edited, saved.
     changed: bool,
     /// Phases with at least one hit.
     found: BTreeSet<u32>,
@@ -80,39 +80,48 @@ impl Tally {
     pub fn verdict(self) -> Option<Ending> {
         let nothing = self.asked == 0 && !self.changed;
         let mut steps = self.empty;
-        let silent = self.silent.into_iter();
-        steps.extend(
-            silent
-                .filter(|(phase, must_ask, _)| nothing || (*must_ask && !self.found.contains(phase)))
-                .map(|(.., step)| step),
-        );
-        let unanswered = self.unanswered.into_iter();
-        let unanswered = unanswered.filter(|(place, _)| !self.answered.contains(place));
-        steps.extend(unanswered.map(|(_, step)| step));
+        for (phase, must_ask, step) in self.silent {
+            if nothing || (must_ask && !self.found.contains(&phase)) {
+                steps.push(step);
+            }
+        }
+        for (place, step) in self.unanswered {
+            if !self.answered.contains(&place) {
+                steps.push(step);
+            }
+        }
         if nothing && steps.is_empty() {
             steps = self.skipped;
         }
-        (!steps.is_empty()).then_some(Ending::Empty { steps })
+        empty_ending(steps)
     }
 
     /// The ending of phases whose requests are all skipped; `None` if there are none.
     pub fn unsupported<'p>(phases: impl Iterator<Item = &'p Phase>) -> Option<Ending> {
-        let steps = phases.flat_map(|phase| phase.steps.iter().map(move |step| (phase, step)));
-        let asking = steps.filter(|(_, step)| step.ask().is_some());
-        let steps: Vec<EmptyStep> = asking
-            .map(|(phase, step)| EmptyStep {
-                phase: phase.name.clone(),
-                step: step.name().to_owned(),
-                requests: 0,
-                errors: 0,
-                error: None,
-                looked_for: None,
-                parked: 0,
-                lacks: step.method().map(str::to_owned),
-            })
-            .collect();
-        (!steps.is_empty()).then_some(Ending::Empty { steps })
+        let mut steps = Vec::new();
+        for phase in phases {
+            for step in phase.steps.iter().filter(|step| step.ask().is_some()) {
+                steps.push(EmptyStep {
+                    phase: phase.name.clone(),
+                    step: step.name().to_owned(),
+                    requests: 0,
+                    errors: 0,
+                    error: None,
+                    looked_for: None,
+                    parked: 0,
+                    lacks: step.method().map(str::to_owned),
+                });
+            }
+        }
+        empty_ending(steps)
     }
+}
+
+fn empty_ending(steps: Vec<EmptyStep>) -> Option<Ending> {
+    if steps.is_empty() {
+        return None;
+    }
+    Some(Ending::Empty { steps })
 }
 
 /// Adds a value unless it is present: the rounds of a phase repeat.
@@ -194,27 +203,33 @@ mod tests {
         assert_eq!(verdict(&[(1, HOVER, 0, 0, false), (1, HOVER, 5, 5, false)]), None);
     }
 
+    /// The empty steps of rounds, each a step with its requests and its parked requests.
+    fn empty_after_rounds(rounds: &[(&str, u64, u64)]) -> Option<Vec<String>> {
+        let mut tally = Tally::default();
+        for (number, (text, requests, parked)) in rounds.iter().enumerate() {
+            let step = step(text);
+            let mut end = played(1, &step, *requests, *requests, false);
+            end.step = u32::from(*text == HOVER);
+            end.phase.cycle = number as u32;
+            tally.add(&step, &end, *parked, Errors::default());
+        }
+        names(tally)
+    }
+
     #[test]
     fn a_step_whose_requests_all_stay_open_has_measured_nothing_beside_hits_of_its_phase() {
         let poll = "{ diagnostics = { workspace = true, expect = \"anything\" } }";
-        let run = |rounds: &[(&str, u64, u64)]| {
-            let mut tally = Tally::default();
-            for (number, (text, requests, parked)) in rounds.iter().enumerate() {
-                let step = step(text);
-                let mut end = played(1, &step, *requests, *requests, false);
-                end.step = u32::from(*text == HOVER);
-                end.phase.cycle = number as u32;
-                tally.add(&step, &end, *parked, Errors::default());
-            }
-            names(tally)
-        };
         assert_eq!(
-            run(&[(HOVER, 3, 0), (poll, 0, 1), (poll, 0, 1)]),
+            empty_after_rounds(&[(HOVER, 3, 0), (poll, 0, 1), (poll, 0, 1)]),
             Some(vec!["diagnostics".to_owned()])
         );
-        assert_eq!(run(&[(poll, 0, 1), (poll, 1, 0)]), None, "another round was answered");
+        assert_eq!(
+            empty_after_rounds(&[(poll, 0, 1), (poll, 1, 0)]),
+            None,
+            "another round was answered"
+        );
         let optional = "{ diagnostics = { workspace = true, optional = true } }";
-        assert_eq!(run(&[(HOVER, 3, 0), (optional, 0, 1)]), None);
+        assert_eq!(empty_after_rounds(&[(HOVER, 3, 0), (optional, 0, 1)]), None);
     }
 
     #[test]

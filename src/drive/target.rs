@@ -60,7 +60,7 @@ pub struct Picked {
     pub targets: Vec<Target>,
     /// Chosen files that turned out unfit.
     pub skipped: Vec<Skipped>,
-    /// How many fewer targets than wanted exist.
+    /// Number of wanted targets that do not exist.
     pub missing: usize,
 }
 
@@ -169,7 +169,7 @@ pub fn pick<'t>(
 /// Most files read before the answer is "unknown".
 const MOST_LOOKED_AT: usize = 500;
 
-/// Whether any file has a place of this kind; `None` if there are too many files to read.
+/// True if any file has a place of this kind; `None` if there are too many files to read.
 pub fn anywhere(files: &[SourceFile], place: Place) -> Option<bool> {
     let found = files.iter().take(MOST_LOOKED_AT).any(|file| {
         let language = Language::from_id(&file.language);
@@ -177,7 +177,11 @@ pub fn anywhere(files: &[SourceFile], place: Place) -> Option<bool> {
         let sites = sites(looked_at(&text), language);
         !candidates(&sites, place, &HashSet::new()).is_empty()
     });
-    (found || files.len() <= MOST_LOOKED_AT).then_some(found)
+    if found || files.len() <= MOST_LOOKED_AT {
+        Some(found)
+    } else {
+        None
+    }
 }
 
 /// Picks `wanted` files, spread over directories and sizes, without reading them.
@@ -220,15 +224,18 @@ pub fn words(files: &[SourceFile], wanted: usize, seed: u64) -> Vec<String> {
 /// The text of a file as editors have it: UTF-8, without a byte order mark. A zero byte makes it no text; a file that
 /// grew large since it was listed is not read.
 pub fn read(file: &SourceFile) -> io::Result<String> {
-    let not = |what| io::Error::new(io::ErrorKind::InvalidData, what);
     let bytes = regular::read(&file.path, file.most())?;
     if memchr::memchr(0, &bytes).is_some() {
-        return Err(not("it has zero bytes"));
+        return Err(invalid("it has zero bytes"));
     }
-    let mut text = String::from_utf8(bytes).map_err(|_| not("it is not UTF-8"))?;
+    let mut text = String::from_utf8(bytes).map_err(|_| invalid("it is not UTF-8"))?;
     let mark = text.len() - strip_bom(&text).len();
     text.drain(..mark);
     Ok(text)
+}
+
+fn invalid(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
 /// The part of a text that is searched for places; it ends at a line end if it has one.
@@ -268,7 +275,7 @@ fn order(files: &[SourceFile], wanted: usize, least: u64, seed: u64) -> Vec<usiz
     first
 }
 
-/// Whether a file is used only if there are too few others: a generated giant, one that is often not built, or a C
+/// True if a file is used only if there are too few others: a generated giant, one that is often not built, or a C
 /// header, which servers read without knowing who includes it.
 fn is_late(file: &SourceFile) -> bool {
     let directories = file
@@ -291,7 +298,7 @@ fn is_late(file: &SourceFile) -> bool {
             .any(|directory| SELDOM_BUILT.contains(&directory))
 }
 
-/// Whether a text is built only under a condition, which may be false here.
+/// True if a text is built only under a condition, which may be false here.
 fn is_conditional(text: &str, language: &str) -> bool {
     let mut head = text.lines().take(40).take_while(|line| !line.starts_with("package "));
     match language {
@@ -338,23 +345,23 @@ fn candidates(sites: &Sites, place: Place, doubtful: &HashSet<usize>) -> Vec<Can
         Place::Name | Place::Use => {
             // Words that the format defines have a hover but no definition: used only if nothing else exists.
             let leads = place == Place::Use && sites.identifiers.iter().any(|name| name.leads);
-            let found = sites.identifiers.iter().filter(|name| name.leads || !leads);
-            found
+            sites
+                .identifiers
+                .iter()
+                .filter(|name| name.leads || !leads)
                 .map(|name| candidate(name.range.start, name.line, &name.range, name.definition))
                 .collect()
         }
-        Place::Member => {
-            let found = sites.members.iter();
-            found
-                .map(|member| candidate(member.end, member.line, &member.receiver, false))
-                .collect()
-        }
-        Place::Call => {
-            let found = sites.calls.iter();
-            found
-                .map(|call| candidate(call.offset, call.line, &call.name, false))
-                .collect()
-        }
+        Place::Member => sites
+            .members
+            .iter()
+            .map(|member| candidate(member.end, member.line, &member.receiver, false))
+            .collect(),
+        Place::Call => sites
+            .calls
+            .iter()
+            .map(|call| candidate(call.offset, call.line, &call.name, false))
+            .collect(),
     }
 }
 
@@ -373,10 +380,10 @@ fn spread<'c>(
         let bounds = total * stretch / count..total * (stretch + 1) / count;
         let stretch = &candidates[bounds];
         let start = random.below(stretch.len());
-        let turned = (0..stretch.len()).map(|step| &stretch[(start + step) % stretch.len()]);
-        let worth =
-            |candidate: &&Candidate| 2 * u8::from(asked.contains(&text[candidate.name.clone()])) + candidate.doubt;
-        if let Some(best) = turned.min_by_key(worth) {
+        let from_start = (0..stretch.len()).map(|step| &stretch[(start + step) % stretch.len()]);
+        let best = from_start
+            .min_by_key(|candidate| 2 * u8::from(asked.contains(&text[candidate.name.clone()])) + candidate.doubt);
+        if let Some(best) = best {
             asked.insert(text[best.name.clone()].to_owned());
             chosen.push(best);
         }

@@ -57,7 +57,7 @@ fn from_windows(path: &[u8]) -> String {
 fn to_unix(uri: &str) -> Option<Vec<u8>> {
     let rest = uri.strip_prefix("file://")?;
     let path = rest.strip_prefix("localhost").unwrap_or(rest);
-    path.starts_with('/').then(|| decode(path)).flatten()
+    if path.starts_with('/') { decode(path) } else { None }
 }
 
 fn to_windows(uri: &str) -> Option<Vec<u8>> {

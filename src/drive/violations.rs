@@ -23,7 +23,7 @@ impl Violations {
             .entry(kind(violation))
             .or_insert_with(|| (violation.to_string(), 0));
         *count += 1;
-        (*count == 1).then(|| text.clone())
+        if *count == 1 { Some(text.clone()) } else { None }
     }
 
     /// The counts, by the sentence for the first of each kind.
@@ -51,12 +51,11 @@ mod tests {
     #[test]
     fn ids_that_are_unfit_for_different_reasons_are_told_each_by_itself() {
         let violations = Violations::default();
-        let unfit = |what, method: &str| Violation::UnfitId {
-            what,
-            method: method.to_owned(),
-        };
         for (what, method) in [("is null", "a"), ("is null", "b"), ("is neither", "a"), ("is null", "")] {
-            violations.hear(&unfit(what, method));
+            violations.hear(&Violation::UnfitId {
+                what,
+                method: method.to_owned(),
+            });
         }
         let mut counts: Vec<u64> = violations.counts().into_values().collect();
         counts.sort_unstable();
@@ -66,13 +65,9 @@ mod tests {
     #[test]
     fn of_each_kind_the_first_is_told_and_all_are_counted() {
         let violations = Violations::default();
-        let complaint = |text: &str| Violation::Complaint(text.to_owned());
-        assert!(
-            violations
-                .hear(&complaint("a"))
-                .is_some_and(|text| text.ends_with(": a"))
-        );
-        assert_eq!(violations.hear(&complaint("b")), None);
+        let first = violations.hear(&Violation::Complaint("a".to_owned()));
+        assert!(first.is_some_and(|text| text.ends_with(": a")));
+        assert_eq!(violations.hear(&Violation::Complaint("b".to_owned())), None);
         assert!(violations.hear(&Violation::Twice).is_some());
         assert_eq!(violations.counts().into_values().sum::<u64>(), 3);
         assert_eq!(violations.counts()["a request was answered twice"], 1);

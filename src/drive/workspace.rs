@@ -20,7 +20,7 @@ pub use select::{Selection, SourceFile, select};
 
 use crate::config::{Isolation, plain_path};
 
-use kept_copy::{Stamp, of_copy, of_original};
+use kept_copy::{Stamp, stamp_of_copy, stamp_of_original};
 use scratch::Scratch;
 
 /// Characters shown of a path in a stand-in: servers nest directories deeply.
@@ -62,7 +62,7 @@ impl Workspace {
                 stamps: None,
             });
         }
-        let scratch = Scratch::of(scratch, &source)?;
+        let scratch = Scratch::claim_for(scratch, &source)?;
         let (root, layers) = (scratch.root(), scratch.overlay());
         // From here on, dropping the workspace removes it after a failure.
         let mut workspace = Workspace {
@@ -73,20 +73,24 @@ impl Workspace {
             stamps: None,
         };
         let is_copy = matches!(isolation, Isolation::Copy | Isolation::Reflink);
-        let original = is_copy.then(|| of_original(&workspace.source)).flatten();
+        let original = if is_copy {
+            stamp_of_original(&workspace.source)
+        } else {
+            None
+        };
         match isolation {
             Isolation::Copy => copy::tree(&workspace.source, &workspace.root, copy::Method::Copy, stop)?,
             Isolation::Reflink => copy::tree(&workspace.source, &workspace.root, copy::Method::Reflink, stop)?,
             Isolation::Overlay => overlay::mount(&workspace.source, &layers, &workspace.root)?,
             Isolation::InPlace => {}
         }
-        workspace.stamps = original.zip(of_copy(&workspace.root));
+        workspace.stamps = original.zip(stamp_of_copy(&workspace.root));
         Ok(workspace)
     }
 
-    /// Whether this is a copy, and nothing was written in it or in its original since it was made.
+    /// True if this is a copy, and nothing was written in it or in its original since it was made.
     fn is_as_made(&self) -> bool {
-        self.stamps.is_some() && self.stamps == of_original(&self.source).zip(of_copy(&self.root))
+        self.stamps.is_some() && self.stamps == stamp_of_original(&self.source).zip(stamp_of_copy(&self.root))
     }
 
     /// The root for the server: an absolute path without symbolic links.
@@ -94,7 +98,7 @@ impl Workspace {
         &self.root
     }
 
-    /// What earlier runs left and could not be removed.
+    /// Leftovers of earlier runs that could not be removed.
     pub fn leftovers(&self) -> &[WorkspaceError] {
         self.scratch.as_ref().map_or(&[], Scratch::leftovers)
     }
@@ -121,7 +125,7 @@ impl Drop for Workspace {
     }
 }
 
-/// Whether `file` can share its blocks with a stand-in under `scratch`.
+/// True if `file` can share its blocks with a stand-in under `scratch`.
 pub fn can_share(file: &Path, scratch: &Path) -> Result<(), WorkspaceError> {
     let place = Scratch::claim(&scratch::home(scratch)?, "share")?;
     let shared = copy::reflink(file, &place.path().join("file"));

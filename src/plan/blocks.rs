@@ -14,7 +14,7 @@ pub struct Run {
     pub server: usize,
     /// The block: every block has each server once. 0 is the warm-up block; measured blocks count from 1.
     pub block: u32,
-    /// Whether it only warms up the machine (page cache, disk, clocks) and is discarded.
+    /// True if it only warms up the machine (page cache, disk, clocks) and is discarded.
     pub warm_up: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// How many measured blocks of this length fit into `budget`, after the warm-up.
+    /// Number of measured blocks of this length that fit into `budget`, after the warm-up.
     pub fn fitting(budget: Duration, block: Duration, warm_up: bool) -> u32 {
         let all = budget.as_nanos().checked_div(block.as_nanos()).unwrap_or(0);
         u32::try_from(all.saturating_sub(u128::from(warm_up))).unwrap_or(u32::MAX)
@@ -66,8 +66,9 @@ impl Blocks {
     /// only within one machine. Every part has the warm-up; a part without measured blocks has no runs.
     pub fn share(&self, partition: Partition) -> Vec<Run> {
         let blocks = partition.blocks(self.blocks);
-        let mine = |run: &Run| blocks.contains(&run.block) || (run.warm_up && !blocks.is_empty());
-        self.runs().into_iter().filter(mine).collect()
+        let mut runs = self.runs();
+        runs.retain(|run| blocks.contains(&run.block) || (run.warm_up && !blocks.is_empty()));
+        runs
     }
 }
 
@@ -77,10 +78,12 @@ pub fn batches<'p>(plan: &'p [Run], at_once: u32, looks: &[u32]) -> Vec<&'p [Run
     let mut batches: Vec<&[Run]> = Vec::new();
     let (mut first, mut end) = (0, 0);
     for block in plan.chunk_by(|a, b| a.block == b.block) {
-        let ends = |run: &Run| run.warm_up || looks.contains(&run.block);
         let is_full = end - first + block.len() > at_once as usize;
-        let is_new = is_full || plan[first..end].last().is_some_and(ends);
-        if is_new {
+        let must_end = match plan[first..end].last() {
+            Some(last) => last.warm_up || looks.contains(&last.block),
+            None => false,
+        };
+        if is_full || must_end {
             first = end;
         } else {
             batches.pop();

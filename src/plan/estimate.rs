@@ -100,21 +100,24 @@ pub fn outline(scenario: &Scenario, files: u64) -> Outline {
         .iter()
         .map(|phase| walk.phase(scenario, phase))
         .collect();
-    let starts = |phase: &Phase| phase.steps.iter().any(|step| matches!(step, Step::Start(_)));
     let once = scenario.phases.iter().position(starts).map_or(0, |index| index + 1);
     let (first, rest) = phases.split_at(once);
     let first: Amount = first.iter().map(|phase| phase.total).sum();
     let rest: Amount = rest.iter().map(|phase| phase.total).sum();
-    let again = |walk: &mut Walk| {
+    let repeated = walk.rounds(rest, scenario.repeat, |walk| {
         let phases = scenario.phases[once..].iter();
         phases.map(|phase| walk.phase(scenario, phase).total).sum()
-    };
+    });
     Outline {
-        total: first + walk.rounds(rest, scenario.repeat, again),
+        total: first + repeated,
         phases,
         once,
         repeat: scenario.repeat,
     }
+}
+
+fn starts(phase: &Phase) -> bool {
+    phase.steps.iter().any(|step| matches!(step, Step::Start(_)))
 }
 
 fn repeated(time: Duration, times: u64) -> Duration {
@@ -140,13 +143,15 @@ impl Walk {
             .collect();
         let settle = scenario.settle(phase).quiet.0;
         let one = steps.iter().map(|step| step.amount).sum::<Amount>() + waits(settle);
-        let again = |walk: &mut Walk| phase.steps.iter().map(|step| walk.step(step)).sum::<Amount>() + waits(settle);
+        let total = self.rounds(one, phase.repeat, |walk| {
+            phase.steps.iter().map(|step| walk.step(step)).sum::<Amount>() + waits(settle)
+        });
         PhaseOutline {
             name: phase.name.clone(),
             steps,
             repeat: phase.repeat,
             settle,
-            total: self.rounds(one, phase.repeat, again),
+            total,
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::Run;
 use super::estimate::{Amount, Outline, PhaseOutline, outline};
 use crate::config::{Loaded, Repeat};
-use base::text::table::{Cell, Column, draw};
+use base::text::table::{Table, draw};
 use base::text::{Paint, fold};
 use base::units;
 
@@ -30,24 +30,18 @@ pub fn describe(loaded: &Loaded, runs: &[Run], labels: &[&str], until: &[String]
 
 /// The runs by block, and their minimum total time.
 fn schedule(text: &mut String, runs: &[Run], labels: &[&str], until: &[String], least: Duration) {
-    let order = |runs: &[Run]| {
-        let one = |run: &Run| {
-            let label = labels.get(run.server).copied().unwrap_or(units::UNKNOWN);
-            format!("{} {label}", run.number)
-        };
-        runs.iter().map(one).collect::<Vec<String>>().join(", ")
-    };
     let blocks: Vec<&[Run]> = runs.chunk_by(|a, b| a.block == b.block).collect();
     if let [one] = blocks[..] {
-        let _ = writeln!(text, "\nruns: {}", order(one));
+        let _ = writeln!(text, "\nruns: {}", in_order(one, labels));
     } else {
         text.push_str("\nruns, block by block:\n");
         for block in blocks.iter().take(LISTED) {
-            let name = match block[0].warm_up {
-                true => "warm-up".to_owned(),
-                false => format!("{}", block[0].block),
+            let name = if block[0].warm_up {
+                "warm-up".to_owned()
+            } else {
+                block[0].block.to_string()
             };
-            let _ = writeln!(text, "  {name:>7}  {}", order(block));
+            let _ = writeln!(text, "  {name:>7}  {}", in_order(block, labels));
         }
         if blocks.len() > LISTED {
             let _ = writeln!(text, "  … and so on");
@@ -56,9 +50,8 @@ fn schedule(text: &mut String, runs: &[Run], labels: &[&str], until: &[String], 
     for limit in until {
         let _ = writeln!(text, "{limit}");
     }
-    let times = |runs: usize| units::duration(least.saturating_mul(u32::try_from(runs).unwrap_or(u32::MAX)));
     if until.is_empty() || blocks.len() <= LISTED {
-        let _ = writeln!(text, "all runs: at least {}", times(runs.len()));
+        let _ = writeln!(text, "all runs: at least {}", time_of(runs.len(), least));
     } else {
         // A part of a plan begins with any block.
         let measured = blocks.iter().filter(|block| !block[0].warm_up).take(FEWEST);
@@ -68,10 +61,24 @@ fn schedule(text: &mut String, runs: &[Run], labels: &[&str], until: &[String], 
         let _ = writeln!(
             text,
             "each block: at least {}, {warm_up}{FEWEST} blocks: at least {}",
-            times(blocks[0].len()),
-            times(fewest)
+            time_of(blocks[0].len(), least),
+            time_of(fewest, least)
         );
     }
+}
+
+/// `1 ty, 2 pyrefly`
+fn in_order(runs: &[Run], labels: &[&str]) -> String {
+    let mut names = Vec::new();
+    for run in runs {
+        let label = labels.get(run.server).copied().unwrap_or(units::UNKNOWN);
+        names.push(format!("{} {label}", run.number));
+    }
+    names.join(", ")
+}
+
+fn time_of(runs: usize, each: Duration) -> String {
+    units::duration(each.saturating_mul(u32::try_from(runs).unwrap_or(u32::MAX)))
 }
 
 fn head(loaded: &Loaded, outline: &Outline) -> String {
@@ -105,14 +112,13 @@ type Row = [String; 5];
 fn table(text: &mut String, outline: &Outline, columns: usize) {
     let mut rows: Vec<Row> = outline.phases.iter().flat_map(phase_rows).collect();
     rows.push(row("total", "", outline.total));
-    let cells = |column: usize| rows.iter().map(|row| Cell::plain(&*row[column])).collect();
-    let table = vec![
-        Column::text("phase", 0, cells(0)),
-        Column::text("step", 0, cells(1)),
-        Column::number("requests", 1, cells(2)),
-        Column::number("notifications", 2, cells(3)),
-        Column::number("at least", 1, cells(4)),
-    ];
+    let table = Table::new(&rows)
+        .text("phase", 0, |row| row[0].as_str())
+        .text("step", 0, |row| row[1].as_str())
+        .number("requests", 1, |row| row[2].as_str())
+        .number("notifications", 2, |row| row[3].as_str())
+        .number("at least", 1, |row| row[4].as_str())
+        .columns();
     draw(text, Paint(false), table, columns, "");
 }
 
@@ -137,9 +143,10 @@ fn row(phase: &str, step: &str, amount: Amount) -> Row {
         0 => String::new(),
         value => units::count(value),
     };
-    let least = match amount.least.is_zero() {
-        true => String::new(),
-        false => units::duration(amount.least),
+    let least = if amount.least.is_zero() {
+        String::new()
+    } else {
+        units::duration(amount.least)
     };
     [
         phase.to_owned(),

@@ -15,7 +15,7 @@ const ROUNDS: Duration = Duration::from_secs(10);
 
 pub struct Lines {
     talk: Talk,
-    /// Whether a block shows the progress.
+    /// True if a block shows the progress.
     block: bool,
     look: Look,
     label: String,
@@ -45,21 +45,23 @@ impl Lines {
 
     pub fn begin(&mut self, place: &Place) -> Vec<String> {
         (self.label, self.last_line) = (clean(&place.label), None);
-        let named = !place.name.is_empty() && self.is_spoken();
-        let line = || match self.label.as_str() {
+        if place.name.is_empty() || !self.is_spoken() {
+            return Vec::new();
+        }
+        vec![match self.label.as_str() {
             "" => format!("{} begin", place.name),
             label => format!("{}, {label} begins", place.name),
-        };
-        named.then(line).into_iter().collect()
+        }]
     }
 
     pub fn command(&self, command: &str) -> Vec<String> {
-        let verbose = self.talk == Talk::Verbose;
-        let line = || format!("{}: starts {}", self.label, clean(command));
-        verbose.then(line).into_iter().collect()
+        if self.talk != Talk::Verbose {
+            return Vec::new();
+        }
+        vec![format!("{}: starts {}", self.label, clean(command))]
     }
 
-    pub fn on(&mut self, event: &Event, now: Duration) -> Vec<String> {
+    pub fn lines_of(&mut self, event: &Event, now: Duration) -> Vec<String> {
         let verbose = self.talk == Talk::Verbose;
         let line = match event {
             Event::Warning(warning) => Some(self.warning(&warning.text)),
@@ -81,7 +83,11 @@ impl Lines {
             Event::StepEnded(step) => {
                 self.requests += step.requests;
                 self.hits += step.hits;
-                verbose.then(|| format!("{}: {}", self.label, step_line(step, self.look.arrow())))
+                if verbose {
+                    Some(format!("{}: {}", self.label, step_line(step, self.look.arrow())))
+                } else {
+                    None
+                }
             }
             Event::Closed(close) if verbose && !close.stderr_tail.trim().is_empty() => {
                 let tail = close.stderr_tail.trim_end().lines();
@@ -90,7 +96,10 @@ impl Lines {
             }
             _ => None,
         };
-        line.filter(|_| self.talk != Talk::Quiet).into_iter().collect()
+        match line {
+            Some(line) if self.talk != Talk::Quiet => vec![line],
+            _ => Vec::new(),
+        }
     }
 
     /// A phase has its checkpoint. Rounds are reported only now and then.
@@ -120,11 +129,13 @@ impl Lines {
     }
 
     pub fn closing(&self, words: &str) -> Vec<String> {
-        let line = || format!("{}: {words}", self.label);
-        self.is_spoken().then(line).into_iter().collect()
+        if !self.is_spoken() {
+            return Vec::new();
+        }
+        vec![format!("{}: {words}", self.label)]
     }
 
-    /// Whether to write the lines that a block would replace.
+    /// True if the lines are written that a block would replace.
     fn is_spoken(&self) -> bool {
         match self.talk {
             Talk::Quiet => false,
@@ -216,24 +227,24 @@ mod tests {
 
     #[test]
     fn the_line_of_a_step_says_what_came_of_it() {
-        let line = |requests, hits, notifications, skipped| {
-            let step = step(requests, hits, notifications, skipped);
-            step_line(&step, '>')
-        };
-        assert_eq!(line(1_200, 7, 3, false), "goto > open: hits 7/1,200");
-        assert_eq!(line(0, 0, 1, false), "goto > open: 1 notification");
-        assert_eq!(line(0, 0, 0, false), "goto > open: ended");
-        assert_eq!(
-            line(0, 0, 0, true),
-            "goto > open: skipped, the server does not offer it"
-        );
+        for (step, line) in [
+            (step(1_200, 7, 3, false), "goto > open: hits 7/1,200"),
+            (step(0, 0, 1, false), "goto > open: 1 notification"),
+            (step(0, 0, 0, false), "goto > open: ended"),
+            (
+                step(0, 0, 0, true),
+                "goto > open: skipped, the server does not offer it",
+            ),
+        ] {
+            assert_eq!(step_line(&step, '>'), line);
+        }
     }
 
     #[test]
     fn without_a_block_every_phase_has_a_line_and_rounds_have_one_now_and_then() {
         let mut lines = lines(Talk::Usual, false);
         assert_eq!(
-            lines.on(&Event::StepEnded(Box::new(step(20, 19, 0, false))), Duration::ZERO),
+            lines.lines_of(&Event::StepEnded(Box::new(step(20, 19, 0, false))), Duration::ZERO),
             [] as [String; 0]
         );
         let mut at = |cycle, seconds| lines.settled(&phase(cycle), Some(64 << 20), Duration::from_secs(seconds));
@@ -249,7 +260,7 @@ mod tests {
     fn the_time_of_a_phase_begins_with_its_server() {
         let mut lines = lines(Talk::Usual, false);
         let built = Duration::from_secs(60);
-        lines.on(&Event::Spawned { pid: 1, restarts: 0 }, built);
+        lines.lines_of(&Event::Spawned { pid: 1, restarts: 0 }, built);
         let last_line = lines.settled(&phase(0), Some(64 << 20), built + Duration::from_secs(2));
         assert_eq!(last_line, ["ty: goto: 64.0 MiB private, after 2.00 s"]);
     }
@@ -275,7 +286,7 @@ mod tests {
         let mut verbose = lines(Talk::Verbose, true);
         assert_eq!(verbose.settled(&phase(0), private, now).len(), 1);
         assert_eq!(
-            verbose.on(&Event::StepEnded(Box::new(step(20, 19, 0, false))), Duration::ZERO),
+            verbose.lines_of(&Event::StepEnded(Box::new(step(20, 19, 0, false))), Duration::ZERO),
             ["ty: goto > open: hits 19/20"].map(|line| line.replace('>', "›"))
         );
         assert_eq!(verbose.command("ty server"), ["ty: starts ty server"]);

@@ -75,12 +75,8 @@ impl Pace {
 
     /// The median time of this server's runs, or else of all runs.
     fn expected(&self, server: usize) -> Option<Duration> {
-        let median = |mut times: Vec<Duration>| {
-            times.sort();
-            times.get(times.len() / 2).copied()
-        };
         let own = self.measured.get(&server).cloned().unwrap_or_default();
-        median(own).or_else(|| median(self.measured.values().flatten().copied().collect()))
+        upper_median(own).or_else(|| upper_median(self.measured.values().flatten().copied().collect()))
     }
 
     /// The pauses that remain in this run.
@@ -88,19 +84,27 @@ impl Pace {
         let Some(outline) = &self.outline else {
             return Duration::ZERO;
         };
-        let least = |phases: &[PhaseOutline]| phases.iter().map(|phase| phase.total.least).sum::<Duration>();
         match reached.phase {
             None => outline.total.least,
             // When the whole scenario repeats, the current phase means little.
             Some(_) if outline.repeat.is_some() => outline.total.least.saturating_sub(reached.elapsed),
             Some((phase, elapsed)) => {
-                let (before, rest) = outline.phases.split_at(phase.min(outline.phases.len()));
+                let rest = &outline.phases[phase.min(outline.phases.len())..];
                 let current = rest.first().map_or(Duration::ZERO, |phase| phase.total.least);
-                let all = least(before) + least(rest);
-                all.saturating_sub(least(before)).saturating_sub(elapsed.min(current))
+                least_time(rest).saturating_sub(elapsed.min(current))
             }
         }
     }
+}
+
+fn upper_median(mut times: Vec<Duration>) -> Option<Duration> {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied()
+}
+
+/// The pauses of these phases.
+fn least_time(phases: &[PhaseOutline]) -> Duration {
+    phases.iter().map(|phase| phase.total.least).sum()
 }
 
 #[cfg(test)]

@@ -177,22 +177,17 @@ impl State {
             (&name, [place, &percent, &remaining_text]),
             ("", [place, &percent, &remaining_text]),
         ];
-        let joined = |rest: &[&str]| {
-            rest.iter()
-                .filter(|part| !part.is_empty())
-                .map(|part| format!("  {part}"))
-                .collect()
+        let fitting = ways
+            .into_iter()
+            .find(|(name, parts)| width(name) + width(&spaced(parts)) <= columns);
+        let (name, [place, percent, time]) = fitting.unwrap_or(ways[2]);
+        let used_columns = width(name) + width(&spaced(&[place, percent, time]));
+        let room = columns.saturating_sub(used_columns + 2).min(BAR.0);
+        let bar = match share {
+            Some(share) if room >= BAR.1 => bar(share, room, look.ascii),
+            _ => String::new(),
         };
-        let wide = |(name, rest): &(&str, [&str; 3])| width(name) + width(&joined(rest) as &String);
-        let (name, [place, percent, time]) = ways.into_iter().find(|way| wide(way) <= columns).unwrap_or(ways[2]);
-        let room = columns
-            .saturating_sub(wide(&(name, [place, percent, time])) + 2)
-            .min(BAR.0);
-        let bar = match share.filter(|_| room >= BAR.1) {
-            Some(share) => bar(share, room, look.ascii),
-            None => String::new(),
-        };
-        let rest: String = joined(&[place, &bar, percent, time]);
+        let rest = spaced(&[place, &bar, percent, time]);
         let rest = if name.is_empty() { rest.trim_start() } else { &rest };
         format!(
             "{}{}",
@@ -278,9 +273,9 @@ fn place_of(phase: &PhaseRef, outline: Option<&Outline>) -> String {
     };
     let place = format!(" {}/{}", phase.phase + 1, outline.phases.len());
     let times = outline.phases.get(phase.phase as usize).and_then(PhaseOutline::times);
-    let rounds = match times.filter(|_| outline.repeat.is_none()) {
-        Some(times) => format!(" of {}", units::count(times)),
-        None => String::new(),
+    let rounds = match times {
+        Some(times) if outline.repeat.is_none() => format!(" of {}", units::count(times)),
+        _ => String::new(),
     };
     match (phase.cycle, rounds.is_empty()) {
         (0, true) => place,
@@ -318,6 +313,12 @@ fn clock(time: Duration) -> String {
         seconds @ 0..60 => format!("{seconds} s"),
         seconds => units::duration(Duration::from_secs(seconds)),
     }
+}
+
+/// The parts that are not empty, each behind two blanks.
+fn spaced(parts: &[&str]) -> String {
+    let parts = parts.iter().filter(|part| !part.is_empty());
+    parts.map(|part| format!("  {part}")).collect()
 }
 
 fn bar(share: f64, columns: usize, ascii: bool) -> String {

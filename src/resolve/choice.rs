@@ -22,7 +22,7 @@ use super::which::Which;
 pub struct ServerChoice {
     /// Names its files and rows; unique in a plan.
     pub label: String,
-    /// It as it was typed, but for a label.
+    /// The server as it was typed, without a label.
     pub typed: String,
     /// Name of the profile, when there is one.
     pub profile_name: Option<String>,
@@ -35,7 +35,7 @@ pub struct ServerChoice {
     pub env: BTreeMap<String, String>,
     /// The wanted preload: its own, that for all servers, or its profile's.
     pub preload: Preload,
-    /// Whether the command line names a preload, `system` included.
+    /// True if the command line names a preload, `system` included.
     pub preload_asked: bool,
     /// The libraries that are preloaded into it, an allocator first; those that were typed in a variable come after.
     pub libraries: Vec<PathBuf>,
@@ -45,11 +45,11 @@ pub struct ServerChoice {
     pub found: Option<AllocatorFacts>,
     /// Processors that it alone is kept to; none to be kept to.
     pub cpus: Vec<usize>,
-    /// What of a sweep it is; `None` outside of one.
+    /// Its setting in a sweep; `None` outside of one.
     pub cell: Option<CellFacts>,
     /// The preloaded purge library, if any.
     pub shim: Option<Shim>,
-    /// What is done around the program where it is a command that is run to its end; `None` for a server.
+    /// The scripts and streams around a command that is run to its end; `None` for a server.
     pub command: Option<CommandPlan>,
 }
 
@@ -96,17 +96,17 @@ pub struct Setting {
     pub allocator: Option<String>,
     /// The variables that the lens set or added to.
     pub env: BTreeMap<String, String>,
-    /// Whether the allocator has no setting for this, so that they only come near.
+    /// True if the allocator has no purge setting, so that these settings only come near.
     pub approximate: bool,
-    /// Whether the preloaded library forces a release before each checkpoint.
+    /// True if the preloaded library forces a release before each checkpoint.
     pub forced: bool,
-    /// What collects the server's garbage before each checkpoint.
+    /// The collector of the server's garbage before each checkpoint.
     pub collected_by: Option<Collector>,
     /// True if that reports no live memory, so that private memory counts.
     pub without_live: bool,
 }
 
-/// What collects garbage, and mostly reports what is live. Displayed as the call.
+/// A way to collect garbage, which mostly reports live memory too. Displayed as the call.
 #[derive(Clone, Debug, PartialEq, Eq, strum::Display)]
 pub enum Collector {
     /// The server's own command.
@@ -120,12 +120,12 @@ pub enum Collector {
     Java,
 }
 
-/// What is loaded into a server to release its memory on a signal.
+/// Code that is loaded into a server to release its memory on a signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shim {
     /// The preloaded library.
     File(PathBuf),
-    /// What cargo builds from this manifest.
+    /// The library that cargo builds from this manifest.
     Build(PathBuf),
     /// The script that collects the garbage of Node.js.
     Node,
@@ -167,10 +167,7 @@ pub fn choose(
             Err(error) => errors.push(error),
         }
     }
-    match errors.is_empty() {
-        true => Ok(choices),
-        false => Err(errors),
-    }
+    if errors.is_empty() { Ok(choices) } else { Err(errors) }
 }
 
 fn resolve(
@@ -235,53 +232,56 @@ fn find<'c>(target: &str, catalogue: &'c Catalogue, which: &Which) -> Result<(Op
                 .map(|name| format!("`{name}`"))
                 .collect::<Vec<_>>()
                 .join(" or "),
-            with: with(profile),
-            here: here(catalogue, which),
+            with: installer_clause(profile),
+            here: installed_clause(catalogue, which),
         });
     }
-    let is_path = target.contains(['/', '\\']);
-    if let (true, None) = (is_path, which.path(Path::new(target))) {
-        return Err(match which.kind(Path::new(target)) {
-            Some(kind) if kind.is_dir() => ChoiceError::Directory(target.to_owned()),
-            Some(_) => ChoiceError::NotRunnable(target.to_owned()),
-            None => ChoiceError::Missing(target.to_owned()),
-        });
-    }
-    let found = which
-        .path(Path::new(target))
-        .filter(|_| is_path)
-        .or_else(|| which.program(target));
+    let found = if target.contains(['/', '\\']) {
+        Some(program_at(target, which)?)
+    } else {
+        which.program(target)
+    };
     match (found, missing) {
         (Some(program), _) => Ok((catalogue.by_program(&stem(target)), Program::File(program))),
         (None, Some(missing)) => Err(missing),
-        (None, None) => Err(variant(target, catalogue, which).unwrap_or_else(|| unknown(target, catalogue, which))),
+        (None, None) => {
+            Err(missing_variant(target, catalogue, which).unwrap_or_else(|| unknown_server(target, catalogue, which)))
+        }
     }
 }
 
-/// By what the program of a profile is installed, as the end of a clause; empty where that differs from system to system.
-fn with(profile: &Profile) -> String {
+/// The program at a path, or the mistake in the path.
+fn program_at(target: &str, which: &Which) -> Result<PathBuf, ChoiceError> {
+    let path = Path::new(target);
+    if let Some(program) = which.path(path) {
+        return Ok(program);
+    }
+    Err(match which.kind(path) {
+        Some(kind) if kind.is_dir() => ChoiceError::Directory(target.to_owned()),
+        Some(_) => ChoiceError::NotRunnable(target.to_owned()),
+        None => ChoiceError::Missing(target.to_owned()),
+    })
+}
+
+/// The command that installs the program of a profile, as the end of a clause; empty where that differs from system to system.
+fn installer_clause(profile: &Profile) -> String {
     let command = profile.installed_with();
     command.map_or_else(String::new, |command| format!(" with `{command}`"))
 }
 
-/// What runs for a profile: what its command builds, so that it is never stale, or the first of its programs.
+/// The program of a profile: the one that its command builds, so that it is never stale, or the first one that is installed.
 pub fn installed(name: &str, profile: &Profile, which: &Which) -> Option<Program> {
     if !profile.build.is_empty() {
         return Some(Program::Build(profile.build.clone()));
     }
-    let exact = profile
-        .programs(name)
-        .find_map(|program| match program.contains(['/', '\\']) {
-            true => which.path(Path::new(program)),
-            false => which.program(program),
-        });
+    let exact = profile.programs(name).find_map(|program| which.command(program));
     exact
         .or_else(|| profile.programs(name).find_map(|program| which.versioned(program)))
         .map(Program::File)
 }
 
 /// The servers that are installed, as the end of a message.
-fn here(catalogue: &Catalogue, which: &Which) -> String {
+fn installed_clause(catalogue: &Catalogue, which: &Which) -> String {
     let mut names = Vec::new();
     for (name, profile) in catalogue.iter() {
         if let Some(Program::File(program)) = installed(name, profile, which)
@@ -296,8 +296,8 @@ fn here(catalogue: &Catalogue, which: &Which) -> String {
     }
 }
 
-/// How to get a program that is called like a known server on an allocator; `None` if the name says no such thing.
-fn variant(target: &str, catalogue: &Catalogue, which: &Which) -> Option<ChoiceError> {
+/// The mistake for a name such as `ty-jemalloc`, with the cure; `None` if it is not a known server and an allocator.
+fn missing_variant(target: &str, catalogue: &Catalogue, which: &Which) -> Option<ChoiceError> {
     let stem = stem(target);
     let profile = catalogue.by_program(&stem)?;
     let (_, allocator) = stem.rsplit_once('-')?;
@@ -333,7 +333,7 @@ fn variant(target: &str, catalogue: &Catalogue, which: &Which) -> Option<ChoiceE
         profile: profile.to_owned(),
         allocator: words.to_owned(),
         preload,
-        here: here(catalogue, which),
+        here: installed_clause(catalogue, which),
     })
 }
 
@@ -344,7 +344,7 @@ fn has_allocator(name: &str, profile: &Profile, program: &Path, allocator: &str)
     found.facts.family.name() == allocator
 }
 
-fn unknown(target: &str, catalogue: &Catalogue, which: &Which) -> ChoiceError {
+fn unknown_server(target: &str, catalogue: &Catalogue, which: &Which) -> ChoiceError {
     let cure = match nearest(target, catalogue.names()) {
         Some(near) => format!("did you mean `{near}`?"),
         None if target.contains(' ') => {
@@ -356,7 +356,7 @@ fn unknown(target: &str, catalogue: &Catalogue, which: &Which) -> ChoiceError {
         name: target.to_owned(),
         looked: catalogue.origins().join(", "),
         cure,
-        here: here(catalogue, which),
+        here: installed_clause(catalogue, which),
     }
 }
 
@@ -370,11 +370,11 @@ fn stem(target: &str) -> String {
 
 /// A label for a server that was given none: the name of its program, made safe.
 pub fn plain_label(target: &str) -> String {
-    let safe = |c: char| match c.is_ascii_alphanumeric() || "-_.".contains(c) {
-        true => c,
-        false => '-',
-    };
-    let label: String = stem(target).chars().map(safe).take(64).collect();
+    let mut label = String::new();
+    for c in stem(target).chars().take(64) {
+        let is_safe = c.is_ascii_alphanumeric() || "-_.".contains(c);
+        label.push(if is_safe { c } else { '-' });
+    }
     label.trim_matches(['.', '-', '_']).to_owned()
 }
 
@@ -456,10 +456,10 @@ mod tests {
         let specs = ["mine", "preload=jemalloc mine", "plain: preload=system mine"].map(spec);
         let which = Which::new(root.path().as_os_str(), None);
         let choices = choose(&specs, &Common::default(), &catalogue, &which).unwrap();
-        let seen = choices
+        let seen: Vec<(&str, String)> = choices
             .iter()
-            .map(|choice| (choice.label.as_str(), choice.preload.to_string()));
-        let seen: Vec<(&str, String)> = seen.collect();
+            .map(|choice| (choice.label.as_str(), choice.preload.to_string()))
+            .collect();
         let expected = [("mine", "mimalloc"), ("mine-jemalloc", "jemalloc"), ("plain", "system")];
         assert_eq!(seen, expected.map(|(label, preload)| (label, preload.to_owned())));
         let wrong = "[server.mine]\nallocator = { preload = \"jemaloc\" }\n";

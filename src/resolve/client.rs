@@ -20,7 +20,7 @@ const SHOWN: usize = 12;
 /// Characters of such a line: pip lists every version that there is.
 const LONGEST: usize = 200;
 
-/// Why a client did not do its work.
+/// The failure of a client.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     #[error("`{0}` is not installed: {1}")]
@@ -44,17 +44,18 @@ pub fn python() -> &'static str {
 /// The path of a client, or how to install it.
 pub fn program(name: &str) -> Result<PathBuf, ClientError> {
     let found = which(None).program(name).or_else(|| which(None).path(Path::new(name)));
-    found.ok_or_else(|| {
-        let cure = match name {
-            "npm" => "install Node.js with npm",
-            "cargo" => "install Rust with cargo",
-            "go" => "install Go",
-            "git" | "curl" | "tar" | "unzip" => "install it and put it on PATH",
-            "sh" => "install a POSIX shell and put it on PATH",
-            _ => "install Python 3 with its module venv, or uv",
-        };
-        ClientError::Missing(name.to_owned(), cure)
-    })
+    if let Some(program) = found {
+        return Ok(program);
+    }
+    let cure = match name {
+        "npm" => "install Node.js with npm",
+        "cargo" => "install Rust with cargo",
+        "go" => "install Go",
+        "git" | "curl" | "tar" | "unzip" => "install it and put it on PATH",
+        "sh" => "install a POSIX shell and put it on PATH",
+        _ => "install Python 3 with its module venv, or uv",
+    };
+    Err(ClientError::Missing(name.to_owned(), cure))
 }
 
 /// Runs a client; its last words where it fails.
@@ -62,24 +63,23 @@ pub fn run(words: &[&str], env: &[(&str, &str)]) -> Result<(), ClientError> {
     run_in(None, words, env)
 }
 
-/// The same in another directory.
+/// Runs a client in another directory.
 pub fn run_in(directory: Option<&Path>, words: &[&str], env: &[(&str, &str)]) -> Result<(), ClientError> {
     listen(directory, words, env).map(drop)
 }
 
 /// All that a client prints. A part of it would be another list.
 pub fn read(words: &[&str], env: &[(&str, &str)]) -> Result<String, ClientError> {
-    let said = listen(None, words, env)?;
-    match said.cut {
-        true => Err(ClientError::Long(words.join(" "))),
-        false => Ok(said.stdout),
+    let output = listen(None, words, env)?;
+    if output.cut {
+        return Err(ClientError::Long(words.join(" ")));
     }
+    Ok(output.stdout)
 }
 
-/// What pip prints. Python may be there without it.
+/// Runs pip and returns its output. Python may be there without it.
 pub fn pip(words: &[&str]) -> Result<String, ClientError> {
-    let said = read(&[&[python(), "-m", "pip"], words].concat(), &[]);
-    said.map_err(|why| match why {
+    read(&[&[python(), "-m", "pip"], words].concat(), &[]).map_err(|why| match why {
         ClientError::Failed { tail, .. } if tail.contains("No module named pip") => ClientError::Missing(
             format!("{} -m pip", python()),
             "install pip for this Python, such as with the system's package python3-pip",
@@ -95,26 +95,32 @@ fn listen(directory: Option<&Path>, words: &[&str], env: &[(&str, &str)]) -> Res
         command.env_remove(name);
     }
     command.args(&words[1..]).envs(env.iter().copied());
-    directory.map(|directory| command.current_dir(directory));
-    let heard = host::listen_up_to(MOST, &mut command, PATIENCE, &|| false)?;
-    match heard.ended.is_some_and(|status| status.success()) {
-        true => Ok(heard.said),
-        false => Err(ClientError::Failed {
-            command: words.join(" "),
-            tail: tail(&format!("{}\n{}", heard.said.stdout, heard.said.stderr)),
-        }),
+    if let Some(directory) = directory {
+        command.current_dir(directory);
     }
+    let heard = host::listen_up_to(MOST, &mut command, PATIENCE, || false)?;
+    if heard.ended.is_some_and(|status| status.success()) {
+        return Ok(heard.said);
+    }
+    Err(ClientError::Failed {
+        command: words.join(" "),
+        tail: tail(&format!("{}\n{}", heard.said.stdout, heard.said.stderr)),
+    })
 }
 
 /// The last lines of an output, each after a line break.
 pub fn tail(text: &str) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = &lines[lines.len().saturating_sub(SHOWN)..];
-    let short = |line: &&str| -> String {
-        let rest = line.chars().nth(LONGEST).map_or("", |_| " …");
-        line.chars().take(LONGEST).chain(rest.chars()).collect()
-    };
-    last.iter().map(|line| format!("\n{}", short(line))).collect()
+    let mut tail = String::new();
+    for line in last {
+        tail.push('\n');
+        tail.extend(line.chars().take(LONGEST));
+        if line.chars().nth(LONGEST).is_some() {
+            tail.push_str(" …");
+        }
+    }
+    tail
 }
 
 #[cfg(all(test, unix))]
@@ -137,9 +143,10 @@ mod tests {
 
     #[test]
     fn a_long_list_is_read_whole_and_one_that_was_cut_is_refused() {
-        let print = |bytes: u64| read(&["sh", "-c", &format!("head -c {bytes} /dev/zero")], &[]);
-        assert_eq!(print(100_000).expect("it is short enough").len(), 100_000);
-        let error = print(MOST + 1).expect_err("it is too long").to_string();
+        let printed = read(&["sh", "-c", "head -c 100000 /dev/zero"], &[]);
+        assert_eq!(printed.expect("it is short enough").len(), 100_000);
+        let too_long = read(&["sh", "-c", &format!("head -c {} /dev/zero", MOST + 1)], &[]);
+        let error = too_long.expect_err("it is too long").to_string();
         assert!(error.ends_with("prints more than 16 MiB"), "{error}");
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::config::values::Ignored;
 use proctree::child::Stream;
 
-/// What is done around a command, under hyperfine's names. `None` is nothing.
+/// The scripts and streams around a command, under hyperfine's names. `None` is nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CommandPlan {
     /// The command as it was typed.
@@ -16,9 +16,9 @@ pub struct CommandPlan {
     pub conclude: Option<String>,
     /// Exit codes that are no failure, besides 0.
     pub ignored: Option<Ignored>,
-    /// Whether its output ends with a line of figures.
+    /// True if its output ends with a line of figures.
     pub prints: bool,
-    /// Whether the page cache is emptied before each run.
+    /// True if the page cache is emptied before each run.
     pub drop_caches: bool,
     #[serde(skip)]
     pub input: Stream,
@@ -27,7 +27,7 @@ pub struct CommandPlan {
 }
 
 impl CommandPlan {
-    /// Whether a command that ended with this code was successful; after a signal it is 128 more than its number.
+    /// True if a command that ended with this code was successful; after a signal it is 128 more than its number.
     pub fn accepts(&self, code: Option<i32>) -> bool {
         match (&self.ignored, code) {
             (_, Some(0)) | (Some(Ignored::All), _) => true,

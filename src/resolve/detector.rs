@@ -23,7 +23,7 @@ use record::AllocatorDecay;
 use record::jemalloc::CONFIRM;
 use record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence, Interpreter, LensFacts, ServerFacts};
 
-/// How jemalloc's option begins that has it confirm its settings, or not.
+/// The start of jemalloc's option by which it confirms its settings, or does not.
 const CONFIRMS: &str = "confirm_conf:";
 
 /// A program as it lies on disk. A campaign starts it hundreds of times; to hash it each time takes longer than to ask
@@ -34,7 +34,7 @@ pub struct Key {
     file: File,
 }
 
-/// What changes when a file is written to: its length in bytes and its time.
+/// The length in bytes and the time of a file, which change when it is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct File {
     length: u64,
@@ -42,7 +42,7 @@ struct File {
 }
 
 impl File {
-    fn at(path: &Path) -> File {
+    fn read(path: &Path) -> File {
         let data = fs::metadata(path).ok();
         File {
             length: data.as_ref().map_or(0, fs::Metadata::len),
@@ -73,7 +73,7 @@ static INTERPRETERS: LazyLock<Mutex<Interpreters>> = LazyLock::new(Mutex::defaul
 /// Results of checked settings, by program and settings.
 static CHECKED: LazyLock<Mutex<HashMap<Asked, Answer>>> = LazyLock::new(Mutex::default);
 
-/// How a server's allocator gives memory back, and how that is known.
+/// The way in which a server's allocator releases memory, and its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownDecay {
     pub family: AllocatorFamily,
@@ -98,46 +98,50 @@ pub fn detection_in(project: &Path, choice: &ServerChoice, program: &Path, stop:
     detected(&key(choice, program).in_project(Some(project)), stop)
 }
 
-/// Why the program of a server runs nothing. It is not started for that.
+/// A reason why the program of a server runs nothing, found without starting it.
 pub fn missing(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> Option<String> {
     let subject = subject(choice, program);
     let which = which(Some(subject.path.clone()));
     allocator::missing(&subject, &|name| which.program(name), stop)
 }
 
-/// Whether the server takes the settings that it is given, or everything that is wrong with them.
+/// Checks if the server takes the settings that it is given; every mistake in them is an error.
 pub fn knobs(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> Answer {
-    let is_knob = |(name, _): &(&String, &String)| knobs::concerns(name);
-    let settings = choice.env.iter().filter(is_knob);
-    let settings: Vec<(String, String)> = settings.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let settings: Vec<(String, String)> = choice
+        .env
+        .iter()
+        .filter(|(name, _)| knobs::concerns(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
     if settings.is_empty() {
         return Ok(Checked::default());
     }
     let declared = declared(choice);
     let asked = (key(choice, program), settings, declared);
-    once(&CHECKED, &asked, stop, || {
+    find_once(&CHECKED, &asked, stop, || {
         let detection = detected(&asked.0, stop);
         let env = asked.1.iter().cloned().collect();
         knobs::check(&env, &asked.0.subject, &detection, declared, stop)
     })
 }
 
-/// What was found before, or is found now. What was interrupted is not reused.
-fn once<K: Clone + Eq + Hash, V: Clone>(
-    before: &Mutex<HashMap<K, V>>,
+/// The earlier result for `key`, else that of `find`. The result of an interrupted `find` is not reused.
+fn find_once<K: Clone + Eq + Hash, V: Clone>(
+    results: &Mutex<HashMap<K, V>>,
     key: &K,
     stop: &dyn Fn() -> bool,
     find: impl FnOnce() -> V,
 ) -> V {
-    let before = || before.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = before().get(key).cloned();
-    known.unwrap_or_else(|| {
-        let found = find();
-        if !stop() {
-            before().insert(key.clone(), found.clone());
-        }
-        found
-    })
+    let earlier = results.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
+    if let Some(earlier) = earlier {
+        return earlier;
+    }
+    let result = find();
+    if !stop() {
+        let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+        results.insert(key.clone(), result.clone());
+    }
+    result
 }
 
 /// Stores the findings with each server whose program exists.
@@ -163,22 +167,20 @@ pub fn facts(choice: &ServerChoice, detection: &Detection, checked: &Checked) ->
         preloaded(choice, &mut facts);
         return facts;
     }
-    // The preload was not seen to serve it.
-    let unseen = choice
-        .preload
-        .family()
-        .filter(|_| facts.family != AllocatorFamily::Unknown);
-    match unseen {
-        Some(_) => facts,
-        None => believed(declared(choice), facts),
+    let preload_is_unseen = choice.preload.family().is_some();
+    if preload_is_unseen && facts.family != AllocatorFamily::Unknown {
+        return facts;
     }
+    believed(declared(choice), facts)
 }
 
 /// The detected facts, or the profile's: a profile knows what a launcher starts. An allocator that answered the probe
 /// outranks the profile.
 pub fn believed(declared: Option<AllocatorFamily>, mut facts: AllocatorFacts) -> AllocatorFacts {
-    let family = declared.filter(|family| *family != AllocatorFamily::Unknown && *family != facts.family);
-    let Some(family) = family else { return facts };
+    let family = match declared {
+        Some(family) if family != AllocatorFamily::Unknown && family != facts.family => family,
+        _ => return facts,
+    };
     let guess = match facts.confidence {
         Some(confidence) => format!("{facts} was found ({})", confidence.name()),
         None => "nothing else was found".to_owned(),
@@ -187,9 +189,10 @@ pub fn believed(declared: Option<AllocatorFamily>, mut facts: AllocatorFacts) ->
     let mut evidence = std::mem::take(&mut facts.evidence);
     evidence.push(Evidence {
         source: "profile".to_owned(),
-        saw: match answered {
-            true => format!("its profile says {family}, but {facts} reported itself"),
-            false => format!("its profile says {family}; {guess}"),
+        saw: if answered {
+            format!("its profile says {family}, but {facts} reported itself")
+        } else {
+            format!("its profile says {family}; {guess}")
         },
     });
     if !answered {
@@ -214,27 +217,33 @@ fn preloaded(choice: &ServerChoice, facts: &mut AllocatorFacts) {
         saw: format!("its `malloc` is that of `{}`", shown.unwrap_or_default()),
     });
     let family = choice.preload.family().unwrap_or_default();
-    let other = match facts.family {
+    let serves_instead = match facts.family {
         AllocatorFamily::V8 | AllocatorFamily::Jvm | AllocatorFamily::Pymalloc => return,
         own if family == own => false,
         // An unknown library; it is not the C library's.
         AllocatorFamily::Glibc | AllocatorFamily::Musl => true,
         _ => family != AllocatorFamily::Unknown,
     };
-    if other {
+    if serves_instead {
         (facts.family, facts.version) = (family, None);
         facts.options.clear();
     }
-    facts.confidence = (facts.family != AllocatorFamily::Unknown).then_some(Confidence::Certain);
+    facts.confidence = match facts.family {
+        AllocatorFamily::Unknown => None,
+        _ => Some(Confidence::Certain),
+    };
 }
 
 /// When the server's allocator gives memory back, under the settings that it is given. A guess says nothing of that: a
 /// window would not be waited for, and its allocator be blamed.
 pub fn decay(choice: &ServerChoice, facts: &AllocatorFacts, checked: &Checked) -> Option<KnownDecay> {
     let facts = knobs::under(&choice.env, facts.clone());
-    let believed = Some(facts.family).filter(|_| facts.confidence > Some(Confidence::Guess));
     let declared = declared(choice);
-    let family = declared.or(believed)?;
+    let family = match declared {
+        Some(family) => family,
+        None if facts.confidence > Some(Confidence::Guess) => facts.family,
+        None => return None,
+    };
     let told = Told {
         env: &runtime_settings(choice),
         words: &choice.args,
@@ -249,15 +258,18 @@ pub fn decay(choice: &ServerChoice, facts: &AllocatorFacts, checked: &Checked) -
 
 /// The variables by which a runtime decides when it returns memory, as the server has them.
 pub fn runtime_settings(choice: &ServerChoice) -> BTreeMap<String, String> {
-    let value = |name: &str| match choice.env.get(name) {
-        Some(own) => Some(own.clone()),
-        None if choice.profile.scrubs(name) => None,
-        None => env::var(name).ok(),
-    };
-    let names = RUNTIME_VARIABLES.iter();
-    names
-        .filter_map(|name| Some(((*name).to_owned(), value(name)?)))
-        .collect()
+    let mut settings = BTreeMap::new();
+    for name in RUNTIME_VARIABLES {
+        let value = match choice.env.get(name) {
+            Some(own) => Some(own.clone()),
+            None if choice.profile.scrubs(name) => None,
+            None => env::var(name).ok(),
+        };
+        if let Some(value) = value {
+            settings.insert(name.to_owned(), value);
+        }
+    }
+    settings
 }
 
 /// The allocator that is preloaded, or that the profile names.
@@ -269,44 +281,48 @@ pub fn declared(choice: &ServerChoice) -> Option<AllocatorFamily> {
     choice.preload.family().or(linked)
 }
 
-/// What identifies a server and everything that is preloaded into it, for as long as its program is not written to.
+/// Identifies a server and everything that is preloaded into it, as long as its program is not written to.
 pub fn key(choice: &ServerChoice, program: &Path) -> Key {
     Key {
         subject: subject(choice, program),
-        file: File::at(program),
+        file: File::read(program),
     }
 }
 
 /// Makes jemalloc confirm in the run itself, on stderr, the settings that it confirmed when it was checked.
 pub fn confirm(env: &mut Env, checked: &Checked) {
     for (name, value) in env {
-        let is_asked = name.to_str().is_some_and(|name| checked.confirmed.contains(name));
-        // A list that says so itself is not made to say otherwise.
-        let is_silent = |list: &OsString| list.to_str().is_some_and(|list| list.contains(CONFIRMS));
-        if let Some(value) = value.as_mut().filter(|list| is_asked && !is_silent(list)) {
-            let mut confirmed = OsString::from(CONFIRM);
-            // A list that ends with a comma is one that jemalloc complains of.
-            if !value.is_empty() {
-                confirmed.push(",");
-                confirmed.push(&value);
-            }
-            *value = confirmed;
+        let was_confirmed = name.to_str().is_some_and(|name| checked.confirmed.contains(name));
+        let Some(list) = value else { continue };
+        // The user's own option is kept.
+        let has_option = list.to_str().is_some_and(|list| list.contains(CONFIRMS));
+        if !was_confirmed || has_option {
+            continue;
         }
+        let mut confirming = OsString::from(CONFIRM);
+        // jemalloc complains of a list that ends with a comma.
+        if !list.is_empty() {
+            confirming.push(",");
+            confirming.push(&list);
+        }
+        *list = confirming;
     }
 }
 
 /// The allocator settings that a server starts with, each in the system's form; a preload is seen in the mappings. Of two
 /// equal names the last counts.
 pub fn given(env: &Env, server: &ServerFacts) -> Vec<(String, String)> {
-    let is_setting = |name: &str| {
+    let mut settings = BTreeMap::new();
+    for (name, value) in env {
+        let (Some(name), Some(value)) = (name.to_str(), value.as_ref().and_then(|value| value.to_str())) else {
+            continue;
+        };
         let is_knob = server.knobs.iter().any(|knob| knob.variable == name);
-        name != VARIABLE && (is_knob || server.lens.env.contains_key(name))
-    };
-    let settings = env.iter().filter_map(|(name, value)| {
-        let (name, value) = (name.to_str()?, value.as_ref()?.to_str()?);
-        is_setting(name).then(|| (name.to_owned(), value.to_owned()))
-    });
-    settings.collect::<BTreeMap<String, String>>().into_iter().collect()
+        if name != VARIABLE && (is_knob || server.lens.env.contains_key(name)) {
+            settings.insert(name.to_owned(), value.to_owned());
+        }
+    }
+    settings.into_iter().collect()
 }
 
 /// The lens of a run, and whether the server was seen to look through it.
@@ -330,13 +346,14 @@ pub fn lens(choice: &ServerChoice, checked: &Checked) -> LensFacts {
         verified: match own.as_slice() {
             [] => None,
             own if own.contains(&Some(false)) => Some(false),
-            own => own.iter().all(Option::is_some).then_some(true),
+            own if own.contains(&None) => None,
+            _ => Some(true),
         },
     }
 }
 
 fn detected(key: &Key, stop: &dyn Fn() -> bool) -> Arc<Detection> {
-    once(&FOUND, key, stop, || {
+    find_once(&FOUND, key, stop, || {
         let which = which(Some(key.subject.path.clone()));
         Arc::new(allocator::detect(&key.subject, &|name| which.program(name), stop))
     })
@@ -354,11 +371,15 @@ pub fn subject(choice: &ServerChoice, program: &Path) -> Subject {
     if profile.cache_env.contains_key("HOME") {
         changes.extend(tools());
     }
-    let own = choice.env.iter().filter(|(name, _)| knobs::reader(name).is_none());
-    changes.extend(own.map(|(name, value)| (name.into(), Some(value.into()))));
+    for (name, value) in &choice.env {
+        if knobs::reader(name).is_none() {
+            changes.push((name.into(), Some(value.into())));
+        }
+    }
     // An unusable path was reported at detection.
-    let listed = listed(choice).ok().flatten();
-    changes.extend(listed.map(|value| (VARIABLE.into(), Some(value))));
+    if let Ok(Some(listed)) = listed(choice) {
+        changes.push((VARIABLE.into(), Some(listed)));
+    }
     let typed = choice.env.get(VARIABLE).map(String::as_str).unwrap_or_default();
     let typed = typed.split([':', ' ']).filter(|path| path.starts_with('/'));
     let preloaded = choice.libraries.iter().cloned().chain(typed.map(PathBuf::from));
@@ -400,7 +421,7 @@ pub fn version(
     if let Some(version) = &detected(&key, stop).version {
         return Some(version.clone());
     }
-    once(&VERSIONS, &key, stop, || allocator::version(&key.subject, stop))
+    find_once(&VERSIONS, &key, stop, || allocator::version(&key.subject, stop))
 }
 
 /// The interpreter of a server that is a script. Each is asked once.
@@ -413,8 +434,8 @@ pub fn interpreter(
     let which = which(Some(key(choice, program).subject.path));
     let path = host::interpreter_file(program, |name| which.program(name))?;
     let toolchain = project.map(Toolchain::read).unwrap_or_default();
-    let key = (File::at(&path), path, toolchain);
-    once(&INTERPRETERS, &key, stop, || {
+    let key = (File::read(&path), path, toolchain);
+    find_once(&INTERPRETERS, &key, stop, || {
         Some(host::interpreter(&key.1, &key.2, stop))
     })
 }
@@ -424,7 +445,7 @@ mod tests {
     use super::*;
     use record::KnobFacts;
 
-    fn found(family: AllocatorFamily, confidence: Option<Confidence>) -> AllocatorFacts {
+    fn detected_facts(family: AllocatorFamily, confidence: Option<Confidence>) -> AllocatorFacts {
         AllocatorFacts {
             family,
             version: Some("1.2".to_owned()),
@@ -436,7 +457,7 @@ mod tests {
     #[test]
     fn a_profile_is_believed_of_a_launcher_and_not_against_an_allocator_that_answered() {
         let (go, likely) = (Some(AllocatorFamily::Go), Some(Confidence::Likely));
-        let launcher = believed(go, found(AllocatorFamily::V8, Some(Confidence::Certain)));
+        let launcher = believed(go, detected_facts(AllocatorFamily::V8, Some(Confidence::Certain)));
         assert_eq!(
             (launcher.family, launcher.version, launcher.confidence),
             (AllocatorFamily::Go, None, likely)
@@ -445,7 +466,7 @@ mod tests {
             launcher.evidence[0].saw,
             "its profile says go; v8 in node 1.2 was found (certain)"
         );
-        let spoke = found(AllocatorFamily::Jemalloc, Some(Confidence::Certain));
+        let spoke = detected_facts(AllocatorFamily::Jemalloc, Some(Confidence::Certain));
         let kept = believed(go, spoke.clone());
         assert_eq!((kept.family, kept.confidence), (spoke.family, spoke.confidence));
         assert_eq!(
@@ -453,7 +474,7 @@ mod tests {
             "its profile says go, but jemalloc 1.2 reported itself"
         );
         assert_eq!(believed(Some(spoke.family), spoke.clone()), spoke);
-        let unknown = believed(go, found(AllocatorFamily::Unknown, None));
+        let unknown = believed(go, detected_facts(AllocatorFamily::Unknown, None));
         assert_eq!(
             (unknown.family, unknown.confidence),
             (AllocatorFamily::Go, Some(Confidence::Guess))

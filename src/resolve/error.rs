@@ -2,7 +2,7 @@
 
 use record::{Preload, PreloadName};
 
-/// Why a server cannot be driven.
+/// A mistake in the name or settings of a server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChoiceError {
     #[error("`--server {0}` names no server: write a name or a path, such as --server ty")]
@@ -36,9 +36,9 @@ pub enum ChoiceError {
     NotInstalled {
         name: String,
         programs: String,
-        /// How to install it, as the end of a clause.
+        /// The command that installs it, as the end of a clause.
         with: String,
-        /// What is installed, as a clause of its own.
+        /// The servers that are installed, as a clause of its own.
         here: String,
     },
     /// A program of rustup for a component that is not there.
@@ -56,12 +56,12 @@ pub enum ChoiceError {
         profile: String,
         /// The allocator, as it stands in a sentence.
         allocator: String,
-        /// How to preload the allocator instead, as the end of a clause; empty where that is impossible.
+        /// Advice to preload the allocator instead, as the end of a clause; empty where that is impossible.
         preload: String,
-        /// What is installed, as a clause of its own.
+        /// The servers that are installed, as a clause of its own.
         here: String,
     },
-    /// The same, where the server has this allocator anyway.
+    /// A profile with the name of an allocator behind it, where the server has this allocator anyway.
     #[error("there is no program `{target}` on PATH, but `{profile}` itself has {allocator}: use --server {profile}")]
     Itself {
         target: String,
@@ -83,7 +83,7 @@ pub enum ChoiceError {
         looked: String,
         /// Near names, or what else to try.
         cure: String,
-        /// What is installed, as a clause of its own.
+        /// The servers that are installed, as a clause of its own.
         here: String,
     },
 }

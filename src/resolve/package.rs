@@ -20,7 +20,7 @@ use super::store::{Key, Store};
 /// Two dots between the first and the last version of a range.
 const RANGE: &str = "..";
 
-/// Why a server of a version cannot be had.
+/// The reason why a version of a server cannot be installed.
 #[derive(Debug, thiserror::Error)]
 pub enum PackageError {
     #[error("`{spec}` names no known server: {cure}")]
@@ -57,8 +57,10 @@ pub enum PackageError {
 
 /// The name and the version, or versions, of a target. Paths and names of profiles are none.
 fn parts<'t>(target: &'t str, catalogue: &Catalogue) -> Option<(&'t str, &'t str)> {
-    let is_name = !target.contains(['/', '\\']) && catalogue.get(target).is_none();
-    target.split_once('@').filter(|(name, _)| is_name && !name.is_empty())
+    if target.contains(['/', '\\']) || catalogue.get(target).is_some() {
+        return None;
+    }
+    target.split_once('@').filter(|(name, _)| !name.is_empty())
 }
 
 /// The servers with every `NAME@VERSION` installed, one for each version of a range, and the mistakes in the others. `say` is
@@ -73,8 +75,8 @@ pub fn install(
     for spec in specs {
         match parts(&spec.target, catalogue) {
             None => all.push(spec),
-            Some((name, versions)) => match each(&spec, (name, versions), catalogue, store, say) {
-                Ok(more) => all.extend(more),
+            Some((name, versions)) => match install_versions(&spec, (name, versions), catalogue, store, say) {
+                Ok(installed) => all.extend(installed),
                 Err(error) => errors.push(error),
             },
         }
@@ -82,7 +84,8 @@ pub fn install(
     (all, errors)
 }
 
-fn each(
+/// The server in each of its versions, installed.
+fn install_versions(
     spec: &ServerSpec,
     (name, versions): (&str, &str),
     catalogue: &Catalogue,
@@ -97,76 +100,86 @@ fn each(
         let spec = spec.target.clone();
         return Err(PackageError::Unknown { spec, cure });
     };
-    let package = profile.package.as_ref();
-    let package = package.ok_or_else(|| PackageError::NoPackage(name.to_owned()))?;
-    let failed = |why| PackageError::Client {
-        spec: spec.target.clone(),
-        why,
+    let Some(package) = profile.package.as_ref() else {
+        return Err(PackageError::NoPackage(name.to_owned()));
     };
-    let chosen: Vec<String> = match versions.split_once(RANGE) {
-        None => vec![checked(spec, name, versions)?],
+    let chosen = match versions.split_once(RANGE) {
+        None => vec![checked_version(spec, name, versions)?],
         Some((first, last)) => {
-            let ends = [checked(spec, name, first)?, checked(spec, name, last)?];
-            between(spec, name, &client::versions(package).map_err(failed)?, &ends)?
+            let ends = [checked_version(spec, name, first)?, checked_version(spec, name, last)?];
+            let published = client::versions(package).map_err(|why| PackageError::Client {
+                spec: spec.target.clone(),
+                why,
+            })?;
+            versions_between(spec, name, &published, &ends)?
         }
     };
-    let many = chosen.len() > 1;
-    let one = |version: String| {
-        let label = spec.label.as_ref().map(|label| match many {
-            true => format!("{label}-{version}"),
-            false => label.clone(),
-        });
-        let mut own = ServerSpec {
-            label,
-            target: format!("{name}@{version}"),
-            ..spec.clone()
+    let is_range = chosen.len() > 1;
+    let mut servers = Vec::new();
+    for version in chosen {
+        let label = match &spec.label {
+            Some(label) if is_range => Some(format!("{label}-{version}")),
+            label => label.clone(),
         };
-        own.installed = Some(installed(&own.target, (name, &version), profile, package, store, say)?);
-        Ok(own)
-    };
-    chosen.into_iter().map(one).collect()
+        let target = format!("{name}@{version}");
+        let installed = install_version(&target, (name, &version), profile, package, store, say)?;
+        servers.push(ServerSpec {
+            label,
+            target,
+            installed: Some(installed),
+            ..spec.clone()
+        });
+    }
+    Ok(servers)
 }
 
 /// A version that can name a directory, and nothing else.
-fn checked(spec: &ServerSpec, name: &str, version: &str) -> Result<String, PackageError> {
-    let known = |c: char| c.is_ascii_alphanumeric() || "._+-!".contains(c);
-    let begins = version.starts_with(|c: char| c.is_ascii_alphanumeric());
-    match begins && version.chars().all(known) && !version.contains(RANGE) {
-        true => Ok(version.to_owned()),
-        false => Err(PackageError::Version {
-            spec: spec.target.clone(),
-            name: name.to_owned(),
-            version: version.to_owned(),
-        }),
+fn checked_version(spec: &ServerSpec, name: &str, version: &str) -> Result<String, PackageError> {
+    let begins_safely = version.starts_with(|c: char| c.is_ascii_alphanumeric());
+    let is_safe = version
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "._+-!".contains(c));
+    if begins_safely && is_safe && !version.contains(RANGE) {
+        return Ok(version.to_owned());
     }
+    Err(PackageError::Version {
+        spec: spec.target.clone(),
+        name: name.to_owned(),
+        version: version.to_owned(),
+    })
 }
 
 /// The published versions from the first to the last, both included; `published` is from old to new.
-fn between(
+fn versions_between(
     spec: &ServerSpec,
     name: &str,
     published: &[String],
     ends: &[String; 2],
 ) -> Result<Vec<String>, PackageError> {
-    let place = |version: &String| {
-        let place = published.iter().position(|one| one == version);
-        place.ok_or_else(|| PackageError::Unpublished {
-            name: name.to_owned(),
-            version: version.clone(),
-            cure: match nearest(version, published.iter().map(String::as_str)) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("the newest is `{}`", published.last().map_or("none", String::as_str)),
-            },
-        })
-    };
-    let (first, last) = (place(&ends[0])?, place(&ends[1])?);
-    match first <= last {
-        true => Ok(published[first..=last].to_vec()),
-        false => Err(PackageError::Backwards(spec.target.clone())),
+    let first = published_place(name, published, &ends[0])?;
+    let last = published_place(name, published, &ends[1])?;
+    if first > last {
+        return Err(PackageError::Backwards(spec.target.clone()));
     }
+    Ok(published[first..=last].to_vec())
 }
 
-fn installed(
+fn published_place(name: &str, published: &[String], version: &str) -> Result<usize, PackageError> {
+    if let Some(place) = published.iter().position(|other| other == version) {
+        return Ok(place);
+    }
+    Err(PackageError::Unpublished {
+        name: name.to_owned(),
+        version: version.to_owned(),
+        cure: match nearest(version, published.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("the newest is `{}`", published.last().map_or("none", String::as_str)),
+        },
+    })
+}
+
+/// Installs one version, unless the cache has it. `spec` names the server in errors.
+fn install_version(
     spec: &str,
     (name, version): (&str, &str),
     profile: &Profile,
@@ -250,16 +263,17 @@ mod tests {
     #[test]
     fn a_range_is_every_published_version_between_its_ends() {
         let published = ["0.0.9", "0.0.10", "0.1.0b1", "0.1.0"].map(str::to_owned);
-        let range =
-            |first: &str, last: &str| between(&spec("ty@a..b"), "ty", &published, &[first.to_owned(), last.to_owned()]);
+        let range = |first: &str, last: &str| {
+            versions_between(&spec("ty@a..b"), "ty", &published, &[first.to_owned(), last.to_owned()])
+        };
         assert_eq!(range("0.0.10", "0.1.0").expect("both are there"), published[1..]);
         assert_eq!(range("0.0.9", "0.0.9").expect("it is there"), published[..1]);
-        let wrong = |first, last| range(first, last).expect_err("it is refused").to_string();
         assert_eq!(
-            wrong("0.0.9", "0.2"),
+            range("0.0.9", "0.2").expect_err("it is refused").to_string(),
             "`ty` has no published version `0.2`: the newest is `0.1.0`"
         );
-        assert!(wrong("0.1.0", "0.0.9").ends_with("name the older version first"));
+        let error = range("0.1.0", "0.0.9").expect_err("it is refused").to_string();
+        assert!(error.ends_with("name the older version first"));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use record::{AllocatorFamily, KnobFacts, PreloadFacts};
 
 use super::detector::{self, Key};
 
-/// How long the list of the loader's libraries may take; it is one short file.
+/// Time limit for the list of the loader's libraries, which is one short file.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 static PLACES: LazyLock<Places> = LazyLock::new(|| Places {
@@ -30,15 +30,19 @@ static VERIFIED: LazyLock<Mutex<HashMap<Key, Answer>>> = LazyLock::new(Mutex::de
 /// The packages of libraries; a package manager is not asked before every run.
 static PACKAGES: LazyLock<Mutex<HashMap<PathBuf, Option<String>>>> = LazyLock::new(Mutex::default);
 
-/// How the library was seen to serve the server, or why it would not; `None` where that cannot be seen.
+/// The sign that the library serves the server, or an error if it would not; `None` where that cannot be seen.
 type Answer = Result<Option<&'static str>, PreloadError>;
 
-/// What the loader knows. The program that lists it is often not on a user's PATH; systems without glibc have none.
+/// The loader's list of libraries. The program that prints it is often not on a user's PATH; systems without glibc have none.
 fn cache() -> Option<String> {
     let programs = ["/sbin/ldconfig", "/usr/sbin/ldconfig"].map(Path::new);
     let program = programs.into_iter().find(|path| path.is_file())?;
-    let heard = host::listen(Command::new(program).arg("-p"), PATIENCE, &|| false).ok()?;
-    heard.ended.map(|_| heard.said.stdout)
+    let heard = host::listen(Command::new(program).arg("-p"), PATIENCE, || false).ok()?;
+    if heard.ended.is_some() {
+        Some(heard.said.stdout)
+    } else {
+        None
+    }
 }
 
 /// Puts the wanted library first among a server's preloads, or reports why it is missing.
@@ -53,10 +57,10 @@ pub fn find(choice: &mut ServerChoice) -> Result<(), String> {
             choice.label, choice.preload
         ));
     }
-    let wrong = |error: &dyn std::fmt::Display| format!("`{}`: {error}", choice.label);
-    let detected = preload::find(&choice.preload, kind(choice), &PLACES).map_err(|error| wrong(&error))?;
-    let libraries: Vec<PathBuf> = detected.into_iter().chain(choice.libraries.iter().cloned()).collect();
-    preload::compose(&libraries, None).map_err(|error| wrong(&error))?;
+    let found = preload::find(&choice.preload, machine_of(choice), &PLACES)
+        .map_err(|error| format!("`{}`: {error}", choice.label))?;
+    let libraries: Vec<PathBuf> = found.into_iter().chain(choice.libraries.iter().cloned()).collect();
+    preload::compose(&libraries, None).map_err(|error| format!("`{}`: {error}", choice.label))?;
     choice.libraries = libraries;
     Ok(())
 }
@@ -66,8 +70,8 @@ fn adopt(choice: &mut ServerChoice) -> Result<(), String> {
     let Some(value) = choice.env.get(VARIABLE) else {
         return Ok(());
     };
-    let wrong = |why: String| format!("`{}`: {why}", choice.label);
-    let typed = preload::typed(value, &PLACES).map_err(|error| wrong(format!("in `{VARIABLE}`: {error}")))?;
+    let typed =
+        preload::typed(value, &PLACES).map_err(|error| format!("`{}`: in `{VARIABLE}`: {error}", choice.label))?;
     let rest = typed.rest();
     let Some(path) = typed.allocator else {
         return Ok(());
@@ -78,10 +82,11 @@ fn adopt(choice: &mut ServerChoice) -> Result<(), String> {
         other => Some(format!("`{other}` is preloaded too")),
     };
     if let Some(other) = other {
-        let path = path.display();
-        return Err(wrong(format!(
-            "`{VARIABLE}` names an allocator, `{path}`, and {other}: remove one of the two"
-        )));
+        return Err(format!(
+            "`{}`: `{VARIABLE}` names an allocator, `{}`, and {other}: remove one of the two",
+            choice.label,
+            path.display()
+        ));
     }
     choice.preload = Preload::Path(path);
     // A preload of lsp-soak's own environment stays excluded.
@@ -94,7 +99,7 @@ fn adopt(choice: &mut ServerChoice) -> Result<(), String> {
 }
 
 /// The server's machine type: for a script its interpreter's, for a server that is built later our own.
-fn kind(choice: &ServerChoice) -> Option<Machine> {
+fn machine_of(choice: &ServerChoice) -> Option<Machine> {
     match &choice.program {
         Program::File(program) => machine(&detector::detection(choice, program, &|| false).file),
         Program::Build(_) => machine(&std::env::current_exe().ok()?),
@@ -103,10 +108,13 @@ fn kind(choice: &ServerChoice) -> Option<Machine> {
 
 /// The library of the wanted preload, once found.
 fn library(choice: &ServerChoice) -> Option<&PathBuf> {
-    choice.libraries.first().filter(|_| choice.preload != Preload::System)
+    if choice.preload == Preload::System {
+        return None;
+    }
+    choice.libraries.first()
 }
 
-/// How the preload was seen to serve the server; `Some(None)` where that cannot be seen, `None` without a preload. A
+/// The sign that the preload serves the server; `Some(None)` where that cannot be seen, `None` without a preload. A
 /// preload that cannot work is refused.
 pub fn verified(
     choice: &ServerChoice,
@@ -146,7 +154,11 @@ pub fn verified(
         scratch: scratch.path(),
         stop,
     });
-    let answer = answer.map(|bound| bound.then_some("the library to which the loader bound `malloc`"));
+    let answer = match answer {
+        Ok(true) => Ok(Some("the library to which the loader bound `malloc`")),
+        Ok(false) => Ok(None),
+        Err(error) => Err(error),
+    };
     if !stop() {
         let mut known = VERIFIED.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(key, answer.clone());
@@ -176,21 +188,8 @@ pub fn mistakes(choices: &[ServerChoice]) -> Vec<String> {
         let Program::File(program) = &choice.program else {
             continue;
         };
-        let refused = match detector::missing(choice, program, &|| false) {
-            Some(missing) => Some(missing),
-            None => verified(choice, program, &|| false)
-                .err()
-                .map(|error| error.to_string()),
-        };
-        // Settings are not looked at where their allocator would not be used.
-        let errors = match refused {
-            Some(_) => Vec::new(),
-            None => detector::knobs(choice, program, &|| false).err().unwrap_or_default(),
-        };
-        let refused = refused.into_iter();
-        let messages = refused.chain(errors.iter().map(ToString::to_string));
-        let messages = messages.map(|words| format!("`{}`: {words}", choice.label));
-        for mistake in messages {
+        for words in program_mistakes(choice, program) {
+            let mistake = format!("`{}`: {words}", choice.label);
             if !mistakes.contains(&mistake) {
                 mistakes.push(mistake);
             }
@@ -199,19 +198,33 @@ pub fn mistakes(choices: &[ServerChoice]) -> Vec<String> {
     mistakes
 }
 
+/// Settings are not checked where their allocator would not be used.
+fn program_mistakes(choice: &ServerChoice, program: &Path) -> Vec<String> {
+    if let Some(missing) = detector::missing(choice, program, &|| false) {
+        return vec![missing];
+    }
+    if let Err(error) = verified(choice, program, &|| false) {
+        return vec![error.to_string()];
+    }
+    match detector::knobs(choice, program, &|| false) {
+        Ok(_) => Vec::new(),
+        Err(errors) => errors.iter().map(ToString::to_string).collect(),
+    }
+}
+
 /// Makes the preload report its memory at the end of the run.
 pub fn ask(env: &mut Env, choice: &ServerChoice, detected: &Detection, stop: &dyn Fn() -> bool) {
-    let asked = library(choice).and_then(|library| preload::asked(family(choice, library, stop)));
-    let Some((usual, value)) = asked else { return };
+    let Some(library) = library(choice) else { return };
+    let Some((usual, value)) = preload::asked(family(choice, library, stop)) else {
+        return;
+    };
     let is_jemalloc = detected.facts.family == AllocatorFamily::Jemalloc;
-    let variable = detected
-        .facts
-        .variable
-        .as_deref()
-        .filter(|_| is_jemalloc)
-        .unwrap_or(usual);
-    let mut set = env.iter().rev().filter(|(name, _)| name == variable);
-    let own = set.next().and_then(|(_, value)| value.clone()).unwrap_or_default();
+    let variable = match detected.facts.variable.as_deref() {
+        Some(variable) if is_jemalloc => variable,
+        _ => usual,
+    };
+    let last = env.iter().rev().find(|(name, _)| name == variable);
+    let own = last.and_then(|(_, value)| value.clone()).unwrap_or_default();
     let value = match own.to_str() {
         Some("") => value.to_owned(),
         // In a list the later entry counts. A user's own request is kept.
@@ -224,31 +237,33 @@ pub fn ask(env: &mut Env, choice: &ServerChoice, detected: &Detection, stop: &dy
 
 /// The preload's family, by its name or its bytes.
 fn family(choice: &ServerChoice, library: &Path, stop: &dyn Fn() -> bool) -> AllocatorFamily {
-    let named = choice.preload.family();
-    let named = named.filter(|family| *family != AllocatorFamily::Unknown);
-    named.unwrap_or_else(|| marked(library, stop))
+    match choice.preload.family() {
+        Some(family) if family != AllocatorFamily::Unknown => family,
+        _ => marked_family(library, stop),
+    }
 }
 
 /// The preload's facts for the record.
 pub fn facts(choice: &ServerChoice, detected: &Detection, stop: &dyn Fn() -> bool) -> Option<PreloadFacts> {
     let library = library(choice)?;
     let family = family(choice, library, stop);
+    let version = if detected.facts.family == family {
+        detected.facts.version.clone()
+    } else {
+        None
+    };
     Some(PreloadFacts {
         name: choice.preload.to_string(),
         family,
         path: library.display().to_string(),
         sha256: host::file_sha256(library).ok(),
-        version: detected
-            .facts
-            .version
-            .clone()
-            .filter(|_| detected.facts.family == family),
+        version,
         package: package(library, stop),
     })
 }
 
-/// The kind that the library's own bytes tell, where its name does not.
-fn marked(library: &Path, stop: &dyn Fn() -> bool) -> AllocatorFamily {
+/// The family by the library's own bytes.
+fn marked_family(library: &Path, stop: &dyn Fn() -> bool) -> AllocatorFamily {
     match allocator::of_file(library, stop).facts.family {
         // This is only the linked C library.
         AllocatorFamily::Glibc | AllocatorFamily::Musl => AllocatorFamily::Unknown,

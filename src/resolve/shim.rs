@@ -69,27 +69,30 @@ fn find(named: Option<&Path>) -> Result<Shim, String> {
     }
 }
 
-/// Whether lsp-soak's own sources are in this directory.
+/// True if lsp-soak's own sources are in this directory.
 pub fn is_checkout(directory: &Path) -> bool {
     fs::read_to_string(directory.join("Cargo.toml"))
         .is_ok_and(|manifest| manifest.lines().any(|line| line.trim() == "name = \"lsp-soak\""))
 }
 
-/// Why a server accepts no preload, by its file.
+/// The reason why a server accepts no preload, by its file.
 fn refusal(choice: &ServerChoice) -> Option<String> {
     match &choice.program {
         // For a launcher, the program that it starts.
-        Program::File(program) => refused(&detector::detection(choice, program, &|| false).file),
+        Program::File(program) => refusal_of_file(&detector::detection(choice, program, &|| false).file),
         Program::Build(_) => None,
     }
 }
 
-fn refused(program: &Path) -> Option<String> {
+fn refusal_of_file(program: &Path) -> Option<String> {
     let shown = program.display();
     if allocator::is_static(program) {
         return Some(format!("`{shown}` is statically linked, so nothing can be preloaded"));
     }
-    host::is_privileged(program).then(|| format!("`{shown}` is setuid or setgid, so its loader preloads nothing"))
+    if host::is_privileged(program) {
+        return Some(format!("`{shown}` is setuid or setgid, so its loader preloads nothing"));
+    }
+    None
 }
 
 /// The warning if a release is wanted and no purge library is preloaded.
@@ -98,24 +101,25 @@ pub fn missing(scenario: &Scenario, found: &Detection) -> String {
     let mut steps = scenario.phases.iter().flat_map(|phase| &phase.steps);
     // Searching a program takes a second per GB.
     let is_needed = steps.any(|step| matches!(step, Step::Release(_)));
-    match out_of_reach(&found.file).filter(|_| is_needed) {
-        Some(why) => format!("{none}, and --purge-shim would not help: {why}"),
-        None => format!("{none}: run with --purge-shim"),
+    if is_needed && let Some(why) = out_of_reach(&found.file) {
+        return format!("{none}, and --purge-shim would not help: {why}");
     }
+    format!("{none}: run with --purge-shim")
 }
 
-/// Why the library could not have a program give memory back.
+/// The reason why the library could not have a program release memory.
 fn out_of_reach(program: &Path) -> Option<String> {
     if !cfg!(target_os = "linux") {
         return Some("it is for Linux only".to_owned());
     }
-    refused(program).or_else(|| {
-        let family = allocator::within(program)?;
-        let shown = program.display();
-        Some(format!(
-            "`{shown}` contains {family}, which a preloaded library cannot purge"
-        ))
-    })
+    if let Some(why) = refusal_of_file(program) {
+        return Some(why);
+    }
+    let family = allocator::within(program)?;
+    Some(format!(
+        "`{}` contains {family}, which a preloaded library cannot purge",
+        program.display()
+    ))
 }
 
 /// Adds the library to every server, if the command line or a scenario asks for it.
@@ -137,25 +141,31 @@ pub fn ask(extras: &ServerExtras, scenarios: &[Loaded], choices: &mut [ServerCho
 }
 
 /// The library for a lens that needs it, or why a server has to do without.
-pub fn of_lens(choice: &ServerChoice) -> Result<Shim, String> {
-    refusal(choice).map_or_else(|| find(None), Err)
+pub fn library_for_lens(choice: &ServerChoice) -> Result<Shim, String> {
+    match refusal(choice) {
+        Some(why) => Err(why),
+        None => find(None),
+    }
 }
 
-/// Of servers under the purged lens why their settings only come near.
+/// A sentence for each server under the purged lens whose settings only come near, with the reason.
 pub fn approximate(choices: &[ServerChoice]) -> Vec<String> {
-    let near = choices.iter().filter(|choice| choice.lens.approximate);
-    near.filter_map(|choice| Some((choice, of_lens(choice).err()?)))
-        .map(|(choice, why)| format!("the purged lens of `{}` is approximate: {why}", choice.label))
-        .collect()
+    let mut sentences = Vec::new();
+    for choice in choices.iter().filter(|choice| choice.lens.approximate) {
+        if let Err(why) = library_for_lens(choice) {
+            sentences.push(format!("the purged lens of `{}` is approximate: {why}", choice.label));
+        }
+    }
+    sentences
 }
 
-/// Whether a scenario asks for the library.
+/// True if a scenario asks for the library.
 fn is_asked_for(scenario: &Loaded) -> bool {
     let mut steps = scenario.scenario.phases.iter().flat_map(|phase| &phase.steps);
     steps.any(|step| matches!(step, Step::Release(options) if options.preloads()))
 }
 
-/// What is loaded into the server to release memory on a signal.
+/// The purge library of a run, which releases memory on a signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Library {
     /// The library that the loader maps; `None` where Node.js runs the script.
@@ -175,7 +185,7 @@ pub fn library(path: Option<PathBuf>, directory: &Path) -> Library {
     }
 }
 
-/// What the record says of it; `None` of the script, which is a part of lsp-soak.
+/// Its facts for the record; `None` of the script, which is a part of lsp-soak.
 pub fn facts(library: &Library) -> Option<ShimFacts> {
     let path = library.path.as_ref()?;
     Some(ShimFacts {
@@ -195,7 +205,7 @@ pub fn preload(env: &mut Env, library: &Library) -> anyhow::Result<()> {
     };
     let all = match &library.path {
         Some(path) => compose(std::slice::from_ref(path), before.as_deref())?,
-        None => Some(required(&library.directory, before)?),
+        None => Some(write_script(&library.directory, before)?),
     };
     // A sandbox numbers its processes from 1 again: those are not the ones that could be signalled.
     let pids = fs::read_link("/proc/self/ns/pid").ok();
@@ -210,7 +220,7 @@ pub fn preload(env: &mut Env, library: &Library) -> anyhow::Result<()> {
 }
 
 /// Writes the script, and adds it to options of Node.js, which take quotes and backslashes as C does.
-fn required(directory: &Path, before: Option<OsString>) -> io::Result<OsString> {
+fn write_script(directory: &Path, before: Option<OsString>) -> io::Result<OsString> {
     let script = directory.join("collect.cjs");
     fs::write(&script, SCRIPT)?;
     let script = script.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
@@ -223,39 +233,39 @@ fn required(directory: &Path, before: Option<OsString>) -> io::Result<OsString> 
 mod tests {
     use super::*;
 
+    fn last_value(env: &Env, name: &str) -> Option<OsString> {
+        let (_, value) = env.iter().rev().find(|(own, _)| own == name)?;
+        value.clone()
+    }
+
     #[test]
     fn node_requires_the_script_after_its_own_options() {
         let place = tempfile::tempdir().expect("there is a place for temporary files");
         let own = "--max-old-space-size=512";
         let mut env = vec![(NODE_OPTIONS.into(), Some(own.into()))];
         preload(&mut env, &library(None, place.path())).expect("the place is ours");
-        let last = |name: &str| {
-            env.iter()
-                .rev()
-                .find(|(one, _)| one == name)
-                .and_then(|(_, value)| value.clone())
-        };
         let script = place.path().join("collect.cjs");
         let options = format!("{own} --require \"{}\"", script.display());
-        assert_eq!(last(NODE_OPTIONS), Some(options.into()));
-        assert_eq!(last("LSP_SOAK_PURGE_SIGNAL"), Some("16".into()));
+        assert_eq!(last_value(&env, NODE_OPTIONS), Some(options.into()));
+        assert_eq!(last_value(&env, "LSP_SOAK_PURGE_SIGNAL"), Some("16".into()));
         assert_eq!(fs::read_to_string(script).expect("it is written"), SCRIPT);
     }
 
     #[test]
     fn the_library_is_preloaded_beside_what_the_server_preloads_anyway() {
         let library = library(Some("/lib/libpurge_shim.so".into()), Path::new("/tmp/heard"));
-        let value = |mut env: Env| {
-            preload(&mut env, &library).expect("the path has no blank");
-            let last = |name: &str| env.iter().rev().find(|(one, _)| one == name).cloned();
-            assert!(last("LSP_SOAK_PURGE_DIR").is_some() && last("LSP_SOAK_PURGE_SIGNAL").is_some());
-            last("LD_PRELOAD").and_then(|(_, value)| value)
-        };
-        let none = || vec![("LD_PRELOAD".into(), None)];
-        assert_eq!(value(none()), Some("/lib/libpurge_shim.so".into()));
-        let mut own = none();
+        let none: Env = vec![("LD_PRELOAD".into(), None)];
+        let mut own = none.clone();
         own.push(("LD_PRELOAD".into(), Some("/lib/libjemalloc.so.2".into())));
-        assert_eq!(value(own), Some("/lib/libpurge_shim.so:/lib/libjemalloc.so.2".into()));
+        for (mut env, value) in [
+            (none, "/lib/libpurge_shim.so"),
+            (own, "/lib/libpurge_shim.so:/lib/libjemalloc.so.2"),
+        ] {
+            preload(&mut env, &library).expect("the path has no blank");
+            assert!(last_value(&env, "LSP_SOAK_PURGE_DIR").is_some());
+            assert!(last_value(&env, "LSP_SOAK_PURGE_SIGNAL").is_some());
+            assert_eq!(last_value(&env, "LD_PRELOAD"), Some(value.into()));
+        }
     }
 
     #[cfg(target_os = "linux")]
@@ -264,24 +274,24 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let place = tempfile::tempdir().expect("there is a place for temporary files");
         let program = place.path().join("server");
-        let refused = |bytes: &[u8], mode: u32| {
+        let refusal = |bytes: &[u8], mode: u32| {
             fs::write(&program, bytes).expect("the place is ours");
             fs::set_permissions(&program, fs::Permissions::from_mode(mode)).expect("the file is ours");
-            refused(&program)
+            refusal_of_file(&program)
         };
         // An executable for x86-64 without any segment, so without a loader.
         let mut empty = [0; 64];
         empty[..20].copy_from_slice(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0");
         (empty[20], empty[52], empty[54], empty[58]) = (1, 64, 56, 64);
-        let told = refused(&empty, 0o755).expect("it is static");
+        let told = refusal(&empty, 0o755).expect("it is static");
         assert!(
             told.ends_with("is statically linked, so nothing can be preloaded"),
             "{told}"
         );
         let this = fs::read(env::current_exe().expect("it runs")).expect("it can be read");
-        assert_eq!(refused(&this, 0o755), None);
-        assert!(refused(&this, 0o4755).is_some_and(|told| told.contains("setuid")));
-        assert_eq!(refused(b"#!/bin/sh\n", 0o755), None);
+        assert_eq!(refusal(&this, 0o755), None);
+        assert!(refusal(&this, 0o4755).is_some_and(|told| told.contains("setuid")));
+        assert_eq!(refusal(b"#!/bin/sh\n", 0o755), None);
     }
 
     #[cfg(target_os = "linux")]

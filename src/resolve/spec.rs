@@ -22,7 +22,7 @@ pub struct ServerSpec {
     pub preload: Option<Preload>,
     pub env: Vec<(String, String)>,
     pub target: String,
-    /// What was installed for it, if it names a version.
+    /// The installation for it, if it names a version.
     pub installed: Option<Installed>,
 }
 
@@ -67,7 +67,7 @@ impl std::str::FromStr for ServerSpec {
 }
 
 impl ServerSpec {
-    /// What names the same server with the same settings, without a label.
+    /// A text that names the same server with the same settings, without a label.
     pub fn unlabelled(&self) -> String {
         let mut text = String::new();
         let preload = self
@@ -75,11 +75,15 @@ impl ServerSpec {
             .as_ref()
             .map(|preload| (PRELOAD.to_owned(), preload.to_string()));
         for (name, value) in preload.iter().chain(&self.env) {
-            match value.contains(char::is_whitespace) || value.starts_with(['"', '\'']) {
-                true if value.contains('"') => text.push_str(&format!("{name}='{value}' ")),
-                true => text.push_str(&format!("{name}=\"{value}\" ")),
-                false => text.push_str(&format!("{name}={value} ")),
-            }
+            let needs_quotes = value.contains(char::is_whitespace) || value.starts_with(['"', '\'']);
+            let quote = if !needs_quotes {
+                ""
+            } else if value.contains('"') {
+                "'"
+            } else {
+                "\""
+            };
+            text.push_str(&format!("{name}={quote}{value}{quote} "));
         }
         text + &self.target
     }
@@ -90,19 +94,20 @@ fn label(text: &str) -> (Option<&str>, &str) {
     let Some((label, rest)) = text.split_once(':') else {
         return (None, text);
     };
-    let word = !label.contains(['/', '\\', '=', '"', '\'', ' ']);
-    let drive = label.len() == 1 && !rest.starts_with(' ');
-    match word && !drive && !rest.starts_with("//") {
-        true => (Some(label), rest.trim_start()),
-        false => (None, text),
+    let is_word = !label.contains(['/', '\\', '=', '"', '\'', ' ']);
+    let is_drive = label.len() == 1 && !rest.starts_with(' ');
+    if is_word && !is_drive && !rest.starts_with("//") {
+        (Some(label), rest.trim_start())
+    } else {
+        (None, text)
     }
 }
 
 pub(super) fn check_label(label: &str) -> Result<(), ChoiceError> {
-    match names_files(label) {
-        true => Ok(()),
-        false => Err(ChoiceError::Label(label.to_owned())),
+    if names_files(label) {
+        return Ok(());
     }
+    Err(ChoiceError::Label(label.to_owned()))
 }
 
 /// A variable's name, its value, and what follows.
@@ -214,24 +219,27 @@ mod tests {
         }
     }
 
+    fn parse_error(text: &str) -> String {
+        text.parse::<ServerSpec>().unwrap_err().to_string()
+    }
+
     #[test]
     fn an_empty_label_and_an_open_quote_are_called_that() {
-        let said = |text: &str| text.parse::<ServerSpec>().unwrap_err().to_string();
         for text in [": ty", ":ty", ":"] {
-            let said = said(text);
-            assert!(said.contains("has no label before the colon"), "{text}: {said}");
+            let error = parse_error(text);
+            assert!(error.contains("has no label before the colon"), "{text}: {error}");
         }
         for text in ["A=\"x ty", "old: B=1 A=\"x ty'"] {
-            let said = said(text);
+            let error = parse_error(text);
             assert!(
-                said.contains("`A=\"x ty") && said.contains("is not closed"),
-                "{text}: {said}"
+                error.contains("`A=\"x ty") && error.contains("is not closed"),
+                "{text}: {error}"
             );
         }
-        assert!(said("A='x ty").contains("the quote `'` is not closed"));
-        assert!(said("preload=jemaloc ty").ends_with("did you mean `jemalloc`?"));
+        assert!(parse_error("A='x ty").contains("the quote `'` is not closed"));
+        assert!(parse_error("preload=jemaloc ty").ends_with("did you mean `jemalloc`?"));
         assert_eq!(
-            said("preload=jemalloc A=1 preload=mimalloc ty"),
+            parse_error("preload=jemalloc A=1 preload=mimalloc ty"),
             "one server has both `preload=jemalloc` and `preload=mimalloc`: remove one, or try both with --preload \
              jemalloc,mimalloc"
         );

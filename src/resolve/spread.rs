@@ -61,19 +61,23 @@ pub fn spread(specs: &[ServerSpec], preloads: &[Preload]) -> Vec<ServerSpec> {
 mod tests {
     use super::*;
 
+    /// The number of distinct preloads, and the mistakes.
+    fn distinct_named(names: &[&str]) -> (usize, Vec<String>) {
+        let preloads: Vec<Preload> = names.iter().map(|name| name.parse().unwrap()).collect();
+        let (kept, wrong) = distinct(&preloads);
+        (kept.len(), wrong.iter().map(Twice::to_string).collect())
+    }
+
     #[test]
     fn what_would_give_one_label_twice_is_told_and_left_out() {
-        let of = |names: &[&str]| {
-            let preloads: Vec<Preload> = names.iter().map(|name| name.parse().unwrap()).collect();
-            let (kept, wrong) = distinct(&preloads);
-            let wrong: Vec<String> = wrong.iter().map(Twice::to_string).collect();
-            (kept.len(), wrong)
-        };
-        assert_eq!(of(&["system", "jemalloc", "mimalloc"]), (3, Vec::new()));
+        assert_eq!(distinct_named(&["system", "jemalloc", "mimalloc"]), (3, Vec::new()));
         let same = "`--preload` names `jemalloc` twice: name it once".to_owned();
-        assert_eq!(of(&["jemalloc", "system", "jemalloc"]), (2, vec![same]));
+        assert_eq!(distinct_named(&["jemalloc", "system", "jemalloc"]), (2, vec![same]));
         let other = "`--preload` names `jemalloc` and `/opt/libjemalloc.so`, and a server with either would be called `…-jemalloc`: give one its own label, --server 'other: preload=/opt/libjemalloc.so SERVER'";
-        assert_eq!(of(&["jemalloc", "/opt/libjemalloc.so"]), (1, vec![other.to_owned()]));
+        assert_eq!(
+            distinct_named(&["jemalloc", "/opt/libjemalloc.so"]),
+            (1, vec![other.to_owned()])
+        );
     }
 
     #[test]

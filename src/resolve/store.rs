@@ -32,7 +32,7 @@ pub struct Store {
     root: PathBuf,
 }
 
-/// What an entry is of.
+/// The identity of an entry.
 #[derive(Clone, Copy, Debug)]
 pub struct Key<'k> {
     pub kind: &'k str,
@@ -78,20 +78,19 @@ impl Store {
 
     /// `LSP_SOAK_CACHE_DIR`, or a directory of ours in the user's cache; `None` without a home.
     pub fn usual() -> Option<Store> {
-        let set = |name: &str| {
-            std::env::var_os(name)
-                .filter(|value| !value.is_empty())
-                .map(PathBuf::from)
-        };
-        if let Some(root) = set("LSP_SOAK_CACHE_DIR") {
+        if let Some(root) = path_in_variable("LSP_SOAK_CACHE_DIR") {
             return Some(Store { root });
         }
-        let caches = match () {
-            () if cfg!(windows) => set("LOCALAPPDATA"),
-            () if cfg!(target_os = "macos") => set("HOME").map(|home| home.join("Library/Caches")),
-            () => set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache"))),
+        let caches = if cfg!(windows) {
+            path_in_variable("LOCALAPPDATA")?
+        } else if cfg!(target_os = "macos") {
+            path_in_variable("HOME")?.join("Library/Caches")
+        } else if let Some(caches) = path_in_variable("XDG_CACHE_HOME") {
+            caches
+        } else {
+            path_in_variable("HOME")?.join(".cache")
         };
-        caches.map(|caches| Store {
+        Some(Store {
             root: caches.join("lsp-soak"),
         })
     }
@@ -106,22 +105,21 @@ impl Store {
         let directory = self.root.join(key.kind).join(safe(key.name)).join(key.directory());
         fs::create_dir_all(directory.parent().unwrap_or(&self.root))?;
         let lock = open_lock(&directory)?;
-        let mut silent = true;
-        let mut wait = |tried, lock: &dyn Fn() -> io::Result<()>| match tried {
-            Ok(()) => Ok(()),
-            Err(TryLockError::WouldBlock) => {
-                if std::mem::take(&mut silent) {
-                    let place = directory.display();
-                    say(&format!("waiting for another lsp-soak, which fills `{place}`"));
-                }
-                lock()
-            }
-            Err(TryLockError::Error(error)) => Err(error),
-        };
-        wait(lock.try_lock_shared(), &|| lock.lock_shared())?;
+        let waiting = format!("waiting for another lsp-soak, which fills `{}`", directory.display());
+        let mut has_said = false;
+        if is_held_by_another(lock.try_lock_shared())? {
+            say(&waiting);
+            has_said = true;
+            lock.lock_shared()?;
+        }
         if read(&directory).is_none() {
             lock.unlock()?;
-            wait(lock.try_lock(), &|| lock.lock())?;
+            if is_held_by_another(lock.try_lock())? {
+                if !has_said {
+                    say(&waiting);
+                }
+                lock.lock()?;
+            }
         }
         let slot = Slot {
             entry: Entry {
@@ -137,7 +135,7 @@ impl Store {
             lock,
         };
         if slot.entry().is_none() {
-            absent(fs::remove_dir_all(&slot.directory))?;
+            ignore_absent(fs::remove_dir_all(&slot.directory))?;
             fs::create_dir_all(&slot.directory)?;
         }
         Ok(slot)
@@ -173,11 +171,9 @@ impl Store {
         let mut entries = Vec::new();
         for kind in below(&self.root)? {
             for name in below(&kind)? {
-                let directories = below(&name)?;
-                let all = directories
-                    .iter()
-                    .filter_map(|directory| read(directory).or_else(|| incomplete(directory)));
-                entries.extend(all);
+                for directory in below(&name)? {
+                    entries.extend(read(&directory).or_else(|| incomplete(&directory)));
+                }
             }
         }
         entries.sort_by(|a, b| (&a.kind, &a.name, &a.directory).cmp(&(&b.kind, &b.name, &b.directory)));
@@ -192,8 +188,8 @@ impl Store {
             return Ok(false);
         }
         // First, so that no entry counts as whole of which only a part is left.
-        absent(fs::remove_file(entry.directory.join(ENTRY)))?;
-        absent(fs::remove_dir_all(&entry.directory))?;
+        ignore_absent(fs::remove_file(entry.directory.join(ENTRY)))?;
+        ignore_absent(fs::remove_dir_all(&entry.directory))?;
         Ok(true)
     }
 }
@@ -216,11 +212,12 @@ impl Key<'_> {
 }
 
 impl Entry {
-    /// What it is called: `ty@0.0.104`, or the origin of a workspace.
+    /// Its name for people: `ty@0.0.104`, or the origin of a workspace.
     pub fn title(&self) -> String {
-        match self.kind == WORKSPACE {
-            true => self.name.clone(),
-            false => format!("{}@{}", self.name, self.version),
+        if self.kind == WORKSPACE {
+            self.name.clone()
+        } else {
+            format!("{}@{}", self.name, self.version)
         }
     }
 
@@ -233,19 +230,16 @@ impl Entry {
             .or_else(|| title.rfind('@'));
         let (name, version) = title.split_at(end.unwrap_or(title.len()));
         let version = match version.strip_prefix('#') {
-            Some(hash) => format!(
-                "#{}",
-                hash.trim_start_matches("sha256=")
-                    .chars()
-                    .take(SHORT)
-                    .collect::<String>()
-            ),
+            Some(hash) => {
+                let digits: String = hash.trim_start_matches("sha256=").chars().take(SHORT).collect();
+                format!("#{digits}")
+            }
             None => version.to_owned(),
         };
         (name.to_owned(), version)
     }
 
-    /// Whether a user means it: by its name, its title, or as it is listed.
+    /// True if the text is its name, its title, or the form in which it is listed.
     pub fn is_named(&self, text: &str) -> bool {
         let (name, version) = self.parts();
         let names = [self.title(), format!("{name}{version}"), name];
@@ -289,11 +283,28 @@ impl Slot {
 }
 
 /// The result, but for a file that is not there.
-fn absent(removed: io::Result<()>) -> io::Result<()> {
-    removed.or_else(|error| match error.kind() {
-        io::ErrorKind::NotFound => Ok(()),
-        _ => Err(error),
-    })
+fn ignore_absent(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+fn is_held_by_another(tried: Result<(), TryLockError>) -> io::Result<bool> {
+    match tried {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn path_in_variable(name: &str) -> Option<PathBuf> {
+    let value = std::env::var_os(name)?;
+    if value.is_empty() {
+        None
+    } else {
+        Some(PathBuf::from(value))
+    }
 }
 
 fn open_lock(directory: &Path) -> io::Result<File> {
@@ -319,12 +330,11 @@ fn read(directory: &Path) -> Option<Entry> {
 /// The entry of a directory that has a lock of ours and no [`ENTRY`]. Other directories are somebody else's.
 fn incomplete(directory: &Path) -> Option<Entry> {
     let meta = lock_of(directory).metadata().ok().filter(fs::Metadata::is_file)?;
-    let part = |path: &Path| Some(path.file_name()?.to_string_lossy().into_owned());
     let name = directory.parent()?;
-    let own = part(directory)?;
+    let own = file_name(directory)?;
     Some(Entry {
-        kind: part(name.parent()?)?,
-        name: part(name)?,
+        kind: file_name(name.parent()?)?,
+        name: file_name(name)?,
         version: own.rsplit_once('-').map_or("", |(version, _)| version).to_owned(),
         directory: directory.to_owned(),
         used: meta.modified().ok(),
@@ -333,11 +343,18 @@ fn incomplete(directory: &Path) -> Option<Entry> {
     })
 }
 
+fn file_name(path: &Path) -> Option<String> {
+    Some(path.file_name()?.to_string_lossy().into_owned())
+}
+
 /// A name as one part of a path, cut to what every file system takes: the hash in [`Key::directory`] tells names apart.
 fn safe(name: &str) -> String {
-    let known = |c: char| c.is_alphanumeric() || "@._-+=!".contains(c);
-    let parts = name.chars().map(|c| if known(c) { c } else { '+' });
-    parts.take(LONGEST).collect()
+    let mut safe = String::new();
+    for c in name.chars().take(LONGEST) {
+        let is_safe = c.is_alphanumeric() || "@._-+=!".contains(c);
+        safe.push(if is_safe { c } else { '+' });
+    }
+    safe
 }
 
 fn below(directory: &Path) -> io::Result<Vec<PathBuf>> {
@@ -345,18 +362,23 @@ fn below(directory: &Path) -> io::Result<Vec<PathBuf>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
     };
-    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
-    let mut directories: Vec<PathBuf> = paths.collect::<io::Result<_>>()?;
-    directories.retain(|path| path.is_dir());
+    let mut directories = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_dir() {
+            directories.push(path);
+        }
+    }
     Ok(directories)
 }
 
 fn size(path: &Path) -> u64 {
     let Ok(meta) = fs::symlink_metadata(path) else { return 0 };
-    match meta.is_dir() {
-        true => fs::read_dir(path).map_or(0, |entries| entries.flatten().map(|entry| size(&entry.path())).sum()),
-        false => meta.len(),
+    if !meta.is_dir() {
+        return meta.len();
     }
+    let Ok(entries) = fs::read_dir(path) else { return 0 };
+    entries.flatten().map(|entry| size(&entry.path())).sum()
 }
 
 #[cfg(test)]
@@ -451,7 +473,9 @@ mod tests {
                 ..KEY
             },
         ];
-        all.iter().for_each(|key| drop(filled(&store, key)));
+        for key in &all {
+            filled(&store, key);
+        }
         assert_eq!(store.entries().unwrap().len(), all.len());
     }
 
@@ -464,8 +488,10 @@ mod tests {
         std::thread::scope(|scope| {
             let store = &store;
             let waiting = scope.spawn(move || {
-                let say = |text: &str| sender.send(text.to_owned()).unwrap();
-                store.claim(&KEY, &say).unwrap().entry().unwrap()
+                let slot = store
+                    .claim(&KEY, &|text| sender.send(text.to_owned()).unwrap())
+                    .unwrap();
+                slot.entry().unwrap()
             });
             let text = receiver.recv().unwrap();
             assert!(
@@ -481,16 +507,6 @@ mod tests {
 
     #[test]
     fn a_title_has_a_name_and_a_version() {
-        let parts = |kind: &str, name: &str, version: &str| {
-            let entry = Entry {
-                kind: kind.to_owned(),
-                name: name.to_owned(),
-                version: version.to_owned(),
-                ..Entry::default()
-            };
-            let (name, version) = entry.parts();
-            format!("{name} {version}")
-        };
         for (kind, name, shown) in [
             ("npm", "@scope/server", "@scope/server @1.2.3"),
             (WORKSPACE, "npm:@scope/server@4.5.6", "npm:@scope/server @4.5.6"),
@@ -506,7 +522,14 @@ mod tests {
                 "archive:/a.tgz #0123456789ab",
             ),
         ] {
-            assert_eq!(parts(kind, name, "1.2.3"), shown);
+            let entry = Entry {
+                kind: kind.to_owned(),
+                name: name.to_owned(),
+                version: "1.2.3".to_owned(),
+                ..Entry::default()
+            };
+            let (name, version) = entry.parts();
+            assert_eq!(format!("{name} {version}"), shown);
         }
     }
 

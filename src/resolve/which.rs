@@ -35,32 +35,32 @@ impl Which {
 
     /// The program of a command: by its path, else by its name.
     pub fn command(&self, word: &str) -> Option<PathBuf> {
-        match word.contains(['/', '\\']) {
-            true => self.path(Path::new(word)),
-            false => self.program(word),
+        if word.contains(['/', '\\']) {
+            self.path(Path::new(word))
+        } else {
+            self.program(word)
         }
     }
 
-    /// What a path names instead of a program; `None` if nothing is there.
+    /// The type of the file at a path that is no program; `None` if nothing is there.
     pub fn kind(&self, path: &Path) -> Option<FileType> {
         fs::metadata(path).ok().map(|meta| meta.file_type())
     }
 
     /// The newest of the programs called `name-VERSION`, as Debian calls clangd.
     pub fn versioned(&self, name: &str) -> Option<PathBuf> {
-        let versions = std::env::split_paths(&self.path)
-            .enumerate()
-            .flat_map(|(order, directory)| {
-                let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-                entries.filter_map(move |entry| {
-                    let file = entry.file_name();
-                    let version = version(file.to_str()?, name)?;
-                    Some((version, Reverse(order), entry.path()))
-                })
-            });
-        let mut versions: Vec<_> = versions.filter(|(.., path)| is_executable(path)).collect();
-        versions.sort();
-        let (.., newest) = versions.pop()?;
+        let mut versions = Vec::new();
+        for (order, directory) in std::env::split_paths(&self.path).enumerate() {
+            for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+                let file = entry.file_name();
+                if let Some(version) = file.to_str().and_then(|file| version(file, name))
+                    && is_executable(&entry.path())
+                {
+                    versions.push((version, Reverse(order), entry.path()));
+                }
+            }
+        }
+        let (.., newest) = versions.into_iter().max()?;
         std::path::absolute(newest).ok()
     }
 
@@ -68,20 +68,18 @@ impl Which {
         let Some(endings) = self.endings.as_deref().and_then(OsStr::to_str) else {
             return vec![path.to_path_buf()];
         };
-        let endings = endings.split(';').filter(|ending| !ending.is_empty());
         let lower = path.to_string_lossy().to_ascii_lowercase();
-        if endings
-            .clone()
-            .any(|ending| lower.ends_with(&ending.to_ascii_lowercase()))
-        {
-            return vec![path.to_path_buf()];
-        }
-        let with = |ending: &str| {
+        let mut candidates = Vec::new();
+        for ending in endings.split(';').filter(|ending| !ending.is_empty()) {
+            let ending = ending.to_ascii_lowercase();
+            if lower.ends_with(&ending) {
+                return vec![path.to_path_buf()];
+            }
             let mut name = path.as_os_str().to_owned();
-            name.push(ending.to_ascii_lowercase());
-            PathBuf::from(name)
-        };
-        endings.map(with).collect()
+            name.push(ending);
+            candidates.push(PathBuf::from(name));
+        }
+        candidates
     }
 }
 
@@ -89,7 +87,11 @@ impl Which {
 pub fn which(path: Option<OsString>) -> Which {
     let path = path.or_else(|| std::env::var_os("PATH")).unwrap_or_default();
     // Linux under Windows passes PATHEXT on, and means nothing by it.
-    let endings = std::env::var_os("PATHEXT").filter(|_| cfg!(windows));
+    let endings = if cfg!(windows) {
+        std::env::var_os("PATHEXT")
+    } else {
+        None
+    };
     Which::new(path, endings)
 }
 
@@ -111,7 +113,7 @@ fn is_executable(path: &Path) -> bool {
     path.is_file()
 }
 
-/// Why the system says of a program that is there that it is not: what would run it is missing, and what to do. `None` when
+/// For a program that exists and still cannot be started: the loader or interpreter that is missing, and the cure. `None` if
 /// the program itself is missing.
 pub fn unrunnable(program: &Path) -> Option<String> {
     let line = host::first_line(program)?;

@@ -18,7 +18,7 @@ const FILES: &str = "files";
 /// The output of the setup, beside the files.
 const LOG: &str = "setup.log";
 
-/// Why a workspace cannot be had.
+/// The reason why a workspace cannot be fetched.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     #[error("cannot fetch `{origin}`: {why}")]
@@ -98,15 +98,14 @@ pub fn fetch(
     hash: &dyn Fn(&Path) -> Option<String>,
     say: &dyn Fn(&str),
 ) -> Result<Fetched, OriginError> {
-    let fetched = cached(pin, store, hash, say);
-    fetched.map_err(|error| OriginError {
+    fetch_into_cache(pin, store, hash, say).map_err(|error| OriginError {
         key: error.key(pin),
         title: error.to_string(),
         cure: error.cure().to_owned(),
     })
 }
 
-fn cached(
+fn fetch_into_cache(
     pin: &Pin,
     store: &Store,
     hash: &dyn Fn(&Path) -> Option<String>,

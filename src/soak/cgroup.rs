@@ -20,16 +20,20 @@ impl Group {
         let path = own()?.join(format!("lsp-soak-{}", std::process::id()));
         fs::create_dir(&path).ok()?;
         let group = Group { path };
-        group.path.join("cgroup.kill").exists().then_some(group)
+        if group.path.join("cgroup.kill").exists() {
+            Some(group)
+        } else {
+            None
+        }
     }
 
     /// Kills these, and all that they forked since they were found.
     pub fn kill(&self, processes: &[Living]) {
-        let is_there = |pid, begun| proctree::started(pid) == Some(begun);
         let mut moved = Vec::new();
         for &(pid, begun, _) in processes {
             // An ended process is the goal; one that may not be moved is killed alone.
-            if is_there(pid, begun) && fs::write(self.path.join("cgroup.procs"), pid.to_string()).is_ok() {
+            let is_there = proctree::started(pid) == Some(begun);
+            if is_there && fs::write(self.path.join("cgroup.procs"), pid.to_string()).is_ok() {
                 moved.push((pid, begun));
             }
         }
@@ -61,7 +65,11 @@ fn own() -> Option<PathBuf> {
         let mut fields = place.split(' ').skip(3);
         let (root, mounted) = (fields.next()?, fields.next()?);
         let inside = Path::new(group).strip_prefix(root).ok()?;
-        kind.starts_with("cgroup2 ").then(|| Path::new(mounted).join(inside))
+        if kind.starts_with("cgroup2 ") {
+            Some(Path::new(mounted).join(inside))
+        } else {
+            None
+        }
     })
 }
 

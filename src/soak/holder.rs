@@ -31,10 +31,7 @@ impl Holders {
         let (pid, program) = (leader.pid, leader.program.clone());
         let words = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
         let is_own = program == own;
-        let family = match is_own {
-            true => None,
-            false => self.family(pid, &program).await,
-        };
+        let family = if is_own { None } else { self.family(pid, &program).await };
         Some(MemoryHolder {
             program,
             words: split_words(&words),

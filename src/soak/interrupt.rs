@@ -94,11 +94,15 @@ struct Stops {
 impl Stops {
     fn new() -> io::Result<Stops> {
         use tokio::signal::unix::{SignalKind, signal};
-        let hangup = (!proctree::process::ignores_hangup()).then(|| signal(SignalKind::hangup()));
+        let hangup = if proctree::process::ignores_hangup() {
+            None
+        } else {
+            Some(signal(SignalKind::hangup())?)
+        };
         Ok(Stops {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
-            hangup: hangup.transpose()?,
+            hangup,
         })
     }
 

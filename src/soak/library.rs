@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often to look for an answer.
+/// Interval of looks for an answer.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// Longest wait for one answer: a heap of many GiB takes a second or two. A process whose runtime handles the signal
 /// itself never answers.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// The same for the script of Node.js, which runs between the program's own work: checking a large file takes seconds.
+/// Longest wait for the script of Node.js, which runs between the program's own work: checking a large file takes seconds.
 const LONGEST_OF_NODE: Duration = Duration::from_secs(60);
 
 /// Reports from processes so far.
@@ -62,7 +62,7 @@ impl Heard {
         .collect()
     }
 
-    /// What manages memory within the program of a process. Each program is read once: a second for each GB.
+    /// The allocator within the program of a process. Each program is read once: a second for each GB.
     fn within(&self, pid: u32) -> Option<AllocatorFamily> {
         let program = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
         let mut known = lock(&self.within);
@@ -85,11 +85,12 @@ impl Heard {
             release.missing.push(why);
             return release;
         }
-        release.missing.extend(absent(alive, &listening));
+        release.missing.extend(deaf_processes(alive, &listening));
         let asked = listening.len();
-        let is_deaf = |pid: &&u32| listening.iter().all(|one| one.pid != **pid);
-        let is_node = |pid: &u32| library.path.is_none() && self.within(*pid) == Some(AllocatorFamily::V8);
-        let has_deaf_node = alive.iter().filter(is_deaf).any(is_node);
+        let has_deaf_node = library.path.is_none()
+            && alive
+                .iter()
+                .any(|pid| !listens(*pid, &listening) && self.within(*pid) == Some(AllocatorFamily::V8));
         let mut waiting = Vec::new();
         let mut has_workers = false;
         for one in listening {
@@ -144,10 +145,13 @@ impl Heard {
     }
 }
 
-/// That some processes do not listen, where others do.
-fn absent(alive: &[u32], listening: &[Listener]) -> Option<String> {
-    let listens = |pid: &&u32| listening.iter().any(|one| one.pid == **pid);
-    let mut absent = alive.iter().filter(|pid| !listens(pid));
+fn listens(pid: u32, listening: &[Listener]) -> bool {
+    listening.iter().any(|listener| listener.pid == pid)
+}
+
+/// Names the processes that do not listen; `None` if all do.
+fn deaf_processes(alive: &[u32], listening: &[Listener]) -> Option<String> {
+    let mut absent = alive.iter().filter(|pid| !listens(**pid, listening));
     let first = absent.next()?;
     Some(match absent.count() {
         0 => format!("process {first} does not listen"),
@@ -161,7 +165,7 @@ fn absent(alive: &[u32], listening: &[Listener]) -> Option<String> {
 /// Waits for one more answer than there was.
 async fn answer(directory: &Path, one: &Listener, begun: Instant, patience: Duration) -> Option<Releaser> {
     loop {
-        let text = said(&directory.join(one.pid.to_string())).unwrap_or_default();
+        let text = content(&directory.join(one.pid.to_string())).unwrap_or_default();
         if let Some(line) = whole(&text).filter(|line| is_release(line)).nth(one.released) {
             return Some(releaser(one.pid, line));
         }
@@ -179,7 +183,7 @@ fn listeners(library: &Library) -> Vec<Listener> {
     let mut listeners: Vec<Listener> = files
         .filter_map(|file| {
             let pid = file.file_name().to_str()?.parse().ok()?;
-            listener(pid, &said(&file.path())?)
+            listener(pid, &content(&file.path())?)
         })
         .filter(|one| is_heard(library, one))
         .collect();
@@ -188,27 +192,29 @@ fn listeners(library: &Library) -> Vec<Listener> {
 }
 
 /// The content of a file of the library, which every process of the tree can write.
-fn said(path: &Path) -> Option<String> {
+fn content(path: &Path) -> Option<String> {
     const MOST: u64 = 1 << 20;
     String::from_utf8(regular::read(path, MOST).ok()?).ok()
 }
 
 /// Worker threads that began and have not ended. One that was terminated does not say so, and counts.
 fn workers(text: &str) -> usize {
-    let count = |line: &str| whole(text).filter(|one| *one == line).count();
-    count("worker began").saturating_sub(count("worker ended"))
+    let began = whole(text).filter(|line| *line == "worker began").count();
+    let ended = whole(text).filter(|line| *line == "worker ended").count();
+    began.saturating_sub(ended)
 }
 
-/// Whether the process still maps the library, or the script still catches the signal.
+/// True if the process still maps the library, or the script still catches the signal.
 fn is_heard(library: &Library, one: &Listener) -> bool {
-    let read = |name| fs::read_to_string(format!("/proc/{}/{name}", one.pid)).unwrap_or_default();
+    let file = if library.path.is_some() { "maps" } else { "status" };
+    let text = fs::read_to_string(format!("/proc/{}/{file}", one.pid)).unwrap_or_default();
     match &library.path {
-        Some(path) => proctree::mapped(&read("maps")).contains(path),
-        None => catches(&read("status"), library.signal),
+        Some(path) => proctree::mapped(&text).contains(path),
+        None => catches(&text, library.signal),
     }
 }
 
-/// Whether a process has a handler for a signal, by its `/proc/PID/status`: `SigCgt:` has one bit for each, the first for 1.
+/// True if a process has a handler for a signal, by its `/proc/PID/status`: `SigCgt:` has one bit for each, the first for 1.
 fn catches(status: &str, signal: i32) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
@@ -241,12 +247,13 @@ fn releaser(pid: u32, line: &str) -> Releaser {
     let took = fields.iter().find(|(name, _)| *name == "nanos");
     let called = fields.iter().filter(|(name, _)| *name != "nanos");
     let live = fields.iter().find(|(name, _)| *name == Collector::Node.to_string());
-    let join = |texts: Vec<String>| texts.join(", ");
+    let names: Vec<&str> = called.clone().map(|(name, _)| *name).collect();
+    let answers: Vec<String> = called.map(|(name, answer)| format!("{name}={answer}")).collect();
     Releaser {
         by: ReleasedBy::Allocator,
-        what: join(called.clone().map(|(name, _)| (*name).to_owned()).collect()),
+        what: names.join(", "),
         pid: Some(pid),
-        answer: join(called.map(|(name, answer)| format!("{name}={answer}")).collect()),
+        answer: answers.join(", "),
         accounted: live.and_then(|(_, bytes)| bytes.parse().ok()),
         took: took.and_then(|(_, nanos)| nanos.parse().ok()).unwrap_or_default(),
     }
@@ -293,12 +300,12 @@ mod tests {
     fn who_does_not_listen_beside_those_that_do_is_named() {
         let one = listener(7, "ready thread=12 malloc=?\n").expect("it is ready");
         let listening = [one];
-        assert_eq!(absent(&[7], &listening), None);
+        assert_eq!(deaf_processes(&[7], &listening), None);
         assert_eq!(
-            absent(&[7, 8], &listening).as_deref(),
+            deaf_processes(&[7, 8], &listening).as_deref(),
             Some("process 8 does not listen")
         );
-        let several = absent(&[6, 7, 8, 9], &listening);
+        let several = deaf_processes(&[6, 7, 8, 9], &listening);
         assert_eq!(several.as_deref(), Some("process 6 and 2 others do not listen"));
     }
 

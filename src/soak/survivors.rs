@@ -43,17 +43,19 @@ impl Cleared {
     /// The message if killing failed.
     pub fn warning(&self) -> Option<String> {
         const SHOWN: usize = 5;
+        if self.left.is_empty() {
+            return None;
+        }
         let shown = self.left.iter().take(SHOWN);
-        let names: Vec<String> = shown.map(|one| format!("{} (process {})", one.name, one.pid)).collect();
-        (!names.is_empty()).then(|| {
-            format!(
-                "{} of the server could not be ended within {}: {}; end them by hand, because they disturb the next \
-                 run",
-                units::counted(self.left.len() as u64, "process"),
-                units::duration(LONGEST),
-                names.join(", ")
-            )
-        })
+        let names: Vec<String> = shown
+            .map(|survivor| format!("{} (process {})", survivor.name, survivor.pid))
+            .collect();
+        Some(format!(
+            "{} of the server could not be ended within {}: {}; end them by hand, because they disturb the next run",
+            units::counted(self.left.len() as u64, "process"),
+            units::duration(LONGEST),
+            names.join(", ")
+        ))
     }
 }
 
@@ -75,7 +77,7 @@ pub async fn clear(
     }
     let begun = Instant::now();
     let (mut killed, mut empty): (Vec<Living>, u32) = (Vec::new(), 0);
-    let group = (!living.is_empty()).then(Group::new).flatten();
+    let group = if living.is_empty() { None } else { Group::new() };
     while empty < 2 && begun.elapsed() < LONGEST {
         if let Some(group) = &group {
             group.kill(&living);
@@ -85,30 +87,32 @@ pub async fn clear(
         let is_new = !new.is_empty();
         killed.extend(new.into_iter().take(MOST_NAMED - killed.len()));
         // A forking process does so within the pause.
-        match is_new {
-            true => tokio::task::yield_now().await,
-            false => tokio::time::sleep(GONE).await,
+        if is_new {
+            tokio::task::yield_now().await;
+        } else {
+            tokio::time::sleep(GONE).await;
         }
-        living = Some(orphans())
-            .filter(|orphans| !orphans.is_empty())
-            .unwrap_or_else(&alive);
+        living = orphans();
+        if living.is_empty() {
+            living = alive();
+        }
         child::reap_orphans();
-        empty = match living.is_empty() && !killed.iter().any(is_there) {
-            true => empty + 1,
-            false => 0,
-        };
+        if living.is_empty() && !killed.iter().any(is_there) {
+            empty += 1;
+        } else {
+            empty = 0;
+        }
     }
-    let survivors = |living: Vec<Living>| {
-        living
-            .into_iter()
-            .map(|(pid, _, name)| Survivor { pid, name })
-            .collect()
-    };
     let left = if empty < 2 { living } else { Vec::new() };
     Cleared {
         killed: survivors(killed),
         left: survivors(left),
     }
+}
+
+fn survivors(living: Vec<Living>) -> Vec<Survivor> {
+    let living = living.into_iter();
+    living.map(|(pid, _, name)| Survivor { pid, name }).collect()
 }
 
 /// Processes that are not in `killed`. One that is killed may change its name, so names are not compared.
@@ -121,7 +125,7 @@ fn not_in(killed: &[Living], living: &[Living]) -> Vec<Living> {
         .collect()
 }
 
-/// Whether the process still exists, even as a zombie.
+/// True if the process still exists, even as a zombie.
 #[cfg(target_os = "linux")]
 fn is_there((pid, ..): &Living) -> bool {
     std::path::Path::new(&format!("/proc/{pid}")).exists()

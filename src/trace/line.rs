@@ -83,7 +83,11 @@ impl Lines {
             return Some(None);
         }
         // A failed `brk` returns the unchanged break.
-        let asked = number(arguments).filter(|_| name == "brk").unwrap_or(0);
+        let asked = if name == "brk" {
+            number(arguments).unwrap_or(0)
+        } else {
+            0
+        };
         let succeeded = result != "-1" && (asked == 0 || number(result) == Some(asked));
         match name {
             "clone" | "clone3" | "fork" | "vfork" => {
@@ -121,7 +125,7 @@ impl Lines {
             "brk" => self.moved(thread, number(result)?),
             _ => return None,
         };
-        let bytes = succeeded.then_some(bytes);
+        let bytes = if succeeded { Some(bytes) } else { None };
         Some(Some(Call { wall, kind, bytes }))
     }
 

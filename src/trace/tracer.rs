@@ -77,7 +77,7 @@ impl Tracer {
         let asked = host::listen(
             Command::new(&program).arg("--version").current_dir(scratch),
             PATIENCE,
-            &|| false,
+            || false,
         );
         let version = asked.ok().and_then(|heard| version(&heard.said.stdout));
         let mut refused = String::new();
@@ -113,7 +113,9 @@ impl Tracer {
     pub fn words(&self, to: &Path) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec![self.program.clone().into()];
         words.extend(["-DDD", "-f", "-qq", "-ttt", "-s", "0", "-e", "signal=none", "-e", CALLS].map(OsString::from));
-        words.extend(self.filters.then(|| "--seccomp-bpf".into()));
+        if self.filters {
+            words.push("--seccomp-bpf".into());
+        }
         words.extend(["-o".into(), to.into(), "--".into()]);
         words
     }
@@ -127,7 +129,7 @@ impl Tracer {
             .arg(own)
             .arg("--version")
             .current_dir(directory);
-        let heard = host::listen(&mut command, PATIENCE, &|| false).map_err(|error| error.to_string())?;
+        let heard = host::listen(&mut command, PATIENCE, || false).map_err(|error| error.to_string())?;
         let stderr = heard.said.stderr.trim();
         if !stderr.is_empty() {
             return Err(stderr.lines().next().unwrap_or_default().to_owned());

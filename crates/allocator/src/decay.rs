@@ -1,4 +1,4 @@
-//! When an allocator returns freed memory, by the options in force.
+//! Determines from the options in force when an allocator returns freed memory.
 
 mod runtime;
 
@@ -15,7 +15,6 @@ const JEMALLOC_DIRTY: f64 = 10_000.0;
 /// `None` if unknown, also for an unreadable option. `options` are those that the allocator prints; the others have their
 /// defaults. `told` is what a runtime reads when it starts.
 pub fn decay(family: AllocatorFamily, options: &BTreeMap<String, String>, told: Told<'_>) -> Option<AllocatorDecay> {
-    let option = |name: &str| options.get(name).map(String::as_str);
     let untimed = AllocatorDecay {
         idle: false,
         delay: Delay::Untimed,
@@ -23,10 +22,10 @@ pub fn decay(family: AllocatorFamily, options: &BTreeMap<String, String>, told: 
         runtime: None,
     };
     match family {
-        AllocatorFamily::Jemalloc => jemalloc(&option),
+        AllocatorFamily::Jemalloc => jemalloc(options),
         // It purges only when some thread of the program calls it.
         AllocatorFamily::Mimalloc => Some(AllocatorDecay {
-            delay: mimalloc(&option)?,
+            delay: mimalloc(options)?,
             ..untimed
         }),
         AllocatorFamily::Glibc if cfg!(target_os = "linux") => Some(untimed),
@@ -46,29 +45,42 @@ pub fn decay(family: AllocatorFamily, options: &BTreeMap<String, String>, told: 
 /// Dirty pages become muzzy (`MADV_FREE`) and then clean. A muzzy time of 0 skips the second stage; a negative one
 /// leaves the pages to the kernel, which reclaims them when memory is short: they are released, though resident until
 /// then.
-fn jemalloc<'o>(option: &dyn Fn(&str) -> Option<&'o str>) -> Option<AllocatorDecay> {
-    let time = |name, otherwise: f64| option(name).map_or(Some(otherwise), |value| value.parse::<f64>().ok());
-    let (dirty, muzzy) = (time("dirty_decay_ms", JEMALLOC_DIRTY)?, time("muzzy_decay_ms", 0.0)?);
+fn jemalloc(options: &BTreeMap<String, String>) -> Option<AllocatorDecay> {
+    let dirty = match options.get("dirty_decay_ms") {
+        Some(value) => value.parse().ok()?,
+        None => JEMALLOC_DIRTY,
+    };
+    let muzzy: f64 = match options.get("muzzy_decay_ms") {
+        Some(value) => value.parse().ok()?,
+        None => 0.0,
+    };
+    let has_thread = options.get("background_thread").is_some_and(|value| value == "true");
     let delay = if dirty < 0.0 { dirty } else { dirty + muzzy.max(0.0) };
     Some(AllocatorDecay {
-        idle: option("background_thread") == Some("true") || delay == 0.0,
-        delay: after(delay),
+        idle: has_thread || delay == 0.0,
+        delay: delay_of_millis(delay),
         lazy: dirty >= 0.0 && muzzy < 0.0,
         runtime: None,
     })
 }
 
 /// The delay of a whole arena, which is longer than that of a page. Versions before 2.1 have other names for both.
-fn mimalloc<'o>(option: &dyn Fn(&str) -> Option<&'o str>) -> Option<Delay> {
-    let number = |name| option(name)?.split_whitespace().next()?.parse::<f64>().ok();
-    match number("purge_delay") {
-        Some(delay) => Some(after(delay * number("arena_purge_mult").unwrap_or(1.0))),
-        None => Some(after(number("segment_decommit_delay").or(number("decommit_delay"))?)),
+fn mimalloc(options: &BTreeMap<String, String>) -> Option<Delay> {
+    if let Some(delay) = first_number("purge_delay", options) {
+        let factor = first_number("arena_purge_mult", options).unwrap_or(1.0);
+        return Some(delay_of_millis(delay * factor));
     }
+    let delay = first_number("segment_decommit_delay", options).or_else(|| first_number("decommit_delay", options))?;
+    Some(delay_of_millis(delay))
 }
 
-/// A time in milliseconds; negative is for ever.
-fn after(milliseconds: f64) -> Delay {
+/// The number at the beginning of an option's value.
+fn first_number(option: &str, options: &BTreeMap<String, String>) -> Option<f64> {
+    options.get(option)?.split_whitespace().next()?.parse().ok()
+}
+
+/// A negative time is for ever.
+fn delay_of_millis(milliseconds: f64) -> Delay {
     if milliseconds < 0.0 {
         return Delay::Never;
     }
@@ -80,12 +92,20 @@ fn after(milliseconds: f64) -> Delay {
 mod tests {
     use super::*;
 
-    fn of(family: AllocatorFamily, options: &[(&str, &str)]) -> Option<AllocatorDecay> {
+    fn decay_with(family: AllocatorFamily, options: &[(&str, &str)]) -> Option<AllocatorDecay> {
         let options = options
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let env = BTreeMap::new();
         decay(family, &options.collect(), Told { env: &env, words: &[] })
+    }
+
+    fn jemalloc_with(options: &[(&str, &str)]) -> Option<AllocatorDecay> {
+        decay_with(AllocatorFamily::Jemalloc, options)
+    }
+
+    fn mimalloc_with(options: &[(&str, &str)]) -> Option<AllocatorDecay> {
+        decay_with(AllocatorFamily::Mimalloc, options)
     }
 
     fn millis(idle: bool, millis: u64) -> Option<AllocatorDecay> {
@@ -99,51 +119,48 @@ mod tests {
 
     #[test]
     fn jemalloc_gives_back_in_silence_only_with_its_thread_or_at_once() {
-        let told = |options: &[(&str, &str)]| of(AllocatorFamily::Jemalloc, options);
         let thread = ("background_thread", "true");
-        assert_eq!(told(&[]), millis(false, 10_000));
-        assert_eq!(told(&[thread, ("dirty_decay_ms", "1000")]), millis(true, 1_000));
-        assert_eq!(told(&[thread, ("muzzy_decay_ms", "5000")]), millis(true, 15_000));
-        assert_eq!(told(&[("dirty_decay_ms", "0")]), millis(true, 0));
-        assert_eq!(told(&[("dirty_decay_ms", "soon")]), None);
-        let never = told(&[thread, ("dirty_decay_ms", "-1")]);
+        for (options, decay) in [
+            (&[][..], millis(false, 10_000)),
+            (&[thread, ("dirty_decay_ms", "1000")], millis(true, 1_000)),
+            (&[thread, ("muzzy_decay_ms", "5000")], millis(true, 15_000)),
+            (&[("dirty_decay_ms", "0")], millis(true, 0)),
+            (&[("dirty_decay_ms", "soon")], None),
+        ] {
+            assert_eq!(jemalloc_with(options), decay, "{options:?}");
+        }
+        let never = jemalloc_with(&[thread, ("dirty_decay_ms", "-1")]);
         assert_eq!(never.map(|decay| decay.delay), Some(Delay::Never));
     }
 
     #[test]
     fn jemalloc_that_leaves_muzzy_pages_to_the_kernel_gives_back_lazily() {
-        let told = |options: &[(&str, &str)]| of(AllocatorFamily::Jemalloc, options).expect("it is known");
         let (thread, muzzy) = (("background_thread", "true"), ("muzzy_decay_ms", "-1"));
-        let second = told(&[thread, muzzy, ("dirty_decay_ms", "1000")]);
+        let second = jemalloc_with(&[thread, muzzy, ("dirty_decay_ms", "1000")]).expect("it is known");
         assert_eq!((second.idle, second.lazy), (true, true));
         assert_eq!(second.delay, Delay::After(1_000_000_000));
-        let without = told(&[muzzy]);
-        assert_eq!((without.idle, without.lazy), (false, true));
-        let at_once = told(&[muzzy, ("dirty_decay_ms", "0")]);
+        let no_thread = jemalloc_with(&[muzzy]).expect("it is known");
+        assert_eq!((no_thread.idle, no_thread.lazy), (false, true));
+        let at_once = jemalloc_with(&[muzzy, ("dirty_decay_ms", "0")]).expect("it is known");
         assert_eq!((at_once.idle, at_once.delay), (true, Delay::After(0)));
-        let never = told(&[muzzy, ("dirty_decay_ms", "-1")]);
+        let never = jemalloc_with(&[muzzy, ("dirty_decay_ms", "-1")]).expect("it is known");
         assert_eq!((never.delay, never.lazy), (Delay::Never, false));
-        assert!(!told(&[("muzzy_decay_ms", "5000")]).lazy);
+        let eager = jemalloc_with(&[("muzzy_decay_ms", "5000")]).expect("it is known");
+        assert!(!eager.lazy);
     }
 
     #[test]
     fn mimalloc_waits_as_long_as_its_arenas_and_for_a_call() {
-        let told = |options: &[(&str, &str)]| of(AllocatorFamily::Mimalloc, options);
-        assert_eq!(
-            told(&[("purge_delay", "1000"), ("arena_purge_mult", "1")]),
-            millis(false, 1_000)
-        );
-        assert_eq!(
-            told(&[("purge_delay", "10"), ("arena_purge_mult", "10")]),
-            millis(false, 100)
-        );
-        assert_eq!(
-            told(&[("decommit_delay", "25"), ("segment_decommit_delay", "500")]),
-            millis(false, 500)
-        );
-        let never = told(&[("purge_delay", "-1")]);
+        for (options, delay) in [
+            ([("purge_delay", "1000"), ("arena_purge_mult", "1")], 1_000),
+            ([("purge_delay", "10"), ("arena_purge_mult", "10")], 100),
+            ([("decommit_delay", "25"), ("segment_decommit_delay", "500")], 500),
+        ] {
+            assert_eq!(mimalloc_with(&options), millis(false, delay), "{options:?}");
+        }
+        let never = mimalloc_with(&[("purge_delay", "-1")]);
         assert_eq!(never.map(|decay| decay.delay), Some(Delay::Never));
-        assert_eq!(told(&[]), None);
+        assert_eq!(mimalloc_with(&[]), None);
     }
 
     #[test]
@@ -153,14 +170,14 @@ mod tests {
             AllocatorFamily::Tcmalloc,
             AllocatorFamily::Musl,
         ] {
-            let decay = of(family, &[]).expect("it is known");
+            let decay = decay_with(family, &[]).expect("it is known");
             assert_eq!((decay.idle, decay.delay), (false, Delay::Untimed), "{}", family.name());
         }
         for family in [AllocatorFamily::Scudo, AllocatorFamily::Unknown] {
-            assert_eq!(of(family, &[]), None, "{}", family.name());
+            assert_eq!(decay_with(family, &[]), None, "{}", family.name());
         }
         for family in [AllocatorFamily::Go, AllocatorFamily::V8, AllocatorFamily::Pymalloc] {
-            let decay = of(family, &[]).expect("it is known");
+            let decay = decay_with(family, &[]).expect("it is known");
             assert!(decay.runtime.is_some(), "{}", family.name());
         }
     }

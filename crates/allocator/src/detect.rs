@@ -8,10 +8,10 @@ use super::elf::{self, Linking};
 use super::follow::{Followed, follow};
 use super::modules;
 use super::preload::VARIABLE;
-use super::probe::{self, Subject};
+use super::probe::{self, Context, Subject};
 use super::scan::{self, Mark};
-use super::verdict::{Place, Signs, families, unasked, verdict};
-use super::{behind, glibc, mimalloc, seen, stated};
+use super::verdict::{Place, Signs, families, name_variable, verdict};
+use super::{evidence, glibc, mimalloc, stated, version_suffix};
 use base::units;
 use proctree::host;
 use record::jemalloc;
@@ -21,128 +21,158 @@ use record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Detection {
     pub facts: AllocatorFacts,
-    /// The native program in the end.
+    /// The native program at the end of all wrappers.
     pub file: PathBuf,
     pub loader: Option<PathBuf>,
-    /// Whether the program is Node.js, also where a module with an allocator of its own decides.
+    /// True if the program is Node.js, even if `facts` are those of a native module's allocator.
     pub node: bool,
-    /// Whether the program is there to start another one that was not found: a shell, or a launcher that may be one.
+    /// True if the program only starts another one that was not found: a shell, or a script that may be a launcher.
     pub is_launcher: bool,
     /// The version that it printed; `None` if it printed none on stdout, or if a preloaded library may have printed it.
     pub version: Option<String>,
 }
 
 /// Finds the allocator of a server. `find` looks names up as the server would. It takes as long as the server takes for
-/// its version, and a second for each GB of program; each process is killed when it is to `stop`.
+/// its version, and a second for each GB of program; a running probe is killed when `stop` returns true.
 pub fn detect(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &dyn Fn() -> bool) -> Detection {
     if is_library(&subject.program) {
         return of_file(&subject.program, stop);
     }
-    let followed = follow(subject, find, stop);
-    let mut look = Inspection {
-        evidence: followed.evidence.clone(),
-        ..Inspection::default()
-    };
+    let context = Context { subject, find, stop };
+    let followed = follow(&context);
     if followed.missing.is_some() {
         return Detection {
             facts: AllocatorFacts {
-                evidence: look.evidence,
+                evidence: followed.evidence,
                 ..AllocatorFacts::default()
             },
             file: followed.file,
             ..Detection::default()
         };
     }
-    look.say(subject, stop);
-    let file = look.files(subject, &followed, find, stop);
-    let mut detection = look.detection(file);
-    tune(&mut detection, subject, stop);
+    let mut inspection = Inspection::new(context);
+    inspection.evidence.clone_from(&followed.evidence);
+    inspection.run_probe();
+    let file = inspection.inspect_files(&followed);
+    let mut detection = inspection.into_detection(file);
+    add_malloc_options(&mut detection, &context);
     detection
 }
 
-/// Why a program runs nothing, such as a toolchain's proxy without the toolchain; the program itself is not started.
+/// The reason why a program cannot run, such as a toolchain's proxy without the toolchain. Does not start the program.
 pub fn missing(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &dyn Fn() -> bool) -> Option<String> {
-    follow(subject, find, stop).missing
+    follow(&Context { subject, find, stop }).missing
 }
 
-/// Adds what malloc of the C library goes by, where it is surely what serves the program.
-fn tune(detection: &mut Detection, subject: &Subject, stop: &dyn Fn() -> bool) {
+/// Adds the options of the C library's malloc, if it serves the program for sure.
+fn add_malloc_options(detection: &mut Detection, context: &Context<'_>) {
     let facts = &mut detection.facts;
-    let uses = [AllocatorFamily::Glibc, AllocatorFamily::Pymalloc].contains(&facts.family);
-    let serves = uses && facts.confidence > Some(Confidence::Guess);
-    let Some(loader) = detection.loader.as_ref().filter(|_| serves) else {
+    let uses_malloc = [AllocatorFamily::Glibc, AllocatorFamily::Pymalloc].contains(&facts.family);
+    if !uses_malloc || facts.confidence <= Some(Confidence::Guess) {
         return;
-    };
-    let none = BTreeMap::new();
-    let listed = glibc::ask::listed(subject, loader, &none, stop);
-    facts.options = glibc::ask::options(subject, &detection.file, &listed, &none, facts.version.as_deref());
+    }
+    let Some(loader) = &detection.loader else { return };
+    let env = BTreeMap::new();
+    let subject = context.subject;
+    let listed = glibc::ask::listed_tunables(subject, loader, &env, context.stop);
+    facts.options = glibc::ask::options(subject, &detection.file, &listed, &env, facts.version.as_deref());
     if !facts.options.is_empty() {
         let saw = format!(
             "the loader lists {} of malloc; those that are not set have malloc's defaults",
             units::counted(facts.options.len() as u64, "tunable")
         );
-        facts.evidence.push(seen("libraries", saw));
+        facts.evidence.push(evidence("libraries", saw));
     }
 }
 
 /// Detects the allocator in a file that cannot be started, such as a native module.
 pub fn of_file(path: &Path, stop: &dyn Fn() -> bool) -> Detection {
-    let mut look = Inspection::default();
-    let saw = format!("`{}` is not a program, so lsp-soak did not run it", path.display());
-    look.saw("probe", saw);
     let subject = Subject {
         program: path.to_owned(),
         ..Subject::default()
     };
-    let followed = follow(&subject, &|_| None, stop);
-    let file = look.files(&Subject::default(), &followed, &|_| None, stop);
-    if look.signs.calls.contains("malloc") && families(&look.signs).is_empty() && look.signs.brought.is_empty() {
+    let context = Context {
+        subject: &subject,
+        find: &find_nothing,
+        stop,
+    };
+    let mut inspection = Inspection::new(context);
+    inspection.note(
+        "probe",
+        format!("`{}` is not a program, so lsp-soak did not run it", path.display()),
+    );
+    let file = inspection.inspect_files(&follow(&context));
+    let signs = &inspection.signs;
+    if signs.calls.contains("malloc") && families(signs).is_empty() && signs.library_families.is_empty() {
         let saw = "it calls malloc and has none of its own: it uses the allocator of the program that loads it";
-        look.saw("libraries", saw.to_owned());
+        inspection.note("libraries", saw.to_owned());
     }
-    look.unasked(file)
+    inspection.into_unprobed_detection(file)
 }
 
 /// Detects the allocator of a live process with the program `exe` and the mapped `libraries`, without a probe.
 pub fn of_process(exe: &Path, libraries: &[PathBuf], stop: &dyn Fn() -> bool) -> Detection {
     let subject = Subject::default();
-    let mut look = Inspection::default();
-    look.bytes(exe);
-    look.evidence.push(seen(
+    let mut inspection = Inspection::new(Context {
+        subject: &subject,
+        find: &find_nothing,
+        stop,
+    });
+    inspection.inspect_bytes(exe);
+    inspection.note(
         "process",
         "lsp-soak inspects a running process and does not start it again".to_owned(),
-    ));
+    );
     let linking = elf::linking(exe).unwrap_or_default();
-    look.linked(&linking, libraries.iter().filter(|path| *path != exe), &subject, stop);
-    look.node(exe, &subject, stop);
-    look.unasked(exe.to_owned())
+    inspection.inspect_linked(&linking, libraries.iter().filter(|path| *path != exe));
+    inspection.read_node_version(exe);
+    inspection.into_unprobed_detection(exe.to_owned())
 }
 
-#[derive(Default)]
-struct Inspection {
+/// Stands for the search path where the environment of a program is not known.
+fn find_nothing(_name: &str) -> Option<PathBuf> {
+    None
+}
+
+/// Collects the signs of one program and how each was seen.
+struct Inspection<'c> {
+    context: Context<'c>,
     signs: Signs,
     evidence: Vec<Evidence>,
     loader: Option<PathBuf>,
     version: Option<String>,
 }
 
-impl Inspection {
-    fn saw(&mut self, source: &str, saw: String) {
-        self.evidence.push(seen(source, saw));
+impl<'c> Inspection<'c> {
+    fn new(context: Context<'c>) -> Inspection<'c> {
+        Inspection {
+            context,
+            signs: Signs::default(),
+            evidence: Vec::new(),
+            loader: None,
+            version: None,
+        }
     }
 
-    fn say(&mut self, subject: &Subject, stop: &dyn Fn() -> bool) {
-        let questions: Vec<(&str, &str)> = jemalloc::QUESTIONS.into_iter().chain([mimalloc::QUESTION]).collect();
+    fn note(&mut self, source: &str, saw: String) {
+        self.evidence.push(evidence(source, saw));
+    }
+
+    /// Runs the program for its version, with the variables that make allocators report themselves.
+    fn run_probe(&mut self) {
+        let Context { subject, stop, .. } = self.context;
+        let mut questions = jemalloc::QUESTIONS.to_vec();
+        questions.push(mimalloc::QUESTION);
         let heard = match probe::ask(subject, &questions, stop) {
             Ok(heard) => heard,
-            Err(why) => return self.saw("probe", why),
+            Err(why) => return self.note("probe", why),
         };
         self.signs.asked = heard.ended.is_some_and(|status| status.code().is_some());
         if !self.signs.asked {
-            self.saw("probe", format!("`{}` was ended by a signal", subject.shown()));
+            self.note("probe", format!("`{}` was ended by a signal", subject.shown()));
         }
-        let is_alone = subject.preloaded.is_empty() && subject.variable(VARIABLE).is_none();
-        if is_alone && heard.ended.is_some_and(|status| status.success()) {
+        let has_preload = !subject.preloaded.is_empty() || subject.variable(VARIABLE).is_some();
+        if !has_preload && heard.ended.is_some_and(|status| status.success()) {
             self.version = host::version_in(&heard.said.stdout);
         }
         // As Deno prints it: `v8 15.0.245.2-rusty`.
@@ -151,97 +181,102 @@ impl Inspection {
         let stderr = &heard.said.stderr;
         self.signs.jemalloc = jemalloc::read(stderr);
         self.signs.mimalloc = mimalloc::read(stderr);
-        for statement in self.signs.jemalloc.clone() {
-            let version = behind(statement.version.as_ref());
-            let variable = statement
-                .variable
-                .as_deref()
-                .unwrap_or("a variable that it does not name");
-            self.saw("probe", format!("jemalloc{version} answered through {variable}"));
+        self.note_answers();
+    }
+
+    fn note_answers(&mut self) {
+        for output in self.signs.jemalloc.clone() {
+            let version = version_suffix(output.version.as_ref());
+            let variable = output.variable.as_deref().unwrap_or("a variable that it does not name");
+            self.note("probe", format!("jemalloc{version} answered through {variable}"));
         }
-        if let Some(statement) = self.signs.mimalloc.clone() {
-            let version = behind(statement.version.as_ref());
-            self.saw(
+        if let Some(output) = self.signs.mimalloc.clone() {
+            let version = version_suffix(output.version.as_ref());
+            self.note(
                 "probe",
-                format!("mimalloc{version} listed {} options", statement.options.len()),
+                format!("mimalloc{version} listed {} options", output.options.len()),
             );
         }
         if self.signs.asked && self.signs.jemalloc.is_empty() && self.signs.mimalloc.is_none() {
             let saw = format!(
                 "`{}` ran, and neither jemalloc nor mimalloc reported itself",
-                subject.shown()
+                self.context.subject.shown()
             );
-            self.saw("probe", saw);
+            self.note("probe", saw);
         }
     }
 
     /// Examines the final program and all that it loads. Returns the program.
-    fn files(
-        &mut self,
-        subject: &Subject,
-        followed: &Followed,
-        find: &dyn Fn(&str) -> Option<PathBuf>,
-        stop: &dyn Fn() -> bool,
-    ) -> PathBuf {
+    fn inspect_files(&mut self, followed: &Followed) -> PathBuf {
         let mut file = followed.file.clone();
-        if let Some((script, interpreter)) = &followed.script {
-            let brought = modules::brought(script, interpreter, find);
-            for module in &brought.modules {
-                self.library(module, Place::Library, "wrapper");
-            }
-            let java = || match brought.started {
-                Some("java") => java(subject, find),
-                Some(_) | None => None,
-            };
-            if let Some(launched) = brought.launched.clone().or_else(java) {
-                self.saw("wrapper", format!("its package starts `{}`", launched.display()));
-                file = fs::canonicalize(&launched).unwrap_or(launched);
-                self.signs.inferred = true;
-            } else if let Some(name) = brought.started {
-                let saw = format!(
-                    "`{}` starts `{name}`, whose program is not known before the run",
-                    script.display()
-                );
-                self.saw("wrapper", saw);
-                self.signs.elsewhere = true;
-            } else if brought.may_start {
-                let saw = format!("`{}` starts programs, and may be a launcher of one", script.display());
-                self.saw("wrapper", saw);
-                self.signs.doubtful = true;
-            }
+        if let Some((script, interpreter)) = &followed.script
+            && let Some(program) = self.inspect_script(script, interpreter)
+        {
+            file = program;
         }
         let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         self.signs.shell = ["sh", "bash", "dash", "busybox", "zsh", "ksh"].contains(&name);
         self.signs.jvm = name == "java";
-        self.bytes(&file);
+        self.inspect_bytes(&file);
+        let subject = self.context.subject;
         for library in &subject.preloaded {
-            self.library(library, Place::Preloaded, "environment");
+            self.inspect_library(library, Place::Preloaded, "environment");
             // oneTBB's proxy only passes on what another library does.
-            for under in elf::libraries(library, &elf::linking(library).unwrap_or_default(), &[]) {
-                if is_named_so(&under) {
-                    self.library(&under, Place::Preloaded, "environment");
+            for needed in elf::libraries(library, &elf::linking(library).unwrap_or_default(), &[]) {
+                if is_named_like_allocator(&needed) {
+                    self.inspect_library(&needed, Place::Preloaded, "environment");
                 }
             }
         }
         let linking = elf::linking(&file).unwrap_or_default();
         let libraries = elf::libraries(&file, &linking, &subject.library_path());
-        self.linked(&linking, libraries.iter(), subject, stop);
-        self.node(&file, subject, stop);
-        self.python(&file, subject, stop);
+        self.inspect_linked(&linking, libraries.iter());
+        self.read_node_version(&file);
+        self.read_python_version(&file);
         file
     }
 
-    /// The marks in the program's own bytes.
-    fn bytes(&mut self, file: &Path) {
+    /// Examines the packages of a script. Returns the program that they start in its place, if that is known.
+    fn inspect_script(&mut self, script: &Path, interpreter: &Path) -> Option<PathBuf> {
+        let packages = modules::inspect_packages(script, interpreter, self.context.find);
+        for module in &packages.modules {
+            self.inspect_library(module, Place::Library, "wrapper");
+        }
+        let mut launched = packages.launched;
+        if launched.is_none() && packages.started == Some("java") {
+            launched = find_java(&self.context);
+        }
+        if let Some(program) = launched {
+            self.note("wrapper", format!("its package starts `{}`", program.display()));
+            self.signs.is_inferred = true;
+            return Some(fs::canonicalize(&program).unwrap_or(program));
+        }
+        if let Some(name) = packages.started {
+            let saw = format!(
+                "`{}` starts `{name}`, whose program is not known before the run",
+                script.display()
+            );
+            self.note("wrapper", saw);
+            self.signs.starts_unknown = true;
+        } else if packages.may_start {
+            let saw = format!("`{}` starts programs, and may be a launcher of one", script.display());
+            self.note("wrapper", saw);
+            self.signs.may_start = true;
+        }
+        None
+    }
+
+    /// Looks for the marks of allocators and runtimes in the program's own bytes.
+    fn inspect_bytes(&mut self, file: &Path) {
         match scan::file(file) {
             Ok(scan) => {
                 self.signs.marks = scan.marks;
                 self.signs.go = scan.go;
-                self.runtimes(file);
+                self.note_runtimes(file);
             }
             Err(error) => {
                 let why = base::text::reason(&error);
-                return self.saw("file", format!("`{}` could not be read: {why}", file.display()));
+                return self.note("file", format!("`{}` could not be read: {why}", file.display()));
             }
         }
         let families = families(&self.signs);
@@ -251,86 +286,82 @@ impl Inspection {
                 "`{}` contains strings of {count} allocators, so the strings do not tell which one it uses",
                 file.display()
             );
-            self.saw("file", saw);
+            self.note("file", saw);
         } else if let Some(family) = families.first() {
-            self.marked(file, *family, "file");
+            self.note_allocator(file, *family, "file");
         }
         if let Some(release) = self.signs.go.clone() {
-            self.saw("file", format!("`{}` was built with Go {release}", file.display()));
+            self.note("file", format!("`{}` was built with Go {release}", file.display()));
         }
     }
 
-    /// What the marks say of a runtime in the program that has them.
-    fn runtimes(&mut self, file: &Path) {
+    /// Notes V8 and CPython, if the program's marks show them.
+    fn note_runtimes(&mut self, file: &Path) {
         const FLAGS: &str = "DENO_V8_FLAGS";
         let marks = &self.signs.marks;
         if marks.contains(&Mark::V8) && !marks.contains(&Mark::Node) {
-            self.signs.flags = scan::contains(file, FLAGS).is_ok_and(|has| has).then_some(FLAGS);
-            let read = self
-                .signs
-                .flags
-                .map_or_else(String::new, |name| format!(", which reads {name}"));
-            self.saw("file", format!("`{}` holds V8{read}", file.display()));
+            let mut saw = format!("`{}` holds V8", file.display());
+            if scan::contains(file, FLAGS).unwrap_or(false) {
+                self.signs.flags = Some(FLAGS);
+                saw.push_str(&format!(", which reads {FLAGS}"));
+            }
+            self.note("file", saw);
         }
-        self.is_python(file);
+        self.note_python(file);
     }
 
-    /// Since 3.13 CPython contains a mimalloc that it uses only on request or without a lock; then it answers the
-    /// probe.
-    fn is_python(&mut self, file: &Path) {
-        if self.signs.marks.contains(&Mark::Python) {
-            self.signs.marks.remove(&Mark::Family(AllocatorFamily::Mimalloc));
-            self.signs.python.get_or_insert_default();
-            self.saw(
-                "file",
-                format!(
-                    "`{}` is CPython, whose own allocator serves objects of up to 512 bytes, and the C library's the \
-                     rest",
-                    file.display()
-                ),
-            );
+    /// Notes CPython, if the marks show it. Since 3.13 it contains a mimalloc that it uses only on request or without a
+    /// lock; then it answers the probe, so the mark of mimalloc is dropped.
+    fn note_python(&mut self, file: &Path) {
+        if !self.signs.marks.contains(&Mark::Python) {
+            return;
         }
+        self.signs.marks.remove(&Mark::Family(AllocatorFamily::Mimalloc));
+        self.signs.python.get_or_insert_default();
+        let saw = format!(
+            "`{}` is CPython, whose own allocator serves objects of up to 512 bytes, and the C library's the rest",
+            file.display()
+        );
+        self.note("file", saw);
     }
 
-    /// A file has the marks of an allocator, and perhaps its version.
-    fn marked(&mut self, file: &Path, family: AllocatorFamily, source: &str) {
+    /// Notes that a file has the marks of an allocator, with the version that the file states.
+    fn note_allocator(&mut self, file: &Path, family: AllocatorFamily, source: &str) {
         let version = stated::version(file, family);
-        let shown = behind(version.as_ref());
-        self.saw(source, format!("`{}` contains {family} symbols{shown}", file.display()));
+        let suffix = version_suffix(version.as_ref());
+        self.note(
+            source,
+            format!("`{}` contains {family} symbols{suffix}", file.display()),
+        );
         if let Some(version) = version {
             self.signs.versions.entry(family).or_insert(version);
         }
     }
 
-    fn library(&mut self, path: &Path, place: Place, source: &str) {
-        let Ok(candidates) = scan::file(path) else {
-            return self.saw(source, format!("`{}` could not be read", path.display()));
+    fn inspect_library(&mut self, path: &Path, place: Place, source: &str) {
+        let Ok(scan) = scan::file(path) else {
+            return self.note(source, format!("`{}` could not be read", path.display()));
         };
-        if candidates.marks.contains(&Mark::Python) {
+        if scan.marks.contains(&Mark::Python) {
             self.signs.marks.insert(Mark::Python);
-            return self.is_python(path);
+            return self.note_python(path);
         }
         let signs = Signs {
-            marks: candidates.marks,
+            marks: scan.marks,
             ..Signs::default()
         };
-        let candidates = families(&signs);
+        let families = families(&signs);
         // A library with signs of several allocators, such as a compiler's, is no evidence.
-        let Some(family) = candidates.first().filter(|_| candidates.len() == 1) else {
-            return;
-        };
-        self.signs.brought.insert((place, *family));
-        self.marked(path, *family, source);
+        if families.len() == 1
+            && let Some(family) = families.first()
+        {
+            self.signs.library_families.insert((place, *family));
+            self.note_allocator(path, *family, source);
+        }
     }
 
-    /// What the program is linked with: libraries, and the C library under them.
-    fn linked<'p>(
-        &mut self,
-        linking: &Linking,
-        libraries: impl Iterator<Item = &'p PathBuf>,
-        subject: &Subject,
-        stop: &dyn Fn() -> bool,
-    ) {
+    /// Examines the libraries that the program is linked with, and the C library under them.
+    fn inspect_linked<'p>(&mut self, linking: &Linking, libraries: impl Iterator<Item = &'p PathBuf>) {
         self.signs.calls.extend(&linking.calls);
         for path in libraries {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -338,99 +369,108 @@ impl Inspection {
             if elf::is_libc(path) {
                 continue;
             }
-            // Those of the system that are no allocators are not read: there may be dozens.
-            let system = path.starts_with("/lib") || path.starts_with("/usr/lib");
-            if !system || is_named_so(path) || name.starts_with("libpython") {
-                self.library(path, self.place(path), "libraries");
+            // The system's libraries that are no allocators are not read: there may be dozens.
+            let is_of_system = path.starts_with("/lib") || path.starts_with("/usr/lib");
+            if !is_of_system || is_named_like_allocator(path) || name.starts_with("libpython") {
+                self.inspect_library(path, self.place_of_library(path), "libraries");
             }
-            // Those of the system always call it, also under a Rust program that does not, unless one is its own.
-            let counts = !system || !self.signs.marks.contains(&Mark::Rust) || linking.allocates_elsewhere;
-            if let Some(linking) = elf::linking(path).filter(|_| counts) {
+            // The system's libraries call malloc even under a Rust program that does not.
+            let is_rust = self.signs.marks.contains(&Mark::Rust);
+            let calls_count = !is_of_system || !is_rust || linking.allocates_elsewhere;
+            if calls_count && let Some(linking) = elf::linking(path) {
                 self.signs.calls.extend(linking.calls);
             }
         }
-        self.c_library(linking, subject, stop);
+        self.inspect_c_library(linking);
     }
 
-    /// Where a library stands that the program needs. An allocator that is preloaded comes before it.
-    fn place(&self, library: &Path) -> Place {
-        let mut brought = self.signs.brought.iter();
-        let has_other = brought.any(|(place, _)| *place == Place::Preloaded);
-        match has_other && elf::serves_malloc(library) {
-            true => Place::Covered,
-            false => Place::Library,
+    /// The place of a library that the program needs. A preloaded allocator comes before it.
+    fn place_of_library(&self, library: &Path) -> Place {
+        let mut found = self.signs.library_families.iter();
+        let has_preload = found.any(|(place, _)| *place == Place::Preloaded);
+        if has_preload && elf::serves_malloc(library) {
+            Place::Covered
+        } else {
+            Place::Library
         }
     }
 
-    fn c_library(&mut self, linking: &Linking, subject: &Subject, stop: &dyn Fn() -> bool) {
+    fn inspect_c_library(&mut self, linking: &Linking) {
         self.loader.clone_from(&linking.loader);
         let Some(loader) = &linking.loader else {
-            let marked = [
-                (Mark::Glibc, AllocatorFamily::Glibc),
-                (Mark::Musl, AllocatorFamily::Musl),
-            ];
-            let own = marked.into_iter().find(|(mark, _)| self.signs.marks.contains(mark));
-            if let Some((_, family)) = own {
-                self.signs.libc = Some((family, None));
-                self.saw("file", format!("{family} is linked into the program"));
-            }
-            return;
+            return self.note_static_c_library();
         };
-        let musl = loader.to_string_lossy().contains("ld-musl");
-        let family = if musl {
-            AllocatorFamily::Musl
+        let Context { subject, stop, .. } = self.context;
+        let (family, version) = if loader.to_string_lossy().contains("ld-musl") {
+            let heard = probe::ask_other(subject, loader, &[], &[], stop);
+            let version = heard.and_then(|heard| glibc::musl_version(&heard.said.stderr));
+            (AllocatorFamily::Musl, version)
         } else {
-            AllocatorFamily::Glibc
+            let heard = probe::ask_other(subject, loader, &["--version"], &[], stop);
+            let version = heard.and_then(|heard| glibc::version(&heard.said.stdout));
+            (AllocatorFamily::Glibc, version)
         };
-        let args: &[&str] = if musl { &[] } else { &["--version"] };
-        let heard = probe::ask_other(subject, loader, args, &[], stop);
-        let version = heard.and_then(|heard| match musl {
-            true => glibc::musl_version(&heard.said.stderr),
-            false => glibc::version(&heard.said.stdout),
-        });
-        let shown = behind(version.as_ref());
+        let suffix = version_suffix(version.as_ref());
         let calls: Vec<&str> = self.signs.calls.iter().copied().collect();
-        let calls = match calls.as_slice() {
-            [] => "none of the functions that allocate".to_owned(),
-            calls => calls.join(", "),
+        let imports = if calls.is_empty() {
+            "none of the functions that allocate".to_owned()
+        } else {
+            calls.join(", ")
         };
-        self.saw("libraries", format!("linked with {family}{shown}, imports {calls}"));
+        self.note("libraries", format!("linked with {family}{suffix}, imports {imports}"));
         self.signs.libc = Some((family, version));
     }
 
-    /// The version of Node.js, if the program is that.
-    fn node(&mut self, file: &Path, subject: &Subject, stop: &dyn Fn() -> bool) {
+    fn note_static_c_library(&mut self) {
+        let family = if self.signs.marks.contains(&Mark::Glibc) {
+            AllocatorFamily::Glibc
+        } else if self.signs.marks.contains(&Mark::Musl) {
+            AllocatorFamily::Musl
+        } else {
+            return;
+        };
+        self.signs.libc = Some((family, None));
+        self.note("file", format!("{family} is linked into the program"));
+    }
+
+    /// Asks for the version of Node.js, if the program is that.
+    fn read_node_version(&mut self, file: &Path) {
         if !self.signs.marks.contains(&Mark::Node) {
             return;
         }
-        let heard = probe::ask_other(subject, file, &["--version"], &[("NODE_OPTIONS", "")], stop);
-        let version = heard.and_then(|heard| heard.said.stdout.trim().strip_prefix('v').map(str::to_owned));
-        if let Some(version) = version {
-            self.saw(
+        let Context { subject, stop, .. } = self.context;
+        let Some(heard) = probe::ask_other(subject, file, &["--version"], &[("NODE_OPTIONS", "")], stop) else {
+            return;
+        };
+        if let Some(version) = heard.said.stdout.trim().strip_prefix('v') {
+            self.note(
                 "probe",
                 format!("`{}` is Node.js {version}, which is V8", file.display()),
             );
-            self.signs.node = Some(version);
+            self.signs.node = Some(version.to_owned());
         }
     }
 
-    /// The version of CPython, if the program is that.
-    fn python(&mut self, file: &Path, subject: &Subject, stop: &dyn Fn() -> bool) {
-        let Some(version) = &mut self.signs.python else { return };
+    /// Asks for the version of CPython, if the program is that.
+    fn read_python_version(&mut self, file: &Path) {
+        if self.signs.python.is_none() {
+            return;
+        }
+        let Context { subject, stop, .. } = self.context;
         let heard = probe::ask_other(subject, file, &["--version"], &[], stop);
-        let version_text = heard.and_then(|heard| heard.said.stdout.trim().strip_prefix("Python ").map(str::to_owned));
-        *version = version_text.unwrap_or_default();
+        let version = heard.and_then(|heard| heard.said.stdout.trim().strip_prefix("Python ").map(str::to_owned));
+        self.signs.python = Some(version.unwrap_or_default());
     }
 
-    /// The same without a probe, with the signs in its file.
-    fn unasked(self, file: PathBuf) -> Detection {
+    /// The result without a probe: the variable of a jemalloc is the one that its file names.
+    fn into_unprobed_detection(self, file: PathBuf) -> Detection {
         let marks = self.signs.marks.clone();
-        let mut detection = self.detection(file);
-        unasked(&mut detection.facts, &marks);
+        let mut detection = self.into_detection(file);
+        name_variable(&mut detection.facts, &marks);
         detection
     }
 
-    fn detection(self, file: PathBuf) -> Detection {
+    fn into_detection(self, file: PathBuf) -> Detection {
         let facts = AllocatorFacts {
             evidence: self.evidence,
             ..verdict(&self.signs)
@@ -447,27 +487,25 @@ impl Inspection {
 }
 
 /// The Java virtual machine that a launcher finds: that of `JAVA_HOME`, else the one on the search path.
-fn java(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
-    let home = subject
-        .variable("JAVA_HOME")
-        .map(|home| PathBuf::from(home).join("bin/java"));
-    home.filter(|java| java.is_file()).or_else(|| find("java"))
+fn find_java(context: &Context<'_>) -> Option<PathBuf> {
+    if let Some(home) = context.subject.variable("JAVA_HOME") {
+        let java = PathBuf::from(home).join("bin/java");
+        if java.is_file() {
+            return Some(java);
+        }
+    }
+    (context.find)("java")
 }
 
-/// Whether a library is called like an allocator.
-fn is_named_so(path: &Path) -> bool {
+fn is_named_like_allocator(path: &Path) -> bool {
     path.file_name()
         .is_some_and(|name| name.to_string_lossy().contains("malloc"))
 }
 
-/// Libraries are often executable, and crash when they are run.
+/// True for a library by name that names no loader. Libraries are often executable, and crash when they are run.
 fn is_library(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let named = [".so", ".so.", ".node", ".dylib"]
-        .iter()
-        .any(|end| match end.strip_suffix('.') {
-            Some(_) => name.contains(end),
-            None => name.ends_with(end),
-        });
-    named && elf::linking(path).is_none_or(|linking| linking.loader.is_none())
+    let is_named_like_library =
+        [".so", ".node", ".dylib"].iter().any(|end| name.ends_with(end)) || name.contains(".so.");
+    is_named_like_library && elf::linking(path).is_none_or(|linking| linking.loader.is_none())
 }

@@ -1,4 +1,4 @@
-//! How a program of Linux is linked: its loader, its shared libraries, and which of the C library's allocation it calls.
+//! Reads from a program of Linux its loader, its shared libraries, and which of the C library's allocation it calls.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,19 +11,20 @@ use object::{Endianness, FileKind, Object, elf};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Linking {
-    /// The loader that it names; none of a static program and of a library.
+    /// The loader that it names; static programs and libraries name none.
     pub loader: Option<PathBuf>,
+    /// The names of the libraries that it needs.
     pub needed: Vec<String>,
-    /// Its name for other files.
+    /// The name by which other files need it.
     pub own_name: Option<String>,
-    /// Where it looks for them first.
+    /// The directories in which its libraries are looked for first.
     pub run_path: Vec<String>,
     /// Functions of the C library's allocator that it calls.
     pub calls: BTreeSet<&'static str>,
-    /// Whether a needed library allocates for it, as in a Rust program with a shared standard library.
+    /// True if a needed library allocates for it, as in a Rust program with a shared standard library.
     pub allocates_elsewhere: bool,
-    /// Whether it calls an `operator new` of C++ that is not its own.
-    pub creates: bool,
+    /// True if it calls an `operator new` of C++ that is not its own.
+    pub calls_new: bool,
 }
 
 /// The kind of machine that a file is for.
@@ -35,7 +36,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Whether its addresses have 64 bits.
+    /// True if its addresses have 64 bits.
     pub fn is_wide(self) -> bool {
         self.bits == 64
     }
@@ -57,8 +58,8 @@ impl fmt::Display for Machine {
     }
 }
 
-/// How the name of the function ends through which all of a Rust program's allocations go. One that is linked whole has it
-/// in itself.
+/// The end of the name of the function through which all allocations of a Rust program go. Only a program with a shared
+/// standard library imports it.
 const RUST_ALLOCATES: &[u8] = b"__rust_alloc";
 
 /// Functions whose import shows who allocates.
@@ -79,39 +80,42 @@ const USUAL: [&str; 8] = [
 /// Libraries that are looked into, at most.
 const MOST: usize = 64;
 
-/// How a file is linked; `None` if it is no ELF file, or a damaged one.
+/// Reads how a file is linked; `None` if it is no ELF file, or a damaged one.
 pub fn linking(path: &Path) -> Option<Linking> {
     let cache = ReadCache::new(File::open(path).ok()?);
     match FileKind::parse(&cache).ok()? {
-        FileKind::Elf64 => of::<elf::FileHeader64<Endianness>, _>(&cache),
-        FileKind::Elf32 => of::<elf::FileHeader32<Endianness>, _>(&cache),
+        FileKind::Elf64 => read_linking::<elf::FileHeader64<Endianness>, _>(&cache),
+        FileKind::Elf32 => read_linking::<elf::FileHeader32<Endianness>, _>(&cache),
         _ => None,
     }
 }
 
-fn of<'data, Elf: FileHeader, R: ReadRef<'data>>(data: R) -> Option<Linking> {
+fn read_linking<'data, Elf: FileHeader, R: ReadRef<'data>>(data: R) -> Option<Linking> {
     let file = ElfFile::<'data, Elf, R>::parse(data).ok()?;
     let mut linking = Linking::default();
     let table = file.elf_dynamic_table().ok()?;
     for entry in table.iter() {
-        let text = || text(table.string(entry).ok()?);
+        if ![elf::DT_NEEDED, elf::DT_SONAME, elf::DT_RUNPATH, elf::DT_RPATH].contains(&entry.tag) {
+            continue;
+        }
+        let value = table.string(entry).ok().and_then(text);
         match entry.tag {
-            elf::DT_NEEDED => linking.needed.extend(text()),
-            elf::DT_SONAME => linking.own_name = text(),
-            elf::DT_RUNPATH | elf::DT_RPATH => {
-                let paths = text().unwrap_or_default();
+            elf::DT_NEEDED => linking.needed.extend(value),
+            elf::DT_SONAME => linking.own_name = value,
+            _ => {
+                let paths = value.unwrap_or_default();
                 linking.run_path.extend(paths.split(':').map(str::to_owned));
             }
-            _ => {}
         }
     }
     linking.loader = loader(&file, data);
     for import in file.imports().ok()?.flatten() {
-        let name = import.name();
-        let call = CALLS.into_iter().find(|call| name.name() == Some(call.as_bytes()));
+        let symbol = import.name();
+        let Some(name) = symbol.name() else { continue };
+        let call = CALLS.into_iter().find(|call| name == call.as_bytes());
         linking.calls.extend(call);
-        linking.allocates_elsewhere |= name.name().is_some_and(is_allocation_of_rust);
-        linking.creates |= name.name().is_some_and(is_operator_new);
+        linking.allocates_elsewhere |= is_allocation_of_rust(name);
+        linking.calls_new |= is_operator_new(name);
     }
     Some(linking)
 }
@@ -125,16 +129,16 @@ fn is_operator_new(import: &[u8]) -> bool {
     import.starts_with(b"_Znw") || import.starts_with(b"_Zna")
 }
 
-/// Whether a library has a `malloc` that it serves others.
+/// True for a library that exports `malloc`; false also for a file that cannot be read.
 pub fn serves_malloc(path: &Path) -> bool {
-    let exported = || {
-        let cache = ReadCache::new(File::open(path).ok()?);
-        let file = object::File::parse(&cache).ok()?;
-        let mut exports = file.exports().ok()?.flatten();
-        exports.find(|export| export.name().name() == Some(b"malloc"))?;
-        Some(())
-    };
-    exported().is_some()
+    exports_malloc(path).unwrap_or(false)
+}
+
+fn exports_malloc(path: &Path) -> Option<bool> {
+    let cache = ReadCache::new(File::open(path).ok()?);
+    let file = object::File::parse(&cache).ok()?;
+    let mut exports = file.exports().ok()?.flatten();
+    Some(exports.any(|export| export.name().name() == Some(b"malloc")))
 }
 
 /// The kind of machine that a file is for; `None` if it is no ELF file.
@@ -142,36 +146,36 @@ pub fn machine(path: &Path) -> Option<Machine> {
     header(path).map(|(machine, _)| machine)
 }
 
-/// Whether a file is a program or a library, and no object of a compiler.
+/// True for a program or a library, false for an object file of a compiler.
 pub fn is_linked(path: &Path) -> bool {
     header(path).is_some_and(|(_, kind)| [elf::ET_EXEC.0, elf::ET_DYN.0].contains(&kind))
 }
 
-/// Whether a file can be loaded as a library; `None` if it is no ELF file. Programs that can be loaded anywhere look like
-/// one, but for the loader that they name.
+/// True if a file can be loaded as a library; `None` if it is no ELF file. A position-independent program has the same
+/// kind as a library, but names a loader.
 pub fn is_shared(path: &Path) -> Option<bool> {
     let (_, kind) = header(path)?;
     Some(kind == elf::ET_DYN.0 && linking(path).is_some_and(|linking| linking.loader.is_none()))
 }
 
-/// The first bytes of an ELF file: machine, and kind of file.
+/// The machine and the kind of file, from the header of an ELF file.
 fn header(path: &Path) -> Option<(Machine, u16)> {
     let cache = ReadCache::new(File::open(path).ok()?);
     match FileKind::parse(&cache).ok()? {
-        FileKind::Elf64 => facts::<elf::FileHeader64<Endianness>, _>(&cache, 64),
-        FileKind::Elf32 => facts::<elf::FileHeader32<Endianness>, _>(&cache, 32),
+        FileKind::Elf64 => read_header::<elf::FileHeader64<Endianness>, _>(&cache, 64),
+        FileKind::Elf32 => read_header::<elf::FileHeader32<Endianness>, _>(&cache, 32),
         _ => None,
     }
 }
 
-fn facts<'data, Elf: FileHeader, R: ReadRef<'data>>(data: R, bits: u8) -> Option<(Machine, u16)> {
+fn read_header<'data, Elf: FileHeader, R: ReadRef<'data>>(data: R, bits: u8) -> Option<(Machine, u16)> {
     let header = Elf::parse(data).ok()?;
     let endian = header.endian().ok()?;
     let processor = header.e_machine(endian).0;
     Some((Machine { bits, processor }, header.e_type(endian).0))
 }
 
-/// Whether a file is a program of Linux that no loader starts, so that nothing can be loaded into it from outside.
+/// True for a program of Linux that no loader starts, so that nothing can be loaded into it from outside.
 pub fn is_static(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
     let cache = ReadCache::new(file);
@@ -198,44 +202,50 @@ fn text(bytes: &[u8]) -> Option<String> {
     std::str::from_utf8(bytes).ok().map(str::to_owned)
 }
 
-/// The libraries that a file brings, and those that they bring, each once: the paths that exist, in the order in which
-/// they were met. `own` is what the environment's `LD_LIBRARY_PATH` holds.
-pub fn libraries(path: &Path, linking: &Linking, own: &[PathBuf]) -> Vec<PathBuf> {
-    let mut needed_files: Vec<PathBuf> = Vec::new();
+/// The libraries that a file needs, and those that they need, each once: the paths that exist, in the order in which
+/// they were met. `library_path` is the `LD_LIBRARY_PATH` of the environment.
+pub fn libraries(path: &Path, linking: &Linking, library_path: &[PathBuf]) -> Vec<PathBuf> {
+    let mut libraries: Vec<PathBuf> = Vec::new();
     let mut waiting = vec![(path.to_owned(), linking.clone())];
-    while let Some((of, linking)) = waiting.pop() {
+    while let Some((file, linking)) = waiting.pop() {
         for name in &linking.needed {
-            let Some(library) = resolve(name, &of, &linking, own) else {
+            let Some(library) = resolve(name, &file, &linking, library_path) else {
                 continue;
             };
-            if needed_files.contains(&library) || needed_files.len() >= MOST {
+            if libraries.contains(&library) || libraries.len() >= MOST {
                 continue;
             }
-            needed_files.push(library.clone());
-            waiting.extend(self::linking(&library).map(|linking| (library, linking)));
+            libraries.push(library.clone());
+            if let Some(linking) = self::linking(&library) {
+                waiting.push((library, linking));
+            }
         }
     }
-    needed_files
+    libraries
 }
 
-fn resolve(name: &str, of: &Path, linking: &Linking, own: &[PathBuf]) -> Option<PathBuf> {
+/// The path of the library that `file` needs by this name, as the loader would find it.
+fn resolve(name: &str, file: &Path, linking: &Linking, library_path: &[PathBuf]) -> Option<PathBuf> {
     if name.contains('/') {
         return Some(PathBuf::from(name)).filter(|path| path.is_file());
     }
-    let origin = of
+    let origin = file
         .parent()
         .map(|parent| parent.display().to_string())
         .unwrap_or_default();
-    let named = linking.run_path.iter().map(|path| {
-        let path = path.replace("${ORIGIN}", &origin);
-        PathBuf::from(path.replace("$ORIGIN", &origin))
+    let run_path = linking.run_path.iter().map(|directory| {
+        let directory = directory.replace("${ORIGIN}", &origin);
+        PathBuf::from(directory.replace("$ORIGIN", &origin))
     });
-    let places = own.iter().cloned().chain(named).chain(USUAL.map(PathBuf::from));
-    let mut paths = places.map(|place| place.join(name));
-    paths.find(|path| path.is_file())
+    let own_directories = library_path.iter().cloned();
+    own_directories
+        .chain(run_path)
+        .chain(USUAL.map(PathBuf::from))
+        .map(|directory| directory.join(name))
+        .find(|path| path.is_file())
 }
 
-/// Whether a library is there for what compilers make, and allocates for others only: with `operator new`, or to unwind.
+/// True for a compiler's runtime library, which allocates for others only: with `operator new`, or to unwind.
 pub fn is_runtime(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let starts = [
@@ -244,7 +254,7 @@ pub fn is_runtime(path: &Path) -> bool {
     starts.iter().any(|start| name.starts_with(start))
 }
 
-/// Whether a library belongs to the C library, which has an allocator of its own in it.
+/// True for a library that belongs to the C library, which contains an allocator.
 pub fn is_libc(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let starts = [
@@ -308,8 +318,8 @@ mod tests {
             run_path: vec!["$ORIGIN/../nowhere".to_owned(), "${ORIGIN}".to_owned()],
             ..Linking::default()
         };
-        let of = directory.path().join("program");
-        assert_eq!(resolve("libown.so", &of, &linking, &[]), Some(library));
-        assert_eq!(resolve("libnothing.so", &of, &linking, &[]), None);
+        let program = directory.path().join("program");
+        assert_eq!(resolve("libown.so", &program, &linking, &[]), Some(library));
+        assert_eq!(resolve("libnothing.so", &program, &linking, &[]), None);
     }
 }

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use proctree::host;
 use record::Evidence;
 
-use super::probe::Subject;
+use super::evidence;
+use super::probe::Context;
 use super::rustup::{Proxied, proxied};
-use super::seen;
 
 /// Steps from one file to the next; a circle ends here.
 const MOST: usize = 6;
 
-/// So much of a script is read.
+/// Bytes of a script that are read, at most.
 const LONGEST: u64 = 1 << 20;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,62 +22,92 @@ pub struct Followed {
     pub file: PathBuf,
     /// The last script on the way and the interpreter that it named.
     pub script: Option<(PathBuf, PathBuf)>,
-    /// Why the program cannot run, and what to do, where that is known.
+    /// Set if the program is known not to run: the reason, and what to do.
     pub missing: Option<String>,
     pub evidence: Vec<Evidence>,
 }
 
-/// Follows a server to the native program that runs in the end. `find` looks names up as the server would.
-pub fn follow(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &dyn Fn() -> bool) -> Followed {
-    let mut named = subject.program.clone();
+/// Follows a server to the native program that runs in the end.
+pub fn follow(context: &Context<'_>) -> Followed {
+    let mut named = context.subject.program.clone();
     let mut followed = Followed {
         file: real(&named),
         ..Followed::default()
     };
     for _ in 0..MOST {
-        let here = followed.file.clone();
-        let (next, why) = if let Some(interpreter) = host::named_interpreter(&here) {
-            match launched(&here, &interpreter, find).as_deref() {
-                Some([next, script]) if host::named_interpreter(next).is_none() => {
-                    followed.script = Some((real(script), next.clone()));
-                    (next.clone(), "a shell script that ends by running")
-                }
-                Some([next, ..]) => (next.clone(), "a shell script that ends by running"),
-                Some([]) | None => {
-                    let path = match interpreter.contains('/') {
-                        true => Some(PathBuf::from(&interpreter)),
-                        false => find(&interpreter),
-                    };
-                    let Some(path) = path else {
-                        let saw = format!(
-                            "`{}` is a script for `{interpreter}`, which is not on PATH",
-                            here.display()
-                        );
-                        followed.evidence.push(seen("wrapper", saw));
-                        return followed;
-                    };
-                    followed.script = Some((here.clone(), path.clone()));
-                    (path, "a script for")
-                }
-            }
-        } else {
-            match proxied(subject, &named, stop) {
-                Some(Proxied::Program(next)) => (next, "a proxy of rustup for"),
-                Some(Proxied::Missing(cure)) => {
-                    let missing = lacks_component(&named, &cure);
-                    followed.evidence.push(seen("wrapper", missing.clone()));
-                    followed.missing = Some(missing);
-                    return followed;
-                }
-                None => return followed,
-            }
+        let step = match host::named_interpreter(&followed.file) {
+            Some(interpreter) => followed.step_from_script(&interpreter, context),
+            None => followed.step_from_proxy(&named, context),
         };
-        let saw = format!("`{}` is {why} `{}`", here.display(), next.display());
-        followed.evidence.push(seen("wrapper", saw));
+        let Some(Step { next, why }) = step else {
+            return followed;
+        };
+        followed.note(format!("`{}` is {why} `{}`", followed.file.display(), next.display()));
         followed.file = real(&next);
         named = next;
     }
     followed
+}
+
+/// One step on the way to the native program.
+struct Step {
+    next: PathBuf,
+    /// The role of the present file for the next one, as words between the two.
+    why: &'static str,
+}
+
+impl Followed {
+    fn note(&mut self, saw: String) {
+        self.evidence.push(evidence("wrapper", saw));
+    }
+
+    /// From a script to what it launches, or else to its interpreter; `None` if that is not on `PATH`.
+    fn step_from_script(&mut self, interpreter: &str, context: &Context<'_>) -> Option<Step> {
+        if let Some(launch) = launch_of_shell_script(&self.file, interpreter, context.find) {
+            if let Some(script) = launch.script
+                && host::named_interpreter(&launch.program).is_none()
+            {
+                self.script = Some((real(&script), launch.program.clone()));
+            }
+            return Some(Step {
+                next: launch.program,
+                why: "a shell script that ends by running",
+            });
+        }
+        let path = if interpreter.contains('/') {
+            Some(PathBuf::from(interpreter))
+        } else {
+            (context.find)(interpreter)
+        };
+        let Some(path) = path else {
+            self.note(format!(
+                "`{}` is a script for `{interpreter}`, which is not on PATH",
+                self.file.display()
+            ));
+            return None;
+        };
+        self.script = Some((self.file.clone(), path.clone()));
+        Some(Step {
+            next: path,
+            why: "a script for",
+        })
+    }
+
+    /// From a proxy of rustup to its program; `None` for other programs, and for a proxy without its component.
+    fn step_from_proxy(&mut self, program: &Path, context: &Context<'_>) -> Option<Step> {
+        match proxied(context.subject, program, context.stop)? {
+            Proxied::Program(next) => Some(Step {
+                next,
+                why: "a proxy of rustup for",
+            }),
+            Proxied::Missing(cure) => {
+                let missing = lacks_component(program, &cure);
+                self.note(missing.clone());
+                self.missing = Some(missing);
+                None
+            }
+        }
+    }
 }
 
 fn lacks_component(proxy: &Path, cure: &str) -> String {
@@ -92,9 +122,16 @@ fn real(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// What a shell script runs: the last program that is there among those that it runs in its own place or passes its
-/// arguments on to.
-fn launched(script: &Path, interpreter: &str, find: &dyn Fn(&str) -> Option<PathBuf>) -> Option<Vec<PathBuf>> {
+/// A program that a shell script runs.
+struct Launch {
+    program: PathBuf,
+    /// The existing file that its first argument names: an interpreter runs it.
+    script: Option<PathBuf>,
+}
+
+/// The last existing program that a shell script runs in its own place or passes its arguments on to. `None` for scripts
+/// of other interpreters.
+fn launch_of_shell_script(script: &Path, interpreter: &str, find: impl Fn(&str) -> Option<PathBuf>) -> Option<Launch> {
     let shell = interpreter.rsplit('/').next().unwrap_or(interpreter);
     if !["sh", "bash", "dash", "ash", "ksh", "zsh"].contains(&shell) {
         return None;
@@ -102,84 +139,106 @@ fn launched(script: &Path, interpreter: &str, find: &dyn Fn(&str) -> Option<Path
     let mut text = String::new();
     File::open(script).ok()?.take(LONGEST).read_to_string(&mut text).ok()?;
     let directory = script.parent()?;
-    let mut beside = BESIDE.map(str::to_owned).to_vec();
+    let mut own_directory = OWN_DIRECTORY.map(str::to_owned).to_vec();
     let mut last = None;
     for line in text.lines().map(str::trim) {
-        beside.extend(
-            directory_in(line)
-                .into_iter()
-                .flat_map(|name| [format!("${{{name}}}"), format!("${name}")]),
-        );
-        let words = words(line, directory, &beside);
-        let program = words.first().and_then(|word| match word.starts_with('/') {
-            true => Some(PathBuf::from(word)).filter(|path| path.is_file()),
-            false if word.contains(['/', '$', '=']) => None,
-            false => find(word),
-        });
-        // An interpreter runs the program that is named after it.
-        let run = words
-            .iter()
-            .skip(1)
-            .find(|word| !word.starts_with('-'))
-            .map(PathBuf::from);
-        let run = run.filter(|path| path.is_absolute() && path.is_file());
-        last = program
-            .map(|program| [program].into_iter().chain(run).collect())
-            .or(last);
+        if let Some(name) = directory_variable(line) {
+            own_directory.extend([format!("${{{name}}}"), format!("${name}")]);
+        }
+        let words = command_words(line, directory, &own_directory);
+        if let Some(program) = words.first().and_then(|word| find_program(word, &find)) {
+            let argument = words.iter().skip(1).find(|word| !word.starts_with('-'));
+            let script = argument.map(PathBuf::from);
+            last = Some(Launch {
+                program,
+                script: script.filter(|path| path.is_absolute() && path.is_file()),
+            });
+        }
     }
     last
 }
 
-/// How a script names the directory that it is in.
-const BESIDE: [&str; 4] = ["$(dirname \"$0\")", "$(dirname $0)", "`dirname $0`", "${0%/*}"];
+/// The program that the first word of a command means; `None` if it is not there, or only the shell knows it.
+fn find_program(word: &str, find: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    if word.starts_with('/') {
+        return Some(PathBuf::from(word)).filter(|path| path.is_file());
+    }
+    if word.contains(['/', '$', '=']) {
+        return None;
+    }
+    find(word)
+}
+
+/// Expressions by which a script names the directory that it is in.
+const OWN_DIRECTORY: [&str; 4] = ["$(dirname \"$0\")", "$(dirname $0)", "`dirname $0`", "${0%/*}"];
 
 /// The variable that a line sets to the directory of the script.
-fn directory_in(line: &str) -> Option<&str> {
-    let line = ["export ", "local ", "readonly "]
-        .iter()
-        .fold(line, |line, word| line.strip_prefix(word).unwrap_or(line));
-    let (name, value) = line.split_once('=')?;
+fn directory_variable(line: &str) -> Option<&str> {
+    let mut assignment = line;
+    for word in ["export ", "local ", "readonly "] {
+        assignment = assignment.strip_prefix(word).unwrap_or(assignment);
+    }
+    let (name, value) = assignment.split_once('=')?;
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    let is_own = value.contains("$0") || value.contains("BASH_SOURCE");
-    (is_name && is_own && value.contains("dirname") && !value.contains("/..")).then_some(name)
+    let names_script = value.contains("$0") || value.contains("BASH_SOURCE");
+    if is_name && names_script && value.contains("dirname") && !value.contains("/..") {
+        Some(name)
+    } else {
+        None
+    }
 }
 
 /// The words of a line `exec "/opt/x/server" -v "$@"`, or of one that passes the arguments of the script on; none of
-/// other lines. What stands for the script's own directory is replaced by it.
-fn words(line: &str, directory: &Path, beside: &[String]) -> Vec<String> {
-    let executes = line.strip_prefix("exec ");
-    let passes = ["\"$@\"", "$@", "$*"].iter().any(|all| line.contains(all));
-    let Some(line) = executes.or(Some(line).filter(|line| passes && !line.starts_with('#'))) else {
+/// other lines. Expressions for the script's own directory are replaced by it.
+fn command_words(line: &str, directory: &Path, own_directory: &[String]) -> Vec<String> {
+    let passes_arguments = ["\"$@\"", "$@", "$*"].iter().any(|all| line.contains(all));
+    let mut command = if let Some(command) = line.strip_prefix("exec ") {
+        command.to_owned()
+    } else if passes_arguments && !line.starts_with('#') {
+        line.to_owned()
+    } else {
         return Vec::new();
     };
-    let here = directory.display().to_string();
-    let line = beside
-        .iter()
-        .fold(line.to_owned(), |line, beside| line.replace(beside, &here));
-    let mut words = vec![String::new()];
+    let directory = directory.display().to_string();
+    for expression in own_directory {
+        command = command.replace(expression, &directory);
+    }
+    let mut words = Vec::new();
+    let mut word = String::new();
     let mut quote = None;
-    for c in line.chars() {
+    for c in command.chars() {
         match (c, quote) {
             ('"' | '\'', None) => quote = Some(c),
             (c, Some(open)) if c == open => quote = None,
-            (' ' | '\t', None) => words.push(String::new()),
-            (c, _) => words.last_mut().into_iter().for_each(|word| word.push(c)),
+            (' ' | '\t', None) => words.push(std::mem::take(&mut word)),
+            (c, _) => word.push(c),
         }
     }
+    words.push(word);
     words.retain(|word| !word.is_empty());
     words
 }
 
 #[cfg(all(test, unix))]
 mod tests {
+    use super::super::probe::Subject;
     use super::*;
 
     fn none(_: &str) -> Option<PathBuf> {
         None
     }
 
-    fn follow(program: &Path, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &dyn Fn() -> bool) -> Followed {
-        super::follow(&subject(program), find, stop)
+    fn follow(program: &Path) -> Followed {
+        follow_with_node(program, None)
+    }
+
+    /// Follows a program where `node`, if given, is the only one on the search path.
+    fn follow_with_node(program: &Path, node: Option<&Path>) -> Followed {
+        super::follow(&Context {
+            subject: &subject(program),
+            find: &|name| if name == "node" { node.map(Path::to_owned) } else { None },
+            stop: &|| false,
+        })
     }
 
     fn subject(program: &Path) -> Subject {
@@ -199,22 +258,21 @@ mod tests {
     fn a_script_leads_to_its_interpreter_and_a_launcher_to_what_it_launches() {
         let directory = tempfile::tempdir().unwrap();
         let here = fs::canonicalize(directory.path()).unwrap();
-        let write = |name: &str, text: &str| write(&here, name, text);
-        let native = write("native", "\u{7f}ELF");
-        let script = write("script", "#!/usr/bin/env node\n");
-        let find = |name: &str| (name == "node").then(|| native.clone());
-        let followed = follow(&script, &find, &|| false);
+        let native = write(&here, "native", "\u{7f}ELF");
+        let script = write(&here, "script", "#!/usr/bin/env node\n");
+        let followed = follow_with_node(&script, Some(&native));
         assert_eq!(followed.file, native);
         assert_eq!(followed.script, Some((script.clone(), native.clone())));
         let launcher = write(
+            &here,
             "launcher",
             "#!/bin/sh\nset -e\nexec \"$(dirname \"$0\")/script\" --stdio \"$@\"\n",
         );
-        let followed = follow(&launcher, &find, &|| false);
+        let followed = follow_with_node(&launcher, Some(&native));
         assert_eq!((followed.file, followed.evidence.len()), (native.clone(), 2));
-        let lost = follow(&script, &none, &|| false);
+        let lost = follow(&script);
         assert!(lost.evidence[0].saw.ends_with("which is not on PATH"), "{lost:?}");
-        assert_eq!(follow(&native, &none, &|| false).evidence, []);
+        assert_eq!(follow(&native).evidence, []);
     }
 
     #[test]
@@ -223,17 +281,16 @@ mod tests {
         let here = fs::canonicalize(directory.path()).unwrap();
         let text = format!("#!/bin/sh\nexec {} \"$@\"\n", here.join("again").display());
         let path = write(&here, "again", &text);
-        assert_eq!(follow(&path, &none, &|| false).evidence.len(), MOST);
+        assert_eq!(follow(&path).evidence.len(), MOST);
     }
 
     #[test]
     fn a_shell_wrapper_leads_to_what_it_passes_its_arguments_on_to() {
         let directory = tempfile::tempdir().unwrap();
         let here = fs::canonicalize(directory.path()).unwrap();
-        let write = |name: &str, text: &str| write(&here, name, text);
-        let (server, node) = (write("my server", "\u{7f}ELF"), write("node", "\u{7f}ELF"));
-        let cli = write("cli.js", "#!/usr/bin/env node\n");
-        let find = |name: &str| (name == "node").then(|| node.clone());
+        let server = write(&here, "my server", "\u{7f}ELF");
+        let node = write(&here, "node", "\u{7f}ELF");
+        let cli = write(&here, "cli.js", "#!/usr/bin/env node\n");
         for (line, file, script) in [
             ("exec \"$(dirname \"$0\")/my server\" \"$@\"", Some(&server), None),
             ("  exec \"$HERE/my server\" -x", Some(&server), None),
@@ -254,12 +311,14 @@ mod tests {
             ("exec ", None, None),
         ] {
             let text = format!("#!/bin/sh\nHERE=\"$(cd \"$(dirname \"$0\")\" && pwd)\"\n{line}\n");
-            let wrapper = write("wrapper", &text);
-            let followed = follow(&wrapper, &find, &|| false);
+            let wrapper = write(&here, "wrapper", &text);
+            let followed = follow_with_node(&wrapper, Some(&node));
             let expected = file.cloned().unwrap_or_else(|| real(Path::new("/bin/sh")));
             assert_eq!(followed.file, expected, "{line}");
-            let of = followed.script.map(|(script, _)| script);
-            assert_eq!(of, script.or(file.is_none().then_some(&wrapper)).cloned(), "{line}");
+            // Without a program to follow, the wrapper itself is the script.
+            let expected = if file.is_none() { Some(&wrapper) } else { script };
+            let followed_script = followed.script.map(|(script, _)| script);
+            assert_eq!(followed_script.as_ref(), expected, "{line}");
         }
     }
 
@@ -273,9 +332,9 @@ mod tests {
         fs::set_permissions(&rustup, fs::Permissions::from_mode(0o755)).unwrap();
         let proxy = directory.path().join("rust-analyzer");
         std::os::unix::fs::symlink(&rustup, &proxy).unwrap();
-        let missing = follow(&proxy, &none, &|| false).missing.unwrap_or_default();
+        let missing = follow(&proxy).missing.unwrap_or_default();
         assert!(missing.ends_with("`rustup component add rust-analyzer`"), "{missing}");
-        assert_eq!(follow(&rustup, &none, &|| false).missing, None);
+        assert_eq!(follow(&rustup).missing, None);
     }
 
     #[test]
@@ -292,8 +351,12 @@ mod tests {
             ("which".into(), None),
             ("RUSTUP_HOME".into(), Some(tool.clone().into_os_string())),
         ];
-        let missing = super::follow(&subject(&proxy), &none, &|| false).missing;
-        assert!(missing.is_some());
-        assert_eq!(super::follow(&server, &none, &|| false).file, real(&tool));
+        assert!(follow(&proxy).missing.is_some());
+        let followed = super::follow(&Context {
+            subject: &server,
+            find: &none,
+            stop: &|| false,
+        });
+        assert_eq!(followed.file, real(&tool));
     }
 }

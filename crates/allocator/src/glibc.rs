@@ -1,4 +1,4 @@
-//! What the loader of the GNU C library says: its version, and which tunables it has with which values.
+//! Reads the output of the GNU C library's loader: its version, and its tunables with their values.
 
 pub mod ask;
 pub mod malloc;
@@ -7,19 +7,19 @@ use std::collections::BTreeMap;
 
 use record::variables::number;
 
-/// One tunable: its value, and the least and the most that it takes.
+/// A tunable of the C library, as the loader lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tunable {
     pub value: String,
+    /// The least and the greatest accepted value.
     pub bounds: Option<(i128, i128)>,
 }
 
 /// `2.36` of `ld.so (Debian GLIBC 2.36-9+deb12u14) stable release version 2.36.`
 pub fn version(text: &str) -> Option<String> {
-    let line = text.lines().next()?;
+    let line = text.lines().next().filter(|line| line.starts_with("ld.so"))?;
     let (_, version) = line.rsplit_once("version ")?;
-    let version = version.trim_end().trim_end_matches('.');
-    line.starts_with("ld.so").then(|| version.to_owned())
+    Some(version.trim_end().trim_end_matches('.').to_owned())
 }
 
 /// `1.2.3` from the output of musl's loader.
@@ -32,12 +32,17 @@ pub fn musl_version(text: &str) -> Option<String> {
         .map(|version| version.trim().to_owned())
 }
 
+/// The tunables in the loader's list, by name.
 pub fn tunables(text: &str) -> BTreeMap<String, Tunable> {
-    let lines = text.lines().filter_map(|line| line.split_once(':'));
-    lines
-        .filter(|(name, _)| name.starts_with("glibc."))
-        .map(|(name, rest)| (name.to_owned(), tunable(rest.trim())))
-        .collect()
+    let mut tunables = BTreeMap::new();
+    for line in text.lines() {
+        if let Some((name, rest)) = line.split_once(':')
+            && name.starts_with("glibc.")
+        {
+            tunables.insert(name.to_owned(), tunable(rest.trim()));
+        }
+    }
+    tunables
 }
 
 /// `0x3 (min: 0x1, max: 0xffffffffffffffff)`.

@@ -1,11 +1,12 @@
-//! Go's own mark in a program: which release it was built with.
+//! Reads the release of Go from the build information in a program.
 
-/// What the build information begins with.
+/// The beginning of the build information.
 pub const MAGIC: &[u8] = b"\xff Go buildinf:";
 
-/// Where the release begins after the magic, since Go 1.18: a length and the text.
+/// The offset of the release from the beginning of the magic, since Go 1.18: a length and the text.
 const RELEASE: usize = 32;
 
+/// Bytes from the beginning of the magic that are enough for [`release`].
 pub const ENOUGH: usize = RELEASE + 64;
 
 /// `1.25.1`, from the bytes that begin with the magic.

@@ -1,4 +1,4 @@
-//! Whether the allocator reads the server's settings and accepts them.
+//! Checks that the allocator reads the server's settings and accepts them.
 //!
 //! Each is checked before any run: by the allocator's own output if it has one, by its rules otherwise.
 
@@ -69,35 +69,47 @@ struct Question<'q> {
     stop: &'q dyn Fn() -> bool,
 }
 
-/// What Deno passes on to its V8; it gives `NODE_OPTIONS` no heed.
+/// The variable that Deno passes on to its V8; it ignores `NODE_OPTIONS`.
 const DENO: &str = "DENO_V8_FLAGS";
 
-/// Where CPython takes its objects from.
+/// The variable that names CPython's allocator of objects.
 const PYTHON: &str = "PYTHONMALLOC";
 
 /// The findings in a program under its variables: CPython can be set to take its objects from another allocator.
 pub fn under(env: &BTreeMap<String, String>, mut facts: AllocatorFacts) -> AllocatorFacts {
-    let Some(value) = env.get(PYTHON).filter(|_| facts.family == AllocatorFamily::Pymalloc) else {
+    if facts.family != AllocatorFamily::Pymalloc {
+        return facts;
+    }
+    let Some(value) = env.get(PYTHON) else {
         return facts;
     };
-    let own = value.strip_suffix("_debug").unwrap_or(value);
-    let other = match own {
-        "malloc" => facts.beside.take(),
-        "mimalloc" => Some(own.to_owned()),
+    let allocator = match value.strip_suffix("_debug").unwrap_or(value) {
+        "malloc" => facts.beside.take().unwrap_or_default(),
+        "mimalloc" => "mimalloc".to_owned(),
         _ => return facts,
     };
-    let other = other.unwrap_or_default();
-    let (family, version) = other.split_once(' ').unwrap_or((&other, ""));
+    let (family, version) = match allocator.split_once(' ') {
+        Some((family, version)) if !version.is_empty() => (family, Some(version.to_owned())),
+        Some((family, _)) => (family, None),
+        None => (allocator.as_str(), None),
+    };
     facts.family = AllocatorFamily::named(family);
-    facts.version = Some(version.to_owned()).filter(|version| !version.is_empty());
+    facts.version = version;
     let saw = format!("{PYTHON}={value} replaces CPython's own allocator");
-    facts.evidence.push(super::seen("environment", saw));
+    facts.evidence.push(super::evidence("environment", saw));
     facts
 }
 
 /// The reader of a variable; `None` if it is no allocator setting.
 pub fn reader(variable: &str) -> Option<AllocatorFamily> {
-    let starts = |start: &str| variable.starts_with(start);
+    const PREFIXES: [(&str, AllocatorFamily); 6] = [
+        ("MALLOC_", AllocatorFamily::Glibc),
+        ("MIMALLOC_", AllocatorFamily::Mimalloc),
+        ("TCMALLOC_", AllocatorFamily::Tcmalloc),
+        ("TBB_MALLOC_", AllocatorFamily::Tbbmalloc),
+        ("SNMALLOC_", AllocatorFamily::Snmalloc),
+        ("SCUDO_", AllocatorFamily::Scudo),
+    ];
     match variable {
         "_RJEM_MALLOC_CONF" | "MALLOC_CONF" | "JE_MALLOC_CONF" => Some(AllocatorFamily::Jemalloc),
         "GOGC" | "GOMEMLIMIT" | "GODEBUG" => Some(AllocatorFamily::Go),
@@ -107,25 +119,23 @@ pub fn reader(variable: &str) -> Option<AllocatorFamily> {
         "GLIBC_TUNABLES" => Some(AllocatorFamily::Glibc),
         // It names a file for mtrace(3), and sets nothing of memory.
         "MALLOC_TRACE" => None,
-        _ if starts("MALLOC_") => Some(AllocatorFamily::Glibc),
-        _ if starts("MIMALLOC_") => Some(AllocatorFamily::Mimalloc),
-        _ if starts("TCMALLOC_") => Some(AllocatorFamily::Tcmalloc),
-        _ if starts("TBB_MALLOC_") => Some(AllocatorFamily::Tbbmalloc),
-        _ if starts("SNMALLOC_") => Some(AllocatorFamily::Snmalloc),
-        _ if starts("SCUDO_") => Some(AllocatorFamily::Scudo),
-        _ => None,
+        _ => {
+            let prefix = PREFIXES.into_iter().find(|(prefix, _)| variable.starts_with(prefix));
+            prefix.map(|(_, family)| family)
+        }
     }
 }
 
-/// Whether a program reads a variable, as far as known; other variables than allocator settings are not judged.
+/// False if a program is known not to read an allocator setting. Other variables are not judged.
 pub fn is_read(variable: &str, detection: &Detection) -> bool {
-    let is_known = detection.facts.family != AllocatorFamily::Unknown;
-    reader(variable).is_none_or(|family| !is_known || fits(variable, family, detection, None).is_ok())
+    let Some(family) = reader(variable) else { return true };
+    let is_unknown = detection.facts.family == AllocatorFamily::Unknown;
+    is_unknown || check_reader(variable, family, detection, None).is_ok()
 }
 
-/// Whether a variable is to be checked: it is a setting of an allocator, or was meant to be one.
+/// True if a variable is to be checked: it is a setting of an allocator, or was meant to be one.
 pub fn concerns(variable: &str) -> bool {
-    reader(variable).is_some() || spelling::meant(variable).is_some()
+    reader(variable).is_some() || spelling::intended_variable(variable).is_some()
 }
 
 /// Checks every allocator setting among a server's variables. `declared` is the allocator of its profile, which is
@@ -138,8 +148,9 @@ pub fn check(
     stop: &dyn Fn() -> bool,
 ) -> Result<Checked, Vec<KnobError>> {
     let mut errors = Vec::new();
-    let mut of: BTreeMap<AllocatorFamily, BTreeMap<String, String>> = BTreeMap::new();
-    let mut guessed = BTreeMap::new();
+    let mut by_family: BTreeMap<AllocatorFamily, BTreeMap<String, String>> = BTreeMap::new();
+    // Settings of other allocators than the guessed one.
+    let mut doubtful = BTreeMap::new();
     for (variable, value) in env {
         let Some(family) = reader(variable) else {
             errors.extend(misspelt(variable, detection));
@@ -149,68 +160,74 @@ pub fn check(
             errors.push(error);
             continue;
         }
-        match fits(variable, family, detection, declared) {
+        match check_reader(variable, family, detection, declared) {
             Ok(()) => {
-                of.entry(family).or_default().insert(variable.clone(), value.clone());
+                let env = by_family.entry(family).or_default();
+                env.insert(variable.clone(), value.clone());
             }
             Err(KnobError::NotRead { .. }) if detection.facts.confidence == Some(Confidence::Guess) => {
-                guessed.insert(variable.clone(), value.clone());
+                doubtful.insert(variable.clone(), value.clone());
             }
             Err(error) => errors.push(error),
         }
     }
-    let mut checked = unseen(&guessed);
-    for (family, env) in &of {
+    let mut checked = unconfirmed(&doubtful);
+    for (family, env) in &by_family {
         let question = Question {
             env,
             subject,
             detection,
             stop,
         };
-        let answer = match family {
-            AllocatorFamily::Jemalloc => jemalloc::check(&question),
-            AllocatorFamily::Mimalloc => mimalloc::check(&question),
-            AllocatorFamily::Glibc => glibc::check(&question),
-            AllocatorFamily::Go => go::check(&question),
-            AllocatorFamily::V8 | AllocatorFamily::Pymalloc | AllocatorFamily::Jvm => {
-                runtime::check(&question, *family)
+        match check_settings(&question, *family) {
+            Ok(of_family) => {
+                checked.knobs.extend(of_family.knobs);
+                checked.options = checked.options.or(of_family.options);
+                checked.confirmed.extend(of_family.confirmed);
             }
-            AllocatorFamily::Tcmalloc => plain::check(&question, "TCMALLOC_"),
-            AllocatorFamily::Tbbmalloc => plain::check(&question, "TBB_MALLOC_"),
-            AllocatorFamily::Snmalloc
-            | AllocatorFamily::Rpmalloc
-            | AllocatorFamily::Scudo
-            | AllocatorFamily::Musl
-            | AllocatorFamily::Unknown => Ok(unseen(env)),
-        };
-        match answer {
-            Ok(one) => {
-                checked.knobs.extend(one.knobs);
-                checked.options = checked.options.or(one.options);
-                checked.confirmed.extend(one.confirmed);
-            }
-            Err(more) => errors.extend(more),
+            Err(of_family) => errors.extend(of_family),
         }
     }
-    match errors.is_empty() {
-        true => Ok(checked),
-        false => Err(errors),
+    if errors.is_empty() { Ok(checked) } else { Err(errors) }
+}
+
+/// Checks settings that this allocator or runtime reads.
+fn check_settings(question: &Question<'_>, family: AllocatorFamily) -> Result<Checked, Vec<KnobError>> {
+    match family {
+        AllocatorFamily::Jemalloc => jemalloc::check(question),
+        AllocatorFamily::Mimalloc => mimalloc::check(question),
+        AllocatorFamily::Glibc => glibc::check(question),
+        AllocatorFamily::Go => go::check(question),
+        AllocatorFamily::V8 | AllocatorFamily::Pymalloc | AllocatorFamily::Jvm => runtime::check(question, family),
+        AllocatorFamily::Tcmalloc => plain::check(question, "TCMALLOC_"),
+        AllocatorFamily::Tbbmalloc => plain::check(question, "TBB_MALLOC_"),
+        AllocatorFamily::Snmalloc
+        | AllocatorFamily::Rpmalloc
+        | AllocatorFamily::Scudo
+        | AllocatorFamily::Musl
+        | AllocatorFamily::Unknown => Ok(unconfirmed(question.env)),
     }
 }
 
-/// That a variable comes so near to one of an allocator that it was meant; of jemalloc's the one that this server reads.
+/// The mistake in a name that is close to an allocator's variable. Of jemalloc's variables the one that this server
+/// reads is suggested.
 fn misspelt(variable: &str, detection: &Detection) -> Option<KnobError> {
-    let meant = spelling::meant(variable)?;
-    let family = reader(&meant);
-    let own = detection.facts.variable.clone();
-    let own = own.filter(|_| family == Some(AllocatorFamily::Jemalloc) && family == Some(detection.facts.family));
+    let mut meant = spelling::intended_variable(variable)?;
+    let facts = &detection.facts;
+    if reader(&meant) == Some(AllocatorFamily::Jemalloc)
+        && facts.family == AllocatorFamily::Jemalloc
+        && let Some(own) = &facts.variable
+    {
+        meant.clone_from(own);
+    }
     Some(KnobError::Misspelt {
         variable: variable.to_owned(),
-        meant: own.unwrap_or(meant),
+        meant,
     })
 }
 
-fn unseen(env: &BTreeMap<String, String>) -> Checked {
+/// The result for settings that nothing refused or confirmed.
+fn unconfirmed(env: &BTreeMap<String, String>) -> Checked {
     let knobs = env.iter().map(|(variable, value)| KnobFacts {
         variable: variable.clone(),
         requested: value.clone(),
@@ -222,15 +239,14 @@ fn unseen(env: &BTreeMap<String, String>) -> Checked {
     }
 }
 
-/// Whether what the server has reads the variable.
-fn fits(
+/// Refuses a variable of `family` that the server's allocator or runtime does not read.
+fn check_reader(
     variable: &str,
     family: AllocatorFamily,
     detection: &Detection,
     declared: Option<AllocatorFamily>,
 ) -> Result<(), KnobError> {
     let facts = &detection.facts;
-    let beside = facts.beside.as_deref().unwrap_or_default();
     if family == AllocatorFamily::Snmalloc {
         return Err(KnobError::NotRead {
             variable: variable.to_owned(),
@@ -239,29 +255,19 @@ fn fits(
         });
     }
     if family == AllocatorFamily::Jemalloc && facts.family == AllocatorFamily::Jemalloc {
-        return match facts.variable.as_deref() {
-            Some(own) if own != variable => Err(KnobError::NotRead {
-                variable: variable.to_owned(),
-                uses: match &facts.prefix {
-                    Some(prefix) => format!("its {facts} was built with the prefix `{prefix}`"),
-                    None => format!("its {facts} was built without a prefix"),
-                },
-                cure: format!("set `{own}`"),
-            }),
-            Some(_) | None => Ok(()),
-        };
+        return check_reader_jemalloc(variable, facts);
     }
     if family == AllocatorFamily::V8 && facts.family == AllocatorFamily::V8 && declared != Some(family) {
-        return of_v8(variable, detection);
+        return check_reader_v8(variable, detection);
     }
     // Many programs start Java or load it.
-    let may_start = family == AllocatorFamily::Jvm && !is_other_runtime(facts.family);
-    let known = may_start
-        || facts.family == family
-        || declared == Some(family)
-        || beside.starts_with(family.name())
-        || (family == AllocatorFamily::V8 && detection.node);
-    if known {
+    let may_start_java = family == AllocatorFamily::Jvm && !is_other_runtime(facts.family);
+    let is_beside = facts
+        .beside
+        .as_ref()
+        .is_some_and(|beside| beside.starts_with(family.name()));
+    let has_node = family == AllocatorFamily::V8 && detection.node;
+    if facts.family == family || declared == Some(family) || is_beside || has_node || may_start_java {
         return Ok(());
     }
     if facts.family == AllocatorFamily::Unknown {
@@ -271,23 +277,40 @@ fn fits(
         variable: variable.to_owned(),
         uses: format!(
             "it belongs to {}, and this server uses {facts}{}",
-            words(family),
-            unless(facts, family)
+            reader_name(family),
+            unless_declared(facts, family)
         ),
         cure: cure(detection),
     })
 }
 
-/// The cure for a user who knows that the server starts another program; empty if an allocator itself answered.
-fn unless(facts: &AllocatorFacts, family: AllocatorFamily) -> String {
-    let answered = facts.family.is_replacement() && facts.confidence == Some(Confidence::Certain);
-    match answered {
-        true => String::new(),
-        false => format!(
-            ", unless its profile says `allocator = {{ linked = \"{}\" }}`",
-            family.name()
-        ),
+/// Refuses a variable of another build of jemalloc, which has another prefix.
+fn check_reader_jemalloc(variable: &str, facts: &AllocatorFacts) -> Result<(), KnobError> {
+    let Some(own) = facts.variable.as_deref() else {
+        return Ok(());
+    };
+    if own == variable {
+        return Ok(());
     }
+    Err(KnobError::NotRead {
+        variable: variable.to_owned(),
+        uses: match &facts.prefix {
+            Some(prefix) => format!("its {facts} was built with the prefix `{prefix}`"),
+            None => format!("its {facts} was built without a prefix"),
+        },
+        cure: format!("set `{own}`"),
+    })
+}
+
+/// The cure for a user who knows that the server starts another program; empty if an allocator itself answered.
+fn unless_declared(facts: &AllocatorFacts, family: AllocatorFamily) -> String {
+    if facts.family.is_replacement() && facts.confidence == Some(Confidence::Certain) {
+        return String::new();
+    }
+    format!(
+        ", unless its profile says `allocator = {{ linked = \"{}\" }}`",
+        family.name()
+    )
 }
 
 fn is_other_runtime(family: AllocatorFamily) -> bool {
@@ -297,30 +320,26 @@ fn is_other_runtime(family: AllocatorFamily) -> bool {
     )
 }
 
-/// Whether the program that holds V8 reads the variable: Node.js and Deno have each their own.
-fn of_v8(variable: &str, detection: &Detection) -> Result<(), KnobError> {
+/// Refuses a variable that the program with V8 does not read: Node.js and Deno have each their own.
+fn check_reader_v8(variable: &str, detection: &Detection) -> Result<(), KnobError> {
     let own = detection.facts.variable.as_deref();
-    match own.unwrap_or("NODE_OPTIONS") {
-        own if own == variable && (variable == DENO || detection.node) => Ok(()),
-        _ => Err(KnobError::NotRead {
-            variable: variable.to_owned(),
-            uses: match own {
-                Some(own) => format!(
-                    "the program with V8 is `{}`, which reads `{own}`",
-                    detection.file.display()
-                ),
-                None => format!(
-                    "the program with V8 is `{}`, which does not read it",
-                    detection.file.display()
-                ),
-            },
-            cure: cure(detection),
-        }),
+    let has_reader = variable == DENO || detection.node;
+    if has_reader && own.unwrap_or("NODE_OPTIONS") == variable {
+        return Ok(());
     }
+    let file = detection.file.display();
+    Err(KnobError::NotRead {
+        variable: variable.to_owned(),
+        uses: match own {
+            Some(own) => format!("the program with V8 is `{file}`, which reads `{own}`"),
+            None => format!("the program with V8 is `{file}`, which does not read it"),
+        },
+        cure: cure(detection),
+    })
 }
 
 /// A reader's name in a sentence.
-fn words(family: AllocatorFamily) -> &'static str {
+fn reader_name(family: AllocatorFamily) -> &'static str {
     match family {
         AllocatorFamily::Pymalloc => "CPython",
         AllocatorFamily::V8 => "Node.js",
@@ -330,7 +349,7 @@ fn words(family: AllocatorFamily) -> &'static str {
     }
 }
 
-/// The variables that a server's allocator reads.
+/// Advice to set a variable that the server's allocator reads.
 fn cure(detection: &Detection) -> String {
     let facts = &detection.facts;
     match facts.family {
@@ -363,18 +382,18 @@ fn cure(detection: &Detection) -> String {
     }
 }
 
-/// `did you mean …?`, or else what there is.
-fn near<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone, otherwise: &str) -> String {
-    // What all names begin with makes none of them any nearer.
-    let near = nearest(name, names).filter(|near| nearest(tail(name), [tail(near)]).is_some());
-    match near {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => otherwise.to_owned(),
+/// `did you mean …?`, or else `otherwise`.
+fn suggestion<'n>(name: &str, names: impl Iterator<Item = &'n str>, otherwise: &str) -> String {
+    match nearest(name, names) {
+        // The common beginning of all names makes none of them any nearer.
+        Some(near) if nearest(own_part(name), [own_part(near)]).is_some() => format!("did you mean `{near}`?"),
+        _ => otherwise.to_owned(),
     }
 }
 
-/// What of a setting's name is its own: `check` of `glibc.malloc.check`, `VERBOSE` of `MIMALLOC_VERBOSE`.
-fn tail(name: &str) -> &str {
+/// The part of a setting's name after the common beginning: `check` of `glibc.malloc.check`, `VERBOSE` of
+/// `MIMALLOC_VERBOSE`.
+fn own_part(name: &str) -> &str {
     let name = name.rsplit('.').next().unwrap_or(name);
     match name.split_once("MALLOC_") {
         Some((start, own)) if start.chars().all(|c| c.is_ascii_uppercase() || c == '_') => own,

@@ -22,10 +22,13 @@ const FILES: usize = 4_000;
 
 const DEPTH: usize = 8;
 
-const OF_NODE: [&str; 2] = ["child_process", "execve"];
+/// Words by which a script of Node.js starts a program.
+const NODE_CALLS: [&str; 2] = ["child_process", "execve"];
 
-const OF_PYTHON: [&str; 4] = ["subprocess", "os.exec", "os.spawn", "os.posix_spawn"];
+/// Words by which a script of Python starts a program.
+const PYTHON_CALLS: [&str; 4] = ["subprocess", "os.exec", "os.spawn", "os.posix_spawn"];
 
+/// The program that a launcher starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Starts {
     /// This native program of its package.
@@ -36,39 +39,45 @@ pub enum Starts {
     Java,
 }
 
-/// What a script of Node.js starts; `None` of one that does its work itself.
-pub fn of_node(script: &Path) -> Option<Starts> {
+/// The program that a script of Node.js starts; `None` if the script does its work itself.
+pub fn started_by_node_script(script: &Path) -> Option<Starts> {
     let sources = sources(script)?;
-    if !sources.iter().any(|text| names_any(text, &OF_NODE)) {
+    if !sources.iter().any(|text| contains_any(text, &NODE_CALLS)) {
         return None;
     }
     let Some((package, manifest)) = package(script) else {
         return Some(Starts::Perhaps);
     };
-    let mut binaries = natives(&package);
+    let mut natives = native_programs(&package);
     let mut of_platform = Vec::new();
     let optional = manifest["optionalDependencies"].as_object();
-    for name in optional.into_iter().flatten().map(|(name, _)| name) {
-        let mut beside = package.ancestors().map(|path| path.join("node_modules").join(name));
-        let Some(directory) = beside.find(|path| path.is_dir()) else {
+    for (name, _) in optional.into_iter().flatten() {
+        let Some(dependency) = installed_package(&package, name) else {
             continue;
         };
-        match is_for_a_platform(&directory) {
-            true => of_platform.extend(natives(&directory)),
-            false => binaries.extend(natives(&directory)),
+        if is_for_one_platform(&dependency) {
+            of_platform.extend(native_programs(&dependency));
+        } else {
+            natives.extend(native_programs(&dependency));
         }
     }
     let largest = of_platform.iter().max_by_key(|path| size(path)).cloned();
-    binaries.extend(of_platform);
-    chosen(binaries, &names_of(script, &manifest), largest)
+    natives.extend(of_platform);
+    choose_program(natives, &program_names(script, &manifest), largest)
 }
 
-fn names_any(text: &str, words: &[&str]) -> bool {
+fn contains_any(text: &str, words: &[&str]) -> bool {
     words.iter().any(|word| text.contains(word))
 }
 
-/// Whether a package is for one system or processor only, as those are that hold the program of another package.
-fn is_for_a_platform(directory: &Path) -> bool {
+/// The directory of a dependency, where Node.js finds it from a package.
+pub(super) fn installed_package(package: &Path, name: &str) -> Option<PathBuf> {
+    let mut candidates = package.ancestors().map(|path| path.join("node_modules").join(name));
+    candidates.find(|path| path.is_dir())
+}
+
+/// True for a package of one system or processor only: such a package holds the program of another package.
+fn is_for_one_platform(directory: &Path) -> bool {
     let text = fs::read_to_string(directory.join("package.json")).unwrap_or_default();
     let manifest: Value = serde_json::from_str(&text).unwrap_or_default();
     manifest.get("os").is_some() || manifest.get("cpu").is_some()
@@ -81,116 +90,153 @@ pub fn package(script: &Path) -> Option<(PathBuf, Value)> {
     Some((directory.to_owned(), serde_json::from_str(&text).unwrap_or_default()))
 }
 
-/// What the program of a package may be called: its commands, and the script's own name.
-fn names_of(script: &Path, manifest: &Value) -> BTreeSet<String> {
+/// The names that the program of a package may have: its commands, and the script's own name.
+fn program_names(script: &Path, manifest: &Value) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
     let commands = manifest["bin"].as_object().into_iter().flatten();
+    names.extend(commands.map(|(name, _)| name.clone()));
     let package = manifest["name"].as_str().and_then(|name| name.rsplit('/').next());
-    commands
-        .map(|(name, _)| name.as_str())
-        .chain(package)
-        .map(str::to_owned)
-        .chain(stem(script))
-        .collect()
+    names.extend(package.map(str::to_owned));
+    names.extend(stem(script));
+    names
 }
 
-/// The text of a script and of the files of its own that it imports; `None` where one is too long for a launcher.
+/// The text of a script and of the files of its own that it imports; `None` if one is too long for a launcher.
 fn sources(script: &Path) -> Option<Vec<String>> {
     let mut paths = vec![script.to_owned()];
     let mut texts = Vec::new();
     while let Some(path) = paths.get(texts.len()).cloned() {
-        let text = short(&path)?;
-        for imported in text
-            .split(['"', '\''])
-            .filter(|word| word.starts_with("./") || word.starts_with("../"))
-        {
-            let base = path.parent()?.join(imported);
-            let endings = ["", ".js", ".cjs", ".mjs"].map(|end| PathBuf::from(format!("{}{end}", base.display())));
-            let file = endings.into_iter().find(|path| path.is_file());
-            let is_source = |path: &PathBuf| path.extension().is_none_or(|end| end != "json" && end != "node");
-            let file = file.filter(is_source).and_then(|path| fs::canonicalize(path).ok());
-            paths.extend(file.filter(|path| !paths.contains(path) && paths.len() < SOURCES));
+        let text = read_short(&path)?;
+        for word in text.split(['"', '\'']) {
+            if (word.starts_with("./") || word.starts_with("../"))
+                && let Some(source) = imported_source(path.parent()?, word)
+                && !paths.contains(&source)
+                && paths.len() < SOURCES
+            {
+                paths.push(source);
+            }
         }
         texts.push(text);
     }
     Some(texts)
 }
 
-/// What a script of Python starts, by the list of what its wheel installed; `None` of one that does its work itself.
-pub fn of_python(script: &Path, sites: &[PathBuf]) -> Option<Starts> {
+/// The source file that a script in `directory` imports by a relative name, with or without its ending.
+fn imported_source(directory: &Path, name: &str) -> Option<PathBuf> {
+    let base = directory.join(name);
+    let mut candidates = ["", ".js", ".cjs", ".mjs"]
+        .map(|end| PathBuf::from(format!("{}{end}", base.display())))
+        .into_iter();
+    let file = candidates.find(|path| path.is_file())?;
+    if has_ending(&file, "json") || has_ending(&file, "node") {
+        return None;
+    }
+    fs::canonicalize(file).ok()
+}
+
+/// The program that a script of Python starts, by the list of what its wheel installed; `None` if the script does its
+/// work itself.
+pub fn started_by_python_script(script: &Path, sites: &[PathBuf]) -> Option<Starts> {
     let name = stem(script)?;
-    let starts = |path: &Path| short(path).is_some_and(|text| names_any(&text, &OF_PYTHON));
-    let of_wheel = sites.iter().find_map(|site| Some((site, record(site, script, &name)?)));
-    let Some((site, listed)) = of_wheel else {
-        return starts(script).then_some(Starts::Perhaps);
+    let wheel = sites
+        .iter()
+        .find_map(|site| Some((site, wheel_record(site, script, &name)?)));
+    let Some((site, record)) = wheel else {
+        return if starts_program(script) {
+            Some(Starts::Perhaps)
+        } else {
+            None
+        };
     };
-    let files = listed.lines().filter_map(|line| line.split(',').next());
-    let files: Vec<PathBuf> = files.take(FILES).map(|path| site.join(path)).collect();
+    let paths = record.lines().filter_map(|line| line.split(',').next());
+    let files: Vec<PathBuf> = paths.take(FILES).map(|path| site.join(path)).collect();
     let mut sources = files
         .iter()
-        .filter(|path| path.parent() != Some(site) && path.extension().is_some_and(|end| end == "py"));
-    sources.find(|path| starts(path))?;
-    if files
-        .iter()
-        .any(|path| path.extension().is_some_and(|end| end == "jar"))
-    {
+        .filter(|path| path.parent() != Some(site) && has_ending(path, "py"));
+    if !sources.any(|path| starts_program(path)) {
+        return None;
+    }
+    if files.iter().any(|path| has_ending(path, "jar")) {
         return Some(Starts::Java);
     }
     let natives = files.into_iter().filter(|path| is_native(path)).collect();
-    chosen(natives, &[name].into(), None)
+    choose_program(natives, &[name].into(), None)
 }
 
-/// The list of files installed with `script`: the `RECORD` of its wheel.
-fn record(site: &Path, script: &Path, name: &str) -> Option<String> {
-    let wheels = entries(site).into_iter();
-    let wheels = wheels.filter(|path| path.extension().is_some_and(|end| end == "dist-info"));
-    let own = format!("/{name},");
-    wheels.into_iter().find_map(|wheel| {
-        let text = fs::read_to_string(wheel.join("RECORD")).ok()?;
-        let mut lines = text.lines().filter(|line| line.contains(&own));
-        let is_own = |line: &str| {
-            let path = line.split(',').next().map(|path| site.join(path));
-            path.is_some_and(|path| same(&path, script))
+/// True for a source of Python that is short enough for a launcher and starts programs.
+fn starts_program(source: &Path) -> bool {
+    read_short(source).is_some_and(|text| contains_any(&text, &PYTHON_CALLS))
+}
+
+/// The `RECORD` of the wheel that installed `script`: the list of all files that came with it.
+fn wheel_record(site: &Path, script: &Path, name: &str) -> Option<String> {
+    let end_of_path = format!("/{name},");
+    for wheel in entries(site) {
+        if !has_ending(&wheel, "dist-info") {
+            continue;
+        }
+        let Ok(record) = fs::read_to_string(wheel.join("RECORD")) else {
+            continue;
         };
-        lines.any(is_own).then_some(text)
-    })
+        let lists_script = record.lines().filter(|line| line.contains(&end_of_path)).any(|line| {
+            let path = line.split(',').next().unwrap_or_default();
+            is_same_file(&site.join(path), script)
+        });
+        if lists_script {
+            return Some(record);
+        }
+    }
+    None
 }
 
-fn same(one: &Path, other: &Path) -> bool {
-    fs::canonicalize(one).is_ok_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    match (fs::canonicalize(a), fs::canonicalize(b)) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    }
+}
+
+fn has_ending(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|own| own == ending)
 }
 
 fn stem(script: &Path) -> Option<String> {
     script.file_stem().map(|name| name.to_string_lossy().into_owned())
 }
 
-/// A text that is short enough for a launcher.
-fn short(path: &Path) -> Option<String> {
+/// The text of a file; `None` if it is too long for a launcher.
+fn read_short(path: &Path) -> Option<String> {
     let mut bytes = Vec::new();
     File::open(path).ok()?.take(SHORT + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= SHORT).then(|| String::from_utf8_lossy(&bytes).into_owned())
+    if bytes.len() as u64 > SHORT {
+        return None;
+    }
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The native programs in a package, without those of other packages in it.
-fn natives(package: &Path) -> Vec<PathBuf> {
-    let (mut binaries, mut left) = (Vec::new(), FILES);
-    below(package, DEPTH, &mut left, &is_native, &mut binaries);
-    binaries.retain(|path| {
+fn native_programs(package: &Path) -> Vec<PathBuf> {
+    let mut budget = FILES;
+    let mut programs = Vec::new();
+    collect_files(package, DEPTH, &mut budget, is_native, &mut programs);
+    programs.retain(|path| {
         let inner = path.strip_prefix(package).unwrap_or(path);
         !inner.iter().any(|part| part == "node_modules")
     });
-    binaries
+    programs
 }
 
 /// Of native programs the one that is called like the script, or else that of its platform: any other may be a helper.
-fn chosen(mut natives: Vec<PathBuf>, names: &BTreeSet<String>, of_platform: Option<PathBuf>) -> Option<Starts> {
-    natives.sort();
-    let is_any = !natives.is_empty();
-    let is_named = |path: &PathBuf| stem(path).is_some_and(|name| names.contains(&name));
-    let named = natives.into_iter().filter(is_named);
-    let named = named.max_by_key(|path| (size(path), Reverse(path.clone())));
+fn choose_program(natives: Vec<PathBuf>, names: &BTreeSet<String>, of_platform: Option<PathBuf>) -> Option<Starts> {
+    let has_natives = !natives.is_empty();
+    let named = natives
+        .into_iter()
+        .filter(|path| stem(path).is_some_and(|name| names.contains(&name)))
+        .max_by_key(|path| (size(path), Reverse(path.clone())));
     match named.or(of_platform) {
         Some(path) => Some(Starts::Native(path)),
-        None => is_any.then_some(Starts::Perhaps),
+        None if has_natives => Some(Starts::Perhaps),
+        None => None,
     }
 }
 
@@ -198,7 +244,7 @@ fn size(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |data| data.len())
 }
 
-/// Whether a file is a program for this system and processor, by its first bytes.
+/// True for a program for this system and processor, by its first bytes.
 fn is_native(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if name.contains(".so") || name.ends_with(".node") || name.ends_with(".dylib") {
@@ -223,22 +269,23 @@ fn own_machine() -> Option<elf::Machine> {
     elf::machine(&std::env::current_exe().ok()?)
 }
 
-/// The files below a directory that are of a kind. Links are not followed.
-pub(super) fn below(
+/// Adds the files below a directory that are wanted to `files`. `budget` is the number of entries that may still be
+/// looked at. Links are not followed.
+pub(super) fn collect_files(
     directory: &Path,
     depth: usize,
-    left: &mut usize,
-    is: &dyn Fn(&Path) -> bool,
-    binaries: &mut Vec<PathBuf>,
+    budget: &mut usize,
+    is_wanted: fn(&Path) -> bool,
+    files: &mut Vec<PathBuf>,
 ) {
     for path in entries(directory) {
-        if *left == 0 {
+        if *budget == 0 {
             return;
         }
-        *left -= 1;
+        *budget -= 1;
         match fs::symlink_metadata(&path) {
-            Ok(data) if data.is_dir() && depth > 0 => below(&path, depth - 1, left, is, binaries),
-            Ok(data) if data.is_file() && is(&path) => binaries.push(path),
+            Ok(data) if data.is_dir() && depth > 0 => collect_files(&path, depth - 1, budget, is_wanted, files),
+            Ok(data) if data.is_file() && is_wanted(&path) => files.push(path),
             Ok(_) | Err(_) => {}
         }
     }
@@ -295,14 +342,19 @@ mod tests {
         );
         let package = root.join("node_modules/@tool/cli");
         let native = root.join("node_modules/@tool/cli-here/lib/tool");
-        assert_eq!(of_node(&package.join("bin/tool.js")), Some(Starts::Native(native)));
-        assert_eq!(of_node(&package.join("bin/server.js")), None, "it starts nothing");
+        assert_eq!(
+            started_by_node_script(&package.join("bin/tool.js")),
+            Some(Starts::Native(native))
+        );
+        assert_eq!(
+            started_by_node_script(&package.join("bin/server.js")),
+            None,
+            "it starts nothing"
+        );
     }
 
     #[test]
     fn only_a_program_that_is_called_so_or_is_of_the_platform_is_followed() {
-        let manifest =
-            |optional: &str| format!(r#"{{ "name": "server", "optionalDependencies": {{ "{optional}": "1" }} }}"#);
         let starts = "require('child_process')\n";
         let (_place, root) = tree(
             &[
@@ -311,22 +363,31 @@ mod tests {
                     r#"{ "name": "helped", "bin": { "helped": "cli.js" } }"#,
                 ),
                 ("helped/cli.js", starts),
-                ("of/package.json", &manifest("platform")),
+                (
+                    "of/package.json",
+                    r#"{ "name": "server", "optionalDependencies": { "platform": "1" } }"#,
+                ),
                 ("of/cli.js", starts),
                 ("node_modules/platform/package.json", r#"{ "os": ["linux"] }"#),
-                ("other/package.json", &manifest("search")),
+                (
+                    "other/package.json",
+                    r#"{ "name": "server", "optionalDependencies": { "search": "1" } }"#,
+                ),
                 ("other/cli.js", starts),
                 ("node_modules/search/package.json", "{}"),
                 ("alone.js", starts),
             ],
             &["helped/bin/rg", "node_modules/platform/odd", "node_modules/search/rg"],
         );
-        let of = |script: &str| of_node(&root.join(script));
-        assert_eq!(of("helped/cli.js"), Some(Starts::Perhaps));
         let native = root.join("node_modules/platform/odd");
-        assert_eq!(of("of/cli.js"), Some(Starts::Native(native)));
-        assert_eq!(of("other/cli.js"), Some(Starts::Perhaps));
-        assert_eq!(of("alone.js"), Some(Starts::Perhaps));
+        for (script, started) in [
+            ("helped/cli.js", Starts::Perhaps),
+            ("of/cli.js", Starts::Native(native)),
+            ("other/cli.js", Starts::Perhaps),
+            ("alone.js", Starts::Perhaps),
+        ] {
+            assert_eq!(started_by_node_script(&root.join(script)), Some(started), "{script}");
+        }
     }
 
     #[test]
@@ -352,9 +413,9 @@ mod tests {
             ],
         );
         let server = root.join("node_modules/server");
-        assert_eq!(of_node(&server.join("cli.js")), None);
+        assert_eq!(started_by_node_script(&server.join("cli.js")), None);
         assert_eq!(
-            of_node(&root.join("node_modules/large/cli.js")),
+            started_by_node_script(&root.join("node_modules/large/cli.js")),
             None,
             "a bundle is no launcher"
         );
@@ -394,12 +455,17 @@ mod tests {
             ],
         );
         let site = root.join("lib/python3.11/site");
-        let starts = |name: &str| of_python(&root.join("bin").join(name), std::slice::from_ref(&site));
-        assert_eq!(starts("tool"), Some(Starts::Native(site.join("tool/data/bin/tool"))));
-        assert_eq!(starts("jls"), Some(Starts::Java));
-        assert_eq!(starts("pure"), None);
-        assert_eq!(starts("helped"), Some(Starts::Perhaps));
-        assert_eq!(starts("alone"), Some(Starts::Perhaps));
-        assert_eq!(starts("works"), None);
+        let sites = [site.clone()];
+        for (name, started) in [
+            ("tool", Some(Starts::Native(site.join("tool/data/bin/tool")))),
+            ("jls", Some(Starts::Java)),
+            ("pure", None),
+            ("helped", Some(Starts::Perhaps)),
+            ("alone", Some(Starts::Perhaps)),
+            ("works", None),
+        ] {
+            let script = root.join("bin").join(name);
+            assert_eq!(started_by_python_script(&script, &sites), started, "{name}");
+        }
     }
 }

@@ -27,12 +27,12 @@ pub use within::within;
 
 use record::Evidence;
 
-/// ` 5.3.0`, to stand behind a name; nothing where no version is known.
-fn behind(version: Option<&String>) -> String {
+/// ` 5.3.0` with its leading blank, to be put after a name; empty without a version.
+fn version_suffix(version: Option<&String>) -> String {
     version.map(|version| format!(" {version}")).unwrap_or_default()
 }
 
-fn seen(source: &str, saw: String) -> Evidence {
+fn evidence(source: &str, saw: String) -> Evidence {
     Evidence {
         source: source.to_owned(),
         saw,

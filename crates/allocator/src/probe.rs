@@ -14,11 +14,21 @@ use proctree::host::{self, Heard, ProbeDirectory, Toolchain};
 /// Starting a virtual machine or an interpreter on a cold disk takes seconds.
 pub const PATIENCE: Duration = Duration::from_secs(15);
 
+/// A server to inspect, with what its inspection needs from the caller.
+#[derive(Clone, Copy)]
+pub struct Context<'c> {
+    pub subject: &'c Subject,
+    /// Looks a program's name up as the server would.
+    pub find: &'c dyn Fn(&str) -> Option<PathBuf>,
+    /// Ends a running probe when it returns true.
+    pub stop: &'c dyn Fn() -> bool,
+}
+
 /// A server as it would be started, but for its arguments: it is only ever asked for its version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Subject {
     pub program: PathBuf,
-    /// What prints the version: the same, or one beside it that knows.
+    /// The program that prints the version: the same one, or another in its directory.
     pub teller: PathBuf,
     /// The argument with which it prints its version and ends.
     pub version_args: Vec<String>,
@@ -30,44 +40,51 @@ pub struct Subject {
     pub preloaded: Vec<PathBuf>,
     /// Directories of its caches by variable, below one of each probe.
     pub caches: BTreeMap<String, String>,
-    /// By which version managers choose what runs.
+    /// The choices of version managers: they decide what runs.
     pub toolchain: Toolchain,
 }
 
 /// Runs the subject for its version with more variables set.
-pub fn ask(subject: &Subject, with: &[(&str, &str)], stop: &dyn Fn() -> bool) -> Result<Heard, String> {
-    let mut command = Command::new(&subject.teller);
-    command.args(&subject.version_args);
+pub fn ask(subject: &Subject, variables: &[(&str, &str)], stop: impl Fn() -> bool) -> Result<Heard, String> {
     let shown = subject.shown();
-    let heard = prepared(&mut command, subject, with).and_then(|_directory| host::listen(&mut command, PATIENCE, stop));
-    let heard = heard.map_err(|error| format!("`{shown}` could not be run: {}", base::text::reason(&error)))?;
-    match heard.ended {
-        Some(_) => Ok(heard),
-        None => Err(format!(
+    let heard = run_for_version(subject, variables, stop)
+        .map_err(|error| format!("`{shown}` could not be run: {}", base::text::reason(&error)))?;
+    if heard.ended.is_none() {
+        return Err(format!(
             "`{shown}` did not end within {} s and was killed",
             PATIENCE.as_secs()
-        )),
+        ));
     }
+    Ok(heard)
 }
 
-/// Runs another program that belongs to the subject, in its environment: its loader or its interpreter.
+fn run_for_version(subject: &Subject, variables: &[(&str, &str)], stop: impl Fn() -> bool) -> io::Result<Heard> {
+    let mut command = Command::new(&subject.teller);
+    command.args(&subject.version_args);
+    let _directory = prepare(&mut command, subject, variables)?;
+    host::listen(&mut command, PATIENCE, &stop)
+}
+
+/// Runs another program that belongs to the subject, in its environment: its loader or its interpreter. `None` if it
+/// cannot be run or does not end in time.
 pub fn ask_other(
     subject: &Subject,
     program: &Path,
     args: &[&str],
-    with: &[(&str, &str)],
-    stop: &dyn Fn() -> bool,
+    variables: &[(&str, &str)],
+    stop: impl Fn() -> bool,
 ) -> Option<Heard> {
     let mut command = Command::new(program);
     command.args(args);
-    let _directory = prepared(&mut command, subject, with).ok()?;
+    let _directory = prepare(&mut command, subject, variables).ok()?;
     // A preloaded library would answer as well.
     command.env_remove(VARIABLE);
-    let heard = host::listen(&mut command, PATIENCE, stop).ok()?;
-    heard.ended.is_some().then_some(heard)
+    let heard = host::listen(&mut command, PATIENCE, &stop).ok()?;
+    heard.ended?;
+    Some(heard)
 }
 
-/// The variables of the probe.
+/// Variables as [`ask`] and [`ask_other`] take them.
 pub fn pairs(env: &BTreeMap<String, String>) -> Vec<(&str, &str)> {
     env.iter()
         .map(|(name, value)| (name.as_str(), value.as_str()))
@@ -75,17 +92,17 @@ pub fn pairs(env: &BTreeMap<String, String>) -> Vec<(&str, &str)> {
 }
 
 /// The first line that the subject prints for its version.
-pub fn version(subject: &Subject, stop: &dyn Fn() -> bool) -> Option<String> {
+pub fn version(subject: &Subject, stop: impl Fn() -> bool) -> Option<String> {
     let mut command = Command::new(&subject.teller);
     command.args(&subject.version_args);
-    let _directory = prepared(&mut command, subject, &[]).ok()?;
+    let _directory = prepare(&mut command, subject, &[]).ok()?;
     // A preloaded library may print too.
     command.env_remove(VARIABLE);
-    host::version_line(&mut command, stop)
+    host::version_line(&mut command, &stop)
 }
 
 /// Gives the command the subject's environment and a new directory, which lasts as long as the returned value.
-fn prepared(command: &mut Command, subject: &Subject, with: &[(&str, &str)]) -> io::Result<ProbeDirectory> {
+fn prepare(command: &mut Command, subject: &Subject, variables: &[(&str, &str)]) -> io::Result<ProbeDirectory> {
     let directory = ProbeDirectory::new(&subject.toolchain)?;
     directory.enter(command, &subject.caches)?;
     for (name, value) in &subject.env {
@@ -94,7 +111,7 @@ fn prepared(command: &mut Command, subject: &Subject, with: &[(&str, &str)]) -> 
             None => command.env_remove(name),
         };
     }
-    command.envs(with.iter().copied());
+    command.envs(variables.iter().copied());
     Ok(directory)
 }
 
@@ -108,13 +125,14 @@ impl Subject {
         }
     }
 
-    /// Where the loader looks for its libraries first: `LD_LIBRARY_PATH` as the server sees it.
+    /// The directories in which the loader looks for libraries first: `LD_LIBRARY_PATH` as the server sees it.
     pub fn library_path(&self) -> Vec<PathBuf> {
         let value = self.variable("LD_LIBRARY_PATH");
         let paths = value.iter().flat_map(std::env::split_paths);
         paths.filter(|path| path.is_absolute()).collect()
     }
 
+    /// The command that prints the version, for messages.
     pub fn shown(&self) -> String {
         let mut words = vec![self.teller.display().to_string()];
         words.extend(self.version_args.iter().cloned());

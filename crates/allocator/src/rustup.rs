@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use super::probe::{self, Subject};
 
-/// What a proxy of rustup starts.
+/// The program behind a proxy of rustup.
 pub enum Proxied {
     Program(PathBuf),
-    /// Nothing, because the toolchain lacks a component; the command that installs it.
+    /// The toolchain lacks the component; the command that installs it.
     Missing(String),
 }
 
-/// What rustup starts under the name of `program`; `None` of every other program, and where rustup does not answer. Which
-/// toolchain that is depends on the environment of `subject`.
-pub fn proxied(subject: &Subject, program: &Path, stop: &dyn Fn() -> bool) -> Option<Proxied> {
+/// Asks rustup which program it starts under the name of `program`; `None` for every other program, and if rustup does
+/// not answer. The toolchain depends on the environment of `subject`.
+pub fn proxied(subject: &Subject, program: &Path, stop: impl Fn() -> bool) -> Option<Proxied> {
     let rustup = rustup_of(program)?;
     let name = program.file_stem()?.to_str()?;
     let heard = probe::ask_other(subject, &rustup, &["which", name], &[], stop)?;
@@ -28,9 +28,10 @@ pub fn proxied(subject: &Subject, program: &Path, stop: &dyn Fn() -> bool) -> Op
     Some(Proxied::Missing(format!("rustup component add {name}")))
 }
 
-/// A cure if the program is a proxy of rustup whose component is not installed; `None` for every other program.
+/// The command that installs the component, if the program is a proxy of rustup that lacks it; `None` for every other
+/// program.
 pub fn missing_component(program: &Path) -> Option<String> {
-    match proxied(&Subject::default(), program, &|| false)? {
+    match proxied(&Subject::default(), program, || false)? {
         Proxied::Program(_) => None,
         Proxied::Missing(cure) => Some(cure),
     }
@@ -54,16 +55,20 @@ fn rustup_of(program: &Path) -> Option<PathBuf> {
 }
 
 #[cfg(unix)]
-fn is_one_file(one: &Path, other: &Path) -> bool {
+fn is_one_file(a: &Path, b: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    let file = |path: &Path| fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
-    file(one).is_some_and(|first| file(other) == Some(first))
+    match (fs::metadata(a), fs::metadata(b)) {
+        (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
+        _ => false,
+    }
 }
 
 #[cfg(not(unix))]
-fn is_one_file(one: &Path, other: &Path) -> bool {
-    let target = |path: &Path| fs::canonicalize(path).ok();
-    target(one).is_some_and(|first| target(other) == Some(first))
+fn is_one_file(a: &Path, b: &Path) -> bool {
+    match (fs::canonicalize(a), fs::canonicalize(b)) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    }
 }
 
 #[cfg(all(test, unix))]

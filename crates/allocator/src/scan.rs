@@ -1,4 +1,4 @@
-//! What the bytes of a program tell of its allocator, stripped or not: texts that only an allocator has.
+//! Finds the allocator in the bytes of a program, stripped or not, by texts that only an allocator has.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -15,10 +15,10 @@ use record::AllocatorFamily;
 /// One read. Large, so that the search runs over long stretches.
 const CHUNK: usize = 1 << 20;
 
-/// More of a program is not looked at.
+/// Bytes of a program that are searched, at most.
 const MOST: u64 = 4 << 30;
 
-/// What a text is a mark of.
+/// Something in a program that a text in its file shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
     /// This allocator is in the file.
@@ -34,7 +34,7 @@ pub enum Mark {
     /// CPython with its own allocator of small objects.
     Python,
     Rust,
-    /// The GNU C library itself, which is to say that it is linked statically.
+    /// The GNU C library itself: the program is linked statically.
     Glibc,
     /// Error texts of musl, which no other C library has.
     Musl,
@@ -68,7 +68,7 @@ const MARKS: [(&[u8], Mark); 20] = [
 /// A program with more signs than these knows of allocators, as this one does, so its signs are no evidence.
 const MOST_MARKS: usize = 10;
 
-/// The longest text, less one byte: so much of a chunk may belong to a text that ends in the next.
+/// The longest text, less one byte: a text that ends in the next chunk begins at most this many bytes before it.
 const OVERLAP: usize = 29;
 
 static SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
@@ -115,15 +115,15 @@ fn is_elf(file: &mut File) -> io::Result<bool> {
     Ok(magic == object::elf::ELFMAG)
 }
 
-/// The signs in the text, and the place of Go's first one.
+/// The marks in a source, and the place of Go's first one.
 fn marks(source: &mut impl Read) -> io::Result<(BTreeSet<Mark>, Option<u64>)> {
     let (mut matched, mut go) = (BTreeSet::new(), None);
     windows(source, OVERLAP, |window| {
-        for one in SEARCH.find_iter(window.bytes) {
-            let mark = MARKS[one.pattern().as_usize()].1;
+        for hit in SEARCH.find_iter(window.bytes) {
+            let mark = MARKS[hit.pattern().as_usize()].1;
             matched.insert(mark);
             if mark == Mark::Go && go.is_none() {
-                go = Some(window.at + one.start() as u64);
+                go = Some(window.at + hit.start() as u64);
             }
         }
         ControlFlow::Continue(())
@@ -131,25 +131,25 @@ fn marks(source: &mut impl Read) -> io::Result<(BTreeSet<Mark>, Option<u64>)> {
     Ok((matched, go))
 }
 
-/// Whether a text is in a file.
 pub fn contains(path: &Path, text: &str) -> io::Result<bool> {
-    Ok(after(path, text, 0)?.is_some())
+    Ok(bytes_after(path, text, 0)?.is_some())
 }
 
-/// Up to `most` bytes that stand behind a text in a file, where it is found first.
-pub fn after(path: &Path, text: &str, most: usize) -> io::Result<Option<Vec<u8>>> {
+/// Up to `most` bytes after the first occurrence of a text in a file; `None` without one.
+pub fn bytes_after(path: &Path, text: &str, most: usize) -> io::Result<Option<Vec<u8>>> {
     let finder = memchr::memmem::Finder::new(text.as_bytes());
     let mut matched = None;
     windows(&mut File::open(path)?.take(MOST), text.len() + most, |window| {
-        let rest = finder.find(window.bytes).map(|at| &window.bytes[at + text.len()..]);
-        // What reaches the end of this window is found whole in the next.
-        match rest.filter(|rest| window.is_last || rest.len() >= most) {
-            Some(rest) => {
-                matched = Some(rest[..most.min(rest.len())].to_vec());
-                ControlFlow::Break(())
-            }
-            None => ControlFlow::Continue(()),
+        let Some(start) = finder.find(window.bytes) else {
+            return ControlFlow::Continue(());
+        };
+        let rest = &window.bytes[start + text.len()..];
+        // Bytes that reach the end of this window are found whole in the next.
+        if rest.len() < most && !window.is_last {
+            return ControlFlow::Continue(());
         }
+        matched = Some(rest[..most.min(rest.len())].to_vec());
+        ControlFlow::Break(())
     })?;
     Ok(matched)
 }
@@ -160,39 +160,46 @@ const NAME: usize = 128;
 /// The words in capitals that begin with `start`, as names of environment variables stand in a file.
 pub fn names(path: &Path, start: &str) -> io::Result<BTreeSet<String>> {
     let finder = memchr::memmem::Finder::new(start.as_bytes());
-    let is_letter = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
     let mut matched = BTreeSet::new();
-    windows(
-        &mut File::open(path)?.take(MOST),
-        NAME,
-        |Window { bytes, is_last, .. }| {
-            for at in finder.find_iter(bytes) {
-                let rest = &bytes[at..];
-                let length = rest.iter().position(|byte| !is_letter(byte));
-                // What reaches the end of this window is found whole in the next.
-                let length = length.or(is_last.then_some(rest.len()));
-                let Some(word) = length.map(|length| &rest[..length]) else {
-                    continue;
-                };
-                let begins = at == 0 || !is_letter(&bytes[at - 1]);
-                if begins && word.len() > start.len() {
-                    matched.insert(String::from_utf8_lossy(word).into_owned());
-                }
+    windows(&mut File::open(path)?.take(MOST), NAME, |window| {
+        for at in finder.find_iter(window.bytes) {
+            let begins = at == 0 || !is_in_name(window.bytes[at - 1]);
+            if begins
+                && let Some(word) = name_at(&window, at)
+                && word.len() > start.len()
+            {
+                matched.insert(String::from_utf8_lossy(word).into_owned());
             }
-            ControlFlow::Continue(())
-        },
-    )?;
+        }
+        ControlFlow::Continue(())
+    })?;
     Ok(matched)
 }
 
+/// The name that begins at an offset. `None` if it may go on after the window: the next one has it whole.
+fn name_at<'w>(window: &Window<'w>, offset: usize) -> Option<&'w [u8]> {
+    let rest = &window.bytes[offset..];
+    match rest.iter().position(|byte| !is_in_name(*byte)) {
+        Some(length) => Some(&rest[..length]),
+        None if window.is_last => Some(rest),
+        None => None,
+    }
+}
+
+/// True for a byte that occurs in names of environment variables.
+fn is_in_name(byte: u8) -> bool {
+    byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_'
+}
+
+/// A part of a file.
 struct Window<'w> {
     bytes: &'w [u8],
-    /// Where in the file it begins.
+    /// Its offset in the file.
     at: u64,
     is_last: bool,
 }
 
-/// Passes the text in windows, each beginning with the last `overlap` bytes of the previous one, until `show` stops.
+/// Shows a source in windows, each beginning with the last `overlap` bytes of the previous one, until `see` breaks off.
 fn windows(
     source: &mut impl Read,
     overlap: usize,
@@ -242,7 +249,8 @@ mod tests {
                 bytes[at..at + text.len()].copy_from_slice(text);
                 let (matched, go) = marks(&mut &bytes[..]).unwrap();
                 assert_eq!(matched, [mark].into(), "{at}");
-                assert_eq!(go, (mark == Mark::Go).then_some(at as u64));
+                let place_of_go = if mark == Mark::Go { Some(at as u64) } else { None };
+                assert_eq!(go, place_of_go);
             }
         }
         assert_eq!(marks(&mut &b""[..]).unwrap().0, BTreeSet::new());
@@ -290,15 +298,6 @@ mod tests {
     fn names_of_settings_are_found_whole_also_across_reads() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
-        let names = |text: &str, at: usize| {
-            let mut bytes = vec![0; at];
-            bytes.extend(text.as_bytes());
-            std::fs::write(&path, &bytes).unwrap();
-            super::names(&path, "TCMALLOC_")
-                .unwrap()
-                .into_iter()
-                .collect::<Vec<String>>()
-        };
         for at in [
             0,
             7,
@@ -307,9 +306,18 @@ mod tests {
             CHUNK + NAME - 12,
             2 * CHUNK + NAME - 12,
         ] {
-            assert_eq!(names("TCMALLOC_SKIP_MMAP", at), ["TCMALLOC_SKIP_MMAP"], "{at}");
+            let names = names_after_zeros(at, "TCMALLOC_SKIP_MMAP", &path);
+            assert_eq!(names, ["TCMALLOC_SKIP_MMAP"], "{at}");
         }
-        let text = "TCMALLOC_A\0NO_TCMALLOC_B TCMALLOC_ TCMALLOC_C=1";
-        assert_eq!(names(text, 1), ["TCMALLOC_A", "TCMALLOC_C"]);
+        let names = names_after_zeros(1, "TCMALLOC_A\0NO_TCMALLOC_B TCMALLOC_ TCMALLOC_C=1", &path);
+        assert_eq!(names, ["TCMALLOC_A", "TCMALLOC_C"]);
+    }
+
+    /// Writes a file of `zeros` and a text. Returns the names in it.
+    fn names_after_zeros(zeros: usize, text: &str, path: &Path) -> Vec<String> {
+        let mut bytes = vec![0; zeros];
+        bytes.extend(text.as_bytes());
+        std::fs::write(path, &bytes).unwrap();
+        names(path, "TCMALLOC_").unwrap().into_iter().collect()
     }
 }

@@ -1,6 +1,7 @@
 //! From the evidence to the allocator and its certainty (pure).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use super::mimalloc;
 use super::scan::Mark;
@@ -21,17 +22,17 @@ pub enum Place {
 
 #[derive(Clone, Debug, Default)]
 pub struct Signs {
-    /// Whether the program ran for its version and ended.
+    /// True if the program ran for its version and ended.
     pub asked: bool,
     pub jemalloc: Vec<jemalloc::Output>,
-    pub mimalloc: Option<mimalloc::Said>,
+    pub mimalloc: Option<mimalloc::Output>,
     /// The versions that files state for the allocators with signs in them.
     pub versions: BTreeMap<AllocatorFamily, String>,
     pub marks: BTreeSet<Mark>,
     /// Allocators with signs in the linked or loaded libraries.
-    pub brought: BTreeSet<(Place, AllocatorFamily)>,
+    pub library_families: BTreeSet<(Place, AllocatorFamily)>,
     pub go: Option<String>,
-    /// The version of Node.js, where it is that.
+    /// The version of Node.js, if the program is that.
     pub node: Option<String>,
     /// The version of V8 in another program, as that program says it.
     pub v8: Option<String>,
@@ -39,47 +40,46 @@ pub struct Signs {
     pub flags: Option<&'static str>,
     /// The version of CPython, where its own allocator is in the program: empty where it does not say it.
     pub python: Option<String>,
-    /// Whether it is a Java virtual machine.
+    /// True for a Java virtual machine.
     pub jvm: bool,
-    /// Whether the program is what a launcher starts by the look of its package: another one may be started.
-    pub inferred: bool,
+    /// True if the package of a launcher suggests that it starts this program: another one may be started.
+    pub is_inferred: bool,
     /// The C library, and its version.
     pub libc: Option<(AllocatorFamily, Option<String>)>,
     /// Functions of the C library's allocator that the program or its libraries call.
     pub calls: BTreeSet<&'static str>,
-    /// Whether the program is a shell, which is only there to start something else.
+    /// True for a shell, which only starts something else.
     pub shell: bool,
-    /// Whether it is an interpreter whose script starts an unknown program, which then allocates.
-    pub elsewhere: bool,
-    /// Whether it is an interpreter whose script may do so.
-    pub doubtful: bool,
+    /// True for an interpreter whose script starts an unknown program, which then allocates.
+    pub starts_unknown: bool,
+    /// True for an interpreter whose script may start another program.
+    pub may_start: bool,
 }
 
 impl Signs {
-    /// Whether the program is there to start another one that was not found.
+    /// True if the program only starts another one that was not found.
     pub fn is_launcher(&self) -> bool {
-        self.shell || self.elsewhere || self.doubtful
+        self.shell || self.starts_unknown || self.may_start
     }
 }
 
-/// Which allocator that is. Evidence is left to be filled in.
+/// The allocator that the signs show, without its evidence.
 pub fn verdict(signs: &Signs) -> AllocatorFacts {
-    let beside = signs.libc.as_ref().map(|(family, version)| match version {
-        Some(version) => format!("{family} {version}"),
-        None => family.to_string(),
-    });
-    spoken(signs, Place::Own, Place::Library)
-        .or_else(|| embedded(signs))
-        .or_else(|| machine(signs, beside).map(|facts| less_sure(signs, facts)))
-        .or_else(|| spoken(signs, Place::Preloaded, Place::Preloaded).map(|facts| less_sure(signs, facts)))
-        .or_else(|| preloaded(signs).map(|facts| less_sure(signs, facts)))
-        .or_else(|| libc(signs))
-        .unwrap_or_default()
+    if let Some(facts) = answering_allocator(signs, Place::Own..=Place::Library).or_else(|| embedded_allocator(signs)) {
+        return facts;
+    }
+    let facts = runtime(signs)
+        .or_else(|| answering_allocator(signs, Place::Preloaded..=Place::Preloaded))
+        .or_else(|| silent_preload(signs));
+    match facts {
+        Some(facts) => less_sure(signs, facts),
+        None => c_library(signs).unwrap_or_default(),
+    }
 }
 
-/// What a launcher starts was not seen to run, and of one that was not followed nothing is known.
+/// Lowers the confidence if a launcher is involved: its program was not seen to run, or is not known at all.
 fn less_sure(signs: &Signs, mut facts: AllocatorFacts) -> AllocatorFacts {
-    if signs.inferred {
+    if signs.is_inferred {
         facts.confidence = facts.confidence.min(Some(Confidence::Likely));
     }
     if signs.is_launcher() {
@@ -88,53 +88,59 @@ fn less_sure(signs: &Signs, mut facts: AllocatorFacts) -> AllocatorFacts {
     facts
 }
 
-/// Where the marks of an allocator that spoke are; one without marks spoke from a process that was started.
-fn place(signs: &Signs, family: AllocatorFamily) -> Place {
-    if holds(signs, family) {
+/// The place of the marks of an allocator that answered; one without marks answered from a process that was started.
+fn place_of_marks(signs: &Signs, family: AllocatorFamily) -> Place {
+    if has_marks(signs, family) {
         return Place::Own;
     }
-    let mut places = signs.brought.iter().filter(|(_, one)| *one == family);
-    places.next().map_or(Place::Library, |(place, _)| *place)
-}
-
-fn holds(signs: &Signs, family: AllocatorFamily) -> bool {
-    let rust = family == AllocatorFamily::Jemalloc && signs.marks.contains(&Mark::RustJemalloc);
-    rust || signs.marks.contains(&Mark::Family(family))
-}
-
-/// An allocator that answered the probe, in one of these places. Of two, the program's own.
-fn spoken(signs: &Signs, from: Place, to: Place) -> Option<AllocatorFacts> {
-    let is = |family| {
-        let place = place(signs, family);
-        (place >= from && place <= to).then_some((place, family))
-    };
-    let je = is(AllocatorFamily::Jemalloc).filter(|_| !signs.jemalloc.is_empty());
-    let mi = is(AllocatorFamily::Mimalloc).filter(|_| signs.mimalloc.is_some());
-    match [je, mi].into_iter().flatten().min()? {
-        (_, AllocatorFamily::Mimalloc) => signs.mimalloc.as_ref().map(|said| AllocatorFacts {
-            family: AllocatorFamily::Mimalloc,
-            version: said
-                .version
-                .clone()
-                .or_else(|| signs.versions.get(&AllocatorFamily::Mimalloc).cloned()),
-            variable: Some("MIMALLOC_*".to_owned()),
-            options: said.options.clone(),
-            confidence: Some(Confidence::Certain),
-            ..AllocatorFacts::default()
-        }),
-        _ => Some(of_jemalloc(one_jemalloc(signs)?)),
+    let mut in_libraries = signs.library_families.iter();
+    match in_libraries.find(|(_, found)| *found == family) {
+        Some((place, _)) => *place,
+        None => Place::Library,
     }
 }
 
-/// The jemalloc that serves the program: the one with Rust's prefix, where that is in it.
-fn one_jemalloc(signs: &Signs) -> Option<&jemalloc::Output> {
-    let rust = signs.marks.contains(&Mark::RustJemalloc);
-    let with = |said: &&jemalloc::Output| said.variable.as_deref() == Some("_RJEM_MALLOC_CONF");
-    let own = signs.jemalloc.iter().find(with).filter(|_| rust);
-    own.or(signs.jemalloc.first())
+fn has_marks(signs: &Signs, family: AllocatorFamily) -> bool {
+    let is_rust_jemalloc = family == AllocatorFamily::Jemalloc && signs.marks.contains(&Mark::RustJemalloc);
+    is_rust_jemalloc || signs.marks.contains(&Mark::Family(family))
 }
 
-/// The prefix of a jemalloc that reads a variable.
+/// An allocator that answered the probe and has its marks in one of these places. Of two, the one nearer to the program,
+/// and jemalloc in the same place.
+fn answering_allocator(signs: &Signs, places: RangeInclusive<Place>) -> Option<AllocatorFacts> {
+    let jemalloc_place = place_of_marks(signs, AllocatorFamily::Jemalloc);
+    let mimalloc_place = place_of_marks(signs, AllocatorFamily::Mimalloc);
+    let jemalloc = if places.contains(&jemalloc_place) {
+        serving_jemalloc(signs)
+    } else {
+        None
+    };
+    let mimalloc = if places.contains(&mimalloc_place) {
+        signs.mimalloc.as_ref()
+    } else {
+        None
+    };
+    match (jemalloc, mimalloc) {
+        (Some(_), Some(mimalloc)) if mimalloc_place < jemalloc_place => Some(facts_of_mimalloc(mimalloc, signs)),
+        (Some(jemalloc), _) => Some(facts_of_jemalloc(jemalloc)),
+        (None, Some(mimalloc)) => Some(facts_of_mimalloc(mimalloc, signs)),
+        (None, None) => None,
+    }
+}
+
+/// Of the jemallocs that answered the one that serves the program: with Rust's prefix, if the program contains that.
+fn serving_jemalloc(signs: &Signs) -> Option<&jemalloc::Output> {
+    if signs.marks.contains(&Mark::RustJemalloc) {
+        let mut outputs = signs.jemalloc.iter();
+        let of_rust = outputs.find(|output| output.variable.as_deref() == Some("_RJEM_MALLOC_CONF"));
+        if of_rust.is_some() {
+            return of_rust;
+        }
+    }
+    signs.jemalloc.first()
+}
+
+/// The prefix of the functions of a jemalloc that reads this variable.
 fn prefix(variable: &str) -> Option<&'static str> {
     match variable {
         "_RJEM_MALLOC_CONF" => Some("_rjem_"),
@@ -143,64 +149,97 @@ fn prefix(variable: &str) -> Option<&'static str> {
     }
 }
 
-/// The prefix and the variable of a jemalloc that was not asked, as its file names them, where it names one.
-pub fn unasked(facts: &mut AllocatorFacts, marks: &BTreeSet<Mark>) {
-    let mut variables = marks.iter().filter_map(|mark| match mark {
-        Mark::RustJemalloc => Some("_RJEM_MALLOC_CONF"),
-        Mark::Variable(variable) => Some(*variable),
-        _ => None,
-    });
-    let (first, second) = (variables.next(), variables.next());
-    let is_it = facts.family == AllocatorFamily::Jemalloc && facts.variable.is_none();
-    if let Some(variable) = first.filter(|_| is_it && second.is_none()) {
+/// Sets the prefix and the variable of a jemalloc that was not probed, if its file names exactly one variable.
+pub fn name_variable(facts: &mut AllocatorFacts, marks: &BTreeSet<Mark>) {
+    if facts.family != AllocatorFamily::Jemalloc || facts.variable.is_some() {
+        return;
+    }
+    let variables: Vec<&str> = marks
+        .iter()
+        .filter_map(|mark| match mark {
+            Mark::RustJemalloc => Some("_RJEM_MALLOC_CONF"),
+            Mark::Variable(variable) => Some(*variable),
+            _ => None,
+        })
+        .collect();
+    if let [variable] = variables[..] {
         facts.prefix = prefix(variable).map(str::to_owned);
         facts.variable = Some(variable.to_owned());
     }
 }
 
-fn of_jemalloc(said: &jemalloc::Output) -> AllocatorFacts {
+fn facts_of_jemalloc(output: &jemalloc::Output) -> AllocatorFacts {
     AllocatorFacts {
         family: AllocatorFamily::Jemalloc,
-        version: said.version.clone(),
-        prefix: said.variable.as_deref().and_then(prefix).map(str::to_owned),
-        variable: said.variable.clone(),
-        baked: said.baked.clone(),
-        options: said.options.clone(),
+        version: output.version.clone(),
+        prefix: output.variable.as_deref().and_then(prefix).map(str::to_owned),
+        variable: output.variable.clone(),
+        baked: output.baked.clone(),
+        options: output.options.clone(),
+        confidence: Some(Confidence::Certain),
+        ..AllocatorFacts::default()
+    }
+}
+
+fn facts_of_mimalloc(output: &mimalloc::Output, signs: &Signs) -> AllocatorFacts {
+    let stated_version = signs.versions.get(&AllocatorFamily::Mimalloc);
+    AllocatorFacts {
+        family: AllocatorFamily::Mimalloc,
+        version: output.version.as_ref().or(stated_version).cloned(),
+        variable: Some("MIMALLOC_*".to_owned()),
+        options: output.options.clone(),
         confidence: Some(Confidence::Certain),
         ..AllocatorFacts::default()
     }
 }
 
 /// An allocator with signs in the program or its libraries that did not answer or was not probed.
-fn embedded(signs: &Signs) -> Option<AllocatorFacts> {
-    let own = families(signs);
-    let brought = signs.brought.iter().filter(|(place, _)| *place == Place::Library);
-    let brought: BTreeSet<AllocatorFamily> = brought.map(|(_, family)| *family).collect();
-    let all = if own.is_empty() { brought } else { own };
+fn embedded_allocator(signs: &Signs) -> Option<AllocatorFacts> {
+    let mut families = families(signs);
+    if families.is_empty() {
+        let in_libraries = signs.library_families.iter();
+        families = in_libraries
+            .filter(|(place, _)| *place == Place::Library)
+            .map(|(_, family)| *family)
+            .collect();
+    }
     // A program with signs of several allocators knows of allocators, like this one.
-    let family = *all.first().filter(|_| all.len() == 1)?;
-    let speaks = matches!(family, AllocatorFamily::Jemalloc | AllocatorFamily::Mimalloc);
-    let silent = speaks && signs.asked;
+    if families.len() != 1 {
+        return None;
+    }
+    let family = *families.first()?;
+    let confidence = if signs.asked && answers_probe(family) {
+        Confidence::Guess
+    } else {
+        Confidence::Likely
+    };
     Some(AllocatorFacts {
         family,
         version: signs.versions.get(&family).cloned(),
-        confidence: Some(if silent { Confidence::Guess } else { Confidence::Likely }),
+        confidence: Some(confidence),
         ..AllocatorFacts::default()
     })
 }
 
+/// True for the allocators that report themselves when the probe asks.
+fn answers_probe(family: AllocatorFamily) -> bool {
+    matches!(family, AllocatorFamily::Jemalloc | AllocatorFamily::Mimalloc)
+}
+
 /// Allocators with signs in the program itself.
 pub fn families(signs: &Signs) -> BTreeSet<AllocatorFamily> {
-    let own = signs.marks.iter().filter_map(|mark| match mark {
-        Mark::Family(family) => Some(*family),
-        Mark::RustJemalloc => Some(AllocatorFamily::Jemalloc),
-        _ => None,
-    });
-    own.collect()
+    let marks = signs.marks.iter();
+    marks
+        .filter_map(|mark| match mark {
+            Mark::Family(family) => Some(*family),
+            Mark::RustJemalloc => Some(AllocatorFamily::Jemalloc),
+            _ => None,
+        })
+        .collect()
 }
 
 /// A virtual machine or a runtime, which manages memory itself.
-fn machine(signs: &Signs, beside: Option<String>) -> Option<AllocatorFacts> {
+fn runtime(signs: &Signs) -> Option<AllocatorFacts> {
     // Before 1.18 the release is not beside the mark, which alone is no more than a text.
     let (family, version) = if signs.go.is_some() {
         (AllocatorFamily::Go, signs.go.clone())
@@ -211,64 +250,92 @@ fn machine(signs: &Signs, beside: Option<String>) -> Option<AllocatorFacts> {
     } else if signs.jvm {
         (AllocatorFamily::Jvm, None)
     } else if let Some(version) = &signs.python {
-        (
-            AllocatorFamily::Pymalloc,
-            Some(version.clone()).filter(|text| !text.is_empty()),
-        )
+        let version = if version.is_empty() {
+            None
+        } else {
+            Some(version.clone())
+        };
+        (AllocatorFamily::Pymalloc, version)
     } else {
         return None;
     };
-    // The preload serves the rest of the process.
-    let preloaded = signs.brought.iter().find(|(place, _)| *place == Place::Preloaded);
-    let beside = preloaded.map(|(_, family)| family.to_string()).or(beside);
+    let flags = if family == AllocatorFamily::V8 {
+        signs.flags
+    } else {
+        None
+    };
+    // A program may contain V8 and Python and use neither much: signs are the only evidence.
+    let confidence = match family {
+        AllocatorFamily::Pymalloc => Confidence::Likely,
+        AllocatorFamily::V8 if signs.node.is_none() => Confidence::Likely,
+        _ => Confidence::Certain,
+    };
     Some(AllocatorFacts {
         family,
         version,
-        beside,
-        variable: signs.flags.filter(|_| family == AllocatorFamily::V8).map(str::to_owned),
-        // A program may contain V8 and Python and use neither much: signs are the only evidence.
-        confidence: Some(match family {
-            AllocatorFamily::Pymalloc => Confidence::Likely,
-            AllocatorFamily::V8 if signs.node.is_none() => Confidence::Likely,
-            _ => Confidence::Certain,
-        }),
+        beside: allocator_beside_runtime(signs),
+        variable: flags.map(str::to_owned),
+        confidence: Some(confidence),
         ..AllocatorFacts::default()
     })
 }
 
-/// A preloaded allocator that says nothing, under a program that calls the C library.
-fn preloaded(signs: &Signs) -> Option<AllocatorFacts> {
-    let mut preloaded = signs.brought.iter().filter(|(place, _)| *place == Place::Preloaded);
-    let (_, family) = preloaded.next().filter(|_| signs.calls.contains("malloc"))?;
-    let speaks = matches!(family, AllocatorFamily::Jemalloc | AllocatorFamily::Mimalloc);
-    (!(speaks && signs.asked)).then(|| AllocatorFacts {
-        family: *family,
-        version: signs.versions.get(family).cloned(),
+/// The allocator that serves the rest of a runtime's process: a preloaded one, else the C library's.
+fn allocator_beside_runtime(signs: &Signs) -> Option<String> {
+    if let Some(family) = preloaded_family(signs) {
+        return Some(family.to_string());
+    }
+    let (family, version) = signs.libc.as_ref()?;
+    Some(match version {
+        Some(version) => format!("{family} {version}"),
+        None => family.to_string(),
+    })
+}
+
+fn preloaded_family(signs: &Signs) -> Option<AllocatorFamily> {
+    let mut in_libraries = signs.library_families.iter();
+    let (_, family) = in_libraries.find(|(place, _)| *place == Place::Preloaded)?;
+    Some(*family)
+}
+
+/// A preloaded allocator that never answers a probe, under a program that calls the C library.
+fn silent_preload(signs: &Signs) -> Option<AllocatorFacts> {
+    let family = preloaded_family(signs)?;
+    if !signs.calls.contains("malloc") || (signs.asked && answers_probe(family)) {
+        return None;
+    }
+    Some(AllocatorFacts {
+        family,
+        version: signs.versions.get(&family).cloned(),
         confidence: Some(Confidence::Likely),
         ..AllocatorFacts::default()
     })
 }
 
 /// The C library's allocator, if nothing shows another.
-fn libc(signs: &Signs) -> Option<AllocatorFacts> {
+fn c_library(signs: &Signs) -> Option<AllocatorFacts> {
     let (family, version) = signs.libc.clone()?;
-    if signs.elsewhere || families(signs).len() > 1 {
+    if signs.starts_unknown || families(signs).len() > 1 {
         return None;
     }
-    let all = ["malloc", "calloc"].iter().all(|call| signs.calls.contains(call));
-    let linked_in = signs.marks.contains(&Mark::Glibc) || signs.marks.contains(&Mark::Musl);
+    let calls_both = ["malloc", "calloc"].iter().all(|call| signs.calls.contains(call));
+    let is_static = signs.marks.contains(&Mark::Glibc) || signs.marks.contains(&Mark::Musl);
     // The Rust library itself calls `malloc` here and there, but `calloc` only where it is the allocator.
-    if signs.marks.contains(&Mark::Rust) && !all && !linked_in {
+    if signs.marks.contains(&Mark::Rust) && !calls_both && !is_static {
         return None;
     }
-    if signs.calls.is_empty() && !linked_in {
+    if signs.calls.is_empty() && !is_static {
         return None;
     }
-    let sure = all && signs.asked && !signs.shell;
+    let confidence = if calls_both && signs.asked && !signs.shell {
+        Confidence::Likely
+    } else {
+        Confidence::Guess
+    };
     Some(AllocatorFacts {
         family,
         version,
-        confidence: Some(if sure { Confidence::Likely } else { Confidence::Guess }),
+        confidence: Some(confidence),
         ..AllocatorFacts::default()
     })
 }
@@ -278,7 +345,7 @@ mod tests {
     use super::*;
     use AllocatorFamily as Family;
 
-    fn said(variable: &str) -> jemalloc::Output {
+    fn jemalloc_with(variable: &str) -> jemalloc::Output {
         jemalloc::Output {
             variable: Some(variable.to_owned()),
             version: Some("5.3.0".to_owned()),
@@ -301,7 +368,7 @@ mod tests {
     #[test]
     fn what_an_allocator_says_of_itself_is_certain() {
         let mut signs = glibc(&[JE, Mark::RustJemalloc, Mark::Rust], &["malloc"]);
-        signs.jemalloc = vec![said("_RJEM_MALLOC_CONF")];
+        signs.jemalloc = vec![jemalloc_with("_RJEM_MALLOC_CONF")];
         let facts = verdict(&signs);
         assert_eq!(
             (facts.family, facts.confidence),
@@ -313,8 +380,8 @@ mod tests {
     #[test]
     fn a_preloaded_allocator_serves_only_programs_that_bring_none() {
         let mut signs = glibc(&[JE, Mark::RustJemalloc], &["malloc", "calloc"]);
-        signs.jemalloc = vec![said("MALLOC_CONF"), said("_RJEM_MALLOC_CONF")];
-        signs.brought = [(Place::Preloaded, Family::Jemalloc)].into();
+        signs.jemalloc = vec![jemalloc_with("MALLOC_CONF"), jemalloc_with("_RJEM_MALLOC_CONF")];
+        signs.library_families = [(Place::Preloaded, Family::Jemalloc)].into();
         assert_eq!(verdict(&signs).variable.as_deref(), Some("_RJEM_MALLOC_CONF"));
         signs.marks = [Mark::Family(Family::Snmalloc)].into();
         signs.jemalloc.pop();
@@ -331,8 +398,8 @@ mod tests {
         let mut signs = glibc(&[Mark::Node], &["malloc", "calloc"]);
         signs.node = Some("20.20.2".to_owned());
         assert_eq!(verdict(&signs).beside.as_deref(), Some("glibc 2.36"));
-        signs.mimalloc = Some(mimalloc::Said::default());
-        signs.brought = [(Place::Library, Family::Mimalloc)].into();
+        signs.mimalloc = Some(mimalloc::Output::default());
+        signs.library_families = [(Place::Library, Family::Mimalloc)].into();
         assert_eq!(verdict(&signs).family, Family::Mimalloc);
     }
 
@@ -348,25 +415,31 @@ mod tests {
 
     #[test]
     fn a_file_that_was_not_asked_names_the_variable_of_its_jemalloc() {
-        let told = |marks: &[Mark]| {
-            let mut signs = glibc(marks, &["malloc"]);
-            signs.asked = false;
-            let mut facts = verdict(&signs);
-            unasked(&mut facts, &signs.marks);
-            (facts.prefix, facts.variable, facts.confidence)
-        };
         let (plain, own) = (Mark::Variable("MALLOC_CONF"), Mark::Variable("JE_MALLOC_CONF"));
-        let text = |text: &str| Some(text.to_owned());
-        let likely = Some(Confidence::Likely);
-        assert_eq!(
-            told(&[JE, Mark::RustJemalloc]),
-            (text("_rjem_"), text("_RJEM_MALLOC_CONF"), likely)
-        );
-        assert_eq!(told(&[JE, own]), (text("je_"), text("JE_MALLOC_CONF"), likely));
-        assert_eq!(told(&[JE, plain]), (None, text("MALLOC_CONF"), likely));
-        assert_eq!(told(&[JE, plain, Mark::RustJemalloc]), (None, None, likely), "of two");
-        assert_eq!(told(&[JE]), (None, None, likely));
-        assert_eq!(told(&[plain]).1, None, "a text by itself is no allocator");
+        for (marks, prefix, variable) in [
+            (&[JE, Mark::RustJemalloc][..], Some("_rjem_"), Some("_RJEM_MALLOC_CONF")),
+            (&[JE, own], Some("je_"), Some("JE_MALLOC_CONF")),
+            (&[JE, plain], None, Some("MALLOC_CONF")),
+            // Of two variables neither is certain.
+            (&[JE, plain, Mark::RustJemalloc], None, None),
+            (&[JE], None, None),
+        ] {
+            let facts = unprobed_facts(marks);
+            assert_eq!(facts.prefix.as_deref(), prefix, "{marks:?}");
+            assert_eq!(facts.variable.as_deref(), variable, "{marks:?}");
+            assert_eq!(facts.confidence, Some(Confidence::Likely), "{marks:?}");
+        }
+        let facts = unprobed_facts(&[plain]);
+        assert_eq!(facts.variable, None, "a text by itself is no allocator");
+    }
+
+    /// The verdict on a file with these marks that was not run.
+    fn unprobed_facts(marks: &[Mark]) -> AllocatorFacts {
+        let mut signs = glibc(marks, &["malloc"]);
+        signs.asked = false;
+        let mut facts = verdict(&signs);
+        name_variable(&mut facts, &signs.marks);
+        facts
     }
 
     #[test]
@@ -383,7 +456,7 @@ mod tests {
         let mut shell = glibc(&[], &["malloc", "calloc"]);
         shell.shell = true;
         assert_eq!(verdict(&shell).to_string(), "glibc 2.36?");
-        shell.elsewhere = true;
+        shell.starts_unknown = true;
         assert_eq!(verdict(&shell).family, Family::Unknown);
         assert_eq!(verdict(&glibc(&[], &[])).family, Family::Unknown);
         assert_eq!(verdict(&Signs::default()), AllocatorFacts::default());
@@ -394,12 +467,12 @@ mod tests {
         let mut signs = glibc(&[Mark::Node], &["malloc", "calloc"]);
         signs.node = Some("20.20.2".to_owned());
         assert_eq!(verdict(&signs).confidence, Some(Confidence::Certain));
-        signs.doubtful = true;
+        signs.may_start = true;
         assert_eq!(verdict(&signs).confidence, Some(Confidence::Guess));
         // A preloaded allocator answers from the shell.
         let mut shell = glibc(&[], &["malloc", "calloc"]);
-        shell.jemalloc = vec![said("MALLOC_CONF")];
-        shell.brought = [(Place::Preloaded, Family::Jemalloc)].into();
+        shell.jemalloc = vec![jemalloc_with("MALLOC_CONF")];
+        shell.library_families = [(Place::Preloaded, Family::Jemalloc)].into();
         assert_eq!(verdict(&shell).confidence, Some(Confidence::Certain));
         shell.shell = true;
         assert_eq!(verdict(&shell).confidence, Some(Confidence::Guess));

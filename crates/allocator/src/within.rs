@@ -1,4 +1,4 @@
-//! What manages memory inside a program, by its file alone: no process, no libraries.
+//! The allocator or runtime inside a program, by its file alone: no process, no libraries.
 
 use std::path::Path;
 
@@ -9,11 +9,11 @@ use record::AllocatorFamily;
 /// An allocator or runtime within a program, whose memory is outside of the C library's allocator. `None` without
 /// signs, or with signs of several, as in a program that only knows of allocators.
 pub fn within(program: &Path) -> Option<AllocatorFamily> {
-    told(scan::file(program).ok()?)
+    family_in(scan::file(program).ok()?)
 }
 
-fn told(scan: Scan) -> Option<AllocatorFamily> {
-    let v8 = scan.marks.contains(&Mark::Node) || scan.marks.contains(&Mark::V8);
+fn family_in(scan: Scan) -> Option<AllocatorFamily> {
+    let has_v8 = scan.marks.contains(&Mark::Node) || scan.marks.contains(&Mark::V8);
     let is_go = scan.go.is_some();
     let signs = Signs {
         marks: scan.marks,
@@ -24,7 +24,8 @@ fn told(scan: Scan) -> Option<AllocatorFamily> {
         Some(family) if families.len() == 1 => Some(*family),
         Some(_) => None,
         None if is_go => Some(AllocatorFamily::Go),
-        None => v8.then_some(AllocatorFamily::V8),
+        None if has_v8 => Some(AllocatorFamily::V8),
+        None => None,
     }
 }
 
@@ -55,7 +56,7 @@ mod tests {
                 marks: marks.into_iter().collect(),
                 go: go.map(str::to_owned),
             };
-            assert_eq!(told(scan.clone()), family, "{scan:?}");
+            assert_eq!(family_in(scan.clone()), family, "{scan:?}");
         }
         assert_eq!(within(Path::new("/nowhere")), None);
     }

@@ -47,7 +47,7 @@ use record::{KnobFacts, PreloadFacts, Strain};
 
 use stats::{Cluster, MedianInterval, Outlier};
 
-/// How sure every interval of a comparison is.
+/// The level of every interval of a comparison.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// Servers that played one scenario, compared.
@@ -175,13 +175,13 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Whether the interval leaves out 1: the two differ, as far as one look at one figure can tell.
+    /// True if the interval excludes 1: the two differ, as far as one look at one figure can tell.
     pub fn differs(&self) -> bool {
         self.low > 1.0 || self.high < 1.0
     }
 
-    /// Whether the runs rule out a large difference: at least three of each, and no more than a half apart. Fewer or
-    /// wider say nothing of whether the two differ.
+    /// True if the runs rule out a large difference: at least three of each, and an interval within a half of 1. With
+    /// fewer runs or a wider interval it is open if the two differ.
     pub fn excludes_large(&self) -> bool {
         const RUNS: usize = 3;
         const MOST: f64 = 1.5;
@@ -191,22 +191,25 @@ impl Ratio {
 }
 
 impl Side {
-    /// Whether both were purged in the same way, or neither was.
+    /// True if both sides were purged in the same way, or neither was.
     pub fn is_purged_as(&self, baseline: &Side) -> bool {
-        alike(&self.purged, &baseline.purged)
+        are_purged_alike(&self.purged, &baseline.purged)
     }
 }
 
-/// Whether there is no more than one allocator in both.
-fn alike(a: &[String], b: &[String]) -> bool {
-    let mut all = a.iter().chain(b);
-    all.next().is_none_or(|first| all.all(|other| other == first))
+/// True if these lists of purged allocators name no more than one allocator together.
+fn are_purged_alike(a: &[String], b: &[String]) -> bool {
+    let mut allocators = a.iter().chain(b);
+    match allocators.next() {
+        None => true,
+        Some(first) => allocators.all(|other| other == first),
+    }
 }
 
 impl Comparison {
-    /// Whether runs were played at once, so that no time of theirs decides.
+    /// True if runs were played at once, so that none of their times decides.
     pub fn is_shared(&self) -> bool {
-        self.strains.iter().any(|found| found.strain == Strain::Shared)
+        self.strains.iter().any(|strained| strained.strain == Strain::Shared)
     }
 
     pub fn row(&self, measure: &Measure) -> Option<&Row> {
@@ -215,11 +218,14 @@ impl Comparison {
 
     /// Private memory at the result, or at the last checkpoint that any run reached before it.
     pub fn result_row(&self) -> Option<&Row> {
-        let private = self.rows.iter().filter(|row| row.measure.figure == Figure::Private);
-        let mut private = private.rev();
-        private
-            .clone()
-            .find(|row| Some(&row.measure.place) == self.result.as_ref())
-            .or_else(|| private.next())
+        let private_rows: Vec<&Row> = self
+            .rows
+            .iter()
+            .filter(|row| row.measure.figure == Figure::Private)
+            .collect();
+        let at_result = private_rows
+            .iter()
+            .rfind(|row| Some(&row.measure.place) == self.result.as_ref());
+        at_result.or(private_rows.last()).copied()
     }
 }

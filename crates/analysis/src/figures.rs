@@ -92,17 +92,9 @@ impl Place {
     /// release or a memory report, since a report takes memory itself.
     pub fn result(summary: &Summary) -> Option<Place> {
         let scenario = &summary.header.scenario;
-        let only_looks = |number: usize| {
-            let played = summary
-                .phases
-                .iter()
-                .filter(|phase| phase.phase.phase as usize == number);
-            let mut steps = played.flat_map(|phase| &phase.steps).peekable();
-            steps.peek().is_some() && steps.all(|step| matches!(step.name.as_str(), "release" | "self-report"))
-        };
         let number = match &scenario.result {
             Some(name) => scenario.phases.iter().position(|phase| phase == name),
-            None => (0..scenario.phases.len()).rfind(|number| !only_looks(*number)),
+            None => (0..scenario.phases.len()).rfind(|number| !only_measures(summary, *number)),
         }?;
         Some(Place::Phase {
             number: u32::try_from(number).ok()?,
@@ -130,6 +122,16 @@ impl Place {
             Place::Printed(name) => format!(" {name}"),
         }
     }
+}
+
+/// True if the phase of this number was played and had nothing but forced releases and memory reports.
+fn only_measures(summary: &Summary, number: usize) -> bool {
+    let played = summary
+        .phases
+        .iter()
+        .filter(|phase| phase.phase.phase as usize == number);
+    let mut steps = played.flat_map(|phase| &phase.steps).peekable();
+    steps.peek().is_some() && steps.all(|step| matches!(step.name.as_str(), "release" | "self-report"))
 }
 
 /// A figure of a run. Lower is better, except for released memory.
@@ -301,7 +303,7 @@ impl Figure {
         Figure::Faults,
     ];
 
-    /// What a server holds beside memory, in comparisons only: a count is often 0, and a gate decides by ratios.
+    /// Figures that are compared and never gated: such a count is often 0, and a gate decides by ratios.
     pub const HELD: [Figure; 4] = [Figure::Zombies, Figure::Processes, Figure::Threads, Figure::Descriptors];
 
     pub const OF_RUNS: [Figure; 2] = [Figure::Peak, Figure::Cpu];
@@ -397,40 +399,42 @@ impl Figure {
         self.facts().slack
     }
 
-    /// Whether the figure is read at a checkpoint: its sentence says "after" a phase, not "in".
+    /// True if the figure is read at a checkpoint: its sentence says "after" a phase, not "in".
     pub fn is_of_checkpoints(self) -> bool {
         matches!(self, Figure::Private | Figure::Resident | Figure::Live) || Figure::HELD.contains(&self)
     }
 
-    /// Whether runs of a server have it.
+    /// True if runs of a server have the figure.
     pub fn is_of_servers(self) -> bool {
-        // A phase of a session has these too.
-        let also = matches!(self, Figure::PrivatePeak | Figure::MajorFaults);
-        let parts: [&[Figure]; 3] = [&Figure::OF_PHASES, &Figure::OF_RUNS, &Figure::OF_METHODS];
-        also || parts.iter().any(|figures| figures.contains(&self))
+        // No table of a server has these two, but a phase of a session does.
+        matches!(self, Figure::PrivatePeak | Figure::MajorFaults)
+            || Figure::OF_PHASES.contains(&self)
+            || Figure::OF_RUNS.contains(&self)
+            || Figure::OF_METHODS.contains(&self)
     }
 
-    /// Whether commands that were run to their end have it.
+    /// True if commands that were run to their end have the figure.
     pub fn is_of_commands(self) -> bool {
         self == Figure::Cpu || Figure::OF_COMMANDS.contains(&self)
     }
 
-    /// Whether it is known which way is better. Of what a command prints it is not.
+    /// True if it is known which direction is better. It is not for what a command prints.
     pub fn has_direction(self) -> bool {
         self != Figure::Printed
     }
 
-    /// Whether it counts time, which runs that are played at once take from each other.
+    /// True if the figure counts time, which runs that are played at once take from each other.
     pub fn is_time(self) -> bool {
         matches!(self.unit(), Unit::Nanos | Unit::CpuNanos)
     }
 
     /// The lowest noise for these values. Processor time counted in nanoseconds has no tick noise.
     pub fn noise_of(self, values: impl IntoIterator<Item = f64>) -> NoiseFloor {
-        let in_ticks = |value: f64| is_in_ticks(Duration::from_nanos(value as u64));
-        match self == Figure::Cpu && !values.into_iter().any(in_ticks) {
-            true => NoiseFloor::RELATIVE,
-            false => self.noise(),
+        let mut times = values.into_iter().map(|value| Duration::from_nanos(value as u64));
+        if self == Figure::Cpu && !times.any(is_in_ticks) {
+            NoiseFloor::RELATIVE
+        } else {
+            self.noise()
         }
     }
 }
@@ -438,12 +442,10 @@ impl Figure {
 impl Measure {
     /// All measures of a run, in the order of its parts.
     pub fn all(summary: &Summary) -> Vec<Measure> {
-        let of_run = |figure| Measure {
-            place: Place::Run,
-            figure,
-        };
         if summary.command.is_some() {
-            return [Figure::OF_COMMANDS.map(of_run).to_vec(), printed(summary)].concat();
+            let mut all = measures_of(&Place::Run, &Figure::OF_COMMANDS);
+            all.extend(printed(summary));
+            return all;
         }
         let mut all: Vec<Measure> = Vec::new();
         for phase in &summary.phases {
@@ -451,19 +453,14 @@ impl Measure {
                 number: phase.phase.phase,
                 name: phase.phase.name.clone(),
             };
-            if all.last().is_none_or(|last| last.place != place) && !all.iter().any(|seen| seen.place == place) {
-                all.extend(Figure::OF_PHASES.into_iter().chain(Figure::HELD).map(|figure| Measure {
-                    place: place.clone(),
-                    figure,
-                }));
+            if !all.iter().rev().any(|seen| seen.place == place) {
+                all.extend(measures_of(&place, &Figure::OF_PHASES));
+                all.extend(measures_of(&place, &Figure::HELD));
             }
         }
-        all.extend(Figure::OF_RUNS.map(of_run));
+        all.extend(measures_of(&Place::Run, &Figure::OF_RUNS));
         for method in &summary.methods {
-            all.extend(Figure::OF_METHODS.map(|figure| Measure {
-                place: Place::Method(method.method.clone()),
-                figure,
-            }));
+            all.extend(measures_of(&Place::Method(method.method.clone()), &Figure::OF_METHODS));
         }
         all
     }
@@ -510,13 +507,24 @@ impl Measure {
     }
 }
 
+fn measures_of(place: &Place, figures: &[Figure]) -> Vec<Measure> {
+    let measures = figures.iter().map(|figure| Measure {
+        place: place.clone(),
+        figure: *figure,
+    });
+    measures.collect()
+}
+
+/// The figures that a command printed.
 fn printed(summary: &Summary) -> Vec<Measure> {
-    let names = summary.command.iter().filter_map(|end| end.printed.as_ref());
-    let measure = |name: &String| Measure {
-        place: Place::Printed(name.clone()),
-        figure: Figure::Printed,
-    };
-    names.flat_map(BTreeMap::keys).map(measure).collect()
+    let printed = summary.command.as_ref().and_then(|end| end.printed.as_ref());
+    let names = printed.into_iter().flat_map(BTreeMap::keys);
+    names
+        .map(|name| Measure {
+            place: Place::Printed(name.clone()),
+            figure: Figure::Printed,
+        })
+        .collect()
 }
 
 fn in_phase(figure: Figure, phase: &PhaseSummary, resident: ResidentMetric) -> Option<f64> {
@@ -580,7 +588,9 @@ fn of_command(figure: Figure, summary: &Summary) -> Option<f64> {
 
 /// The sum; `None` without parts or with an unknown part.
 fn sum(parts: impl Iterator<Item = Option<u64>>) -> Option<f64> {
-    let parts: Option<Vec<u64>> = parts.collect();
-    let parts = parts.filter(|parts| !parts.is_empty())?;
+    let parts: Vec<u64> = parts.collect::<Option<_>>()?;
+    if parts.is_empty() {
+        return None;
+    }
     Some(parts.iter().map(|part| *part as f64).sum())
 }

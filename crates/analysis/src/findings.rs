@@ -19,7 +19,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::findings::advice::{advice, waited};
+use crate::findings::advice::{advice, memory_wait_share};
 use crate::summary::{Summary, WarningSummary, held_up, last_words};
 use base::units;
 use record::{Close, HugePages, ReadyOutcome, ReadyRule, WarningKind};
@@ -111,13 +111,13 @@ fn recorded(summary: &Summary, list: &mut Vec<Finding>) {
     messages(summary, list);
     // This advice is about figures that a held-up run does not have.
     if held_up(&summary.header).is_none() {
-        let advice = advice(&summary.header.host, waited(summary));
+        let advice = advice(&summary.header.host, memory_wait_share(summary));
         list.extend(advice.into_iter().map(|text| finding(Severity::Warning, text)));
-        list.extend(summary.header.plan.jobs.map(|jobs| {
+        if let Some(jobs) = summary.header.plan.jobs {
             let text =
                 format!("{jobs} runs were played at once, so latencies and CPU time are those of a shared machine");
-            finding(Severity::Warning, text)
-        }));
+            list.push(finding(Severity::Warning, text));
+        }
     }
     // [`readiness`] and `sampling` report these two from the events themselves.
     let own = [WarningKind::Unsettled, WarningKind::Readiness];
@@ -153,17 +153,28 @@ fn recorded(summary: &Summary, list: &mut Vec<Finding>) {
 /// Under Wine, private memory has another meaning than on Windows.
 fn wine(summary: &Summary) -> Option<Finding> {
     let system = summary.header.host.distribution.as_deref()?;
+    if !system.contains(" under Wine ") {
+        return None;
+    }
     let text = "under Wine, private means touched memory, not commit: do not compare it with Windows";
-    system.contains(" under Wine ").then(|| finding(Severity::Note, text))
+    Some(finding(Severity::Note, text))
 }
 
 /// A process may have huge pages although the run disables them.
 fn huge_pages(summary: &Summary) -> Option<Finding> {
-    let asked = summary.header.settings.huge_pages? == HugePages::Never;
-    let system = summary.header.host.memory.huge_pages.as_deref() != Some("never");
-    let process = summary.programs.iter().find(|program| program.huge_pages == Some(true));
-    let name = &process.filter(|_| asked && system)?.name;
-    let text = format!("`--thp never` was not seen to take effect: {name} may still have huge pages");
+    let is_disabled_by_run = summary.header.settings.huge_pages? == HugePages::Never;
+    let is_disabled_by_system = summary.header.host.memory.huge_pages.as_deref() == Some("never");
+    if !is_disabled_by_run || is_disabled_by_system {
+        return None;
+    }
+    let program = summary
+        .programs
+        .iter()
+        .find(|program| program.huge_pages == Some(true))?;
+    let text = format!(
+        "`--thp never` was not seen to take effect: {} may still have huge pages",
+        program.name
+    );
     Some(finding(Severity::Warning, text))
 }
 
@@ -172,20 +183,16 @@ const INSTALLERS: [&str; 9] = ["corepack", "curl", "npm", "npx", "pip", "pip3", 
 
 /// The server installed packages, which makes a first run more expensive.
 fn package_install(summary: &Summary) -> Option<Finding> {
-    let is_one = |text: &str| {
-        let name = text.rsplit(['/', '\\']).next().unwrap_or_default();
-        let stem = name.split(['.', ' ']).next().unwrap_or_default();
-        INSTALLERS.contains(&stem.trim_end_matches("-cli"))
-    };
     // A script is the second word, after its interpreter. Some programs set their own title.
     let installer = summary.programs.iter().find(|program| {
-        let command = program.command.iter().take(2);
-        is_one(&program.name) || command.into_iter().any(|word| is_one(word))
+        let mut words = program.command.iter().take(2);
+        is_installer(&program.name) || words.any(|word| is_installer(word))
     })?;
     let peak = installer.peak.map(|peak| format!(" (most {})", units::bytes(peak)));
-    let command: String = match installer.command.is_empty() {
-        true => installer.name.clone(),
-        false => installer.command.join(" ").chars().take(100).collect(),
+    let command: String = if installer.command.is_empty() {
+        installer.name.clone()
+    } else {
+        installer.command.join(" ").chars().take(100).collect()
     };
     let text = format!(
         "the server ran `{}`{}, which installs packages: its memory and time count as the server's. Turn it off in \
@@ -194,6 +201,13 @@ fn package_install(summary: &Summary) -> Option<Finding> {
         peak.unwrap_or_default()
     );
     Some(finding(Severity::Warning, text))
+}
+
+/// True if a path or a title names one of [`INSTALLERS`].
+fn is_installer(text: &str) -> bool {
+    let name = text.rsplit(['/', '\\']).next().unwrap_or_default();
+    let stem = name.split(['.', ' ']).next().unwrap_or_default();
+    INSTALLERS.contains(&stem.trim_end_matches("-cli"))
 }
 
 /// Bytes on stderr that are worth a note: writing them takes the server's time.
@@ -303,50 +317,51 @@ mod tests {
     use record::golden::Session;
     use record::{Ending, Event, Outcome, Unwritten};
 
+    /// The text of the first finding with these words.
+    fn find_text(summary: &Summary, words: &str) -> Option<String> {
+        findings(summary)
+            .into_iter()
+            .map(|finding| finding.text)
+            .find(|text| text.contains(words))
+    }
+
     #[test]
     fn huge_pages_that_were_to_be_disabled_and_are_not_are_told() {
-        let with = |asked, system: &str, seen| {
+        for (setting, system, huge_pages, is_reported) in [
+            (Some(HugePages::Never), "always", Some(true), true),
+            (Some(HugePages::Never), "always", Some(false), false),
+            (Some(HugePages::Never), "always", None, false),
+            (Some(HugePages::Never), "never", Some(true), false),
+            (Some(HugePages::Madvise), "always", Some(true), false),
+            (None, "always", Some(true), false),
+        ] {
             let mut summary = summarised(&Session::new("server"));
-            summary.header.settings.huge_pages = asked;
+            summary.header.settings.huge_pages = setting;
             summary.header.host.memory.huge_pages = Some(system.to_owned());
             summary.programs.push(ProgramSummary {
                 name: "server".to_owned(),
-                huge_pages: seen,
+                huge_pages,
                 ..ProgramSummary::default()
             });
-            let is_reported = |finding: &Finding| {
-                finding
-                    .text
-                    .contains("`--thp never` was not seen to take effect: server")
-            };
-            findings(&summary).iter().any(is_reported)
-        };
-        assert!(with(Some(HugePages::Never), "always", Some(true)));
-        for (asked, system, seen) in [
-            (Some(HugePages::Never), "always", Some(false)),
-            (Some(HugePages::Never), "always", None),
-            (Some(HugePages::Never), "never", Some(true)),
-            (Some(HugePages::Madvise), "always", Some(true)),
-            (None, "always", Some(true)),
-        ] {
-            assert!(!with(asked, system, seen), "{asked:?} {system} {seen:?}");
+            let warning = find_text(&summary, "`--thp never` was not seen to take effect: server");
+            assert_eq!(warning.is_some(), is_reported, "{setting:?} {system} {huge_pages:?}");
         }
+    }
+
+    fn install_warning(name: &str, command: &[&str]) -> Option<String> {
+        let mut summary = summarised(&Session::new("server"));
+        summary.programs.push(ProgramSummary {
+            name: name.to_owned(),
+            command: command.iter().map(|word| (*word).to_owned()).collect(),
+            peak: Some(300 << 20),
+            ..ProgramSummary::default()
+        });
+        find_text(&summary, "installs packages")
     }
 
     #[test]
     fn a_package_manager_that_the_server_runs_is_told() {
-        let warning = |name: &str, command: &[&str]| {
-            let mut summary = summarised(&Session::new("server"));
-            summary.programs.push(ProgramSummary {
-                name: name.to_owned(),
-                command: command.iter().map(|word| (*word).to_owned()).collect(),
-                peak: Some(300 << 20),
-                ..ProgramSummary::default()
-            });
-            let mut list = findings(&summary).into_iter().map(|finding| finding.text);
-            list.find(|text| text.contains("installs packages"))
-        };
-        let npm = warning(
+        let npm = install_warning(
             "node",
             &["node", "/usr/lib/npm/bin/npm-cli.js", "install", "types-registry"],
         )
@@ -355,13 +370,13 @@ mod tests {
             npm.contains("ran `node /usr/lib/npm/bin/npm-cli.js install types-registry` (most 300.0 MiB)"),
             "{npm}"
         );
-        assert!(warning("npm install typ", &["npm install types-registry"]).is_some());
+        assert!(install_warning("npm install typ", &["npm install types-registry"]).is_some());
         for (name, command) in [
             ("node", &["node", "server.js"][..]),
             ("pipewire", &["pipewire"]),
             ("cargo", &["cargo", "check"]),
         ] {
-            assert_eq!(warning(name, command), None);
+            assert_eq!(install_warning(name, command), None);
         }
     }
 
@@ -390,16 +405,15 @@ mod tests {
             });
             session.warn(WarningKind::Scenario, &format!("warning {number}"));
         }
-        let note = |session: &Session, words: &str| {
-            let list = findings(&summarised(session));
-            let list = list.into_iter().find(|finding| finding.text.contains(words));
-            list.map(|finding| finding.text).unwrap_or_default()
-        };
+        let summary = summarised(&session);
         assert_eq!(
-            note(&session, "more errors"),
+            find_text(&summary, "more errors").unwrap(),
             "997 more errors or warnings from the server: see the record"
         );
-        assert_eq!(note(&session, "more warnings"), "800 more warnings: see the record");
+        assert_eq!(
+            find_text(&summary, "more warnings").unwrap(),
+            "800 more warnings: see the record"
+        );
         let unwritten = Unwritten {
             warnings: 99_000,
             requests: [("a/b".to_owned(), 7)].into(),
@@ -409,12 +423,14 @@ mod tests {
             unwritten,
             ..Close::default()
         }));
+        let summary = summarised(&session);
         assert_eq!(
-            note(&session, "more errors"),
+            find_text(&summary, "more errors").unwrap(),
             "99,997 more errors or warnings from the server: 99,000 of them were only counted, not recorded"
         );
-        assert!(note(&session, "7 requests were only").ends_with("were only counted, not recorded"));
-        assert_eq!(summarised(&session).server_requests["a/b"].count, 7);
+        let requests = find_text(&summary, "7 requests were only").unwrap();
+        assert!(requests.ends_with("were only counted, not recorded"));
+        assert_eq!(summary.server_requests["a/b"].count, 7);
     }
 
     #[test]

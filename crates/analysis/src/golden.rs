@@ -38,33 +38,38 @@ pub fn lost_helper() -> LostProcess {
     }
 }
 
-/// A traced run in which every phase of the summary called madvise so often for a page, and the second phase was
+/// A traced run in which each phase of the summary made this many `madvise` calls for a page, and the second phase was
 /// played twice.
 pub fn traced(mut summary: Summary, calls: u64) -> Summary {
     summary.header.plan.traced = Some(TracerFacts {
         name: "strace".to_owned(),
         version: Some("6.1".to_owned()),
     });
-    let count = |calls| CallCount {
-        calls,
-        bytes: calls * 4096,
-        failed: 0,
-    };
-    let mut phases: Vec<Option<PhaseRef>> = summary.phases.iter().map(|one| Some(one.phase.clone())).collect();
-    let again = phases
-        .get(1)
-        .cloned()
-        .flatten()
-        .map(|phase| PhaseRef { cycle: 9, ..phase });
-    phases.extend([again, None]);
+    let mut phases: Vec<Option<PhaseRef>> = summary.phases.iter().map(|played| Some(played.phase.clone())).collect();
+    let second_again = summary.phases.get(1).map(|second| PhaseRef {
+        cycle: 9,
+        ..second.phase.clone()
+    });
+    phases.extend([second_again, None]);
     summary.system_calls = phases
         .into_iter()
         .map(|phase| SystemCalls {
             phase,
-            calls: BTreeMap::from([(CallKind::MadviseDontneed, count(calls)), (CallKind::Mmap, count(3))]),
+            calls: BTreeMap::from([
+                (CallKind::MadviseDontneed, calls_for_a_page(calls)),
+                (CallKind::Mmap, calls_for_a_page(3)),
+            ]),
         })
         .collect();
     summary
+}
+
+fn calls_for_a_page(calls: u64) -> CallCount {
+    CallCount {
+        calls,
+        bytes: calls * 4096,
+        failed: 0,
+    }
 }
 
 /// A run with private memory at `percent` of the golden record's.
@@ -86,7 +91,7 @@ pub fn with_release(summary: Summary, gave: u64, accounted: Option<u64>) -> Summ
     with_release_at(summary, 1, gave, accounted)
 }
 
-/// As [`with_release`], at this step and the one after it.
+/// A run with a forced release at a step and a self-report at the next one, otherwise as [`with_release`].
 pub fn with_release_at(mut summary: Summary, step: u32, gave: u64, accounted: Option<u64>) -> Summary {
     let phase = PhaseRef {
         phase: 4,
@@ -128,22 +133,22 @@ pub fn with_release_at(mut summary: Summary, step: u32, gave: u64, accounted: Op
     summary
 }
 
-/// The run with its releases as the lens asks for them, before the checkpoint.
+/// Moves the releases of a run to the checkpoints of their phases, as the lens asks for them.
 pub fn before_checkpoint(mut summary: Summary) -> Summary {
-    for one in &mut summary.released {
-        one.step = None;
+    for released in &mut summary.released {
+        released.step = None;
     }
     summary
 }
 
 /// Lets memory grow at the last checkpoint of a run.
 pub fn let_grow(run: &mut Played) {
-    let mut taken = run
+    let last = run
         .summary
         .phases
         .iter_mut()
         .rev()
-        .filter_map(|phase| phase.checkpoint.as_mut());
-    let last = taken.next().unwrap();
+        .find_map(|phase| phase.checkpoint.as_mut())
+        .unwrap();
     (last.settled, last.growing) = (false, Some(20 << 20));
 }

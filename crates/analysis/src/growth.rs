@@ -119,7 +119,7 @@ impl Sent {
 
 /// Messages per round in all these runs; `None` if unknown or different. How often a server asks by itself is a matter
 /// of time, so those numbers are averaged.
-pub fn sent_by<'r>(runs: impl Iterator<Item = &'r Repeated>) -> Option<Sent> {
+pub fn sent_in_all<'r>(runs: impl Iterator<Item = &'r Repeated>) -> Option<Sent> {
     let all: Vec<Sent> = runs.map(|run| run.sent).collect::<Option<_>>()?;
     let first = *all.first()?;
     let answers: f64 = all.iter().map(|sent| sent.answers()).sum();
@@ -158,36 +158,35 @@ impl Repeated {
 pub fn repeated(summary: &Summary) -> Vec<Repeated> {
     let failure = Failure::first(summary);
     let empty = asked::empty_steps(summary);
-    let all = rounds(summary);
-    let judged = all
-        .iter()
-        .map(|(name, rounds)| repeated_rounds(name, rounds, failure.as_ref(), &empty));
-    judged.collect()
+    let mut all = Vec::new();
+    for (name, rounds) in rounds(summary) {
+        all.push(repeated_rounds(&name, &rounds, failure.as_ref(), &empty));
+    }
+    all
 }
 
 /// The rounds of each repeated part, with its name. A round has one phase, or all phases of the scenario that repeat.
 fn rounds(summary: &Summary) -> Vec<(String, Vec<&[PhaseSummary]>)> {
-    let stretches = || summary.phases.chunk_by(|a, b| number(a) == number(b));
+    // Each stretch is one phase, played once or several times in a row.
+    let stretches: Vec<&[PhaseSummary]> = summary.phases.chunk_by(|a, b| number(a) == number(b)).collect();
     let mut times: BTreeMap<u32, usize> = BTreeMap::new();
-    for stretch in stretches() {
+    for stretch in &stretches {
         *times.entry(number(&stretch[0])).or_default() += 1;
     }
-    let is_again = |phase: &PhaseSummary| times.get(&number(phase)).is_some_and(|times| *times > 1);
     let mut all = Vec::new();
-    for stretch in stretches() {
-        if stretch.len() > 1 && !is_again(&stretch[0]) {
+    for stretch in &stretches {
+        if stretch.len() > 1 && times[&number(&stretch[0])] == 1 {
             let rounds: Vec<&[PhaseSummary]> = stretch.chunks(1).collect();
             all.push((stretch[0].phase.name.clone(), rounds));
         }
     }
-    let begin = summary.phases.iter().position(is_again);
-    let last = summary.phases.iter().filter(|phase| is_again(phase)).map(number).max();
-    if let Some((begin, last)) = begin.zip(last) {
+    let begin = summary.phases.iter().position(|phase| times[&number(phase)] > 1);
+    let last = times.iter().rfind(|(_, times)| **times > 1).map(|(number, _)| *number);
+    if let (Some(begin), Some(last)) = (begin, last) {
         let rounds = summary.phases[begin..].chunk_by(|a, b| number(a) <= number(b));
         // Incomplete rounds do not count.
-        let whole = |round: &&[PhaseSummary]| round.last().is_some_and(|phase| number(phase) == last);
-        let rounds: Vec<&[PhaseSummary]> = rounds.filter(whole).collect();
-        all.push((WHOLE.to_owned(), rounds));
+        let complete = rounds.filter(|round| round.last().is_some_and(|phase| number(phase) == last));
+        all.push((WHOLE.to_owned(), complete.collect()));
     }
     all
 }
@@ -224,7 +223,7 @@ fn repeated_rounds(
     failure: Option<&Failure>,
     empty: &[&EmptyStep],
 ) -> Repeated {
-    let ends = || rounds.iter().filter_map(|round| round.last());
+    let ends: Vec<&PhaseSummary> = rounds.iter().filter_map(|round| round.last()).collect();
     let Work {
         asked,
         unasked,
@@ -233,22 +232,23 @@ fn repeated_rounds(
     let whole = rounds.iter().take_while(|round| is_complete(round)).count();
     Repeated {
         name: name.to_owned(),
-        phase: ends().next().map_or(0, number),
-        values: ends()
-            .map(|end| {
-                if is_complete(std::slice::from_ref(end)) {
-                    end.private
-                } else {
-                    None
-                }
-            })
-            .collect(),
+        phase: ends.first().map_or(0, |end| number(end)),
+        values: ends.iter().map(|end| private_at_end(end)).collect(),
         sent: sent(rounds.get(WARM_UP_CYCLES..).unwrap_or_default()),
         asked,
         unasked,
         reserved,
         whole,
         up_to_end: failure.and_then(|failure| failure.growth(&rounds[..whole])),
+    }
+}
+
+/// Private memory at the end of a phase that was played to its end.
+fn private_at_end(phase: &PhaseSummary) -> Option<u64> {
+    if is_complete(std::slice::from_ref(phase)) {
+        phase.private
+    } else {
+        None
     }
 }
 
@@ -280,16 +280,20 @@ fn sent(rounds: &[&[PhaseSummary]]) -> Option<Sent> {
             notifications = notifications.saturating_add(step.notifications?);
         }
     }
-    let each = |count: u64| count as f64 / rounds.len() as f64;
+    let is_control = is_control(rounds);
     match (requests, notifications) {
         _ if rounds.is_empty() => None,
         (0, 0) if others > 0 => Some(Sent::Others),
-        (0, 0) if !is_control(rounds) && kept_open > 0 => Some(Sent::Others),
-        (0, 0) if !is_control(rounds) => None,
+        (0, 0) if !is_control && kept_open > 0 => Some(Sent::Others),
+        (0, 0) if !is_control => None,
         (0, 0) if kept_open > 0 => Some(Sent::Waiting),
-        (0, 0) if answers > 0 => Some(Sent::Answers(each(answers))),
+        (0, 0) if answers > 0 => Some(Sent::Answers(per_round(answers, rounds.len()))),
         (0, 0) => Some(Sent::Nothing),
-        (0, notifications) => Some(Sent::Notifications(each(notifications))),
-        (requests, _) => Some(Sent::Requests(each(requests))),
+        (0, notifications) => Some(Sent::Notifications(per_round(notifications, rounds.len()))),
+        (requests, _) => Some(Sent::Requests(per_round(requests, rounds.len()))),
     }
+}
+
+fn per_round(count: u64, rounds: usize) -> f64 {
+    count as f64 / rounds as f64
 }

@@ -17,9 +17,9 @@ mod holder;
 mod latency;
 pub mod lines;
 mod lost;
+mod messages;
 mod phases;
 pub mod release;
-mod said;
 mod timeline;
 pub mod together;
 mod totals;
@@ -79,11 +79,11 @@ pub struct Summary {
     pub initialized: Option<Initialized>,
     /// One for each server that was waited for: the first and every restart.
     pub readiness: Vec<Readiness>,
-    /// How the run ended; `None` when the record was cut short before it said.
+    /// The end of the run; `None` if the record was cut short before it.
     pub ending: Option<Ending>,
-    /// How the server was brought down, the last one.
+    /// The shutdown of the last server.
     pub shutdown: Option<Shutdown>,
-    /// How those before a restart went, as far as there is something to say of it.
+    /// Shutdowns before a restart that failed or ended with a wrong exit code.
     pub earlier: Vec<Departure>,
     /// The most resident memory seen since the last phase's marks, in which the server was shut down: a lower bound.
     pub shutdown_peak: Option<u64>,
@@ -91,9 +91,9 @@ pub struct Summary {
     /// From the first spawn to the last entry.
     pub duration: Nanos,
     pub restarts: u32,
-    /// Which of the two private quantities all checkpoints of this run use.
+    /// The metric of private memory at all checkpoints of this run.
     pub private_metric: PrivateMetric,
-    /// Which of the two resident quantities they use.
+    /// The metric of resident memory at all checkpoints of this run.
     pub resident_metric: ResidentMetric,
     /// The phases in order, each round of a repeat separately.
     pub phases: Vec<PhaseSummary>,
@@ -101,14 +101,14 @@ pub struct Summary {
     pub peak: Option<Peak>,
     /// The highest sampled private memory, a lower bound of its peak.
     pub private_peak: Option<u64>,
-    /// What a command used that was run to its end; `None` of a server.
+    /// Memory and time of a command that ran to its end; `None` for a server.
     pub command: Option<CommandEnd>,
     pub programs: Vec<ProgramSummary>,
-    /// Most processes that were there at once.
+    /// Most processes that existed at once.
     pub most_processes: u64,
     /// Processes that crashed, or that held most of the memory and ended, while the server was used.
     pub lost: Vec<LostProcess>,
-    /// Processes in which libraries were looked for that were preloaded, and not found.
+    /// Processes that had not mapped all preloaded libraries.
     pub unloaded: Vec<Unloaded>,
     /// Requests by method, without the light traffic of idle windows.
     pub methods: Vec<MethodSummary>,
@@ -127,28 +127,28 @@ pub struct Summary {
     pub unset: Vec<Unset>,
     /// The process with the most memory, if the preloaded library served only a part of it.
     pub partly: Option<Partly>,
-    /// What the server said of its own memory.
+    /// Memory figures that the server reported about itself.
     pub reported: Vec<Reported>,
     /// Memory calls by phase, if the run was traced.
     pub system_calls: Vec<SystemCalls>,
     /// Warnings of the run, each once, in the order of their first appearance.
     pub warnings: Vec<WarningSummary>,
-    /// Warnings that are none of these.
+    /// Count of warnings beyond those in `warnings`.
     pub more_warnings: u64,
-    /// What the server wrote for people, each different message once.
+    /// Log messages of the server, each different one once.
     pub messages: Vec<ServerMessage>,
-    /// Messages in the record that are none of these.
+    /// Count of messages in the record beyond those in `messages`.
     pub more_messages: u64,
-    /// What of the server is counted and not in the record.
+    /// Messages of the server that were counted, but not recorded.
     pub unwritten: Unwritten,
     pub sampling: SamplingSummary,
-    /// What the machine waited for during the run.
+    /// Pressure stalls of the machine during the run.
     pub pressure: Option<Pressure>,
-    /// The curve, at a resolution that a report can draw.
+    /// The memory curve, at a resolution that a report can draw.
     pub timeline: Timeline,
-    /// What a chart shows beside it.
+    /// The other curves of the chart.
     pub curves: Curves,
-    /// Whether the record was cut in the middle of a line.
+    /// True if the record was cut in the middle of a line.
     pub truncated: bool,
     /// Entries of kinds that this program does not know.
     pub unknown: LeftOut,
@@ -288,7 +288,7 @@ pub struct CheckpointSummary {
 }
 
 impl CheckpointSummary {
-    /// The same of which no memory counts; address space is none.
+    /// Removes all memory figures. The address space stays, since it is no memory.
     pub(super) fn without_memory(self) -> CheckpointSummary {
         CheckpointSummary {
             private_exact: None,
@@ -356,7 +356,7 @@ impl From<Peak> for KnownPeak {
 }
 
 impl Peak {
-    /// Whether it is known to the page.
+    /// True if the peak is known to the page.
     pub fn is_exact(&self) -> bool {
         self.upper == Some(self.lower) && !self.unseen
     }
@@ -468,7 +468,7 @@ pub struct MethodSummary {
     /// Elements of all results that are lists.
     pub items: u64,
     /// The commonest error, as `code: message`, with its count.
-    #[serde(serialize_with = "commonest")]
+    #[serde(serialize_with = "serialize_error_text")]
     #[schemars(with = "Option<String>")]
     pub error: Option<(String, u64)>,
     /// How many latencies the following three stand on.
@@ -483,11 +483,11 @@ pub struct MethodSummary {
     pub distribution: Histogram,
 }
 
-fn commonest<S: Serializer>(error: &Option<(String, u64)>, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_error_text<S: Serializer>(error: &Option<(String, u64)>, serializer: S) -> Result<S::Ok, S::Error> {
     error.as_ref().map(|(text, _)| text).serialize(serializer)
 }
 
-/// A warning and how often it was given.
+/// A warning and its number of occurrences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WarningSummary {
     pub kind: WarningKind,
@@ -495,7 +495,7 @@ pub struct WarningSummary {
     pub count: u64,
 }
 
-/// What the server wrote for people, and how often.
+/// A log message of the server and its number of occurrences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerMessage {
     /// LSP message type: 1 error, 2 warning.
@@ -522,18 +522,21 @@ pub struct SamplingSummary {
     /// Least number of processes that began and ended between two samples.
     pub unseen: u64,
     /// What could not be read or reset: of how many processes, and the system's words for the first.
-    #[serde(serialize_with = "processes")]
+    #[serde(serialize_with = "serialize_failure_counts")]
     #[schemars(with = "BTreeMap<String, u64>")]
     pub failures: BTreeMap<String, (u64, String)>,
 }
 
-/// Of how many processes, by what.
-fn processes<S: Serializer>(failures: &BTreeMap<String, (u64, String)>, serializer: S) -> Result<S::Ok, S::Error> {
+/// Serializes the number of processes for each kind of failure, without the system's error text.
+fn serialize_failure_counts<S: Serializer>(
+    failures: &BTreeMap<String, (u64, String)>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.collect_map(failures.iter().map(|(what, (count, _))| (what, count)))
 }
 
 impl SamplingSummary {
-    /// By how much samples were late on average.
+    /// Mean delay of the samples.
     pub fn mean_delay(&self) -> Option<Nanos> {
         self.delay.checked_div(self.ticks)
     }

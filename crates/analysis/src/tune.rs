@@ -25,15 +25,15 @@ use serde::{Serialize, Serializer};
 use record::{AllocatorFacts, CellFacts, Header, KnobFacts, ServerFacts, SweepFacts};
 
 use super::compare::{
-    self, Cell, Difference, Excluded, HugePages, Inequality, Played, compare, counts, differences, differences_of,
-    one_metric, shared_memory,
+    self, Cell, Difference, Excluded, HugePages, Inequality, Played, Side, compare, counts, differences,
+    differences_of, one_metric, shared_memory,
 };
 use stats::{Pooled, prediction};
 
 pub use crate::tune::choose::{KeepReason, LEAST_RUNS, Recommendation, as_fast};
 pub use crate::tune::cost::{Cost, MOST_RUNS, cost, cost_of, runs_to_settle};
 pub use crate::tune::figure::{Places, Timed};
-pub use crate::tune::settled::{Moving, Rest};
+pub use crate::tune::settled::{Moving, SettledState};
 
 pub use crate::tune::judge::{Failure, Reason, Why};
 pub use crate::tune::stopped::{Halving, Stopped, stopped};
@@ -41,9 +41,9 @@ pub use crate::tune::why_not::{NotChosen, WhyNot};
 
 use crate::figures::Figure;
 use crate::tune::figure::{figure_of, places};
-use crate::tune::settled::rest;
+use crate::tune::settled::settled_state;
 
-/// How sure every interval of a sweep is.
+/// The confidence of every interval of a sweep.
 const CONFIDENCE: f64 = super::compare::CONFIDENCE;
 
 /// What a sweep is held to.
@@ -63,7 +63,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// How much more is allowed of what memory is bought with, as shares.
+    /// The figures that smaller memory may cost, each with the increase that is allowed, as a share.
     pub fn allowed(&self) -> Vec<(Figure, f64)> {
         let mut allowed = vec![(Figure::P95, self.latency), (Figure::Cpu, self.cpu)];
         allowed.retain(|(figure, _)| self.decides_by(*figure));
@@ -74,8 +74,8 @@ impl Rules {
         !(self.is_shared && figure.is_time())
     }
 
-    /// The same for these runs.
-    fn of(&self, runs: &[Played]) -> Rules {
+    /// These rules, with `is_shared` read from the runs.
+    fn adapted_to(&self, runs: &[Played]) -> Rules {
         Rules {
             is_shared: are_shared(runs),
             ..self.clone()
@@ -121,7 +121,7 @@ pub struct Server {
     pub program: String,
     /// Its path, where `PATH` does not find it by its file name.
     pub path: Option<String>,
-    /// Whether it runs to its end instead of serving an editor.
+    /// True for a program that runs to its end instead of serving an editor.
     pub is_command: bool,
     pub args: Vec<String>,
     pub allocator: Option<AllocatorFacts>,
@@ -157,7 +157,7 @@ pub struct CellResult {
     pub unseen: Vec<KnobFacts>,
     /// Whether its memory had settled when it was read.
     #[serde(skip)]
-    pub rest: Rest,
+    pub rest: SettledState,
     /// What huge pages do to its difference from the default, where that is much.
     #[serde(skip)]
     pub huge_pages: Option<HugePages>,
@@ -173,36 +173,45 @@ fn by_name<S: Serializer>(figures: &[Cell], serializer: S) -> Result<S::Ok, S::E
 }
 
 impl Sweep {
-    /// How many runs there are of each of how many that were planned, where it ended before its end.
+    /// For a sweep that was interrupted: runs that every cell has, and runs planned per cell.
     pub fn cut_short(&self) -> Option<(u32, u32)> {
         let (default, others) = self.cells.split_first()?;
-        let most = *self.rules.rungs.last()?;
-        let left = self.cells.iter().filter(|cell| cell.stopped.is_none());
-        let had = left.map(|cell| cell.runs.len()).min().filter(|_| self.missing == 0);
-        let had = u32::try_from(had.unwrap_or(0)).unwrap_or(u32::MAX);
-        let over = default.failed() || (self.missing == 0 && others.iter().all(|cell| cell.stopped.is_some()));
-        (had < most && !over).then_some((had, most))
+        let planned = *self.rules.rungs.last()?;
+        let is_over = default.failed() || (self.missing == 0 && others.iter().all(|cell| cell.stopped.is_some()));
+        let fewest = self.fewest_runs();
+        if is_over || fewest >= planned {
+            return None;
+        }
+        Some((fewest, planned))
     }
 
-    /// Whether it was played under another limit than it is chosen by, so that the answer may have been stopped.
+    /// The number of runs that every cell has, apart from those that were stopped.
+    fn fewest_runs(&self) -> u32 {
+        if self.missing > 0 {
+            return 0;
+        }
+        let running = self.cells.iter().filter(|cell| cell.stopped.is_none());
+        let fewest = running.map(|cell| cell.runs.len()).min().unwrap_or(0);
+        u32::try_from(fewest).unwrap_or(u32::MAX)
+    }
+
+    /// True if cells were stopped under another memory limit than the one that chooses now: the right answer may be among
+    /// the stopped ones.
     pub fn was_played_otherwise(&self) -> bool {
-        let stopped = |cell: &CellResult| {
-            cell.stopped
-                .as_ref()
-                .is_some_and(|stopped| !matches!(stopped.why, Why::Failed(_)))
+        let Some(planned) = &self.planned else {
+            return false;
         };
-        let other = |planned: &SweepFacts| planned.max_private != self.rules.max_private;
-        self.planned.as_ref().is_some_and(other) && self.cells.iter().any(stopped)
+        planned.max_private != self.rules.max_private && self.cells.iter().any(CellResult::was_outcompeted)
     }
 }
 
 impl CellResult {
     pub fn figure(&self, figure: Figure) -> &Cell {
-        let place = Figure::SWEPT.iter().position(|one| *one == figure);
+        let place = Figure::SWEPT.iter().position(|swept| *swept == figure);
         &self.figures[place.expect("it is one of a sweep")]
     }
 
-    /// The upper end of what its private memory is by its interval: that of the median, or where there are too few runs
+    /// The upper end of the interval of its private memory, in bytes: that of the median, or where there are too few runs
     /// for one, that of the geometric mean, if it is more. `None` of less than two runs.
     pub fn most_private(&self) -> Option<f64> {
         let figure = self.figure(Figure::Private);
@@ -210,34 +219,39 @@ impl CellResult {
         if median.reached {
             return Some(median.high);
         }
-        let values = self.known(Figure::Private);
-        let spread = Pooled::within(&[&values], Figure::Private.noise())?;
+        let values = self.known_values(Figure::Private);
+        let spread = Pooled::from_arms(&[&values], Figure::Private.noise())?;
         let (_, high) = spread.bounds(&values, (1.0 - CONFIDENCE) / 2.0)?;
         Some(high.max(median.high))
     }
 
-    /// Whether the server failed the scenario with it.
+    /// True if the server failed the scenario with these settings.
     pub fn failed(&self) -> bool {
         self.left.iter().any(|left| left.why == compare::Why::Failed)
     }
 
+    /// True if it was stopped for being worse than another cell or over the limit, and not for a failure.
+    fn was_outcompeted(&self) -> bool {
+        let stopped = self.stopped.as_ref();
+        stopped.is_some_and(|stopped| !matches!(stopped.why, Why::Failed(_)))
+    }
+
     /// The values of a figure in all runs that have it.
-    pub(super) fn known(&self, figure: Figure) -> Vec<f64> {
+    fn known_values(&self, figure: Figure) -> Vec<f64> {
         self.figure(figure).values.iter().flatten().copied().collect()
     }
 
-    /// Whether it is shown to need less private memory than the default.
-    pub fn is_shown_less(&self) -> bool {
+    /// True if its private memory is shown to be less than the default's, by however little.
+    fn is_shown_less(&self) -> bool {
         let ratio = self.figure(Figure::Private).ratio.as_ref();
         ratio.is_some_and(|ratio| ratio.high < 1.0)
     }
 
-    /// The middle of one of its figures.
     pub fn median(&self, figure: Figure) -> Option<f64> {
         self.figure(figure).median.map(|median| median.median)
     }
 
-    /// Whether it did less than the default, so that less memory is no merit of it.
+    /// True if it did less work than the default: its smaller memory is then no merit.
     pub fn did_less(&self) -> bool {
         self.work.iter().any(|work| work.less)
     }
@@ -252,26 +266,26 @@ impl CellResult {
         self.unseen.iter().filter(|knob| !is_refused(knob))
     }
 
-    /// Whether the cell did the default's work and no setting was seen to be ineffective. Only then is it on the front
+    /// True if the cell did the default's work and no setting was seen to be ineffective. Only then is it on the front
     /// or eliminates others.
-    pub fn is_honest(&self) -> bool {
+    fn is_honest(&self) -> bool {
         !self.did_less() && self.refused().next().is_none()
     }
 
-    /// Whether the cell may be recommended: it is honest and was run to the end.
-    pub fn is_usable(&self) -> bool {
+    /// True if the cell may be recommended: it is honest and was run to the end.
+    fn is_usable(&self) -> bool {
         self.stopped.is_none() && !self.runs.is_empty() && self.is_honest()
     }
 }
 
-/// Whether a setting was seen not to be in force. Where nothing was seen, nothing is known.
+/// True if a setting was seen not to be in force. Where nothing was seen, nothing is known.
 fn is_refused(knob: &KnobFacts) -> bool {
     knob.taken == Some(false)
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoSweep {
-    /// They are of `run`, or of a gate.
+    /// All records come from `run` or from a gate.
     #[error("no record belongs to a sweep: name a directory that `lsp-soak tune` wrote")]
     None,
     #[error("no run with the default settings, which every setting is compared with")]
@@ -286,79 +300,93 @@ pub enum NoSweep {
     Apart(String),
 }
 
-/// The sweep of these runs as it was planned, by its default.
+/// The plan of the sweep that these runs belong to, as the default's runs recorded it.
 pub fn planned(runs: &[Played]) -> Option<&SweepFacts> {
     let mut cells = runs.iter().filter_map(|run| run.summary.header.plan.cell.as_ref());
     cells.find(|cell| cell.default)?.sweep.as_ref()
 }
 
-/// Whether any of these was played beside another.
+/// True if any of the runs was played at the same time as another.
 pub fn are_shared(runs: &[Played]) -> bool {
     runs.iter().any(|run| run.summary.header.plan.jobs.is_some())
 }
 
-/// What the runs of a sweep come to; those of no sweep are passed over.
+/// Evaluates the runs of a sweep. Runs that belong to no sweep are ignored.
 pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
-    let rules = &rules.of(runs);
-    let own = |run: &&Played| run.summary.header.plan.cell.is_some();
-    let mut runs: Vec<Played> = runs.iter().filter(own).cloned().collect();
+    let rules = &rules.adapted_to(runs);
+    let of_sweeps = runs.iter().filter(|run| run.summary.header.plan.cell.is_some());
+    let mut runs: Vec<Played> = of_sweeps.cloned().collect();
     let default = default_of(&runs)?;
-    let noted = alike(&runs)?;
+    let differences = alike(&runs)?;
     let comparison = compare(&runs, Some(&default));
     let places = places(&runs, &default);
     let halving = stopped(&runs, rules);
     one_metric(runs.iter_mut());
-    let base = runs.iter().filter(|run| run.summary.header.server.label == default);
-    let base: Vec<&Played> = base.filter(|run| counts(&run.summary)).collect();
     let mut cells: Vec<CellResult> = Vec::new();
     for side in &comparison.sides {
-        let of = |run: &&Played| run.summary.header.server.label == side.label;
-        let mine: Vec<&Played> = runs.iter().filter(of).collect();
-        let counting: Vec<&Played> = mine.iter().copied().filter(|run| counts(&run.summary)).collect();
-        let base = (side.label != default).then_some(base.as_slice());
-        let figures: Vec<Cell> = Figure::SWEPT
-            .iter()
-            .map(|figure| figure_of(*figure, &counting, base, &places))
-            .collect();
-        let mut cell = CellResult {
-            label: side.label.clone(),
-            sets: sets(&mine),
-            runs: side.runs.clone(),
-            left: side.left.clone(),
-            stopped: halving.stopped.get(&side.label).cloned(),
-            front: false,
-            beaten_by: None,
-            work: side.work.clone(),
-            unseen: side.unseen.clone(),
-            promise: None,
-            rest: rest(&counting, &places),
-            huge_pages: side.huge_pages,
-            figures,
-            why_not: None,
-        };
-        if cell.rest.moving == 0 {
-            cell.promise = promise(&cell.known(Figure::Private));
-        }
+        let mut cell = cell_result(side, &runs, &default, &places);
+        cell.stopped = halving.stopped.get(&side.label).cloned();
         cells.push(cell);
     }
     front::mark(&mut cells, rules);
     let choice = choose::choose(&cells, rules);
-    why_not::give(&mut cells, rules, choice);
-    let of = cells.iter().map(|cell| cell.sets.of).max().unwrap_or(0);
+    why_not::set_reasons(&mut cells, rules, choice);
+    let planned_cells = cells.iter().map(|cell| cell.sets.of).max().unwrap_or(0);
     Ok(Sweep {
         scenario: comparison.scenario,
         server: server(&runs, &default),
         places,
         planned: planned(&runs).cloned(),
-        missing: of.saturating_sub(u32::try_from(cells.len()).unwrap_or(u32::MAX)),
+        missing: planned_cells.saturating_sub(u32::try_from(cells.len()).unwrap_or(u32::MAX)),
         choice,
         cells,
         rules: rules.clone(),
-        differences: noted,
+        differences,
     })
 }
 
-/// What a cell sets, as its first run says.
+/// The results of one cell before cells are compared with each other; its elimination is not set.
+fn cell_result(side: &Side, runs: &[Played], default: &str, places: &Places) -> CellResult {
+    let own_runs = runs_of(runs, &side.label);
+    let counted = counted_runs(&own_runs);
+    let baseline = if side.label == default {
+        None
+    } else {
+        Some(counted_runs(&runs_of(runs, default)))
+    };
+    let figures = Figure::SWEPT.map(|figure| figure_of(figure, &counted, baseline.as_deref(), places));
+    let mut cell = CellResult {
+        label: side.label.clone(),
+        sets: sets(&own_runs),
+        runs: side.runs.clone(),
+        left: side.left.clone(),
+        stopped: None,
+        front: false,
+        beaten_by: None,
+        work: side.work.clone(),
+        unseen: side.unseen.clone(),
+        promise: None,
+        rest: settled_state(&counted, places),
+        huge_pages: side.huge_pages,
+        figures: figures.to_vec(),
+        why_not: None,
+    };
+    if cell.rest.moving == 0 {
+        cell.promise = promise(&cell.known_values(Figure::Private));
+    }
+    cell
+}
+
+fn runs_of<'r>(runs: &'r [Played], label: &str) -> Vec<&'r Played> {
+    let own = runs.iter().filter(|run| run.summary.header.server.label == label);
+    own.collect()
+}
+
+fn counted_runs<'r>(runs: &[&'r Played]) -> Vec<&'r Played> {
+    runs.iter().copied().filter(|run| counts(&run.summary)).collect()
+}
+
+/// The settings of a cell, as its first run says.
 fn sets(runs: &[&Played]) -> CellFacts {
     let first = runs.first().and_then(|run| run.summary.header.plan.cell.clone());
     CellFacts {
@@ -367,66 +395,88 @@ fn sets(runs: &[&Played]) -> CellFacts {
     }
 }
 
-/// Differences that decide nothing, or an error if the runs cannot be compared.
+/// The circumstances that differ between runs and decide nothing. An error if a decisive one differs.
 pub fn alike(runs: &[Played]) -> Result<Vec<Difference>, NoSweep> {
     let mut cells: BTreeMap<&str, Vec<&Header>> = BTreeMap::new();
     for run in runs.iter().filter(|run| counts(&run.summary)) {
         let header = &run.summary.header;
         cells.entry(&header.server.label).or_default().push(header);
     }
-    let all = || cells.values().flatten().copied();
-    let mut differing = differences(all());
+    let headers = cells.values().flatten().copied();
+    let mut all_differences = differences(headers.clone());
     let counted = runs.iter().map(|run| &run.summary).filter(|run| counts(run));
-    differing.extend(shared_memory(counted));
-    // Cells that set processors are compared by them; then each cell keeps its own.
-    let is_affinity = |one: &Difference| one.what == "usable processors";
-    let of_cells = all().any(|header| header.plan.cell.as_ref().is_some_and(|cell| cell.cpus.is_some()));
-    differing.retain(|one| !of_cells || !is_affinity(one));
+    all_differences.extend(shared_memory(counted));
+    // Processors that cells set are what is compared; then they may differ between cells, but not within one.
+    let is_affinity_swept = headers.clone().any(sets_affinity);
+    if is_affinity_swept {
+        all_differences.retain(|difference| !is_affinity(difference));
+    }
     for (label, headers) in &cells {
-        differing.extend(differences_of(label, headers.iter().copied()));
-        if of_cells {
-            differing.extend(differences(headers.iter().copied()).into_iter().filter(is_affinity));
+        all_differences.extend(differences_of(label, headers.iter().copied()));
+        if is_affinity_swept {
+            let within_cell = differences(headers.iter().copied());
+            all_differences.extend(within_cell.into_iter().filter(is_affinity));
         }
     }
-    let (apart, noted) = differing.into_iter().partition::<Vec<_>, _>(Difference::is_decisive);
-    if apart.is_empty() {
+    let (decisive, noted): (Vec<Difference>, Vec<Difference>) =
+        all_differences.into_iter().partition(Difference::is_decisive);
+    if decisive.is_empty() {
         return Ok(noted);
     }
-    let listed = apart
+    let listed: Vec<String> = decisive
         .iter()
-        .map(|one| format!("{} ({})", one.what, one.values.join(", ")));
-    Err(NoSweep::Apart(listed.collect::<Vec<String>>().join("; ")))
+        .map(|difference| format!("{} ({})", difference.what, difference.values.join(", ")))
+        .collect();
+    Err(NoSweep::Apart(listed.join("; ")))
 }
 
-/// Where the private memory of one more run will probably lie.
+fn is_affinity(difference: &Difference) -> bool {
+    difference.what == "usable processors"
+}
+
+fn sets_affinity(header: &Header) -> bool {
+    let cell = header.plan.cell.as_ref();
+    cell.is_some_and(|cell| cell.cpus.is_some())
+}
+
+/// The interval in which the private memory of one more run will probably lie, in bytes.
 fn promise(private: &[f64]) -> Option<(f64, f64)> {
     prediction(private, CONFIDENCE, Figure::Private.noise())
 }
 
-/// The label of the server with nothing changed.
+/// The label of the cell with default settings. An error if the runs are not of one sweep.
 fn default_of(runs: &[Played]) -> Result<String, NoSweep> {
-    let Some(first) = runs.first() else {
-        return Err(NoSweep::None);
-    };
-    let cells = |run: &Played| Some(run.summary.header.plan.cell.as_ref()?.sweep.as_ref()?.cells.clone());
-    let same = |run: &Played| {
-        let (a, b) = (&run.summary.header, &first.summary.header);
-        a.scenario.sha256 == b.scenario.sha256
-            && a.workspace.sha256 == b.workspace.sha256
-            && (&a.server.program, &a.server.sha256) == (&b.server.program, &b.server.sha256)
-            && cells(run) == cells(first)
-    };
-    if let Some(other) = runs.iter().find(|run| !same(run)) {
-        return Err(NoSweep::Several(format!("`{}` and `{}`", first.record, other.record)));
+    let first = runs.first().ok_or(NoSweep::None)?;
+    for run in runs {
+        if !are_of_one_sweep(&run.summary.header, &first.summary.header) {
+            return Err(NoSweep::Several(format!("`{}` and `{}`", first.record, run.record)));
+        }
     }
-    let is_default = |run: &&Played| run.summary.header.plan.cell.as_ref().is_some_and(|cell| cell.default);
-    let default = runs.iter().find(is_default).ok_or(NoSweep::NoDefault)?;
-    Ok(default.summary.header.server.label.clone())
+    for run in runs {
+        let header = &run.summary.header;
+        if header.plan.cell.as_ref().is_some_and(|cell| cell.default) {
+            return Ok(header.server.label.clone());
+        }
+    }
+    Err(NoSweep::NoDefault)
+}
+
+fn are_of_one_sweep(a: &Header, b: &Header) -> bool {
+    a.scenario.sha256 == b.scenario.sha256
+        && a.workspace.sha256 == b.workspace.sha256
+        && (&a.server.program, &a.server.sha256) == (&b.server.program, &b.server.sha256)
+        && planned_cells(a) == planned_cells(b)
+}
+
+/// A digest of all cells of the sweep that a run belongs to; `None` of records that do not say.
+fn planned_cells(header: &Header) -> Option<&String> {
+    let sweep = header.plan.cell.as_ref()?.sweep.as_ref()?;
+    Some(&sweep.cells)
 }
 
 fn server(runs: &[Played], default: &str) -> Server {
-    let header = runs.iter().map(|run| &run.summary.header);
-    let Some(header) = header.into_iter().find(|header| header.server.label == default) else {
+    let mut headers = runs.iter().map(|run| &run.summary.header);
+    let Some(header) = headers.find(|header| header.server.label == default) else {
         return Server::default();
     };
     let facts = &header.server;
@@ -435,19 +485,20 @@ fn server(runs: &[Played], default: &str) -> Server {
         name: facts.profile.clone().unwrap_or_else(|| program.to_owned()),
         version: facts.version.clone(),
         program: program.to_owned(),
-        path: path(facts),
+        path: unlisted_path(facts),
         is_command: runs.iter().any(|run| run.summary.command.is_some()),
         args: facts.args.clone(),
         allocator: facts.allocator.clone(),
     }
 }
 
-/// The path of a program in a directory that its `PATH` does not have. Of records that do not say what that was its name has
-/// to do.
-fn path(facts: &ServerFacts) -> Option<String> {
+/// The path of a program in a directory that its `PATH` does not list. `None` also for records without a `PATH`.
+fn unlisted_path(facts: &ServerFacts) -> Option<String> {
     let (directory, _) = facts.program.rsplit_once(['/', '\\'])?;
     let separator = if facts.program.contains('\\') { ';' } else { ':' };
     let mut listed = facts.inherited.get("PATH")?.split(separator);
-    let is_found = listed.any(|one| one.trim_end_matches(['/', '\\']) == directory);
-    (!is_found).then(|| facts.program.clone())
+    if listed.any(|entry| entry.trim_end_matches(['/', '\\']) == directory) {
+        return None;
+    }
+    Some(facts.program.clone())
 }

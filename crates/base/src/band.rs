@@ -1,5 +1,5 @@
-//! How far from a value another may be and count as the same: what the driver waits by, what came back is judged by, and
-//! what comparisons and gates tolerate.
+//! Limits within which two values count as the same: for the driver's waiting, for released memory, for comparisons and
+//! for gates.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,14 +7,14 @@ use serde::Serialize;
 use crate::lens::Lens;
 use crate::units::TICK;
 
-/// One part in so many: half a per cent. Servers at rest keep within it: settled ty with jemalloc's thread varied by 0.1 %
-/// from run to run.
+/// The band is a value divided by this: half a per cent. Idle servers stay within it: settled ty with jemalloc's thread
+/// varied by 0.1 % from run to run.
 const PART: u64 = 200;
 
-/// At least this, so that a small server is not called moving for a few pages: 512 KiB.
+/// Least width of the band, 512 KiB: a few pages do not make a small server count as moving.
 const LEAST: u64 = 512 << 10;
 
-/// How far from `value` memory may be and count as the same; both in bytes.
+/// The largest difference from `value` with which memory counts as the same; both in bytes.
 pub fn around(value: u64) -> u64 {
     (value / PART).max(LEAST)
 }
@@ -58,13 +58,13 @@ impl NoiseFloor {
         ..NoiseFloor::RELATIVE
     };
 
-    /// For page faults: as many as 64 KiB have pages.
+    /// For page faults: the number of pages of 64 KiB.
     pub const FAULTS: NoiseFloor = NoiseFloor {
         absolute: 16.0,
         ..NoiseFloor::RELATIVE
     };
 
-    /// This floor, and no less than a coefficient of variation.
+    /// Raises the relative floor to a coefficient of variation, if that is greater.
     pub fn at_least(self, variation: f64) -> NoiseFloor {
         NoiseFloor {
             relative: self.relative.max(variation.powi(2).ln_1p().sqrt()),
@@ -92,7 +92,7 @@ pub enum ToleranceError {
     /// Negative, infinite or not a number.
     #[error("{what} `{value}` is no tolerance: give a number of 0 or more")]
     NotANumber { what: &'static str, value: f64 },
-    /// What must fail may not be less than what is tolerated.
+    /// The failing share is less than the tolerated one.
     #[error("`fail` ({fail}) is under `tol` ({tol}): what must be ruled out is at least what is tolerated")]
     Crossed {
         /// The tolerated share.
@@ -146,13 +146,13 @@ impl Tolerance {
         self.fail
     }
 
-    /// What never matters, in the unit of the values.
+    /// A difference up to this never matters, in the unit of the values.
     pub const fn floor(&self) -> f64 {
         self.floor
     }
 }
 
-/// What may differ when nobody says: what suits the noise of the lens.
+/// The default tolerance, which suits the noise of the lens.
 pub fn tolerance(lens: Lens) -> Tolerance {
     match lens {
         Lens::Purged => Tolerance::PURGED,
@@ -160,16 +160,16 @@ pub fn tolerance(lens: Lens) -> Tolerance {
     }
 }
 
-/// What growth is tolerated, per round and in the unit of the values.
+/// The tolerated growth per round, in the unit of the values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LeakLimit {
     pub slope: f64,
-    /// PASS takes that this much growth is ruled out.
+    /// A gate passes only if this much growth is ruled out.
     pub ruled_out: f64,
 }
 
 impl Default for LeakLimit {
-    /// Any growth that is shown fails, and 64 KiB per round must be ruled out.
+    /// Any significant growth fails, and 64 KiB per round must be ruled out.
     fn default() -> LeakLimit {
         LeakLimit {
             slope: 0.0,
@@ -179,10 +179,10 @@ impl Default for LeakLimit {
 }
 
 impl LeakLimit {
-    /// A user's limit, which then also is what must be ruled out. Of 0 nothing is left to rule out, so that is the default.
+    /// A user's limit, which must also be ruled out. A limit of 0 cannot be ruled out, so the default must be.
     pub fn of(slope: f64) -> LeakLimit {
-        let usual = LeakLimit::default();
-        let ruled_out = if slope > 0.0 { slope } else { usual.ruled_out };
+        let default = LeakLimit::default();
+        let ruled_out = if slope > 0.0 { slope } else { default.ruled_out };
         LeakLimit { slope, ruled_out }
     }
 }

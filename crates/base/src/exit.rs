@@ -31,14 +31,21 @@ impl Exit {
 
     /// The exit code of two outcomes in one invocation: 130 > 2 > 4 > 1 > 3 > 0.
     pub fn worse(self, other: Exit) -> Exit {
-        let rank = |exit| match exit {
+        if other.severity() > self.severity() {
+            other
+        } else {
+            self
+        }
+    }
+
+    fn severity(self) -> u8 {
+        match self {
             Exit::Passed => 0,
             Exit::Inconclusive => 1,
             Exit::GateFailed => 2,
             Exit::ServerFailed => 3,
             Exit::OwnFailure => 4,
             Exit::Interrupted => 5,
-        };
-        if rank(other) > rank(self) { other } else { self }
+        }
     }
 }

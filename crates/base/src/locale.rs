@@ -1,34 +1,35 @@
-//! Tells from a user's environment if the terminal shows more than ASCII.
+//! Finds out from a user's environment if the terminal shows more than ASCII.
 
-/// True if signs beyond ASCII may be printed: unless the first of the three variables that is set, as POSIX has it, names a
-/// locale without UTF-8, such as `LC_ALL=C`. Where none is set, as in most containers and on Windows, terminals nevertheless
-/// speak UTF-8.
+/// False if the locale has no UTF-8, such as `LC_ALL=C`: then only ASCII may be printed. As POSIX has it, the first of the
+/// three variables that is set counts. Without any, as in most containers and on Windows, terminals show UTF-8.
 pub fn is_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .into_iter()
-        .find_map(|name| variable(name).filter(|locale| !locale.is_empty()));
-    locale.is_none_or(|locale| {
-        let locale = locale.to_lowercase();
-        locale.contains("utf-8") || locale.contains("utf8")
-    })
+    for name in ["LC_ALL", "LC_CTYPE", "LANG"] {
+        let locale = variable(name).unwrap_or_default().to_lowercase();
+        if !locale.is_empty() {
+            return locale.contains("utf-8") || locale.contains("utf8");
+        }
+    }
+    true
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use super::is_utf8;
 
     #[test]
     fn the_first_locale_that_is_set_decides() {
-        let with = |set: &[(&str, &str)]| {
-            is_utf8(|name| {
-                let variable = set.iter().find(|(known, _)| *known == name);
-                variable.map(|(_, value)| (*value).to_owned())
-            })
-        };
-        assert!(with(&[("LANG", "de_DE.UTF-8")]));
-        assert!(with(&[("LC_ALL", "C.utf8"), ("LANG", "C")]));
-        assert!(!with(&[("LC_ALL", "C"), ("LANG", "de_DE.UTF-8")]));
-        assert!(!with(&[("LC_ALL", ""), ("LC_CTYPE", "en_US.ISO-8859-1")]));
-        assert!(with(&[("LC_ALL", ""), ("LANG", "")]));
+        for (env, expected) in [
+            (&[("LANG", "de_DE.UTF-8")][..], true),
+            (&[("LC_ALL", "C.utf8"), ("LANG", "C")], true),
+            (&[("LC_ALL", "C"), ("LANG", "de_DE.UTF-8")], false),
+            (&[("LC_ALL", ""), ("LC_CTYPE", "en_US.ISO-8859-1")], false),
+            (&[("LC_ALL", ""), ("LANG", "")], true),
+        ] {
+            let env: HashMap<&str, &str> = env.iter().copied().collect();
+            let is_utf8 = is_utf8(|name| env.get(name).map(|value| String::from(*value)));
+            assert_eq!(is_utf8, expected, "{env:?}");
+        }
     }
 }

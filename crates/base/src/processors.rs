@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// What is told where a list cannot be read.
+/// The advice for a list that cannot be read.
 pub const CURE: &str = "write numbers and ranges of processors, such as 0-3,6";
 
 /// Numbers and ranges, such as `0-3,6`, each once and in rising order.
@@ -10,8 +10,7 @@ pub fn list(text: &str) -> Option<Vec<usize>> {
     let mut list: BTreeSet<usize> = BTreeSet::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let number = |text: &str| text.trim().parse().ok().filter(|number: &usize| *number < 65_536);
-        let (first, last) = number(first).zip(number(last))?;
+        let (first, last) = (number(first)?, number(last)?);
         if first > last {
             return None;
         }
@@ -20,14 +19,23 @@ pub fn list(text: &str) -> Option<Vec<usize>> {
     Some(list.into_iter().collect())
 }
 
+/// The number of a processor. A large one is a mistake, and a range up to it would not fit into memory.
+fn number(text: &str) -> Option<usize> {
+    let number: usize = text.trim().parse().ok()?;
+    if number < 65_536 { Some(number) } else { None }
+}
+
 /// 0, 1, 2, 5 → `0-2,5`.
 pub fn ranges(cpus: &[usize]) -> String {
-    let ranges = cpus.chunk_by(|one, next| one + 1 == *next).map(|range| match range {
-        [one] => one.to_string(),
-        [first, .., last] => format!("{first}-{last}"),
-        [] => String::new(),
-    });
-    ranges.collect::<Vec<String>>().join(",")
+    let ranges: Vec<String> = cpus
+        .chunk_by(|cpu, next| cpu + 1 == *next)
+        .map(|range| match range {
+            [cpu] => cpu.to_string(),
+            [first, .., last] => format!("{first}-{last}"),
+            [] => String::new(),
+        })
+        .collect();
+    ranges.join(",")
 }
 
 #[cfg(test)]

@@ -72,16 +72,17 @@ mod tests {
 
     #[test]
     fn a_shuffle_keeps_every_item_and_is_the_same_for_the_same_seed() {
-        let shuffled = |seed, label| {
-            let mut items: Vec<u8> = (0..20).collect();
-            Random::for_use(seed, label).shuffle(&mut items);
-            items
-        };
         let mut sorted = shuffled(1, "files");
         assert_eq!(sorted, shuffled(1, "files"));
         assert_ne!(sorted, shuffled(1, "words"));
         assert_ne!(sorted, shuffled(2, "files"));
         sorted.sort_unstable();
         assert_eq!(sorted, (0..20).collect::<Vec<u8>>());
+    }
+
+    fn shuffled(seed: u64, label: &str) -> Vec<u8> {
+        let mut items: Vec<u8> = (0..20).collect();
+        Random::for_use(seed, label).shuffle(&mut items);
+        items
     }
 }

@@ -39,14 +39,13 @@ pub struct Paint(pub bool);
 
 impl Paint {
     pub fn paint(self, tone: Tone, text: &str) -> String {
-        let color = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
         let style = match tone {
             Tone::Plain => Style::new(),
             Tone::Strong => Style::new().bold(),
             Tone::Quiet => Style::new().dimmed(),
-            Tone::Good => color(AnsiColor::Green),
-            Tone::Warning => color(AnsiColor::Yellow),
-            Tone::Bad => color(AnsiColor::Red).bold(),
+            Tone::Good => AnsiColor::Green.on_default(),
+            Tone::Warning => AnsiColor::Yellow.on_default(),
+            Tone::Bad => AnsiColor::Red.on_default().bold(),
         };
         if !self.0 || style.is_plain() || text.is_empty() {
             return text.to_owned();
@@ -75,25 +74,35 @@ pub fn clean_lines(text: &str) -> String {
 /// As [`clean_lines`], but keeps styles: the last step before a terminal.
 pub fn clean_styled(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for (place, part) in text.split('\u{1b}').enumerate() {
-        // lsp-soak writes only `ESC [ numbers m`.
-        let style = part.strip_prefix('[').filter(|_| place > 0).and_then(|rest| {
-            let end = rest.find(|c: char| !c.is_ascii_digit() && c != ';')?;
-            rest[end..].starts_with('m').then_some(end + 2)
-        });
-        let (code, rest) = part.split_at(style.unwrap_or(0));
-        match style {
-            Some(_) => out.extend(["\u{1b}", code]),
-            None if place > 0 => out.push(' '),
-            None => {}
+    for (index, part) in text.split('\u{1b}').enumerate() {
+        let mut rest = part;
+        // An escape character precedes every part but the first.
+        if index > 0 {
+            match split_style(part) {
+                Some((code, after)) => {
+                    out.extend(["\u{1b}", code]);
+                    rest = after;
+                }
+                None => out.push(' '),
+            }
         }
         out.push_str(&rest.replace(|c| c != '\n' && is_hidden(c), " "));
     }
     out
 }
 
-/// Whether a character controls a terminal, breaks a line in some programs, has no width, or changes the direction of
-/// text.
+/// Splits the code of a style, `[1;31m`, from the text after it. lsp-soak writes no other codes.
+fn split_style(part: &str) -> Option<(&str, &str)> {
+    let numbers = part.strip_prefix('[')?;
+    let end = numbers.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+    if !numbers[end..].starts_with('m') {
+        return None;
+    }
+    Some(part.split_at("[".len() + end + "m".len()))
+}
+
+/// True for a character that controls a terminal, breaks a line in some programs, has no width, or changes the direction
+/// of text.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{180e}' | '\u{2028}' | '\u{2029}' | '\u{feff}')
@@ -133,10 +142,10 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let words = text.split(' ').flat_map(|word| {
         // Text too long for one line loses its no-break blanks.
-        let apart = if styled_width(word) > columns { NO_BREAK } else { " " };
-        word.split(apart).filter(|word| !word.is_empty())
+        let separator = if styled_width(word) > columns { NO_BREAK } else { " " };
+        word.split(separator).filter(|word| !word.is_empty())
     });
-    for word in with_units(words) {
+    for word in join_units(words) {
         match lines.last_mut() {
             Some(line) if styled_width(line) + 1 + styled_width(&word) <= columns => {
                 line.push(' ');
@@ -149,7 +158,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
 }
 
 /// Joins each number with its unit.
-fn with_units<'t>(words: impl Iterator<Item = &'t str>) -> Vec<String> {
+fn join_units<'t>(words: impl Iterator<Item = &'t str>) -> Vec<String> {
     const UNITS: [&str; 11] = ["%", "B", "KiB", "MiB", "GiB", "TiB", "ns", "µs", "ms", "s", "min"];
     let mut list: Vec<String> = Vec::new();
     for word in words {
@@ -183,10 +192,9 @@ pub fn fold(text: &str, columns: usize) -> String {
             continue;
         }
         let indent = plain.len() - words.len();
-        let message = words.starts_with("= ").then(|| line.split_once(": ")).flatten();
-        let (first, text, hang) = match message {
-            Some((level, text)) => (format!("{level}: "), text, styled_width(level) + 2),
-            None => (" ".repeat(indent), line, indent + 2),
+        let (first, text, hang) = match line.split_once(": ") {
+            Some((level, text)) if words.starts_with("= ") => (format!("{level}: "), text, styled_width(level) + 2),
+            _ => (" ".repeat(indent), line, indent + 2),
         };
         let rows = wrap(text, columns.saturating_sub(hang)).join(&format!("\n{:hang$}", ""));
         out.push_str(&format!("{first}{}{end}", rows.replace(NO_BREAK, " ")));
@@ -255,10 +263,12 @@ pub fn any_of(all: &[String]) -> String {
 
 /// Quotes a word for a shell and for environment files, if necessary.
 pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    let mut chars = word.chars();
+    let is_plain = chars.all(|c| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c));
+    if is_plain && !word.is_empty() {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 
@@ -329,18 +339,20 @@ mod tests {
 
     #[test]
     fn a_line_that_is_too_long_goes_on_farther_in() {
-        let hung = |text: &str, columns| {
-            let mut out = String::new();
-            hanging(&mut out, Paint(false), Tone::Plain, 4, text, columns);
-            out
-        };
-        assert_eq!(hung("  at one two three", 20), "      at one two\n          three\n");
-        assert_eq!(hung("short", 20), "    short\n");
-        assert_eq!(hung("", 20), "");
-        let long = hung(&"word ".repeat(10_000), 40);
+        let indented = indented_by_4("  at one two three", 20);
+        assert_eq!(indented, "      at one two\n          three\n");
+        assert_eq!(indented_by_4("short", 20), "    short\n");
+        assert_eq!(indented_by_4("", 20), "");
+        let long = indented_by_4(&"word ".repeat(10_000), 40);
         assert_eq!(long.lines().count(), ROWS);
         assert!(long.trim_end().ends_with('…'), "{long}");
         assert!(long.lines().all(|line| width(line) <= 40));
+    }
+
+    fn indented_by_4(text: &str, columns: usize) -> String {
+        let mut out = String::new();
+        hanging(&mut out, Paint(false), Tone::Plain, 4, text, columns);
+        out
     }
 
     #[test]
@@ -380,9 +392,13 @@ mod tests {
 
     #[test]
     fn alternatives_are_listed_as_they_are_read() {
-        let any_of = |names: &[&str]| any_of(&names.iter().map(ToString::to_string).collect::<Vec<_>>());
-        assert_eq!(any_of(&["c"]), "c");
-        assert_eq!(any_of(&["c", "cpp"]), "c or cpp");
-        assert_eq!(any_of(&["a", "b", "c"]), "a, b or c");
+        for (names, listed) in [
+            (&["c"][..], "c"),
+            (&["c", "cpp"], "c or cpp"),
+            (&["a", "b", "c"], "a, b or c"),
+        ] {
+            let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+            assert_eq!(any_of(&names), listed);
+        }
     }
 }

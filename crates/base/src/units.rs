@@ -22,9 +22,10 @@ pub fn median_by<T: Copy>(mut values: Vec<T>, order: fn(&T, &T) -> Ordering, bet
     values.sort_unstable_by(order);
     let half = values.len() / 2;
     let upper = *values.get(half)?;
-    match values.len() % 2 {
-        0 => Some(between(values[half - 1], upper)),
-        _ => Some(upper),
+    if values.len().is_multiple_of(2) {
+        Some(between(values[half - 1], upper))
+    } else {
+        Some(upper)
     }
 }
 
@@ -81,21 +82,35 @@ impl std::str::FromStr for Size {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Size, UnitError> {
-        let error = || UnitError::Size(text.to_owned());
-        let (number, unit) = split(text).ok_or_else(error)?;
-        let factor: u64 = match unit {
-            "" | "B" => 1,
-            "KiB" | "K" | "k" => 1 << 10,
-            "MiB" | "M" => 1 << 20,
-            "GiB" | "G" => 1 << 30,
-            "kB" | "KB" => 1_000,
-            "MB" => 1_000_000,
-            "GB" => 1_000_000_000,
-            _ => return Err(error()),
-        };
-        let fits = scaled(number, factor).ok_or_else(error)?;
-        fits.map(Size).ok_or_else(|| UnitError::Large(text.to_owned()))
+        match parse_bytes(text) {
+            Ok(bytes) => Ok(Size(bytes)),
+            Err(Unreadable::Malformed) => Err(UnitError::Size(text.to_owned())),
+            Err(Unreadable::TooLarge) => Err(UnitError::Large(text.to_owned())),
+        }
     }
+}
+
+/// The reason why a text is no quantity.
+enum Unreadable {
+    /// It is not a number with a known unit.
+    Malformed,
+    /// The quantity does not fit into 64 bits.
+    TooLarge,
+}
+
+fn parse_bytes(text: &str) -> Result<u64, Unreadable> {
+    let (number, unit) = split(text)?;
+    let factor: u64 = match unit {
+        "" | "B" => 1,
+        "KiB" | "K" | "k" => 1 << 10,
+        "MiB" | "M" => 1 << 20,
+        "GiB" | "G" => 1 << 30,
+        "kB" | "KB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        _ => return Err(Unreadable::Malformed),
+    };
+    scaled(number, factor)
 }
 
 impl std::str::FromStr for Span {
@@ -105,58 +120,69 @@ impl std::str::FromStr for Span {
         if text.trim_start().starts_with('-') {
             return Err(UnitError::Negative(text.to_owned()));
         }
-        let error = || UnitError::Span(text.to_owned());
-        let (number, unit) = split(text).ok_or_else(error)?;
-        let nanos: u64 = match unit {
-            "ns" => 1,
-            "us" | "µs" => 1_000,
-            "ms" => 1_000_000,
-            "s" | "sec" => 1_000_000_000,
-            "m" | "min" => 60_000_000_000,
-            "h" => 3_600_000_000_000,
-            "d" => 86_400_000_000_000,
-            "" if number == "0" => 1,
-            _ => return Err(error()),
-        };
-        let fits = scaled(number, nanos).ok_or_else(error)?;
-        fits.map(Duration::from_nanos)
-            .map(Span)
-            .ok_or_else(|| UnitError::Long(text.to_owned()))
+        match parse_nanos(text) {
+            Ok(nanos) => Ok(Span(Duration::from_nanos(nanos))),
+            Err(Unreadable::Malformed) => Err(UnitError::Span(text.to_owned())),
+            Err(Unreadable::TooLarge) => Err(UnitError::Long(text.to_owned())),
+        }
     }
+}
+
+fn parse_nanos(text: &str) -> Result<u64, Unreadable> {
+    let (number, unit) = split(text)?;
+    let factor: u64 = match unit {
+        "ns" => 1,
+        "us" | "µs" => 1_000,
+        "ms" => 1_000_000,
+        "s" | "sec" => 1_000_000_000,
+        "m" | "min" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        "d" => 86_400_000_000_000,
+        "" if number == "0" => 1,
+        _ => return Err(Unreadable::Malformed),
+    };
+    scaled(number, factor)
 }
 
 impl std::str::FromStr for Share {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Share, UnitError> {
-        let error = || UnitError::Share(text.to_owned());
-        let (number, unit) = split(text).ok_or_else(error)?;
-        match (unit, number.parse::<f64>()) {
-            ("%", Ok(percent)) => Ok(Share(percent / 100.0)),
-            (_, Ok(_) | Err(_)) => Err(error()),
+        if let Ok((number, "%")) = split(text)
+            && let Ok(percent) = number.parse::<f64>()
+        {
+            return Ok(Share(percent / 100.0));
         }
+        Err(UnitError::Share(text.to_owned()))
     }
 }
 
-/// `"1.5 GiB"` → (`"1.5"`, `"GiB"`); `None` unless it starts with a digit.
-fn split(text: &str) -> Option<(&str, &str)> {
+/// `"1.5 GiB"` → (`"1.5"`, `"GiB"`).
+fn split(text: &str) -> Result<(&str, &str), Unreadable> {
     let text = text.trim();
     let end = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
-    number
-        .starts_with(|c: char| c.is_ascii_digit())
-        .then(|| (number, unit.trim_start()))
+    if !number.starts_with(|c: char| c.is_ascii_digit()) {
+        return Err(Unreadable::Malformed);
+    }
+    Ok((number, unit.trim_start()))
 }
 
-/// The product, rounded for fractions. `None` if `number` is no number; `Some(None)` beyond `u64`.
-fn scaled(number: &str, factor: u64) -> Option<Option<u64>> {
+/// The product, rounded if the number is a fraction.
+fn scaled(number: &str, factor: u64) -> Result<u64, Unreadable> {
     if let Ok(whole) = number.parse::<u64>() {
-        return Some(whole.checked_mul(factor));
+        return whole.checked_mul(factor).ok_or(Unreadable::TooLarge);
     }
-    let product = number.parse::<f64>().ok()? * factor as f64;
-    Some((product < u64::MAX as f64).then(|| product.round() as u64))
+    let Ok(fraction) = number.parse::<f64>() else {
+        return Err(Unreadable::Malformed);
+    };
+    let product = fraction * factor as f64;
+    if product >= u64::MAX as f64 {
+        return Err(Unreadable::TooLarge);
+    }
+    Ok(product.round() as u64)
 }
 
 impl fmt::Display for Size {

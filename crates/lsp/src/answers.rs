@@ -20,7 +20,7 @@ use crate::support::implied;
 /// The notification of changed files, for which servers register watchers.
 pub const WATCHERS: &str = "workspace/didChangeWatchedFiles";
 
-/// How the answer to a request that is not served begins: a program that sends our requests back gets it, and sends it back.
+/// Beginning of the answer to an unknown request. A program that echoes our requests receives and echoes it too.
 pub const UNKNOWN_METHOD: &str = "lsp-soak does not know";
 
 const METHOD_NOT_FOUND: i64 = -32601;
@@ -154,7 +154,7 @@ pub(super) struct Responder {
     registrations: Vec<Registration>,
 }
 
-/// Whether the answer depends on the parameters.
+/// True if the answer depends on the parameters.
 pub(super) fn reads_params(method: &str) -> bool {
     matches!(
         method,
@@ -187,10 +187,13 @@ impl Responder {
         let params = params.map_or("null", RawValue::get);
         match method {
             "workspace/configuration" => self.configuration(params),
-            "window/workDoneProgress/create" => match self.progress.create(params, Instant::now()) {
-                true => null(),
-                false => Err(excess("a progress token of over 512 bytes")),
-            },
+            "window/workDoneProgress/create" => {
+                if self.progress.create(params, Instant::now()) {
+                    null()
+                } else {
+                    Err(excess("a progress token of over 512 bytes"))
+                }
+            }
             "client/registerCapability" => self.register(params, registered),
             "client/unregisterCapability" => {
                 self.unregister(params);
@@ -214,8 +217,8 @@ impl Responder {
 
     /// The registered methods, each once, including those that the options imply.
     pub(super) fn registered(&self) -> Vec<String> {
-        let mut methods: Vec<String> = self.registrations.iter().map(|one| one.method.clone()).collect();
-        let implied = self.registrations.iter().flat_map(|one| &one.implied);
+        let mut methods: Vec<String> = self.registrations.iter().map(|known| known.method.clone()).collect();
+        let implied = self.registrations.iter().flat_map(|known| &known.implied);
         methods.extend(implied.map(|method| (*method).to_owned()));
         methods.sort_unstable();
         methods.dedup();
@@ -226,7 +229,7 @@ impl Responder {
     pub(super) fn options(&self, method: &str) -> Vec<Value> {
         self.registrations
             .iter()
-            .filter(|one| one.method == method)
+            .filter(|known| known.method == method)
             .map(Registration::options)
             .collect()
     }
@@ -235,8 +238,8 @@ impl Responder {
     pub(super) fn watchers(&self) -> Vec<Watcher> {
         self.registrations
             .iter()
-            .filter(|one| one.method == WATCHERS)
-            .flat_map(|one| watchers(&one.options()))
+            .filter(|known| known.method == WATCHERS)
+            .flat_map(|known| watchers(&known.options()))
             .collect()
     }
 
@@ -270,61 +273,68 @@ impl Responder {
     /// Accepts registrations that the client did not offer: servers register anyway, and give up when refused. A
     /// request over the limits is refused as a whole.
     fn register(&mut self, params: &str, registered: &mut Vec<String>) -> Answer {
-        let all: Option<Registrations<'_>> = serde_json::from_str(params).ok();
-        let all = all.map_or_else(Vec::new, |all| all.registrations);
+        let all = match serde_json::from_str::<Registrations<'_>>(params) {
+            Ok(params) => params.registrations,
+            Err(_) => Vec::new(),
+        };
         let kept: usize = self.registrations.iter().map(Registration::size).sum();
-        let more: usize = all.iter().map(|one| one.get().len()).sum();
+        let more: usize = all.iter().map(|text| text.get().len()).sum();
         if kept + more > MOST_REGISTERED || self.registrations.len() + all.len() > MOST_REGISTRATIONS {
             return Err(excess("all that is registered"));
         }
         let mut new = Vec::with_capacity(all.len());
-        for one in all {
-            let Ok(one) = serde_json::from_str::<OneRegistration<'_>>(one.get()) else {
+        for text in all {
+            let Ok(request) = serde_json::from_str::<OneRegistration<'_>>(text.get()) else {
                 continue;
             };
-            let tree = one.options.map(|options| modest(options.get()));
-            let Ok(tree) = tree.transpose() else {
-                return Err(excess("the options of a registration"));
+            let options = match request.options.map(|options| modest(options.get())) {
+                Some(Ok(options)) => options,
+                Some(Err(_)) => return Err(excess("the options of a registration")),
+                None => Value::Null,
             };
-            if one.id.len().max(one.method.len()) > LONGEST_NAME {
+            if request.id.len().max(request.method.len()) > LONGEST_NAME {
                 return Err(excess("the id or the method of a registration"));
             }
-            let tree = tree.unwrap_or_default();
             new.push(Registration {
-                id: one.id.into_owned(),
-                implied: implied(&one.method, &tree),
-                method: one.method.into_owned(),
-                options: one.options.map(ToOwned::to_owned),
+                id: request.id.into_owned(),
+                implied: implied(&request.method, &options),
+                method: request.method.into_owned(),
+                options: request.options.map(ToOwned::to_owned),
             });
         }
-        for one in new {
-            self.registrations.retain(|known| !one.replaces(known));
-            registered.push(one.method.clone());
-            self.registrations.push(one);
+        for registration in new {
+            self.registrations.retain(|known| !registration.replaces(known));
+            registered.push(registration.method.clone());
+            self.registrations.push(registration);
         }
         null()
     }
 
     fn unregister(&mut self, params: &str) {
-        let all: Option<Unregistrations<'_>> = serde_json::from_str(params).ok();
-        for one in all.into_iter().flat_map(|all| all.unregisterations) {
-            if let Ok(OneUnregistration { id, method }) = serde_json::from_str(one.get()) {
+        let Ok(params) = serde_json::from_str::<Unregistrations<'_>>(params) else {
+            return;
+        };
+        for text in params.unregisterations {
+            if let Ok(OneUnregistration { id, method }) = serde_json::from_str(text.get()) {
                 self.registrations
                     .retain(|known| known.id != id || method.as_ref().is_some_and(|method| *method != known.method));
             }
         }
     }
 
+    /// The first offered action with a title to choose; null if there is none.
     fn choice(&self, params: &str) -> Box<RawValue> {
-        let question: Option<Question<'_>> = serde_json::from_str(params).ok();
-        let actions = question.map_or_else(Vec::new, |question| question.actions);
-        let titled = |title: &String| {
-            actions.iter().find(|action| {
-                serde_json::from_str(action.get()).is_ok_and(|action: Titled<'_>| action.title == **title)
-            })
+        let Ok(Question { actions }) = serde_json::from_str(params) else {
+            return RawValue::NULL.to_owned();
         };
-        let chosen = self.answers.choose.iter().find_map(titled);
-        chosen.map_or_else(|| RawValue::NULL.to_owned(), |action| (*action).to_owned())
+        for title in &self.answers.choose {
+            for action in &actions {
+                if serde_json::from_str(action.get()).is_ok_and(|action: Titled<'_>| action.title == **title) {
+                    return (*action).to_owned();
+                }
+            }
+        }
+        RawValue::NULL.to_owned()
     }
 }
 

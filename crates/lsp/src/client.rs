@@ -81,14 +81,14 @@ impl Default for Limits {
 pub struct Ask {
     /// Longest wait for the answer, including retries.
     pub deadline: Duration,
-    /// Whether to keep the body of the answer.
+    /// True to keep the body of the answer.
     pub keep: bool,
-    /// Whether the server may leave it open while nothing changes.
+    /// True if the server may leave it open while nothing changes.
     pub parks: bool,
 }
 
 impl Ask {
-    /// A request with an answer within `deadline`, without its body.
+    /// A request whose answer must come within `deadline`; its body is dropped.
     pub fn within(deadline: Duration) -> Ask {
         Ask {
             deadline,
@@ -101,13 +101,13 @@ impl Ask {
         Ask { keep: true, ..self }
     }
 
-    /// The same as a long poll.
+    /// Marks it as a long poll.
     pub fn parking(self) -> Ask {
         Ask { parks: true, ..self }
     }
 }
 
-/// How a request ended. Latency runs from queueing it until the last byte of the final answer.
+/// The end of a request. Latency runs from queueing it until the last byte of the final answer.
 #[derive(Debug)]
 pub enum Reply {
     Answer {
@@ -133,7 +133,7 @@ pub enum Reply {
     /// An answer that cannot be read: it is not JSON, or the first answer does not name its request.
     Unreadable {
         latency: Duration,
-        /// What came, and what was expected.
+        /// The received and the expected text, for people.
         why: String,
         retries: u32,
     },
@@ -156,7 +156,7 @@ pub enum Incoming {
     /// A request of the server, already answered.
     Answered {
         method: String,
-        /// Whether the answer was an error.
+        /// True if the answer was an error.
         refused: bool,
     },
     Registered {
@@ -225,7 +225,7 @@ impl Client {
         self.shared.room().await;
     }
 
-    /// Whether the server has answered a request sent after every notification, so it has read them all.
+    /// True if the server has answered a request sent after every notification, so it has read them all.
     pub fn has_heard_all(&self) -> bool {
         self.shared.state().has_heard_all()
     }
@@ -238,35 +238,35 @@ impl Client {
     /// Marks a document as open: its newest diagnostics are kept, and it is to be pulled.
     pub fn opened_document(&self, uri: &str, language: &str) {
         let mut state = self.shared.state();
-        state.diagnostics.opened(uri);
-        state.pulls.opened(uri, language, Instant::now());
+        state.diagnostics.open(uri);
+        state.pulls.open_document(uri, language, Instant::now());
         self.shared.pull_changed();
     }
 
     /// Marks a document as changed: it is to be pulled after a pause.
     pub fn changed_document(&self, uri: &str) {
-        self.shared.state().pulls.changed(uri, Instant::now());
+        self.shared.state().pulls.change_document(uri, Instant::now());
         self.shared.pull_changed();
     }
 
     pub fn closed_document(&self, uri: &str) {
         let mut state = self.shared.state();
-        state.diagnostics.closed(uri);
-        state.result_ids.closed(uri);
-        state.pulls.closed(uri, Instant::now());
+        state.diagnostics.close(uri);
+        state.result_ids.forget(uri);
+        state.pulls.close_document(uri, Instant::now());
         self.shared.pull_changed();
     }
 
-    /// The server answered `textDocument/diagnostic` for a document, as this provider.
+    /// Stores the answer to `textDocument/diagnostic` for a document, of the provider with this identifier.
     pub fn pulled(&self, identifier: Option<&str>, uri: &str, report: &RawValue) {
         let mut state = self.shared.state();
-        state.diagnostics.pulled(uri, report);
-        state.result_ids.pulled(identifier, uri, report.get());
+        state.diagnostics.store_pulled(uri, report);
+        state.result_ids.store_document(identifier, uri, report.get());
     }
 
-    /// The server answered `workspace/diagnostic`, as this provider.
+    /// Stores the answer to `workspace/diagnostic`, of the provider with this identifier.
     pub fn pulled_workspace(&self, identifier: Option<&str>, reports: &Reports) {
-        self.shared.state().result_ids.reported(identifier, reports);
+        self.shared.state().result_ids.store_workspace(identifier, reports);
     }
 
     /// Parameters of `textDocument/diagnostic`, with the id of the last result.
@@ -300,7 +300,7 @@ impl Client {
         self.shared.state().pulls.enable();
     }
 
-    /// What an editor pulls next; it counts as under way until [`Client::document_pull_ended`] or
+    /// The next diagnostics that an editor pulls; they count as under way until [`Client::document_pull_ended`] or
     /// [`Client::workspace_pull_ended`].
     pub fn next_pull(&self) -> NextPull {
         let providers = self.providers();
@@ -314,15 +314,12 @@ impl Client {
 
     pub fn document_pull_ended(&self, uri: &str) {
         let providers = self.providers();
-        self.shared
-            .state()
-            .pulls
-            .document_ended(uri, Instant::now(), &providers);
+        self.shared.state().pulls.end_document(uri, Instant::now(), &providers);
         self.shared.pull_changed();
     }
 
     pub fn workspace_pull_ended(&self, identifier: &Option<String>, is_error: bool) {
-        self.shared.state().pulls.workspace_ended(identifier, is_error);
+        self.shared.state().pulls.end_workspace(identifier, is_error);
         self.shared.pull_changed();
     }
 
@@ -337,7 +334,7 @@ impl Client {
         self.shared.state().pulls.kept_open()
     }
 
-    /// What waits for a pause in typing is pulled now.
+    /// Makes the pulls due that wait for a pause in typing.
     pub fn hurry_pulls(&self) {
         self.shared.state().pulls.hurry(Instant::now());
         self.shared.pull_changed();
@@ -346,11 +343,11 @@ impl Client {
     /// A step asks for diagnostics of the workspace: the editor does not, until as many calls of
     /// [`Client::end_own_workspace_pull`].
     pub fn begin_own_workspace_pull(&self) {
-        self.shared.state().pulls.step_began();
+        self.shared.state().pulls.begin_step();
     }
 
     pub fn end_own_workspace_pull(&self) {
-        self.shared.state().pulls.step_ended();
+        self.shared.state().pulls.end_step();
         self.shared.pull_changed();
     }
 
@@ -370,7 +367,7 @@ impl Client {
 
     /// The newest diagnostics of an open document that overlap or touch the range, as the server wrote them.
     pub fn diagnostics_at(&self, uri: &str, range: Range) -> Vec<Box<RawValue>> {
-        self.shared.state().diagnostics.at(uri, range)
+        self.shared.state().diagnostics.overlapping(uri, range)
     }
 
     /// Waits until all queued bytes are written. The caller bounds the wait: it is endless if the server does not read.
@@ -430,17 +427,16 @@ impl Client {
         self.agreed().map_or(Encoding::Utf16, |agreed| agreed.encoding())
     }
 
-    /// How documents are synchronised; not at all before [`Client::agree`].
+    /// The agreed or registered kind of document synchronisation; none before [`Client::agree`].
     pub fn sync(&self) -> Sync {
         let agreed = self.agreed().map_or(Sync::None, |agreed| agreed.sync());
-        let registered = || self.registration_options("textDocument/didChange");
         match agreed {
-            Sync::None => Sync::registered(&registered()),
+            Sync::None => Sync::registered(&self.registration_options("textDocument/didChange")),
             Sync::Full | Sync::Incremental => agreed,
         }
     }
 
-    /// Whether and how the server wants save notifications, including dynamic registrations.
+    /// The save notifications that the server wants, by its capabilities or dynamic registrations.
     pub fn save(&self) -> Save {
         let agreed = self.agreed().map_or(Save::No, |agreed| agreed.save());
         match agreed {
@@ -462,10 +458,10 @@ impl Client {
         triggers
     }
 
-    /// Whether the server supports `method`, including its current dynamic registrations.
+    /// True if the server supports `method`, including its current dynamic registrations.
     pub fn offers(&self, method: &str) -> bool {
         self.agreed()
-            .is_some_and(|agreed| super::support::offers(&agreed, &self.registrations(), method))
+            .is_some_and(|agreed| support::offers(&agreed, &self.registrations(), method))
     }
 
     /// Cancels every long poll; each ends as [`Reply::Parked`].
@@ -492,7 +488,7 @@ impl Client {
         self.shared.close(CloseReason::Input(error.to_string()));
     }
 
-    /// Why the connection ended; `None` while it is open.
+    /// The reason why the connection ended; `None` while it is open.
     pub fn closed(&self) -> Option<CloseReason> {
         self.shared.state().closed.clone()
     }

@@ -36,43 +36,44 @@ struct Place {
 }
 
 impl Diagnostics {
-    /// A document was opened or closed: only open ones have a list.
-    pub(super) fn opened(&mut self, uri: &str) {
+    /// Only open documents have a list.
+    pub(super) fn open(&mut self, uri: &str) {
         self.lists.insert(uri.to_owned(), None);
     }
 
-    pub(super) fn closed(&mut self, uri: &str) {
+    pub(super) fn close(&mut self, uri: &str) {
         self.lists.remove(uri);
     }
 
-    /// The server published a list; `None` if it was too long to read, so its document is unknown.
-    pub(super) fn published(&mut self, params: Option<&[u8]>) {
+    /// Stores a list that the server published. `None` if it was too long to read: as its document is unknown, all lists
+    /// are dropped.
+    pub(super) fn store_published(&mut self, params: Option<&[u8]>) {
         let Some(params) = params else {
-            return self.lists.values_mut().for_each(|list| *list = None);
+            for list in self.lists.values_mut() {
+                *list = None;
+            }
+            return;
         };
         if let Ok(Published { uri, diagnostics }) = serde_json::from_slice(params) {
             self.put(&uri, diagnostics);
         }
     }
 
-    /// The server answered `textDocument/diagnostic` for a document.
-    pub(super) fn pulled(&mut self, uri: &str, report: &RawValue) {
+    /// Stores the answer to `textDocument/diagnostic` for a document.
+    pub(super) fn store_pulled(&mut self, uri: &str, report: &RawValue) {
         if let Ok(Report { items: Some(items) }) = serde_json::from_str(report.get()) {
             self.put(uri, items);
         }
     }
 
     /// The diagnostics of a document that overlap or touch the range.
-    pub(super) fn at(&self, uri: &str, range: Range) -> Vec<Box<RawValue>> {
+    pub(super) fn overlapping(&self, uri: &str, range: Range) -> Vec<Box<RawValue>> {
         let Some(Some(list)) = self.lists.get(uri) else {
             return Vec::new();
         };
         let all: Vec<&RawValue> = serde_json::from_str(list.get()).unwrap_or_default();
-        let touches = |one: &&&RawValue| {
-            let place = serde_json::from_str::<Place>(one.get());
-            place.is_ok_and(|Place { range: own }| own.start <= range.end && range.start <= own.end)
-        };
-        all.iter().filter(touches).map(|one| (*one).to_owned()).collect()
+        let overlapping = all.into_iter().filter(|diagnostic| touches(diagnostic, range));
+        overlapping.map(ToOwned::to_owned).collect()
     }
 
     fn put(&mut self, uri: &str, list: &RawValue) {
@@ -81,9 +82,16 @@ impl Diagnostics {
         }
         self.lists.insert(uri.to_owned(), None);
         let kept: usize = self.lists.values().flatten().map(|list| list.get().len()).sum();
-        let list = (kept + list.get().len() <= MOST).then(|| list.to_owned());
-        self.lists.insert(uri.to_owned(), list);
+        if kept + list.get().len() <= MOST {
+            self.lists.insert(uri.to_owned(), Some(list.to_owned()));
+        }
     }
+}
+
+/// True if the range of a diagnostic overlaps or touches `range`.
+fn touches(diagnostic: &RawValue, range: Range) -> bool {
+    serde_json::from_str(diagnostic.get())
+        .is_ok_and(|Place { range: own }| own.start <= range.end && range.start <= own.end)
 }
 
 #[cfg(test)]
@@ -100,36 +108,45 @@ mod tests {
 
     fn publish(diagnostics: &mut Diagnostics, uri: &str, list: Value) {
         let params = json!({ "uri": uri, "diagnostics": list }).to_string();
-        diagnostics.published(Some(params.as_bytes()));
+        diagnostics.store_published(Some(params.as_bytes()));
     }
 
-    fn at(diagnostics: &Diagnostics, uri: &str, from: u32, to: u32) -> Vec<Value> {
+    fn overlapping(diagnostics: &Diagnostics, uri: &str, from: u32, to: u32) -> Vec<Value> {
         let range = Range::new(Position::new(1, from), Position::new(1, to));
-        let diagnostic = diagnostics.at(uri, range);
-        diagnostic
+        diagnostics
+            .overlapping(uri, range)
             .iter()
-            .map(|one| serde_json::from_str(one.get()).unwrap())
+            .map(|diagnostic| serde_json::from_str(diagnostic.get()).unwrap())
             .collect()
     }
 
     #[test]
     fn the_newest_list_counts_whoever_asked_for_it() {
         let mut diagnostics = Diagnostics::default();
-        diagnostics.opened("file:///a");
+        diagnostics.open("file:///a");
         publish(&mut diagnostics, "file:///a", json!([diagnostic(1, 0, 9, "old")]));
         publish(&mut diagnostics, "file:///a", json!([diagnostic(1, 0, 4, "new")]));
-        assert_eq!(at(&diagnostics, "file:///a", 0, 2), [diagnostic(1, 0, 4, "new")]);
-        let report = |text: Value| serde_json::value::to_raw_value(&text).unwrap();
-        let full = report(json!({ "kind": "full", "items": [diagnostic(1, 2, 4, "pulled")] }));
-        diagnostics.pulled("file:///a", &full);
-        diagnostics.pulled("file:///a", &report(json!({ "kind": "unchanged", "resultId": "1" })));
-        assert_eq!(at(&diagnostics, "file:///a", 0, 2), [diagnostic(1, 2, 4, "pulled")]);
+        assert_eq!(
+            overlapping(&diagnostics, "file:///a", 0, 2),
+            [diagnostic(1, 0, 4, "new")]
+        );
+        for report in [
+            json!({ "kind": "full", "items": [diagnostic(1, 2, 4, "pulled")] }),
+            json!({ "kind": "unchanged", "resultId": "1" }),
+        ] {
+            let report = serde_json::value::to_raw_value(&report).unwrap();
+            diagnostics.store_pulled("file:///a", &report);
+        }
+        assert_eq!(
+            overlapping(&diagnostics, "file:///a", 0, 2),
+            [diagnostic(1, 2, 4, "pulled")]
+        );
     }
 
     #[test]
     fn only_what_overlaps_or_touches_is_sent() {
         let mut diagnostics = Diagnostics::default();
-        diagnostics.opened("file:///a");
+        diagnostics.open("file:///a");
         let list = [
             diagnostic(1, 0, 3, "before"),
             diagnostic(1, 3, 5, "touches"),
@@ -138,19 +155,19 @@ mod tests {
             diagnostic(2, 5, 8, "below"),
         ];
         publish(&mut diagnostics, "file:///a", json!(list));
-        assert_eq!(at(&diagnostics, "file:///a", 5, 8), list[1..3]);
+        assert_eq!(overlapping(&diagnostics, "file:///a", 5, 8), list[1..3]);
     }
 
     #[test]
     fn nothing_is_kept_of_documents_that_are_not_open() {
         let mut diagnostics = Diagnostics::default();
         publish(&mut diagnostics, "file:///a", json!([diagnostic(1, 0, 9, "early")]));
-        diagnostics.opened("file:///a");
-        assert!(at(&diagnostics, "file:///a", 0, 9).is_empty());
+        diagnostics.open("file:///a");
+        assert!(overlapping(&diagnostics, "file:///a", 0, 9).is_empty());
         publish(&mut diagnostics, "file:///a", json!([diagnostic(1, 0, 9, "open")]));
-        diagnostics.closed("file:///a");
-        diagnostics.opened("file:///a");
-        assert!(at(&diagnostics, "file:///a", 0, 9).is_empty());
+        diagnostics.close("file:///a");
+        diagnostics.open("file:///a");
+        assert!(overlapping(&diagnostics, "file:///a", 0, 9).is_empty());
     }
 
     #[test]
@@ -159,19 +176,21 @@ mod tests {
         let long = "x".repeat(MOST / 3);
         for number in 0..10 {
             let uri = format!("file:///{number}");
-            diagnostics.opened(&uri);
+            diagnostics.open(&uri);
             publish(&mut diagnostics, &uri, json!([diagnostic(1, 0, 9, &long)]));
         }
-        let kept = |number: &u32| !at(&diagnostics, &format!("file:///{number}"), 0, 9).is_empty();
-        assert_eq!((0..10).filter(kept).collect::<Vec<_>>(), [0, 1]);
+        for number in 0..10 {
+            let is_kept = !overlapping(&diagnostics, &format!("file:///{number}"), 0, 9).is_empty();
+            assert_eq!(is_kept, number < 2, "{number}");
+        }
     }
 
     #[test]
     fn a_list_that_nobody_could_read_makes_all_of_them_old() {
         let mut diagnostics = Diagnostics::default();
-        diagnostics.opened("file:///a");
+        diagnostics.open("file:///a");
         publish(&mut diagnostics, "file:///a", json!([diagnostic(1, 0, 9, "old")]));
-        diagnostics.published(None);
-        assert!(at(&diagnostics, "file:///a", 0, 9).is_empty());
+        diagnostics.store_published(None);
+        assert!(overlapping(&diagnostics, "file:///a", 0, 9).is_empty());
     }
 }

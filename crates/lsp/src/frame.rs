@@ -13,7 +13,7 @@ const LENGTH: &[u8] = b"content-length:";
 const UTF16_LENGTH: &[u8] = b"o\0n\0t\0e\0n\0t\0-\0L\0e\0n\0g\0t\0h\0";
 const TYPE: &[u8] = b"content-type:";
 
-/// What follows the bytes read so far.
+/// The next part of the stream, after the bytes read so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Head {
     More,

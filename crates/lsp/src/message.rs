@@ -88,7 +88,7 @@ struct Failure<'a> {
 pub(super) fn params(value: &impl Serialize) -> Option<Box<RawValue>> {
     let text = serde_json::value::to_raw_value(value)
         .expect("parameters are plain data with string keys, and those always have a JSON form");
-    (text.get() != "null").then_some(text)
+    if text.get() == "null" { None } else { Some(text) }
 }
 
 /// Most memory for a parsed tree of a server's JSON, in bytes.
@@ -96,7 +96,7 @@ const LARGEST_TREE: usize = 16 << 20;
 
 const DEEPEST_TREE: usize = 127;
 
-/// Why a result could not be read.
+/// The reason why a result could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unread {
     #[error("its text was not kept")]
@@ -135,7 +135,7 @@ pub enum Unread {
 }
 
 impl Unread {
-    fn of(error: &serde_json::Error, text: &str) -> Unread {
+    fn from_error(error: &serde_json::Error, text: &str) -> Unread {
         let before = text.split_inclusive('\n').take(error.line().saturating_sub(1));
         let at = before.map(str::len).sum::<usize>() + error.column();
         match error.to_string() {
@@ -151,22 +151,26 @@ pub(super) fn text_of(json: &[u8]) -> Result<Box<RawValue>, Unread> {
     let text = std::str::from_utf8(json).map_err(|error| Unread::Utf8 {
         at: error.valid_up_to() + 1,
     })?;
-    serde_json::from_str(text).map_err(|error| Unread::of(&error, text))
+    serde_json::from_str(text).map_err(|error| Unread::from_error(&error, text))
 }
 
 /// Parses a server's JSON, unless the tree would be too large: 1 MiB of `{"":0}` takes 80 MiB. The size is estimated
 /// from the text before parsing.
 pub fn modest(text: &str) -> Result<serde_json::Value, Unread> {
-    let weight = |byte: &u8| match byte {
+    let size: usize = text.bytes().map(tree_size).sum();
+    if size > LARGEST_TREE {
+        return Err(Unread::Large);
+    }
+    serde_json::from_str(text).map_err(|error| Unread::from_error(&error, text))
+}
+
+/// Bytes of a tree that one byte of text may need.
+fn tree_size(byte: u8) -> usize {
+    match byte {
         b'{' => 640,
         b',' => 128,
         b'[' | b'"' => 32,
         _other => 1,
-    };
-    let weight: usize = text.as_bytes().iter().map(weight).sum();
-    match weight <= LARGEST_TREE {
-        true => serde_json::from_str(text).map_err(|error| Unread::of(&error, text)),
-        false => Err(Unread::Large),
     }
 }
 
@@ -215,7 +219,7 @@ fn write(out: impl io::Write, message: &impl Serialize) {
         .expect("a message is plain data with string keys, and writing to memory cannot fail");
 }
 
-/// Whether a value is null, which the protocol does not allow as parameters. Writes only the start of other values.
+/// True if a value is null, which the protocol does not allow as parameters. Writes only the start of other values.
 pub(super) fn is_null(value: &(impl Serialize + ?Sized)) -> bool {
     struct Start(Vec<u8>);
     impl io::Write for Start {
@@ -293,14 +297,12 @@ mod tests {
 
     #[test]
     fn a_tree_that_would_be_large_is_not_built() {
-        let dense = |objects: usize| format!("[{}]", vec!["{\"\":0}"; objects].join(","));
-        assert!(modest(&dense(1_000)).is_ok());
-        assert_eq!(modest(&dense(100_000)), Err(Unread::Large));
+        assert!(modest(&list_of_objects(1_000)).is_ok());
+        assert_eq!(modest(&list_of_objects(100_000)), Err(Unread::Large));
         assert!(modest(&format!("\"{}\"", "x".repeat(1 << 20))).is_ok());
         assert!(matches!(modest("{"), Err(Unread::Syntax(_))));
-        let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
-        assert!(modest(&nested(DEEPEST_TREE)).is_ok());
-        let deep = modest(&nested(DEEPEST_TREE + 1));
+        assert!(modest(&nested_lists(DEEPEST_TREE)).is_ok());
+        let deep = modest(&nested_lists(DEEPEST_TREE + 1));
         assert_eq!(deep, Err(Unread::Deep { at: DEEPEST_TREE + 1 }));
         for half in ["\\ud800", "\\udc00"] {
             let surrogate = modest(&format!("[\n\"{half}\"]"));
@@ -309,5 +311,13 @@ mod tests {
                 "{surrogate:?}"
             );
         }
+    }
+
+    fn list_of_objects(number: usize) -> String {
+        format!("[{}]", vec!["{\"\":0}"; number].join(","))
+    }
+
+    fn nested_lists(levels: usize) -> String {
+        "[".repeat(levels) + &"]".repeat(levels)
     }
 }

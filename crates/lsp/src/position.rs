@@ -40,13 +40,13 @@ pub fn column(line: &str, byte: usize, encoding: Encoding) -> u32 {
 
 /// The byte offset of a column in a line, rounded down to the start of a character.
 pub fn byte_offset(line: &str, column: u32, encoding: Encoding) -> usize {
-    let mut left = column as usize;
+    let mut remaining = column as usize;
     for (at, character) in line.char_indices() {
         let width = character_width(character, encoding);
-        if left < width {
+        if remaining < width {
             return at;
         }
-        left -= width;
+        remaining -= width;
     }
     line.len()
 }
@@ -110,14 +110,16 @@ impl LineIndex {
         // A CR at the end of the previous line may gain or lose its LF.
         let first = self.line_of(range.start.saturating_sub(1));
         let next = self.line_of(range.end) + 1;
-        let moved = |start: usize| start - range.len() + length;
         let mut fresh = Vec::new();
-        let end = self.starts.get(next).map_or(text.len(), |start| moved(*start));
+        let end = self
+            .starts
+            .get(next)
+            .map_or(text.len(), |start| moved(*start, range.len(), length));
         starts_in(text, self.starts[first]..end, &mut fresh);
         // The scan above already includes the start of the next line.
         let kept = self.starts.len().min(next + 1);
         for start in &mut self.starts[kept..] {
-            *start = moved(*start);
+            *start = moved(*start, range.len(), length);
         }
         self.starts.splice(first + 1..kept, fresh);
     }
@@ -161,6 +163,11 @@ impl LineIndex {
         }
         self.start(line) + byte_offset(self.line(text, line), position.column, encoding)
     }
+}
+
+/// The offset of a byte behind a change.
+fn moved(offset: usize, removed: usize, added: usize) -> usize {
+    offset - removed + added
 }
 
 /// Adds the starts of lines whose preceding line end begins in the range.

@@ -36,7 +36,7 @@ pub struct Progress {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
     pub token: Id,
-    /// Whether it was begun, not only created.
+    /// True if it was begun, not only created.
     pub begun: bool,
     pub title: String,
     pub message: String,
@@ -74,8 +74,10 @@ struct Report<'a> {
 
 /// The token of parameters; `None` if missing or not trackable.
 fn token(params: &Params<'_>) -> Option<Id> {
-    let short = params.token.get().len() <= LONGEST_TOKEN;
-    Id::from_value(&short.then(|| serde_json::from_str(params.token.get()).ok())??)
+    if params.token.get().len() > LONGEST_TOKEN {
+        return None;
+    }
+    Id::from_value(&serde_json::from_str(params.token.get()).ok()?)
 }
 
 impl Progress {

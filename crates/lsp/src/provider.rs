@@ -4,7 +4,7 @@ use globset::Glob;
 use lsp_types::Url;
 use serde_json::Value;
 
-/// What a server offers to be pulled.
+/// A provider of diagnostics that can be pulled.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Provider {
     /// The name by which the server tells the diagnostics of this provider from others; absent for most.
@@ -72,17 +72,23 @@ mod tests {
 
     #[test]
     fn a_selector_says_which_documents_a_provider_covers() {
-        let covers = |selector: Value| {
+        for (selector, is_covered) in [
+            (Value::Null, true),
+            (json!(["typescript"]), true),
+            (json!(["*"]), true),
+            (
+                json!([{ "language": "python" }, { "language": "typescript", "scheme": "file" }]),
+                true,
+            ),
+            (json!([{ "pattern": "**/*.ts" }]), true),
+            (json!([]), false),
+            (json!(["python"]), false),
+            (json!([{ "language": "typescript", "scheme": "untitled" }]), false),
+            (json!([{ "pattern": "**/*.py" }]), false),
+        ] {
             let provider = Provider::from_options(&json!({ "documentSelector": selector }));
-            provider.covers("file:///w/src/a.ts", "typescript")
-        };
-        assert!(covers(Value::Null) && covers(json!(["typescript"])) && covers(json!(["*"])));
-        assert!(covers(
-            json!([{ "language": "python" }, { "language": "typescript", "scheme": "file" }])
-        ));
-        assert!(covers(json!([{ "pattern": "**/*.ts" }])));
-        assert!(!covers(json!([])) && !covers(json!(["python"])));
-        assert!(!covers(json!([{ "language": "typescript", "scheme": "untitled" }])));
-        assert!(!covers(json!([{ "pattern": "**/*.py" }])));
+            let covers = provider.covers("file:///w/src/a.ts", "typescript");
+            assert_eq!(covers, is_covered, "{selector}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! When an editor pulls diagnostics, and of which documents. Pure: takes times.
+//! Decides when an editor pulls diagnostics, and of which documents. Pure: takes times.
 //!
 //! As Visual Studio Code does (vscode-languageclient 9, `diagnostic.ts`): every open document when it is opened and
 //! after it is changed, then the other open ones if their diagnostics depend on each other; all of them when the server
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::provider::Provider;
 
-/// How long a document stays unchanged before it is pulled.
+/// Time that a document stays unchanged before it is pulled.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Most documents whose answers are awaited at once.
@@ -21,7 +21,7 @@ const MOST_AT_ONCE: usize = 16;
 /// Errors of a provider after which the workspace is not asked for any more.
 const MOST_ERRORS: u32 = 5;
 
-/// What to pull next.
+/// The next pull.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NextPull {
     Document {
@@ -36,7 +36,7 @@ pub enum NextPull {
     Nothing,
 }
 
-/// Why a document is pulled, the most urgent first.
+/// The reason for pulling a document, the most urgent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cause {
     Changed,
@@ -50,7 +50,7 @@ enum Cause {
 struct Document {
     language: String,
     due: Option<(Cause, Instant)>,
-    /// Why it is pulled right now.
+    /// The cause of the pull that is under way.
     under_way: Option<Cause>,
 }
 
@@ -96,7 +96,7 @@ pub(super) struct Pulls {
 }
 
 impl Pulls {
-    pub fn opened(&mut self, uri: &str, language: &str, now: Instant) {
+    pub fn open_document(&mut self, uri: &str, language: &str, now: Instant) {
         let document = Document {
             language: language.to_owned(),
             due: Some((Cause::Wanted, now)),
@@ -105,19 +105,19 @@ impl Pulls {
         self.documents.insert(uri.to_owned(), document);
     }
 
-    pub fn changed(&mut self, uri: &str, now: Instant) {
+    pub fn change_document(&mut self, uri: &str, now: Instant) {
         if let Some(document) = self.documents.get_mut(uri) {
             document.due = Some((Cause::Changed, now + PAUSE));
         }
         self.renew_workspaces(now);
     }
 
-    pub fn closed(&mut self, uri: &str, now: Instant) {
+    pub fn close_document(&mut self, uri: &str, now: Instant) {
         self.documents.remove(uri);
         self.renew_workspaces(now);
     }
 
-    /// The server asked for it, or has a new provider.
+    /// Pulls everything again: the server asked for it, or has a new provider.
     pub fn refresh(&mut self, now: Instant) {
         for document in self.documents.values_mut() {
             document.due.get_or_insert((Cause::Wanted, now + PAUSE));
@@ -131,7 +131,7 @@ impl Pulls {
         }
     }
 
-    /// Nobody types any more: what waits for a pause is due now.
+    /// Makes everything due that waits for a pause in typing.
     pub fn hurry(&mut self, now: Instant) {
         for document in self.documents.values_mut() {
             document.due = document.due.map(|(cause, at)| (cause, at.min(now)));
@@ -150,14 +150,14 @@ impl Pulls {
     }
 
     /// A step asks for the workspace, in place of the editor.
-    pub fn step_began(&mut self) {
+    pub fn begin_step(&mut self) {
         self.by_steps += 1;
         for workspace in self.workspaces.values_mut() {
             workspace.due = 0;
         }
     }
 
-    pub fn step_ended(&mut self) {
+    pub fn end_step(&mut self) {
         self.by_steps = self.by_steps.saturating_sub(1);
     }
 
@@ -176,10 +176,12 @@ impl Pulls {
             && let Some(document) = self.documents.get_mut(uri)
         {
             (document.due, document.under_way) = (None, Some(*cause));
-            let covers = |provider: &&Provider| provider.covers(uri, &document.language);
+            let covering = providers
+                .iter()
+                .filter(|provider| provider.covers(uri, &document.language));
             return NextPull::Document {
                 uri: uri.clone(),
-                providers: providers.iter().filter(covers).cloned().collect(),
+                providers: covering.cloned().collect(),
             };
         }
         let workspaces = self.workspaces.values().filter(|workspace| workspace.is_due());
@@ -216,8 +218,7 @@ impl Pulls {
     /// Documents that no provider covers have nothing to pull until one is registered.
     fn forget_uncovered(&mut self, providers: &[Provider]) {
         for (uri, document) in &mut self.documents {
-            let mut all = providers.iter();
-            if document.due.is_some() && !all.any(|provider| provider.covers(uri, &document.language)) {
+            if document.due.is_some() && !is_covered(uri, document, providers) {
                 document.due = None;
             }
         }
@@ -239,8 +240,8 @@ impl Pulls {
         None
     }
 
-    /// The answers for a document are there. If it was changed, they may have changed those for others too.
-    pub fn document_ended(&mut self, uri: &str, now: Instant, providers: &[Provider]) {
+    /// The answers for a document are there. If it was changed, the diagnostics of others may have changed too.
+    pub fn end_document(&mut self, uri: &str, now: Instant, providers: &[Provider]) {
         let Some(cause) = self
             .documents
             .get_mut(uri)
@@ -258,7 +259,7 @@ impl Pulls {
     }
 
     /// The request for the workspace has ended, perhaps with an error.
-    pub fn workspace_ended(&mut self, identifier: &Option<String>, is_error: bool) {
+    pub fn end_workspace(&mut self, identifier: &Option<String>, is_error: bool) {
         if let Some(workspace) = self.workspaces.get_mut(identifier) {
             workspace.is_open = false;
             workspace.errors += u32::from(is_error);
@@ -275,20 +276,22 @@ impl Pulls {
         if !self.is_enabled {
             return false;
         }
-        let covered = |uri: &str, document: &Document| {
-            let mut all = providers.iter();
-            all.any(|provider| provider.covers(uri, &document.language))
-        };
-        let mut documents = self.documents.iter();
-        let is_document = documents
-            .any(|(uri, document)| document.under_way.is_some() || (document.due.is_some() && covered(uri, document)));
+        let has_document = self.documents.iter().any(|(uri, document)| {
+            document.under_way.is_some() || (document.due.is_some() && is_covered(uri, document, providers))
+        });
         let mut workspaces = providers.iter().filter(|provider| provider.workspace);
-        is_document
+        has_document
             || workspaces.any(|provider| {
                 let known = self.workspaces.get(&provider.identifier);
                 known.is_none_or(Workspace::is_due)
             })
     }
+}
+
+fn is_covered(uri: &str, document: &Document, providers: &[Provider]) -> bool {
+    providers
+        .iter()
+        .any(|provider| provider.covers(uri, &document.language))
 }
 
 #[cfg(test)]
@@ -297,7 +300,7 @@ mod tests {
 
     use super::*;
 
-    /// Of an editor that pulls.
+    /// The state of an editor that pulls.
     fn pulls() -> Pulls {
         Pulls {
             is_enabled: true,
@@ -310,7 +313,7 @@ mod tests {
     }
 
     /// Takes everything that is due, without answering it.
-    fn taken(pulls: &mut Pulls, now: Instant, providers: &[Provider]) -> Vec<String> {
+    fn take_due(pulls: &mut Pulls, now: Instant, providers: &[Provider]) -> Vec<String> {
         let mut all = Vec::new();
         loop {
             match pulls.next(now, providers) {
@@ -324,22 +327,32 @@ mod tests {
     #[test]
     fn a_document_is_pulled_when_opened_and_after_each_burst_of_changes() {
         let (mut pulls, begun, providers) = (pulls(), Instant::now(), [Provider::default()]);
-        let at = |millis| begun + Duration::from_millis(millis);
-        pulls.opened("a", "python", begun);
+        pulls.open_document("a", "python", begun);
         assert!(pulls.is_pending(&providers));
-        assert_eq!(taken(&mut pulls, begun, &providers), ["a"]);
-        pulls.document_ended("a", at(10), &providers);
+        assert_eq!(take_due(&mut pulls, begun, &providers), ["a"]);
+        pulls.end_document("a", later(begun, 10), &providers);
         assert!(!pulls.is_pending(&providers));
         for key in [100, 200, 300] {
-            pulls.changed("a", at(key));
-            assert_eq!(pulls.next(at(key), &providers), NextPull::At(at(key) + PAUSE));
+            pulls.change_document("a", later(begun, key));
+            assert_eq!(
+                pulls.next(later(begun, key), &providers),
+                NextPull::At(later(begun, key) + PAUSE)
+            );
         }
-        assert_eq!(taken(&mut pulls, at(500), &providers), ["a"]);
-        pulls.changed("a", at(510));
-        pulls.hurry(at(520));
-        assert_eq!(pulls.next(at(520), &providers), NextPull::Nothing, "one at a time");
-        pulls.document_ended("a", at(530), &providers);
-        assert_eq!(taken(&mut pulls, at(530), &providers), ["a"]);
+        assert_eq!(take_due(&mut pulls, later(begun, 500), &providers), ["a"]);
+        pulls.change_document("a", later(begun, 510));
+        pulls.hurry(later(begun, 520));
+        assert_eq!(
+            pulls.next(later(begun, 520), &providers),
+            NextPull::Nothing,
+            "one at a time"
+        );
+        pulls.end_document("a", later(begun, 530), &providers);
+        assert_eq!(take_due(&mut pulls, later(begun, 530), &providers), ["a"]);
+    }
+
+    fn later(begun: Instant, millis: u64) -> Instant {
+        begun + Duration::from_millis(millis)
     }
 
     #[test]
@@ -348,18 +361,18 @@ mod tests {
             let (mut pulls, now) = (pulls(), Instant::now());
             let providers = [provider(json!({ "interFileDependencies": depend }))];
             for uri in ["a", "b", "c"] {
-                pulls.opened(uri, "python", now);
+                pulls.open_document(uri, "python", now);
             }
-            for uri in taken(&mut pulls, now, &providers) {
-                pulls.document_ended(&uri, now, &providers);
+            for uri in take_due(&mut pulls, now, &providers) {
+                pulls.end_document(&uri, now, &providers);
             }
-            pulls.changed("a", now);
-            assert_eq!(taken(&mut pulls, now + PAUSE, &providers), ["a"]);
+            pulls.change_document("a", now);
+            assert_eq!(take_due(&mut pulls, now + PAUSE, &providers), ["a"]);
             let mut others = Vec::new();
             let mut ended = "a".to_owned();
             loop {
-                pulls.document_ended(&ended, now, &providers);
-                let next = taken(&mut pulls, now, &providers);
+                pulls.end_document(&ended, now, &providers);
+                let next = take_due(&mut pulls, now, &providers);
                 let [uri] = &next[..] else { break };
                 ended = uri.clone();
                 others.push(uri.clone());
@@ -372,17 +385,17 @@ mod tests {
     fn nothing_is_sent_while_pulls_are_held_and_nothing_is_forgotten() {
         let (mut pulls, now, providers) = (pulls(), Instant::now(), [Provider::default()]);
         pulls.hold(true);
-        pulls.opened("a", "python", now);
+        pulls.open_document("a", "python", now);
         pulls.refresh(now);
         assert_eq!(pulls.next(now, &providers), NextPull::Nothing);
         pulls.hold(false);
-        assert_eq!(taken(&mut pulls, now, &providers), ["a"]);
+        assert_eq!(take_due(&mut pulls, now, &providers), ["a"]);
     }
 
     #[test]
     fn an_editor_that_pulls_nothing_waits_for_nothing() {
         let (mut pulls, now, providers) = (Pulls::default(), Instant::now(), [Provider::default()]);
-        pulls.opened("a", "python", now);
+        pulls.open_document("a", "python", now);
         assert_eq!(pulls.next(now, &providers), NextPull::Nothing);
         assert!(!pulls.is_pending(&providers));
     }
@@ -391,40 +404,40 @@ mod tests {
     fn a_refresh_pulls_every_open_document_and_the_workspace() {
         let (mut pulls, now) = (pulls(), Instant::now());
         let providers = [provider(json!({ "workspaceDiagnostics": true }))];
-        pulls.opened("a", "python", now);
-        pulls.opened("b", "python", now);
-        assert_eq!(taken(&mut pulls, now, &providers), ["workspace", "a", "b"]);
-        pulls.document_ended("a", now, &providers);
-        pulls.document_ended("b", now, &providers);
+        pulls.open_document("a", "python", now);
+        pulls.open_document("b", "python", now);
+        assert_eq!(take_due(&mut pulls, now, &providers), ["workspace", "a", "b"]);
+        pulls.end_document("a", now, &providers);
+        pulls.end_document("b", now, &providers);
         assert!(
             !pulls.is_pending(&providers),
             "the request for the workspace is kept open"
         );
-        pulls.workspace_ended(&None, false);
-        assert_eq!(taken(&mut pulls, now, &providers), ["workspace"]);
-        pulls.workspace_ended(&None, false);
-        assert!(taken(&mut pulls, now, &providers).is_empty(), "nothing has changed");
+        pulls.end_workspace(&None, false);
+        assert_eq!(take_due(&mut pulls, now, &providers), ["workspace"]);
+        pulls.end_workspace(&None, false);
+        assert!(take_due(&mut pulls, now, &providers).is_empty(), "nothing has changed");
         pulls.refresh(now);
-        assert_eq!(taken(&mut pulls, now + PAUSE, &providers), ["workspace", "a", "b"]);
+        assert_eq!(take_due(&mut pulls, now + PAUSE, &providers), ["workspace", "a", "b"]);
     }
 
     #[test]
     fn a_step_that_asks_for_the_workspace_does_it_in_place_of_the_editor() {
         let (mut pulls, now) = (pulls(), Instant::now());
         let providers = [provider(json!({ "workspaceDiagnostics": true }))];
-        assert_eq!(taken(&mut pulls, now, &providers), ["workspace"]);
-        pulls.step_began();
+        assert_eq!(take_due(&mut pulls, now, &providers), ["workspace"]);
+        pulls.begin_step();
         // The server ends the older request for that of the step.
-        pulls.workspace_ended(&None, false);
-        assert!(taken(&mut pulls, now, &providers).is_empty());
+        pulls.end_workspace(&None, false);
+        assert!(take_due(&mut pulls, now, &providers).is_empty());
         pulls.refresh(now);
         assert!(
-            taken(&mut pulls, now + PAUSE, &providers).is_empty(),
+            take_due(&mut pulls, now + PAUSE, &providers).is_empty(),
             "it is still open"
         );
-        pulls.step_ended();
+        pulls.end_step();
         assert_eq!(
-            taken(&mut pulls, now + PAUSE, &providers),
+            take_due(&mut pulls, now + PAUSE, &providers),
             ["workspace"],
             "of the refresh"
         );
@@ -436,8 +449,8 @@ mod tests {
         let providers = [provider(json!({ "workspaceDiagnostics": true }))];
         let mut sent = 0;
         for _ in 0..20 {
-            sent += taken(&mut pulls, now, &providers).len();
-            pulls.workspace_ended(&None, true);
+            sent += take_due(&mut pulls, now, &providers).len();
+            pulls.end_workspace(&None, true);
             pulls.refresh(now);
             pulls.hurry(now);
         }
@@ -450,14 +463,14 @@ mod tests {
         let (mut pulls, now) = (pulls(), Instant::now());
         let providers = ["python", "rust"]
             .map(|language| provider(json!({ "documentSelector": [language], "identifier": language })));
-        pulls.opened("a", "python", now);
-        pulls.opened("b", "go", now);
+        pulls.open_document("a", "python", now);
+        pulls.open_document("b", "go", now);
         let NextPull::Document { uri, providers: asked } = pulls.next(now, &providers) else {
             panic!("a document is open");
         };
         assert_eq!((uri.as_str(), asked), ("a", providers[..1].to_vec()));
         assert_eq!(pulls.next(now, &providers), NextPull::Nothing);
-        pulls.document_ended("a", now, &providers);
+        pulls.end_document("a", now, &providers);
         assert!(!pulls.is_pending(&providers));
     }
 }

@@ -32,22 +32,22 @@ struct Report<'a> {
 }
 
 impl ResultIds {
-    /// The server answered for one document; a report without an id has nothing to go on from.
-    pub fn pulled(&mut self, identifier: Option<&str>, uri: &str, report: &str) {
+    /// Stores the id of a report on one document; without one the next request asks for a full report.
+    pub fn store_document(&mut self, identifier: Option<&str>, uri: &str, report: &str) {
         let id = serde_json::from_str::<Report<'_>>(report)
             .ok()
             .and_then(|report| report.result_id);
         self.put(identifier, uri, id.as_deref());
     }
 
-    /// Takes a whole or partial report on the workspace.
-    pub fn reported(&mut self, identifier: Option<&str>, reports: &Reports) {
+    /// Stores the ids of a whole or partial report on the workspace.
+    pub fn store_workspace(&mut self, identifier: Option<&str>, reports: &Reports) {
         for report in &reports.named {
             self.put(identifier, &report.uri, report.result_id.as_deref());
         }
     }
 
-    pub fn closed(&mut self, uri: &str) {
+    pub fn forget(&mut self, uri: &str) {
         for ids in self.ids.values_mut() {
             if let Some(id) = ids.remove(uri) {
                 self.size -= uri.len() + id.len();
@@ -133,8 +133,8 @@ impl Partials {
         format!("lsp-soak-parts-{}", self.tokens)
     }
 
-    /// From now on, parts with this token are taken, as parts of a result of `method`. `identifier` is that of the
-    /// provider asked.
+    /// Takes parts with this token from now on, as parts of a result of `method`. `identifier` is that of the provider
+    /// asked.
     pub fn expect(&mut self, token: &Id, method: &str, identifier: Option<&str>) {
         self.open.insert(
             token.clone(),
@@ -160,7 +160,7 @@ impl Partials {
     }
 
     /// Takes a `$/progress`; false if it is no part that a request waits for.
-    pub fn take(&mut self, facts: &Facts, ids: &mut ResultIds) -> bool {
+    pub fn take_part(&mut self, facts: &Facts, ids: &mut ResultIds) -> bool {
         let Some(open) = facts.token.as_ref().and_then(|token| self.open.get_mut(token)) else {
             return false;
         };
@@ -172,7 +172,7 @@ impl Partials {
         open.parts.full += u64::from(facts.shape == Shape::Full);
         open.parts.bytes += facts.value_bytes;
         open.parts.items += facts.elements(&open.method).unwrap_or(0);
-        ids.reported(open.identifier.as_deref(), &facts.reports);
+        ids.store_workspace(open.identifier.as_deref(), &facts.reports);
         true
     }
 }
@@ -198,20 +198,23 @@ mod tests {
     #[test]
     fn the_next_request_of_a_provider_has_the_id_of_its_last_result() {
         let mut ids = ResultIds::default();
-        let params = |ids: &ResultIds, identifier| ids.document_params(identifier, "file:///a");
-        ids.pulled(
+        ids.store_document(
             Some("lint"),
             "file:///a",
             r#"{"kind":"full","items":[],"resultId":"7"}"#,
         );
         let document = json!({ "uri": "file:///a" });
         assert_eq!(
-            params(&ids, Some("lint")),
+            ids.document_params(Some("lint"), "file:///a"),
             json!({ "textDocument": document, "identifier": "lint", "previousResultId": "7" })
         );
-        assert_eq!(params(&ids, None), json!({ "textDocument": document }));
-        ids.pulled(Some("lint"), "file:///a", r#"{"kind":"full","items":[]}"#);
-        assert_eq!(params(&ids, Some("lint")).get("previousResultId"), None);
+        assert_eq!(
+            ids.document_params(None, "file:///a"),
+            json!({ "textDocument": document })
+        );
+        ids.store_document(Some("lint"), "file:///a", r#"{"kind":"full","items":[]}"#);
+        let params = ids.document_params(Some("lint"), "file:///a");
+        assert_eq!(params.get("previousResultId"), None);
     }
 
     #[test]
@@ -220,16 +223,21 @@ mod tests {
         let mut partials = Partials::default();
         let token = Id::Text(partials.new_token());
         partials.expect(&token, "workspace/diagnostic", Some("lint"));
-        let report = |uri: &str| json!({ "kind": "full", "uri": uri, "resultId": "1", "items": [1, 2] });
-        assert!(partials.take(&part(&token, json!({ "items": [report("file:///b")] })), &mut ids));
-        assert!(partials.take(&part(&token, json!({ "items": [report("file:///a")] })), &mut ids));
-        assert!(!partials.take(&part(&number(7), json!({ "items": [report("file:///c")] })), &mut ids));
+        for (token, uri, is_expected) in [
+            (&token, "file:///b", true),
+            (&token, "file:///a", true),
+            (&number(7), "file:///c", false),
+        ] {
+            let report = json!({ "kind": "full", "uri": uri, "resultId": "1", "items": [1, 2] });
+            let part = part(token, json!({ "items": [report] }));
+            assert_eq!(partials.take_part(&part, &mut ids), is_expected, "{uri}");
+        }
         let parts = partials.parts(&token);
         assert_eq!((parts.count, parts.full, parts.items), (2, 2, 4));
         let previous = ids.workspace_params(Some("lint"), "t");
         let expected = ["file:///a", "file:///b"].map(|uri| json!({ "uri": uri, "value": "1" }));
         assert_eq!(previous["previousResultIds"], json!(expected));
-        ids.closed("file:///a");
+        ids.forget("file:///a");
         assert_eq!(
             ids.workspace_params(Some("lint"), "t")["previousResultIds"],
             json!(expected[1..])
@@ -241,7 +249,7 @@ mod tests {
         let (mut ids, mut partials) = (ResultIds::default(), Partials::default());
         partials.expect(&number(1), "textDocument/references", None);
         for (value, expected) in [(json!([1, 2]), (1, 2)), (json!([]), (1, 2)), (json!([3]), (2, 3))] {
-            assert!(partials.take(&part(&number(1), value), &mut ids));
+            assert!(partials.take_part(&part(&number(1), value), &mut ids));
             let parts = partials.parts(&number(1));
             assert_eq!((parts.full, parts.items), expected);
         }
@@ -253,7 +261,7 @@ mod tests {
         let (mut ids, mut partials) = (ResultIds::default(), Partials::default());
         partials.expect(&number(1), "workspace/diagnostic", None);
         for value in [json!({}), json!(null), json!({"kind": "begin"})] {
-            assert!(partials.take(&part(&number(1), value), &mut ids));
+            assert!(partials.take_part(&part(&number(1), value), &mut ids));
         }
         assert_eq!(partials.parts(&number(1)).count, 0);
     }
@@ -263,13 +271,14 @@ mod tests {
         let mut ids = ResultIds::default();
         let report = json!({ "kind": "full", "items": [], "resultId": "x".repeat(MOST / 3) }).to_string();
         for number in 0..10 {
-            ids.pulled(None, &format!("file:///{number}"), &report);
+            ids.store_document(None, &format!("file:///{number}"), &report);
         }
         assert!(ids.size <= MOST);
-        let kept = |number: &i32| {
+        let mut kept = 0;
+        for number in 0..10 {
             let params = ids.document_params(None, &format!("file:///{number}"));
-            params.get("previousResultId").is_some()
-        };
-        assert_eq!((0..10).filter(kept).count(), 2);
+            kept += usize::from(params.get("previousResultId").is_some());
+        }
+        assert_eq!(kept, 2);
     }
 }

@@ -45,7 +45,7 @@ pub const RETRIED: &[&str] = &[
     "workspaceSymbol/resolve",
 ];
 
-/// Whether an error means "retry". `retrigger` is the server's `data.retriggerRequest`.
+/// True if an error means "retry". `retrigger` is the server's `data.retriggerRequest`.
 pub(super) fn is_stale(method: &str, code: i64, retrigger: Option<bool>) -> bool {
     let transient = match code {
         CONTENT_MODIFIED | REQUEST_CANCELLED => true,

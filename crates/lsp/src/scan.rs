@@ -58,7 +58,7 @@ pub struct Scanner {
     /// Offset of `value` of the parameters, while inside of it.
     value_started: Option<u64>,
     facts: Facts,
-    /// Why the message is no JSON object, in state `Broken`.
+    /// The reason for the state `Broken`.
     problem: Option<NotJson>,
 }
 
@@ -107,7 +107,7 @@ impl Context {
     }
 }
 
-/// Why the elements of a skipped list are counted.
+/// The figure that the elements of a skipped list are counted for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Counted {
     #[default]
@@ -165,7 +165,7 @@ impl Scanner {
             match self.step(bytes, at) {
                 Ok(next) => at = next,
                 Err(wrong) => {
-                    self.problem = Some(NotJson::found(wrong, bytes, self.base));
+                    self.problem = Some(NotJson::new(wrong, bytes, self.base));
                     self.state = State::Broken;
                 }
             }
@@ -178,7 +178,7 @@ impl Scanner {
         match (&self.problem, self.state) {
             (Some(problem), _) => Err(problem.clone()),
             (None, State::Done) => Ok(&self.facts),
-            (None, _unfinished) => Err(NotJson::ended(self.base, self.expected())),
+            (None, _unfinished) => Err(NotJson::cut_short(self.base, self.expected())),
         }
     }
 
@@ -197,10 +197,10 @@ impl Scanner {
     /// Scans from `at`; returns the offset of the next byte that was not used.
     fn step(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
         match self.state {
-            State::Text => self.in_text(bytes, at),
-            State::Scalar => self.in_scalar(bytes, at),
+            State::Text => self.scan_text(bytes, at),
+            State::Scalar => self.scan_scalar(bytes, at),
             State::Skip => match self.skip.find_end(bytes, at)? {
-                Reached::End(end) => Ok(self.skipped(end)),
+                Reached::End(end) => Ok(self.end_list(self.skip.elements(), end)),
                 Reached::Out => Ok(bytes.len()),
             },
             State::Value
@@ -210,11 +210,12 @@ impl Scanner {
             | State::Colon
             | State::After
             | State::Done
-            | State::Broken => self.between(bytes[at], at),
+            | State::Broken => self.scan_structure(bytes[at], at),
         }
     }
 
-    fn between(&mut self, byte: u8, at: usize) -> Result<usize, Wrong> {
+    /// Spaces, punctuation, and the first bytes of values and names.
+    fn scan_structure(&mut self, byte: u8, at: usize) -> Result<usize, Wrong> {
         if is_space(byte) {
             return Ok(at + 1);
         }
@@ -236,10 +237,10 @@ impl Scanner {
     }
 
     fn wrong(&self, at: usize) -> Wrong {
-        Wrong::at(at, self.expected())
+        Wrong::new(at, self.expected())
     }
 
-    /// What may follow the bytes so far, for people.
+    /// The bytes that may follow, for people.
     fn expected(&self) -> &'static str {
         match self.state {
             State::Value if self.stack.is_empty() => "`{`",
@@ -274,17 +275,17 @@ impl Scanner {
             Context::Message => self.member_value(byte, at),
             Context::Result => self.result_member(byte, at),
             Context::Error => match (self.key, byte) {
-                (Key::Code, _) => self.take(Slot::Code, byte, at),
-                (Key::Message, _) => self.take(Slot::Message, byte, at),
+                (Key::Code, _) => self.read_into(Slot::Code, byte, at),
+                (Key::Message, _) => self.read_into(Slot::Message, byte, at),
                 (Key::Data, b'{') => Ok(self.open(Context::ErrorData, at)),
-                _other => self.take(Slot::Nowhere, byte, at),
+                _other => self.read_into(Slot::Nowhere, byte, at),
             },
-            Context::ErrorData if self.key == Key::Retrigger => self.take(Slot::Retrigger, byte, at),
-            Context::ErrorData => self.take(Slot::Nowhere, byte, at),
+            Context::ErrorData if self.key == Key::Retrigger => self.read_into(Slot::Retrigger, byte, at),
+            Context::ErrorData => self.read_into(Slot::Nowhere, byte, at),
             Context::LeafList => self.leaf(byte, at),
             // Descriptive text is one word; a list or an object under that name is something else.
             Context::LeafObject if self.key == Key::Descriptive && !matches!(byte, b'{' | b'[') => {
-                self.take(Slot::Nowhere, byte, at)
+                self.read_into(Slot::Nowhere, byte, at)
             }
             Context::LeafObject => self.leaf(byte, at),
             Context::Params => self.params_member(byte, at),
@@ -292,7 +293,7 @@ impl Scanner {
             Context::Report => self.report_member(byte, at),
             Context::SymbolList => self.symbol(byte, at),
             Context::Symbol if self.key == Key::Children && byte == b'[' => Ok(self.open_symbols(at)),
-            Context::Symbol => self.take(Slot::Nowhere, byte, at),
+            Context::Symbol => self.read_into(Slot::Nowhere, byte, at),
         }
     }
 
@@ -305,15 +306,15 @@ impl Scanner {
         match (self.member, byte) {
             (Key::Id, b'{') => self.unfit_id("is an object", byte, at),
             (Key::Id, b'[') => self.unfit_id("is a list", byte, at),
-            (Key::Id, _) => self.take(Slot::Id, byte, at),
-            (Key::Method, _) => self.take(Slot::Method, byte, at),
+            (Key::Id, _) => self.read_into(Slot::Id, byte, at),
+            (Key::Method, _) => self.read_into(Slot::Method, byte, at),
             (Key::Result, _) => self.result(byte, at),
             (Key::Params, b'{') if self.reads_reports => Ok(self.open(Context::Params, at)),
             (Key::Error, b'{') => {
                 self.facts.error = Some(Fault::default());
                 Ok(self.open(Context::Error, at))
             }
-            _other => self.take(Slot::Nowhere, byte, at),
+            _other => self.read_into(Slot::Nowhere, byte, at),
         }
     }
 
@@ -329,7 +330,7 @@ impl Scanner {
                 Ok(self.open_symbols(at))
             }
             b'[' => Ok(self.count(Counted::Result, at)),
-            _scalar => self.take(Slot::Result, byte, at),
+            _scalar => self.read_into(Slot::Result, byte, at),
         }
     }
 
@@ -342,13 +343,13 @@ impl Scanner {
         self.facts.items = self.facts.items.map(|items| items + 1);
         match byte {
             b'{' if self.stack.len() < 2 * DEEPEST_SYMBOLS => Ok(self.open(Context::Symbol, at)),
-            _other => self.take(Slot::Nowhere, byte, at),
+            _other => self.read_into(Slot::Nowhere, byte, at),
         }
     }
 
     fn unfit_id(&mut self, what: &'static str, byte: u8, at: usize) -> Result<usize, Wrong> {
-        self.facts.take_id(Err(what));
-        self.take(Slot::Nowhere, byte, at)
+        self.facts.set_id(Err(what));
+        self.read_into(Slot::Nowhere, byte, at)
     }
 
     /// A member of an object result.
@@ -360,7 +361,7 @@ impl Scanner {
             (Key::Items, b'[') => Ok(self.count(Counted::Items, at)),
             (Key::Data, b'[') => Ok(self.count(Counted::Data, at)),
             (Key::Payload, b'[') => Ok(self.count(Counted::Payload, at)),
-            (Key::Data, _) => self.take(Slot::Nowhere, byte, at),
+            (Key::Data, _) => self.read_into(Slot::Nowhere, byte, at),
             (Key::Items | Key::Payload | Key::Deep, _) => {
                 self.payload.known = true;
                 self.leaf(byte, at)
@@ -368,9 +369,9 @@ impl Scanner {
             (Key::Named, _) => {
                 self.payload.known = true;
                 self.payload.full = true;
-                self.take(Slot::Nowhere, byte, at)
+                self.read_into(Slot::Nowhere, byte, at)
             }
-            _other => self.take(Slot::Nowhere, byte, at),
+            _other => self.read_into(Slot::Nowhere, byte, at),
         }
     }
 
@@ -379,7 +380,7 @@ impl Scanner {
         let inside = matches!(byte, b'{' | b'[');
         if inside && (self.payload.full || self.stack.len() > DEEPEST) {
             self.payload.full = true;
-            return self.take(Slot::Nowhere, byte, at);
+            return self.read_into(Slot::Nowhere, byte, at);
         }
         match byte {
             b'{' => Ok(self.open(Context::LeafObject, at)),
@@ -387,7 +388,7 @@ impl Scanner {
                 self.stack.push(Context::LeafList);
                 Ok(self.go(State::First, at + 1))
             }
-            _scalar => self.take(Slot::Leaf, byte, at),
+            _scalar => self.read_into(Slot::Leaf, byte, at),
         }
     }
 
@@ -402,8 +403,8 @@ impl Scanner {
         self.go(State::Skip, at + 1)
     }
 
-    /// Takes a whole scalar into `slot`; lists and objects are skipped.
-    fn take(&mut self, slot: Slot, byte: u8, at: usize) -> Result<usize, Wrong> {
+    /// Reads a whole scalar into `slot`; lists and objects are skipped.
+    fn read_into(&mut self, slot: Slot, byte: u8, at: usize) -> Result<usize, Wrong> {
         match byte {
             b'"' => Ok(self.start_text(slot, at)),
             b'{' | b'[' => {
@@ -428,7 +429,7 @@ impl Scanner {
         self.go(State::Text, at + 1)
     }
 
-    fn in_text(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
+    fn scan_text(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
         let end = self.text.find_end(bytes, at)?;
         let stop = end.unwrap_or(bytes.len());
         if self.slot != Slot::Nowhere {
@@ -445,9 +446,9 @@ impl Scanner {
         if self.slot == Slot::Leaf {
             self.payload.full |= !self.kept.is_empty();
         } else {
-            self.facts.take_text(self.slot, &self.kept);
+            self.facts.set_text(self.slot, &self.kept);
         }
-        Ok(self.ended(end + 1))
+        Ok(self.end_value(end + 1))
     }
 
     /// Keeps bytes of a string or scalar, up to [`LONGEST_TEXT`].
@@ -456,29 +457,25 @@ impl Scanner {
         self.kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    fn in_scalar(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
+    fn scan_scalar(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
         let end = self.scalar.find_end(bytes, at);
         self.keep(&bytes[at..end]);
         if end == bytes.len() {
             return Ok(end);
         }
         if let Some(missing) = self.scalar.missing() {
-            return Err(Wrong::at(end, missing));
+            return Err(Wrong::new(end, missing));
         }
         if self.slot == Slot::Leaf {
             self.payload.full |= self.kept != b"null";
         } else {
-            self.facts.take_scalar(self.slot, &self.kept);
+            self.facts.set_scalar(self.slot, &self.kept);
         }
-        Ok(self.ended(end))
-    }
-
-    fn skipped(&mut self, end: usize) -> usize {
-        self.list_ended(self.skip.elements(), end)
+        Ok(self.end_value(end))
     }
 
     /// A skipped list or object ended just before `end`.
-    fn list_ended(&mut self, elements: u64, end: usize) -> usize {
+    fn end_list(&mut self, elements: u64, end: usize) -> usize {
         let shape = if elements == 0 { Shape::Empty } else { Shape::Full };
         match self.counted {
             Counted::Nothing => {}
@@ -497,7 +494,7 @@ impl Scanner {
             }
             Counted::Diagnostics => self.add_diagnostics(elements),
         }
-        self.ended(end)
+        self.end_value(end)
     }
 
     /// The object or leaf list on top of the stack ended just before `end`.
@@ -519,11 +516,11 @@ impl Scanner {
         if context == Some(Context::Report) {
             self.facts.reports.end();
         }
-        self.ended(end)
+        self.end_value(end)
     }
 
     /// A value ended just before `end`; notes the offset if it is a member of the message.
-    fn ended(&mut self, end: usize) -> usize {
+    fn end_value(&mut self, end: usize) -> usize {
         if self.stack.len() == 1 {
             let range: Range<u64> = self.started..self.base + end as u64;
             match self.member {

@@ -1,4 +1,4 @@
-//! What a server supports: announced at the start, or registered later.
+//! The methods that a server supports: announced at the start, or registered later.
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ pub struct ServerCapabilities {
     pub version: Option<String>,
 }
 
-/// How a server wants documents to be synchronised.
+/// The kind of document synchronisation that a server wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sync {
     None,
@@ -45,7 +45,7 @@ impl Sync {
     }
 }
 
-/// Whether and how a server wants save notifications.
+/// The save notifications that a server wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Save {
     No,
@@ -66,11 +66,11 @@ impl Save {
 
 impl ServerCapabilities {
     pub fn from_result(result: &Value) -> ServerCapabilities {
-        let said = |name: &str| result["serverInfo"][name].as_str().map(str::to_owned);
+        let server = &result["serverInfo"];
         ServerCapabilities {
             tree: result["capabilities"].clone(),
-            name: said("name"),
-            version: said("version"),
+            name: server["name"].as_str().map(str::to_owned),
+            version: server["version"].as_str().map(str::to_owned),
         }
     }
 
@@ -82,7 +82,7 @@ impl ServerCapabilities {
         name.and_then(Encoding::from_name).unwrap_or_default()
     }
 
-    /// How documents are synchronised: a number, or `change` of an object.
+    /// The kind of document synchronisation: a number, or `change` of an object.
     pub fn sync(&self) -> Sync {
         let sync = &self.tree["textDocumentSync"];
         match sync.as_u64().or_else(|| sync["change"].as_u64()) {
@@ -92,7 +92,7 @@ impl ServerCapabilities {
         }
     }
 
-    /// Whether the server wants open and close notifications. The number form of the sync kind implies them.
+    /// True if the server wants open and close notifications. The number form of the sync kind implies them.
     pub fn open_close(&self) -> bool {
         let sync = &self.tree["textDocumentSync"];
         sync.as_u64().is_some_and(|kind| kind > 0) || sync["openClose"].as_bool().unwrap_or(false)
@@ -196,23 +196,22 @@ pub(super) fn implied(method: &str, options: &Value) -> Vec<&'static str> {
     let Some(path) = provider_path(method) else {
         return Vec::new();
     };
-    let option = |longer: &str| {
-        longer
-            .strip_prefix(path)?
-            .strip_prefix('/')
-            .map(|option| options[option] == true)
-    };
-    let rows = OFFERS.iter().filter(|(_, longer)| option(longer) == Some(true));
-    rows.map(|(name, _)| *name).collect()
+    let mut methods = Vec::new();
+    for (name, longer) in OFFERS {
+        let option = longer.strip_prefix(path).and_then(|rest| rest.strip_prefix('/'));
+        if option.is_some_and(|option| options[option] == true) {
+            methods.push(*name);
+        }
+    }
+    methods
 }
 
-/// Whether the server supports `method`: announced at the start, or registered later.
+/// True if the server supports `method`: announced at the start, or registered later.
 ///
 /// Notifications about open documents follow the sync kind. Other notifications, and methods outside the protocol, are
 /// never announced, so they count as supported.
 pub fn offers(server: &ServerCapabilities, registrations: &[String], method: &str) -> bool {
-    let registered = |name: &str| registrations.iter().any(|known| known == name);
-    if registered(method) {
+    if registrations.iter().any(|known| known == method) {
         return true;
     }
     match method {
@@ -224,10 +223,10 @@ pub fn offers(server: &ServerCapabilities, registrations: &[String], method: &st
     let Some(path) = provider_path(method) else { return true };
     let announced = path.split('/').fold(&server.tree, |tree, name| &tree[name]);
     let covering = COVERED.iter().find(|(start, _)| method.starts_with(start));
-    present(announced) || covering.is_some_and(|(_, covering)| registered(covering))
+    present(announced) || covering.is_some_and(|(_, covering)| registrations.iter().any(|known| known == covering))
 }
 
-/// Whether a server may still register an unannounced `method`, because the client capabilities `client` allow it.
+/// True if a server may still register an unannounced `method`, because the client capabilities `client` allow it.
 pub fn may_register(client: &Value, method: &str) -> bool {
     // A resolve or follow-up method is registered with its main method.
     let provider = provider_path(method).and_then(|path| path.split('/').next());

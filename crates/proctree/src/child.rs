@@ -22,12 +22,12 @@ const LONGEST: Duration = Duration::from_secs(5);
 /// Where a stream of a program comes from, or goes to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Stream {
-    /// This process.
+    /// A pipe to this process.
     #[default]
     Piped,
-    /// Nothing, or nowhere.
+    /// No input, or discarded output.
     Null,
-    /// That of this process.
+    /// The stream of this process, shared.
     Inherit,
     File(PathBuf),
 }
@@ -96,7 +96,9 @@ pub fn orphans() -> Vec<u32> {
 /// Reaps the ended orphans.
 pub fn reap_orphans() {
     let awaited = awaited();
-    platform::orphans(&awaited).into_iter().for_each(platform::reap);
+    for pid in platform::orphans(&awaited) {
+        platform::reap(pid);
+    }
 }
 
 /// Kills orphans that are not in `before`, until two consecutive looks find none.

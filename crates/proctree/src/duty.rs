@@ -16,7 +16,7 @@ impl Duty {
         Duty { share, least, next: 0 }
     }
 
-    /// Whether the work may start now.
+    /// True if the work may start now.
     pub fn ready(&self, now: Nanos) -> bool {
         now >= self.next
     }

@@ -82,7 +82,7 @@ impl Guard {
             return None;
         }
         self.is_exceeded = true;
-        let (first, before) = self.growth_began()?;
+        let (first, before) = self.growth_start()?;
         let rate = if sampled > before && last > first {
             let per_second = u128::from(sampled - before) * 1_000_000_000 / u128::from(last - first);
             Some(u64::try_from(per_second).unwrap_or(u64::MAX))
@@ -97,17 +97,17 @@ impl Guard {
         })
     }
 
-    /// The sum at which the growth up to the latest one began. A time of rest before it says nothing of the rate.
-    fn growth_began(&self) -> Option<(Nanos, u64)> {
+    /// Time and sum at which the growth up to the latest sum began: a time of rest before it does not lower the rate.
+    fn growth_start(&self) -> Option<(Nanos, u64)> {
         let mut latest = self.latest.iter().rev();
-        let mut began = *latest.next()?;
+        let mut start = *latest.next()?;
         for (at, private) in latest {
-            if *private >= began.1 {
+            if *private >= start.1 {
                 break;
             }
-            began = (*at, *private);
+            start = (*at, *private);
         }
-        Some(began)
+        Some(start)
     }
 }
 

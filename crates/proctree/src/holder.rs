@@ -19,18 +19,21 @@ pub fn holders(pids: impl IntoIterator<Item = u32>) -> Vec<Holder> {
 
 /// Private memory in bytes: of the processes that run `program`, and of all.
 pub fn share(holders: &[Holder], program: &Path) -> (u64, u64) {
-    let sum = |of: &mut dyn Iterator<Item = &Holder>| of.map(|one| one.private).fold(0_u64, u64::saturating_add);
-    (
-        sum(&mut holders.iter().filter(|one| one.program == program)),
-        sum(&mut holders.iter()),
-    )
+    let (mut own, mut all) = (0_u64, 0_u64);
+    for holder in holders {
+        all = all.saturating_add(holder.private);
+        if holder.program == program {
+            own = own.saturating_add(holder.private);
+        }
+    }
+    (own, all)
 }
 
 /// The largest process of the program with the most memory.
 pub fn leader(holders: &[Holder]) -> Option<&Holder> {
     holders
         .iter()
-        .max_by_key(|one| (share(holders, &one.program).0, one.private))
+        .max_by_key(|holder| (share(holders, &holder.program).0, holder.private))
 }
 
 fn holder(pid: u32) -> Option<Holder> {
@@ -40,11 +43,18 @@ fn holder(pid: u32) -> Option<Holder> {
     Some(Holder { pid, program, private })
 }
 
+/// Private memory in bytes, from `/proc/PID/status`; `None` for a process without memory.
 fn private(status: &str) -> Option<u64> {
-    let line = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
-    let kib = |name: &str| line(name)?.split_ascii_whitespace().next()?.parse::<u64>().ok();
-    let shared = kib("RssShmem:").unwrap_or(0);
-    Some((kib("RssAnon:")? + shared + kib("VmSwap:").unwrap_or(0)) << 10)
+    let anonymous = kib(status, "RssAnon:")?;
+    let shared = kib(status, "RssShmem:").unwrap_or(0);
+    let swap = kib(status, "VmSwap:").unwrap_or(0);
+    Some((anonymous + shared + swap) << 10)
+}
+
+/// The number in the line that begins with `name`.
+fn kib(status: &str, name: &str) -> Option<u64> {
+    let value = status.lines().find_map(|line| line.strip_prefix(name))?;
+    value.split_ascii_whitespace().next()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -53,12 +63,11 @@ mod tests {
 
     #[test]
     fn the_leader_is_of_the_program_that_holds_the_most_together() {
-        let one = |pid, program: &str, private| Holder {
+        let tree = [(1, "/bin/sh", 50), (2, "/node", 30), (3, "/node", 40)].map(|(pid, program, private)| Holder {
             pid,
             program: program.into(),
             private,
-        };
-        let tree = [one(1, "/bin/sh", 50), one(2, "/node", 30), one(3, "/node", 40)];
+        });
         assert_eq!(leader(&tree), Some(&tree[2]));
         assert_eq!(share(&tree, Path::new("/node")), (70, 120));
         assert_eq!(leader(&[]), None);

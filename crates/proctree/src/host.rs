@@ -47,11 +47,13 @@ pub fn pressure() -> Option<Pressure> {
 /// Memory that each of `runs` runs at once may take before the machine suffers: the smaller of 95 % of the control
 /// group's limit and the available memory less 5 % of all, divided among them. `None` if nothing is known.
 pub fn memory_left(memory: &Memory, runs: u32) -> Option<u64> {
-    let of_group = memory.cgroup_limit.map(|limit| limit / 100 * 95);
-    let available = memory.available.zip(memory.total);
-    let of_machine = available.map(|(available, total)| available.saturating_sub(total / 20));
-    let left = of_group.into_iter().chain(of_machine).min()?;
-    Some(left / u64::from(runs.max(1)))
+    let group_room = memory.cgroup_limit.map(|limit| limit / 100 * 95);
+    let machine_room = match (memory.available, memory.total) {
+        (Some(available), Some(total)) => Some(available.saturating_sub(total / 20)),
+        (Some(_) | None, Some(_) | None) => None,
+    };
+    let room = group_room.into_iter().chain(machine_room).min()?;
+    Some(room / u64::from(runs.max(1)))
 }
 
 /// Out-of-memory kills that the kernel counted so far, in our control group or on the machine; `None` if it counts none.
@@ -119,10 +121,9 @@ fn portable() -> Host {
         system.refresh_memory_specifics(MemoryRefreshKind::everything());
         system.refresh_cpu_list(CpuRefreshKind::nothing());
     }
-    let of_system = |value: fn(&System) -> u64| system.as_ref().map(value);
-    let brand = system
-        .as_ref()
-        .and_then(|system| Some(system.cpus().first()?.brand().trim().to_owned()));
+    let system = system.as_ref();
+    let brand = system.and_then(|system| Some(system.cpus().first()?.brand().trim().to_owned()));
+    let cpus = system.map(|system| system.cpus().len() as u64);
     let load = System::load_average().ok().map(|load| load.one);
     Host {
         target: target(),
@@ -130,11 +131,11 @@ fn portable() -> Host {
         distribution: System::long_os_version().ok(),
         kernel: System::kernel_version().ok(),
         cpu: brand.filter(|brand| !brand.is_empty()),
-        cpus: of_system(|system| system.cpus().len() as u64).filter(|cpus| *cpus > 0),
+        cpus: cpus.filter(|cpus| *cpus > 0),
         memory: Memory {
-            total: of_system(System::total_memory).filter(|total| *total > 0),
-            available: of_system(System::available_memory).filter(|available| *available > 0),
-            swap: of_system(System::total_swap),
+            total: system.map(System::total_memory).filter(|total| *total > 0),
+            available: system.map(System::available_memory).filter(|available| *available > 0),
+            swap: system.map(System::total_swap),
             ..Memory::default()
         },
         page_size: page_size(),

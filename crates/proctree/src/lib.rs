@@ -57,7 +57,7 @@ use record::{Event, Journal, Nanos};
 #[derive(Clone, Debug)]
 pub struct Options {
     pub interval: Duration,
-    /// Whether high-water marks may be reset; if not, nothing is written to the server's `/proc` files.
+    /// True if high-water marks may be reset; if not, nothing is written to the server's `/proc` files.
     pub peak_reset: bool,
     /// Private memory of the tree in bytes above which all its processes are killed.
     pub memory_limit: Option<u64>,

@@ -25,7 +25,7 @@ mod convert;
 mod exit;
 mod resources;
 
-use convert::{count_stat, count_status, found, kin};
+use convert::{as_found, count_stat, count_status, kin};
 
 /// Share of one processor that looking for new processes may take.
 const LOOK_SHARE: f64 = 0.005;
@@ -37,7 +37,7 @@ const LOOK_PAUSE: Nanos = 90_000_000;
 const PROBE_COST: Duration = Duration::from_micros(5);
 /// Interval of full scans of `/proc` although the last id shows nothing new.
 const SWEEP_PAUSE: Nanos = 2_000_000_000;
-/// The same if the last id is unknown.
+/// Interval of full scans of `/proc` if the last id is unknown.
 const BLIND_SWEEP_PAUSE: Nanos = 100_000_000;
 /// Probes of an id without a process: its process may not be visible yet.
 const PROBE_TRIES: u8 = 3;
@@ -104,7 +104,7 @@ impl System {
         })
     }
 
-    pub fn own() -> io::Result<Own> {
+    pub fn own_ids() -> io::Result<Own> {
         let text = fs::read("/proc/self/stat")?;
         let stat = procfs::stat(&text).ok_or(io::ErrorKind::InvalidData)?;
         Ok(Own {
@@ -148,18 +148,18 @@ impl System {
         Ok(())
     }
 
-    /// Whether a full scan of `/proc` is required, or cheaper than probing each new id.
-    fn must_sweep(&self, now: Nanos, effort: Effort, last_known: bool, new_known: bool, probes: usize) -> bool {
+    /// True if a full scan of `/proc` is required, or cheaper than probing each new id.
+    fn must_sweep(&self, now: Nanos, effort: Effort, knows_last: bool, knows_new: bool, probes: usize) -> bool {
         let probe_cost = PROBE_COST.saturating_mul(u32::try_from(probes).unwrap_or(u32::MAX));
-        let unknown = !new_known && (last_known || effort == Effort::CatchUp);
-        effort == Effort::Thorough || now >= self.next_sweep || unknown || probe_cost > self.sweep_cost
+        let cannot_probe = !knows_new && (knows_last || effort == Effort::CatchUp);
+        effort == Effort::Thorough || now >= self.next_sweep || cannot_probe || probe_cost > self.sweep_cost
     }
 
     /// The process or thread with this id.
     fn probe(&mut self, pid: u32) -> Option<Found> {
         let file = File::open(format!("/proc/{pid}/stat")).ok()?;
         let stat = procfs::stat(read_whole(&file, &mut self.buffer).ok()?)?;
-        (!stat.ended()).then(|| found(&stat))
+        if stat.ended() { None } else { Some(as_found(&stat)) }
     }
 
     /// Probes the ids assigned since the last look, and again those without a process.
@@ -167,10 +167,10 @@ impl System {
         let mut missing = std::mem::take(&mut self.missing);
         missing.extend(ids.map(|pid| (pid, 0)));
         missing.retain_mut(|(pid, tries)| {
-            let met = self.probe(*pid);
+            let process = self.probe(*pid);
             *tries += 1;
-            found.extend(met);
-            met.is_none() && *tries < PROBE_TRIES
+            found.extend(process);
+            process.is_none() && *tries < PROBE_TRIES
         });
         self.missing = missing;
     }
@@ -208,17 +208,10 @@ impl System {
             return Ok(SharedMemory::default());
         }
         // Without the mounts, removed files of a tmpfs count as named ones.
-        let mounts = file(&process.directory, &process.memory_file("mountinfo"));
-        let tmpfs = mounts.and_then(|mounts| read_whole(&mounts, &mut self.buffer).map(procfs::tmpfs_devices));
-        let tmpfs = tmpfs.unwrap_or_default();
+        let tmpfs = self.tmpfs_devices(process).unwrap_or_default();
         let smaps = file(&process.directory, &process.memory_file("smaps"))?;
         let root = format!("/proc/{}/root", process.pid);
-        let inode_at = |path: &[u8]| {
-            let path = procfs::unescaped(path.strip_prefix(b"/")?);
-            let file = Path::new(&root).join(OsStr::from_bytes(&path));
-            Some(fs::symlink_metadata(file).ok()?.ino())
-        };
-        let own = procfs::own_shared(BufReader::new(smaps), &tmpfs, inode_at)?;
+        let own = procfs::own_shared(BufReader::new(smaps), &tmpfs, |path| inode(Path::new(&root), path))?;
         let status = file(&process.directory, &process.memory_file("status"))?;
         let status = procfs::status(read_whole(&status, &mut self.buffer)?);
         Ok(SharedMemory {
@@ -229,17 +222,26 @@ impl System {
         })
     }
 
-    /// Whether an unreadable process has ended.
-    fn over(&mut self, process: &Process) -> bool {
-        let stat = stat_of(&process.stat, &mut self.buffer);
-        stat.map_or_else(|error| is_gone(&error), |stat| stat.ended())
+    /// The devices of the tmpfs that the process sees.
+    fn tmpfs_devices(&mut self, process: &Process) -> io::Result<Vec<Vec<u8>>> {
+        let mounts = file(&process.directory, &process.memory_file("mountinfo"))?;
+        let text = read_whole(&mounts, &mut self.buffer)?;
+        Ok(procfs::tmpfs_devices(text))
+    }
+
+    /// True if an unreadable process has ended.
+    fn has_ended(&mut self, process: &Process) -> bool {
+        match stat_of(&process.stat, &mut self.buffer) {
+            Ok(stat) => stat.ended(),
+            Err(error) => is_gone(&error),
+        }
     }
 
     /// A failure, unless the process has ended. An ending process loses its memory, and the files about it, shortly
     /// before it counts as ended.
     fn failed<T: Default>(&mut self, process: &Process, what: &'static str, error: io::Error) -> Result<T, Failure> {
-        let ends = is_gone(&error) || (error.kind() == io::ErrorKind::NotFound && error.raw_os_error().is_none());
-        if ends || self.over(process) {
+        let is_over = is_gone(&error) || (error.kind() == io::ErrorKind::NotFound && error.raw_os_error().is_none());
+        if is_over || self.has_ended(process) {
             Ok(T::default())
         } else {
             Err(Failure { what, error })
@@ -262,9 +264,9 @@ impl Source for System {
             (Some(_) | None, Some(_) | None) => None,
         };
         let probes = new.clone().map_or(0, Iterator::count) + self.missing.len();
-        let timed = last.is_some() && now >= self.next_sweep;
-        let sweep = self.must_sweep(now, effort, last.is_some(), new.is_some(), probes);
-        if sweep {
+        let is_timed = last.is_some() && now >= self.next_sweep;
+        let sweeps = self.must_sweep(now, effort, last.is_some(), new.is_some(), probes);
+        if sweeps {
             self.sweep(found)?;
             self.missing.clear();
             self.sweep_cost = started.elapsed();
@@ -286,7 +288,11 @@ impl Source for System {
             // that.
             Effort::Cheap | Effort::CatchUp => {
                 // A scan that is due by the clock is rare enough: it does not delay cheap looks.
-                let most = if sweep && !timed { 5 * LOOK_PAUSE } else { LOOK_PAUSE };
+                let most = if sweeps && !is_timed {
+                    5 * LOOK_PAUSE
+                } else {
+                    LOOK_PAUSE
+                };
                 self.duty.spent(now, cost, most);
             }
         }
@@ -320,7 +326,7 @@ impl Source for System {
         Ok((
             process,
             Opened {
-                found: found(&stat),
+                found: as_found(&stat),
                 started: stat.started,
                 name,
             },
@@ -430,7 +436,7 @@ impl Source for System {
         let started = Instant::now();
         // Opened anew each time: the descriptor belongs to one address space, and an exec creates another.
         let read = file(&process.directory, &process.memory_file("smaps_rollup"))
-            .and_then(|file| read_whole(&file, &mut self.buffer).map(|text| procfs::rollup(text, number, 0)));
+            .and_then(|file| Ok(procfs::rollup(read_whole(&file, &mut self.buffer)?, number, 0)));
         match read {
             Ok(Some(mut rollup)) => {
                 rollup.shared_memory = match self.shared_memory(process, &rollup) {
@@ -480,6 +486,13 @@ fn tick() -> Nanos {
 fn file(directory: &OwnedFd, name: &str) -> io::Result<File> {
     let file = openat(directory, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(io::Error::from);
     file.map(File::from).map_err(gone)
+}
+
+/// The inode of a path in `smaps`, below the root directory of a process.
+fn inode(root: &Path, path: &[u8]) -> Option<u64> {
+    let path = procfs::unescaped(path.strip_prefix(b"/")?);
+    let file = root.join(OsStr::from_bytes(&path));
+    Some(fs::symlink_metadata(file).ok()?.ino())
 }
 
 /// Reads a file of `/proc` from its start, in one call unless it is larger than the buffer.

@@ -70,7 +70,7 @@ impl System {
         })
     }
 
-    pub fn own() -> io::Result<Own> {
+    pub fn own_ids() -> io::Result<Own> {
         // SAFETY: takes nothing and cannot fail.
         let group = unsafe { libc::getpgrp() };
         Ok(Own {
@@ -168,12 +168,7 @@ impl Source for System {
                 self.count(&mut reading.counters, &usage);
                 kin.reaped = Some(usage.ri_child_user_time + usage.ri_child_system_time + usage.ri_child_pageins);
                 // The program's UUID changes with an exec.
-                let half = |at: usize| {
-                    usage.ri_uuid[at..at + 8]
-                        .iter()
-                        .fold(0u64, |sum, &byte| sum << 8 | u64::from(byte))
-                };
-                kin.program = half(0) ^ half(8);
+                kin.program = number(&usage.ri_uuid[..8]) ^ number(&usage.ri_uuid[8..16]);
             }
             Err(error) if is_gone(&error) => return None,
             Err(error) => {
@@ -197,15 +192,18 @@ impl Source for System {
                 });
             }
         }
-        reading.kin = complete.then_some(kin);
+        reading.kin = if complete { Some(kin) } else { None };
         Some(reading)
     }
 
     fn describe(&mut self, process: &Process) -> Option<Program> {
         let info = bsd_info(process.pid).ok()?;
         let command = arguments(process.pid).unwrap_or_default();
-        let same = usage(process.pid).is_ok_and(|usage| usage.ri_proc_start_abstime == process.started);
-        same.then(|| Program {
+        let is_same = usage(process.pid).is_ok_and(|usage| usage.ri_proc_start_abstime == process.started);
+        if !is_same {
+            return None;
+        }
+        Some(Program {
             name: name(&info),
             command,
             huge_pages: None,
@@ -321,8 +319,16 @@ fn arguments(pid: c_int) -> Option<Vec<String>> {
     let arguments = rest[first..]
         .split(|&byte| byte == 0)
         .take(count.min(COMMAND_ARGUMENTS));
-    let cut = |argument: &[u8]| String::from_utf8_lossy(&argument[..argument.len().min(COMMAND_BYTES)]).into_owned();
-    Some(arguments.map(cut).collect())
+    Some(arguments.map(shortened).collect())
+}
+
+fn shortened(argument: &[u8]) -> String {
+    String::from_utf8_lossy(&argument[..argument.len().min(COMMAND_BYTES)]).into_owned()
+}
+
+/// The number that these bytes write, the highest first.
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0u64, |sum, &byte| sum << 8 | u64::from(byte))
 }
 
 fn as_found(info: &proc_bsdinfo) -> Found {
@@ -341,16 +347,18 @@ fn started(info: &proc_bsdinfo) -> u64 {
 }
 
 fn name(info: &proc_bsdinfo) -> String {
-    let text = |field: &[c_char]| -> String {
-        let bytes: Vec<u8> = field
-            .iter()
-            .take_while(|&&byte| byte != 0)
-            .map(|&byte| byte.cast_unsigned())
-            .collect();
-        String::from_utf8_lossy(&bytes).into_owned()
-    };
     let name = text(&info.pbi_name);
     if name.is_empty() { text(&info.pbi_comm) } else { name }
+}
+
+/// The text before the first zero byte.
+fn text(field: &[c_char]) -> String {
+    let bytes: Vec<u8> = field
+        .iter()
+        .take_while(|&&byte| byte != 0)
+        .map(|&byte| byte.cast_unsigned())
+        .collect();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn count_task(counters: &mut Counters, info: &proc_taskallinfo) {

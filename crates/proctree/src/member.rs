@@ -26,9 +26,9 @@ pub(super) struct Member<P> {
     pub cpu: Option<Nanos>,
     /// Known children that ended and may not be reaped yet.
     pub owed: u32,
-    /// Whether it reaped a child since the last check.
+    /// True if it reaped a child since the last check.
     pub reaped: bool,
-    /// Whether a read found it ended.
+    /// True if a read found it ended.
     pub over: bool,
     /// The last written sample and its time.
     pub written: Option<(Nanos, Counters)>,
@@ -41,12 +41,12 @@ pub(super) struct Member<P> {
     reported: Vec<&'static str>,
 }
 
-/// The difference of an exact reading from the last written one.
+/// The changes in an exact reading since the last written one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum News {
-    /// Nothing, or nothing due.
+    /// No changes, or none that is to be written yet.
     None,
-    /// Only changes by other processes to shared pages.
+    /// Only other processes changed something, in shared pages.
     Foreign,
     Own,
 }
@@ -102,12 +102,14 @@ impl<P> Member<P> {
     }
 
     /// Replaces the previous reading; true if it runs another program now.
-    pub fn take(&mut self, reading: Reading) -> bool {
+    pub fn take_reading(&mut self, reading: Reading) -> bool {
         self.readings += 1;
         if let Some(kin) = reading.kin {
             // A new process has reaped none: the first reading includes all that it reaped.
             let before = self.reading.kin.map_or(Some(0), |kin| kin.reaped);
-            self.reaped |= before.zip(kin.reaped).is_some_and(|(before, after)| after > before);
+            if let (Some(before), Some(after)) = (before, kin.reaped) {
+                self.reaped |= after > before;
+            }
         }
         let is_other_program = match (reading.kin, self.reading.kin) {
             (Some(now), Some(before)) => now.program != before.program,
@@ -148,13 +150,14 @@ impl<P> Member<P> {
     pub fn take_rollup(&mut self, at: Nanos, rollup: Rollup, heartbeat: Nanos) -> News {
         let news = match self.rollup {
             None => News::Own,
-            Some((_, last)) if own(last) != own(rollup) => News::Own,
+            Some((_, last)) if own_counters(last) != own_counters(rollup) => News::Own,
             Some((written, last)) => {
                 let cost = rollup.cost;
                 let differs = rollup != Rollup { cost, ..last };
-                match differs && at.saturating_sub(written) >= heartbeat {
-                    true => News::Foreign,
-                    false => News::None,
+                if differs && at.saturating_sub(written) >= heartbeat {
+                    News::Foreign
+                } else {
+                    News::None
                 }
             }
         };
@@ -176,7 +179,7 @@ impl<P> Member<P> {
 }
 
 /// A rollup without the counters that other processes can change.
-fn own(rollup: Rollup) -> Rollup {
+fn own_counters(rollup: Rollup) -> Rollup {
     let shared_memory = rollup.shared_memory.map(|shared| SharedMemory { named: 0, ..shared });
     Rollup {
         shared_memory,
@@ -205,18 +208,24 @@ mod tests {
             started: Some(0),
         };
         let mut member = Member::new((), 0, found, 0, Program::default());
-        let at = |anonymous, proportional_file, cost| Rollup {
-            anonymous,
-            proportional_file: Some(proportional_file),
-            cost,
-            ..Rollup::default()
-        };
-        let mut take = |second: u64, rollup| member.take_rollup(second * SECOND, rollup, 60 * SECOND);
-        assert_eq!(take(0, at(5, 9, 1)), News::Own);
-        assert_eq!(take(1, at(5, 8, 1)), News::None);
-        assert_eq!(take(2, at(6, 8, 1)), News::Own);
-        assert_eq!(take(61, at(6, 7, 1)), News::None, "59 s after the last one");
-        assert_eq!(take(62, at(6, 7, 1)), News::Foreign);
-        assert_eq!(take(200, at(6, 7, 2)), News::None, "the cost alone");
+        for (second, anonymous, proportional_file, cost, news) in [
+            (0, 5, 9, 1, News::Own),
+            (1, 5, 8, 1, News::None),
+            (2, 6, 8, 1, News::Own),
+            // 59 s after the last one.
+            (61, 6, 7, 1, News::None),
+            (62, 6, 7, 1, News::Foreign),
+            // The cost alone.
+            (200, 6, 7, 2, News::None),
+        ] {
+            let rollup = Rollup {
+                anonymous,
+                proportional_file: Some(proportional_file),
+                cost,
+                ..Rollup::default()
+            };
+            let taken = member.take_rollup(second * SECOND, rollup, 60 * SECOND);
+            assert_eq!(taken, news, "at second {second}");
+        }
     }
 }

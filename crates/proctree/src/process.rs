@@ -61,7 +61,7 @@ pub fn signal_thread(_process: u32, _thread: u32, _signal: i32) -> io::Result<()
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Reads to the end what nobody wants.
+/// Reads an output to its end and drops it.
 async fn discard(mut output: ChildStdout) {
     // After an error nothing more arrives.
     let _ = tokio::io::copy(&mut output, &mut tokio::io::sink()).await;
@@ -107,7 +107,7 @@ impl Server {
         platform::prepare(&mut command)?;
         #[cfg(target_os = "linux")]
         platform::keep_to(command.as_std_mut(), &launch.cpus);
-        let (mut child, own) = child::start(|| command.spawn(), Child::id)?;
+        let (mut child, awaited) = child::start(|| command.spawn(), Child::id)?;
         let group = platform::adopt(&mut child)?;
         let pid = child
             .id()
@@ -115,19 +115,24 @@ impl Server {
         let (stdout, stdin) = (child.stdout.take(), child.stdin.take());
         let stderr = child.stderr.take();
         let stderr = stderr.ok_or_else(|| io::Error::other("the server was started without a pipe"))?;
-        stdout.iter().for_each(platform::widen);
-        stdin.iter().for_each(platform::widen);
+        if let Some(stdout) = &stdout {
+            platform::widen(stdout);
+        }
+        if let Some(stdin) = &stdin {
+            platform::widen(stdin);
+        }
         platform::widen(&stderr);
         let pipes = match (stdout, stdin) {
             (Some(stdout), Some(stdin)) => Some((stdout, stdin)),
-            (stdout, _) => {
+            (Some(stdout), None) => {
                 // Nobody talks to this program, and a full pipe would stop it.
-                stdout.map(|stdout| tokio::spawn(discard(stdout)));
+                tokio::spawn(discard(stdout));
                 None
             }
+            (None, _) => None,
         };
         let (sender, exit) = watch::channel(None);
-        let watcher = tokio::spawn(watch_exit(child, own, sender)).abort_handle();
+        let watcher = tokio::spawn(watch_exit(child, awaited, sender)).abort_handle();
         Ok(Server {
             pid,
             group,
@@ -143,7 +148,7 @@ impl Server {
         self.pipes.take()
     }
 
-    /// How the process ended; `None` while it runs.
+    /// Exit of the process; `None` while it runs.
     pub fn exit(&self) -> Option<Exit> {
         *self.exit.borrow()
     }
@@ -201,13 +206,13 @@ impl Drop for Server {
 
 /// Waits for the child, and meanwhile reaps orphans. Keeps the child until aborted: on Linux its processor time is
 /// readable until it is reaped, and the sampler reads it later.
-async fn watch_exit(mut child: Child, _own: Awaited, sender: watch::Sender<Option<Exit>>) {
+async fn watch_exit(mut child: Child, _awaited: Awaited, sender: watch::Sender<Option<Exit>>) {
     let mut ticks = time::interval(REAP_EVERY);
     ticks.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
-    let mut ended = pin!(ended(&mut child));
+    let mut end = pin!(wait_for_end(&mut child));
     let exit = loop {
         tokio::select! {
-            exit = &mut ended => break exit,
+            exit = &mut end => break exit,
             _now = ticks.tick() => child::reap_orphans(),
         };
     };
@@ -215,9 +220,9 @@ async fn watch_exit(mut child: Child, _own: Awaited, sender: watch::Sender<Optio
     std::future::pending().await
 }
 
-/// How the child ended. Leaves it unreaped where the system supports that.
-async fn ended(child: &mut Child) -> Exit {
-    let (code, signal) = match platform::unreaped(child.id()).await {
+/// Waits for the end of the child. Leaves it unreaped where the system supports that.
+async fn wait_for_end(child: &mut Child) -> Exit {
+    let (code, signal) = match platform::wait_unreaped(child.id()).await {
         Some(end) => end,
         None => {
             let status = child.wait().await.ok();

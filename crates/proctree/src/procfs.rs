@@ -42,7 +42,7 @@ pub struct Stat<'a> {
 const FORKED: u64 = 0x40;
 
 impl Stat<'_> {
-    /// Whether the process was forked without a later exec.
+    /// True if the process was forked without a later exec.
     pub fn forked(&self) -> bool {
         self.flags & FORKED != 0
     }
@@ -63,7 +63,7 @@ impl Stat<'_> {
         self.threads <= 1 && self.state == b'Z'
     }
 
-    /// Whether the process has ended: dead, a zombie, or exiting without memory.
+    /// True if the process has ended: dead, a zombie, or exiting without memory.
     ///
     /// A main thread that ended before other threads looks like a zombie too, but its process still runs.
     pub fn ended(&self) -> bool {
@@ -236,8 +236,8 @@ pub fn tmpfs_devices(text: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Sums `/proc/PID/smaps`, which has thousands of mappings and is therefore read line by line; `tmpfs` are devices of
-/// mounted ones. `inode_at` is that of the file with this path, if there is one: a file may be named `x (deleted)`, and
-/// after its removal the kernel writes the same.
+/// mounted ones. `inode_at` returns the inode of the file at a path: a file may be named `x (deleted)`, which is also what
+/// the kernel writes for a removed file `x`.
 pub fn own_shared(
     mut text: impl BufRead,
     tmpfs: &[Vec<u8>],
@@ -258,8 +258,10 @@ pub fn own_shared(
             if let Some((part, mapping)) = open.take() {
                 sums.proportional += mapping.proportional.saturating_sub(mapping.anonymous);
                 sums.resident += mapping.resident.saturating_sub(mapping.anonymous);
-                let is_new = swapped.insert(part);
-                sums.swap += if is_new { mapping.swap } else { 0 };
+                let is_first = swapped.insert(part);
+                if is_first {
+                    sums.swap += mapping.swap;
+                }
             }
             if is_over {
                 return Ok(sums);
@@ -302,14 +304,12 @@ fn own_part(line: &[u8], tmpfs: &[Vec<u8>], inode_at: impl Fn(&[u8]) -> Option<u
     let is_shared = fields.next()?.ends_with(b"s");
     let part = [fields.next()?, fields.next()?, fields.next()?];
     let name = fields.next()?.trim_ascii();
-    let is_own = match name.strip_suffix(b" (deleted)") {
-        Some(file) => {
-            let is_unnamed = file.starts_with(b"/memfd:") || file.starts_with(b"/SYSV") || file == b"/dev/zero";
-            let is_on_tmpfs = tmpfs.iter().any(|device| device == part[1]);
-            is_unnamed
-                || (is_shared && is_on_tmpfs && inode_at(name).is_none_or(|inode| Some(inode) != number(part[2])))
-        }
-        None => name.starts_with(b"[anon_shmem:"),
+    let is_own = if let Some(file) = name.strip_suffix(b" (deleted)") {
+        let is_unnamed = file.starts_with(b"/memfd:") || file.starts_with(b"/SYSV") || file == b"/dev/zero";
+        let is_on_tmpfs = tmpfs.iter().any(|device| device == part[1]);
+        is_unnamed || (is_shared && is_on_tmpfs && inode_at(name).is_none_or(|inode| Some(inode) != number(part[2])))
+    } else {
+        name.starts_with(b"[anon_shmem:")
     };
     if is_own { Some(part.join(&b' ')) } else { None }
 }
@@ -318,7 +318,7 @@ fn own_part(line: &[u8], tmpfs: &[Vec<u8>], inode_at: impl Fn(&[u8]) -> Option<u
 pub fn last_pid(text: &[u8]) -> Option<u32> {
     let field = text.trim_ascii_end().rsplit(|&byte| byte == b' ').next()?;
     let pid = u32::try_from(number(field)?).ok()?;
-    (pid > 0).then_some(pid)
+    if pid > 0 { Some(pid) } else { None }
 }
 
 /// Parses `/proc/PID/cmdline`: at most `most` arguments.
@@ -335,9 +335,15 @@ pub fn arguments(text: &[u8], most: usize) -> Vec<String> {
 
 /// Parses `/proc/PID/environ`; `None` if the text has no variable, as after a process overwrote it with its title.
 pub fn environment(text: &[u8]) -> Option<Vec<Vec<u8>>> {
-    let entries = text.split(|&byte| byte == 0).filter(|entry| entry.contains(&b'='));
-    let entries: Vec<Vec<u8>> = entries.map(<[u8]>::to_vec).collect();
-    (text.is_empty() || !entries.is_empty()).then_some(entries)
+    let entries: Vec<Vec<u8>> = text
+        .split(|&byte| byte == 0)
+        .filter(|entry| entry.contains(&b'='))
+        .map(<[u8]>::to_vec)
+        .collect();
+    if entries.is_empty() && !text.is_empty() {
+        return None;
+    }
+    Some(entries)
 }
 
 /// Bytes of a program's name that the kernel keeps, `TASK_COMM_LEN` without its final zero (include/linux/sched.h).
@@ -346,13 +352,19 @@ const KEPT: usize = 15;
 /// The name of a program: the kernel's, unless the program set another (Node: `MainThread`). The kernel keeps the first
 /// 15 bytes of the name of the file or script; the arguments have the rest.
 pub fn program(called: &str, arguments: &[String]) -> String {
-    let file = |path: &String| path.rsplit('/').next().unwrap_or_default().to_owned();
-    let own = arguments.iter().take(3).map(file).find(|file| file.starts_with(called));
-    match (own, arguments.first().map(file)) {
-        (Some(whole), _) if called.len() >= KEPT => whole,
-        (None, Some(file)) if !file.is_empty() => file,
-        (Some(_) | None, Some(_) | None) => called.to_owned(),
+    let mut files = arguments.iter().take(3).map(|path| file_name(path));
+    if let Some(whole) = files.find(|file| file.starts_with(called)) {
+        let name = if called.len() >= KEPT { whole } else { called };
+        return name.to_owned();
     }
+    match arguments.first().map(|path| file_name(path)) {
+        Some(file) if !file.is_empty() => file.to_owned(),
+        Some(_) | None => called.to_owned(),
+    }
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
 }
 
 struct Lines<'a>(&'a [u8]);
@@ -390,7 +402,10 @@ fn value(line: &[u8]) -> Option<u64> {
 
 /// The value in bytes of a line that ends in `kB` (1,024 bytes).
 fn kilobytes(line: &[u8]) -> Option<u64> {
-    line.ends_with(b" kB").then(|| value(line)).flatten()?.checked_mul(1024)
+    if !line.ends_with(b" kB") {
+        return None;
+    }
+    value(line)?.checked_mul(1024)
 }
 
 /// A whole decimal number, surrounded by spaces at most.
@@ -399,10 +414,14 @@ fn number(text: &[u8]) -> Option<u64> {
     if text.is_empty() {
         return None;
     }
-    text.iter().try_fold(0u64, |sum, byte| {
-        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
-        sum.checked_mul(10)?.checked_add(digit)
-    })
+    let mut number = 0u64;
+    for byte in text {
+        if !byte.is_ascii_digit() {
+            return None;
+        }
+        number = number.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?;
+    }
+    Some(number)
 }
 
 #[cfg(test)]

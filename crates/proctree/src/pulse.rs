@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use record::Nanos;
 
-/// The latest figures of the whole tree. A clone shows the same figures, and goes on doing so.
+/// The latest figures of the whole tree. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Pulse(Arc<Figures>);
 
-/// The figures of the tree that the driver judges rest by, read when it asked.
+/// Figures of the tree, read at the driver's request: it decides by them whether the server rests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Glance {
     pub at: Nanos,
@@ -48,7 +48,7 @@ impl Default for Figures {
     }
 }
 
-/// What one round of reading added up to.
+/// Sums over all processes, from one round of readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sums {
     pub cpu: Option<Nanos>,
@@ -62,22 +62,25 @@ impl Pulse {
     ///
     /// The step is that of the system's clock ticks: 10 ms on Linux.
     pub fn cpu(&self) -> Option<Nanos> {
-        known(&self.0.cpu)
+        load(&self.0.cpu)
     }
 
     /// Sum of resident memory over the tree, shared pages counted in each; `None` if any process's is unknown.
     pub fn resident(&self) -> Option<u64> {
-        known(&self.0.resident)
+        load(&self.0.resident)
     }
 
     /// Sum of private memory over the tree as far as cheap counters know it; `None` if any process's is unknown.
     pub fn private(&self) -> Option<u64> {
-        known(&self.0.private)
+        load(&self.0.private)
     }
 
     /// The highest [`Pulse::private`] that was read so far.
     pub fn peak(&self) -> Option<u64> {
-        Some(self.0.peak.load(Ordering::Relaxed)).filter(|peak| *peak > 0)
+        match self.0.peak.load(Ordering::Relaxed) {
+            0 => None,
+            peak => Some(peak),
+        }
     }
 
     /// Processes of the tree that are there.
@@ -104,7 +107,7 @@ impl Pulse {
 
 #[cfg(test)]
 impl Pulse {
-    /// As if this private memory had been read.
+    /// Shows this private memory as if it had been read.
     fn pretend(&self, private: Option<u64>) {
         self.show(Sums {
             private,
@@ -113,9 +116,11 @@ impl Pulse {
     }
 }
 
-fn known(figure: &AtomicU64) -> Option<u64> {
-    let value = figure.load(Ordering::Relaxed);
-    (value != NONE).then_some(value)
+fn load(figure: &AtomicU64) -> Option<u64> {
+    match figure.load(Ordering::Relaxed) {
+        NONE => None,
+        value => Some(value),
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The sampler as the driver sees it: a thread that is told what to do and shows its latest figures.
+//! The sampler as the driver sees it: a thread that takes commands and shows its latest figures.
 
 use std::future::Future;
 use std::io;
@@ -26,26 +26,25 @@ pub struct Sampler {
     pulse: Pulse,
 }
 
-/// Comes true when the sampler has done what it was asked to; false if it stopped first.
+/// Resolves when the sampler has executed the command: to true, or to false if it stopped first.
 #[derive(Debug)]
 #[must_use = "what was asked for has happened when this is done"]
 pub struct Done(oneshot::Receiver<()>);
 
 impl Sampler {
-    /// Starts to watch a server. A server that is gone already is watched all the same: there is nothing to see.
+    /// Starts to watch a server. It is no error if the server has ended already: then nothing is recorded.
     pub fn start(root_pid: u32, options: Options, clock: Clock, sink: Box<dyn Sink>) -> io::Result<Sampler> {
         let pulse = Pulse::default();
         let shown = pulse.clone();
-        let own = System::own()?;
+        let own = System::own_ids()?;
         let source = System::new()?;
         let (commands, received) = mpsc::channel();
-        let body = move || {
+        let thread = thread::Builder::new().name("sampler".to_owned()).spawn(move || {
             let mut time = Waiting { clock, received };
             let mut watch = Watch::new(source, own, &options, shown, sink);
             watch.follow(root_pid, &|| clock.now());
             schedule::run(&mut watch, &mut time, &options);
-        };
-        let thread = thread::Builder::new().name("sampler".to_owned()).spawn(body)?;
+        })?;
         Ok(Sampler {
             commands: Some(commands),
             thread: Some(thread),
@@ -53,24 +52,24 @@ impl Sampler {
         })
     }
 
-    /// Watches one more server, started in place of the one before; what is left of that is still watched.
+    /// Watches one more server, started in place of the previous one, whose remaining processes are still watched.
     pub fn follow(&self, root_pid: u32) {
-        self.tell(Command::Follow(root_pid));
+        self.send(Command::Follow(root_pid));
     }
 
-    /// A quiet window begins or ends: only in one are exact reads allowed between checkpoints. Done when no read is under
-    /// way any more that is not allowed.
+    /// Begins or ends a quiet window: only in one are exact reads allowed between checkpoints. Done when no forbidden
+    /// read is under way any more.
     pub fn quiet(&self, yes: bool) -> Done {
-        let (done, waited) = oneshot::channel();
-        self.tell(Command::Quiet(yes, done));
-        Done(waited)
+        let (done, receiver) = oneshot::channel();
+        self.send(Command::Quiet(yes, done));
+        Done(receiver)
     }
 
-    /// Reads the exact counters now and writes them all. It is for moments at which nothing is timed.
+    /// Reads the exact counters now and writes them all. Only for moments when nothing is timed: the read delays the server.
     pub fn exact(&self) -> Done {
-        let (done, waited) = oneshot::channel();
-        self.tell(Command::Exact(done));
-        Done(waited)
+        let (done, receiver) = oneshot::channel();
+        self.send(Command::Exact(done));
+        Done(receiver)
     }
 
     /// Reads five rounds of samples, at most 50 ms apart, then the exact counters, and writes what `checkpoint` makes.
@@ -78,23 +77,23 @@ impl Sampler {
     where
         F: FnOnce(Vec<Vec<Sample>>, Vec<Rollup>, Option<Resources>) -> Event + Send + 'static,
     {
-        let (done, waited) = oneshot::channel();
-        self.tell(Command::Checkpoint(Box::new(checkpoint), done));
-        Done(waited)
+        let (done, receiver) = oneshot::channel();
+        self.send(Command::Checkpoint(Box::new(checkpoint), done));
+        Done(receiver)
     }
 
     /// Writes the high-water marks of the phase that ends, then sets them back if that is allowed.
     pub fn peak(&self, phase: PhaseRef) -> Done {
-        let (done, waited) = oneshot::channel();
-        self.tell(Command::Peak(phase, done));
-        Done(waited)
+        let (done, receiver) = oneshot::channel();
+        self.send(Command::Peak(phase, done));
+        Done(receiver)
     }
 
     /// Writes what changed since the last sample, between deadlines too.
     pub fn sample(&self) -> Done {
-        let (done, waited) = oneshot::channel();
-        self.tell(Command::Sample(done));
-        Done(waited)
+        let (done, receiver) = oneshot::channel();
+        self.send(Command::Sample(done));
+        Done(receiver)
     }
 
     /// The latest figures of the tree; the same ones for every call.
@@ -102,29 +101,29 @@ impl Sampler {
         self.pulse.clone()
     }
 
-    /// Reads the cheap counters of the tree now, between deadlines too; gives nothing once the sampler has stopped.
+    /// Reads the cheap counters of the tree now, between deadlines too. The channel closes if the sampler has stopped.
     pub fn glance(&self) -> oneshot::Receiver<Glance> {
-        let (answer, answered) = oneshot::channel();
-        self.tell(Command::Glance(answer));
-        answered
+        let (answer, receiver) = oneshot::channel();
+        self.send(Command::Glance(answer));
+        receiver
     }
 
-    /// A fresh look at which processes of the tree are there, zombies left out.
+    /// Looks for the live processes of the tree, without zombies.
     ///
-    /// Waits for the sampler: some milliseconds, or as long as the exact read takes that it is at.
+    /// Waits for the sampler: some milliseconds, or until a running exact read ends.
     pub fn alive(&self) -> Vec<Living> {
-        let (answer, answered) = mpsc::channel();
-        self.tell(Command::Alive(answer));
-        answered.recv().unwrap_or_default()
+        let (answer, receiver) = mpsc::channel();
+        self.send(Command::Alive(answer));
+        receiver.recv().unwrap_or_default()
     }
 
-    /// Serves what was asked for before, reads once more and ends. A checkpoint in the making is given up.
+    /// Executes the pending commands, reads once more and ends. An unfinished checkpoint is dropped.
     pub fn stop(mut self) {
         self.end();
     }
 
-    /// A sampler that has stopped answers nothing: whoever waits for it learns that from the closed channel.
-    fn tell(&self, command: Command) {
+    /// A stopped sampler does not answer; its caller notices the closed channel.
+    fn send(&self, command: Command) {
         if let Some(commands) = &self.commands {
             let _ = commands.send(command);
         }
@@ -160,18 +159,18 @@ impl Future for Done {
     }
 }
 
-/// The process of that id; `None` when there is none, or it is over.
+/// The process with this id; `None` if there is none or it has ended.
 pub fn living(pid: u32) -> Option<Living> {
     let (_held, opened) = System::new().ok()?.open(pid).ok()?;
     Some((pid, opened.started, opened.name))
 }
 
-/// When it started, in the unit of [`Living`].
+/// Start time of a process, in the unit of [`Living`].
 pub fn started(pid: u32) -> Option<u64> {
     living(pid).map(|(_, started, _)| started)
 }
 
-/// Now, in the unit of [`Living`]; `None` where lsp-soak can be no subreaper, and nobody needs to know.
+/// The current time, in the unit of [`Living`]; `None` where lsp-soak cannot be a subreaper and nothing needs it.
 pub fn moment() -> Option<u64> {
     System::moment()
 }

@@ -23,16 +23,16 @@ const ROLLUP_DOUBLINGS: u32 = 4;
 /// Turns five rounds of samples and the exact counters into the event to write.
 pub type MakeCheckpoint = Box<dyn FnOnce(Vec<Vec<Sample>>, Vec<Rollup>, Option<Resources>) -> Event + Send>;
 
-/// What the driver wants of the sampler.
+/// A request of the driver to the sampler.
 pub enum Command {
     Follow(u32),
     /// A quiet window begins or ends.
     Quiet(bool, oneshot::Sender<()>),
-    /// Read the exact counters now and write them all, also those that did not change.
+    /// Read the exact counters now and write them all, including unchanged ones.
     Exact(oneshot::Sender<()>),
     /// Read a checkpoint and write it.
     Checkpoint(MakeCheckpoint, oneshot::Sender<()>),
-    /// Write the high-water marks and set them back.
+    /// Write the high-water marks and reset them.
     Peak(PhaseRef, oneshot::Sender<()>),
     /// Write what changed now, whatever the interval.
     Sample(oneshot::Sender<()>),
@@ -44,7 +44,7 @@ pub enum Command {
 pub enum Wake {
     Due,
     Command(Command),
-    /// Nobody will want anything any more.
+    /// The driver will send no more commands.
     Stop,
 }
 
@@ -65,7 +65,7 @@ pub fn run<S: Source>(watch: &mut Watch<S>, time: &mut impl Time, options: &Opti
         }
         schedule.work(watch, time);
     }
-    schedule.tell_delays(watch, time.now());
+    schedule.report_delays(watch, time.now());
     watch.finish(&|| time.now());
 }
 
@@ -76,7 +76,7 @@ struct Schedule {
     quiet: Quiet,
     /// Delays of samples since the last report, and its interval.
     delays: Delays,
-    delays_told: Nanos,
+    delays_reported: Nanos,
     heartbeat: Nanos,
     /// The next look at the memory limit, where samples are too rare for it.
     guarded: Option<Nanos>,
@@ -89,62 +89,66 @@ struct Pending {
     done: oneshot::Sender<()>,
 }
 
-/// When exact reads are allowed in a quiet window.
+/// Decides when exact reads are allowed in a quiet window.
 struct Quiet {
-    on: bool,
+    is_on: bool,
     duty: Duty,
-    last: Nanos,
-    /// Consecutive reads without news.
-    still: u32,
-    /// Whether a cheap counter changed since the last read.
-    moved: bool,
+    last_read: Nanos,
+    /// Consecutive reads without changes.
+    unchanged_reads: u32,
+    /// True if a cheap counter changed since the last read.
+    has_moved: bool,
 }
 
 impl Quiet {
-    fn ready(&self, now: Nanos) -> bool {
-        let pause = ROLLUP_PAUSE << self.still.min(ROLLUP_DOUBLINGS);
-        self.on && self.duty.ready(now) && (self.moved || now >= self.last.saturating_add(pause))
+    fn may_read(&self, now: Nanos) -> bool {
+        let pause = ROLLUP_PAUSE << self.unchanged_reads.min(ROLLUP_DOUBLINGS);
+        let is_due = self.has_moved || now >= self.last_read.saturating_add(pause);
+        self.is_on && self.duty.ready(now) && is_due
     }
 
-    fn read(&mut self, at: Nanos, took: Nanos, changed: bool) {
+    /// Notes an exact read that began at `at`.
+    fn note_read(&mut self, at: Nanos, took: Nanos, has_changed: bool) {
         self.duty.spent(at, took, Nanos::MAX);
-        self.last = at;
-        self.moved = false;
-        self.still = if changed { 0 } else { self.still + 1 };
+        self.last_read = at;
+        self.has_moved = false;
+        self.unchanged_reads = if has_changed { 0 } else { self.unchanged_reads + 1 };
     }
 }
 
 impl Schedule {
     fn new(now: Nanos, options: &Options) -> Schedule {
+        let interval = nanos(options.interval);
+        let needs_guard = options.memory_limit.is_some() && interval > guard::LOOK;
         let duty = Duty::new(options.rollup_duty, ROLLUP_PAUSE);
         Schedule {
-            interval: nanos(options.interval).max(1),
+            interval: interval.max(1),
             deadline: now,
             checkpoints: VecDeque::new(),
             quiet: Quiet {
-                on: false,
+                is_on: false,
                 duty,
-                last: 0,
-                still: 0,
-                moved: true,
+                last_read: 0,
+                unchanged_reads: 0,
+                has_moved: true,
             },
             delays: Delays::default(),
-            delays_told: now,
+            delays_reported: now,
             heartbeat: nanos(options.heartbeat),
-            guarded: options
-                .memory_limit
-                .filter(|_| nanos(options.interval) > guard::LOOK)
-                .map(|_| now),
+            guarded: if needs_guard { Some(now) } else { None },
         }
     }
 
     /// The next time that work is due.
     fn due(&self) -> Nanos {
-        let round = self.checkpoints.front().map(|pending| pending.next);
-        [round, self.guarded]
-            .into_iter()
-            .flatten()
-            .fold(self.deadline, Nanos::min)
+        let mut due = self.deadline;
+        if let Some(pending) = self.checkpoints.front() {
+            due = due.min(pending.next);
+        }
+        if let Some(guarded) = self.guarded {
+            due = due.min(guarded);
+        }
+        due
     }
 
     fn serve<S: Source>(&mut self, command: Command, watch: &mut Watch<S>, time: &impl Time) {
@@ -155,18 +159,18 @@ impl Schedule {
             Command::Quiet(on, done) => {
                 let at = now();
                 // Reads the end of a quiet window exactly: cheap counters do not show lazily freed memory.
-                if self.quiet.on && !on && self.checkpoints.is_empty() && self.quiet.duty.ready(at) {
+                if self.quiet.is_on && !on && self.checkpoints.is_empty() && self.quiet.duty.ready(at) {
                     let changed = watch.write_rollups(&now);
-                    self.quiet.read(at, now() - at, changed);
+                    self.quiet.note_read(at, now() - at, changed);
                 }
-                self.quiet.on = on;
+                self.quiet.is_on = on;
                 let _ = done.send(());
             }
             Command::Exact(done) => {
                 let at = now();
                 watch.write_all_rollups(&now);
                 // Not rationed itself, but it delays the next read.
-                self.quiet.read(at, now() - at, true);
+                self.quiet.note_read(at, now() - at, true);
                 let _ = done.send(());
             }
             Command::Checkpoint(make, done) => {
@@ -180,7 +184,7 @@ impl Schedule {
                 });
             }
             Command::Peak(phase, done) => {
-                self.tell_delays(watch, now());
+                self.report_delays(watch, now());
                 watch.peak(phase, &now);
                 let _ = done.send(());
             }
@@ -200,14 +204,14 @@ impl Schedule {
     fn work<S: Source>(&mut self, watch: &mut Watch<S>, time: &impl Time) {
         let now = || time.now();
         let at = now();
-        let tick = at >= self.deadline;
-        let round = self.checkpoints.front().is_some_and(|pending| pending.next <= at);
-        if tick {
+        let is_tick = at >= self.deadline;
+        let is_round = self.checkpoints.front().is_some_and(|pending| pending.next <= at);
+        if is_tick {
             self.advance(at, watch);
         }
-        if tick || round {
+        if is_tick || is_round {
             watch.look(Effort::Cheap, &now);
-            self.quiet.moved |= watch.round(&now);
+            self.quiet.has_moved |= watch.round(&now);
         }
         if let Some(guarded) = &mut self.guarded
             && at >= *guarded
@@ -215,12 +219,12 @@ impl Schedule {
             *guarded = at + guard::LOOK;
             watch.glance(&now);
         }
-        if round {
+        if is_round {
             self.checkpoint_round(watch, time);
-        } else if tick && self.checkpoints.is_empty() && self.quiet.ready(at) {
+        } else if is_tick && self.checkpoints.is_empty() && self.quiet.may_read(at) {
             let started = now();
             let changed = watch.write_rollups(&now);
-            self.quiet.read(started, now() - started, changed);
+            self.quiet.note_read(started, now() - started, changed);
         }
     }
 
@@ -236,13 +240,13 @@ impl Schedule {
         self.delays.samples += 1;
         self.delays.sum += late;
         self.delays.most = self.delays.most.max(late);
-        if at.saturating_sub(self.delays_told) >= self.heartbeat {
-            self.tell_delays(watch, at);
+        if at.saturating_sub(self.delays_reported) >= self.heartbeat {
+            self.report_delays(watch, at);
         }
     }
 
-    fn tell_delays<S: Source>(&mut self, watch: &mut Watch<S>, at: Nanos) {
-        self.delays_told = at;
+    fn report_delays<S: Source>(&mut self, watch: &mut Watch<S>, at: Nanos) {
+        self.delays_reported = at;
         let delays = std::mem::take(&mut self.delays);
         if delays.samples > 0 {
             watch.put(at, Event::Delays(delays));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use record::{Counters, EndCause, Nanos, Rollup, Used};
 
-/// How thoroughly to look for new processes.
+/// The effort of a look for new processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
     /// As the duty allows: new processes may be found at a later look.
@@ -41,7 +41,7 @@ pub struct Opened {
 pub struct Program {
     pub name: String,
     pub command: Vec<String>,
-    /// Whether it may have transparent huge pages; `None` if unknown.
+    /// True if it may have transparent huge pages; `None` if unknown.
     pub huge_pages: Option<bool>,
 }
 

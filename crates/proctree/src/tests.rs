@@ -18,7 +18,13 @@ fn phase() -> PhaseRef {
 }
 
 fn kinds(events: &[(u64, Event)]) -> Vec<&'static str> {
-    let kind = |event: &Event| match event {
+    // Each scene ends with the delays of its samples.
+    let others = events.iter().filter(|(_, event)| !matches!(event, Event::Delays(_)));
+    others.map(|(_, event)| kind(event)).collect()
+}
+
+fn kind(event: &Event) -> &'static str {
+    match event {
         Event::Process(_) => "process",
         Event::ProcessEnded(_) => "ended",
         Event::Sample(_) => "sample",
@@ -31,16 +37,13 @@ fn kinds(events: &[(u64, Event)]) -> Vec<&'static str> {
         Event::Checkpoint(_) => "checkpoint",
         Event::OverLimit(_) => "over-limit",
         _ => "other",
-    };
-    // How late the samples were is told at the end of each.
-    let told = events.iter().filter(|(_, event)| !matches!(event, Event::Delays(_)));
-    told.map(|(_, event)| kind(event)).collect()
+    }
 }
 
 #[test]
 fn a_sample_is_written_when_a_value_changed_and_not_otherwise() {
     let scene = Scene::new().until(SECOND);
-    scene.at(500 * MILLISECOND, |world| world.set(100, counters(7 << 20)));
+    scene.change_at(500 * MILLISECOND, |world| world.set(100, counters(7 << 20)));
     let events = scene.play();
     assert_eq!(kinds(&events), ["process", "sample", "sample"]);
     assert_eq!(events[2].0, 500 * MILLISECOND);
@@ -48,16 +51,16 @@ fn a_sample_is_written_when_a_value_changed_and_not_otherwise() {
 
 #[test]
 fn processor_time_below_a_tick_makes_no_sample() {
-    let used = |cpu: u64| {
+    let below: &[&str] = &["process", "sample"];
+    let above: &[&str] = &["process", "sample", "sample"];
+    for (cpu, events) in [(9_000_000, below), (10_000_000, above)] {
         let scene = Scene::new().until(SECOND);
-        scene.at(500 * MILLISECOND, move |world| {
+        scene.change_at(500 * MILLISECOND, move |world| {
             let read = &mut world.process(100).counters;
             (read.cpu, read.threads) = (Some(cpu), Some(4 + cpu / 10_000_000));
         });
-        kinds(&scene.play())
-    };
-    assert_eq!(used(9_000_000), ["process", "sample"]);
-    assert_eq!(used(10_000_000), ["process", "sample", "sample"]);
+        assert_eq!(kinds(&scene.play()), events, "{cpu}");
+    }
 }
 
 #[test]
@@ -74,13 +77,13 @@ fn an_idle_process_has_a_heartbeat_each_minute() {
 #[test]
 fn a_child_of_a_child_is_numbered_after_its_parent_and_an_end_is_written_once() {
     let scene = Scene::new().until(SECOND);
-    scene.at(100 * MILLISECOND, |world| {
+    scene.change_at(100 * MILLISECOND, |world| {
         // The system lists the youngest first.
         world.spawn(200, 100);
         world.spawn(300, 200);
         world.spawn(400, 1);
     });
-    scene.at(300 * MILLISECOND, |world| world.kill(200));
+    scene.change_at(300 * MILLISECOND, |world| world.kill(200));
     let events = scene.play();
     let processes: Vec<_> = events
         .iter()
@@ -96,12 +99,12 @@ fn a_child_of_a_child_is_numbered_after_its_parent_and_an_end_is_written_once() 
 #[test]
 fn a_process_id_given_again_is_another_process() {
     let scene = Scene::new().until(SECOND);
-    scene.at(100 * MILLISECOND, |world| world.spawn(200, 100));
-    scene.at(300 * MILLISECOND, |world| {
+    scene.change_at(100 * MILLISECOND, |world| world.spawn(200, 100));
+    scene.change_at(300 * MILLISECOND, |world| {
         world.kill(200);
         world.spawn(200, 1);
     });
-    scene.at(600 * MILLISECOND, |world| {
+    scene.change_at(600 * MILLISECOND, |world| {
         world.kill(200);
         world.spawn(200, 100);
     });
@@ -120,12 +123,12 @@ fn a_process_id_given_again_is_another_process() {
 #[test]
 fn processor_time_of_the_tree_never_decreases() {
     let scene = Scene::new().until(SECOND);
-    scene.at(100 * MILLISECOND, |world| {
+    scene.change_at(100 * MILLISECOND, |world| {
         world.spawn(200, 100);
         world.work(200, 5 * SECOND);
         world.work(100, SECOND);
     });
-    scene.at(300 * MILLISECOND, |world| world.kill(200));
+    scene.change_at(300 * MILLISECOND, |world| world.kill(200));
     let (_, pulse) = scene.play_with_pulse();
     assert_eq!(pulse.cpu(), Some(6 * SECOND));
     assert_eq!((pulse.processes(), pulse.resident()), (1, Some(1 << 20)));
@@ -134,7 +137,7 @@ fn processor_time_of_the_tree_never_decreases() {
 #[test]
 fn a_sum_with_an_unknown_part_is_unknown() {
     let scene = Scene::new().until(SECOND);
-    scene.at(100 * MILLISECOND, |world| {
+    scene.change_at(100 * MILLISECOND, |world| {
         world.spawn(200, 100);
         world.set(200, Default::default());
     });
@@ -145,8 +148,8 @@ fn a_sum_with_an_unknown_part_is_unknown() {
 #[test]
 fn a_failed_read_is_written_once_and_its_values_are_unknown_while_it_lasts() {
     let scene = Scene::new().until(SECOND);
-    scene.at(100 * MILLISECOND, |world| world.process(100).fails = true);
-    scene.at(500 * MILLISECOND, |world| world.process(100).fails = false);
+    scene.change_at(100 * MILLISECOND, |world| world.process(100).fails = true);
+    scene.change_at(500 * MILLISECOND, |world| world.process(100).fails = false);
     let events = scene.play();
     assert_eq!(kinds(&events), ["process", "sample", "read-failed", "sample", "sample"]);
     let Event::Sample(during) = &events[3].1 else {
@@ -158,7 +161,7 @@ fn a_failed_read_is_written_once_and_its_values_are_unknown_while_it_lasts() {
 #[test]
 fn a_program_that_execs_is_written_again_under_its_number() {
     let scene = Scene::new().until(SECOND);
-    scene.at(500 * MILLISECOND, |world| world.exec(100, "node"));
+    scene.change_at(500 * MILLISECOND, |world| world.exec(100, "node"));
     let events = scene.play();
     let programs: Vec<_> = events
         .iter()
@@ -174,29 +177,29 @@ fn a_program_that_execs_is_written_again_under_its_number() {
 fn children_that_were_never_seen_are_told_at_most_once_a_minute() {
     let scene = Scene::new().until(130 * SECOND);
     for second in 1..125 {
-        scene.at(second * SECOND, |world| world.process(100).reaped += 1);
+        scene.change_at(second * SECOND, |world| world.process(100).reaped += 1);
     }
-    let told = scene.play().into_iter().filter_map(|(_, event)| match event {
+    let totals = scene.play().into_iter().filter_map(|(_, event)| match event {
         Event::Unseen(unseen) => Some(unseen.total),
         _ => None,
     });
-    // At the first, a minute and two minutes later, and what was left at the end: each time how many in all.
-    assert_eq!(told.collect::<Vec<u64>>(), [1, 61, 121, 124]);
+    // The total at the first one, after one and two minutes, and at the end.
+    assert_eq!(totals.collect::<Vec<u64>>(), [1, 61, 121, 124]);
 }
 
 #[test]
 fn a_known_child_that_is_waited_for_is_no_reason_to_warn() {
     let scene = Scene::new().until(SECOND);
-    scene.at(100 * MILLISECOND, |world| world.spawn(200, 100));
-    scene.at(300 * MILLISECOND, |world| world.kill(200));
-    scene.at(700 * MILLISECOND, |world| world.process(100).reaped += 12);
+    scene.change_at(100 * MILLISECOND, |world| world.spawn(200, 100));
+    scene.change_at(300 * MILLISECOND, |world| world.kill(200));
+    scene.change_at(700 * MILLISECOND, |world| world.process(100).reaped += 12);
     assert!(!kinds(&scene.play()).contains(&"unseen"));
 }
 
 #[test]
 fn peaks_are_read_before_they_are_reset() {
     let scene = Scene::new().until(SECOND);
-    scene.at(100 * MILLISECOND, |world| {
+    scene.change_at(100 * MILLISECOND, |world| {
         world.process(100).counters.high_water = Some(50 << 20)
     });
     scene.command(120 * MILLISECOND, || {
@@ -235,7 +238,7 @@ fn without_leave_nothing_is_reset() {
 #[test]
 fn a_reset_that_is_refused_is_said_once_and_is_of_that_process_alone() {
     let scene = Scene::new().until(SECOND);
-    scene.at(0, |world| {
+    scene.change_at(0, |world| {
         world.spawn(200, 100);
         world.process(200).refuses_reset = true;
     });
@@ -245,11 +248,11 @@ fn a_reset_that_is_refused_is_said_once_and_is_of_that_process_alone() {
         });
     }
     let events = scene.play();
-    let told = kinds(&events);
+    let kinds = kinds(&events);
     assert_eq!(
-        told.iter().filter(|kind| **kind == "read-failed").count(),
+        kinds.iter().filter(|kind| **kind == "read-failed").count(),
         1,
-        "{told:?}"
+        "{kinds:?}"
     );
     let marks: Vec<_> = events
         .iter()

@@ -42,34 +42,38 @@ impl Tree {
         }
     }
 
-    /// The same tree without these orphans.
-    pub fn without(self, apart: Apart) -> Tree {
+    /// Excludes these processes from the tree, including ones that are added to `apart` later.
+    pub fn excluding(self, apart: Apart) -> Tree {
         Tree { apart, ..self }
     }
 
-    /// Whether that process is a new member.
+    /// True if that process is a new member.
     pub fn gains(&self, found: &Found) -> bool {
         let is_ours = found.pid == self.own.pid || self.apart.has(found.pid);
         if is_ours || self.members.contains_key(&found.pid) {
             return false;
         }
-        let counted = |counts: &HashMap<u32, usize>, id: Option<u32>| id.is_some_and(|id| counts.contains_key(&id));
+        self.has_parent_of(found)
+            || found.group.is_some_and(|group| self.groups.contains_key(&group))
+            || found
+                .session
+                .is_some_and(|session| self.sessions.contains_key(&session))
+            || self.is_orphan(found)
+    }
+
+    /// A process that is older than the member with its parent's id is no child of it: that id was reused.
+    fn has_parent_of(&self, found: &Found) -> bool {
         self.members
             .get(&found.parent)
             .is_some_and(|parent| parent.started <= found.started || found.started.is_none())
-            || counted(&self.groups, found.group)
-            || counted(&self.sessions, found.session)
-            || self.is_orphan(found)
     }
 
     /// Processes that lsp-soak starts for itself share its group; adopted ones do not.
     fn is_orphan(&self, found: &Found) -> bool {
-        found.parent == self.own.pid
-            && found.group != self.own.group
-            && self
-                .orphans_since
-                .zip(found.started)
-                .is_some_and(|(since, started)| started >= since)
+        let (Some(since), Some(started)) = (self.orphans_since, found.started) else {
+            return false;
+        };
+        found.parent == self.own.pid && found.group != self.own.group && started >= since
     }
 
     /// Adds a process, or updates its group, session and parent.
@@ -79,14 +83,14 @@ impl Tree {
         }
         self.remove(found.pid);
         self.members.insert(found.pid, found);
-        for (counts, id) in self.shared(&found) {
+        for (counts, id) in self.counted_ids(&found) {
             *counts.entry(id).or_default() += 1;
         }
     }
 
     pub fn remove(&mut self, pid: u32) {
         let Some(found) = self.members.remove(&pid) else { return };
-        for (counts, id) in self.shared(&found) {
+        for (counts, id) in self.counted_ids(&found) {
             let count = counts.entry(id).or_default();
             *count = count.saturating_sub(1);
             if *count == 0 {
@@ -96,10 +100,9 @@ impl Tree {
     }
 
     /// The group and the session of a member, each with its counts, unless they are lsp-soak's own.
-    fn shared(&mut self, found: &Found) -> impl Iterator<Item = (&mut HashMap<u32, usize>, u32)> {
-        let not = |own: Option<u32>| move |id: &u32| *id != 0 && Some(*id) != own;
-        let group = found.group.filter(not(self.own.group));
-        let session = found.session.filter(not(self.own.session));
+    fn counted_ids(&mut self, found: &Found) -> impl Iterator<Item = (&mut HashMap<u32, usize>, u32)> {
+        let group = found.group.filter(|id| *id != 0 && Some(*id) != self.own.group);
+        let session = found.session.filter(|id| *id != 0 && Some(*id) != self.own.session);
         let group = group.map(|id| (&mut self.groups, id));
         let session = session.map(|id| (&mut self.sessions, id));
         group.into_iter().chain(session)
@@ -116,7 +119,7 @@ mod tests {
         session: Some(5),
     };
 
-    fn found(pid: u32, parent: u32, group: u32, session: u32) -> Found {
+    fn a_process(pid: u32, parent: u32, group: u32, session: u32) -> Found {
         Found {
             pid,
             parent,
@@ -126,78 +129,78 @@ mod tests {
         }
     }
 
-    fn with_server() -> Tree {
+    fn tree_with_server() -> Tree {
         let mut tree = Tree::new(OWN, Some(100));
-        tree.insert(found(100, 10, 100, 5));
+        tree.insert(a_process(100, 10, 100, 5));
         tree
     }
 
     #[test]
     fn a_child_of_a_member_belongs_and_a_member_is_not_new() {
-        let tree = with_server();
-        assert!(tree.gains(&found(101, 100, 101, 101)));
-        assert!(!tree.gains(&found(100, 10, 100, 5)));
+        let tree = tree_with_server();
+        assert!(tree.gains(&a_process(101, 100, 101, 101)));
+        assert!(!tree.gains(&a_process(100, 10, 100, 5)));
         assert!(
-            !tree.gains(&found(300, 299, 299, 5)),
+            !tree.gains(&a_process(300, 299, 299, 5)),
             "another process of the user's session"
         );
     }
 
     #[test]
     fn a_process_in_the_servers_group_belongs_whoever_its_parent_is() {
-        assert!(with_server().gains(&found(101, 1, 100, 5)));
+        assert!(tree_with_server().gains(&a_process(101, 1, 100, 5)));
     }
 
     #[test]
     fn a_group_is_forgotten_with_its_last_member() {
-        let mut tree = with_server();
-        tree.insert(found(101, 100, 100, 5));
+        let mut tree = tree_with_server();
+        tree.insert(a_process(101, 100, 100, 5));
         tree.remove(100);
-        assert!(tree.gains(&found(102, 1, 100, 5)));
+        assert!(tree.gains(&a_process(102, 1, 100, 5)));
         tree.remove(101);
-        assert!(!tree.gains(&found(102, 1, 100, 5)));
+        assert!(!tree.gains(&a_process(102, 1, 100, 5)));
     }
 
     #[test]
     fn a_member_that_starts_a_session_keeps_what_comes_of_it() {
-        let mut tree = with_server();
-        tree.insert(found(101, 100, 100, 5));
-        assert!(!tree.gains(&found(102, 1, 101, 101)));
-        tree.insert(found(101, 100, 101, 101));
-        assert!(tree.gains(&found(102, 1, 102, 101)));
+        let mut tree = tree_with_server();
+        tree.insert(a_process(101, 100, 100, 5));
+        assert!(!tree.gains(&a_process(102, 1, 101, 101)));
+        tree.insert(a_process(101, 100, 101, 101));
+        assert!(tree.gains(&a_process(102, 1, 102, 101)));
     }
 
     #[test]
     fn an_adopted_orphan_belongs_but_our_own_helpers_do_not() {
-        let tree = with_server();
+        let tree = tree_with_server();
         assert!(
-            tree.gains(&found(102, 10, 102, 102)),
+            tree.gains(&a_process(102, 10, 102, 102)),
             "a daemon whose parent ended at once"
         );
-        assert!(!tree.gains(&found(103, 10, 10, 5)), "a helper that lsp-soak runs");
-        assert!(!tree.gains(&found(50, 10, 50, 50)), "a child from before");
+        assert!(!tree.gains(&a_process(103, 10, 10, 5)), "a helper that lsp-soak runs");
+        assert!(!tree.gains(&a_process(50, 10, 50, 50)), "a child from before");
         let mut apart = Tree::new(OWN, None);
-        apart.insert(found(100, 10, 100, 5));
-        assert!(!apart.gains(&found(102, 10, 102, 102)));
+        apart.insert(a_process(100, 10, 100, 5));
+        assert!(!apart.gains(&a_process(102, 10, 102, 102)));
     }
 
     #[test]
     fn a_tracer_that_was_left_to_us_does_not_belong_but_its_children_would() {
         let apart = Apart::default();
-        let tree = with_server().without(apart.clone());
-        assert!(tree.gains(&found(102, 10, 102, 102)));
+        let tree = tree_with_server().excluding(apart.clone());
+        assert!(tree.gains(&a_process(102, 10, 102, 102)));
         apart.add(102);
-        assert!(!tree.gains(&found(102, 10, 102, 102)));
-        assert!(tree.gains(&found(103, 10, 103, 103)));
+        assert!(!tree.gains(&a_process(102, 10, 102, 102)));
+        assert!(tree.gains(&a_process(103, 10, 103, 103)));
     }
 
     #[test]
     fn a_starter_does_not_belong_though_its_command_has_its_group() {
         let apart = Apart::default();
-        let tree = with_server().without(apart.clone());
-        assert!(tree.gains(&found(99, 10, 100, 5)));
+        let tree = tree_with_server().excluding(apart.clone());
+        assert!(tree.gains(&a_process(99, 10, 100, 5)));
         apart.add(99);
-        assert!(!tree.gains(&found(99, 10, 100, 5)));
+        assert!(!tree.gains(&a_process(99, 10, 100, 5)));
     }
 
     #[test]
@@ -211,23 +214,29 @@ mod tests {
             },
             None,
         );
-        let at = |pid, parent, started| Found {
-            pid,
-            parent,
+        let server = Found {
+            pid: 100,
+            parent: 10,
             group: None,
             session: None,
-            started,
+            started: Some(50),
         };
-        tree.insert(at(100, 10, Some(50)));
-        assert!(!tree.gains(&at(101, 100, Some(49))));
-        assert!(tree.gains(&at(101, 100, Some(50))));
-        assert!(tree.gains(&at(101, 100, None)));
+        tree.insert(server);
+        for (started, is_child) in [(Some(49), false), (Some(50), true), (None, true)] {
+            let process = Found {
+                pid: 101,
+                parent: 100,
+                started,
+                ..server
+            };
+            assert_eq!(tree.gains(&process), is_child, "{started:?}");
+        }
     }
 
     #[test]
     fn lsp_soaks_own_group_and_session_say_nothing() {
         let mut tree = Tree::new(OWN, Some(100));
-        tree.insert(found(100, 10, 10, 5));
-        assert!(!tree.gains(&found(101, 1, 10, 5)));
+        tree.insert(a_process(100, 10, 10, 5));
+        assert!(!tree.gains(&a_process(101, 1, 10, 5)));
     }
 }

@@ -54,7 +54,7 @@ impl<S: Source> Watch<S> {
     pub fn new(source: S, own: Own, options: &Options, pulse: Pulse, sink: Box<dyn Sink>) -> Watch<S> {
         Watch {
             source,
-            tree: Tree::new(own, options.orphans_since).without(options.apart.clone()),
+            tree: Tree::new(own, options.orphans_since).excluding(options.apart.clone()),
             root: None,
             members: Vec::new(),
             next_number: 0,
@@ -182,13 +182,13 @@ impl<S: Source> Watch<S> {
         let sums = self.sums();
         self.pulse.show(sums);
         self.guard_limit(now);
-        let own = self.members.iter().find(|member| Some(member.found.pid) == self.root);
+        let server = self.members.iter().find(|member| Some(member.found.pid) == self.root);
         Glance {
-            own: own.and_then(|member| member.sample().counters.private),
+            own: server.and_then(|member| member.sample().counters.private),
             at,
             cpu: sums.cpu,
             private: sums.private,
-            resident: sums.resident.filter(|_| sums.processes == 1),
+            resident: if sums.processes == 1 { sums.resident } else { None },
         }
     }
 
@@ -196,12 +196,14 @@ impl<S: Source> Watch<S> {
         self.members.iter().map(Member::sample).collect()
     }
 
-    /// A fresh list of live processes.
+    /// Looks for the live processes of the tree.
     pub fn alive(&mut self, now: Now) -> Vec<Living> {
         self.look(Effort::Thorough, now);
         self.round(now);
-        let living = |member: &Member<S::Process>| (member.found.pid, member.started, member.runs.name.clone());
-        self.members.iter().map(living).collect()
+        self.members
+            .iter()
+            .map(|member| (member.found.pid, member.started, member.runs.name.clone()))
+            .collect()
     }
 
     /// Writes an event of the caller's.
@@ -264,10 +266,10 @@ impl<S: Source> Watch<S> {
         let member = &mut self.members[index];
         let at = now();
         let differs = member.written.is_none_or(|(_, written)| written.differs(&counters));
-        let beat = member
+        let is_heartbeat = member
             .written
             .is_some_and(|(last, _)| at.saturating_sub(last) >= self.heartbeat);
-        if differs || beat {
+        if differs || is_heartbeat {
             member.written = Some((at, counters));
             let sample = member.sample();
             self.sink.put(at, Event::Sample(sample));
@@ -286,7 +288,7 @@ impl<S: Source> Watch<S> {
             member.over = true;
             return None;
         };
-        if member.take(reading) {
+        if member.take_reading(reading) {
             self.kinship += 1;
         }
         if let Some(kin) = reading.kin {
@@ -296,7 +298,7 @@ impl<S: Source> Watch<S> {
         Some(self.members[index].reading.counters)
     }
 
-    /// Notes a change of group, session or parent, and of the program that the process runs.
+    /// Notes a change of group, session, parent or program.
     fn note_kin(&mut self, index: usize, kin: Kin, now: Now) {
         let member = &mut self.members[index];
         let changes = Found {
@@ -363,17 +365,12 @@ impl<S: Source> Watch<S> {
             }
         }
         let at = now();
-        if let Some(event) = self.unseen.tell(at, pause) {
+        if let Some(event) = self.unseen.report(at, pause) {
             self.sink.put(at, event);
         }
     }
 
     fn sums(&self) -> Sums {
-        let all = |of: fn(&Counters) -> Option<u64>| {
-            let owners = self.members.iter().filter(|member| !member.borrows());
-            let known = owners.map(|member| of(&member.reading.counters));
-            known.sum::<Option<u64>>().filter(|_| !self.members.is_empty())
-        };
         let cpu = self
             .members
             .iter()
@@ -382,10 +379,19 @@ impl<S: Source> Watch<S> {
             .reduce(|sum, cpu| sum + cpu);
         Sums {
             cpu,
-            resident: all(|counters| counters.resident),
-            private: all(|counters| counters.private),
+            resident: self.sum(|counters| counters.resident),
+            private: self.sum(|counters| counters.private),
             processes: self.members.len(),
         }
+    }
+
+    /// Sums one counter over the tree; `None` if a process has none, or there is no process.
+    fn sum(&self, counter: impl Fn(&Counters) -> Option<u64>) -> Option<u64> {
+        if self.members.is_empty() {
+            return None;
+        }
+        let owners = self.members.iter().filter(|member| !member.borrows());
+        owners.map(|member| counter(&member.reading.counters)).sum()
     }
 
     /// Reports a failed look once: processes may be missing from then on.

@@ -42,7 +42,7 @@ pub struct System {
 struct Listed {
     parent: u32,
     threads: u64,
-    /// Whether it is the host of a console window: the system starts it, so its memory does not count.
+    /// True for the host of a console window: the system starts it, so its memory does not count.
     is_console: bool,
 }
 
@@ -61,7 +61,7 @@ impl System {
     }
 
     /// The ids of lsp-soak. Windows has no process groups in the sense of Unix.
-    pub fn own() -> io::Result<Own> {
+    pub fn own_ids() -> io::Result<Own> {
         Ok(Own {
             pid: std::process::id(),
             group: None,
@@ -268,9 +268,6 @@ fn memory(process: &Process) -> io::Result<PROCESS_MEMORY_COUNTERS_EX> {
 }
 
 fn count_memory(counters: &mut Counters, memory: &PROCESS_MEMORY_COUNTERS_EX) {
-    // A `usize` of Windows has at most 64 bits. Every process has some, so zero means that the system lacks the
-    // counter.
-    let bytes = |size: usize| (size > 0).then_some(size as u64);
     counters.resident = bytes(memory.WorkingSetSize);
     counters.high_water = bytes(memory.PeakWorkingSetSize);
     counters.private = bytes(memory.PrivateUsage);
@@ -282,6 +279,12 @@ fn count_memory(counters: &mut Counters, memory: &PROCESS_MEMORY_COUNTERS_EX) {
     }
     // Soft and hard faults in one number.
     counters.minor_faults = Some(u64::from(memory.PageFaultCount));
+}
+
+/// A size in bytes; `None` for zero: every process has some memory, so the system lacks the counter.
+fn bytes(size: usize) -> Option<u64> {
+    // A `usize` of Windows has at most 64 bits.
+    if size > 0 { Some(size as u64) } else { None }
 }
 
 struct Times {
@@ -299,10 +302,14 @@ fn times(process: &Process) -> io::Result<Times> {
     if known == 0 {
         return Err(io::Error::last_os_error());
     }
-    let whole = |time: &FILETIME| u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime);
     Ok(Times {
-        created: whole(created),
-        user: whole(user) * 100,
-        system: whole(system) * 100,
+        created: units(created),
+        user: units(user) * 100,
+        system: units(system) * 100,
     })
+}
+
+/// The time in units of 100 ns.
+fn units(time: &FILETIME) -> u64 {
+    u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime)
 }

@@ -115,7 +115,7 @@ impl AllocatorFamily {
         self.into()
     }
 
-    /// Whether programs use this allocator in place of the C library's: built in, linked or preloaded.
+    /// True if programs use this allocator in place of the C library's: built in, linked or preloaded.
     pub fn is_replacement(self) -> bool {
         match self {
             AllocatorFamily::Jemalloc
@@ -135,7 +135,7 @@ impl AllocatorFamily {
         }
     }
 
-    /// Whether it is a runtime that collects garbage, and decides by itself when memory goes back.
+    /// True for a runtime that collects garbage and decides by itself when it releases memory.
     pub fn is_runtime(self) -> bool {
         matches!(
             self,

@@ -41,7 +41,7 @@ pub struct Noise {
     pub place: String,
     /// `private`, `peak`, `cpu`, `p50`, `p95` and so on.
     pub figure: String,
-    /// Whether this figure decides comparisons.
+    /// True if this figure decides comparisons.
     pub primary: bool,
     /// Geometric mean, in bytes or nanoseconds.
     pub mean: f64,

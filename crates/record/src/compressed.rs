@@ -17,7 +17,7 @@ pub fn plain(mut source: impl BufRead + 'static) -> io::Result<Box<dyn BufRead>>
     Ok(Box::new(source))
 }
 
-/// Whether the file name is that of a record, compressed or not.
+/// True if the file name is that of a record, compressed or not.
 pub fn is_record(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.ends_with(".jsonl") || name.ends_with(".jsonl.gz")

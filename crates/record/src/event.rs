@@ -254,13 +254,13 @@ pub struct StepEnd {
     pub hits: u64,
     pub notifications: u64,
     /// Requests that were still open when the step no longer needed them.
-    #[serde(default, skip_serializing_if = "is_none_of")]
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub parked: u64,
     /// Files that the step changed on disk.
-    #[serde(default, skip_serializing_if = "is_none_of")]
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub files_written: u64,
     /// Requests of the imitated editor that the server keeps open at the end of the step: `workspace/diagnostic`.
-    #[serde(default, skip_serializing_if = "is_none_of")]
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub pulls_open: u64,
     /// Whether the step was skipped: the server does not offer it, and the scenario allows that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -295,18 +295,18 @@ pub struct Request {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<u64>,
     /// Repeats after ContentModified or ServerCancelled.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero_u32")]
     pub retries: u32,
     /// True if the imitated editor sent it by itself, so that no step counts it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub editor: bool,
 }
 
-fn is_none_of(count: &u64) -> bool {
-    *count == 0
+fn is_zero_u64(value: &u64) -> bool {
+    *value == 0
 }
 
-fn is_zero(value: &u32) -> bool {
+fn is_zero_u32(value: &u32) -> bool {
     *value == 0
 }
 

@@ -1,6 +1,6 @@
 //! Invented sessions of plausible servers: the golden records in `fixtures/records`, the input of report tests.
 //!
-//! After a change here, rewrite the files with `UPDATE_RECORDS=1 cargo test golden`.
+//! After a change here, rewrite the files with `UPDATE_RECORDS=1 cargo test --package lsp-soak-record golden`.
 
 mod header;
 mod held;
@@ -160,12 +160,16 @@ pub fn tree() -> Session {
 pub fn interrupted() -> Session {
     let mut session = Session::new("ty");
     typical(&mut session);
-    let is_third = |entry: &Entry| matches!(&entry.event, Event::StepEnded(end) if end.phase.phase == 2);
-    let cut = session.entries.iter().position(is_third).unwrap();
+    let mut entries = session.entries.iter();
+    let cut = entries.position(is_step_of_third_phase).unwrap();
     session.entries.truncate(cut);
     session.at = session.entries[cut - 1].at;
     session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Interrupted, "");
     session
+}
+
+fn is_step_of_third_phase(entry: &Entry) -> bool {
+    matches!(&entry.event, Event::StepEnded(end) if end.phase.phase == 2)
 }
 
 /// The record of a run whose lsp-soak was killed in the middle of a write.
@@ -204,7 +208,7 @@ fn golden_records_are_what_the_sessions_here_write() {
         let file = std::fs::read(path(name)).unwrap();
         assert!(
             file == bytes,
-            "{name} is stale: write it anew with UPDATE_RECORDS=1 cargo test golden"
+            "{name} is stale: write it anew with UPDATE_RECORDS=1 cargo test --package lsp-soak-record golden"
         );
     }
 }

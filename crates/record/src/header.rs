@@ -367,7 +367,7 @@ pub struct WorkspaceFacts {
 }
 
 impl WorkspaceFacts {
-    /// Whether the server saw the original and no copy.
+    /// True if the server saw the original and no copy.
     pub fn is_original(&self) -> bool {
         self.isolation == "in-place"
     }

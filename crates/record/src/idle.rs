@@ -92,7 +92,7 @@ impl AllocatorDecay {
     /// Added to twice the delay, after which all is released: purging in steps takes up to that.
     const BEYOND: Nanos = 1_000_000_000;
 
-    /// How long a window must be until everything that is released by time has been; `None` where no time decides.
+    /// Length of a window after which everything that is released by time has been; `None` where no time decides.
     pub fn needed(&self) -> Option<Nanos> {
         match self.delay {
             Delay::After(delay) => Some(delay.saturating_mul(2).saturating_add(AllocatorDecay::BEYOND)),

@@ -43,8 +43,9 @@ pub fn read(stderr: &str) -> Vec<Output> {
                 open.push(all.len());
                 all.push(Output::default());
             }
-            let statements = all.last_mut();
-            statements.into_iter().for_each(|statements| statements.at_start(line));
+            if let Some(output) = all.last_mut() {
+                output.read_confirmation(line);
+            }
         } else if line.starts_with("___ Begin jemalloc statistics") {
             // Versions before 5.3 confirm nothing: these statistics are all they print.
             ending = open.pop().or(Some(all.len()));
@@ -53,15 +54,16 @@ pub fn read(stderr: &str) -> Vec<Output> {
             }
         } else if line.starts_with("--- End jemalloc statistics") {
             ending = None;
-        } else if let Some(statements) = ending.and_then(|place| all.get_mut(place)) {
-            statements.at_end(line);
+        } else if let Some(output) = ending.and_then(|place| all.get_mut(place)) {
+            output.read_statistics(line);
         }
     }
     all
 }
 
 impl Output {
-    fn at_start(&mut self, line: &str) {
+    /// Reads a line that `confirm_conf` printed, without `<jemalloc>: `.
+    fn read_confirmation(&mut self, line: &str) {
         if let Some(source) = line.strip_prefix("malloc_conf #") {
             let (number, value) = (&source[..1], quoted(source));
             let ours = QUESTIONS.iter().find(|(_, question)| value.ends_with(question));
@@ -88,7 +90,8 @@ impl Output {
         }
     }
 
-    fn at_end(&mut self, line: &str) {
+    /// Reads a line that `stats_print` printed.
+    fn read_statistics(&mut self, line: &str) {
         if let Some(version) = line.strip_prefix("Version: ") {
             self.version = Some(version.trim_matches('"').to_owned());
         } else if let Some((option, value)) = line
@@ -166,11 +169,10 @@ confirm_conf:true,stats_print:true\"
             Some("5.3.0-1-ge13ca993e8ccb9ba9847cc330696e02839f328f7")
         );
         assert_eq!(statements.baked, None);
-        let option = |name: &str| statements.options.get(name).map(String::as_str);
-        assert_eq!(option("dirty_decay_ms"), Some("10000"));
-        assert_eq!(option("background_thread"), Some("false"));
-        assert_eq!(option("thp"), Some("default"));
-        assert_eq!(option("stats_print_opts"), Some(""));
+        assert_eq!(statements.options["dirty_decay_ms"], "10000");
+        assert_eq!(statements.options["background_thread"], "false");
+        assert_eq!(statements.options["thp"], "default");
+        assert_eq!(statements.options["stats_print_opts"], "");
         assert_eq!(statements.options.len(), 6);
     }
 

@@ -192,7 +192,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Whether anything but `cpu` differs: an idle process uses a little of it all the time.
+    /// True if anything but `cpu` differs: an idle process uses a little of it all the time.
     pub fn differs(&self, other: &Counters) -> bool {
         *self
             != Counters {
@@ -228,22 +228,20 @@ impl Counters {
     /// address spaces apart are equal. A true fork looks alike in its anonymous pages, but has a mark of its own
     /// and few of the file pages. The two are read one after the other, so small differences do not count.
     pub fn is_like_memory_of(&self, owner: &Counters) -> bool {
-        let parts: [fn(&Counters) -> Option<u64>; 4] = [
-            |one| one.private,
-            |one| one.file,
-            |one| one.high_water,
-            |one| one.virtual_size,
-        ];
         self.forked == Some(true)
-            && parts
-                .iter()
-                .all(|part| part(self).zip(part(owner)).is_some_and(are_near))
+            && are_near(self.private, owner.private)
+            && are_near(self.file, owner.file)
+            && are_near(self.high_water, owner.high_water)
+            && are_near(self.virtual_size, owner.virtual_size)
     }
 }
 
-/// True if two sizes are within 2 % of each other, and not zero.
-fn are_near((a, b): (u64, u64)) -> bool {
-    a > 0 && a.abs_diff(b) <= a / 50
+/// True if two sizes are known, within 2 % of each other, and not zero.
+fn are_near(a: Option<u64>, b: Option<u64>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => a > 0 && a.abs_diff(b) <= a / 50,
+        (Some(_) | None, Some(_) | None) => false,
+    }
 }
 
 /// The rule by which lsp-soak knows that two processes run in one address space.
@@ -362,15 +360,19 @@ pub struct Pressure {
 
 impl Pressure {
     pub fn since(&self, earlier: &Pressure) -> Pressure {
-        let added = |total: fn(&Pressure) -> Option<Nanos>| total(self)?.checked_sub(total(earlier)?);
         Pressure {
-            memory_some: added(|one| one.memory_some),
-            memory_full: added(|one| one.memory_full),
-            cpu_some: added(|one| one.cpu_some),
-            io_some: added(|one| one.io_some),
-            io_full: added(|one| one.io_full),
+            memory_some: difference(self.memory_some, earlier.memory_some),
+            memory_full: difference(self.memory_full, earlier.memory_full),
+            cpu_some: difference(self.cpu_some, earlier.cpu_some),
+            io_some: difference(self.io_some, earlier.io_some),
+            io_full: difference(self.io_full, earlier.io_full),
         }
     }
+}
+
+/// `None` if a total is unknown, or decreased.
+fn difference(total: Option<Nanos>, earlier: Option<Nanos>) -> Option<Nanos> {
+    total?.checked_sub(earlier?)
 }
 
 /// Processes that started and ended between two samples. Written when there are more than before.
@@ -412,19 +414,17 @@ mod tests {
 
     #[test]
     fn an_interpreter_is_named_with_its_script() {
-        let named =
-            |name: &str, words: &[&str]| title(name, &words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
-        assert_eq!(
-            named(
-                "node",
-                &["node", "--max-old-space-size=3072", "/lib/tsserver.js", "--stdio"]
-            ),
-            "node tsserver.js"
-        );
-        assert_eq!(named("python3.11", &["python3", "/bin/pylsp"]), "python3.11 pylsp");
-        assert_eq!(named("clangd", &["clangd", "x"]), "clangd");
-        assert_eq!(named("node", &["node"]), "node");
-        assert_eq!(named("sh", &["sh", "-c", "cargo check"]), "sh");
+        let node: &[&str] = &["node", "--max-old-space-size=3072", "/lib/tsserver.js", "--stdio"];
+        for (name, words, expected) in [
+            ("node", node, "node tsserver.js"),
+            ("python3.11", &["python3", "/bin/pylsp"], "python3.11 pylsp"),
+            ("clangd", &["clangd", "x"], "clangd"),
+            ("node", &["node"], "node"),
+            ("sh", &["sh", "-c", "cargo check"], "sh"),
+        ] {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(title(name, &words), expected, "{words:?}");
+        }
     }
 
     #[test]

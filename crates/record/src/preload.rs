@@ -37,8 +37,11 @@ impl PreloadFacts {
 
     /// The library's short version, or its package's.
     pub fn known_version(&self) -> Option<String> {
-        let of_package = || Some(self.package.as_deref()?.rsplit_once(' ')?.1);
-        let version = self.version.as_deref().or_else(of_package)?;
+        let version = match (&self.version, &self.package) {
+            (Some(version), _) => version.as_str(),
+            (None, Some(package)) => package.rsplit_once(' ')?.1,
+            (None, None) => return None,
+        };
         Some(super::allocator::short(version).to_owned())
     }
 }
@@ -66,7 +69,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Whether the process started without this variable or with another value.
+    /// True if the process started without this variable or with another value.
     pub fn lacks(&self, name: &str) -> bool {
         self.other.contains_key(name) || self.missing.iter().any(|missing| missing == name)
     }

@@ -66,13 +66,13 @@ impl FromStr for Preload {
         if text.contains(['/', '\\']) || library_name(text).is_some() {
             return Ok(Preload::Path(PathBuf::from(text)));
         }
-        let names = || Known::ALL.iter().map(|known| known.family().name()).chain([SYSTEM]);
-        let all = names().collect::<Vec<&str>>().join(", ");
+        let mut names = Known::ALL.map(|known| known.family().name()).to_vec();
+        names.push(SYSTEM);
         Err(PreloadName {
             word: text.to_owned(),
-            cure: match nearest(text, names()) {
+            cure: match nearest(text, names.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("write one of {all}, or the path of a library"),
+                None => format!("write one of {}, or the path of a library", names.join(", ")),
             },
         })
     }
@@ -89,13 +89,8 @@ impl Preload {
             Preload::Path(path) => {
                 let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
                 let name = library_name(name).unwrap_or(name);
-                let safe = name
-                    .chars()
-                    .map(|c| match c.is_ascii_alphanumeric() || "-_".contains(c) {
-                        true => c,
-                        false => '-',
-                    });
-                format!("-{}", safe.collect::<String>())
+                let safe = name.replace(|c: char| !c.is_ascii_alphanumeric() && !"-_".contains(c), "-");
+                format!("-{safe}")
             }
         }
     }
@@ -127,7 +122,8 @@ fn library_name(file: &str) -> Option<&str> {
         Some((stem, rest)) if rest.is_empty() || rest.starts_with('.') => stem,
         Some(_) | None => file.strip_suffix(".dylib")?.split('.').next()?,
     };
-    Some(stem.strip_prefix("lib").unwrap_or(stem)).filter(|name| !name.is_empty())
+    let name = stem.strip_prefix("lib").unwrap_or(stem);
+    if name.is_empty() { None } else { Some(name) }
 }
 
 impl TryFrom<String> for Preload {
@@ -162,6 +158,10 @@ mod tests {
         text.parse::<Preload>().unwrap().suffix()
     }
 
+    fn message(text: &str) -> String {
+        text.parse::<Preload>().unwrap_err().to_string()
+    }
+
     #[test]
     fn a_preload_is_a_known_name_or_a_library() {
         for (text, ends) in [
@@ -177,7 +177,6 @@ mod tests {
             assert_eq!(suffix(text), ends, "{text}");
             assert_eq!(text.parse::<Preload>().unwrap().to_string(), text);
         }
-        let message = |text: &str| text.parse::<Preload>().unwrap_err().to_string();
         assert_eq!(
             message("jemaloc"),
             "`jemaloc` cannot be preloaded: did you mean `jemalloc`?"

@@ -92,7 +92,7 @@ impl<R: BufRead> Reader<R> {
         &self.header
     }
 
-    /// Whether the last line is incomplete. Valid once the iterator has ended.
+    /// True if the last line is incomplete. Valid once the iterator has ended.
     pub fn truncated(&self) -> bool {
         self.truncated
     }
@@ -153,7 +153,7 @@ impl<R: BufRead> Iterator for Reader<R> {
     }
 }
 
-/// Whether a line is an entry of an unknown kind.
+/// True if a line is an entry of an unknown kind.
 fn is_unknown(line: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Outline {
@@ -173,7 +173,6 @@ fn read_header(line: &[u8]) -> Result<Header, ReadError> {
         #[serde(default)]
         tool: String,
     }
-    let no_header = |error: serde_json::Error| ReadError::NoHeader(error.to_string());
     let outline: Outline = serde_json::from_slice(line).map_err(no_header)?;
     if outline.format.major > FORMAT.major {
         return Err(ReadError::Newer {
@@ -182,6 +181,10 @@ fn read_header(line: &[u8]) -> Result<Header, ReadError> {
         });
     }
     serde_json::from_slice(line).map_err(no_header)
+}
+
+fn no_header(error: serde_json::Error) -> ReadError {
+    ReadError::NoHeader(error.to_string())
 }
 
 enum Line {

@@ -8,7 +8,7 @@ use std::path::Path;
 use base::units;
 
 pub fn open(path: &Path) -> io::Result<(File, Metadata)> {
-    regular(path, false)
+    open_for(Access::Read, path)
 }
 
 /// Reads a file of at most `most` bytes.
@@ -26,12 +26,12 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// Overwrites a file in place, so programs that have it open see the change.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // Truncate only after the check that this is a regular file.
-    let (mut file, _) = regular(path, true)?;
+    let (mut file, _) = open_for(Access::Write, path)?;
     file.set_len(0)?;
     file.write_all(bytes)
 }
 
-/// Whether the error comes from the disk of the workspace and not from the server.
+/// True if the error comes from the disk of the workspace and not from the server.
 pub fn is_disk_error(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -52,20 +52,27 @@ pub fn remove(path: &Path) -> io::Result<()> {
     removed
 }
 
-fn regular(path: &Path, written: bool) -> io::Result<(File, Metadata)> {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Read,
+    /// Creates a missing file.
+    Write,
+}
+
+fn open_for(access: Access, path: &Path) -> io::Result<(File, Metadata)> {
     #[cfg(unix)]
-    let file = below::open(path, written)?;
+    let file = below::open(path, access)?;
     #[cfg(not(unix))]
     let file = File::options()
-        .read(!written)
-        .write(written)
-        .create(written)
+        .read(access == Access::Read)
+        .write(access == Access::Write)
+        .create(access == Access::Write)
         .open(path)?;
     let meta = file.metadata()?;
-    match meta.is_file() {
-        true => Ok((file, meta)),
-        false => Err(not_regular()),
+    if !meta.is_file() {
+        return Err(not_regular());
     }
+    Ok((file, meta))
 }
 
 /// Path lookup without links: a link in place of a directory could lead to other people's files.
@@ -86,16 +93,16 @@ mod below {
     #[cfg(not(target_os = "linux"))]
     const PASS: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 
-    pub(super) fn open(path: &Path, written: bool) -> io::Result<File> {
+    pub(super) fn open(path: &Path, access: super::Access) -> io::Result<File> {
         let (directory, name) = directory(path)?;
         let kind =
             statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| FileType::from_raw_mode(stat.st_mode));
         if kind.is_ok_and(|kind| kind != FileType::RegularFile) {
             return Err(super::not_regular());
         }
-        let access = match written {
-            true => OFlags::WRONLY | OFlags::CREATE,
-            false => OFlags::RDONLY,
+        let access = match access {
+            super::Access::Write => OFlags::WRONLY | OFlags::CREATE,
+            super::Access::Read => OFlags::RDONLY,
         };
         // The file may have changed since the check: opening a pipe would block.
         let guard = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -111,16 +118,17 @@ mod below {
     fn directory(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
         let (above, name) = path.parent().zip(path.file_name()).ok_or_else(super::not_regular)?;
         let start = if path.is_absolute() { "/" } else { "." };
-        let mut at = rustix::fs::open(start, PASS, Mode::empty())?;
+        let mut directory = rustix::fs::open(start, PASS, Mode::empty())?;
         for part in above.components() {
             if let Component::Normal(_) | Component::ParentDir = part {
-                at = openat(&at, part.as_os_str(), PASS | OFlags::NOFOLLOW, Mode::empty()).map_err(link)?;
+                directory = openat(&directory, part.as_os_str(), PASS | OFlags::NOFOLLOW, Mode::empty())
+                    .map_err(no_directory)?;
             }
         }
-        Ok((at, name))
+        Ok((directory, name))
     }
 
-    fn link(error: Errno) -> io::Error {
+    fn no_directory(error: Errno) -> io::Error {
         match error {
             Errno::NOTDIR | Errno::LOOP => {
                 io::Error::new(io::ErrorKind::NotADirectory, "a directory above it is a link or a file")
@@ -138,47 +146,50 @@ mod tests {
 
     #[test]
     fn what_is_no_regular_file_is_neither_read_nor_written_and_nothing_waits() {
-        let dir = tempfile::tempdir().unwrap();
-        let at = |name: &str| dir.path().join(name);
+        let temporary = tempfile::tempdir().unwrap();
+        let dir = temporary.path();
         rustix::fs::mknodat(
             rustix::fs::CWD,
-            at("pipe"),
+            dir.join("pipe"),
             rustix::fs::FileType::Fifo,
             rustix::fs::Mode::RWXU,
             0,
         )
         .unwrap();
-        std::os::unix::fs::symlink("/dev/zero", at("zero")).unwrap();
-        fs::write(at("file"), "text").unwrap();
-        std::os::unix::fs::symlink(at("file"), at("link")).unwrap();
-        fs::create_dir(at("dir")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", dir.join("zero")).unwrap();
+        fs::write(dir.join("file"), "text").unwrap();
+        std::os::unix::fs::symlink(dir.join("file"), dir.join("link")).unwrap();
+        fs::create_dir(dir.join("dir")).unwrap();
         for name in ["pipe", "zero", "link", "dir"] {
-            assert!(read(&at(name), 100).is_err(), "{name}");
-            assert!(write(&at(name), b"x").is_err(), "{name}");
+            assert!(read(&dir.join(name), 100).is_err(), "{name}");
+            assert!(write(&dir.join(name), b"x").is_err(), "{name}");
         }
-        assert_eq!(fs::read(at("file")).unwrap(), b"text");
+        assert_eq!(fs::read(dir.join("file")).unwrap(), b"text");
         assert_eq!(
             read(Path::new("/dev/zero"), 100).unwrap_err().kind(),
             io::ErrorKind::InvalidInput
         );
-        assert_eq!(read(&at("nothing"), 100).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(
+            read(&dir.join("nothing"), 100).unwrap_err().kind(),
+            io::ErrorKind::NotFound
+        );
     }
 
     #[test]
     fn no_directory_of_a_path_may_be_a_link() {
-        let dir = tempfile::tempdir().unwrap();
-        let at = |name: &str| dir.path().join(name);
-        fs::create_dir_all(at("theirs/deep")).unwrap();
-        fs::write(at("theirs/deep/file"), "text").unwrap();
-        std::os::unix::fs::symlink(at("theirs"), at("ours")).unwrap();
-        let path = at("ours/deep/file");
+        let temporary = tempfile::tempdir().unwrap();
+        let dir = temporary.path();
+        fs::create_dir_all(dir.join("theirs/deep")).unwrap();
+        fs::write(dir.join("theirs/deep/file"), "text").unwrap();
+        std::os::unix::fs::symlink(dir.join("theirs"), dir.join("ours")).unwrap();
+        let path = dir.join("ours/deep/file");
         assert_eq!(read(&path, 100).unwrap_err().kind(), io::ErrorKind::NotADirectory);
-        assert!(write(&path, b"x").is_err() && write(&at("ours/deep/new"), b"x").is_err());
+        assert!(write(&path, b"x").is_err() && write(&dir.join("ours/deep/new"), b"x").is_err());
         assert!(remove(&path).is_err());
-        assert_eq!(fs::read(at("theirs/deep/file")).unwrap(), b"text");
-        assert!(!at("theirs/deep/new").exists());
-        remove(&at("theirs/deep/file")).unwrap();
-        assert!(!at("theirs/deep/file").exists());
+        assert_eq!(fs::read(dir.join("theirs/deep/file")).unwrap(), b"text");
+        assert!(!dir.join("theirs/deep/new").exists());
+        remove(&dir.join("theirs/deep/file")).unwrap();
+        assert!(!dir.join("theirs/deep/file").exists());
     }
 
     #[test]

@@ -11,8 +11,11 @@ use super::{
     Release, ReleasedBy, Releaser, Request, Rollup, Sample, SelfReport, StepEnd, WindowStart,
 };
 
+fn number() -> impl Strategy<Value = Option<u64>> {
+    proptest::option::of(any::<u64>())
+}
+
 fn counters() -> impl Strategy<Value = Counters> {
-    let number = || proptest::option::of(any::<u64>());
     (
         (number(), number(), number(), number()),
         (number(), number(), number()),
@@ -61,7 +64,6 @@ fn outcome() -> impl Strategy<Value = Outcome> {
 }
 
 fn release() -> impl Strategy<Value = Release> {
-    let number = || proptest::option::of(any::<u64>());
     let used = (any::<String>(), any::<u64>()).prop_map(|(what, took)| Releaser {
         by: ReleasedBy::Allocator,
         answer: what.clone(),
@@ -204,7 +206,9 @@ proptest! {
     ) {
         let disk = Disk::with_room(usize::MAX);
         let (journal, end) = Journal::with_storage(disk.clone(), &header(), Clock::start(), Duration::from_secs(60)).unwrap();
-        entries.iter().for_each(|(at, event)| journal.write_at(*at, event.clone()));
+        for (at, event) in &entries {
+            journal.write_at(*at, event.clone());
+        }
         end.finish().unwrap();
         let bytes = disk.content();
         let mut reader = Reader::new(&bytes[..]).unwrap();

@@ -119,7 +119,11 @@ fn two_producers_interleave_whole_lines_in_their_own_order() {
     thread::scope(|scope| {
         for producer in ["a", "b"] {
             let journal = journal.clone();
-            scope.spawn(move || (0..5_000).for_each(|at| journal.write_at(at, warning(producer))));
+            scope.spawn(move || {
+                for at in 0..5_000 {
+                    journal.write_at(at, warning(producer));
+                }
+            });
         }
     });
     end.finish().unwrap();
@@ -179,7 +183,9 @@ fn a_disk_that_stands_still_fails_the_journal_instead_of_filling_memory() {
     let gate = disk.gate.lock().unwrap();
     let long = "x".repeat(1 << 20);
     // More than fits the queue and the write in progress.
-    (0..12).for_each(|_| journal.write(warning(&long)));
+    for _ in 0..12 {
+        journal.write(warning(&long));
+    }
     assert!(journal.failed());
     drop(gate);
     assert!(matches!(end.finish(), Err(WriteError::Stalled)));

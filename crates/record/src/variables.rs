@@ -61,17 +61,22 @@ pub fn separator(variable: &str) -> Option<&'static str> {
 /// with the later value, as in a line to ship.
 pub fn added(variable: &str, own: &str, more: &str) -> Option<String> {
     let separator = separator(variable)?;
-    let entries = |list| str::split(list, separator).filter(|entry| !entry.is_empty());
-    let again: BTreeSet<String> = entries(more).filter_map(|entry| option(variable, entry)).collect();
-    let is_set_again = |entry: &&str| option(variable, entry).is_some_and(|name| again.contains(&name));
     // Quoted values may contain the separator.
-    let parts: Vec<&str> = if own.contains(['"', '\'']) {
-        [own, more].into_iter().filter(|part| !part.is_empty()).collect()
-    } else {
-        let kept = entries(own).filter(|entry| !is_set_again(entry));
-        kept.chain(entries(more)).collect()
-    };
+    if own.contains(['"', '\'']) {
+        let parts: Vec<&str> = [own, more].into_iter().filter(|part| !part.is_empty()).collect();
+        return Some(parts.join(separator));
+    }
+    let replaced: BTreeSet<String> = entries(more, separator)
+        .filter_map(|entry| option(variable, entry))
+        .collect();
+    let mut parts: Vec<&str> = entries(own, separator).collect();
+    parts.retain(|entry| option(variable, entry).is_none_or(|name| !replaced.contains(&name)));
+    parts.extend(entries(more, separator));
     Some(parts.join(separator))
+}
+
+fn entries<'a>(list: &'a str, separator: &'a str) -> impl Iterator<Item = &'a str> {
+    list.split(separator).filter(|entry| !entry.is_empty())
 }
 
 /// The option name of an entry; `None` for options that may repeat.
@@ -82,32 +87,36 @@ fn option(variable: &str, entry: &str) -> Option<String> {
             let (name, _) = entry.split_once('=')?;
             // V8 accepts both spellings. Only sizes are known not to repeat: `--require` may.
             let name = name.replace('_', "-");
-            name.ends_with("-size").then_some(name)
+            if name.ends_with("-size") { Some(name) } else { None }
         }
         _ => {
             let (name, _) = entry.split_once(':')?;
-            (!ADDING.contains(&name)).then(|| name.to_owned())
+            if ADDING.contains(&name) {
+                return None;
+            }
+            Some(name.to_owned())
         }
     }
 }
 
-/// Whether a list still contains every option of `asked` with its value. Of two equal options the last counts. False
+/// True if a list still contains every option of `asked` with its value. Of two equal options the last counts. False
 /// for a variable that holds no list.
 pub fn contains_options(variable: &str, asked: &str, list: &str) -> bool {
     let Some(separator) = separator(variable) else {
         return false;
     };
-    let (mut own, now) = (asked.split(separator), list.split(separator).collect::<Vec<&str>>());
-    let last = |list: &[&str], name: &str| {
-        let mut entries = list.iter().rev();
-        let is_named = |entry: &&&str| option(variable, entry).as_deref() == Some(name);
-        entries.find(is_named).map(|entry| (*entry).to_owned())
-    };
-    let all: Vec<&str> = asked.split(separator).collect();
-    own.all(|entry| match option(variable, entry) {
-        Some(name) => last(&now, &name) == last(&all, &name),
-        None => now.contains(&entry),
+    let asked: Vec<&str> = asked.split(separator).collect();
+    let list: Vec<&str> = list.split(separator).collect();
+    asked.iter().all(|entry| match option(variable, entry) {
+        Some(name) => last_entry(variable, &list, &name) == last_entry(variable, &asked, &name),
+        None => list.contains(entry),
     })
+}
+
+/// The last entry that sets this option.
+fn last_entry<'a>(variable: &str, entries: &[&'a str], name: &str) -> Option<&'a str> {
+    let mut last_first = entries.iter().rev().copied();
+    last_first.find(|entry| option(variable, entry).as_deref() == Some(name))
 }
 
 /// The `option:value` pairs of a jemalloc list.
@@ -127,19 +136,20 @@ pub const LEGACY: [(&str, &str); 8] = [
     ("MALLOC_TRIM_THRESHOLD_", "glibc.malloc.trim_threshold"),
 ];
 
-/// Whether `GLIBC_TUNABLES` sets the value of an older variable. Of two equal tunables the last counts.
+/// True if `GLIBC_TUNABLES` sets the value of an older variable. Of two equal tunables the last counts.
 pub fn has_equal_tunable(tunables: &str, variable: &str, value: &str) -> bool {
     let Some((_, tunable)) = LEGACY.iter().find(|(name, _)| *name == variable) else {
         return false;
     };
     let mut entries = tunables.split(':').filter_map(|entry| entry.split_once('='));
-    let own = entries.rfind(|(name, _)| name == tunable).map(|(_, own)| own);
-    own.is_some_and(|own| own == value || number(own).is_some_and(|own| number(value) == Some(own)))
+    entries
+        .rfind(|(name, _)| name == tunable)
+        .is_some_and(|(_, own)| same(own, value))
 }
 
-/// Whether two values are equal, as text or as numbers.
+/// True if two values are equal, as text or as numbers.
 pub fn same(a: &str, b: &str) -> bool {
-    a == b || number(a).zip(number(b)).is_some_and(|(a, b)| a == b)
+    a == b || (number(a).is_some() && number(a) == number(b))
 }
 
 /// A number as the loader and jemalloc read it: decimal, `0x` hexadecimal or `0` octal, with an optional sign.
@@ -148,15 +158,19 @@ pub fn number(text: &str) -> Option<i128> {
         Some(digits) => (true, digits),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
-    let plain = |text: &str| text.chars().all(|c| c.is_ascii_hexdigit());
-    let value = if let Some(hexadecimal) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
-        i128::from_str_radix(Some(hexadecimal).filter(|text| plain(text))?, 16)
+    let (digits, radix) = if let Some(hexadecimal) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        (hexadecimal, 16)
     } else if digits.len() > 1 && digits.starts_with('0') {
-        i128::from_str_radix(Some(digits).filter(|text| plain(text))?, 8)
+        (digits, 8)
     } else {
-        Some(digits).filter(|text| plain(text))?.parse()
+        (digits, 10)
     };
-    value.ok().map(|value| if negative { -value } else { value })
+    // The standard library would accept a second sign.
+    if !digits.chars().all(|c| c.is_ascii_hexdigit()) {
+        return None;
+    }
+    let value = i128::from_str_radix(digits, radix).ok()?;
+    Some(if negative { -value } else { value })
 }
 
 #[cfg(test)]

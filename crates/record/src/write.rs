@@ -15,7 +15,7 @@ use super::{Clock, Entry, Event, Header, Nanos};
 /// Bytes that may wait for the disk: about ten minutes of a busy run, and little beside lsp-soak's own 32 MiB.
 const QUEUE: usize = 4 << 20;
 
-/// How long an event waits for room before the journal fails. After a longer wait the timeline is wrong, and a
+/// Longest wait of an event for room; then the journal fails. After a longer wait the timeline is wrong, and a
 /// waiting sampler looks like a hung server.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -164,7 +164,7 @@ impl Journal {
         self.shared.filled.notify_one();
     }
 
-    /// Whether the journal failed: it records nothing more, and the run should stop.
+    /// True if the journal failed: it records nothing more, and the run should stop.
     pub fn failed(&self) -> bool {
         self.shared.lock().failed
     }
@@ -174,7 +174,10 @@ impl JournalEnd {
     /// Writes the queued events, syncs the file, and returns the first failure of the run.
     pub fn finish(mut self) -> Result<(), WriteError> {
         self.close();
-        self.shared.lock().error.take().map_or(Ok(()), Err)
+        match self.shared.lock().error.take() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
     }
 
     fn close(&mut self) {

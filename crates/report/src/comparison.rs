@@ -15,6 +15,7 @@ pub mod json;
 mod junit;
 pub(crate) mod notes;
 pub(crate) mod release;
+mod title;
 mod trackers;
 pub(crate) mod words;
 

@@ -100,7 +100,7 @@ impl Section {
 
     /// The section, or `None` without blocks.
     pub fn filled(self) -> Option<Section> {
-        (!self.blocks.is_empty()).then_some(self)
+        if self.blocks.is_empty() { None } else { Some(self) }
     }
 
     /// `Phases, sizes in MiB`.
@@ -135,9 +135,14 @@ impl NextCommand {
 }
 
 impl Document {
-    fn titles(&self, is_of: fn(&Block) -> bool) -> String {
-        let sections = self.sections.iter().filter(|section| section.blocks.iter().any(is_of));
-        let titles: Vec<&str> = sections.map(|section| section.title.as_str()).collect();
+    /// Titles of the sections that have a block of this kind.
+    fn titles(&self, is_kind: fn(&Block) -> bool) -> String {
+        let mut titles: Vec<&str> = Vec::new();
+        for section in &self.sections {
+            if section.blocks.iter().any(is_kind) {
+                titles.push(&section.title);
+            }
+        }
         titles.join(", ")
     }
 }
@@ -196,18 +201,20 @@ const KEPT_ROWS: usize = 16;
 /// The table without its middle, and the number of hidden rows.
 fn shortened(columns: &[Column]) -> (Vec<Column>, usize) {
     let rows = columns.first().map_or(0, |first| first.cells().len());
-    match rows {
-        0..=MOST_ROWS => (columns.to_vec(), 0),
-        _ => {
-            let short = columns.iter().map(|column| column.shortened(KEPT_ROWS)).collect();
-            (short, rows - 2 * KEPT_ROWS)
-        }
+    if rows <= MOST_ROWS {
+        return (columns.to_vec(), 0);
     }
+    let short = columns.iter().map(|column| column.shortened(KEPT_ROWS)).collect();
+    (short, rows - 2 * KEPT_ROWS)
 }
 
+/// A sentence on the hidden rows of a table; `None` without any.
 fn rows_left_out(rows: usize) -> Option<String> {
-    let rows = (rows > 0).then(|| base::units::counted(rows as u64, "row"))?;
+    if rows == 0 {
+        return None;
+    }
     Some(format!(
-        "{rows} between the first and the last {KEPT_ROWS} are left out; `--format json` has them all"
+        "{} between the first and the last {KEPT_ROWS} are left out; `--format json` has them all",
+        base::units::counted(rows as u64, "row")
     ))
 }

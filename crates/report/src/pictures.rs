@@ -1,4 +1,4 @@
-//! What the pictures of a report show: timelines, strips, curves, distributions and fronts, as [charts](crate::charts).
+//! The pictures of a report: timelines, strips, curves, distributions and fronts, as [charts](crate::charts).
 
 pub mod decays;
 pub mod growth;

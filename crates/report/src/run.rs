@@ -1,4 +1,4 @@
-//! What one run says.
+//! The report of one run.
 
 pub mod allocator;
 mod command;
@@ -28,30 +28,30 @@ use base::lens::Lens;
 use base::text::table::Table;
 use base::text::{Sentence, Tone};
 use base::units;
-use record::{Header, ServerFacts};
+use record::{AllocatorFacts, Header, ServerFacts};
 use stats::{LEAST_CYCLES, LEAST_RUNS};
 
 use crate::pictures::{Latencies, decays, latencies, timeline};
 
-/// Everything that a run says. `record` is the name of its record.
+/// The whole report. `record` is the name of the run's record.
 pub fn document<'s>(summary: &'s Summary, record: &'s str) -> Document {
     let header = &summary.header;
     let mut sections: Vec<Option<Section>> = Vec::new();
     // A tracer slows a run, so its memory and latency are left out.
     let traced = Traced::of(summary);
     match &traced {
-        Some(traced) => sections.push(Some(called(&header.server.label, traced))),
-        None => sections.push(command::used(summary).or_else(|| phases(summary))),
+        Some(traced) => sections.push(Some(calls_section(&header.server.label, traced))),
+        None => sections.push(command::figures_section(summary).or_else(|| phases(summary))),
     }
     if traced.is_none() {
-        sections.push(grown(summary));
+        sections.push(growth_section(summary));
     }
     sections.push(warnings(summary));
     if traced.is_none() {
         sections.extend([
             timeline(summary, record),
-            came_back(summary),
-            released(summary),
+            idle_windows_section(summary),
+            forced_releases_section(summary),
             every_round(summary),
             requests(summary),
             steps(summary),
@@ -61,7 +61,7 @@ pub fn document<'s>(summary: &'s Summary, record: &'s str) -> Document {
     sections.extend([
         self::allocators("", &[&header.server]),
         Some(facts(summary)),
-        Some(reproduced(&[header])),
+        Some(how_to_reproduce(&[header])),
     ]);
     Document {
         title: format!("{} on {}", header.scenario.name, header.server.label),
@@ -88,47 +88,52 @@ fn verdict(summary: &Summary) -> Vec<Sentence> {
     if summary.header.plan.traced.is_some() {
         return verdict;
     }
-    let grows = attribution(summary);
-    let answer = |id| move |text: String| Sentence::answer(id, Tone::Plain, text);
-    verdict.extend(grows);
-    // Of what repeats often, growth is the answer.
+    verdict.extend(attribution(summary));
     if let Some(kept) = head::conclusion(summary) {
+        // Of what repeats often, growth is the answer.
         verdict.push(if repeats_often(summary) {
             Sentence::evidence("run.kept", kept)
         } else {
             Sentence::answer("run.kept", Tone::Plain, kept)
         });
     }
-    verdict.extend(head::processes(summary).map(answer("run.processes")));
-    verdict.extend(windows::released(summary).map(answer("run.came-back")));
-    verdict.extend(tables::slowest(summary).map(answer("run.slowest")));
-    let rest = windows::remarks(summary).into_iter();
-    verdict.extend(rest.map(|text| Sentence::evidence("run.came-back", text)));
+    for (id, text) in [
+        ("run.processes", head::processes(summary)),
+        ("run.came-back", windows::released(summary)),
+        ("run.slowest", tables::slowest(summary)),
+    ] {
+        verdict.extend(text.map(|text| Sentence::answer(id, Tone::Plain, text)));
+    }
+    let remarks = windows::remarks(summary).into_iter();
+    verdict.extend(remarks.map(|text| Sentence::evidence("run.came-back", text)));
     verdict
 }
 
 fn phases(summary: &Summary) -> Option<Section> {
+    if summary.phases.is_empty() {
+        return None;
+    }
     let legend = phases::legend(summary).into_iter();
-    (!summary.phases.is_empty()).then(|| {
-        Section::new("phases", "Phases", Weight::Answer)
-            .noted("sizes in MiB")
-            .with(phases::table(summary, &phases::together(summary)))
-            .with_all(legend.map(|text| Sentence::definition("phases.legend", text)))
-    })
+    let section = Section::new("phases", "Phases", Weight::Answer)
+        .noted("sizes in MiB")
+        .with(phases::table(summary, &phases::joined_rounds(summary)))
+        .with_all(legend.map(|text| Sentence::definition("phases.legend", text)));
+    Some(section)
 }
 
-/// Where phases repeat.
+/// The table of single rounds, if any phase is repeated.
 fn every_round(summary: &Summary) -> Option<Section> {
     let all = phases::every_round(summary);
-    let repeats = phases::together(summary).len() < all.len();
-    repeats.then(|| {
-        Section::new("rounds", "Every round", Weight::Definition)
-            .noted("sizes in MiB")
-            .with(phases::table(summary, &all))
-    })
+    if phases::joined_rounds(summary).len() == all.len() {
+        return None;
+    }
+    let section = Section::new("rounds", "Every round", Weight::Definition)
+        .noted("sizes in MiB")
+        .with(phases::table(summary, &all));
+    Some(section)
 }
 
-/// Everything to know, the weightiest first.
+/// Findings that are not in the verdict, the weightiest first.
 fn warnings(summary: &Summary) -> Option<Section> {
     let others = findings::findings(summary).into_iter().rev();
     let sentences = others.filter(|finding| !finding.is_headline).map(|finding| {
@@ -155,7 +160,7 @@ fn timeline<'s>(summary: &'s Summary, record: &'s str) -> Option<Section> {
 }
 
 /// Idle windows.
-fn came_back(summary: &Summary) -> Option<Section> {
+fn idle_windows_section(summary: &Summary) -> Option<Section> {
     let table = windows::columns(summary)?;
     let shown = windows::shown(&summary.windows);
     let remarks = shown.iter().filter_map(|window| decay::remark(window));
@@ -171,7 +176,7 @@ fn came_back(summary: &Summary) -> Option<Section> {
 }
 
 /// Forced releases and self-reports.
-fn released(summary: &Summary) -> Option<Section> {
+fn forced_releases_section(summary: &Summary) -> Option<Section> {
     let tables = [
         (given::RELEASES, given::releases(summary)),
         (given::REPORTS, given::reports(summary)),
@@ -185,13 +190,13 @@ fn released(summary: &Summary) -> Option<Section> {
 }
 
 /// The repeated parts of a run.
-fn growing(summary: &Summary) -> Vec<growth::Line> {
-    repeated(summary).iter().map(growth::Line::of_run).collect()
+fn growth_lines(summary: &Summary) -> Vec<growth::GrowthLine> {
+    repeated(summary).iter().map(growth::GrowthLine::of_run).collect()
 }
 
-/// What grows from round to round, as far as one run shows it.
+/// Growth from round to round, as far as one run shows it.
 pub(crate) fn attribution(summary: &Summary) -> Vec<Sentence> {
-    let lines = growing(summary);
+    let lines = growth_lines(summary);
     if lines.is_empty() {
         return Vec::new();
     }
@@ -208,11 +213,11 @@ pub(crate) fn attribution(summary: &Summary) -> Vec<Sentence> {
 
 /// True if a part has the rounds that a slope takes.
 fn repeats_often(summary: &Summary) -> bool {
-    repeated(summary).iter().any(|one| one.values.len() >= LEAST_CYCLES)
+    repeated(summary).iter().any(|part| part.values.len() >= LEAST_CYCLES)
 }
 
-fn grown(summary: &Summary) -> Option<Section> {
-    let lines = growing(summary);
+fn growth_section(summary: &Summary) -> Option<Section> {
+    let lines = growth_lines(summary);
     if lines.is_empty() {
         return None;
     }
@@ -227,7 +232,7 @@ fn grown(summary: &Summary) -> Option<Section> {
 }
 
 /// The memory calls of a traced run.
-fn called(label: &str, traced: &Traced) -> Section {
+fn calls_section(label: &str, traced: &Traced) -> Section {
     let servers = [(label, traced)];
     Section::new("calls", "System calls", Weight::Answer)
         .noted("calls and their bytes")
@@ -237,46 +242,43 @@ fn called(label: &str, traced: &Traced) -> Section {
 
 fn requests(summary: &Summary) -> Option<Section> {
     let methods = tables::most_sent(summary);
-    let left_out = summary.methods.len() - methods.len();
-    let few = methods.iter().any(|method| method.answered > 0 && method.p95.is_none());
-    let notes = [
-        few.then(|| "p95 n/a: fewer than 20 answers".to_owned()),
-        (left_out > 0).then(|| format!("{left_out} more with fewer requests: `--format json`")),
-    ];
     let by_editor = tables::sent_by_editor(summary);
-    let table = if methods.is_empty() {
-        None
-    } else {
-        Some(tables::methods(&methods))
-    };
-    let is_any = table.is_some() || by_editor.is_some();
-    is_any.then(|| {
-        Section::new("latency", "Requests", Weight::Evidence)
-            .noted("from request to last byte, retries included")
-            .with(distributions(summary))
-            .with_all(table)
-            .with_all(by_editor.map(|text| Sentence::evidence("requests.editor", text)))
-            .with_all(
-                notes
-                    .into_iter()
-                    .flatten()
-                    .map(|text| Sentence::definition("requests.note", text)),
-            )
-    })
+    if methods.is_empty() && by_editor.is_none() {
+        return None;
+    }
+    let mut section = Section::new("latency", "Requests", Weight::Evidence)
+        .noted("from request to last byte, retries included")
+        .with(distributions(summary));
+    if !methods.is_empty() {
+        section = section.with(tables::methods(&methods));
+    }
+    if let Some(text) = by_editor {
+        section = section.with(Sentence::evidence("requests.editor", text));
+    }
+    if methods.iter().any(|method| method.answered > 0 && method.p95.is_none()) {
+        let note = "p95 n/a: fewer than 20 answers";
+        section = section.with(Sentence::definition("requests.note", note));
+    }
+    let left_out = summary.methods.len() - methods.len();
+    if left_out > 0 {
+        let note = format!("{left_out} more with fewer requests: `--format json`");
+        section = section.with(Sentence::definition("requests.note", note));
+    }
+    Some(section)
 }
 
 fn distributions(summary: &Summary) -> Block {
     let legend = "From request to last byte, retries included, on a logarithmic axis. Solid mark: median. Dashed \
                   mark: 95th percentile.";
     let plots = tables::most_sent(summary).into_iter().filter_map(|method| {
-        let one = Latencies {
+        let of_server = Latencies {
             label: &summary.header.server.label,
             class: page::class(0),
             histogram: method.distribution.clone(),
             p50: method.p50.map(|time| time as f64),
             p95: method.p95.map(|time| time as f64),
         };
-        latencies(&method.method, &[one])
+        latencies(&method.method, &[of_server])
     });
     Block::charts(legend, "plots", plots)
 }
@@ -288,15 +290,14 @@ fn steps(summary: &Summary) -> Option<Section> {
 }
 
 fn processes(summary: &Summary) -> Option<Section> {
-    let note = format!(
-        "sizes in MiB · at most {} at once",
-        units::count(summary.most_processes)
-    );
-    tables::has_processes(summary).then(|| {
-        Section::new("processes", "Processes", Weight::Evidence)
-            .noted(note)
-            .with(tables::programs(summary))
-    })
+    if !tables::has_processes(summary) {
+        return None;
+    }
+    let most = units::count(summary.most_processes);
+    let section = Section::new("processes", "Processes", Weight::Evidence)
+        .noted(format!("sizes in MiB · at most {most} at once"))
+        .with(tables::programs(summary));
+    Some(section)
 }
 
 fn facts(summary: &Summary) -> Section {
@@ -311,7 +312,7 @@ pub(crate) fn fingerprint(title: &str, header: &Header) -> Section {
     Section::new("", format!("Fingerprint of {title}"), Weight::Definition).with(Block::facts("Fingerprint", facts))
 }
 
-/// The fingerprint of another run, without what equals the first.
+/// The fingerprint of another run, without the facts that equal the first run's.
 pub(crate) fn fingerprint_beside(title: &str, header: &Header, first: (&str, &Header)) -> Section {
     let known = fingerprint::facts(first.1);
     let facts = fingerprint::facts(header)
@@ -322,51 +323,67 @@ pub(crate) fn fingerprint_beside(title: &str, header: &Header, first: (&str, &He
 }
 
 /// The commands that reproduce the report.
-pub(crate) fn reproduced(headers: &[&Header]) -> Section {
+pub(crate) fn how_to_reproduce(headers: &[&Header]) -> Section {
+    let mut section = Section::new("reproduce", "How to reproduce", Weight::Definition);
     let commands = reproduce::commands(headers);
-    let none = "the records do not say which command made them";
-    let none = commands
-        .is_empty()
-        .then(|| Sentence::definition("reproduce.unknown", none));
-    let code = commands.into_iter().map(|text| Block::Code {
-        language: "sh",
-        title: None,
-        text: text + "\n",
-    });
+    if commands.is_empty() {
+        let unknown = "the records do not say which command made them";
+        section = section.with(Sentence::definition("reproduce.unknown", unknown));
+    }
+    for command in commands {
+        section = section.with(Block::Code {
+            language: "sh",
+            title: None,
+            text: command + "\n",
+        });
+    }
     let notes = reproduce::notes(headers).into_iter();
-    Section::new("reproduce", "How to reproduce", Weight::Definition)
-        .with_all(none)
-        .with_all(code)
-        .with_all(notes.map(|text| Sentence::definition("reproduce.processors", text)))
+    section.with_all(notes.map(|text| Sentence::definition("reproduce.processors", text)))
 }
 
-/// Which allocator each server has, and how that is known.
+/// The allocator of each server, and the evidence for it; `None` if none is known.
 pub(crate) fn allocators(id: &str, servers: &[&ServerFacts]) -> Option<Section> {
-    let known: Vec<_> = servers
+    let known: Vec<(&ServerFacts, &AllocatorFacts)> = servers
         .iter()
         .filter_map(|server| Some((*server, server.allocator.as_ref()?)))
         .collect();
-    let some = |text: Option<String>| units::or_unknown(text, |text| text);
+    if known.is_empty() {
+        return None;
+    }
     let table = Table::new(&known)
         .text("server", 0, |(server, _)| &server.label)
         .text("allocator", 0, |(_, facts)| allocator::headline(facts))
-        .text("version", 1, |(server, facts)| some(allocator::version(server, facts)))
-        .text("reads", 2, |(_, facts)| some(facts.variable.clone()))
-        .text("built with", 3, |(_, facts)| some(facts.baked.clone()))
-        .text("beside it", 4, |(_, facts)| some(facts.beside.clone()))
+        .text("version", 1, |(server, facts)| {
+            or_unknown(allocator::version(server, facts))
+        })
+        .text("reads", 2, |(_, facts)| or_unknown(facts.variable.clone()))
+        .text("built with", 3, |(_, facts)| or_unknown(facts.baked.clone()))
+        .text("beside it", 4, |(_, facts)| or_unknown(facts.beside.clone()))
         .filled(units::UNKNOWN);
-    let evidence = known.iter().filter_map(|(server, facts)| {
-        let (seen, options) = (allocator::evidence(server, facts), allocator::options(facts));
-        let section = Section::new("", format!("Evidence for {}", server.label), Weight::Definition);
-        let seen = (!seen.is_empty()).then(|| Block::facts("Settings and evidence", seen));
-        let options = (!options.is_empty()).then(|| Block::facts("Options in force", options));
-        section.with_all(seen).with_all(options).filled()
-    });
-    (!known.is_empty()).then(|| {
-        Section::new(format!("{id}allocators"), "Allocators", Weight::Definition)
-            .with(table)
-            .with_all(evidence)
-    })
+    let evidence = known
+        .iter()
+        .filter_map(|(server, facts)| evidence_for_allocator(server, facts));
+    let section = Section::new(format!("{id}allocators"), "Allocators", Weight::Definition)
+        .with(table)
+        .with_all(evidence);
+    Some(section)
+}
+
+fn or_unknown(text: Option<String>) -> String {
+    text.unwrap_or_else(|| units::UNKNOWN.to_owned())
+}
+
+fn evidence_for_allocator(server: &ServerFacts, facts: &AllocatorFacts) -> Option<Section> {
+    let mut section = Section::new("", format!("Evidence for {}", server.label), Weight::Definition);
+    let evidence = allocator::evidence(server, facts);
+    if !evidence.is_empty() {
+        section = section.with(Block::facts("Settings and evidence", evidence));
+    }
+    let options = allocator::options(facts);
+    if !options.is_empty() {
+        section = section.with(Block::facts("Options in force", options));
+    }
+    section.filled()
 }
 
 /// One run in one line, while others follow.

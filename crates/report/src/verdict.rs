@@ -5,6 +5,7 @@ mod cure;
 mod document;
 mod findings;
 pub mod json;
+mod notes;
 mod standing;
 mod words;
 
@@ -14,6 +15,6 @@ mod tests;
 pub use crate::verdict::cases::suites;
 pub use crate::verdict::cure::{Cure, cure};
 pub use crate::verdict::document::document;
-pub(crate) use crate::verdict::document::{headline, side_by_side, told_apart};
+pub(crate) use crate::verdict::document::{headline, relabelled_runs, side_by_side};
 pub use crate::verdict::findings::{About, Finding, findings};
 pub use crate::verdict::standing::{regression, standing};

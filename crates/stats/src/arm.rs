@@ -15,7 +15,7 @@ pub struct Arm {
     logs: Vec<f64>,
 }
 
-/// Why values form no arm. Data with this error never pass a gate.
+/// A reason why values form no arm. Data with this error never pass a gate.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Unusable {
     /// One run has no spread, and none has nothing.
@@ -44,7 +44,7 @@ pub enum Unusable {
 }
 
 impl Unusable {
-    /// Whether it stays so however many runs are added: each look has the runs of the one before.
+    /// True if it stays so however many runs are added: each look has the runs of the one before.
     pub fn is_final(self) -> bool {
         match self {
             Unusable::Missing { .. } | Unusable::NotFinite { .. } | Unusable::NotPositive { .. } => true,
@@ -76,9 +76,11 @@ impl Seen {
 impl Arm {
     /// The arm of runs of which some may lack the value: a missing one is an error, not skipped.
     pub fn of_runs(runs: &[Option<f64>]) -> Result<Arm, Unusable> {
-        let known = |(run, value): (usize, &Option<f64>)| value.ok_or(Unusable::Missing { run });
-        let values: Result<Vec<f64>, Unusable> = runs.iter().enumerate().map(known).collect();
-        Arm::new(&values?)
+        let mut values = Vec::new();
+        for (run, value) in runs.iter().enumerate() {
+            values.push(value.ok_or(Unusable::Missing { run })?);
+        }
+        Arm::new(&values)
     }
 
     pub fn new(values: &[f64]) -> Result<Arm, Unusable> {

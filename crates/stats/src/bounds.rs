@@ -1,4 +1,4 @@
-//! The bounds that decide: those of Welch's test, and no closer than two groups of runs would have it.
+//! The bounds that decide: those of Welch's test, widened where two groups of runs would make them wider.
 
 use super::contrast::Contrast;
 use super::parted::Parted;
@@ -35,13 +35,13 @@ enum Direction {
 }
 
 impl SidePart {
-    /// How far groups can move the difference in this direction.
-    fn by_groups(&self, direction: Direction, alpha: f64) -> f64 {
+    /// The distance by which groups can move the difference in this direction.
+    fn error_by_groups(&self, direction: Direction, alpha: f64) -> f64 {
         let own = match (direction, self.weight > 0.0) {
-            (Direction::Up, true) | (Direction::Down, false) => self.parted.above(alpha),
-            (Direction::Up, false) | (Direction::Down, true) => self.parted.below(alpha),
+            (Direction::Up, true) | (Direction::Down, false) => self.parted.excess_above(alpha),
+            (Direction::Up, false) | (Direction::Down, true) => self.parted.excess_below(alpha),
         };
-        own.max(self.parted.missed(self.other_distance, alpha))
+        own.max(self.parted.excess_of_missed_group(self.other_distance, alpha))
     }
 }
 
@@ -56,13 +56,15 @@ impl Bounds {
 
     /// The lower bound: above the true ratio with probability at most `alpha`. 0 when nothing is known.
     pub fn lower(&self, alpha: f64) -> f64 {
-        self.contrast.moved(-self.half(Direction::Down, alpha)).unwrap_or(0.0)
+        self.contrast
+            .ratio_at_distance(-self.half_width(Direction::Down, alpha))
+            .unwrap_or(0.0)
     }
 
     /// The upper bound: below the true ratio with probability at most `alpha`. Infinite when nothing is known.
     pub fn upper(&self, alpha: f64) -> f64 {
         self.contrast
-            .moved(self.half(Direction::Up, alpha))
+            .ratio_at_distance(self.half_width(Direction::Up, alpha))
             .unwrap_or(f64::INFINITY)
     }
 
@@ -92,21 +94,24 @@ impl Bounds {
     /// The distance between two groups of runs as a ratio, where it makes a bound at `alpha` wider than the spread does.
     pub fn groups(&self, alpha: f64) -> Option<f64> {
         let quantile = self.contrast.quantile(alpha);
-        let wide = self.sides.iter().filter(|side| {
+        let mut largest: Option<f64> = None;
+        for side in &self.sides {
             let by_spread = quantile * side.error;
-            let directions = [Direction::Up, Direction::Down];
-            directions
-                .iter()
-                .any(|direction| side.by_groups(*direction, alpha) > by_spread)
-        });
-        let distances = wide.map(|side| side.parted.distance().max(side.other_distance));
-        distances.reduce(f64::max).map(f64::exp)
+            let is_widened = side.error_by_groups(Direction::Up, alpha) > by_spread
+                || side.error_by_groups(Direction::Down, alpha) > by_spread;
+            if is_widened {
+                let distance = side.parted.distance().max(side.other_distance);
+                largest = Some(largest.map_or(distance, |largest| largest.max(distance)));
+            }
+        }
+        largest.map(f64::exp)
     }
 
-    fn half(&self, direction: Direction, alpha: f64) -> f64 {
+    /// The distance of a bound from the difference of log means.
+    fn half_width(&self, direction: Direction, alpha: f64) -> f64 {
         let quantile = self.contrast.quantile(alpha);
         let squares = self.sides.iter().map(|side| {
-            let error = (quantile * side.error).max(side.by_groups(direction, alpha));
+            let error = (quantile * side.error).max(side.error_by_groups(direction, alpha));
             (side.weight * error).powi(2)
         });
         squares.sum::<f64>().sqrt()
@@ -116,12 +121,12 @@ impl Bounds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Seen, Strata};
+    use crate::Strata;
+    use crate::tests::seen;
     use base::band::NoiseFloor;
 
     fn bounds(baseline: &[f64], candidate: &[f64]) -> Bounds {
-        let seen = |values: &[f64]| -> Vec<Seen> { values.iter().map(|value| Seen::here(Some(*value))).collect() };
-        let strata = Strata::of(&seen(baseline), &seen(candidate)).unwrap();
+        let strata = Strata::from_runs(&seen(baseline), &seen(candidate)).unwrap();
         strata.bounds(NoiseFloor::MEMORY)
     }
 

@@ -33,18 +33,19 @@ impl Budget {
     /// Runs of machines that have two.
     pub fn deciding(&self) -> usize {
         let mut machines: BTreeMap<usize, usize> = BTreeMap::new();
-        self.values
-            .iter()
-            .for_each(|seen| *machines.entry(seen.machine).or_default() += 1);
+        for seen in &self.values {
+            *machines.entry(seen.machine).or_default() += 1;
+        }
         machines.into_values().filter(|runs| *runs >= 2).sum()
     }
 
-    /// How many of the first runs it takes until `runs` of them decide; `None` where all do not suffice.
+    /// The least number of first runs of which `runs` decide; `None` where all do not suffice.
     pub fn reach(&self, runs: usize) -> Option<usize> {
-        (runs..=self.values.len()).find(|count| self.first(*count).deciding() >= runs)
+        (runs..=self.values.len()).find(|count| self.first_runs(*count).deciding() >= runs)
     }
 
-    fn first(&self, count: usize) -> Budget {
+    /// This budget with the first runs only.
+    fn first_runs(&self, count: usize) -> Budget {
         Budget {
             values: self.values[..count].to_vec(),
             ..self.clone()
@@ -93,7 +94,7 @@ impl From<&Result<(f64, f64, f64), Unusable>> for Interval {
 }
 
 impl BudgetVerdict {
-    /// Whether more runs would change nothing.
+    /// True if more runs would change nothing.
     pub fn is_settled(&self) -> bool {
         self.answer != Answer::Inconclusive || self.look.is_some() && self.interval.is_err_and(Unusable::is_final)
     }
@@ -109,37 +110,52 @@ pub fn judge_budget(budget: &Budget, alpha: f64) -> BudgetVerdict {
         machines.entry(seen.machine).or_default().push(seen.value);
     }
     let count = machines.len();
-    let verdicts = machines.values().map(|values| of_machine(budget, values, alpha, count));
-    let (answer, interval) = verdicts
-        .reduce(worse)
-        .unwrap_or((Answer::Inconclusive, Err(Unusable::TooFew { have: 0 })));
+    let results = machines
+        .values()
+        .map(|values| judge_machine(budget, values, alpha, count));
+    let no_machine = MachineResult {
+        answer: Answer::Inconclusive,
+        interval: Err(Unusable::TooFew { have: 0 }),
+    };
+    let joint = results.reduce(joint_result).unwrap_or(no_machine);
     BudgetVerdict {
-        answer,
-        interval,
+        answer: joint.answer,
+        interval: joint.interval,
         machines: count,
         look: None,
     }
 }
 
-/// An answer with its evidence.
-type OfMachine = (Answer, Result<(f64, f64, f64), Unusable>);
+/// The answer of one machine with its evidence.
+#[derive(Clone, Copy)]
+struct MachineResult {
+    answer: Answer,
+    /// The geometric mean with its lower and upper bound.
+    interval: Result<(f64, f64, f64), Unusable>,
+}
 
-fn of_machine(budget: &Budget, values: &[Option<f64>], alpha: f64, machines: usize) -> OfMachine {
-    let enough = values.len() >= budget.known.least_to_decide();
+impl MachineResult {
+    fn upper(&self) -> f64 {
+        self.interval.map_or(f64::INFINITY, |(_, _, upper)| upper)
+    }
+}
+
+fn judge_machine(budget: &Budget, values: &[Option<f64>], alpha: f64, machines: usize) -> MachineResult {
+    let is_enough = values.len() >= budget.known.least_to_decide();
     let interval = Arm::of_runs(values).map(|arm| {
         let bounds = bounds(&arm, budget.noise);
         let lower = bounds.lower(alpha / machines as f64);
         (bounds.contrast().ratio(), lower, bounds.upper(alpha))
     });
     let answer = match interval {
-        Ok((_, lower, _)) if enough && lower > budget.limit => Answer::Fail,
-        Ok((_, _, upper)) if enough && upper <= budget.limit => Answer::Pass,
+        Ok((_, lower, _)) if is_enough && lower > budget.limit => Answer::Fail,
+        Ok((_, _, upper)) if is_enough && upper <= budget.limit => Answer::Pass,
         Ok(_) | Err(_) => Answer::Inconclusive,
     };
-    (answer, interval)
+    MachineResult { answer, interval }
 }
 
-/// The bounds of a geometric mean; no other side can tell of a group that its runs miss.
+/// The bounds of a geometric mean. There is no other side that could show a group which its runs miss.
 fn bounds(arm: &Arm, noise: NoiseFloor) -> Bounds {
     let part = SidePart {
         weight: 1.0,
@@ -147,18 +163,17 @@ fn bounds(arm: &Arm, noise: NoiseFloor) -> Bounds {
         parted: Parted::new(arm),
         other_distance: 0.0,
     };
-    Bounds::new(Contrast::against(arm, 1.0, noise), vec![part])
+    Bounds::new(Contrast::one_sample(arm, 1.0, noise), vec![part])
 }
 
-/// The joint answer of two machines, with the numbers of the deciding one; of equal answers the higher value.
-fn worse(one: OfMachine, other: OfMachine) -> OfMachine {
-    let answer = one.0.and(other.0);
-    let upper = |of: &OfMachine| of.1.map_or(f64::INFINITY, |(_, _, upper)| upper);
-    match (one.0 == answer, other.0 == answer) {
-        (true, true) if upper(&other) > upper(&one) => other,
-        (true, _) => one,
-        (false, _) => other,
-    }
+/// The result of the machine that decides for both; of equal answers the one with the higher bound.
+fn joint_result(first: MachineResult, second: MachineResult) -> MachineResult {
+    let is_second = if first.answer == second.answer {
+        second.upper() > first.upper()
+    } else {
+        second.answer == first.answer.and(second.answer)
+    };
+    if is_second { second } else { first }
 }
 
 /// Holds the budget at each look that the runs reach, to the runs up to it, and stops at the first answer.
@@ -170,10 +185,10 @@ pub fn judge_budget_by_looks(budget: &Budget, looks: &Schedule) -> BudgetVerdict
     };
     for runs in looks.runs() {
         let Some(count) = budget.reach(*runs) else { break };
-        let until = budget.first(count);
+        let budget = budget.first_runs(count);
         verdict = BudgetVerdict {
-            look: Some(until.deciding()),
-            ..judge_budget(&until, alpha)
+            look: Some(budget.deciding()),
+            ..judge_budget(&budget, alpha)
         };
         if verdict.is_settled() {
             break;
@@ -187,14 +202,31 @@ mod tests {
     use super::*;
 
     fn answer(values: &[f64], limit: f64) -> Answer {
+        let seen = values.iter().map(|value| Seen::here(Some(*value)));
+        judged(seen.collect(), limit, Known::Calibrated).answer
+    }
+
+    fn judged(values: Vec<Seen>, limit: f64, known: Known) -> BudgetVerdict {
         let budget = Budget {
             name: "peak".into(),
             limit,
             noise: NoiseFloor::MEMORY,
-            known: Known::Calibrated,
-            values: values.iter().map(|value| Seen::here(Some(*value))).collect(),
+            known,
+            values,
         };
-        judge_budget(&budget, 0.05).answer
+        judge_budget(&budget, 0.05)
+    }
+
+    /// The verdict on runs of several machines, for a limit of 600 MB.
+    fn judged_on_machines(runs: &[(usize, f64)]) -> BudgetVerdict {
+        let mut values = Vec::new();
+        for (machine, value) in runs {
+            values.push(Seen {
+                machine: *machine,
+                value: Some(*value),
+            });
+        }
+        judged(values, 6e8, Known::Calibrated)
     }
 
     #[test]
@@ -207,52 +239,32 @@ mod tests {
 
     #[test]
     fn a_budget_is_kept_on_every_machine_or_not_at_all() {
-        let judged = |runs: &[(usize, f64)]| {
-            let seen = |(machine, value): &(usize, f64)| Seen {
-                machine: *machine,
-                value: Some(*value),
-            };
-            let budget = Budget {
-                name: "peak".into(),
-                limit: 6e8,
-                noise: NoiseFloor::MEMORY,
-                known: Known::Calibrated,
-                values: runs.iter().map(seen).collect(),
-            };
-            judge_budget(&budget, 0.05)
-        };
         let (low, high, over) = ([(0, 4e8); 3], [(1, 5.9e8); 3], [(2, 6.5e8); 3]);
-        let kept = judged(&[low, high].concat());
+        let kept = judged_on_machines(&[low, high].concat());
         assert_eq!((kept.answer, kept.machines), (Answer::Pass, 2));
         let (middle, ..) = kept.interval.unwrap();
         assert!(
             (middle / 5.9e8 - 1.0).abs() < 1e-9,
             "the machine with more is told: {middle}"
         );
-        let broken = judged(&[low, over, high].concat());
+        let broken = judged_on_machines(&[low, over, high].concat());
         assert_eq!(broken.answer, Answer::Fail);
         assert!(broken.interval.unwrap().0 > 6e8);
-        let one = judged(&[&low[..], &high[..1]].concat());
+        let one_run = judged_on_machines(&[&low[..], &high[..1]].concat());
         assert_eq!(
-            (one.answer, one.interval),
+            (one_run.answer, one_run.interval),
             (Answer::Inconclusive, Err(Unusable::TooFew { have: 1 }))
         );
     }
 
     #[test]
     fn without_calibrations_five_runs_keep_or_break_a_budget() {
-        let answer = |runs: usize, limit: f64| {
-            let budget = Budget {
-                name: "peak".into(),
-                limit,
-                noise: NoiseFloor::MEMORY,
-                known: Known::Seen,
-                values: vec![Seen::here(Some(5e8)); runs],
-            };
-            judge_budget(&budget, 0.05).answer
-        };
-        assert_eq!((answer(4, 6e8), answer(5, 6e8)), (Answer::Inconclusive, Answer::Pass));
-        assert_eq!((answer(4, 4e8), answer(5, 4e8)), (Answer::Inconclusive, Answer::Fail));
+        for (limit, answer) in [(6e8, Answer::Pass), (4e8, Answer::Fail)] {
+            let four = vec![Seen::here(Some(5e8)); 4];
+            assert_eq!(judged(four, limit, Known::Seen).answer, Answer::Inconclusive);
+            let five = vec![Seen::here(Some(5e8)); 5];
+            assert_eq!(judged(five, limit, Known::Seen).answer, answer);
+        }
     }
 
     #[test]

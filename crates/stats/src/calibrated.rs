@@ -16,16 +16,17 @@ const DISTANCE: [f64; 28] = [
 
 /// The least share of the range for a gap between groups of n values; `None` when there are too few to tell.
 pub(super) fn gap(n: usize) -> Option<f64> {
-    at(&GAP, 4, n)
+    entry(&GAP, 4, n)
 }
 
 /// The least distance of an outlier among n values; `None` when there are too few to tell.
 pub(super) fn distance(n: usize) -> Option<f64> {
-    at(&DISTANCE, 3, n)
+    entry(&DISTANCE, 3, n)
 }
 
-/// Beyond the table its last entry is used: the gap's goes on falling, the distance's keeps within a tenth up to 300.
-fn at(table: &[f64], first: usize, n: usize) -> Option<f64> {
+/// The entry for n of a table that begins with `first`. Beyond the table its last entry is used: the gap's goes on falling,
+/// the distance's keeps within a tenth up to 300.
+fn entry(table: &[f64], first: usize, n: usize) -> Option<f64> {
     let place = n.checked_sub(first)?;
     table.get(place).or(table.last()).copied()
 }

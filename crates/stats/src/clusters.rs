@@ -1,4 +1,4 @@
-//! Whether the values of one arm fall into separate groups, as an allocator's arenas make them do.
+//! The separate groups that the values of one arm fall into, as an allocator's arenas make them do.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -35,6 +35,7 @@ pub fn clusters(arm: &Arm, floor: NoiseFloor) -> Vec<Cluster> {
     clusters
 }
 
+/// Adds the groups of some runs, which `order` lists from the lowest value to the highest.
 fn divide(arm: &Arm, floor: f64, order: &[usize], clusters: &mut Vec<Cluster>) {
     match border(arm, floor, order) {
         Some(border) => {
@@ -49,15 +50,19 @@ fn divide(arm: &Arm, floor: f64, order: &[usize], clusters: &mut Vec<Cluster>) {
     }
 }
 
-/// Where the upper group begins, if there are two.
+/// The place at which the upper group begins, if there are two.
 fn border(arm: &Arm, floor: f64, order: &[usize]) -> Option<usize> {
-    let least = calibrated::gap(order.len())?;
-    let log = |place: usize| arm.logs()[order[place]];
-    let range = log(order.len() - 1) - log(0);
-    let (border, gap) = (2..=order.len() - 2)
-        .map(|border| (border, log(border) - log(border - 1)))
+    let least_share = calibrated::gap(order.len())?;
+    let logs: Vec<f64> = order.iter().map(|run| arm.logs()[*run]).collect();
+    let range = logs[logs.len() - 1] - logs[0];
+    let (border, gap) = (2..=logs.len() - 2)
+        .map(|border| (border, logs[border] - logs[border - 1]))
         .max_by(|a, b| a.1.total_cmp(&b.1))?;
-    (gap > floor && gap > least * range).then_some(border)
+    if gap > floor && gap > least_share * range {
+        Some(border)
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How far two arms are apart, and how surely: Welch's t on log values.
+//! The difference of two arms with its error: Welch's t on log values.
 
 use base::band::NoiseFloor;
 
@@ -20,14 +20,14 @@ pub struct Contrast {
 
 impl Contrast {
     pub fn welch(baseline: &Arm, candidate: &Arm, floor: NoiseFloor) -> Contrast {
-        let part = |arm: &Arm| arm.spread(floor).powi(2) / arm.len() as f64;
-        let (first, second) = (part(baseline), part(candidate));
+        let [first, second] = [baseline, candidate].map(|arm| arm.spread(floor).powi(2) / arm.len() as f64);
         let variance = first + second;
-        let share = |part: f64, arm: &Arm| (part / variance).powi(2) / (arm.len() - 1) as f64;
+        let first_share = (first / variance).powi(2) / (baseline.len() - 1) as f64;
+        let second_share = (second / variance).powi(2) / (candidate.len() - 1) as f64;
         Contrast {
             difference: candidate.mean_log() - baseline.mean_log(),
             error: variance.sqrt(),
-            freedom: 1.0 / (share(first, baseline) + share(second, candidate)),
+            freedom: 1.0 / (first_share + second_share),
         }
     }
 
@@ -37,21 +37,22 @@ impl Contrast {
     pub(super) fn mean(parts: &[(f64, Contrast)]) -> Option<Contrast> {
         let [(_, first), ..] = parts else { return None };
         let variance: f64 = parts.iter().map(|(weight, part)| (weight * part.error).powi(2)).sum();
-        let share = |(weight, part): &(f64, Contrast)| (weight * part.error).powi(4) / part.freedom;
+        let shares = parts
+            .iter()
+            .map(|(weight, part)| (weight * part.error).powi(4) / part.freedom);
+        // Around the first, so that one contrast is exactly itself.
+        let from_first = parts
+            .iter()
+            .map(|(weight, part)| weight * (part.difference - first.difference));
         Some(Contrast {
-            // Around the first, so that one contrast is exactly itself.
-            difference: first.difference
-                + parts
-                    .iter()
-                    .map(|(weight, part)| weight * (part.difference - first.difference))
-                    .sum::<f64>(),
+            difference: first.difference + from_first.sum::<f64>(),
             error: variance.sqrt(),
-            freedom: variance.powi(2) / parts.iter().map(share).sum::<f64>(),
+            freedom: variance.powi(2) / shares.sum::<f64>(),
         })
     }
 
-    /// One arm against a fixed value: Student's one-sample t on log values, with the same floor.
-    pub fn against(arm: &Arm, value: f64, floor: NoiseFloor) -> Contrast {
+    /// The ratio of one arm to a fixed value: Student's one-sample t on log values, with the floor of Welch's test.
+    pub fn one_sample(arm: &Arm, value: f64, floor: NoiseFloor) -> Contrast {
         Contrast {
             difference: arm.mean_log() - value.ln(),
             error: arm.error(floor),
@@ -70,9 +71,9 @@ impl Contrast {
     }
 
     /// The ratio at this distance from the difference of log means; `None` when it is not a number.
-    pub(super) fn moved(&self, distance: f64) -> Option<f64> {
+    pub(super) fn ratio_at_distance(&self, distance: f64) -> Option<f64> {
         let ratio = (self.difference + distance).exp();
-        (!ratio.is_nan()).then_some(ratio)
+        if ratio.is_nan() { None } else { Some(ratio) }
     }
 
     pub fn freedom(&self) -> f64 {
@@ -81,19 +82,15 @@ impl Contrast {
 
     /// The one-sided lower bound of the ratio: below it with probability at most `alpha`. 0 when nothing is known.
     pub fn lower(&self, alpha: f64) -> f64 {
-        known(
-            (self.difference - upper_quantile(alpha, self.freedom) * self.error).exp(),
-            0.0,
-        )
+        let bound = (self.difference - upper_quantile(alpha, self.freedom) * self.error).exp();
+        if bound.is_nan() { 0.0 } else { bound }
     }
 
     /// The one-sided upper bound of the ratio: above it with probability at most `alpha`. Infinite when nothing is
     /// known.
     pub fn upper(&self, alpha: f64) -> f64 {
-        known(
-            (self.difference + upper_quantile(alpha, self.freedom) * self.error).exp(),
-            f64::INFINITY,
-        )
+        let bound = (self.difference + upper_quantile(alpha, self.freedom) * self.error).exp();
+        if bound.is_nan() { f64::INFINITY } else { bound }
     }
 
     /// The two-sided interval of the ratio at a confidence such as 0.95.
@@ -111,11 +108,6 @@ impl Contrast {
     pub fn p(&self) -> f64 {
         (2.0 * upper_tail((self.difference / self.error).abs(), self.freedom)).min(1.0)
     }
-}
-
-/// A bound that is not a number bounds nothing.
-fn known(bound: f64, nothing: f64) -> f64 {
-    if bound.is_nan() { nothing } else { bound }
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! Whether a count of what a server holds, such as its threads, grows from round to round.
+//! Growth from round to round of something that a server holds and that is counted, such as its threads.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::leak::{LEAST_CYCLES, kept};
-use super::rounds::{MOST_FALL, fall, is_bent};
+use super::leak::{LEAST_CYCLES, counted_rounds};
+use super::rounds::{MOST_FALL, fall, is_bent, last_half};
 use super::trend::{Trend, theil_sen, trend};
 
 /// Growth below one in four rounds is not called growth.
@@ -27,15 +27,15 @@ pub fn count_growth(values: &[Option<f64>]) -> Option<CountGrowth> {
     if values.len() < LEAST_CYCLES {
         return None;
     }
-    let kept = kept(values)?;
-    let all = trend(&kept, 0.95)?;
-    let late = trend(&kept[kept.len() - kept.len() / 2..], 0.95)?;
-    let gain = all.slope * (kept.len() - 1) as f64;
-    let is_falling = fall(&kept) >= MOST_FALL * gain;
+    let rounds = counted_rounds(values)?;
+    let all = trend(&rounds, 0.95)?;
+    let late = trend(last_half(&rounds), 0.95)?;
+    let gain = all.slope * (rounds.len() - 1) as f64;
+    let is_falling = fall(&rounds) >= MOST_FALL * gain;
     let is_shown = all.low >= LEAST_PER_ROUND && late.low >= LEAST_PER_ROUND;
     Some(CountGrowth {
         trend: all,
-        grows: is_shown && !is_falling && !is_slowing(&kept),
+        grows: is_shown && !is_falling && !is_slowing(&rounds),
     })
 }
 
@@ -44,7 +44,7 @@ fn is_slowing(values: &[f64]) -> bool {
     let third = values.len() / 3;
     let rounding = 1.0 / (third - 1).max(1) as f64;
     let early = theil_sen(&values[..third]);
-    let late = theil_sen(&values[values.len() - values.len() / 2..]);
+    let late = theil_sen(last_half(values));
     is_bent(&[values]) && late < early - rounding
 }
 
@@ -80,9 +80,9 @@ mod tests {
 
     #[test]
     fn a_pool_that_fills_slowly_does_not_grow() {
-        let filled = |round: u32| (60.0 * (1.0 - (-f64::from(round) / 4.0).exp())) as u32;
         for rounds in [10, 14, 20, 30] {
-            assert_eq!(grows(filled, rounds), Some(false), "{rounds} rounds");
+            let grows = grows(|round| (60.0 * (1.0 - (-f64::from(round) / 4.0).exp())) as u32, rounds);
+            assert_eq!(grows, Some(false), "{rounds} rounds");
         }
     }
 

@@ -21,7 +21,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Whether more runs would change nothing: every endpoint has its answer, or data that no more runs can mend.
+    /// True if more runs would change nothing: every endpoint has its answer, or data that no more runs can mend.
     pub fn is_settled(&self) -> bool {
         self.look.is_some() && self.endpoints.iter().all(EndpointVerdict::is_settled)
     }
@@ -56,8 +56,8 @@ pub fn decide(endpoints: &[Endpoint], alpha: f64) -> Result<Verdict, TooManyEndp
 
 /// Applies the rule at each look that the data reach, to the runs up to it, until every endpoint has its answer.
 ///
-/// The first answer of an endpoint is final. Looks go on while another is open: a FAIL is one answer of several, and
-/// what else got worse is asked for too. At each look the rule errs in α of the look at most, so that over all looks
+/// The first answer of an endpoint is final. Looks go on while another is open: after one FAIL, the other endpoints are
+/// still to be answered. At each look the rule errs in α of the look at most, so that over all looks
 /// any endpoint fails falsely with α at most, and a regressed one passes with α at most, whichever of them stopped
 /// earlier. The same records give the same verdict as the session that made them: runs beyond the last look that was
 /// needed do not change it.
@@ -70,13 +70,13 @@ pub fn decide_by_looks(endpoints: &[Endpoint], looks: &Schedule) -> Result<Verdi
         endpoint.answer = Answer::Inconclusive;
     }
     for runs in looks.runs().iter().copied().take_while(|runs| *runs <= have) {
-        let until: Vec<Endpoint> = endpoints.iter().map(|endpoint| endpoint.after(runs)).collect();
-        let now = judge(&until, alpha).endpoints;
-        verdict.look = Some(deciding(&until));
-        for ((endpoint, now), until) in verdict.endpoints.iter_mut().zip(now).zip(&until) {
-            if endpoint.answer == Answer::Inconclusive {
-                let look = Some(until.deciding());
-                *endpoint = EndpointVerdict { look, ..now };
+        let at_look: Vec<Endpoint> = endpoints.iter().map(|endpoint| endpoint.after(runs)).collect();
+        let verdicts = judge(&at_look, alpha).endpoints;
+        verdict.look = Some(deciding(&at_look));
+        for ((so_far, now), endpoint) in verdict.endpoints.iter_mut().zip(verdicts).zip(&at_look) {
+            if so_far.answer == Answer::Inconclusive {
+                let look = Some(endpoint.deciding());
+                *so_far = EndpointVerdict { look, ..now };
             }
         }
         if verdict.is_settled() {
@@ -93,44 +93,39 @@ fn deciding(endpoints: &[Endpoint]) -> usize {
 }
 
 fn judge(endpoints: &[Endpoint], alpha: f64) -> Verdict {
-    let mut weighed: Vec<_> = endpoints.iter().map(|endpoint| endpoint.weigh(alpha)).collect();
-    // What cannot be weighed was named all the same, and takes its part of α.
+    let weighed: Vec<_> = endpoints.iter().map(|endpoint| endpoint.weigh(alpha)).collect();
+    // An endpoint without usable data takes its part of α too.
     let p: Vec<f64> = weighed
         .iter()
         .map(|weighed| weighed.as_ref().map_or(1.0, |(evidence, _)| evidence.p_fail))
         .collect();
-    for (weighed, held) in weighed.iter_mut().zip(holm(&p, alpha)) {
-        if let Ok((evidence, bounds)) = weighed {
-            evidence.fail_level = held.level;
-            evidence.lower = bounds.lower(held.level);
-        }
+    let mut verdicts: Vec<EndpointVerdict> = Vec::new();
+    for ((endpoint, weighed), held) in endpoints.iter().zip(weighed).zip(holm(&p, alpha)) {
+        let evidence = weighed.map(|(evidence, bounds)| Evidence {
+            fail_level: held.level,
+            lower: bounds.lower(held.level),
+            ..evidence
+        });
+        verdicts.push(EndpointVerdict {
+            name: endpoint.name.clone(),
+            answer: evidence.map_or(Answer::Inconclusive, |evidence| answer(endpoint.known, &evidence)),
+            evidence,
+            look: None,
+        });
     }
-    let endpoints: Vec<EndpointVerdict> = endpoints
-        .iter()
-        .zip(weighed)
-        .map(|(endpoint, weighed)| {
-            let evidence = weighed.map(|(evidence, _)| evidence);
-            EndpointVerdict {
-                name: endpoint.name.clone(),
-                answer: evidence.map_or(Answer::Inconclusive, |evidence| answer(endpoint.known, &evidence)),
-                evidence,
-                look: None,
-            }
-        })
-        .collect();
     Verdict {
-        answer: Answer::all(endpoints.iter().map(|endpoint| endpoint.answer)),
-        endpoints,
+        answer: Answer::all(verdicts.iter().map(|endpoint| endpoint.answer)),
+        endpoints: verdicts,
         alpha,
         look: None,
     }
 }
 
 fn answer(known: Known, evidence: &Evidence) -> Answer {
-    let enough = evidence.runs.0.min(evidence.runs.1) >= known.least_to_decide();
-    if enough && evidence.lower > evidence.fail_above.ratio {
+    let is_enough = evidence.runs.0.min(evidence.runs.1) >= known.least_to_decide();
+    if is_enough && evidence.lower > evidence.fail_above.ratio {
         Answer::Fail
-    } else if enough && evidence.upper < evidence.pass_below.ratio {
+    } else if is_enough && evidence.upper < evidence.pass_below.ratio {
         Answer::Pass
     } else {
         Answer::Inconclusive

@@ -1,4 +1,4 @@
-//! One primary endpoint: what may differ by how much, and what the data say of it.
+//! One primary endpoint: its tolerance, its values, and the evidence in them.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ fn bound(share: f64, floor: f64) -> Bound {
 pub struct Bound {
     /// As a ratio: 1.05 for 5 % more.
     pub ratio: f64,
-    /// Whether the absolute floor set it, rather than the share.
+    /// True if the absolute floor set it, rather than the share.
     pub by_floor: bool,
 }
 
@@ -103,7 +103,7 @@ pub struct EndpointVerdict {
 }
 
 impl EndpointVerdict {
-    /// Whether more runs would change nothing.
+    /// True if more runs would change nothing.
     pub(super) fn is_settled(&self) -> bool {
         let spoilt = self.evidence.is_err_and(|(_, why)| why.is_final());
         spoilt || self.answer != Answer::Inconclusive
@@ -230,23 +230,28 @@ impl From<&Result<Evidence, (Side, Unusable)>> for Weighed {
 impl Endpoint {
     /// The runs by machine, or which side cannot be used.
     pub fn strata(&self) -> Result<Strata<usize>, (Side, Unusable)> {
-        Strata::of(&self.baseline, &self.candidate)
+        Strata::from_runs(&self.baseline, &self.candidate)
     }
 
-    /// The same endpoint at the first moment at which `runs` runs of each side decide. Runs of a machine that has less
-    /// than two of either side decide nothing, so that more may be in it.
+    /// This endpoint at the first moment at which `runs` runs of each side decide. It may have more runs than that: those
+    /// of a machine that has less than two of either side decide nothing.
     pub fn after(&self, runs: usize) -> Endpoint {
-        let until = |count: usize| {
-            let first = |values: &[Seen]| values[..count.min(values.len())].to_vec();
-            Endpoint {
-                baseline: first(&self.baseline),
-                candidate: first(&self.candidate),
-                ..self.clone()
+        for count in runs..self.most() {
+            let endpoint = self.first_runs(count);
+            if endpoint.deciding() >= runs {
+                return endpoint;
             }
-        };
-        let most = self.most();
-        let enough = (runs..most).find(|count| until(*count).deciding() >= runs);
-        until(enough.unwrap_or(most.max(runs)))
+        }
+        self.first_runs(self.most().max(runs))
+    }
+
+    /// This endpoint with the first runs of each side.
+    fn first_runs(&self, count: usize) -> Endpoint {
+        Endpoint {
+            baseline: self.baseline.iter().copied().take(count).collect(),
+            candidate: self.candidate.iter().copied().take(count).collect(),
+            ..self.clone()
+        }
     }
 
     /// Runs of the side that has more.
@@ -257,18 +262,24 @@ impl Endpoint {
     /// Runs that both sides have to decide by: those of machines that have two of each.
     pub fn deciding(&self) -> usize {
         let mut machines: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
-        self.baseline
-            .iter()
-            .for_each(|seen| machines.entry(seen.machine).or_default().0 += 1);
-        self.candidate
-            .iter()
-            .for_each(|seen| machines.entry(seen.machine).or_default().1 += 1);
-        let both = machines.into_values().filter(|(one, other)| *one.min(other) >= 2);
-        let (baseline, candidate) = both.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+        for seen in &self.baseline {
+            machines.entry(seen.machine).or_default().0 += 1;
+        }
+        for seen in &self.candidate {
+            machines.entry(seen.machine).or_default().1 += 1;
+        }
+        let (mut baseline, mut candidate) = (0, 0);
+        for (baseline_runs, candidate_runs) in machines.into_values() {
+            if baseline_runs >= 2 && candidate_runs >= 2 {
+                baseline += baseline_runs;
+                candidate += candidate_runs;
+            }
+        }
         baseline.min(candidate)
     }
 
-    /// The evidence before Holm has said at which level the lower bound is held, and the bounds at any level.
+    /// The evidence with the lower bound at level `alpha`, to which Holm's correction is still to be applied, and the bounds
+    /// at any level.
     pub(super) fn weigh(&self, alpha: f64) -> Result<(Evidence, Bounds), (Side, Unusable)> {
         let strata = self.strata()?;
         let means = strata.means();

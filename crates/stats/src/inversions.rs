@@ -1,38 +1,24 @@
-//! How many pairs of n independent values are out of order: what the interval of a slope rests on.
+//! The number of pairs of n independent values that are out of order, which the interval of a slope rests on.
 
 use super::student::normal;
 
 /// Up to this many values the distribution is exact; above, its normal limit differs by less than 0.001.
 const EXACT_UP_TO: usize = 60;
 
-/// The number of inversions of a random order of n distinct values.
+/// The distribution of the number of inversions of a random order of n distinct values.
 pub(super) struct Inversions {
     n: usize,
+    /// The chance of at most q inversions, by q; `None` of so many values that the normal limit is used.
     exact: Option<Vec<f64>>,
 }
 
 impl Inversions {
-    /// For n values: `P_n(q) = (P_{n−1}(q) + … + P_{n−1}(q − n + 1)) / n`, by where the n-th value is put in (Kendall, *A
-    /// New Measure of Rank Correlation*, Biometrika 30, 1938).
     pub(super) fn new(n: usize) -> Inversions {
-        let exact = (n <= EXACT_UP_TO).then(|| {
-            let mut shares = vec![1.0];
-            for size in 2..=n {
-                let mut next = vec![0.0; shares.len() + size - 1];
-                for (inversions, share) in shares.iter().enumerate() {
-                    for place in 0..size {
-                        next[inversions + place] += share / size as f64;
-                    }
-                }
-                shares = next;
-            }
-            let mut sum = 0.0;
-            shares.iter_mut().for_each(|share| {
-                sum += *share;
-                *share = sum;
-            });
-            shares
-        });
+        let exact = if n <= EXACT_UP_TO {
+            Some(cumulative_chances(n))
+        } else {
+            None
+        };
         Inversions { n, exact }
     }
 
@@ -40,6 +26,7 @@ impl Inversions {
         self.n * self.n.saturating_sub(1) / 2
     }
 
+    /// The chance of at most `q` inversions.
     pub(super) fn at_most(&self, q: usize) -> f64 {
         match &self.exact {
             Some(exact) => exact.get(q).map_or(1.0, |share| share.min(1.0)),
@@ -64,6 +51,27 @@ impl Inversions {
         }
         low
     }
+}
+
+/// The chance of at most q inversions, by q: `P_n(q) = (P_{n−1}(q) + … + P_{n−1}(q − n + 1)) / n`, by where the n-th value
+/// is put in (Kendall, *A New Measure of Rank Correlation*, Biometrika 30, 1938).
+fn cumulative_chances(n: usize) -> Vec<f64> {
+    let mut chances = vec![1.0];
+    for size in 2..=n {
+        let mut next = vec![0.0; chances.len() + size - 1];
+        for (inversions, chance) in chances.iter().enumerate() {
+            for place in 0..size {
+                next[inversions + place] += chance / size as f64;
+            }
+        }
+        chances = next;
+    }
+    let mut sum = 0.0;
+    for chance in &mut chances {
+        sum += *chance;
+        *chance = sum;
+    }
+    chances
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Whether memory grows from round to round: a slope per run, and what the slopes of several runs show together.
+//! Memory growth from round to round: a slope per run, and the verdict over several runs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use base::shown;
 use base::units::middle;
 
 use super::endpoint::Answer;
-use super::rounds::{MOST_FALL, Slopes, WARM_UP_CYCLES, Weighed, fall, is_bent, rounds_needed};
+use super::rounds::{MOST_FALL, WARM_UP_CYCLES, Weighed, fall, is_bent, last_half, rounds_needed};
 use super::shape::{Shape, shape};
 use super::trend::{Trend, trend};
 
@@ -125,13 +125,14 @@ impl From<&Option<(f64, f64, f64)>> for LateSlopes {
     }
 }
 
-/// Why growth is neither shown nor ruled out.
+/// A reason why growth is neither shown nor ruled out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Open {
+    /// There are fewer than three runs.
     Runs,
     /// There are not three runs of enough rounds, all of known memory.
     Rounds,
-    /// A run did not do what would make it grow. Series of values cannot tell; their owner sets it.
+    /// A run did not do the work that would make it grow. The caller sets this: a series of values does not show it.
     Unasked,
     /// It grows, and slower and slower: a cache fills, and what grows under it cannot be seen yet.
     Slowing,
@@ -151,16 +152,11 @@ pub enum Open {
 /// As-shipped values grow by what the allocator keeps: call it retention growth, never a leak.
 pub fn judge_leak(runs: &[Vec<Option<f64>>], limit: &LeakLimit, alpha: f64) -> LeakVerdict {
     let growths: Vec<Option<RunGrowth>> = runs.iter().map(|values| run_growth(values, limit)).collect();
-    let slope = hull(&growths);
-    let long: Vec<Vec<f64>> = runs
-        .iter()
-        .filter(|values| values.len() >= LEAST_ROUNDS)
-        .filter_map(|values| kept(values))
-        .collect();
+    let long = known_runs(runs, LEAST_ROUNDS);
     let mut verdict = LeakVerdict {
         answer: Answer::Inconclusive,
+        slope: hull(&growths),
         runs: growths,
-        slope,
         late: None,
         detectable: None,
         shape: mean_shape(runs, false),
@@ -171,10 +167,11 @@ pub fn judge_leak(runs: &[Vec<Option<f64>>], limit: &LeakLimit, alpha: f64) -> L
         return verdict;
     }
     if long.len() < LEAST_RUNS {
-        (verdict.open, verdict.needed) = (Some(Open::Rounds), Some(LEAST_ROUNDS));
+        verdict.open = Some(Open::Rounds);
+        verdict.needed = Some(LEAST_ROUNDS);
         return verdict;
     }
-    let weighed = Weighed::of(&long, alpha);
+    let weighed = Weighed::new(&long, alpha);
     (verdict.answer, verdict.open) = answer(&weighed, limit);
     if verdict.open.is_some() {
         verdict.needed = rounds_needed(&long, &weighed, limit, alpha);
@@ -190,16 +187,19 @@ pub fn judge_leak(runs: &[Vec<Option<f64>>], limit: &LeakLimit, alpha: f64) -> L
 /// Judges the runs up to each look at its share of α, and stops at the first answer.
 pub fn judge_leak_by_looks(runs: &[Vec<Option<f64>>], limit: &LeakLimit, looks: &Schedule) -> LeakVerdict {
     let alpha = looks.alpha_each();
-    let reached = looks.runs().iter().copied().take_while(|look| *look <= runs.len());
     let mut verdict = None;
-    for look in reached {
-        let now = judge_leak(&runs[..look], limit, alpha);
-        let decided = now.answer != Answer::Inconclusive;
+    for look in looks.runs() {
+        if *look > runs.len() {
+            break;
+        }
+        let now = judge_leak(&runs[..*look], limit, alpha);
+        let is_decided = now.answer != Answer::Inconclusive;
         verdict = Some(now);
-        if decided {
+        if is_decided {
             break;
         }
     }
+    // Before the first look there is something to print, but nothing to decide.
     verdict.unwrap_or_else(|| LeakVerdict {
         answer: Answer::Inconclusive,
         open: Some(Open::Runs),
@@ -208,53 +208,74 @@ pub fn judge_leak_by_looks(runs: &[Vec<Option<f64>>], limit: &LeakLimit, looks: 
     })
 }
 
-/// What the slopes say, and why they say nothing.
+/// The answer, and the reason where there is none.
 pub(super) fn answer(weighed: &Weighed, limit: &LeakLimit) -> (Answer, Option<Open>) {
-    let shown = |slopes: &Slopes| slopes.lower() > limit.slope && slopes.mean >= PAGE;
-    let above = shown(&weighed.whole) && shown(&weighed.late);
-    let falling = weighed.fall >= MOST_FALL * weighed.gain;
-    if above && !weighed.is_slowing && !falling {
+    let (whole, late) = (&weighed.whole, &weighed.late);
+    let is_growing = is_shown(whole.mean, whole.lower(), limit) && is_shown(late.mean, late.lower(), limit);
+    let is_falling = weighed.fall >= MOST_FALL * weighed.gain;
+    if is_growing && !weighed.is_slowing && !is_falling {
         return (Answer::Fail, None);
     }
-    if weighed.late.upper() < limit.ruled_out {
+    if late.upper() < limit.ruled_out {
         return (Answer::Pass, None);
     }
-    let open = match above {
-        true if weighed.is_slowing => Open::Slowing,
-        true => Open::Falling,
-        false if weighed.is_slowing && weighed.late.mean > 0.0 => Open::Slowing,
-        false => Open::Noise,
+    let open = if weighed.is_slowing && (is_growing || late.mean > 0.0) {
+        Open::Slowing
+    } else if is_growing {
+        Open::Falling
+    } else {
+        Open::Noise
     };
     (Answer::Inconclusive, Some(open))
 }
 
-/// The rounds that count; `None` where a value of them is not known.
-pub(super) fn kept(values: &[Option<f64>]) -> Option<Vec<f64>> {
-    let known: Vec<f64> = values.iter().copied().collect::<Option<_>>()?;
-    let finite = known.iter().all(|value| value.is_finite());
-    finite.then(|| known[WARM_UP_CYCLES.min(known.len())..].to_vec())
+/// True if a slope with this lower bound is shown to be above the limit, and is a page or more.
+fn is_shown(slope: f64, lower: f64, limit: &LeakLimit) -> bool {
+    lower > limit.slope && slope >= PAGE
 }
 
+/// The rounds that count; `None` where a value of any round is not known.
+pub(super) fn counted_rounds(values: &[Option<f64>]) -> Option<Vec<f64>> {
+    let known: Vec<f64> = values.iter().copied().collect::<Option<_>>()?;
+    if known.iter().any(|value| !value.is_finite()) {
+        return None;
+    }
+    Some(known[WARM_UP_CYCLES.min(known.len())..].to_vec())
+}
+
+/// The rounds that count of each run that has at least this many rounds, all of them known.
+fn known_runs(runs: &[Vec<Option<f64>>], least_rounds: usize) -> Vec<Vec<f64>> {
+    let long = runs.iter().filter(|values| values.len() >= least_rounds);
+    long.filter_map(|values| counted_rounds(values)).collect()
+}
+
+/// The median of the runs' slopes, with the lowest and the highest end of their intervals.
 fn hull(runs: &[Option<RunGrowth>]) -> Option<(f64, f64, f64)> {
-    let trends = || runs.iter().flatten().map(|run| run.trend);
-    trends().next()?;
-    let low = trends().map(|trend| trend.low).fold(f64::INFINITY, f64::min);
-    let high = trends().map(|trend| trend.high).fold(f64::NEG_INFINITY, f64::max);
-    Some((middle(trends().map(|trend| trend.slope).collect()), low, high))
+    let trends: Vec<Trend> = runs.iter().flatten().map(|run| run.trend).collect();
+    if trends.is_empty() {
+        return None;
+    }
+    let low = trends.iter().map(|trend| trend.low).fold(f64::INFINITY, f64::min);
+    let high = trends.iter().map(|trend| trend.high).fold(f64::NEG_INFINITY, f64::max);
+    let slopes = trends.iter().map(|trend| trend.slope).collect();
+    Some((middle(slopes), low, high))
 }
 
 /// The shape of the mean over the runs, which has less noise than each run.
-fn mean_shape(runs: &[Vec<Option<f64>>], grows: bool) -> Option<Shape> {
-    let long = runs.iter().filter(|values| values.len() >= LEAST_CYCLES);
-    let known: Vec<Vec<f64>> = long.filter_map(|values| kept(values)).collect();
+fn mean_shape(runs: &[Vec<Option<f64>>], is_growing: bool) -> Option<Shape> {
+    let known = known_runs(runs, LEAST_CYCLES);
     let rounds = known.iter().map(Vec::len).min()?;
-    let mean = |round: usize| known.iter().map(|run| run[round]).sum::<f64>() / known.len() as f64;
-    let mean: Vec<f64> = (0..rounds).map(mean).collect();
-    shape(&mean, if grows { 0.0 } else { least(&mean) })
+    let mut means = Vec::new();
+    for round in 0..rounds {
+        means.push(known.iter().map(|run| run[round]).sum::<f64>() / known.len() as f64);
+    }
+    let least = if is_growing { 0.0 } else { least_growth(&means) };
+    shape(&means, least)
 }
 
-/// What growth from the first third to the last stands out of the noise, by the median change from round to round.
-fn least(values: &[f64]) -> f64 {
+/// The least growth from the first third to the last that stands out of the noise, by the median change from round to
+/// round.
+fn least_growth(values: &[f64]) -> f64 {
     let steps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let usual = middle(steps.clone());
     let noise = 1.4826 * middle(steps.iter().map(|step| (step - usual).abs()).collect()) / 2.0_f64.sqrt();
@@ -263,37 +284,41 @@ fn least(values: &[f64]) -> f64 {
 
 /// The least distance above a limit at which intervals this wide lie above it in 80 of 100 runs: half of the width, and
 /// as much more as estimate and width vary from run to run, by simulation.
-fn detectable_by(width: f64) -> f64 {
+fn detectable_distance(width: f64) -> f64 {
     const MORE: f64 = 0.65;
     width / 2.0 * (1.0 + MORE)
 }
 
 /// The growth of one run, which alone is no verdict. `None` of fewer than eight rounds, or where a value is not known.
 pub fn run_growth(values: &[Option<f64>], limit: &LeakLimit) -> Option<RunGrowth> {
-    let kept = kept(values).filter(|_| values.len() >= LEAST_CYCLES)?;
-    let all = trend(&kept, 0.95)?;
-    let half = &kept[kept.len() - kept.len() / 2..];
+    if values.len() < LEAST_CYCLES {
+        return None;
+    }
+    let rounds = counted_rounds(values)?;
+    let all = trend(&rounds, 0.95)?;
+    let half = last_half(&rounds);
     let late = trend(half, 0.95)?;
-    let (fallen, steps) = (fall(&kept), (kept.len() - 1) as f64);
-    let falling = fallen >= MOST_FALL * all.slope * steps;
-    let shown = |trend: &Trend| trend.low > limit.slope && trend.slope >= PAGE;
-    let above = shown(&all) && shown(&late);
+    let fall = fall(&rounds);
+    let steps = (rounds.len() - 1) as f64;
+    let is_falling = fall >= MOST_FALL * all.slope * steps;
+    let is_growing = is_shown(all.slope, all.low, limit) && is_shown(late.slope, late.low, limit);
     let growth = if values.len() < LEAST_ROUNDS {
         Growth::Unclear
-    } else if above && !is_bent(&[&kept]) && !falling {
+    } else if is_growing && !is_bent(&[&rounds]) && !is_falling {
         Growth::Above
     } else if late.high < limit.ruled_out {
         Growth::Below
     } else {
         Growth::Unclear
     };
+    let least = if all.low > 0.0 { 0.0 } else { least_growth(&rounds) };
     Some(RunGrowth {
         trend: all,
         late: late.slope * (half.len() - 1) as f64,
-        detectable: (limit.slope + detectable_by(late.high - late.low))
-            .max(fallen / (MOST_FALL * steps))
+        detectable: (limit.slope + detectable_distance(late.high - late.low))
+            .max(fall / (MOST_FALL * steps))
             .max(PAGE),
-        shape: shape(&kept, if all.low > 0.0 { 0.0 } else { least(&kept) })?,
+        shape: shape(&rounds, least)?,
         growth,
     })
 }

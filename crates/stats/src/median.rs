@@ -50,7 +50,7 @@ pub fn median_interval(values: &[f64], confidence: f64) -> Option<MedianInterval
     })
 }
 
-/// How often the k-th smallest and the k-th largest of n values have the true median between them.
+/// The chance that the true median lies between the k-th smallest and the k-th largest of n values.
 pub(super) fn coverage(n: usize, k: usize) -> f64 {
     Binomial::new(0.5, n as u64).map_or(0.0, |binomial| (1.0 - 2.0 * binomial.cdf(k as u64 - 1)).max(0.0))
 }

@@ -31,18 +31,22 @@ pub fn outliers(arm: &Arm, floor: NoiseFloor) -> Vec<Outlier> {
         return Vec::new();
     };
     let centre = middle(arm.logs().to_vec());
-    let away: Vec<f64> = arm.logs().iter().map(|log| log - centre).collect();
+    let deviations: Vec<f64> = arm.logs().iter().map(|log| log - centre).collect();
+    let absolute: Vec<f64> = deviations.iter().map(|deviation| deviation.abs()).collect();
     // 1.4826 makes the MAD of bell-shaped values their standard deviation.
-    let scale = (1.4826 * middle(away.iter().map(|away| away.abs()).collect())).max(arm.log_floor(floor));
-    away.iter()
-        .enumerate()
-        .map(|(run, away)| Outlier {
-            run,
-            value: arm.values()[run],
-            distance: away / scale,
-        })
-        .filter(|outlier| outlier.distance.abs() > limit)
-        .collect()
+    let scale = (1.4826 * middle(absolute)).max(arm.log_floor(floor));
+    let mut outliers = Vec::new();
+    for (run, deviation) in deviations.into_iter().enumerate() {
+        let distance = deviation / scale;
+        if distance.abs() > limit {
+            outliers.push(Outlier {
+                run,
+                value: arm.values()[run],
+                distance,
+            });
+        }
+    }
+    outliers
 }
 
 #[cfg(test)]

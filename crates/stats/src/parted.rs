@@ -1,4 +1,4 @@
-//! What two groups of runs can add to the error of a mean: a share of the runs, times the distance between the groups.
+//! The error that two groups of runs can add to a mean: a share of the runs, times the distance between the groups.
 
 use statrs::distribution::{Beta, ContinuousCDF};
 
@@ -40,17 +40,18 @@ impl Parted {
 
     /// The distance by which the true mean can be above the mean of the runs, at level `alpha`: the largest share of runs in
     /// the upper part, less the share seen.
-    pub fn above(&self, alpha: f64) -> f64 {
+    pub fn excess_above(&self, alpha: f64) -> f64 {
         self.excess(self.upper, alpha)
     }
 
-    /// As [`above`](Parted::above), for a true mean below that of the runs.
-    pub fn below(&self, alpha: f64) -> f64 {
+    /// The distance by which the true mean can be below the mean of the runs, at level `alpha`: the largest share of runs in
+    /// the lower part, less the share seen.
+    pub fn excess_below(&self, alpha: f64) -> f64 {
         self.excess(self.runs - self.upper, alpha)
     }
 
     /// The distance by which the mean can be off if the runs miss a group that is `distance` away.
-    pub fn missed(&self, distance: f64, alpha: f64) -> f64 {
+    pub fn excess_of_missed_group(&self, distance: f64, alpha: f64) -> f64 {
         largest_share(0, self.runs, alpha) * distance
     }
 
@@ -98,7 +99,7 @@ mod tests {
         assert_eq!((parted.runs, parted.upper), (4, 1));
         assert!((parted.distance - (1.2_f64.ln() - 1.01_f64.ln() / 3.0)).abs() < 1e-12);
         assert!(
-            parted.above(0.05) > parted.below(0.05),
+            parted.excess_above(0.05) > parted.excess_below(0.05),
             "a lone high run hides more above"
         );
     }

@@ -1,4 +1,4 @@
-//! The spread that several servers have in common, for when each has too few runs to know its own.
+//! The spread that several servers have in common, where each has too few runs to show its own.
 
 use base::band::NoiseFloor;
 
@@ -13,9 +13,9 @@ pub struct Pooled {
 }
 
 impl Pooled {
-    /// That within the arms: the squares of all around their own means, over `Σ(nᵢ − 1)`, no less than the floor of any.
+    /// The spread within arms: the squares of all around their own means, over `Σ(nᵢ − 1)`, no less than the floor of any.
     /// `None` where no arm has two runs. Arms that are not comparable (a value that is not positive) have no part in it.
-    pub fn within(arms: &[&[f64]], floor: NoiseFloor) -> Option<Pooled> {
+    pub fn from_arms(arms: &[&[f64]], floor: NoiseFloor) -> Option<Pooled> {
         let arms: Vec<Arm> = arms.iter().filter_map(|values| Arm::new(values).ok()).collect();
         let freedom: f64 = arms.iter().map(|arm| (arm.len() - 1) as f64).sum();
         let squares = arms.iter().map(|arm| (arm.len() - 1) as f64 * arm.sd_log().powi(2));
@@ -26,7 +26,7 @@ impl Pooled {
         })
     }
 
-    /// One that is not measured but assumed, as a coefficient of variation.
+    /// A spread that is not measured but assumed, as a coefficient of variation.
     pub fn assumed(variation: f64) -> Pooled {
         Pooled {
             spread: variation.powi(2).ln_1p().sqrt(),
@@ -44,9 +44,9 @@ impl Pooled {
 
     /// The one-sided bounds of a geometric mean, each left out with probability at most `alpha`.
     pub fn bounds(&self, values: &[f64], alpha: f64) -> Option<(f64, f64)> {
-        let own = self.mean(values)?;
-        let half = upper_quantile(alpha, self.freedom) * own.variance.sqrt();
-        Some(((own.mean - half).exp(), (own.mean + half).exp()))
+        let logs = self.mean(values)?;
+        let half = upper_quantile(alpha, self.freedom) * logs.variance.sqrt();
+        Some(((logs.mean - half).exp(), (logs.mean + half).exp()))
     }
 
     /// The mean of logs with its squared error. A cell with a larger spread than the pooled one keeps its own.
@@ -54,13 +54,17 @@ impl Pooled {
         let own = Arm::new(values).map_or(0.0, |arm| arm.sd_log());
         let n = values.len() as f64;
         let mean = values.iter().map(|value| value.ln()).sum::<f64>() / n;
-        mean.is_finite().then(|| LogMean {
+        if !mean.is_finite() {
+            return None;
+        }
+        Some(LogMean {
             mean,
             variance: own.max(self.spread).powi(2) / n,
         })
     }
 }
 
+/// A mean of logs with its squared standard error.
 struct LogMean {
     mean: f64,
     variance: f64,
@@ -72,14 +76,13 @@ mod tests {
 
     #[test]
     fn the_spread_of_several_is_that_around_their_own_means() {
-        let logs = |values: [f64; 2]| values.map(f64::exp);
-        let (one, other) = (logs([1.0, 1.2]), logs([5.0, 5.4]));
+        let [first, second] = [[1.0, 1.2], [5.0, 5.4]].map(|logs: [f64; 2]| logs.map(f64::exp));
         let floor = NoiseFloor::RELATIVE;
-        let pooled = Pooled::within(&[&one, &other, &[7.0]], floor).unwrap();
+        let pooled = Pooled::from_arms(&[&first, &second, &[7.0]], floor).unwrap();
         // (0.02 + 0.08) / 2.
         assert!((pooled.spread - 0.05_f64.sqrt()).abs() < 1e-12 && pooled.freedom == 2.0);
-        assert_eq!(Pooled::within(&[&[7.0], &[0.0, 1.0]], floor), None);
-        let equal = Pooled::within(&[&[7.0, 7.0]], floor).unwrap();
+        assert_eq!(Pooled::from_arms(&[&[7.0], &[0.0, 1.0]], floor), None);
+        let equal = Pooled::from_arms(&[&[7.0, 7.0]], floor).unwrap();
         assert_eq!(equal.spread, 0.001, "equal values are not exact");
     }
 

@@ -12,13 +12,15 @@ const MOST_RUNS: usize = 10_000;
 /// The chance that `runs` per side show an effect of `effect` (0.05 is 5 %) at the one-sided level `alpha`, when both
 /// sides have the coefficient of variation `cv`, and a spread of less than `least` is not believed.
 ///
-/// That of Welch's test on logs: it takes its degrees of freedom from the spreads that it sees, and with few runs these
-/// differ so much that Student's `2n − 2` would promise 80 % where 65 % are had (three runs, α = 0.0125). `σ² = ln(1 + cv²)`,
-/// no less than the noise floor. `effect` is beyond what is tolerated: to FAIL a candidate at +x with tolerance t it is
-/// `(1 + x)/(1 + t) − 1`; to PASS an unchanged one it is what must be ruled out. `None` when there is no such test: fewer
-/// than two runs, or a share that is none.
+/// The power is that of Welch's test on logs, which takes its degrees of freedom from the spreads that it sees. With few
+/// runs these differ so much that Student's `2n − 2` would promise 80 % where the power is 65 % (three runs, α = 0.0125).
+/// `σ² = ln(1 + cv²)`, no less than the noise floor. `effect` counts from the tolerance: to FAIL a candidate at +x with
+/// tolerance t it is `(1 + x)/(1 + t) − 1`; to PASS an unchanged one it is what must be ruled out. `None` when there is no
+/// such test: fewer than two runs, or an argument out of range.
 pub fn power(effect: f64, cv: f64, runs: usize, alpha: f64, least: f64) -> Option<f64> {
-    (effect > -1.0 && effect.is_finite()).then_some(())?;
+    if effect <= -1.0 || !effect.is_finite() {
+        return None;
+    }
     Some(Welch::new(cv, runs, alpha, least)?.power(effect))
 }
 
@@ -35,35 +37,46 @@ impl Welch {
     const SPREADS: usize = 32;
 
     fn new(cv: f64, runs: usize, alpha: f64, least: f64) -> Option<Welch> {
-        let usable = cv >= 0.0 && cv.is_finite() && alpha > 0.0 && alpha < 1.0;
-        if runs < 2 || !usable {
+        let is_usable = cv >= 0.0 && cv.is_finite() && alpha > 0.0 && alpha < 1.0;
+        if runs < 2 || !is_usable {
             return None;
         }
         let spread = (cv * cv).ln_1p().sqrt().max(NoiseFloor::RELATIVE.relative);
-        let (n, freedom) = (runs as f64, (runs - 1) as f64);
+        let n = runs as f64;
+        let freedom = (runs - 1) as f64;
         let chi = ChiSquared::new(freedom).ok()?;
-        let variance = |part: usize| {
+        // The squared standard errors of a mean.
+        let mut variances: Vec<f64> = Vec::new();
+        for part in 0..Welch::SPREADS {
             let chance = (part as f64 + 0.5) / Welch::SPREADS as f64;
-            (spread * (chi.inverse_cdf(chance) / freedom).sqrt()).max(least).powi(2) / n
-        };
-        let variances: Vec<f64> = (0..Welch::SPREADS).map(variance).collect();
+            let seen_spread = spread * (chi.inverse_cdf(chance) / freedom).sqrt();
+            variances.push(seen_spread.max(least).powi(2) / n);
+        }
         let quantiles = Quantiles::new(alpha, freedom);
-        let margin = |one: f64, other: f64| {
-            let share = one.powi(2) + other.powi(2);
-            quantiles.at(share / (one + other).powi(2) / freedom) * (one + other).sqrt()
-        };
-        let pairs = variances
-            .iter()
-            .flat_map(|one| variances.iter().map(|other| margin(*one, *other)));
+        let mut margins: Vec<f64> = Vec::new();
+        for first in &variances {
+            for second in &variances {
+                let sum = first + second;
+                let inverse_freedom = (first.powi(2) + second.powi(2)) / sum.powi(2) / freedom;
+                margins.push(quantiles.interpolated(inverse_freedom) * sum.sqrt());
+            }
+        }
         Some(Welch {
-            margins: pairs.collect(),
+            margins,
             error: spread * (2.0 / n).sqrt(),
         })
     }
 
     fn power(&self, effect: f64) -> f64 {
-        let shown = |margin: &f64| normal((effect.ln_1p() - margin) / self.error);
-        self.margins.iter().map(shown).sum::<f64>() / self.margins.len() as f64
+        let chances = self
+            .margins
+            .iter()
+            .map(|margin| normal((effect.ln_1p() - margin) / self.error));
+        chances.sum::<f64>() / self.margins.len() as f64
+    }
+
+    fn shows(&self, effect: f64, wanted: f64) -> bool {
+        self.power(effect) >= wanted
     }
 }
 
@@ -79,18 +92,20 @@ impl Quantiles {
     const STEPS: usize = 24;
 
     fn new(alpha: f64, freedom: f64) -> Quantiles {
-        let (low, step) = (0.5 / freedom, 0.5 / freedom / Quantiles::STEPS as f64);
-        let at = |place: usize| upper_quantile(alpha, 1.0 / (low + step * place as f64));
+        let low = 0.5 / freedom;
+        let step = 0.5 / freedom / Quantiles::STEPS as f64;
         Quantiles {
-            values: (0..=Quantiles::STEPS).map(at).collect(),
+            values: (0..=Quantiles::STEPS)
+                .map(|place| upper_quantile(alpha, 1.0 / (low + step * place as f64)))
+                .collect(),
             low,
             step,
         }
     }
 
-    /// Between two that are known, linearly: one over the degrees of freedom makes them nearly straight.
-    fn at(&self, inverse: f64) -> f64 {
-        let place = ((inverse - self.low) / self.step).clamp(0.0, Quantiles::STEPS as f64);
+    /// The quantile for one over the degrees of freedom, in which quantiles are nearly straight.
+    fn interpolated(&self, inverse_freedom: f64) -> f64 {
+        let place = ((inverse_freedom - self.low) / self.step).clamp(0.0, Quantiles::STEPS as f64);
         let before = (place as usize).min(Quantiles::STEPS - 1);
         let part = place - before as f64;
         self.values[before] * (1.0 - part) + self.values[before + 1] * part
@@ -101,16 +116,15 @@ impl Quantiles {
 /// test, or if not even a hundredfold would show.
 pub fn detectable(cv: f64, runs: usize, alpha: f64, wanted: f64, least: f64) -> Option<f64> {
     let welch = Welch::new(cv, runs, alpha, least)?;
-    let seen = |effect: f64| welch.power(effect) >= wanted;
     let (mut low, mut high) = (0.0, 100.0);
-    // Below α a chance is had for nothing, and 1 is never had.
-    let sensible = wanted > alpha && wanted < 1.0;
-    if !(sensible && seen(high)) {
+    // A test without any effect has a power of α, and no test has a power of 1.
+    let is_sensible = wanted > alpha && wanted < 1.0;
+    if !is_sensible || !welch.shows(high, wanted) {
         return None;
     }
     while high - low > 1e-6 * high {
         let middle = 0.5 * (low + high);
-        if seen(middle) {
+        if welch.shows(middle, wanted) {
             high = middle;
         } else {
             low = middle;
@@ -119,16 +133,16 @@ pub fn detectable(cv: f64, runs: usize, alpha: f64, wanted: f64, least: f64) -> 
     Some(high)
 }
 
-/// How many runs per side show `effect` with a chance of `wanted`; `None` when ten thousand do not.
+/// The number of runs per side that show `effect` with a chance of `wanted`; `None` when ten thousand do not.
 pub fn runs_needed(cv: f64, effect: f64, alpha: f64, wanted: f64, least: f64) -> Option<usize> {
-    let seen = |runs: usize| power(effect, cv, runs, alpha, least).map(|power| power >= wanted);
-    if !seen(MOST_RUNS)? {
+    let is_reachable = power(effect, cv, MOST_RUNS, alpha, least)? >= wanted;
+    if !is_reachable {
         return None;
     }
     let (mut low, mut high) = (1, MOST_RUNS);
     while high - low > 1 {
         let middle = low.midpoint(high);
-        if seen(middle)? {
+        if power(effect, cv, middle, alpha, least)? >= wanted {
             high = middle;
         } else {
             low = middle;
@@ -153,8 +167,8 @@ mod tests {
 
     #[test]
     fn a_spread_that_is_not_believed_makes_effects_harder_to_see() {
-        let seen = |least| detectable(0.003, 5, 0.0125, 0.8, least).unwrap();
-        assert!(seen(0.05) > 10.0 * seen(LEAST) && seen(0.05) < 0.1, "{}", seen(0.05));
+        let [believed, disbelieved] = [LEAST, 0.05].map(|least| detectable(0.003, 5, 0.0125, 0.8, least).unwrap());
+        assert!(disbelieved > 10.0 * believed && disbelieved < 0.1, "{disbelieved}");
     }
 
     #[test]
@@ -177,7 +191,7 @@ mod tests {
     #[test]
     fn quantiles_reach_from_one_side_s_freedom_to_that_of_both() {
         for (least, freedom) in [(2.0, 2.0), (2.0, 4.0), (11.0, 11.0), (11.0, 22.0)] {
-            let off = Quantiles::new(0.05, least).at(1.0 / freedom) - upper_quantile(0.05, freedom);
+            let off = Quantiles::new(0.05, least).interpolated(1.0 / freedom) - upper_quantile(0.05, freedom);
             assert!(off.abs() < 1e-9, "{freedom}: {off}");
         }
     }

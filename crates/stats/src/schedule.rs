@@ -1,4 +1,4 @@
-//! When the interim analyses happen, and the α that each may spend.
+//! The plan of the interim analyses, and the α that each may spend.
 
 /// Runs per arm at each interim analysis, and the α that all of them share.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,9 +91,12 @@ mod tests {
         );
     }
 
+    fn refused(runs: &[usize], alpha: f64) -> ScheduleError {
+        Schedule::new(runs.to_vec(), alpha).unwrap_err()
+    }
+
     #[test]
     fn looks_that_make_no_test_are_refused() {
-        let refused = |runs: &[usize], alpha| Schedule::new(runs.to_vec(), alpha).unwrap_err();
         assert_eq!(refused(&[], 0.05), ScheduleError::None);
         assert_eq!(refused(&[1, 3], 0.05), ScheduleError::TooFew { runs: 1 });
         assert_eq!(

@@ -25,8 +25,8 @@ pub enum Shape {
 /// The shape of at least six values; `least` is the growth that matters, in their unit. `None` of fewer values, or when
 /// one is not finite.
 ///
-/// Whether it grows is the median of the last third minus that of the first, so that one odd cycle at an end makes no
-/// growth; how fast the halves grow is their Theil–Sen slope. A word for a table: the leak rule decides without it.
+/// The growth is the median of the last third minus that of the first, so that one odd cycle at an end makes no growth;
+/// the speed of the halves is their Theil–Sen slope. This is a word for a table: the leak rule decides without it.
 pub fn shape(values: &[f64], least: f64) -> Option<Shape> {
     if values.len() < 6 {
         return None;
@@ -75,9 +75,12 @@ mod tests {
         assert_eq!(named(|cycle| 100.0 + 1.6_f64.powf(cycle)), Some(Shape::Runaway));
     }
 
+    fn noise(cycle: f64) -> f64 {
+        (cycle * 7.3).sin()
+    }
+
     #[test]
     fn a_little_noise_changes_no_name() {
-        let noise = |cycle: f64| (cycle * 7.3).sin();
         assert_eq!(named(|cycle| 100.0 + 0.4 * noise(cycle)), Some(Shape::Flat));
         assert_eq!(named(|cycle| 100.0 + 10.0 * cycle + noise(cycle)), Some(Shape::Linear));
         assert_eq!(

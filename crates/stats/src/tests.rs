@@ -10,10 +10,11 @@ mod simulations;
 mod vectors;
 
 use base::band::{NoiseFloor, Tolerance};
+use base::random::Random;
 
 use super::{Arm, Endpoint, Known, Seen};
 
-/// One of `many` cases, each as long as ever; all of them where LSP_SOAK_NIGHTLY is set, as `STAGES=nightly .ci/run` does.
+/// The first of every `many` cases; all cases where LSP_SOAK_NIGHTLY is set, as `STAGES=nightly .ci/run` does.
 #[expect(
     clippy::disallowed_methods,
     reason = "it decides how many cases are simulated, and none of a result"
@@ -23,11 +24,17 @@ fn one_of<T>(many: usize, cases: impl IntoIterator<Item = T>) -> impl Iterator<I
     cases.into_iter().step_by(if nightly { 1 } else { many })
 }
 
+/// Nearly normal, with mean 0 and deviation 1: twelve uniform numbers have a variance of 1 together.
+pub(crate) fn sum_of_uniforms(random: &mut Random) -> f64 {
+    let sum: f64 = (0..12).map(|_| random.below(1 << 20) as f64 / f64::from(1 << 20)).sum();
+    sum - 6.0
+}
+
 fn arm(values: &[f64]) -> Arm {
     Arm::new(values).unwrap()
 }
 
-fn seen(values: &[f64]) -> Vec<Seen> {
+pub(crate) fn seen(values: &[f64]) -> Vec<Seen> {
     values.iter().map(|value| Seen::here(Some(*value))).collect()
 }
 

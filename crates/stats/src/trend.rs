@@ -59,13 +59,11 @@ pub fn trend(values: &[f64], confidence: f64) -> Option<Trend> {
 
 /// The median of the slopes between all pairs, per step; 0 of fewer than two.
 pub(super) fn theil_sen(values: &[f64]) -> f64 {
-    match values.len() {
-        0 | 1 => 0.0,
-        _ => {
-            let (grouped, group) = grouped(values);
-            middle(pair_slopes(&grouped, group))
-        }
+    if values.len() < 2 {
+        return 0.0;
     }
+    let (grouped, group) = grouped(values);
+    middle(pair_slopes(&grouped, group))
 }
 
 /// Medians of equal groups, few enough for all pairwise slopes, and the group size.

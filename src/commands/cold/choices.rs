@@ -23,7 +23,7 @@ struct Typed {
     values: Vec<Value>,
 }
 
-/// What is compared with each other: all commands, or one under several allocators.
+/// The commands that are compared with each other: all, or one under several allocators.
 pub struct Case {
     /// The command, if there are others.
     pub name: Option<String>,
@@ -37,52 +37,60 @@ pub fn cases(options: &cli::Cold, mistakes: &mut Report) -> Vec<Case> {
     for wrong in twice {
         mistakes.add_loose(wrong.to_string(), "");
     }
-    counted(options, mistakes);
+    check_counts(options, mistakes);
     if options.reference.is_some() && preloads.len() > 1 {
         let title = "`--reference` compares commands, and several allocators are compared with each other";
         mistakes.add_loose(title, "leave `--reference` out, or name one allocator");
     }
-    parameters(options, mistakes);
-    resources(options, mistakes);
+    check_parameters(options, mistakes);
+    check_resources(options, mistakes);
     let known = Catalogue::built_in();
     let mut choices: Vec<ServerChoice> = Vec::new();
     for (text, place, around) in commands(options) {
-        let filled = filled(text, place, &around, &options.parameters);
-        choices.extend(
-            filled
-                .iter()
-                .filter_map(|typed| choice(typed, options, &known, mistakes)),
-        );
+        for typed in filled(text, place, &around, &options.parameters) {
+            choices.extend(choice(&typed, options, &known, mistakes));
+        }
     }
     number(&mut choices.iter_mut().map(|choice| &mut choice.label).collect::<Vec<_>>());
-    let cases: Vec<Case> = match (choices.as_slice(), preloads.as_slice()) {
-        ([_, _, ..], [_, _, ..]) => {
-            let alone = |choice: &ServerChoice| Case {
-                name: Some(as_file_name(&choice.label)),
-                choices: under(choice, &preloads, Preload::label, mistakes),
-            };
-            choices.iter().map(alone).collect()
-        }
-        (_, []) => vec![Case { name: None, choices }],
-        (_, _) => {
-            let suffixed = |choice: &ServerChoice| {
-                let with = |preload: &Preload| preloaded(&choice.label, preload);
-                under(choice, &preloads, with, mistakes)
-            };
-            let choices = choices.iter().flat_map(suffixed).collect();
-            vec![Case { name: None, choices }]
-        }
-    };
-    let cases: Vec<Case> = cases.into_iter().map(|case| through(options, case, mistakes)).collect();
+    let cases: Vec<Case> = cases_of_allocators(choices, &preloads, mistakes)
+        .into_iter()
+        .map(|case| case_through_lenses(options, case, mistakes))
+        .collect();
     for mistake in cases.iter().flat_map(|case| crate::resolve::mistakes(&case.choices)) {
         mistakes.add_loose(mistake, "");
     }
     cases
 }
 
+/// Several commands under several allocators are a case each; otherwise all are one case.
+fn cases_of_allocators(choices: Vec<ServerChoice>, preloads: &[Preload], mistakes: &mut Report) -> Vec<Case> {
+    if choices.len() > 1 && preloads.len() > 1 {
+        let mut cases = Vec::new();
+        for choice in &choices {
+            cases.push(Case {
+                name: Some(as_file_name(&choice.label)),
+                choices: choices_under(choice, preloads, Preload::label, mistakes),
+            });
+        }
+        return cases;
+    }
+    if preloads.is_empty() {
+        return vec![Case { name: None, choices }];
+    }
+    let mut under_allocators = Vec::new();
+    for choice in &choices {
+        let label = |preload: &Preload| preloaded(&choice.label, preload);
+        under_allocators.extend(choices_under(choice, preloads, label, mistakes));
+    }
+    vec![Case {
+        name: None,
+        choices: under_allocators,
+    }]
+}
+
 /// The commands of a case through each lens. A command has no checkpoint before which it could be made to release.
-fn through(options: &cli::Cold, case: Case, mistakes: &mut Report) -> Case {
-    let choices = prepare::through(options.lens, &|_| None, case.choices, mistakes);
+fn case_through_lenses(options: &cli::Cold, case: Case, mistakes: &mut Report) -> Case {
+    let choices = prepare::choices_through(options.lens, |_| None, case.choices, mistakes);
     if let Some(choice) = choices.iter().find(|choice| choice.lens.collected_by.is_some()) {
         let title = format!("`{}` collects garbage, which a command is not made to do", choice.label);
         mistakes.add_loose(title, "leave `--lens` out");
@@ -92,18 +100,22 @@ fn through(options: &cli::Cold, case: Case, mistakes: &mut Report) -> Case {
 
 /// Each command with its place and the scripts before and after it. The reference comes first, and has no place.
 fn commands(options: &cli::Cold) -> impl Iterator<Item = (&String, Option<usize>, [Option<&String>; 2])> {
-    let commands = options.commands.iter().enumerate();
-    let commands = commands.map(|(place, text)| (text, Some(place)));
+    let commands = options
+        .commands
+        .iter()
+        .enumerate()
+        .map(|(place, text)| (text, Some(place)));
     let reference = options.reference.iter().map(|text| (text, None));
-    reference.chain(commands).map(|(text, place)| {
-        let around = [&options.prepare, &options.conclude];
-        let around = around.map(|scripts| own(scripts, place, options.reference.is_some()));
-        (text, place, around)
+    let has_reference = options.reference.is_some();
+    reference.chain(commands).map(move |(text, place)| {
+        let prepare = script_for(&options.prepare, place, has_reference);
+        let conclude = script_for(&options.conclude, place, has_reference);
+        (text, place, [prepare, conclude])
     })
 }
 
-/// Everything that is given for each command is given as often as there are commands.
-fn counted(options: &cli::Cold, mistakes: &mut Report) {
+/// Checks that scripts and names are as many as there are commands.
+fn check_counts(options: &cli::Cold, mistakes: &mut Report) {
     let count = options.commands.len();
     let all = count + usize::from(options.reference.is_some());
     for (name, scripts) in [("prepare", &options.prepare), ("conclude", &options.conclude)] {
@@ -120,15 +132,17 @@ fn counted(options: &cli::Cold, mistakes: &mut Report) {
         }
     }
     if options.names.len() > count {
-        let [names, commands] =
-            [(options.names.len(), "name"), (count, "command")].map(|(count, of)| units::counted(count as u64, of));
-        let title = format!("{names} for {commands}");
+        let title = format!(
+            "{} for {}",
+            units::counted(options.names.len() as u64, "name"),
+            units::counted(count as u64, "command")
+        );
         mistakes.add_loose(title, "give at most one `--command-name` for each command");
     }
 }
 
-/// Each parameter has one list of values, and is named where it is replaced.
-fn parameters(options: &cli::Cold, mistakes: &mut Report) {
+/// Checks that each parameter has one list of values, and is named where it is replaced.
+fn check_parameters(options: &cli::Cold, mistakes: &mut Report) {
     let mut names: Vec<&str> = Vec::new();
     for parameter in options.parameters.chunks_exact(2) {
         let (name, hole) = (parameter[0].as_str(), hole(&parameter[0]));
@@ -137,14 +151,18 @@ fn parameters(options: &cli::Cold, mistakes: &mut Report) {
             mistakes.add_loose(title, "give all its values in one list");
         }
         names.push(name);
-        let replaced = options.commands.iter().chain(&options.reference);
-        let mut replaced = replaced.chain(&options.prepare).chain(&options.conclude);
-        if !replaced.any(|text| text.contains(&hole)) {
+        let mut texts = options
+            .commands
+            .iter()
+            .chain(&options.reference)
+            .chain(&options.prepare)
+            .chain(&options.conclude);
+        if !texts.any(|text| text.contains(&hole)) {
             let title = format!("`--parameter-list {name}`: no command contains `{hole}`");
             mistakes.add_loose(title, "write it where the values shall stand");
         }
         for (text, place, around) in commands(options) {
-            let is_named = named(options, place).is_some_and(|name| name.contains(&hole));
+            let is_named = command_name(options, place).is_some_and(|name| name.contains(&hole));
             if is_named && !text.contains(&hole) && !around.iter().flatten().any(|script| script.contains(&hole)) {
                 let title = format!("the name of `{text}` contains `{hole}`, and it does not");
                 mistakes.add_loose(title, "name it without, or use the parameter in it");
@@ -165,8 +183,8 @@ fn parameters(options: &cli::Cold, mistakes: &mut Report) {
     }
 }
 
-/// What the runs will need besides programs.
-fn resources(options: &cli::Cold, mistakes: &mut Report) {
+/// Checks the input file, and the permission to drop the page cache.
+fn check_resources(options: &cli::Cold, mistakes: &mut Report) {
     let input = options.input.as_str();
     if input != "null" && !Path::new(input).is_file() {
         let title = format!("`--input {input}`: there is no such file");
@@ -179,7 +197,7 @@ fn resources(options: &cli::Cold, mistakes: &mut Report) {
 }
 
 /// The script for a command: the only one, or its own where each has one, the reference first.
-fn own(scripts: &[String], place: Option<usize>, has_reference: bool) -> Option<&String> {
+fn script_for(scripts: &[String], place: Option<usize>, has_reference: bool) -> Option<&String> {
     match scripts {
         [one] => Some(one),
         several => several.get(place.map_or(0, |place| place + usize::from(has_reference))),
@@ -196,23 +214,28 @@ fn filled(text: &str, place: Option<usize>, around: &[Option<&String>], paramete
     }];
     for parameter in parameters.chunks_exact(2) {
         let (name, hole) = (&parameter[0], hole(&parameter[0]));
-        let is_in = |script: &Option<&String>| script.is_some_and(|script| script.contains(&hole));
-        if !text.contains(&hole) && !around.iter().any(is_in) {
+        let in_command = text.contains(&hole);
+        let in_script = around.iter().flatten().any(|script| script.contains(&hole));
+        if !in_command && !in_script {
             continue;
         }
-        let filling = |value: &str| Value {
-            parameter: name.clone(),
-            text: value.to_owned(),
-            in_command: text.contains(&hole),
-        };
-        let with = |typed: &Typed, value: &str| Typed {
-            text: typed.text.replace(&hole, value),
-            place,
-            values: [typed.values.as_slice(), &[filling(value)]].concat(),
-        };
-        let values = values(&parameter[1]);
-        let filled = |typed: &Typed| values.iter().map(|value| with(typed, value)).collect::<Vec<Typed>>();
-        all = all.iter().flat_map(filled).collect();
+        let texts = values(&parameter[1]);
+        let mut combinations = Vec::new();
+        for typed in &all {
+            for value in &texts {
+                let filling = Value {
+                    parameter: name.clone(),
+                    text: value.clone(),
+                    in_command,
+                };
+                combinations.push(Typed {
+                    text: typed.text.replace(&hole, value),
+                    place,
+                    values: [typed.values.as_slice(), &[filling]].concat(),
+                });
+            }
+        }
+        all = combinations;
     }
     all
 }
@@ -232,11 +255,13 @@ fn values(list: &str) -> Vec<String> {
     values
 }
 
-/// A sign of shells that stands alone and without quotes among the words of a command.
-fn sign<'w>(text: &str, words: &'w [String]) -> Option<&'w String> {
+/// A sign of shells, such as `|`, that stands alone and without quotes among the words of a command.
+fn shell_sign<'w>(text: &str, words: &'w [String]) -> Option<&'w String> {
     const SIGNS: [&str; 10] = ["|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1"];
-    let is_bare = |word: &&String| text.split_whitespace().any(|part| part == word.as_str());
-    words.iter().filter(|word| SIGNS.contains(&word.as_str())).find(is_bare)
+    words.iter().find(|word| {
+        let is_bare = text.split_whitespace().any(|part| part == word.as_str());
+        SIGNS.contains(&word.as_str()) && is_bare
+    })
 }
 
 fn choice(typed: &Typed, options: &cli::Cold, known: &Catalogue, mistakes: &mut Report) -> Option<ServerChoice> {
@@ -245,20 +270,20 @@ fn choice(typed: &Typed, options: &cli::Cold, known: &Catalogue, mistakes: &mut 
         Some("default") => Some("sh"),
         named => named,
     };
-    let words = match shell {
+    let split = match shell {
         Some(shell) => {
             shell_words::split(shell).map(|shell| [shell, vec!["-c".to_owned(), typed.text.clone()]].concat())
         }
         None => shell_words::split(&typed.text),
     };
-    let words = match words {
+    let words = match split {
         Ok(words) => words,
         Err(error) => {
             mistakes.add_loose(format!("`{}`: {error}", typed.text), "close the quote");
             return None;
         }
     };
-    if let Some(sign) = sign(&typed.text, &words) {
+    if let Some(sign) = shell_sign(&typed.text, &words) {
         let title = format!(
             "`{}` is run without a shell, and `{sign}` would be an argument",
             typed.text
@@ -281,7 +306,7 @@ fn choice(typed: &Typed, options: &cli::Cold, known: &Catalogue, mistakes: &mut 
         mistakes.add_loose(format!("there is no program `{program}`"), cure);
         return None;
     };
-    let name = named(options, typed.place);
+    let name = command_name(options, typed.place);
     let profile = Profile {
         cache_env: caches(program, known),
         ..Profile::default()
@@ -289,8 +314,9 @@ fn choice(typed: &Typed, options: &cli::Cold, known: &Catalogue, mistakes: &mut 
     let label = label(&typed.text, name.map(String::as_str), &typed.values);
     let mut choice = ServerChoice::plain(&label, profile, Program::File(found));
     choice.args = args.to_vec();
-    let set = options.env.iter().chain(variables);
-    choice.env.extend(set.filter_map(|text| variable(text, mistakes)));
+    for text in options.env.iter().chain(variables) {
+        choice.env.extend(variable(text, mistakes));
+    }
     choice.command = Some(plan(typed, options));
     Some(choice)
 }
@@ -312,8 +338,8 @@ fn caches(program: &str, known: &Catalogue) -> BTreeMap<String, String> {
     caches
 }
 
-/// The name that was given to a command.
-fn named(options: &cli::Cold, place: Option<usize>) -> Option<&String> {
+/// The name that `--command-name` or `--reference-name` gives to a command.
+fn command_name(options: &cli::Cold, place: Option<usize>) -> Option<&String> {
     match place {
         Some(place) => options.names.get(place),
         None => options.reference_name.as_ref(),
@@ -326,15 +352,11 @@ fn is_name(text: &str) -> bool {
 }
 
 fn plan(typed: &Typed, options: &cli::Cold) -> CommandPlan {
-    let filled = |scripts: &[String]| {
-        let script = own(scripts, typed.place, options.reference.is_some())?.clone();
-        let fill = |script: String, value: &Value| script.replace(&hole(&value.parameter), &value.text);
-        Some(typed.values.iter().fold(script, fill))
-    };
+    let has_reference = options.reference.is_some();
     CommandPlan {
         typed: typed.text.clone(),
-        prepare: filled(&options.prepare),
-        conclude: filled(&options.conclude),
+        prepare: filled_script(typed, &options.prepare, has_reference),
+        conclude: filled_script(typed, &options.conclude, has_reference),
         ignored: options.ignore_failure.clone(),
         prints: options.figures.is_some(),
         drop_caches: options.drop_caches,
@@ -351,33 +373,41 @@ fn plan(typed: &Typed, options: &cli::Cold) -> CommandPlan {
     }
 }
 
+/// The command's own script, with its values in place of the parameters.
+fn filled_script(typed: &Typed, scripts: &[String], has_reference: bool) -> Option<String> {
+    let mut script = script_for(scripts, typed.place, has_reference)?.clone();
+    for value in &typed.values {
+        script = script.replace(&hole(&value.parameter), &value.text);
+    }
+    Some(script)
+}
+
 /// Commands run in another directory.
 fn absolute(file: &str) -> std::path::PathBuf {
     std::path::absolute(file).unwrap_or_else(|_| file.into())
 }
 
-/// The command under each of these allocators, with a label for each.
-fn under(
+/// The command under each of these allocators, without those whose library is missing.
+fn choices_under(
     choice: &ServerChoice,
     preloads: &[Preload],
     label: impl Fn(&Preload) -> String,
     mistakes: &mut Report,
 ) -> Vec<ServerChoice> {
-    let with = |preload: &Preload| ServerChoice {
-        label: label(preload),
-        preload: preload.clone(),
-        preload_asked: true,
-        ..choice.clone()
-    };
-    let mut all: Vec<ServerChoice> = preloads.iter().map(with).collect();
-    all.retain_mut(|choice| match preload::find(choice) {
-        Ok(()) => true,
-        Err(mistake) => {
-            mistakes.add_loose(mistake, "");
-            false
+    let mut choices = Vec::new();
+    for preload in preloads {
+        let mut preloaded = ServerChoice {
+            label: label(preload),
+            preload: preload.clone(),
+            preload_asked: true,
+            ..choice.clone()
+        };
+        match preload::find(&mut preloaded) {
+            Ok(()) => choices.push(preloaded),
+            Err(mistake) => mistakes.add_loose(mistake, ""),
         }
-    });
-    all
+    }
+    choices
 }
 
 #[cfg(test)]
@@ -406,8 +436,9 @@ mod tests {
     #[test]
     fn a_reference_has_the_first_of_the_scripts() {
         let scripts = ["r", "a", "b"].map(str::to_owned);
-        let own = |place| own(&scripts, place, true).map(String::as_str);
-        assert_eq!([None, Some(0), Some(1)].map(own), [Some("r"), Some("a"), Some("b")]);
+        for (place, script) in [(None, "r"), (Some(0), "a"), (Some(1), "b")] {
+            assert_eq!(script_for(&scripts, place, true).map(String::as_str), Some(script));
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What follows a verdict: the command that decides an open one, and what runs that were added mean.
+//! The command after an open verdict, and the note on runs that were added.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ pub fn after_verdict(judgement: &Judgement, looks: &Schedule, sides: &Sides, out
 
 /// The command that calibrates the servers of a gate.
 fn calibration(begun: &cli::Gate, sides: &Sides, out: &Path) -> Option<String> {
-    let anchor = begun.anchor.as_deref().filter(|anchor| Named::of(anchor).is_none());
+    let anchor = begun.anchor.as_deref().filter(|anchor| Named::parse(anchor).is_none());
     let typed = [begun.baseline.as_deref(), begun.candidate.as_deref(), anchor];
     let runs = [sides.baseline.as_ref(), Some(&sides.candidate), sides.anchor.as_ref()];
     let servers: Vec<TypedServer<'_>> = typed
@@ -65,7 +65,7 @@ fn begun_as(out: &Path) -> Option<cli::Gate> {
     }
 }
 
-/// That more runs were asked for than at first, after an analysis that might have decided.
+/// A note if more runs were asked for than at first, after an analysis that might have decided.
 pub fn added_runs(options: &cli::Gate, out: &Path) -> Option<String> {
     let before = begun_as(out)?.runs;
     let could_decide = match before {

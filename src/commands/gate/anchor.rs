@@ -12,11 +12,11 @@ use analysis::figures::Rules;
 use record::{Header, Host, Settings, WorkspaceFacts};
 use stats::Schedule;
 
-use super::sides::{alike, lens_of};
+use super::sides::{lens_of, require_one_allocator};
 use super::tell;
 
 /// Refuses an anchor that nothing could be decided by.
-pub fn fits(
+pub fn require_comparable(
     anchor: &[Played],
     (options, host): (&cli::Gate, Host),
     scenario: &Loaded,
@@ -26,21 +26,23 @@ pub fn fits(
     let planned = choices
         .iter()
         .map(|choice| (choice.lens.lens, choice.lens.allocator.as_deref()));
-    alike(planned.chain(anchor.iter().map(lens_of)))?;
-    enough(anchor, rules, looks)?;
+    require_one_allocator(planned.chain(anchor.iter().map(lens_of)))?;
+    require_enough_runs(anchor, rules, looks)?;
     let first = choices.first().context("a gate has servers")?;
     let now = Header {
         host,
         ..circumstances(options, scenario, first)?
     };
-    let counting = anchor.iter().filter(|run| counts(&run.summary));
-    let headers: Vec<&Header> = counting.map(|run| &run.summary.header).chain([&now]).collect();
-    let differing = differences(headers.into_iter());
-    tell::refuse(&differing, options)
+    let headers = anchor
+        .iter()
+        .filter(|run| counts(&run.summary))
+        .map(|run| &run.summary.header)
+        .chain([&now]);
+    tell::refuse(&differences(headers), options)
 }
 
-/// The anchor must reach the first look through every lens that decides.
-fn enough(anchor: &[Played], rules: &Rules, looks: &Schedule) -> anyhow::Result<()> {
+/// Requires that the anchor reaches the first look through every lens that decides.
+fn require_enough_runs(anchor: &[Played], rules: &Rules, looks: &Schedule) -> anyhow::Result<()> {
     let first = looks.runs().first().copied().unwrap_or(0);
     for rule in &rules.primaries {
         let lens = rule.subject.lens.unwrap_or(rules.lens);
@@ -63,7 +65,7 @@ fn enough(anchor: &[Played], rules: &Rules, looks: &Schedule) -> anyhow::Result<
     Ok(())
 }
 
-/// What the records of the runs will say of everything that must be the same in all of them.
+/// The part of a planned run's header that must be the same in all runs.
 fn circumstances(options: &cli::Gate, scenario: &Loaded, choice: &ServerChoice) -> anyhow::Result<Header> {
     let project = &scenario.project;
     let pattern = project

@@ -23,7 +23,7 @@ pub struct Named<'t> {
 
 impl<'t> Named<'t> {
     /// `None` where this names a server.
-    pub fn of(text: &'t str) -> Option<Named<'t>> {
+    pub fn parse(text: &'t str) -> Option<Named<'t>> {
         if is_records(text) {
             return Some(Named {
                 label: None,
@@ -35,12 +35,12 @@ impl<'t> Named<'t> {
             label: Some(label.trim()),
             path: path.trim(),
         };
-        is_records(named.path).then_some(named)
+        if is_records(named.path) { Some(named) } else { None }
     }
 
     /// The runs of the one server that is meant.
     pub fn read(self) -> anyhow::Result<Vec<Played>> {
-        one(&read(self.path)?, self.label, Role::Anchor)
+        runs_of_server(&read(self.path)?, self.label, Role::Anchor)
     }
 }
 
@@ -62,11 +62,13 @@ pub fn recorded(options: &cli::Gate) -> anyhow::Result<Sides> {
         baseline.unwrap_or(Role::Baseline.name()),
         candidate.unwrap_or(Role::Candidate.name()),
     );
-    let anchor = options.anchor.as_deref().map(|text| match Named::of(text) {
-        Some(named) => named.read(),
-        None => one(&sources[0], Some(text), Role::Anchor),
-    });
-    let anchor = anchor.transpose()?;
+    let anchor = match options.anchor.as_deref() {
+        Some(text) => Some(match Named::parse(text) {
+            Some(named) => named.read()?,
+            None => runs_of_server(&sources[0], Some(text), Role::Anchor)?,
+        }),
+        None => None,
+    };
     let sides = match sources.as_slice() {
         [all] if judges_alone(options, all) => {
             if anchor.is_some() {
@@ -74,28 +76,36 @@ pub fn recorded(options: &cli::Gate) -> anyhow::Result<Sides> {
             }
             Sides {
                 baseline: None,
-                candidate: one(all, candidate, Role::Candidate)?,
+                candidate: runs_of_server(all, candidate, Role::Candidate)?,
                 anchor: None,
             }
         }
         [both] => {
-            let own = labelled_runs(both, Role::Anchor.name());
+            let labelled_anchor = labelled_runs(both, Role::Anchor.name());
+            let anchor = match anchor {
+                None if !labelled_anchor.is_empty() => Some(labelled_anchor),
+                anchor => anchor,
+            };
             Sides {
-                baseline: Some(one(both, baseline.or(Some(Role::Baseline.name())), Role::Baseline)?),
-                candidate: one(both, candidate.or(Some(Role::Candidate.name())), Role::Candidate)?,
-                anchor: anchor.or(Some(own).filter(|own| !own.is_empty())),
+                baseline: Some(runs_of_server(
+                    both,
+                    baseline.or(Some(Role::Baseline.name())),
+                    Role::Baseline,
+                )?),
+                candidate: runs_of_server(both, candidate.or(Some(Role::Candidate.name())), Role::Candidate)?,
+                anchor,
             }
         }
         [a, b, ..] => Sides {
-            baseline: Some(one(a, baseline, Role::Baseline)?),
-            candidate: one(b, candidate, Role::Candidate)?,
+            baseline: Some(runs_of_server(a, baseline, Role::Baseline)?),
+            candidate: runs_of_server(b, candidate, Role::Candidate)?,
             anchor,
         },
         [] => bail!("--from names no records; name a directory"),
     };
-    distinct(&sides)?;
+    refuse_shared_runs(&sides)?;
     let compared = sides.baseline.iter().chain([&sides.candidate]);
-    of_one(compared.flatten())?;
+    require_one_scenario(compared.flatten())?;
     Ok(sides)
 }
 
@@ -108,31 +118,36 @@ fn judges_alone(options: &cli::Gate, runs: &[Played]) -> bool {
     has_limits && is_named && is_alone(options) && !labels.contains(Role::Baseline.name())
 }
 
-/// A gate judges one scenario, or commands in one project.
-fn of_one<'r>(runs: impl Iterator<Item = &'r Played>) -> anyhow::Result<()> {
-    let names = runs.map(|run| run.summary.header.scenario.name.as_str());
-    let names: Vec<&str> = names.collect::<BTreeSet<&str>>().into_iter().collect();
-    match names.as_slice() {
-        [] | [_] => Ok(()),
-        several => bail!(
-            "a gate judges one scenario or project, and these records are of {}: name the directory of one of them",
-            several.join(", ")
-        ),
+/// Refuses runs of several scenarios, or of commands in several projects.
+fn require_one_scenario<'r>(runs: impl Iterator<Item = &'r Played>) -> anyhow::Result<()> {
+    let names: BTreeSet<&str> = runs.map(|run| run.summary.header.scenario.name.as_str()).collect();
+    if names.len() <= 1 {
+        return Ok(());
     }
+    let names: Vec<&str> = names.into_iter().collect();
+    bail!(
+        "a gate judges one scenario or project, and these records are of {}: name the directory of one of them",
+        names.join(", ")
+    )
 }
 
 /// Records that are parts of one plan, as one source: more than two are, and two that each have both servers.
 fn joined(sources: Vec<Vec<Played>>, baseline: &str, candidate: &str) -> Vec<Vec<Played>> {
-    let has = |runs: &[Played], label: &str| runs.iter().any(|run| run.summary.header.server.label == label);
-    let both = |runs: &Vec<Played>| has(runs, baseline) && has(runs, candidate);
-    match sources.len() {
-        2 if baseline == candidate || !sources.iter().all(both) => sources,
-        _ => vec![show::once(sources.concat())],
+    let have_both = sources
+        .iter()
+        .all(|runs| has_label(runs, baseline) && has_label(runs, candidate));
+    if sources.len() == 2 && (baseline == candidate || !have_both) {
+        return sources;
     }
+    vec![show::once(sources.concat())]
+}
+
+fn has_label(runs: &[Played], label: &str) -> bool {
+    runs.iter().any(|run| run.summary.header.server.label == label)
 }
 
 /// The runs of one server: the one with this label, or the only one there is.
-fn one(runs: &[Played], label: Option<&str>, role: Role) -> anyhow::Result<Vec<Played>> {
+fn runs_of_server(runs: &[Played], label: Option<&str>, role: Role) -> anyhow::Result<Vec<Played>> {
     let labels: Vec<&str> = labels(runs).into_iter().collect();
     let all = labels.join(", ");
     let cure = match role {
@@ -155,7 +170,7 @@ fn one(runs: &[Played], label: Option<&str>, role: Role) -> anyhow::Result<Vec<P
 }
 
 /// Refuses a run that the candidate would be compared with itself by: that always passes.
-fn distinct(sides: &Sides) -> anyhow::Result<()> {
+fn refuse_shared_runs(sides: &Sides) -> anyhow::Result<()> {
     for (role, runs) in sides.parties() {
         if role == Role::Candidate {
             continue;
@@ -164,9 +179,10 @@ fn distinct(sides: &Sides) -> anyhow::Result<()> {
             let Some(own) = sides.candidate.iter().find(|own| own.is_copy_of(run)) else {
                 continue;
             };
-            let records = match own.record == run.record {
-                true => format!("`{}` is", run.record),
-                false => format!("`{}` and `{}` are one run, which is", run.record, own.record),
+            let records = if own.record == run.record {
+                format!("`{}` is", run.record)
+            } else {
+                format!("`{}` and `{}` are one run, which is", run.record, own.record)
             };
             bail!(
                 "{records} of the {} and of the candidate: name other records, or another server with --baseline and \

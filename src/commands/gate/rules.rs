@@ -1,4 +1,4 @@
-//! What a gate holds to: what there is to name, and every mistake in naming it.
+//! The rules of a gate: what there is to name, and every mistake in naming it.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use anyhow::bail;
 
 use crate::cli;
 use crate::commands::Mistakes;
-use crate::config::{self, GateContext, Loaded, Repeat, Step};
+use crate::config::{self, GateContext, Loaded, Repeat};
 use crate::resolve::ServerChoice;
 use analysis::compare::Played;
 use analysis::figures::Rules;
@@ -25,83 +25,100 @@ pub fn needed(options: &cli::Gate, rules: &Rules, mut choices: Vec<ServerChoice>
     choices
 }
 
-/// What a gate file may name, of runs that are to be made.
+/// The names that a gate file may use for runs that are still to be made.
 pub fn planned(options: &cli::Gate, scenario: &Loaded, choices: &[ServerChoice]) -> GateContext {
     let phases = &scenario.scenario.phases;
-    // How many rounds a time has is not known before.
-    let often = |repeat: &Repeat| match repeat {
-        Repeat::Times(times) => *times >= LEAST_ROUNDS as u64,
-        Repeat::For(_) => true,
-    };
-    let repeated = phases.iter().filter(|phase| phase.repeat.as_ref().is_some_and(often));
-    let whole = scenario.scenario.repeat.filter(often).map(|_| growth::WHOLE.to_owned());
-    let looked = |lens: &Lens| choices.iter().any(|choice| choice.lens.lens == *lens);
-    let possible = Lens::ALL.into_iter().filter(looked);
+    let mut repeated: Vec<String> = phases
+        .iter()
+        .filter(|phase| phase.repeat.as_ref().is_some_and(may_show_growth))
+        .map(|phase| phase.name.clone())
+        .collect();
+    if scenario.scenario.repeat.as_ref().is_some_and(may_show_growth) {
+        repeated.push(growth::WHOLE.to_owned());
+    }
+    let possible = Lens::ALL
+        .into_iter()
+        .filter(|lens| choices.iter().any(|choice| choice.lens.lens == *lens));
     // The first lens decides; the other is played only for a rule that names it.
     let (lenses, optional_lenses) = match options.lens {
         Some(_) => (possible.collect(), Vec::new()),
         None => possible.partition(|lens| choices.first().is_some_and(|choice| choice.lens.lens == *lens)),
     };
-    let steps = phases.iter().flat_map(|phase| &phase.steps);
-    let sent = |step: &Step| -> Vec<String> {
-        let besides = step.follows().iter().copied();
-        step.method().into_iter().chain(besides).map(str::to_owned).collect()
-    };
+    let methods: BTreeSet<&str> = phases
+        .iter()
+        .flat_map(|phase| &phase.steps)
+        .flat_map(|step| step.method().into_iter().chain(step.follows().iter().copied()))
+        .collect();
     GateContext {
         phases: phases.iter().map(|phase| phase.name.clone()).collect(),
-        methods: steps.flat_map(sent).collect::<BTreeSet<String>>().into_iter().collect(),
+        methods: methods.into_iter().map(str::to_owned).collect(),
         all_methods: true,
-        repeated: repeated.map(|phase| phase.name.clone()).chain(whole).collect(),
+        repeated,
         lenses,
         optional_lenses,
         is_collected: choices
             .iter()
             .any(|choice| choice.lens.collected_by.is_some() && !choice.lens.without_live),
         is_shared: options.processors.jobs > 1,
-        ..held(options)
+        ..options_context(options)
     }
 }
 
-/// What a gate file may name, of runs that were made: whatever any of them has.
+/// True if there may be enough rounds to see growth. The number of rounds in a given time is not known beforehand.
+fn may_show_growth(repeat: &Repeat) -> bool {
+    match repeat {
+        Repeat::Times(times) => *times >= LEAST_ROUNDS as u64,
+        Repeat::For(_) => true,
+    }
+}
+
+/// The names that a gate file may use for runs that were made: whatever any of them has.
 pub fn played(options: &cli::Gate, runs: &[&Played], lenses: Vec<Lens>) -> GateContext {
-    let summaries = || runs.iter().map(|run| &run.summary);
-    let each = |names: &mut dyn Iterator<Item = String>| -> Vec<String> {
-        let mut seen: Vec<String> = Vec::new();
-        names.for_each(|name| {
-            if !seen.contains(&name) {
-                seen.push(name);
+    let mut phases = Vec::new();
+    let mut methods = Vec::new();
+    let mut repeated = Vec::new();
+    for run in runs {
+        phases.extend(run.summary.header.scenario.phases.iter().cloned());
+        methods.extend(run.summary.methods.iter().map(|facts| facts.method.clone()));
+        for place in growth::repeated(&run.summary) {
+            if place.values.len() >= LEAST_ROUNDS {
+                repeated.push(place.name);
             }
-        });
-        seen
-    };
-    let phases = each(&mut summaries().flat_map(|run| run.header.scenario.phases.iter().cloned()));
-    let methods = summaries().flat_map(|run| run.methods.iter().map(|one| one.method.clone()));
-    let repeated = summaries().flat_map(growth::repeated);
-    let repeated = repeated
-        .filter(|one| one.values.len() >= LEAST_ROUNDS)
-        .map(|one| one.name);
+        }
+    }
+    let phases = each_once(phases);
     // A failed server may not have reached the named place, and its failure is the result then.
-    let failed = summaries().any(|run| exit(run) == Exit::ServerFailed);
-    let unseen = phases
-        .iter()
-        .cloned()
-        .chain([growth::WHOLE.to_owned()])
-        .filter(|_| failed);
+    let failed = runs.iter().any(|run| exit(&run.summary) == Exit::ServerFailed);
+    if failed {
+        repeated.extend(phases.iter().cloned());
+        repeated.push(growth::WHOLE.to_owned());
+    }
     GateContext {
-        methods: each(&mut methods.into_iter()),
+        methods: each_once(methods),
         all_methods: !failed,
-        repeated: each(&mut repeated.chain(unseen)),
+        repeated: each_once(repeated),
         phases,
         lenses,
-        is_collected: summaries().any(|run| run.header.server.lens.reports_live()),
-        is_command: summaries().any(|run| run.command.is_some()),
-        is_shared: summaries().any(|run| run.header.plan.jobs.is_some()),
-        ..held(options)
+        is_collected: runs.iter().any(|run| run.summary.header.server.lens.reports_live()),
+        is_command: runs.iter().any(|run| run.summary.command.is_some()),
+        is_shared: runs.iter().any(|run| run.summary.header.plan.jobs.is_some()),
+        ..options_context(options)
     }
 }
 
-/// What the command line says of the rules. Records may have a baseline that was not named.
-fn held(options: &cli::Gate) -> GateContext {
+/// The names without repetitions, in the order in which each came first.
+fn each_once(names: Vec<String>) -> Vec<String> {
+    let mut seen: Vec<String> = Vec::new();
+    for name in names {
+        if !seen.contains(&name) {
+            seen.push(name);
+        }
+    }
+    seen
+}
+
+/// The rules that the command line sets. Records may have a baseline that was not named.
+fn options_context(options: &cli::Gate) -> GateContext {
     let holding = &options.holding;
     GateContext {
         tol: holding.tol,
@@ -123,5 +140,7 @@ pub fn rules(options: &cli::Gate, context: &GateContext) -> anyhow::Result<Rules
         },
     };
     let file = text.as_ref().map(|(path, text)| (path.as_str(), text.as_str()));
-    context.rules(file).map_err(|report| Mistakes::of(&report).into())
+    context
+        .rules(file)
+        .map_err(|report| Mistakes::from_report(&report).into())
 }

@@ -9,7 +9,7 @@ use crate::resolve::asks_for;
 use analysis::compare::{Played, counts, doubts, unseen};
 use analysis::findings::setting;
 use analysis::gate::{Role, Sides};
-use analysis::summary::{Unset, is_denied};
+use analysis::summary::is_denied;
 use base::lens::Lens;
 use record::Preload;
 use report::comparison;
@@ -22,10 +22,10 @@ pub fn driven(options: &cli::Gate, anchor: Option<&str>) -> Vec<String> {
         (Role::Candidate, options.candidate.as_deref()),
         (Role::Anchor, anchor),
     ];
-    let servers = sides
+    sides
         .iter()
-        .filter_map(|(role, text)| Some(labelled(*role, (*text)?, preload)));
-    servers.collect()
+        .filter_map(|(role, text)| Some(labelled(*role, (*text)?, preload)))
+        .collect()
 }
 
 fn labelled(role: Role, text: &str, preload: Option<&Preload>) -> String {
@@ -39,7 +39,7 @@ fn labelled(role: Role, text: &str, preload: Option<&Preload>) -> String {
     format!("{label}: {}", spec.unlabelled())
 }
 
-/// Why an anchor alone is refused.
+/// The mistake of an anchor without a baseline.
 pub const NO_FIRST_BASELINE: &str =
     "--anchor names a second baseline, and there is no first one: name the first one with --baseline";
 
@@ -64,12 +64,14 @@ pub fn split(options: &cli::Gate, runs: &[Played], labels: &[String], anchor: Op
 }
 
 pub fn labelled_runs(runs: &[Played], label: &str) -> Vec<Played> {
-    let own = runs.iter().filter(|run| run.summary.header.server.label == label);
-    own.cloned().collect()
+    runs.iter()
+        .filter(|run| run.summary.header.server.label == label)
+        .cloned()
+        .collect()
 }
 
 /// Refuses sides whose allocators were purged in different ways.
-pub fn alike<'r>(lenses: impl Iterator<Item = (Lens, Option<&'r str>)>) -> anyhow::Result<()> {
+pub fn require_one_allocator<'r>(lenses: impl Iterator<Item = (Lens, Option<&'r str>)>) -> anyhow::Result<()> {
     let purged = lenses.filter(|(lens, _)| *lens == Lens::Purged);
     let allocators: BTreeSet<&str> = purged.filter_map(|(_, allocator)| allocator).collect();
     match allocators.len() {
@@ -89,57 +91,72 @@ pub fn lens_of(run: &Played) -> (Lens, Option<&str>) {
 
 /// The lenses that every side has runs through, whatever their result.
 pub fn common(sides: &Sides) -> anyhow::Result<Vec<Lens>> {
-    let has = |runs: &[Played], lens: Lens| runs.iter().any(|run| lens_of(run).0 == lens);
     let all = sides.parties();
-    let common = Lens::ALL
+    let common: Vec<Lens> = Lens::ALL
         .into_iter()
-        .filter(|lens| all.iter().all(|(_, runs)| has(runs, *lens)));
-    let common: Vec<Lens> = common.collect();
+        .filter(|lens| all.iter().all(|(_, runs)| has_lens(runs, *lens)))
+        .collect();
     if !common.is_empty() {
         return Ok(common);
     }
-    let each = all.iter().map(|(role, runs)| {
-        let own = Lens::ALL.into_iter().filter(|lens| has(runs, *lens)).map(Lens::name);
-        format!("the {} {}", role.name(), own.collect::<Vec<&str>>().join(" and "))
-    });
+    let mut lenses_by_side = Vec::new();
+    for (role, runs) in &all {
+        let lenses: Vec<&str> = Lens::ALL
+            .into_iter()
+            .filter(|lens| has_lens(runs, *lens))
+            .map(Lens::name)
+            .collect();
+        lenses_by_side.push(format!("the {} {}", role.name(), lenses.join(" and ")));
+    }
     bail!(
         "no lens covers every side: {}; record all sides with --lens both",
-        each.collect::<Vec<String>>().join(", ")
+        lenses_by_side.join(", ")
     )
+}
+
+fn has_lens(runs: &[Played], lens: Lens) -> bool {
+    runs.iter().any(|run| lens_of(run).0 == lens)
 }
 
 /// Refuses runs in which a setting or library was seen to be ineffective, or could not be confirmed where the run had
 /// to. A verdict would be about another configuration. Memory that was not purged as planned is unknown and decides
 /// nothing.
-pub fn in_force(sides: &Sides) -> anyhow::Result<()> {
+pub fn require_settings(sides: &Sides) -> anyhow::Result<()> {
     let mut messages: Vec<String> = Vec::new();
     for run in sides.runs() {
-        let server = &run.summary.header.server;
-        let of_lens = |variable: &String| server.lens.env.contains_key(variable);
-        let unset = run.summary.unset.iter();
-        let unset = unset.filter(|one| one.library || !of_lens(&one.variable));
-        let denied = server
-            .knobs
-            .iter()
-            .filter(|knob| is_denied(knob) && !(of_lens(&knob.variable) && asks_for(knob)));
-        let mut without = unset.map(Unset::to_string).chain(denied.map(setting));
+        let label = format!("`{}`", run.summary.header.server.label);
         // One run of each side is enough.
-        let label = format!("`{}`", server.label);
-        if let Some(one) = without
-            .next()
-            .filter(|_| messages.iter().all(|said| !said.starts_with(&label)))
-        {
-            messages.push(format!("{label} in `{}`: {one}", run.record));
+        if messages.iter().any(|message| message.starts_with(&label)) {
+            continue;
+        }
+        if let Some(setting) = first_lacking_setting(run) {
+            messages.push(format!("{label} in `{}`: {setting}", run.record));
         }
     }
-    match messages.is_empty() {
-        true => Ok(()),
-        false => bail!(
-            "not judged, because servers ran without their settings: {}; name the program itself, or a wrapper that \
-             passes environment and stderr on; preload jemalloc, mimalloc or tcmalloc, which report what they served",
-            messages.join("; ")
-        ),
+    if messages.is_empty() {
+        return Ok(());
     }
+    bail!(
+        "not judged, because servers ran without their settings: {}; name the program itself, or a wrapper that \
+         passes environment and stderr on; preload jemalloc, mimalloc or tcmalloc, which report what they served",
+        messages.join("; ")
+    )
+}
+
+/// A setting or library that a run lacked; those of its lens do not count.
+fn first_lacking_setting(run: &Played) -> Option<String> {
+    let server = &run.summary.header.server;
+    let is_of_lens = |variable: &String| server.lens.env.contains_key(variable);
+    for unset in &run.summary.unset {
+        if unset.library || !is_of_lens(&unset.variable) {
+            return Some(unset.to_string());
+        }
+    }
+    server
+        .knobs
+        .iter()
+        .find(|knob| is_denied(knob) && !(is_of_lens(&knob.variable) && asks_for(knob)))
+        .map(setting)
 }
 
 /// Settings, libraries and purges that some run should have had and lacked, as notes to the verdict.
@@ -149,14 +166,17 @@ pub fn unseen_settings(sides: &Sides) -> Vec<String> {
         let runs: Vec<&Played> = side.iter().collect();
         let Some(first) = runs.first() else { continue };
         let label = &first.summary.header.server.label;
-        let settings = unseen(&runs).into_iter();
-        let counting = runs.iter().copied().filter(|run| counts(&run.summary));
-        let doubts = doubts(&counting.collect::<Vec<&Played>>()).into_iter();
-        let messages = settings
-            .map(|knob| comparison::unseen(label, &knob))
-            .chain(doubts.map(|text| comparison::doubt(label, &text)));
-        let new: Vec<String> = messages.filter(|note| !notes.contains(note)).collect();
-        notes.extend(new);
+        let mut own: Vec<String> = Vec::new();
+        for knob in unseen(&runs) {
+            own.push(comparison::unseen(label, &knob));
+        }
+        let counting: Vec<&Played> = side.iter().filter(|run| counts(&run.summary)).collect();
+        for text in doubts(&counting) {
+            own.push(comparison::doubt(label, &text));
+        }
+        // Sides may have one label.
+        own.retain(|note| !notes.contains(note));
+        notes.extend(own);
     }
     notes
 }

@@ -27,7 +27,7 @@ pub struct Verdict<'v> {
 }
 
 /// Prints the verdict, stores it `beside` its records, and returns the exit code.
-pub fn tell(
+pub fn report_verdict(
     options: &cli::Gate,
     verdict: &Verdict<'_>,
     targets: Vec<Target>,
@@ -41,7 +41,7 @@ pub fn tell(
         (Exit::Inconclusive, Some(Inconclusive::Fail)) => Exit::GateFailed,
         (exit, _) => exit,
     };
-    // What has no data is no skipped case of a gate that ends with an error.
+    // A rule without data is no skipped case of a gate that ends with an error.
     let strict = inconclusive == Some(Inconclusive::Fail) || !judgement.missing.is_empty();
     let suites = verdict::suites(judgement, strict);
     let (sides, notes, next) = (verdict.sides, verdict.notes, verdict.next.as_ref());
@@ -69,24 +69,29 @@ pub fn tell(
             }
         }
     }
-    github::tell_of(&print(Format::Markdown)?, &suites);
+    github::report_to_workflow(&print(Format::Markdown)?, &suites);
     Ok(exit.code())
 }
 
 /// Refuses runs whose circumstances alone can change memory. Options allow only differences between hosts.
 pub fn refuse(differences: &[Difference], options: &cli::Gate) -> anyhow::Result<()> {
-    let least = match options.holding.allow_different_hosts {
-        true => Weight::Measurement,
-        false => Weight::Host,
+    let least = if options.holding.allow_different_hosts {
+        Weight::Measurement
+    } else {
+        Weight::Host
     };
-    let refused: Vec<&Difference> = differences.iter().filter(|one| one.weight >= least).collect();
-    let Some(worst) = refused.iter().map(|one| one.weight).max() else {
+    let refused: Vec<&Difference> = differences
+        .iter()
+        .filter(|difference| difference.weight >= least)
+        .collect();
+    let Some(worst) = refused.iter().map(|difference| difference.weight).max() else {
         return Ok(());
     };
-    let listed = refused
+    let listed: Vec<String> = refused
         .iter()
-        .map(|one| format!("{} ({})", one.what, one.values.join(", ")));
-    let listed = listed.collect::<Vec<String>>().join("; ");
+        .map(|difference| format!("{} ({})", difference.what, difference.values.join(", ")))
+        .collect();
+    let listed = listed.join("; ");
     match worst {
         Weight::Quantity | Weight::Measurement => bail!(
             "the runs differ in {listed}, so they measured different quantities (no option changes that): name runs \

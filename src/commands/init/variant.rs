@@ -8,7 +8,7 @@ use crate::resolve::detector;
 use allocator::knobs;
 use record::{AllocatorFacts, AllocatorFamily};
 
-/// What changes nothing about memory, but is right for every server.
+/// A variable that changes nothing about memory, and is right for every server.
 const HARMLESS: (&str, &str) = ("RUST_LOG", "error");
 
 /// A variable and value that change no memory.
@@ -23,7 +23,7 @@ pub fn setting(name: &str, profile: &Profile, program: Option<&Path>) -> (String
     };
     let mut choice = servers::chosen(name, profile, program);
     let detection = detector::detection(&choice, program, &|| false);
-    let Some((variable, value)) = of(&detection.facts) else {
+    let Some((variable, value)) = frugal_setting(&detection.facts) else {
         return harmless();
     };
     // Detection may be wrong; a setting that a run would refuse is not proposed.
@@ -34,8 +34,8 @@ pub fn setting(name: &str, profile: &Profile, program: Option<&Path>) -> (String
     }
 }
 
-/// What makes an allocator hold less, in one word; `None` of one that has nothing like it.
-fn of(facts: &AllocatorFacts) -> Option<(String, &'static str)> {
+/// A variable and value that make an allocator hold less memory; `None` if it has no such setting.
+fn frugal_setting(facts: &AllocatorFacts) -> Option<(String, &'static str)> {
     match facts.family {
         AllocatorFamily::Jemalloc => Some((facts.variable.clone()?, "narenas:1")),
         AllocatorFamily::Mimalloc => Some((knobs::purge_delay(&facts.options), "0")),
@@ -65,15 +65,19 @@ mod tests {
             AllocatorFamily::Go,
             AllocatorFamily::V8,
         ] {
+            let variable = match family {
+                AllocatorFamily::Jemalloc => Some("_RJEM_MALLOC_CONF".to_owned()),
+                _ => None,
+            };
             let facts = AllocatorFacts {
                 family,
-                variable: (family == AllocatorFamily::Jemalloc).then(|| "_RJEM_MALLOC_CONF".to_owned()),
+                variable,
                 ..AllocatorFacts::default()
             };
-            let (variable, _) = of(&facts).unwrap();
+            let (variable, _) = frugal_setting(&facts).unwrap();
             assert_eq!(knobs::reader(&variable), Some(family));
         }
-        assert_eq!(of(&AllocatorFacts::default()), None);
+        assert_eq!(frugal_setting(&AllocatorFacts::default()), None);
         assert_eq!(knobs::reader(HARMLESS.0), None);
     }
 }

@@ -77,8 +77,8 @@ pub fn of_one_kind(options: &Tune, mistakes: &mut Report) {
     }
 }
 
-/// How settings to try are named, with the preset for the allocator of the server where that is found without building it.
-pub fn to_try(server: Option<ServerChoice>) -> String {
+/// The cure for a sweep without settings. It names the preset for the server's allocator, if that is found without a build.
+pub fn cure_without_settings(server: Option<ServerChoice>) -> String {
     let fitting = server.and_then(|mut server| {
         detector::look(std::slice::from_mut(&mut server));
         Preset::fitting(server.found?.family)
@@ -95,8 +95,8 @@ pub fn to_try(server: Option<ServerChoice>) -> String {
     }
 }
 
-/// What cannot be printed whatever comes of the sweep, as mistakes; and what can of some settings only, as notes.
-pub fn printable(telling: &Telling, server: &ServerChoice, choices: &[ServerChoice]) -> (Report, Vec<String>) {
+/// Checks the forms of `--print`. One that no setting has is a mistake; one that only some have is a note.
+pub fn check_forms(telling: &Telling, server: &ServerChoice, choices: &[ServerChoice]) -> (Report, Vec<String>) {
     let (mut mistakes, mut notes) = (Report::default(), Vec::new());
     let server = described(server);
     let cells: Vec<(&str, &CellFacts)> = choices
@@ -113,22 +113,22 @@ pub fn printable(telling: &Telling, server: &ServerChoice, choices: &[ServerChoi
         return (mistakes, notes);
     }
     for form in &telling.print {
-        let refused = tried
+        let refused: Vec<(&str, String)> = tried
             .iter()
-            .filter_map(|(label, cell)| Some((*label, text(*form, &server, cell).err()?)));
-        let refused: Vec<(&str, String)> = refused.collect();
+            .filter_map(|(label, cell)| Some((*label, text(*form, &server, cell).err()?)))
+            .collect();
         let Some((label, why)) = refused.first() else { continue };
-        match (&telling.cell, refused.len() == tried.len()) {
-            (Some(_), _) => mistakes.add_loose(format!("`--print {}` of `{label}`: {why}", form.name()), ""),
-            (None, true) => mistakes.add_loose(none_at_all(*form, why), ""),
-            (None, false) => {
-                let labels: Vec<&str> = refused.iter().map(|(label, _)| *label).collect();
-                notes.push(format!(
-                    "`--print {}` is possible unless one of these is recommended: {}",
-                    form.name(),
-                    labels.join(", ")
-                ));
-            }
+        if telling.cell.is_some() {
+            mistakes.add_loose(format!("`--print {}` of `{label}`: {why}", form.name()), "");
+        } else if refused.len() == tried.len() {
+            mistakes.add_loose(none_at_all(*form, why), "");
+        } else {
+            let labels: Vec<&str> = refused.iter().map(|(label, _)| *label).collect();
+            notes.push(format!(
+                "`--print {}` is possible unless one of these is recommended: {}",
+                form.name(),
+                labels.join(", ")
+            ));
         }
     }
     (mistakes, notes)
@@ -141,7 +141,7 @@ fn none_at_all(form: Form, why: &str) -> String {
     )
 }
 
-/// That no setting is called so, and what to write.
+/// The mistake that no setting has this label, and its cure.
 pub fn unknown<'l>(label: &str, labels: impl Iterator<Item = &'l str> + Clone) -> (String, String) {
     let cure = match nearest(label, labels.clone()) {
         Some(near) => format!("did you mean `{near}`?"),

@@ -10,8 +10,8 @@ use crate::resolve::{Program, ServerChoice};
 use allocator::preload::{VARIABLE, by_own_name, compose};
 use proctree::host;
 
-use super::super::Mistakes;
 use crate::campaign::build;
+use crate::commands::prepare;
 use crate::resolve::{detector, preload};
 
 /// The cells of grid files, and every mistake in them.
@@ -62,16 +62,16 @@ pub fn choices(
     let (mut cells, mut notes) = (grids, Vec::new());
     for preset in presets {
         match preset_cells(*preset, server) {
-            Ok((more, said)) => {
-                notes.extend(said);
-                cells.extend(taken(server, more, &mut notes));
+            Ok((preset_cells, preset_notes)) => {
+                notes.extend(preset_notes);
+                cells.extend(accepted_cells(server, preset_cells, &mut notes));
             }
             Err(error) => mistakes.add_loose(error.to_string(), ""),
         }
     }
     let cells = joined(cells);
     notes.extend(shared(server, &cells));
-    let (choices, missing) = found(applied(server, &cells));
+    let (choices, missing) = find_libraries(applied(server, &cells));
     for mistake in missing.into_iter().chain(crate::resolve::mistakes(&choices)) {
         mistakes.add_loose(mistake, "");
     }
@@ -84,13 +84,11 @@ pub fn choices(
         let (title, cure) = nothing_left(&notes);
         mistakes.add_loose(title, cure);
     }
-    match mistakes.is_empty() {
-        true => Ok((choices, notes)),
-        false => Err(Mistakes::of(&mistakes).into()),
-    }
+    prepare::refuse_mistakes(mistakes)?;
+    Ok((choices, notes))
 }
 
-/// That no cell is left, and why each was left out.
+/// The mistake that no cell is left, with the reason for each.
 fn nothing_left(notes: &[String]) -> (String, &'static str) {
     let lines = notes.iter().map(|note| format!("\n  {note}"));
     let title = format!("there is no setting to try{}", lines.collect::<String>());
@@ -98,20 +96,20 @@ fn nothing_left(notes: &[String]) -> (String, &'static str) {
 }
 
 /// Every cell with its preloaded library, and mistakes where it is missing.
-fn found(mut choices: Vec<ServerChoice>) -> (Vec<ServerChoice>, Vec<String>) {
+fn find_libraries(mut choices: Vec<ServerChoice>) -> (Vec<ServerChoice>, Vec<String>) {
     let mut missing = Vec::new();
     for choice in &mut choices {
         let preloads = choice.cell.as_ref().is_some_and(|cell| cell.preload.is_some());
         if preloads && let Err(mistake) = preload::find(choice) {
             missing.push(mistake);
         }
-        shipped(choice);
+        record_preload(choice);
     }
     (choices, missing)
 }
 
 /// Records the preload as the variable to ship, with a path that survives updates of the library.
-fn shipped(choice: &mut ServerChoice) {
+fn record_preload(choice: &mut ServerChoice) {
     let libraries: Vec<PathBuf> = choice.libraries.iter().map(|path| by_own_name(path)).collect();
     let typed = choice.env.get(VARIABLE).map(OsStr::new);
     let listed = compose(&libraries, typed).ok().flatten();
@@ -123,17 +121,18 @@ fn shipped(choice: &mut ServerChoice) {
 }
 
 /// The preset's cells that the server accepts: builds lack features, and the user did not choose these one by one.
-fn taken(server: &ServerChoice, cells: Vec<Cell>, notes: &mut Vec<String>) -> Vec<Cell> {
-    let mut taken = Vec::new();
+fn accepted_cells(server: &ServerChoice, cells: Vec<Cell>, notes: &mut Vec<String>) -> Vec<Cell> {
+    let mut accepted = Vec::new();
     for cell in cells {
-        let (only, missing) = found(applied(server, std::slice::from_ref(&cell)));
-        let wrong = missing.into_iter().chain(crate::resolve::mistakes(&only[1..]));
-        match wrong.into_iter().next() {
-            None => taken.push(cell),
+        // The first choice is the default.
+        let (choices, missing) = find_libraries(applied(server, std::slice::from_ref(&cell)));
+        let mut wrong = missing.into_iter().chain(crate::resolve::mistakes(&choices[1..]));
+        match wrong.next() {
+            None => accepted.push(cell),
             Some(mistake) => notes.push(format!("not tried: {mistake}")),
         }
     }
-    taken
+    accepted
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub struct Price {
     budget: Option<Span>,
     /// Runs that are played at once.
     jobs: u32,
-    /// Whether each cell is run once more, traced, when the others are over.
+    /// True if each cell is run once more, traced, when the others are over.
     is_traced: bool,
 }
 
@@ -26,8 +26,13 @@ impl Price {
     pub fn new(scenario: &Loaded, choices: &[ServerChoice], rungs: &[u32], budget: Option<Span>, jobs: u32) -> Price {
         let files = scenario.project.files.len() as u64;
         let is_command = choices.iter().any(|choice| choice.command.is_some());
+        let least = if is_command {
+            None
+        } else {
+            Some(outline(&scenario.scenario, files).total.least)
+        };
         Price {
-            least: (!is_command).then(|| outline(&scenario.scenario, files).total.least),
+            least,
             cells: u32::try_from(choices.len()).unwrap_or(u32::MAX),
             rungs: rungs.to_vec(),
             budget,
@@ -54,7 +59,7 @@ impl Price {
     }
 
     /// Refuses a budget that is too small for one round.
-    pub fn fits(&self) -> anyhow::Result<()> {
+    pub fn require_budget(&self) -> anyhow::Result<()> {
         let needed = self.least.map(|least| self.round(least) + least * self.warm_up());
         match self.budget.zip(needed) {
             Some((budget, needed)) if budget.0 < needed => bail!(
@@ -68,8 +73,8 @@ impl Price {
         }
     }
 
-    /// The price, before any run.
-    pub fn before(&self) -> String {
+    /// The price as far as it is known before any run.
+    pub fn text_before_runs(&self) -> String {
         let runs = self.cells.saturating_mul(self.most()).saturating_add(self.warm_up());
         // Nothing follows the last, after which settings could be eliminated.
         let rounds = self.rungs.split_last().map_or(&[][..], |(_, rounds)| rounds);
@@ -103,7 +108,7 @@ impl Price {
     }
 
     /// The price when it is known how long a run takes.
-    pub fn after(&self, run: Duration) -> Vec<String> {
+    pub fn texts_after_run(&self, run: Duration) -> Vec<String> {
         let all = self.round(run).saturating_mul(self.most());
         let mut sentences = vec![format!(
             "the first run took {}: one of each takes about {}, all of them about {} if none stops",
@@ -112,8 +117,8 @@ impl Price {
             units::duration(all)
         )];
         if let Some(budget) = self.budget {
-            let left = budget.0.saturating_sub(run);
-            sentences.push(match Blocks::fitting(left, self.round(run), false) {
+            let remaining = budget.0.saturating_sub(run);
+            sentences.push(match Blocks::fitting(remaining, self.round(run), false) {
                 0 => format!("not even one run of each fits into {budget}: there will be no result"),
                 rounds if rounds >= self.most() => format!("all fit into {budget}"),
                 rounds => format!(
@@ -148,12 +153,12 @@ mod tests {
 
     #[test]
     fn the_price_is_no_more_than_it_takes_and_no_promise_is_made_from_one_run() {
-        let sentences = price(None).before();
+        let sentences = price(None).text_before_runs();
         assert!(
             sentences.contains("a run takes at least 30.0 s, one of each 5 min 00 s, all 31 runs at least 15 min 30 s"),
             "{sentences}"
         );
-        let sentences = price(None).after(Duration::from_secs(60));
+        let sentences = price(None).texts_after_run(Duration::from_secs(60));
         assert!(
             sentences[0].contains("one of each takes about 10 min 00 s, all of them about 30 min 00 s if none stops"),
             "{sentences:?}"
@@ -162,20 +167,20 @@ mod tests {
 
     #[test]
     fn a_budget_that_is_too_little_for_one_round_is_refused() {
-        assert!(price(Some(329)).fits().is_err());
-        assert!(price(Some(330)).fits().is_ok());
+        assert!(price(Some(329)).require_budget().is_err());
+        assert!(price(Some(330)).require_budget().is_ok());
         let mut odd = price(Some(95));
         (odd.least, odd.cells) = (Some(Duration::from_millis(31_800)), 2);
-        let refused = odd.fits().unwrap_err().to_string();
+        let refused = odd.require_budget().unwrap_err().to_string();
         assert!(
             refused.contains("take at least 1 min 35 s; use `--time-budget 96s` or more"),
             "{refused}"
         );
         odd.budget = Some(Span::from_secs(96));
-        assert!(odd.fits().is_ok(), "what it said is enough");
-        let sentences = price(Some(1_300)).after(Duration::from_secs(60));
+        assert!(odd.require_budget().is_ok(), "what it said is enough");
+        let sentences = price(Some(1_300)).texts_after_run(Duration::from_secs(60));
         assert!(sentences[1].starts_with("2 runs of each fit"), "{sentences:?}");
-        let sentences = price(Some(400)).after(Duration::from_secs(60));
+        let sentences = price(Some(400)).texts_after_run(Duration::from_secs(60));
         assert!(
             sentences[1].starts_with("not even one run of each fits"),
             "{sentences:?}"

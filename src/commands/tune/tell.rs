@@ -13,12 +13,11 @@ use crate::config::options::Format;
 use analysis::compare::Played;
 use analysis::tune::{CellResult, KeepReason, Recommendation, Sweep};
 use base::exit::Exit;
-use report::sweep as told;
 
 use super::asked::unknown;
 
 /// Prints the sweep, stores it `beside` its records, and returns the exit code.
-pub fn tell(
+pub fn report_sweep(
     options: &cli::Tune,
     sweep: &Sweep,
     runs: &[Played],
@@ -28,8 +27,8 @@ pub fn tell(
 ) -> anyhow::Result<u8> {
     let exit = exit(sweep);
     let result = Printable {
-        document: &|| told::document(sweep, runs, notes),
-        json: &|| told::json::render(sweep, notes, exit.code()),
+        document: &|| report::sweep::document(sweep, runs, notes),
+        json: &|| report::sweep::json::render(sweep, notes, exit.code()),
         picture: None,
         suites: None,
         followed: None,
@@ -52,10 +51,10 @@ pub fn tell(
     let mut targets = targets;
     if !options.telling.print.is_empty() {
         targets.remove(0);
-        shipped(options, sweep)?;
+        print_forms(options, sweep)?;
     }
     exports::print(targets, print)?;
-    github::tell_of(&print(Format::Markdown)?, &[]);
+    github::report_to_workflow(&print(Format::Markdown)?, &[]);
     Ok(exit.code())
 }
 
@@ -71,31 +70,33 @@ fn exit(sweep: &Sweep) -> Exit {
 }
 
 /// Prints only the wanted forms, ready to paste. Caveats go to stderr.
-fn shipped(options: &cli::Tune, sweep: &Sweep) -> anyhow::Result<()> {
-    let Some(cell) = named(options, sweep)? else {
-        say(&told::headline(sweep));
+fn print_forms(options: &cli::Tune, sweep: &Sweep) -> anyhow::Result<()> {
+    let Some(cell) = wanted_cell(options, sweep)? else {
+        say(&report::sweep::headline(sweep));
         return Ok(());
     };
-    told::reservations(sweep, cell).iter().for_each(|text| say(text));
+    for text in report::sweep::reservations(sweep, cell) {
+        say(&text);
+    }
     let (mut text, mut refused) = (String::new(), Vec::new());
     for form in &options.telling.print {
-        match told::ship::text(*form, &sweep.server, &cell.sets) {
-            Ok(one) if text.is_empty() => text = one,
-            Ok(one) => text.push_str(&format!("\n{one}")),
+        match report::sweep::ship::text(*form, &sweep.server, &cell.sets) {
+            Ok(form_text) if text.is_empty() => text = form_text,
+            Ok(form_text) => text.push_str(&format!("\n{form_text}")),
             Err(why) => refused.push(format!("`--print {}` of `{}`: {why}", form.name(), cell.label)),
         }
     }
     crate::commands::print(&text)?;
-    match refused.is_empty() {
-        true => Ok(()),
-        false => bail!("{}", refused.join("\n")),
+    if refused.is_empty() {
+        return Ok(());
     }
+    bail!("{}", refused.join("\n"))
 }
 
 /// The cell that was asked for, or the one that is recommended; `None` where nothing is.
-fn named<'s>(options: &cli::Tune, sweep: &'s Sweep) -> anyhow::Result<Option<&'s CellResult>> {
+fn wanted_cell<'s>(options: &cli::Tune, sweep: &'s Sweep) -> anyhow::Result<Option<&'s CellResult>> {
     let Some(label) = &options.telling.cell else {
-        return Ok(told::chosen(sweep));
+        return Ok(report::sweep::chosen(sweep));
     };
     let asked = sweep.cells.iter().find(|cell| cell.label == *label);
     let Some(asked) = asked else {

@@ -101,8 +101,9 @@ pub(super) fn amount(text: &str, unit: Unit) -> Result<f64, Wrong> {
 /// A place within a string of a document if the string has no escapes; otherwise the whole string.
 pub(super) fn inside(string: Range<usize>, text: &str, within: Range<usize>) -> Range<usize> {
     // It has quotes around it, and no escapes.
-    match string.len() == text.len() + 2 {
-        true => string.start + 1 + within.start..string.start + 1 + within.end,
-        false => string,
+    if string.len() == text.len() + 2 {
+        string.start + 1 + within.start..string.start + 1 + within.end
+    } else {
+        string
     }
 }

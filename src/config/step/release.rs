@@ -44,7 +44,7 @@ impl Release {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct SelfReport {
-    /// True if to ask even if that frees the counted memory: in the last step of the last phase only.
+    /// Asks even if that frees the counted memory: in the last step of the last phase only.
     pub destructive: bool,
     /// Time limit of the answer; the scenario's deadline when not given.
     pub deadline: Option<Span>,

@@ -62,8 +62,12 @@ impl Scanner {
         let mut all = language.patterns.join("|").replace("ATTRIBUTES", language.attributes);
         if language.family != Family::Text {
             let [number, word, dots, operator] = patterns::TAIL;
-            let classes = |operator: &&str| operator.chars().map(|c| format!("[{c}]")).collect::<String>();
-            let members: Vec<String> = language.member_operators.iter().map(classes).collect();
+            // Each character as a class, so that none has a meaning of its own.
+            let members: Vec<String> = language
+                .member_operators
+                .iter()
+                .map(|operator| operator.chars().map(|c| format!("[{c}]")).collect())
+                .collect();
             let members = if members.is_empty() {
                 String::new()
             } else {
@@ -106,6 +110,11 @@ fn group(name: &str) -> Group {
     Group::Token(kind)
 }
 
+/// Blanks at the start of a line.
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
+}
+
 /// The tokens of `text`, in order and without overlap.
 pub fn tokens<'t>(text: &'t str, language: &'static Language) -> Tokens<'t> {
     Tokens {
@@ -117,7 +126,7 @@ pub fn tokens<'t>(text: &'t str, language: &'static Language) -> Tokens<'t> {
 /// Yields tokens match by match, so that a large text needs no memory for all of them.
 pub struct Tokens<'t> {
     lexer: Option<Lexer<'t>>,
-    /// How many tokens of the last match have been read.
+    /// Number of tokens of the last match that have been read.
     read: usize,
 }
 
@@ -147,9 +156,9 @@ struct Lexer<'t> {
     /// Groups of the last match, reused so that no match allocates.
     captures: Option<Captures>,
     pub(super) frames: Vec<jsx::Frame>,
-    /// Whether the previous token ends a value, so that `/` divides and `<` compares.
+    /// True if the previous token ends a value, so that `/` divides and `<` compares.
     pub(super) value: bool,
-    /// Whether the previous token is a member operator, after which every word is a name.
+    /// True if the previous token is a member operator, after which every word is a name.
     member: bool,
 }
 
@@ -230,11 +239,11 @@ impl<'t> Lexer<'t> {
         match group {
             Group::Token(kind @ (Kind::Key | Kind::Use | Kind::Word)) => {
                 // Quotation marks, dashes and symbols outside ASCII belong to no word.
-                let fits = |c: char| c.is_ascii() || c.is_alphanumeric();
+                let is_foreign = |c: char| !c.is_ascii() && !c.is_alphanumeric();
                 let (start, end) = (self.text.ceil_char_boundary(start), self.text.floor_char_boundary(end));
-                let word = self.text[start..end.max(start)].trim_start_matches(|c| !fits(c));
+                let word = self.text[start..end.max(start)].trim_start_matches(is_foreign);
                 let start = end.max(start) - word.len();
-                self.add(kind, start, start + word.trim_end_matches(|c| !fits(c)).len());
+                self.add(kind, start, start + word.trim_end_matches(is_foreign).len());
             }
             Group::Token(Kind::Identifier) => {
                 if let Some(end) = self.end_of_name(start, end) {
@@ -253,7 +262,6 @@ impl<'t> Lexer<'t> {
             }
             Group::Block => {
                 let line = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
-                let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
                 let outer = indent(&self.text[line..]);
                 self.at += self.text[self.at..].find('\n').map_or(0, |at| at + 1);
                 let lines = self.text[self.at..].split_inclusive('\n');
@@ -282,8 +290,9 @@ impl<'t> Lexer<'t> {
     /// The end of the name at `start`; adds an operator if the text begins like none. Patterns are of bytes, in which
     /// every character outside ASCII looks like a letter.
     fn end_of_name(&mut self, start: usize, end: usize) -> Option<usize> {
-        let part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
-        let length = self.text[start..end].find(|c| !part(c)).unwrap_or(end - start);
+        let length = self.text[start..end]
+            .find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '$'))
+            .unwrap_or(end - start);
         let first = self.text[start..start + length].chars().next();
         if first.is_some_and(|first| !first.is_numeric()) {
             return Some(start + length);

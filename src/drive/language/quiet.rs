@@ -9,11 +9,11 @@ use super::lexer::{Kind, Token};
 pub(super) struct Quiet {
     depth: u32,
     stretch: Option<Stretch>,
-    /// Whether `macro_rules` was read, but not yet its body.
+    /// True if `macro_rules` was read, but not yet its body.
     armed: bool,
     /// Open preprocessor conditions: whether each hides code, and whether that ends with its branch.
     conditions: Vec<(bool, bool)>,
-    /// Whether a preprocessor line was read.
+    /// True if a preprocessor line was read.
     directives: bool,
 }
 
@@ -27,7 +27,7 @@ enum Stretch {
 }
 
 impl Quiet {
-    /// Whether `token` is hidden.
+    /// True if `token` is hidden.
     pub(super) fn hides(&mut self, text: &str, token: Token) -> bool {
         let word = &text[token.start..token.end];
         match token.language.family {
@@ -94,7 +94,7 @@ impl Quiet {
     }
 }
 
-/// Whether an attribute is a `cfg` that covers more than tests.
+/// True if an attribute is a `cfg` that covers more than tests.
 fn is_condition(attribute: &str) -> bool {
     let condition = attribute.trim_start_matches(['#', '!', '[']).trim_start();
     let condition = condition.strip_prefix("cfg").map(str::trim_start);

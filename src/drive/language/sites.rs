@@ -12,11 +12,11 @@ pub struct Identifier {
     pub range: Range<usize>,
     /// Line number, from 0.
     pub line: u32,
-    /// Whether it is a definition, judging by the words before it.
+    /// True if it is a definition, judging by the words before it.
     pub definition: bool,
-    /// Whether it is a member: `name` in `thing.name`.
+    /// True if it is a member: `name` in `thing.name`.
     pub member: bool,
-    /// Whether a server may resolve it: true for names in programs, false for tags of HTML.
+    /// True if a server may resolve it: true for names in programs, false for tags of HTML.
     pub leads: bool,
 }
 
@@ -130,14 +130,14 @@ impl Reader<'_> {
         });
     }
 
-    /// Whether a word begins an instruction: it is the first of a line that does not continue the previous one.
+    /// True if a word begins an instruction: it is the first of a line that does not continue the previous one.
     fn instructs(&self, token: Token) -> bool {
         let line = self.text[..token.start].trim_end_matches([' ', '\t']);
         let goes_on = self.last.is_some_and(|last| &self.text[last.start..last.end] == "\\");
         (line.is_empty() || line.ends_with(['\n', '\r'])) && !goes_on
     }
 
-    /// Whether the name before the `(` is being declared: after a keyword, or in C after its type.
+    /// True if the name before the `(` is being declared: after a keyword, or in C after its type.
     fn declares(&self, token: Token) -> bool {
         let typed = self.before.is_some_and(|before| {
             let word = &self.text[before.start..before.end];
@@ -167,7 +167,7 @@ impl Reader<'_> {
         self.defines(self.before) || typed || macro_call || method || string
     }
 
-    /// Whether a token is a keyword that a definition follows.
+    /// True if a token is a keyword that a definition follows.
     fn defines(&self, token: Option<Token>) -> bool {
         token.is_some_and(|token| {
             token.kind == Kind::Keyword && token.language.is_definer(&self.text[token.start..token.end])

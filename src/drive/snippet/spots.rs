@@ -32,7 +32,7 @@ pub(super) fn spots(text: &str, language: &'static Language) -> Vec<Spot> {
         return words(text, &list.identifiers);
     }
     let statements = statements(text, language);
-    let names = Names::of(text, &list.identifiers);
+    let names = Names::collect(text, &list.identifiers);
     let mut spots: Vec<Spot> = Vec::new();
     for member in &list.members {
         let Ok(statement) = statements.binary_search_by_key(&member.line, |statement| statement.line) else {
@@ -203,7 +203,7 @@ fn statements(text: &str, language: &'static Language) -> Vec<Statement> {
     list
 }
 
-/// Whether a statement can begin with `token`, the first of its line, so that another may precede it.
+/// True if a statement can begin with `token`, the first of its line, so that another may precede it.
 fn begins(text: &str, language: &Language, last: Option<Token>, token: Token, open: Option<Bracket>) -> bool {
     let word = &text[token.start..token.end];
     let before = last.map_or("", |last| &text[last.start..last.end]);
@@ -266,7 +266,7 @@ impl Header {
         }
     }
 
-    /// Whether a following brace opens a block of statements, rather than fields, members, arms or a value.
+    /// True if a following brace opens a block of statements, rather than fields, members, arms or a value.
     fn opens_block(&self, text: &str, language: &Language, last: Option<Token>) -> bool {
         let before = last.map_or("", |last| &text[last.start..last.end]);
         let c_function = before == ")" && language.family == Family::C;
@@ -296,7 +296,7 @@ fn line_starts(text: &str, range: Range<usize>) -> impl Iterator<Item = usize> {
 struct Names<'t>(HashMap<&'t str, Vec<&'t Identifier>>);
 
 impl<'t> Names<'t> {
-    fn of(text: &'t str, identifiers: &'t [Identifier]) -> Names<'t> {
+    fn collect(text: &'t str, identifiers: &'t [Identifier]) -> Names<'t> {
         let mut names: HashMap<&str, Vec<&Identifier>> = HashMap::new();
         for identifier in identifiers {
             names
@@ -307,7 +307,7 @@ impl<'t> Names<'t> {
         Names(names)
     }
 
-    /// Whether the object of a member exists on the line above: it starts its chain, occurs earlier, and its line only
+    /// True if the object of a member exists on the line above: it starts its chain, occurs earlier, and its line only
     /// accesses it, so does not bind it.
     fn in_scope_above(&self, text: &str, language: &Language, member: &Member) -> bool {
         let before = text[..member.receiver.start].trim_end();
@@ -318,13 +318,6 @@ impl<'t> Names<'t> {
         {
             return false;
         }
-        let reaches = |at: usize| {
-            let after = text[at..].trim_start();
-            language
-                .member_operators
-                .iter()
-                .any(|operator| after.starts_with(operator))
-        };
         let path = text[..member.offset].ends_with("::");
         if path && language.family == Family::Rust {
             return false;
@@ -339,6 +332,15 @@ impl<'t> Names<'t> {
             && rest
                 .iter()
                 .take_while(|name| name.line == member.line)
-                .all(|name| name.member || reaches(name.range.end))
+                .all(|name| name.member || is_accessed(&text[name.range.end..], language))
     }
+}
+
+/// True if a member operator comes first after a name.
+fn is_accessed(after: &str, language: &Language) -> bool {
+    let after = after.trim_start();
+    language
+        .member_operators
+        .iter()
+        .any(|operator| after.starts_with(operator))
 }

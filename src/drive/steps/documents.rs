@@ -28,7 +28,7 @@ pub async fn open<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments,
     let wanted = options.files.get() as usize;
     let mut left = wanted;
     let mut gone = None;
-    let mut unused = Unused::of(scene);
+    let mut unused = Unused::new(scene);
     loop {
         let chosen = match options.pick {
             Pick::First => documents.first(wanted),
@@ -76,7 +76,7 @@ struct Unused<'a, S: Stage> {
 }
 
 impl<'a, S: Stage> Unused<'a, S> {
-    fn of(scene: &Scene<'a, S>) -> Unused<'a, S> {
+    fn new(scene: &Scene<'a, S>) -> Unused<'a, S> {
         Unused {
             stage: scene.stage,
             files: BTreeMap::new(),
@@ -147,7 +147,7 @@ pub async fn close<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments
 /// `save`: writes the text to the workspace, sends `didSave` and notifies the server's file watchers.
 pub async fn save<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, options: &Save) -> Result<(), Stop> {
     let mut cadence = Cadence::new(options.cadence.0);
-    let mut unused = Unused::of(scene);
+    let mut unused = Unused::new(scene);
     for index in 0..documents.reach(files(options.files)) {
         cadence.tick().await;
         let file = documents.file(index);
@@ -166,11 +166,14 @@ pub async fn save<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments,
         if wanted != lsp::Save::No {
             let saved = Saved {
                 text_document: document.identifier(),
-                text: (wanted == lsp::Save::WithText).then(|| document.text()),
+                text: match wanted {
+                    lsp::Save::WithText => Some(document.text()),
+                    _ => None,
+                },
             };
             scene.asker.notify("textDocument/didSave", &saved).await?;
         }
-        watched(scene, &[(document.uri().as_str().to_owned(), CHANGED)]).await?;
+        notify_watchers(scene, &[(document.uri().as_str().to_owned(), CHANGED)]).await?;
     }
     scene.asker.flushed().await
 }
@@ -226,7 +229,7 @@ pub(super) async fn send<S: Stage>(
 /// `touch`: changes files on disk and notifies the server's file watchers.
 pub async fn touch<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, options: &Touch) -> Result<(), Stop> {
     let mut cadence = Cadence::new(options.cadence.0);
-    let mut unused = Unused::of(scene);
+    let mut unused = Unused::new(scene);
     let mut batch: Vec<(String, u8)> = Vec::new();
     let chosen: Vec<usize> = documents.all().take(options.files.get() as usize).collect();
     for file in chosen {
@@ -245,10 +248,10 @@ pub async fn touch<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments
             documents.note_appended(file, appended);
         }
         if !options.batch {
-            watched(scene, &std::mem::take(&mut batch)).await?;
+            notify_watchers(scene, &std::mem::take(&mut batch)).await?;
         }
     }
-    watched(scene, &batch).await?;
+    notify_watchers(scene, &batch).await?;
     scene.asker.flushed().await
 }
 
@@ -322,27 +325,26 @@ pub async fn take_back_touches(documents: &mut OpenDocuments) {
 }
 
 /// Sends the changes that match the server's file watchers, as an editor does.
-async fn watched<S: Stage>(scene: &Scene<'_, S>, changes: &[(String, u8)]) -> Result<(), Stop> {
+async fn notify_watchers<S: Stage>(scene: &Scene<'_, S>, changes: &[(String, u8)]) -> Result<(), Stop> {
     let watchers = scene.session.client.watchers();
-    let wanted = |uri: &str, kind: u8| {
+    let mut wanted = Vec::new();
+    for (uri, kind) in changes {
         let path = uri::to_path(uri).unwrap_or_default();
-        watchers
+        if watchers
             .iter()
-            .any(|watcher| wants(watcher, &path, &scene.job.root, kind))
-    };
-    let changes: Vec<_> = changes
-        .iter()
-        .filter(|(uri, kind)| wanted(uri, *kind))
-        .map(|(uri, kind)| json!({ "uri": uri, "type": kind }))
-        .collect();
-    if changes.is_empty() {
+            .any(|watcher| wants(watcher, &path, &scene.job.root, *kind))
+        {
+            wanted.push(json!({ "uri": uri, "type": kind }));
+        }
+    }
+    if wanted.is_empty() {
         return Ok(());
     }
-    let params = json!({ "changes": changes });
+    let params = json!({ "changes": wanted });
     scene.asker.notify(WATCHERS, &params).await
 }
 
-/// Whether a watcher matches this kind of change to this file. Servers write patterns for the absolute or the relative
+/// True if a watcher matches this kind of change to this file. Servers write patterns for the absolute or the relative
 /// path, so either may match. An unreadable pattern matches everything.
 fn wants(watcher: &Watcher, path: &Path, root: &Path, kind: u8) -> bool {
     let Ok(glob) = Glob::new(&watcher.glob) else {

@@ -36,10 +36,10 @@ pub async fn wait<S: Stage>(
     // Earlier messages are not part of the window, and asking during it would be traffic. A server that does not answer
     // in time is busy; it is asked again when the phase ends.
     let patience = scene.job.scenario.deadline().0;
-    pull::rest(&scene.session.client, patience).await;
+    pull::wait_and_hold(&scene.session.client, patience).await;
     barrier::pass(&scene.session.client, patience).await;
     let begun = scene.window().await;
-    let Known { decay, holder } = known(scene).await;
+    let WindowDecay { decay, holder } = window_decay(scene).await;
     let mut simmer = Simmer::new(scene, documents, options);
     scene.stage.quiet(options.mode == IdleMode::Silent).await;
     if options.mode == IdleMode::Silent {
@@ -49,7 +49,7 @@ pub async fn wait<S: Stage>(
     let over = match options.end() {
         IdleEnd::After(time) => {
             while begun.elapsed() < time.0 {
-                simmer.until(begun + time.0).await?;
+                simmer.run_until(begun + time.0).await?;
             }
             Over::new(WindowEnd::Ended, None)
         }
@@ -79,42 +79,53 @@ pub async fn wait<S: Stage>(
     })
 }
 
-/// How a tree releases memory, and by which program that was decided; empty of the server's own.
+/// The way in which a tree releases memory, and by which program that was decided; empty of the server's own.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Known {
+struct WindowDecay {
     decay: Option<AllocatorDecay>,
     holder: String,
 }
 
-/// How the program that has the most memory releases it. An allocator that was inspected in the server's program alone is
+/// The way in which the program with the most memory releases it. An allocator that was inspected in the server's program alone is
 /// unknown if processes of another program have more memory; a runtime is recognised in these, too.
-async fn known<S: Stage>(scene: &Scene<'_, S>) -> Known {
+async fn window_decay<S: Stage>(scene: &Scene<'_, S>) -> WindowDecay {
     let job = scene.job;
     let holder = scene.stage.holder(&job.native).await;
-    if let Some(known) = holder.and_then(|holder| of_runtime(job.decay, &job.runtime_settings, &holder)) {
-        return known;
+    if let Some(holder) = holder
+        && let Some(decay) = runtime_decay(job.decay, &job.runtime_settings, &holder)
+    {
+        return decay;
     }
     let Some(known) = job.decay else {
-        return Known::default();
+        return WindowDecay::default();
     };
-    let leads = !known.in_program || scene.stage.leads(&job.native).await != Some(false);
-    Known {
-        decay: leads.then_some(known.decay),
+    let is_unknown = known.in_program && scene.stage.leads(&job.native).await == Some(false);
+    WindowDecay {
+        decay: if is_unknown { None } else { Some(known.decay) },
         holder: String::new(),
     }
 }
 
-/// How the runtime of a process releases memory, by the words that it was started with; `None` if it has none. `before` is
+/// The way in which the runtime of a process releases memory, by the words that it was started with; `None` if it has none. `before` is
 /// what is known of the server's own program, or of whatever that starts if the profile says so.
-fn of_runtime(before: Option<KnownDecay>, settings: &BTreeMap<String, String>, holder: &MemoryHolder) -> Option<Known> {
+fn runtime_decay(
+    before: Option<KnownDecay>,
+    settings: &BTreeMap<String, String>,
+    holder: &MemoryHolder,
+) -> Option<WindowDecay> {
     let declared = before.filter(|known| !known.in_program || holder.is_own);
-    let family = declared.map(|known| known.family).or(holder.family)?;
+    let (family, name) = match declared {
+        Some(known) => (known.family, None),
+        None => (holder.family?, holder.program.file_name()),
+    };
+    if !family.is_runtime() {
+        return None;
+    }
     let told = Told {
         env: settings,
         words: &holder.words,
     };
-    let name = holder.program.file_name().filter(|_| declared.is_none());
-    family.is_runtime().then(|| Known {
+    Some(WindowDecay {
         decay: allocator::decay(family, &BTreeMap::new(), told),
         holder: name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
     })
@@ -158,11 +169,12 @@ async fn settle<S: Stage>(
     };
     let mut rest = Watch::begin(&scene.session.client, scene.stage, rules).await;
     loop {
-        simmer.until(Instant::now() + LOOK).await?;
+        simmer.run_until(Instant::now() + LOOK).await?;
         // The processor time of light traffic is no sign of work.
-        let unrest = match silent {
-            true => rest.judge_work(Instant::now()).await,
-            false => rest.progress(),
+        let unrest = if silent {
+            rest.judge_work(Instant::now()).await
+        } else {
+            rest.progress()
         };
         let private = scene.stage.private().await;
         let at = begun.elapsed();
@@ -170,11 +182,15 @@ async fn settle<S: Stage>(
         match settling.look(at, private, moving.is_none()) {
             None => {}
             Some(WindowEnd::TimedOut) => {
-                let memory = settling.moves().then(|| "its memory".to_owned());
+                // If both are unsettled, report memory.
+                let moving = if settling.moves() {
+                    "its memory".to_owned()
+                } else {
+                    moving.unwrap_or_default()
+                };
                 return Ok(Over {
-                    settled: settling.is_whole(at).then_some(false),
-                    // If both are unsettled, report memory.
-                    moving: memory.or(moving).unwrap_or_default(),
+                    settled: if settling.is_whole(at) { Some(false) } else { None },
+                    moving,
                     ..Over::new(WindowEnd::TimedOut, None)
                 });
             }
@@ -214,12 +230,8 @@ type Answer<'a> = Pin<Box<dyn Future<Output = Result<(), Stop>> + 'a>>;
 impl<'a, S: Stage> Simmer<'a, S> {
     fn new(scene: &'a Scene<'a, S>, documents: &'a OpenDocuments, options: &Idle) -> Simmer<'a, S> {
         let wanted = options.methods.as_deref().unwrap_or(&Light::ALL);
-        let method = |light: &Light| match light {
-            Light::Hover => Some("textDocument/hover"),
-            Light::DocumentHighlight => Some("textDocument/documentHighlight"),
-            Light::Touch => None,
-        };
-        let methods = wanted.iter().filter_map(method);
+        let mut methods: Vec<&'static str> = wanted.iter().filter_map(method).collect();
+        methods.retain(|method| scene.session.offers(method));
         let every = options.traffic().map(|every| every.0);
         let targets = match every {
             Some(_) => documents.targets(Some(1), 10, Place::Name),
@@ -231,7 +243,7 @@ impl<'a, S: Stage> Simmer<'a, S> {
             every,
             next: every.map(|_| Instant::now()),
             targets,
-            methods: methods.filter(|method| scene.session.offers(method)).collect(),
+            methods,
             touches: wanted.contains(&Light::Touch),
             turns: 0,
             asked: 0,
@@ -243,7 +255,7 @@ impl<'a, S: Stage> Simmer<'a, S> {
 
     /// Sends messages as they become due, until `end`. A message due while an answer is pending is dropped, so that
     /// traffic does not depend on the server's speed.
-    async fn until(&mut self, end: Instant) -> Result<(), Stop> {
+    async fn run_until(&mut self, end: Instant) -> Result<(), Stop> {
         loop {
             let next = self.next.filter(|next| *next <= end);
             let wake = tokio::time::sleep_until(next.unwrap_or(end).into());
@@ -262,7 +274,7 @@ impl<'a, S: Stage> Simmer<'a, S> {
             if next.is_none() {
                 return Ok(());
             }
-            self.due();
+            self.send_due();
         }
     }
 
@@ -275,7 +287,7 @@ impl<'a, S: Stage> Simmer<'a, S> {
     }
 
     /// Sends the due message. Messages missed because lsp-soak was late are not sent later.
-    fn due(&mut self) {
+    fn send_due(&mut self) {
         let (Some(every), Some(next)) = (self.every, self.next) else {
             return;
         };
@@ -308,11 +320,21 @@ impl<'a, S: Stage> Simmer<'a, S> {
 
     /// Reports a change of an unchanged open file, so that the server looks and finds nothing new.
     fn touch(&self) {
-        let file =
-            (self.touches && self.documents.reach(Some(1)) > 0).then(|| self.documents.document(0).uri().as_str());
-        let changes: Vec<_> = file.map(|uri| json!({ "uri": uri, "type": 2 })).into_iter().collect();
+        let mut changes = Vec::new();
+        if self.touches && self.documents.reach(Some(1)) > 0 {
+            changes.push(json!({ "uri": self.documents.document(0).uri().as_str(), "type": 2 }));
+        }
         let params = json!({ "changes": changes });
         self.scene.asker.notify_now(WATCHERS, &params);
+    }
+}
+
+/// The request of a kind of light traffic; `None` of notifications.
+fn method(light: &Light) -> Option<&'static str> {
+    match light {
+        Light::Hover => Some("textDocument/hover"),
+        Light::DocumentHighlight => Some("textDocument/documentHighlight"),
+        Light::Touch => None,
     }
 }
 
@@ -330,7 +352,7 @@ mod tests {
         }
     }
 
-    fn known(family: AllocatorFamily, in_program: bool) -> Option<KnownDecay> {
+    fn known_decay(family: AllocatorFamily, in_program: bool) -> Option<KnownDecay> {
         let decay = AllocatorDecay {
             idle: false,
             delay: Delay::Untimed,
@@ -344,26 +366,35 @@ mod tests {
         })
     }
 
-    fn told(before: Option<KnownDecay>, holder: &MemoryHolder) -> Option<(Option<Runtime>, String)> {
-        let known = of_runtime(before, &BTreeMap::new(), holder)?;
+    fn runtime_and_holder(before: Option<KnownDecay>, holder: &MemoryHolder) -> Option<(Option<Runtime>, String)> {
+        let known = runtime_decay(before, &BTreeMap::new(), holder)?;
         Some((known.decay.and_then(|decay| decay.runtime), known.holder))
     }
 
     #[test]
     fn the_program_that_has_most_of_the_memory_decides() {
-        let go = known(AllocatorFamily::Go, true);
+        let go = known_decay(AllocatorFamily::Go, true);
         let own = holder("/bin/gopls", None, &["gopls"]);
-        assert_eq!(told(go, &own), Some((Some(Runtime::Go), String::new())));
+        assert_eq!(runtime_and_holder(go, &own), Some((Some(Runtime::Go), String::new())));
         let helper = holder("/usr/bin/node", Some(AllocatorFamily::V8), &["node", "helper.js"]);
-        assert_eq!(told(go, &helper), Some((Some(Runtime::V8), "node".to_owned())));
-        assert_eq!(told(None, &helper), Some((Some(Runtime::V8), "node".to_owned())));
+        assert_eq!(
+            runtime_and_holder(go, &helper),
+            Some((Some(Runtime::V8), "node".to_owned()))
+        );
+        assert_eq!(
+            runtime_and_holder(None, &helper),
+            Some((Some(Runtime::V8), "node".to_owned()))
+        );
         let native = holder("/bin/helper", Some(AllocatorFamily::Glibc), &["helper"]);
-        assert_eq!(told(go, &native), None);
+        assert_eq!(runtime_and_holder(go, &native), None);
         // The profile knows what a launcher starts.
         let java = holder("/bin/java", Some(AllocatorFamily::Jvm), &["java", "-XX:+UseZGC"]);
-        let declared = known(AllocatorFamily::Jvm, false);
-        assert_eq!(told(declared, &java), Some((Some(Runtime::Zgc), String::new())));
+        let declared = known_decay(AllocatorFamily::Jvm, false);
+        assert_eq!(
+            runtime_and_holder(declared, &java),
+            Some((Some(Runtime::Zgc), String::new()))
+        );
         let unread = holder("/bin/java", Some(AllocatorFamily::Jvm), &["java", "@options"]);
-        assert_eq!(told(declared, &unread), Some((None, String::new())));
+        assert_eq!(runtime_and_holder(declared, &unread), Some((None, String::new())));
     }
 }

@@ -26,7 +26,7 @@ pub async fn plain<S: Stage>(
     let place = super::place(step).unwrap_or(Place::Name);
     let targets = documents.targets(files(options.files), options.per_file.get() as usize, place);
     each(&targets, lanes(options.ask()), async |target| {
-        scene.asker.ask(method, &at(documents, target)).await
+        scene.asker.ask(method, &position_params(documents, target)).await
     })
     .await
 }
@@ -38,7 +38,7 @@ pub async fn references<S: Stage>(
 ) -> Result<(), Stop> {
     let targets = documents.targets(files(options.files), options.per_file.get() as usize, Place::Use);
     each(&targets, lanes(options.ask()), async |target| {
-        let mut params = at(documents, target);
+        let mut params = position_params(documents, target);
         params["context"] = json!({ "includeDeclaration": options.include_declaration });
         scene.asker.ask("textDocument/references", &params).await
     })
@@ -53,7 +53,7 @@ pub async fn completion<S: Stage>(
 ) -> Result<(), Stop> {
     let targets = documents.targets(files(options.files), options.per_file.get() as usize, Place::Member);
     each(&targets, lanes(options.ask()), async |target| {
-        let mut params = at(documents, target);
+        let mut params = position_params(documents, target);
         params["context"] = json!({ "triggerKind": 1 });
         complete(scene.asker, &params, options.resolve).await
     })
@@ -85,7 +85,7 @@ pub async fn rename<S: Stage>(
     let numbered: Vec<(u64, Target)> = (first..).zip(targets).collect();
     let documents = &*documents;
     each(&numbered, lanes(options.ask()), async |(serial, target)| {
-        let mut params = at(documents, target);
+        let mut params = position_params(documents, target);
         if prepares {
             scene.asker.follow("textDocument/prepareRename", &params).await?;
         }
@@ -146,7 +146,7 @@ pub async fn call_hierarchy<S: Stage>(
     each(&targets, lanes(options.ask()), async |target| {
         let body = scene
             .asker
-            .fetch("textDocument/prepareCallHierarchy", &at(documents, target))
+            .fetch("textDocument/prepareCallHierarchy", &position_params(documents, target))
             .await?;
         for item in items(&body) {
             let params = OfItem { item };
@@ -187,7 +187,7 @@ struct ActionContext<'a> {
 }
 
 /// The document and position of a place.
-fn at(documents: &OpenDocuments, target: &Target) -> Value {
+fn position_params(documents: &OpenDocuments, target: &Target) -> Value {
     let document = documents.document(target.file);
     json!({ "textDocument": document.identifier(), "position": document.position(target.offset) })
 }

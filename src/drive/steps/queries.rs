@@ -238,24 +238,25 @@ fn values<S: Stage>(
         workspace_uri: uri::from_path(root),
         ..Values::default()
     };
-    let of = |index: usize| Values {
+    let values_of = |index: usize| Values {
         uri: documents.document(index).uri().as_str().to_owned(),
         file: documents.path(documents.file(index)).display().to_string(),
         ..common.clone()
     };
     match scope {
         Scope::Once => vec![common],
-        Scope::Document => (0..documents.reach(files)).map(of).collect(),
+        Scope::Document => (0..documents.reach(files)).map(values_of).collect(),
         Scope::Position => {
             let targets = documents.targets(files, per_file, Place::Name);
-            let place = |target: &crate::drive::target::Target| {
+            let mut values = Vec::new();
+            for target in &targets {
                 let position = documents.document(target.file).position(target.offset);
-                Values {
+                values.push(Values {
                     position: (position.line, position.character),
-                    ..of(target.file)
-                }
-            };
-            targets.iter().map(place).collect()
+                    ..values_of(target.file)
+                });
+            }
+            values
         }
     }
 }

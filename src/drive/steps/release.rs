@@ -21,7 +21,7 @@ const KEPT: usize = 2000;
 pub async fn release<S: Stage>(scene: &Scene<'_, S>, options: &Options) -> Result<Release, Stop> {
     let deadline = scene.deadline(options.deadline);
     // Earlier messages are not part of the release. A server that does not answer in time is busy: continue.
-    pull::rest(&scene.session.client, deadline).await;
+    pull::wait_and_hold(&scene.session.client, deadline).await;
     barrier::pass(&scene.session.client, deadline).await;
     // A release may be shorter than one interval, so the window is recorded explicitly.
     let begun = scene.window().await;
@@ -53,19 +53,21 @@ async fn by_server(
     deadline: Duration,
     release: &mut Release,
 ) -> Result<Option<String>, Stop> {
-    let own = job.choice.profile.self_report.as_ref();
-    let Some(own) = own.filter(|own| own.releases) else {
-        let why = "the profile of the server has no command that releases memory";
-        return Ok(Some(why.to_owned()));
+    let command = match &job.choice.profile.self_report {
+        Some(command) if command.releases => command,
+        _ => {
+            let why = "the profile of the server has no command that releases memory";
+            return Ok(Some(why.to_owned()));
+        }
     };
-    let answered = question(client, own, deadline).await?;
+    let answered = question(client, command, deadline).await?;
     match answered.text {
         Ok(text) => release.used.push(Releaser {
             by: ReleasedBy::Server,
-            what: own.ask.name().to_owned(),
+            what: command.ask.name().to_owned(),
             pid: None,
             answer: cut(&text),
-            accounted: accounted::total(own.total, &text),
+            accounted: accounted::total(command.total, &text),
             took: answered.took,
         }),
         Err(why) => release.missing.push(why),
@@ -90,8 +92,8 @@ fn by_means(given: Given, release: &mut Release) {
 /// True if a release precedes each checkpoint: the lens asks for it, or the scenario does and the server has a command.
 pub fn releases_at_checkpoints(job: &Job) -> bool {
     let lens = &job.choice.lens;
-    let own = job.choice.profile.self_report.as_ref();
-    let has_command = own.is_some_and(|own| own.releases && !own.destructive);
+    let self_report = job.choice.profile.self_report.as_ref();
+    let has_command = self_report.is_some_and(|command| command.releases && !command.destructive);
     lens.forced || lens.collected_by.is_some() || (job.scenario.collect && has_command)
 }
 
@@ -125,19 +127,17 @@ pub async fn at_checkpoint<S: Stage>(
 
 pub async fn report<S: Stage>(scene: &Scene<'_, S>, options: &ReportOptions) -> Result<SelfReport, Stop> {
     let deadline = scene.deadline(options.deadline);
-    pull::rest(&scene.session.client, deadline).await;
+    pull::wait_and_hold(&scene.session.client, deadline).await;
     barrier::pass(&scene.session.client, deadline).await;
-    let none = |missing: &str| SelfReport {
-        missing: missing.to_owned(),
-        ..SelfReport::default()
-    };
     let Some(own) = &scene.job.choice.profile.self_report else {
-        return Ok(none("the profile of the server has no command that reports memory"));
+        return Ok(missing_report(
+            "the profile of the server has no command that reports memory",
+        ));
     };
     let name = own.ask.name();
     if own.destructive && !(options.destructive && scene.last) {
         let cure = "make `self-report = { destructive = true }` the last step";
-        return Ok(none(&format!("`{name}` frees what it counts: {cure}")));
+        return Ok(missing_report(&format!("`{name}` frees what it counts: {cure}")));
     }
     let (private, resident) = (scene.stage.private().await, scene.stage.resident().await);
     let answered = question(&scene.session.client, own, deadline).await?;
@@ -154,6 +154,13 @@ pub async fn report<S: Stage>(scene: &Scene<'_, S>, options: &ReportOptions) -> 
         resident,
         took: Some(answered.took),
     })
+}
+
+fn missing_report(why: &str) -> SelfReport {
+    SelfReport {
+        missing: why.to_owned(),
+        ..SelfReport::default()
+    }
 }
 
 struct Answered {

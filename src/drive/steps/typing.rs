@@ -82,7 +82,7 @@ async fn run<S: Stage>(
 /// The keys to press: a composed snippet, or the scenario's own text made unique by its serial; cut to length.
 fn keys(mut snippet: Snippet, typed: &TypeAndComplete, triggers: &[String], serial: u64) -> Snippet {
     if let Some(text) = &typed.text {
-        snippet.keys = own(text, triggers, serial);
+        snippet.keys = own_keys(text, triggers, serial);
     }
     if let Some(most) = typed.keystrokes {
         snippet.keys.truncate(most.get() as usize);
@@ -92,28 +92,28 @@ fn keys(mut snippet: Snippet, typed: &TypeAndComplete, triggers: &[String], seri
 
 /// The keys of a text of the scenario. `${n}` is the serial, appended if absent. Completions are requested after each
 /// trigger character and after the last key.
-fn own(text: &str, triggers: &[String], serial: u64) -> Vec<Key> {
+fn own_keys(text: &str, triggers: &[String], serial: u64) -> Vec<Key> {
     let number = serial.to_string();
     let text = if text.contains("${n}") {
         text.replace("${n}", &number)
     } else {
         format!("{text}{number}")
     };
-    let trigger = |key: char| triggers.iter().any(|trigger| trigger.chars().eq([key]));
-    let mut keys: Vec<Key> = text
-        .chars()
-        .map(|key| Key {
+    let mut keys = Vec::new();
+    for key in text.chars() {
+        let is_trigger = triggers.iter().any(|trigger| trigger.chars().eq([key]));
+        keys.push(Key {
             text: key.to_string(),
-            ask: trigger(key).then_some(Ask::Trigger(key)),
-        })
-        .collect();
+            ask: if is_trigger { Some(Ask::Trigger(key)) } else { None },
+        });
+    }
     if let Some(last) = keys.last_mut() {
         last.ask.get_or_insert(Ask::Invoked);
     }
     keys
 }
 
-/// Whether a key ends in a letter of a name.
+/// True if a key ends in a letter of a name.
 fn ends_word(key: &Key) -> bool {
     key.text.ends_with(|c: char| c.is_alphanumeric() || c == '_')
 }
@@ -124,7 +124,8 @@ fn context(key: &Key, in_word: bool, on: CompleteOn) -> Option<serde_json::Value
     match (&key.ask, on) {
         (Some(Ask::Trigger(key)), _) => Some(json!({ "triggerKind": 2, "triggerCharacter": key.to_string() })),
         (Some(Ask::Invoked), _) | (None, CompleteOn::Key) => Some(invoked),
-        (None, CompleteOn::Word) => (ends_word(key) && !in_word).then_some(invoked),
+        (None, CompleteOn::Word) if ends_word(key) && !in_word => Some(invoked),
+        (None, CompleteOn::Word) => None,
         (None, CompleteOn::Trigger) => None,
     }
 }
@@ -136,16 +137,17 @@ mod tests {
     #[test]
     fn a_text_of_the_scenario_asks_after_triggers_and_at_its_end_and_is_never_the_same_twice() {
         let triggers = [".".to_owned()];
-        let asked = |text: &str, serial| {
-            let keys = own(text, &triggers, serial);
+        for (text, serial, expected, places) in [
+            ("x${n} = os.pa", 7, "x7 = os.pa", vec![7, 9]),
+            ("os", 12, "os12", vec![3]),
+        ] {
+            let keys = own_keys(text, &triggers, serial);
             let typed: String = keys.iter().map(|key| key.text.as_str()).collect();
             let asks: Vec<usize> = (0..keys.len()).filter(|key| keys[*key].ask.is_some()).collect();
-            (typed, asks)
-        };
-        assert_eq!(asked("x${n} = os.pa", 7), ("x7 = os.pa".to_owned(), vec![7, 9]));
-        assert_eq!(asked("os", 12), ("os12".to_owned(), vec![3]));
+            assert_eq!((typed.as_str(), asks), (expected, places));
+        }
         assert_eq!(
-            own("os.", &triggers, 1).last().and_then(|key| key.ask),
+            own_keys("os.", &triggers, 1).last().and_then(|key| key.ask),
             Some(Ask::Invoked)
         );
     }

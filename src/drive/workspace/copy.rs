@@ -11,7 +11,7 @@ use crate::config::files::is_left_out;
 #[cfg(target_os = "linux")]
 use record::regular;
 
-/// How file contents are copied.
+/// The way in which file contents are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
     /// Byte by byte, or as the system prefers.
@@ -35,14 +35,14 @@ struct Copier<'p> {
 impl Copier<'_> {
     fn directory(&self, relative: &Path) -> Result<(), WorkspaceError> {
         let (from, to) = (self.from.join(relative), self.to.join(relative));
-        let read = |error| WorkspaceError::io("read", &from, error);
+        let unreadable = |error| WorkspaceError::io("read", &from, error);
         fs::create_dir(&to).map_err(|error| WorkspaceError::io("create", &to, error))?;
-        for entry in fs::read_dir(&from).map_err(read)? {
+        for entry in fs::read_dir(&from).map_err(unreadable)? {
             if (self.stop)() {
                 return Err(WorkspaceError::Stopped);
             }
-            let entry = entry.map_err(read)?;
-            let kind = entry.file_type().map_err(read)?;
+            let entry = entry.map_err(unreadable)?;
+            let kind = entry.file_type().map_err(unreadable)?;
             let inner = relative.join(entry.file_name());
             if is_left_out(&entry.path(), kind.is_dir()) {
                 continue;
@@ -56,7 +56,7 @@ impl Copier<'_> {
             }
             // Servers read no sockets, pipes or devices.
         }
-        let meta = fs::metadata(&from).map_err(read)?;
+        let meta = fs::metadata(&from).map_err(unreadable)?;
         keep_rights(&to, &meta).map_err(|error| WorkspaceError::io("set the rights of", &to, error))?;
         keep_times(&to, &meta);
         Ok(())
@@ -96,7 +96,7 @@ impl Copier<'_> {
     }
 }
 
-/// Whether a relative link at `relative` leads above the root.
+/// True if a relative link at `relative` leads above the root.
 fn leaves(relative: &Path, goal: &Path) -> bool {
     let mut depth = relative.components().count().saturating_sub(1);
     for component in goal.components() {
@@ -142,10 +142,10 @@ fn contents(from: &Path, to: &Path, stop: &dyn Fn() -> bool) -> Result<(), Works
     if rustix::fs::ioctl_ficlone(&target, &source).is_ok() {
         return Ok(());
     }
-    match keep_holes(&source, &target, meta.len(), stop).map_err(failed)? {
-        true => Ok(()),
-        false => Err(WorkspaceError::Stopped),
+    if keep_holes(&source, &target, meta.len(), stop).map_err(failed)? {
+        return Ok(());
     }
+    Err(WorkspaceError::Stopped)
 }
 
 /// Copies the data between the holes of a file. Returns false if it stopped before the end.

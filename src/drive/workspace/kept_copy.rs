@@ -25,21 +25,23 @@ impl KeptCopy {
         stop: &dyn Fn() -> bool,
     ) -> Result<Workspace, WorkspaceError> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let is_same = |kept: &Workspace| {
+        if let Some(kept) = kept {
             let is_source = canonical(source).is_ok_and(|source| source == kept.source);
-            kept.isolation == isolation && is_source && kept.is_as_made()
-        };
-        match kept.filter(is_same) {
-            Some(kept) => Ok(kept),
-            None => Workspace::open(source, isolation, scratch, stop),
+            if kept.isolation == isolation && is_source && kept.is_as_made() {
+                return Ok(kept);
+            }
         }
+        Workspace::open(source, isolation, scratch, stop)
     }
 
     /// Keeps a copy in which nothing was written, without what lies beside it, and removes any other stand-in.
     pub fn close(&self, workspace: Workspace) -> Result<(), WorkspaceError> {
-        let Some(scratch) = workspace.scratch.as_ref().filter(|_| workspace.is_as_made()) else {
+        let Some(scratch) = &workspace.scratch else {
             return workspace.close();
         };
+        if !workspace.is_as_made() {
+            return workspace.close();
+        }
         scratch.clear_beside(&workspace.root)?;
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(workspace);
         Ok(())
@@ -49,38 +51,38 @@ impl KeptCopy {
 /// SHA-256 over the entries of a tree, each with its path and what changes when anything is written to it.
 pub(super) type Stamp = [u8; 32];
 
-pub(super) fn of_copy(root: &Path) -> Option<Stamp> {
+pub(super) fn stamp_of_copy(root: &Path) -> Option<Stamp> {
     stamp(root, &|_, _| false)
 }
 
-/// The same, without what a copy leaves out.
-pub(super) fn of_original(root: &Path) -> Option<Stamp> {
+/// A digest of the tree without what a copy leaves out.
+pub(super) fn stamp_of_original(root: &Path) -> Option<Stamp> {
     stamp(root, &is_left_out)
 }
 
 /// `None` if an entry cannot be read, or on systems that do not tell when an entry changed.
 fn stamp(root: &Path, skips: &dyn Fn(&Path, bool) -> bool) -> Option<Stamp> {
     let mut hasher = Sha256::new();
-    add(root, skips, &mut hasher)?;
+    add_entry(root, skips, &mut hasher)?;
     Some(hasher.finalize().into())
 }
 
-fn add(path: &Path, skips: &dyn Fn(&Path, bool) -> bool, hasher: &mut Sha256) -> Option<()> {
+fn add_entry(path: &Path, skips: &dyn Fn(&Path, bool) -> bool, hasher: &mut Sha256) -> Option<()> {
     let meta = fs::symlink_metadata(path).ok()?;
     hasher.update(path.as_os_str().as_encoded_bytes());
     for mark in marks(&meta)? {
         hasher.update(mark.to_le_bytes());
     }
     if meta.is_dir() {
-        let entries = fs::read_dir(path).ok()?.map(|entry| {
+        let mut entries: Vec<(PathBuf, bool)> = Vec::new();
+        for entry in fs::read_dir(path).ok()? {
             let entry = entry.ok()?;
-            Some((entry.path(), entry.file_type().ok()?.is_dir()))
-        });
-        let mut entries = entries.collect::<Option<Vec<(PathBuf, bool)>>>()?;
+            entries.push((entry.path(), entry.file_type().ok()?.is_dir()));
+        }
         entries.sort_unstable();
         for (inner, is_dir) in entries {
             if !skips(&inner, is_dir) {
-                add(&inner, skips, hasher)?;
+                add_entry(&inner, skips, hasher)?;
             }
         }
     }

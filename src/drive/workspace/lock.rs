@@ -22,7 +22,7 @@ pub struct Lock {
 
 impl Lock {
     /// Opens and locks the place's lock file; `None` while another run holds it.
-    pub(super) fn of(dir: &Path) -> Result<Option<Lock>, WorkspaceError> {
+    pub(super) fn beside(dir: &Path) -> Result<Option<Lock>, WorkspaceError> {
         Lock::at(dir.with_extension(EXTENSION))
     }
 
@@ -69,19 +69,23 @@ impl Drop for Lock {
     }
 }
 
-/// Whether a file may be the lock of a killed run.
+/// True if a file may be the lock of a killed run.
 pub(super) fn is_left(entry: &DirEntry) -> bool {
-    let age = |meta: fs::Metadata| meta.modified().ok()?.elapsed().ok();
     let is_lock = entry.path().extension().is_some_and(|extension| extension == EXTENSION);
-    cfg!(unix) && is_lock && entry.metadata().ok().and_then(age).is_some_and(|age| age >= YOUNG)
+    cfg!(unix) && is_lock && age(entry).is_some_and(|age| age >= YOUNG)
+}
+
+fn age(entry: &DirEntry) -> Option<Duration> {
+    entry.metadata().ok()?.modified().ok()?.elapsed().ok()
 }
 
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    let place = |meta: std::io::Result<fs::Metadata>| meta.map(|meta| (meta.dev(), meta.ino())).ok();
-    let own = place(file.metadata());
-    own.is_some() && own == place(fs::symlink_metadata(path))
+    let (Ok(own), Ok(there)) = (file.metadata(), fs::symlink_metadata(path)) else {
+        return false;
+    };
+    (own.dev(), own.ino()) == (there.dev(), there.ino())
 }
 
 #[cfg(not(unix))]
@@ -103,24 +107,24 @@ mod tests {
     fn a_lock_keeps_others_out_and_leaves_nothing() {
         let home = tempfile::tempdir().unwrap();
         let place = home.path().join("place-0");
-        let held = Lock::of(&place).unwrap().unwrap();
-        assert!(Lock::of(&place).unwrap().is_none());
+        let held = Lock::beside(&place).unwrap().unwrap();
+        assert!(Lock::beside(&place).unwrap().is_none());
         drop(held);
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
-        assert!(Lock::of(&place).unwrap().is_some());
+        assert!(Lock::beside(&place).unwrap().is_some());
     }
 
     #[test]
     fn a_lock_that_was_removed_after_it_was_opened_is_none() {
         let home = tempfile::tempdir().unwrap();
         let place = home.path().join("place-0");
-        let first = Lock::of(&place).unwrap().unwrap();
+        let first = Lock::beside(&place).unwrap().unwrap();
         let opened = File::options().write(true).open(&first.path).unwrap();
         let path = first.path.clone();
         drop(first);
         assert!(!is_at(&opened, &path), "it is at no path any more");
         opened.lock().unwrap();
-        let second = Lock::of(&place).unwrap().expect("another file is there by now");
+        let second = Lock::beside(&place).unwrap().expect("another file is there by now");
         // Dropping a lock whose file has no path removes no other lock.
         drop(Lock { file: opened, path });
         assert!(is_at(&second.file, &second.path));

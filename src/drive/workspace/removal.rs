@@ -15,7 +15,7 @@ const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// What could not be removed, and why.
+/// A path that could not be removed, with the reason.
 #[derive(Debug)]
 pub(super) struct Obstacle {
     pub path: PathBuf,

@@ -28,7 +28,7 @@ pub struct Scratch {
 pub fn home(base: &Path) -> Result<PathBuf, WorkspaceError> {
     let home = base.join(name());
     match create_private(&home) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => own(&home)?,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => make_ours(&home)?,
         made => made.map_err(|error| WorkspaceError::io("create", &home, error))?,
     }
     canonical(&home)
@@ -41,7 +41,7 @@ impl Scratch {
         let mut leftovers = Vec::new();
         for slot in 0..SLOTS {
             let dir = home.join(format!("{name}-{slot:x}"));
-            let Some(lock) = Lock::of(&dir)? else { continue };
+            let Some(lock) = Lock::beside(&dir)? else { continue };
             if let Err(leftover) = remove(&dir) {
                 leftovers.push(leftover);
                 continue;
@@ -59,13 +59,13 @@ impl Scratch {
             .unwrap_or_else(|| WorkspaceError::Busy(SLOTS, home.to_owned())))
     }
 
-    /// What earlier runs left and could not be removed.
+    /// Leftovers of earlier runs that could not be removed.
     pub fn leftovers(&self) -> &[WorkspaceError] {
         &self.leftovers
     }
 
     /// Claims the first free place for stand-ins of `source`, and removes leftovers of killed runs.
-    pub(super) fn of(base: &Path, source: &Path) -> Result<Scratch, WorkspaceError> {
+    pub(super) fn claim_for(base: &Path, source: &Path) -> Result<Scratch, WorkspaceError> {
         let home = home(base)?;
         if home.starts_with(source) {
             return Err(WorkspaceError::Nested {
@@ -99,14 +99,14 @@ impl Scratch {
 
     /// Removes everything in this place but `kept`.
     pub(super) fn clear_beside(&self, kept: &Path) -> Result<(), WorkspaceError> {
-        let read = |error| WorkspaceError::io("read", &self.dir, error);
-        for entry in fs::read_dir(&self.dir).map_err(read)? {
-            let entry = entry.map_err(read)?;
+        let unreadable = |error| WorkspaceError::io("read", &self.dir, error);
+        for entry in fs::read_dir(&self.dir).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
             let path = entry.path();
             if path == kept {
                 continue;
             }
-            if entry.file_type().map_err(read)?.is_dir() {
+            if entry.file_type().map_err(unreadable)?.is_dir() {
                 remove(&path)?;
             } else {
                 fs::remove_file(&path).map_err(|error| WorkspaceError::io("remove", &path, error))?;
@@ -125,7 +125,7 @@ fn sweep(home: &Path) {
             Ok(_) if lock::is_left(&entry) => entry.path().with_extension(""),
             Ok(_) | Err(_) => continue,
         };
-        if let Ok(Some(_lock)) = Lock::of(&dir) {
+        if let Ok(Some(_lock)) = Lock::beside(&dir) {
             let _ = remove(&dir);
         }
     }
@@ -145,7 +145,7 @@ fn name() -> String {
 
 /// Checks that `home` is a directory of this user and not a link, and makes it private.
 #[cfg(unix)]
-fn own(home: &Path) -> Result<(), WorkspaceError> {
+fn make_ours(home: &Path) -> Result<(), WorkspaceError> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let failed = |error| WorkspaceError::io("read", home, error);
     let meta = fs::symlink_metadata(home).map_err(failed)?;
@@ -159,7 +159,7 @@ fn own(home: &Path) -> Result<(), WorkspaceError> {
 }
 
 #[cfg(not(unix))]
-fn own(home: &Path) -> Result<(), WorkspaceError> {
+fn make_ours(home: &Path) -> Result<(), WorkspaceError> {
     match fs::symlink_metadata(home) {
         Ok(meta) if meta.is_dir() => Ok(()),
         Ok(_) => Err(WorkspaceError::NotOurs(home.to_owned())),

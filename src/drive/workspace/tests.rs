@@ -270,11 +270,16 @@ fn a_place_that_cannot_be_emptied_is_passed_over() {
 }
 
 #[cfg(unix)]
+fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[cfg(unix)]
 #[test]
 fn what_others_can_look_into_or_lay_as_a_trap_is_closed_or_refused() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let place = Place::new();
-    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let home = scratch::home(&place.scratch()).unwrap();
     assert_eq!(mode(&home), 0o700);
     fs::set_permissions(&home, fs::Permissions::from_mode(0o777)).unwrap();
@@ -354,7 +359,6 @@ fn rights_are_kept_and_what_is_read_only_can_be_saved_and_removed() {
     use std::os::unix::fs::PermissionsExt;
 
     let place = Place::new();
-    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let set = |path: &str, mode| {
         fs::set_permissions(place.source().join(path), fs::Permissions::from_mode(mode)).unwrap();
     };
@@ -475,14 +479,16 @@ fn chosen(place: &Place, pattern: &str, exclude: &[&str]) -> Result<Selection, W
 #[test]
 fn files_are_selected_in_order_without_those_of_others() {
     let place = Place::new();
-    let names = |pattern: &str, exclude: &[&str]| {
+    for (pattern, exclude, names) in [
+        ("**/*.py", &[][..], &["a.py", "pkg/b.py", "pkg/ü c.py"][..]),
+        ("**/*.py", &["pkg/ü*"], &["a.py", "pkg/b.py"]),
+        ("*.py", &[], &["a.py"]),
+        ("node_modules/**/*.py", &[], &["node_modules/e/f.py"]),
+    ] {
         let files = chosen(&place, pattern, exclude).unwrap().files;
-        files.into_iter().map(|file| file.relative).collect::<Vec<String>>()
-    };
-    assert_eq!(names("**/*.py", &[]), ["a.py", "pkg/b.py", "pkg/ü c.py"]);
-    assert_eq!(names("**/*.py", &["pkg/ü*"]), ["a.py", "pkg/b.py"]);
-    assert_eq!(names("*.py", &[]), ["a.py"]);
-    assert_eq!(names("node_modules/**/*.py", &[]), ["node_modules/e/f.py"]);
+        let selected: Vec<&str> = files.iter().map(|file| file.relative.as_str()).collect();
+        assert_eq!(selected, names, "{pattern}");
+    }
 }
 
 #[test]

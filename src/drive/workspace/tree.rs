@@ -21,10 +21,10 @@ const MOST: u64 = 1 << 30;
 /// Reads every file under `root` that a copy includes. A symbolic link counts by its target. `None` if anything is
 /// unreadable, or if `stop`.
 pub fn facts(root: &Path, stop: &dyn Fn() -> bool) -> Option<TreeFacts> {
-    within(root, MOST, stop)
+    facts_up_to(root, MOST, stop)
 }
 
-fn within(root: &Path, most: u64, stop: &dyn Fn() -> bool) -> Option<TreeFacts> {
+fn facts_up_to(root: &Path, most: u64, stop: &dyn Fn() -> bool) -> Option<TreeFacts> {
     let root = &fs::canonicalize(root).ok()?;
     let mut facts = TreeFacts::default();
     let mut hasher = Sha256::new();
@@ -165,7 +165,7 @@ mod tests {
     fn what_is_not_read_any_more_counts_by_its_length() {
         let root = project();
         // `pyproject.toml` comes first and is read; the limit leaves nothing for the other.
-        let few = || within(root.path(), 10, &|| false).unwrap();
+        let few = || facts_up_to(root.path(), 10, &|| false).unwrap();
         let base = few();
         assert_eq!((base.files, base.bytes, base.unread), (2, 16, 1));
         fs::write(root.path().join("src/a.py"), "b = 1\n").unwrap();

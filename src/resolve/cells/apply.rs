@@ -13,12 +13,14 @@ pub fn applied(server: &ServerChoice, cells: &[Cell]) -> Vec<ServerChoice> {
         label: DEFAULT.to_owned(),
         ..Cell::default()
     };
-    let of = u32::try_from(cells.len() + 1).unwrap_or(u32::MAX);
-    let all = std::iter::once(&default).chain(cells);
-    all.map(|cell| apply(server, cell, of)).collect()
+    let count = u32::try_from(cells.len() + 1).unwrap_or(u32::MAX);
+    std::iter::once(&default)
+        .chain(cells)
+        .map(|cell| apply(server, cell, count))
+        .collect()
 }
 
-/// Writes into every cell which sweep it is of.
+/// Writes the facts of the sweep into every cell.
 pub fn of_sweep(choices: &mut [ServerChoice], mut sweep: SweepFacts) {
     let cells = choices.iter().map(|choice| {
         let CellFacts {
@@ -43,7 +45,8 @@ pub fn of_sweep(choices: &mut [ServerChoice], mut sweep: SweepFacts) {
     }
 }
 
-fn apply(server: &ServerChoice, cell: &Cell, of: u32) -> ServerChoice {
+/// The server under one of `count` cells.
+fn apply(server: &ServerChoice, cell: &Cell, count: u32) -> ServerChoice {
     let mut choice = server.clone();
     choice.label.clone_from(&cell.label);
     let mut env = cell.env.clone();
@@ -72,16 +75,20 @@ fn apply(server: &ServerChoice, cell: &Cell, of: u32) -> ServerChoice {
         choice.preload_asked = true;
         choice.libraries = Vec::new();
     }
-    let text = |value: &Option<serde_json::Value>| value.as_ref().map(ToString::to_string);
+    let cpus = if cell.cpus.is_empty() {
+        None
+    } else {
+        Some(base::processors::ranges(&cell.cpus))
+    };
     choice.cell = Some(CellFacts {
-        of,
+        of: count,
         default: cell.is_default(),
         env,
         given: server.env.clone(),
         args: cell.args.clone(),
-        settings: text(&cell.settings),
-        init_options: text(&cell.init_options),
-        cpus: (!cell.cpus.is_empty()).then(|| base::processors::ranges(&cell.cpus)),
+        settings: cell.settings.as_ref().map(ToString::to_string),
+        init_options: cell.init_options.as_ref().map(ToString::to_string),
+        cpus,
         preload: cell.preload.as_ref().map(ToString::to_string),
         // What the sweep is, is known when all of its cells are.
         sweep: None,

@@ -9,7 +9,7 @@ use record::variables::{added, separator};
 /// Cells that are named in a sentence, at most.
 const NAMED: usize = 4;
 
-/// Whether a cell sets nothing but variables that the server is given just so.
+/// True if a cell sets nothing but variables that the server is given just so.
 pub fn is_given(server: &ServerChoice, cell: &Cell) -> bool {
     let only_env = Cell {
         label: cell.label.clone(),
@@ -18,17 +18,22 @@ pub fn is_given(server: &ServerChoice, cell: &Cell) -> bool {
     };
     // The C library has two names for the same, and follows the tunable.
     let tunables = server.env.get("GLIBC_TUNABLES").map_or("", String::as_str);
-    let is_same = |(name, value): (&String, &String)| {
+    if *cell != only_env || cell.env.is_empty() {
+        return false;
+    }
+    for (name, value) in &cell.env {
         if has_equal_tunable(tunables, name, value) {
-            return Some(true);
+            continue;
         }
-        let own = server.env.get(name)?;
-        Some(added(name, own, value).as_ref().unwrap_or(value) == own)
-    };
-    *cell == only_env && !cell.env.is_empty() && cell.env.iter().all(|pair| is_same(pair) == Some(true))
+        let Some(own) = server.env.get(name) else { return false };
+        if added(name, own, value).as_ref().unwrap_or(value) != own {
+            return false;
+        }
+    }
+    true
 }
 
-/// Of each variable that both the user and cells set, what becomes of it.
+/// A sentence for each variable that both the user and cells set, with its effective value.
 pub fn shared(server: &ServerChoice, cells: &[Cell]) -> Vec<String> {
     let mut sentences = Vec::new();
     for (name, own) in &server.env {

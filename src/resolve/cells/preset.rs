@@ -11,7 +11,7 @@ use record::variables::pairs;
 use record::{AllocatorFacts, AllocatorFamily, Confidence};
 use record::{Known, Preload};
 
-/// Why a preset cannot be tried on a server.
+/// The reason why a preset cannot be tried on a server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PresetError {
     #[error("`--preset {preset}` is for {reader}, and `{label}` uses {uses}: {cure}")]
@@ -28,7 +28,7 @@ pub enum PresetError {
     )]
     Unknown {
         preset: Preset,
-        /// What a profile calls its allocator.
+        /// The allocator's name in a profile.
         word: &'static str,
         label: String,
     },
@@ -43,35 +43,37 @@ pub fn cells(preset: Preset, server: &ServerChoice) -> Result<(Vec<Cell>, Vec<St
     };
     let family = server.preload.family().or(linked).unwrap_or(facts.family);
     let beside = facts.beside.as_deref().unwrap_or_default();
-    let fits = |own: AllocatorFamily| family == own || beside.starts_with(own.name());
-    if preset.family().is_some_and(|own| !fits(own)) {
+    if let Some(own) = preset.family()
+        && family != own
+        && !beside.starts_with(own.name())
+    {
         return Err(misfit(preset, family, &facts, &server.label));
     }
     let variable = facts.variable.as_deref().unwrap_or("_RJEM_MALLOC_CONF");
-    let own = Own {
-        // Of what the profile names otherwise nothing was found.
+    let current = CurrentOptions {
+        // The facts are not those of another allocator that the profile names.
         options: if facts.family == family {
             facts.options.clone()
         } else {
             BTreeMap::new()
         },
-        given: given(preset, variable, &server.env),
+        given: given_options(preset, variable, &server.env),
         skipped: Vec::new(),
     };
     let (cells, mut skipped) = match preset {
-        Preset::Jemalloc => own.jemalloc(variable),
-        Preset::Mimalloc => own.mimalloc(),
-        Preset::Glibc => own.glibc(),
-        Preset::Go => own.go(facts.version.as_deref()),
-        Preset::Node => own.node(facts.variable.as_deref()),
-        Preset::Preloads => own.preloads(&server.preload),
+        Preset::Jemalloc => current.jemalloc(variable),
+        Preset::Mimalloc => current.mimalloc(),
+        Preset::Glibc => current.glibc(),
+        Preset::Go => current.go(facts.version.as_deref()),
+        Preset::Node => current.node(facts.variable.as_deref()),
+        Preset::Preloads => current.preloads(&server.preload),
     };
     let (known, cells): (Vec<Cell>, Vec<Cell>) = cells.into_iter().partition(|cell| is_given(server, cell));
     skipped.extend(known.iter().map(|cell| format!("{}, {GIVEN}", cell.label)));
-    let notes = match skipped.is_empty() {
-        true => Vec::new(),
-        false => vec![format!("left out of the preset {preset}: {}", skipped.join(", "))],
-    };
+    let mut notes = Vec::new();
+    if !skipped.is_empty() {
+        notes.push(format!("left out of the preset {preset}: {}", skipped.join(", ")));
+    }
     Ok((joined(cells), notes))
 }
 
@@ -104,18 +106,17 @@ fn misfit(preset: Preset, family: AllocatorFamily, facts: &AllocatorFacts, label
     }
 }
 
-/// Why what the user sets is not tried again.
+/// The reason why a setting of the user is not tried again.
 const GIVEN: &str = "which is already set";
 
 /// The allocator's options that the user set; detection ran without them.
-fn given(preset: Preset, variable: &str, env: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+fn given_options(preset: Preset, variable: &str, env: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     match preset {
         Preset::Jemalloc => env
             .get(variable)
             .into_iter()
             .flat_map(|list| pairs(list))
-            .map(owned)
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect(),
         Preset::Mimalloc => env
             .iter()
@@ -125,16 +126,17 @@ fn given(preset: Preset, variable: &str, env: &BTreeMap<String, String>) -> BTre
     }
 }
 
-/// What a server has already, so that it is not tried again.
-struct Own {
+/// The settings that a server has already, so that they are not tried again.
+struct CurrentOptions {
     /// The allocator's defaults.
     options: BTreeMap<String, String>,
     given: BTreeMap<String, String>,
     skipped: Vec<String>,
 }
 
-impl Own {
-    /// Those of the pairs that change something; nothing, and why, where none does or one is not there.
+impl CurrentOptions {
+    /// The pairs that change something. `None` if there are none, or if the allocator lacks one of the options: then the cell
+    /// is skipped, with the reason.
     fn changed<'p>(&mut self, label: &str, pairs: &[(&'p str, String)]) -> Option<Vec<(&'p str, String)>> {
         let known = !self.options.is_empty();
         if let Some((missing, _)) = pairs
@@ -145,9 +147,13 @@ impl Own {
                 .push(format!("{label}, because it has no option `{missing}`"));
             return None;
         }
-        let has = |name: &str| self.given.get(name).or(self.options.get(name));
-        let differs = |(name, value): &&(&str, String)| has(name) != Some(value);
-        let changed: Vec<_> = pairs.iter().filter(differs).cloned().collect();
+        let mut changed = Vec::new();
+        for (name, value) in pairs {
+            let current = self.given.get(*name).or(self.options.get(*name));
+            if current != Some(value) {
+                changed.push((*name, value.clone()));
+            }
+        }
         if changed.is_empty() {
             let is_given = pairs.iter().any(|(name, _)| self.given.contains_key(*name));
             let why = if is_given { GIVEN } else { "which is its default" };
@@ -158,26 +164,25 @@ impl Own {
     }
 
     fn jemalloc(mut self, variable: &str) -> (Vec<Cell>, Vec<String>) {
-        let text = str::to_owned;
         let mut wanted: Vec<(String, Vec<(&str, String)>)> = Vec::new();
         for thread in [true, false] {
             for dirty in ["10000", "5000", "1000", "0"] {
-                let thread_too = if thread { "thread." } else { "" };
+                let prefix = if thread { "thread." } else { "" };
                 wanted.push((
-                    format!("{thread_too}dirty-{dirty}"),
+                    format!("{prefix}dirty-{dirty}"),
                     vec![
                         ("background_thread", thread.to_string()),
-                        ("dirty_decay_ms", text(dirty)),
+                        ("dirty_decay_ms", dirty.to_owned()),
                     ],
                 ));
             }
         }
         wanted.push((
-            text("thread.dirty-1000.muzzy-1000"),
+            "thread.dirty-1000.muzzy-1000".to_owned(),
             vec![
-                ("background_thread", text("true")),
-                ("dirty_decay_ms", text("1000")),
-                ("muzzy_decay_ms", text("1000")),
+                ("background_thread", "true".to_owned()),
+                ("dirty_decay_ms", "1000".to_owned()),
+                ("muzzy_decay_ms", "1000".to_owned()),
             ],
         ));
         // The default is four per processor, so a quarter is one each.
@@ -191,13 +196,13 @@ impl Own {
         for arenas in arenas.into_iter().filter(|arenas| *arenas > 0) {
             wanted.push((format!("narenas-{arenas}"), vec![("narenas", arenas.to_string())]));
         }
-        wanted.push((text("tcache_max-4096"), vec![("tcache_max", text("4096"))]));
+        wanted.push(("tcache_max-4096".to_owned(), vec![("tcache_max", "4096".to_owned())]));
         wanted.push((
-            text("thread.dirty-1000.narenas-2"),
+            "thread.dirty-1000.narenas-2".to_owned(),
             vec![
-                ("background_thread", text("true")),
-                ("dirty_decay_ms", text("1000")),
-                ("narenas", text("2")),
+                ("background_thread", "true".to_owned()),
+                ("dirty_decay_ms", "1000".to_owned()),
+                ("narenas", "2".to_owned()),
             ],
         ));
         let mut cells = Vec::new();
@@ -213,24 +218,23 @@ impl Own {
     fn mimalloc(mut self) -> (Vec<Cell>, Vec<String>) {
         let delay = purge_delay(&self.options);
         let option = delay.trim_start_matches("MIMALLOC_").to_ascii_lowercase();
-        let thp = || ("allow_thp", "0".to_owned());
+        let no_huge_pages = ("allow_thp", "0".to_owned());
         let mut wanted: Vec<(String, Vec<(&str, String)>)> = ["0", "10", "100", "1000"]
             .map(|time| (format!("purge-{time}"), vec![(option.as_str(), time.to_owned())]))
             .to_vec();
-        wanted.push(("thp-0".to_owned(), vec![thp()]));
+        wanted.push(("thp-0".to_owned(), vec![no_huge_pages.clone()]));
         wanted.push((
             "purge-0.thp-0".to_owned(),
-            vec![(option.as_str(), "0".to_owned()), thp()],
+            vec![(option.as_str(), "0".to_owned()), no_huge_pages],
         ));
         let mut cells = Vec::new();
         for (label, pairs) in wanted {
             if let Some(changed) = self.changed(&label, &pairs) {
-                let variable = |name: &str| format!("MIMALLOC_{}", name.to_ascii_uppercase());
                 cells.push(Cell {
                     label,
                     env: changed
                         .into_iter()
-                        .map(|(name, value)| (variable(name), value))
+                        .map(|(name, value)| (format!("MIMALLOC_{}", name.to_ascii_uppercase()), value))
                         .collect(),
                     ..Cell::default()
                 });
@@ -278,13 +282,17 @@ impl Own {
     }
 
     fn preloads(self, own: &Preload) -> (Vec<Cell>, Vec<String>) {
-        let all = Known::ALL.into_iter().map(Preload::Known);
-        let cells = all.filter(|preload| preload != own).map(|preload| Cell {
-            label: preload.to_string(),
-            preload: Some(preload),
-            ..Cell::default()
-        });
-        (cells.collect(), self.skipped)
+        let mut cells = Vec::new();
+        for preload in Known::ALL.into_iter().map(Preload::Known) {
+            if preload != *own {
+                cells.push(Cell {
+                    label: preload.to_string(),
+                    preload: Some(preload),
+                    ..Cell::default()
+                });
+            }
+        }
+        (cells, self.skipped)
     }
 
     /// `reads` is the variable of a program that is not Node.js and passes it on to V8, with commas between the options.
@@ -307,12 +315,12 @@ impl Own {
 }
 
 fn set(label: &str, env: &[(&str, &str)]) -> Cell {
-    let env = env
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     Cell {
         label: label.to_owned(),
-        env: env.collect(),
+        env: env
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect(),
         ..Cell::default()
     }
 }

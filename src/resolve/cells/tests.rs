@@ -73,7 +73,7 @@ fn jemalloc(options: &[(&str, &str)]) -> ServerChoice {
     })
 }
 
-fn of(family: AllocatorFamily, version: &str) -> ServerChoice {
+fn server_with(family: AllocatorFamily, version: &str) -> ServerChoice {
     server(AllocatorFacts {
         family,
         version: Some(version.to_owned()),
@@ -84,19 +84,20 @@ fn of(family: AllocatorFamily, version: &str) -> ServerChoice {
 
 /// Every cell with its settings.
 fn listed(cells: &[Cell]) -> String {
-    let line = |choice: &ServerChoice| {
-        let cell = choice.cell.as_ref().unwrap();
-        let options = cell.init_options.as_deref().unwrap_or_default();
-        let env: Vec<String> = cell.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let rest = [
-            choice.preload.to_string(),
-            choice.args.join(" "),
-            options.to_owned(),
-            format!("{:?}", choice.cpus),
-        ];
-        format!("{}: {} | {}\n", choice.label, env.join(" "), rest.join(" | "))
-    };
-    applied(&jemalloc(&[]), cells).iter().map(line).collect()
+    applied(&jemalloc(&[]), cells).iter().map(listed_line).collect()
+}
+
+fn listed_line(choice: &ServerChoice) -> String {
+    let cell = choice.cell.as_ref().unwrap();
+    let options = cell.init_options.as_deref().unwrap_or_default();
+    let env: Vec<String> = cell.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let others = [
+        choice.preload.to_string(),
+        choice.args.join(" "),
+        options.to_owned(),
+        format!("{:?}", choice.cpus),
+    ];
+    format!("{}: {} | {}\n", choice.label, env.join(" "), others.join(" | "))
 }
 
 #[test]
@@ -218,15 +219,21 @@ fn mistakes_in_the_axes_of_a_grid() {
 #[test]
 fn more_cells_than_anybody_waits_for_are_refused() {
     let values: Vec<String> = (0..15).map(|number| format!("{{ args = [\"-{number}\"] }}")).collect();
-    let one = |name: &str| format!("[[axis]]\nname = \"{name}\"\nvalues = [{}]\n", values.join(","));
-    let refused = |axes: &[&str]| {
-        let text = axes.iter().map(|name| one(name)).collect::<String>();
-        read_grid("grid.toml", &format!("format = 1\n{text}"))
-            .unwrap_err()
-            .to_string()
-    };
-    assert!(refused(&["a", "b"]).contains("225 cells are too many"));
-    assert!(refused(&["a", "b", "c", "d"]).contains("too many cells"));
+    for (axes, mistake) in [
+        (vec!["a", "b"], "225 cells are too many"),
+        (vec!["a", "b", "c", "d"], "too many cells"),
+    ] {
+        let mut text = "format = 1\n".to_owned();
+        for name in axes {
+            text += &format!("[[axis]]\nname = \"{name}\"\nvalues = [{}]\n", values.join(","));
+        }
+        let error = read_grid("grid.toml", &text).unwrap_err().to_string();
+        assert!(error.contains(mistake), "{error}");
+    }
+}
+
+fn preset_error(preset: Preset, server: &ServerChoice) -> String {
+    preset_cells(preset, server).unwrap_err().to_string()
 }
 
 fn preset(preset: Preset, server: &ServerChoice) -> String {
@@ -242,88 +249,95 @@ fn presets_try_what_the_allocator_has_and_skip_what_it_does_anyway() {
         ("muzzy_decay_ms", "0"),
         ("narenas", "16"),
     ]);
-    let mut mi = of(AllocatorFamily::Mimalloc, "3.3.2");
+    let mut mi = server_with(AllocatorFamily::Mimalloc, "3.3.2");
     mi.found.as_mut().unwrap().options = [
         ("purge_delay".to_owned(), "1000".to_owned()),
         ("allow_thp".to_owned(), "1".to_owned()),
     ]
     .into();
-    let mut old = of(AllocatorFamily::Mimalloc, "2.0.9");
+    let mut old = server_with(AllocatorFamily::Mimalloc, "2.0.9");
     old.found.as_mut().unwrap().options = [("decommit_delay".to_owned(), "25".to_owned())].into();
     let all = [
         preset(Preset::Jemalloc, &je),
         preset(Preset::Mimalloc, &mi),
         preset(Preset::Mimalloc, &old),
-        preset(Preset::Glibc, &of(AllocatorFamily::Glibc, "2.36")),
-        preset(Preset::Go, &of(AllocatorFamily::Go, "go1.22.1")),
-        preset(Preset::Node, &of(AllocatorFamily::V8, "20.20.2")),
-        preset(Preset::Preloads, &of(AllocatorFamily::Glibc, "2.36")),
+        preset(Preset::Glibc, &server_with(AllocatorFamily::Glibc, "2.36")),
+        preset(Preset::Go, &server_with(AllocatorFamily::Go, "go1.22.1")),
+        preset(Preset::Node, &server_with(AllocatorFamily::V8, "20.20.2")),
+        preset(Preset::Preloads, &server_with(AllocatorFamily::Glibc, "2.36")),
     ];
     shown!(all.join("\n"));
 }
 
 #[test]
 fn a_preset_that_does_not_fit_names_the_one_that_does() {
-    let said = |preset: Preset, server: &ServerChoice| preset_cells(preset, server).unwrap_err().to_string();
     let je = jemalloc(&[]);
     assert_eq!(
-        said(Preset::Glibc, &je),
+        preset_error(Preset::Glibc, &je),
         "`--preset glibc` is for glibc, and `server` uses jemalloc 5.3.0: use --preset jemalloc, or write a grid file"
     );
-    assert!(said(Preset::Node, &of(AllocatorFamily::Go, "go1.22")).ends_with("use --preset go, or write a grid file"));
-    assert!(said(Preset::Go, &of(AllocatorFamily::Snmalloc, "0.7")).contains("there is no preset for it"));
-    let unknown = of(AllocatorFamily::Unknown, "");
     assert!(
-        said(Preset::Glibc, &unknown).contains("allocator = { linked = \"system\" }"),
-        "{}",
-        said(Preset::Glibc, &unknown)
+        preset_error(Preset::Node, &server_with(AllocatorFamily::Go, "go1.22"))
+            .ends_with("use --preset go, or write a grid file")
     );
-    assert!(said(Preset::Mimalloc, &unknown).contains("allocator = { linked = \"mimalloc\" }"));
-    let mut guess = of(AllocatorFamily::Glibc, "2.36");
+    assert!(
+        preset_error(Preset::Go, &server_with(AllocatorFamily::Snmalloc, "0.7")).contains("there is no preset for it")
+    );
+    let unknown = server_with(AllocatorFamily::Unknown, "");
+    assert!(
+        preset_error(Preset::Glibc, &unknown).contains("allocator = { linked = \"system\" }"),
+        "{}",
+        preset_error(Preset::Glibc, &unknown)
+    );
+    assert!(preset_error(Preset::Mimalloc, &unknown).contains("allocator = { linked = \"mimalloc\" }"));
+    let mut guess = server_with(AllocatorFamily::Glibc, "2.36");
     guess.found.as_mut().unwrap().confidence = Some(Confidence::Guess);
-    assert!(said(Preset::Go, &guess).contains("allocator = { linked = \"go\" }"));
+    assert!(preset_error(Preset::Go, &guess).contains("allocator = { linked = \"go\" }"));
 }
 
 #[test]
 fn the_c_library_beside_another_allocator_can_be_set_too() {
-    let mut node = of(AllocatorFamily::V8, "20.20.2");
+    let mut node = server_with(AllocatorFamily::V8, "20.20.2");
     node.found.as_mut().unwrap().beside = Some("glibc 2.36".to_owned());
     assert!(preset_cells(Preset::Glibc, &node).is_ok());
 }
 
 #[test]
 fn what_a_tunable_sets_already_is_not_tried_by_its_name_of_old() {
-    let mut glibc = of(AllocatorFamily::Glibc, "2.36");
+    let mut glibc = server_with(AllocatorFamily::Glibc, "2.36");
     let list = "glibc.malloc.arena_max=0x1:glibc.malloc.trim_threshold=9";
     glibc.env.insert("GLIBC_TUNABLES".to_owned(), list.to_owned());
     let (cells, notes) = preset_cells(Preset::Glibc, &glibc).unwrap();
-    let tries = |label: &str| cells.iter().any(|cell| cell.label == label);
-    assert!(!tries("arenas-1") && tries("arenas-2") && tries("trim-64k"));
+    for (label, is_tried) in [("arenas-1", false), ("arenas-2", true), ("trim-64k", true)] {
+        assert_eq!(cells.iter().any(|cell| cell.label == label), is_tried, "{label}");
+    }
     assert!(notes[0].contains("arenas-1, which is already set"), "{notes:?}");
+}
+
+/// The sweep in each cell, where one cell sets `A` to this value.
+fn sweep_facts(server: &ServerChoice, value: &str, notes: &[String]) -> Vec<SweepFacts> {
+    let mut choices = applied(server, &[Cell::variable("a", "A", value)]);
+    let sweep = SweepFacts {
+        rungs: vec![1, 3],
+        notes: notes.to_vec(),
+        ..SweepFacts::default()
+    };
+    of_sweep(&mut choices, sweep);
+    choices
+        .into_iter()
+        .map(|choice| choice.cell.unwrap().sweep.unwrap())
+        .collect()
 }
 
 #[test]
 fn a_sweep_is_known_by_everything_that_its_cells_are_given() {
-    let facts = |server: &ServerChoice, value: &str, notes: &[String]| {
-        let mut choices = applied(server, &[Cell::variable("a", "A", value)]);
-        let sweep = SweepFacts {
-            rungs: vec![1, 3],
-            notes: notes.to_vec(),
-            ..SweepFacts::default()
-        };
-        of_sweep(&mut choices, sweep);
-        choices
-            .into_iter()
-            .map(|choice| choice.cell.unwrap().sweep.unwrap())
-            .collect::<Vec<_>>()
-    };
     let server = jemalloc(&[]);
-    let one = facts(&server, "1", &["not tried".to_owned()]);
+    let one = sweep_facts(&server, "1", &["not tried".to_owned()]);
     assert_eq!((one[0].notes.len(), one[1].notes.len()), (1, 0), "told once");
     assert!(one[0].cells == one[1].cells && one[0].cells.len() == 64);
-    assert_eq!(facts(&server, "1", &[])[0].cells, one[0].cells);
-    assert_ne!(facts(&server, "2", &[])[0].cells, one[0].cells);
+    assert_eq!(sweep_facts(&server, "1", &[])[0].cells, one[0].cells);
+    assert_ne!(sweep_facts(&server, "2", &[])[0].cells, one[0].cells);
     let mut other = server;
     other.args.push("--more".to_owned());
-    assert_ne!(facts(&other, "1", &[])[0].cells, one[0].cells);
+    assert_ne!(sweep_facts(&other, "1", &[])[0].cells, one[0].cells);
 }

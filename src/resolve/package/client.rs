@@ -105,8 +105,8 @@ pub fn newest(package: &Package) -> Result<String, ClientError> {
             let words = [
                 "cargo", "info", "--quiet", "--color", "never", "--registry", "crates-io", name,
             ];
-            let said = read(&words, &[])?;
-            let version = said.lines().find_map(|line| line.strip_prefix("version:"));
+            let output = read(&words, &[])?;
+            let version = output.lines().find_map(|line| line.strip_prefix("version:"));
             let version = version.and_then(|version| version.split_whitespace().next());
             (words.join(" "), version.map(str::to_owned))
         }
@@ -134,7 +134,7 @@ pub fn program(package: &Package, profile: &Profile, name: &str, directory: &Pat
     programs.find_map(|program| which(Some(place.clone().into())).program(program))
 }
 
-/// What names the installed files: the package manager's own lists of them with their hashes, or the compiled program.
+/// A hash of the installed files, from the package manager's own lists of them with their hashes, or the compiled program.
 pub fn sha256(package: &Package, program: &Path, directory: &Path) -> Result<String, ClientError> {
     Ok(match package {
         Package::Pypi(_) => environment::sha256(&directory.join("venv"))?,
@@ -143,7 +143,7 @@ pub fn sha256(package: &Package, program: &Path, directory: &Path) -> Result<Str
     })
 }
 
-/// What names the installed files now, found from the program: they may change while runs are played.
+/// A hash of the files that are installed now, found from the program: they may change while runs are played.
 pub fn sha256_now(ecosystem: &str, program: &Path) -> Option<String> {
     // `venv/bin/ty`, `node_modules/.bin/pyright-langserver`.
     let above = program.parent()?.parent()?;

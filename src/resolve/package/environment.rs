@@ -39,9 +39,14 @@ fn site_packages(venv: &Path) -> io::Result<Vec<PathBuf>> {
     if cfg!(windows) {
         return Ok(vec![venv.join("Lib").join(NAME)]);
     }
-    let versions = fs::read_dir(venv.join("lib"))?.flatten();
-    let all = versions.map(|version| version.path().join(NAME));
-    Ok(all.filter(|packages| packages.is_dir()).collect())
+    let mut directories = Vec::new();
+    for version in fs::read_dir(venv.join("lib"))?.flatten() {
+        let packages = version.path().join(NAME);
+        if packages.is_dir() {
+            directories.push(packages);
+        }
+    }
+    Ok(directories)
 }
 
 /// The path and the hash of a file in a line of a RECORD, unless they depend on the place: those without a hash, which are the
@@ -49,19 +54,23 @@ fn site_packages(venv: &Path) -> io::Result<Vec<PathBuf>> {
 fn listed(line: &str, packages: &Path) -> Option<String> {
     let mut parts = line.rsplitn(3, ',');
     let (_size, hash, path) = (parts.next()?, parts.next()?, parts.next()?.trim_matches('"'));
-    let note = NOTES.iter().any(|name| path.ends_with(name));
-    let left_out = hash.is_empty() || note || is_launcher(path, packages);
-    (!left_out).then(|| format!("{path},{hash}"))
+    let is_note = NOTES.iter().any(|name| path.ends_with(name));
+    if hash.is_empty() || is_note || is_launcher(path, packages) {
+        return None;
+    }
+    Some(format!("{path},{hash}"))
 }
 
-/// Whether this is a script that starts the environment's Python. A compiled program is none, but Windows compiles its launchers.
+/// True if this is a script that starts the environment's Python. A compiled program is none, but Windows compiles its launchers.
 fn is_launcher(path: &str, packages: &Path) -> bool {
-    let begins = || -> io::Result<[u8; 2]> {
-        let mut bytes = [0; 2];
-        File::open(packages.join(path))?.read_exact(&mut bytes)?;
-        Ok(bytes)
-    };
-    path.starts_with("../../Scripts/") || path.starts_with("../") && begins().is_ok_and(|bytes| bytes == *b"#!")
+    path.starts_with("../../Scripts/")
+        || path.starts_with("../") && first_bytes(&packages.join(path)).is_ok_and(|bytes| bytes == *b"#!")
+}
+
+fn first_bytes(path: &Path) -> io::Result<[u8; 2]> {
+    let mut bytes = [0; 2];
+    File::open(path)?.read_exact(&mut bytes)?;
+    Ok(bytes)
 }
 
 #[cfg(all(test, unix))]

@@ -11,10 +11,10 @@ use proctree::host;
 use super::FetchError;
 use super::unpack::unpack;
 
-/// What is downloaded, and removed once it is unpacked.
+/// The directory of the download, which is removed once it is unpacked.
 const DOWNLOAD: &str = "download";
 
-/// The source with its version, of a package that has none the newest, which is told.
+/// The source with its version. A package without one gets the newest, which is said.
 pub fn exact(wanted: &Wanted, say: &dyn Fn(&str)) -> Result<Source, FetchError> {
     let package = match wanted {
         Wanted::Exact(source) => return Ok(source.clone()),
@@ -31,10 +31,7 @@ pub fn exact(wanted: &Wanted, say: &dyn Fn(&str)) -> Result<Source, FetchError> 
 
 /// Puts the files of `source` into `files`, which does not exist yet. Works in `directory`.
 pub fn fetch(source: &Source, directory: &Path, files: &Path, say: &dyn Fn(&str)) -> Result<(), FetchError> {
-    let failed = |why: ClientError| FetchError::Client {
-        origin: source.to_string(),
-        why,
-    };
+    let failed = |why: ClientError| client_failure(&source.to_string(), why);
     let download = directory.join(DOWNLOAD);
     fs::create_dir(&download).map_err(|why| failed(why.into()))?;
     match source {
@@ -48,7 +45,7 @@ pub fn fetch(source: &Source, directory: &Path, files: &Path, say: &dyn Fn(&str)
         }
         Source::Git { url, rev } => checkout(url, rev, files)?,
         Source::Archive { place, sha256 } => {
-            let archive = local(place, &download).map_err(failed)?;
+            let archive = local_archive(place, &download).map_err(failed)?;
             let real = host::file_sha256(&archive).map_err(|why| failed(why.into()))?;
             if real != *sha256 {
                 return Err(FetchError::Sum {
@@ -63,9 +60,16 @@ pub fn fetch(source: &Source, directory: &Path, files: &Path, say: &dyn Fn(&str)
     fs::remove_dir_all(&download).map_err(|why| failed(why.into()))
 }
 
+fn client_failure(origin: &str, why: ClientError) -> FetchError {
+    FetchError::Client {
+        origin: origin.to_owned(),
+        why,
+    }
+}
+
 /// Downloads the archive of a package.
 fn pack(package: &Package, version: &str, into: &Path, say: &dyn Fn(&str)) -> Result<PathBuf, ClientError> {
-    let (name, at) = (package.name(), into.display().to_string());
+    let (name, destination) = (package.name(), into.display().to_string());
     match package {
         Package::Pypi(_) => {
             let exact = format!("{name}=={version}");
@@ -80,7 +84,7 @@ fn pack(package: &Package, version: &str, into: &Path, say: &dyn Fn(&str)) -> Re
                     kind,
                     name,
                     "--dest",
-                    &at,
+                    &destination,
                     &exact,
                 ])
             };
@@ -99,18 +103,21 @@ fn pack(package: &Package, version: &str, into: &Path, say: &dyn Fn(&str)) -> Re
             let exact = format!("{name}@{version}");
             run(
                 &[
-                    "npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", &at, &exact,
+                    "npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", &destination, &exact,
                 ],
                 &[],
             )?;
         }
     }
-    let entries = fs::read_dir(into)?;
-    let archive = entries.flatten().map(|entry| entry.path()).find(|path| path.is_file());
-    archive.ok_or_else(|| ClientError::Unread(name.to_owned()))
+    for entry in fs::read_dir(into)?.flatten() {
+        if entry.path().is_file() {
+            return Ok(entry.path());
+        }
+    }
+    Err(ClientError::Unread(name.to_owned()))
 }
 
-/// Whether pip says that there is no source distribution. It says so too of an index that it cannot reach, after retries. Other
+/// True if pip says that there is no source distribution. It says so too of an index that it cannot reach, after retries. Other
 /// failures must not choose the files: another machine would have those of the source.
 fn has_no_sources(why: &ClientError) -> bool {
     let ClientError::Failed { tail, .. } = why else {
@@ -153,10 +160,7 @@ fn vendor(name: &str, version: &str, into: &Path) -> Result<PathBuf, ClientError
 
 /// Checks a commit out. `.git` stays, for a setup that asks for the version; servers get a copy without it.
 fn checkout(url: &str, rev: &str, files: &Path) -> Result<(), FetchError> {
-    let failed = |why: ClientError| FetchError::Client {
-        origin: url.to_owned(),
-        why,
-    };
+    let failed = |why: ClientError| client_failure(url, why);
     fs::create_dir(files).map_err(|why| failed(why.into()))?;
     let at = files.display().to_string();
     let (git_dir, index) = (format!("{at}/.git"), format!("{at}/.git/index"));
@@ -195,14 +199,15 @@ fn checkout(url: &str, rev: &str, files: &Path) -> Result<(), FetchError> {
 }
 
 /// The file of an archive, downloaded if it is not on this machine.
-fn local(place: &str, into: &Path) -> Result<PathBuf, ClientError> {
+fn local_archive(place: &str, into: &Path) -> Result<PathBuf, ClientError> {
     if !place.contains("://") {
         return Ok(PathBuf::from(place));
     }
-    let unread = || ClientError::Unread(place.to_owned());
-    let url = lsp_types::Url::parse(place).map_err(|_| unread())?;
+    let Ok(url) = lsp_types::Url::parse(place) else {
+        return Err(ClientError::Unread(place.to_owned()));
+    };
     if url.scheme() == "file" {
-        return url.to_file_path().map_err(|()| unread());
+        return url.to_file_path().map_err(|()| ClientError::Unread(place.to_owned()));
     }
     let name = url.path_segments().and_then(Iterator::last).unwrap_or_default();
     let file = into.join(format!("archive-{name}"));

@@ -28,11 +28,13 @@ pub fn unpack(shown: &str, archive: &Path, scratch: &Path, files: &Path) -> Resu
         why,
     };
     let name = archive.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
-    let kind = match () {
-        () if ends(&[".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tar"]) => Kind::Tar,
-        () if ends(&[".zip", ".whl"]) => Kind::Zip,
-        () => return Err(FetchError::Kind(shown.to_owned())),
+    const TAR: [&str; 6] = [".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tar"];
+    let kind = if TAR.iter().any(|ending| name.ends_with(ending)) {
+        Kind::Tar
+    } else if name.ends_with(".zip") || name.ends_with(".whl") {
+        Kind::Zip
+    } else {
+        return Err(FetchError::Kind(shown.to_owned()));
     };
     let (from, into) = (archive.display().to_string(), scratch.join("unpacked"));
     let to = into.display().to_string();
@@ -93,16 +95,21 @@ fn outside(listing: &[&str]) -> Result<Option<String>, ClientError> {
 }
 
 fn leads_out(name: &str) -> bool {
-    let stays = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-    name.starts_with('\\') || name.split('\\').any(|part| part == "..") || !Path::new(name).components().all(stays)
+    name.starts_with('\\')
+        || name.split('\\').any(|part| part == "..")
+        || Path::new(name)
+            .components()
+            .any(|part| !matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 /// The directory of the files: the only one, or everything.
 fn root(unpacked: &Path) -> io::Result<PathBuf> {
     let mut entries = fs::read_dir(unpacked)?;
     let (first, second) = (entries.next().transpose()?, entries.next());
-    let only = first.filter(|first| second.is_none() && first.file_type().is_ok_and(|kind| kind.is_dir()));
-    Ok(only.map_or_else(|| unpacked.to_owned(), |only| only.path()))
+    match (first, second) {
+        (Some(only), None) if only.file_type().is_ok_and(|kind| kind.is_dir()) => Ok(only.path()),
+        _ => Ok(unpacked.to_owned()),
+    }
 }
 
 /// The first link that leads out of `root`, and its target. tar and unzip make such links last, so that nothing is written
@@ -129,7 +136,7 @@ fn outside_link(root: &Path) -> io::Result<Option<(PathBuf, PathBuf)>> {
     Ok(None)
 }
 
-/// Whether a target leads above the root, read from a directory that is `depth` directories below it.
+/// True if a target leads above the root, read from a directory that is `depth` directories below it.
 fn climbs_out(target: &Path, depth: usize) -> bool {
     let mut depth = Some(depth);
     for part in target.components() {

@@ -1,5 +1,5 @@
-//! When a runtime that collects garbage returns memory by itself: by its own clock, or never. Every time has its place in
-//! the runtime's sources. Runtimes that lsp-soak does not recognise (.NET, BEAM, Lua, OCaml) have none here.
+//! Determines when a runtime that collects garbage returns memory by itself: by its own clock, or never. Every time is
+//! from the runtime's sources. Runtimes that lsp-soak does not recognise (.NET, BEAM, Lua, OCaml) have none here.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ const ZGC_PROACTIVE: Nanos = 300 * SECOND;
 const SHENANDOAH_UNCOMMIT: Nanos = 300 * SECOND;
 const SHENANDOAH_COLLECTION: Nanos = 300 * SECOND;
 
-/// What a runtime is told when it starts.
+/// The settings that a runtime reads when it starts.
 #[derive(Clone, Copy, Debug)]
 pub struct Told<'t> {
     /// The variables of the process.
@@ -44,7 +44,7 @@ pub const VARIABLES: [&str; 7] = [
 ];
 
 /// A runtime that releases nothing by itself.
-fn never(runtime: Runtime) -> AllocatorDecay {
+fn releases_nothing(runtime: Runtime) -> AllocatorDecay {
     AllocatorDecay {
         idle: false,
         delay: Delay::Untimed,
@@ -53,7 +53,8 @@ fn never(runtime: Runtime) -> AllocatorDecay {
     }
 }
 
-fn after(runtime: Runtime, delay: Nanos) -> AllocatorDecay {
+/// A runtime that releases memory while it is idle.
+fn releases_after(delay: Nanos, runtime: Runtime) -> AllocatorDecay {
     AllocatorDecay {
         idle: true,
         delay: Delay::After(delay),
@@ -65,99 +66,112 @@ fn after(runtime: Runtime, delay: Nanos) -> AllocatorDecay {
 /// An arena is freed as soon as it is empty (Objects/obmalloc.c), and only allocations start a collection (Python/gc.c).
 /// The rest is up to the C library, which has no clock either.
 pub(super) fn cpython() -> AllocatorDecay {
-    never(Runtime::Cpython)
+    releases_nothing(Runtime::Cpython)
 }
 
 /// A negative percentage also ends forced collections (`gcTrigger.test` in runtime/mgc.go). The last of two equal settings
 /// of `GODEBUG` counts.
 pub(super) fn go(told: Told<'_>) -> AllocatorDecay {
-    let percentage = told.env.get("GOGC").map(String::as_str);
-    let is_off = percentage.is_some_and(|text| text == "off" || text.parse::<i32>().is_ok_and(|number| number < 0));
-    if is_off {
-        return never(Runtime::Go);
+    if let Some(percentage) = told.env.get("GOGC")
+        && (percentage == "off" || percentage.parse::<i32>().is_ok_and(|number| number < 0))
+    {
+        return releases_nothing(Runtime::Go);
     }
     let debug = told.env.get("GODEBUG").map_or("", String::as_str);
     let mut advice = debug.split(',').filter_map(|pair| pair.strip_prefix("madvdontneed="));
     AllocatorDecay {
         lazy: cfg!(target_os = "linux") && advice.next_back() == Some("0"),
-        ..after(Runtime::Go, GO_FORCED_COLLECTION)
+        ..releases_after(GO_FORCED_COLLECTION, Runtime::Go)
     }
 }
 
 /// The reducer does nothing without incremental marking (`MemoryReducer::Step`). `None` if a time cannot be read.
 pub(super) fn v8(told: Told<'_>) -> Option<AllocatorDecay> {
     let mut delay = V8_MEMORY_REDUCER;
-    let (mut reduces, mut marks) = (true, true);
-    let variables = ["NODE_OPTIONS", "DENO_V8_FLAGS"]
-        .iter()
-        .filter_map(|name| told.env.get(*name));
-    let words = told
-        .words
-        .iter()
-        .flat_map(|word| word.strip_prefix("--v8-flags=").unwrap_or(word).split(','));
-    for word in variables.flat_map(|text| text.split([' ', ','])).chain(words) {
-        let Some(flag) = word.strip_prefix("--") else { continue };
+    let (mut has_reducer, mut has_marking) = (true, true);
+    for flag in v8_flags(told) {
         let flag = flag.replace('_', "-");
         match flag.as_str() {
-            "memory-reducer" => reduces = true,
-            "no-memory-reducer" | "nomemory-reducer" => reduces = false,
-            "incremental-marking" => marks = true,
-            "no-incremental-marking" | "noincremental-marking" => marks = false,
+            "memory-reducer" => has_reducer = true,
+            "no-memory-reducer" | "nomemory-reducer" => has_reducer = false,
+            "incremental-marking" => has_marking = true,
+            "no-incremental-marking" | "noincremental-marking" => has_marking = false,
             _ => {}
         }
-        if let Some(time) = flag.strip_prefix("gc-memory-reducer-start-delay-ms=") {
-            delay = time
-                .parse::<u64>()
-                .ok()?
-                .saturating_mul(MILLISECOND)
-                .max(V8_MEMORY_REDUCER);
+        if let Some(millis) = flag.strip_prefix("gc-memory-reducer-start-delay-ms=") {
+            let millis: u64 = millis.parse().ok()?;
+            delay = millis.saturating_mul(MILLISECOND).max(V8_MEMORY_REDUCER);
         }
     }
-    if !reduces || !marks {
-        return Some(never(Runtime::V8));
+    if !has_reducer || !has_marking {
+        return Some(releases_nothing(Runtime::V8));
     }
-    Some(after(Runtime::V8, delay))
+    Some(releases_after(delay, Runtime::V8))
+}
+
+/// The flags of V8 without `--`, from the variables and then from the command line.
+fn v8_flags(told: Told<'_>) -> Vec<&str> {
+    let mut words: Vec<&str> = Vec::new();
+    for name in ["NODE_OPTIONS", "DENO_V8_FLAGS"] {
+        if let Some(flags) = told.env.get(name) {
+            words.extend(flags.split([' ', ',']));
+        }
+    }
+    for word in told.words {
+        words.extend(word.strip_prefix("--v8-flags=").unwrap_or(word).split(','));
+    }
+    words.into_iter().filter_map(|word| word.strip_prefix("--")).collect()
 }
 
 /// Options of a Java virtual machine that decide which collector it has and when that returns memory.
 #[derive(Default)]
 struct Machine {
     collector: Option<Runtime>,
+    /// The values of the options in [`TIMES`].
     numbers: BTreeMap<String, u64>,
+    /// The options that are switched off.
     off: Vec<String>,
-    least: Option<String>,
-    most: Option<String>,
+    least_heap: Option<String>,
+    most_heap: Option<String>,
 }
 
-/// The words of a virtual machine, in the order in which it reads them: of two equal ones the last counts. `None` if one
-/// cannot be read.
+/// Reads the options in the order in which a virtual machine does: of two equal ones the last counts. `None` if one cannot
+/// be read.
 pub(super) fn jvm(told: Told<'_>) -> Option<AllocatorDecay> {
-    let variable = |name: &str| told.env.get(name).map_or("", String::as_str).split_whitespace();
-    let first = variable("JAVA_TOOL_OPTIONS").chain(variable("JDK_JAVA_OPTIONS"));
-    let words = told.words.iter().map(String::as_str);
     let mut machine = Machine::default();
-    for word in first.chain(words).chain(variable("_JAVA_OPTIONS")) {
-        let is_file = ["-XX:Flags=", "-XX:VMOptionsFile="]
-            .iter()
-            .any(|start| word.starts_with(start));
-        // More options are in a file.
-        if is_file || word.starts_with('@') {
-            return None;
-        }
+    for name in ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"] {
+        machine.read_variable(name, told)?;
+    }
+    for word in told.words {
         machine.read(word)?;
     }
+    machine.read_variable("_JAVA_OPTIONS", told)?;
     Some(machine.decay())
 }
 
 impl Machine {
-    /// Reads one word; `None` if it has a number that cannot be read.
+    /// Reads the words of a variable; `None` if one cannot be read.
+    fn read_variable(&mut self, name: &str, told: Told<'_>) -> Option<()> {
+        for word in told.env.get(name).map_or("", String::as_str).split_whitespace() {
+            self.read(word)?;
+        }
+        Some(())
+    }
+
+    /// Reads one word; `None` if it has a number that cannot be read, or names a file with more options.
     fn read(&mut self, word: &str) -> Option<()> {
+        if ["@", "-XX:Flags=", "-XX:VMOptionsFile="]
+            .iter()
+            .any(|start| word.starts_with(start))
+        {
+            return None;
+        }
         if let Some(size) = word.strip_prefix("-Xms") {
-            self.least = Some(size.to_ascii_lowercase());
+            self.least_heap = Some(size.to_ascii_lowercase());
         } else if let Some(size) = word.strip_prefix("-Xmx") {
-            self.most = Some(size.to_ascii_lowercase());
+            self.most_heap = Some(size.to_ascii_lowercase());
         } else if let Some(name) = word.strip_prefix("-XX:+") {
-            self.off.retain(|one| one != name);
+            self.off.retain(|off| off != name);
             self.collector = collector(name).or(self.collector);
         } else if let Some(name) = word.strip_prefix("-XX:-") {
             self.off.push(name.to_owned());
@@ -173,37 +187,37 @@ impl Machine {
     }
 
     fn is_off(&self, name: &str) -> bool {
-        self.off.iter().any(|one| one == name)
+        self.off.iter().any(|off| off == name)
     }
 
-    fn time(&self, name: &str, unit: Nanos, otherwise: Nanos) -> Nanos {
-        let number = self.numbers.get(name);
-        number.map_or(otherwise, |number| number.saturating_mul(unit))
+    fn time(&self, name: &str, unit: Nanos, default: Nanos) -> Nanos {
+        match self.numbers.get(name) {
+            Some(number) => number.saturating_mul(unit),
+            None => default,
+        }
     }
 
     fn decay(&self) -> AllocatorDecay {
         // A heap of one size is never made smaller.
-        let is_fixed = self.least.is_some() && self.least == self.most;
+        let is_fixed = self.least_heap.is_some() && self.least_heap == self.most_heap;
         match self.collector.unwrap_or(Runtime::Jvm) {
             // Its periodic collection is off by default (`G1PeriodicGCInterval` in gc/g1/g1_globals.hpp).
             Runtime::G1 | Runtime::Jvm if self.time("G1PeriodicGCInterval", MILLISECOND, 0) > 0 => {
-                after(Runtime::G1, self.time("G1PeriodicGCInterval", MILLISECOND, 0))
+                releases_after(self.time("G1PeriodicGCInterval", MILLISECOND, 0), Runtime::G1)
             }
             Runtime::Zgc if !is_fixed && !self.is_off("ZUncommit") => {
                 let uncommit = self.time("ZUncommitDelay", SECOND, ZGC_UNCOMMIT);
                 let collection = if self.is_off("ZProactive") { 0 } else { ZGC_PROACTIVE };
-                after(Runtime::Zgc, half_of(collection, uncommit))
+                releases_after(half_of_sum(collection, uncommit), Runtime::Zgc)
             }
             Runtime::Shenandoah if !is_fixed && !self.is_off("ShenandoahUncommit") => {
                 let uncommit = self.time("ShenandoahUncommitDelay", MILLISECOND, SHENANDOAH_UNCOMMIT);
                 let interval = "ShenandoahGuaranteedGCInterval";
                 let collection = self.time(interval, MILLISECOND, SHENANDOAH_COLLECTION);
-                after(
-                    Runtime::Shenandoah,
-                    half_of(collection, uncommit.saturating_add(uncommit / 10)),
-                )
+                let release = uncommit.saturating_add(uncommit / 10);
+                releases_after(half_of_sum(collection, release), Runtime::Shenandoah)
             }
-            runtime => never(runtime),
+            runtime => releases_nothing(runtime),
         }
     }
 }
@@ -216,8 +230,9 @@ const TIMES: [&str; 4] = [
     "ShenandoahGuaranteedGCInterval",
 ];
 
-/// A window is as long as twice the delay: until a collection, and from there until the release.
-fn half_of(collection: Nanos, release: Nanos) -> Nanos {
+/// The delay for a window that lasts until a collection, and from there until the release: a window is as long as twice
+/// the delay.
+fn half_of_sum(collection: Nanos, release: Nanos) -> Nanos {
     collection.saturating_add(release) / 2
 }
 
@@ -240,25 +255,33 @@ mod tests {
     use crate::decay;
     use record::AllocatorFamily;
 
-    /// What a runtime of this family does; `None` of an allocator.
-    fn told(family: AllocatorFamily, env: &[(&str, &str)], words: &[&str]) -> Option<AllocatorDecay> {
-        let env = env
+    /// The decay of a runtime with these settings; `None` for an allocator.
+    fn runtime_decay(family: AllocatorFamily, env: &[(&str, &str)], words: &[&str]) -> Option<AllocatorDecay> {
+        let env: BTreeMap<String, String> = env
             .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let env: BTreeMap<String, String> = env.collect();
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        let known = decay(
-            family,
-            &BTreeMap::new(),
-            Told {
-                env: &env,
-                words: &words,
-            },
-        );
-        known.filter(|known| known.runtime.is_some())
+        let told = Told {
+            env: &env,
+            words: &words,
+        };
+        decay(family, &BTreeMap::new(), told).filter(|decay| decay.runtime.is_some())
     }
 
-    /// The runtime, and the seconds that a window needs; `None` where it releases nothing by itself.
+    fn go(env: &[(&str, &str)]) -> Option<AllocatorDecay> {
+        runtime_decay(AllocatorFamily::Go, env, &[])
+    }
+
+    fn v8(env: &[(&str, &str)], words: &[&str]) -> Option<AllocatorDecay> {
+        runtime_decay(AllocatorFamily::V8, env, words)
+    }
+
+    fn java(words: &[&str]) -> Option<AllocatorDecay> {
+        runtime_decay(AllocatorFamily::Jvm, &[], words)
+    }
+
+    /// The runtime, and the seconds that a window needs; `None` if it releases nothing by itself.
     fn needs(decay: Option<AllocatorDecay>) -> (Runtime, Option<u64>) {
         let decay = decay.expect("it is known");
         let needed = decay.needed().map(|needed| needed / SECOND);
@@ -268,7 +291,6 @@ mod tests {
 
     #[test]
     fn go_needs_four_minutes_unless_its_collector_is_off() {
-        let go = |env: &[(&str, &str)]| told(AllocatorFamily::Go, env, &[]);
         for env in [
             &[][..],
             &[("GOGC", "50")],
@@ -281,14 +303,17 @@ mod tests {
         for off in ["off", "-1"] {
             assert_eq!(needs(go(&[("GOGC", off)])), (Runtime::Go, None));
         }
-        let lazy = |debug: &str| go(&[("GODEBUG", debug)]).expect("it is known").lazy;
-        assert_eq!(lazy("gctrace=1,madvdontneed=0"), cfg!(target_os = "linux"));
-        assert!(!lazy("madvdontneed=0,madvdontneed=1"));
+        for (debug, is_lazy) in [
+            ("gctrace=1,madvdontneed=0", cfg!(target_os = "linux")),
+            ("madvdontneed=0,madvdontneed=1", false),
+        ] {
+            let decay = go(&[("GODEBUG", debug)]).expect("it is known");
+            assert_eq!(decay.lazy, is_lazy, "{debug}");
+        }
     }
 
     #[test]
     fn v8_needs_its_memory_reducer() {
-        let v8 = |env: &[(&str, &str)], words: &[&str]| told(AllocatorFamily::V8, env, words);
         assert_eq!(
             needs(v8(&[], &["node", "server.js", "--stdio"])),
             (Runtime::V8, Some(17))
@@ -324,7 +349,6 @@ mod tests {
 
     #[test]
     fn collectors_of_java_have_their_own_delays_or_none() {
-        let java = |words: &[&str]| told(AllocatorFamily::Jvm, &[], words);
         for (words, expected) in [
             (&["java", "-jar", "a.jar"][..], (Runtime::Jvm, None)),
             (&["java", "-XX:+UseG1GC"], (Runtime::G1, None)),
@@ -364,7 +388,7 @@ mod tests {
         ] {
             assert_eq!(java(&["java", unread]), None, "{unread}");
         }
-        let last = told(
+        let last = runtime_decay(
             AllocatorFamily::Jvm,
             &[
                 ("_JAVA_OPTIONS", "-XX:ZUncommitDelay=30"),
@@ -378,10 +402,10 @@ mod tests {
     #[test]
     fn python_releases_nothing_by_itself_and_an_allocator_is_no_runtime() {
         assert_eq!(
-            needs(told(AllocatorFamily::Pymalloc, &[], &[])),
+            needs(runtime_decay(AllocatorFamily::Pymalloc, &[], &[])),
             (Runtime::Cpython, None)
         );
-        assert_eq!(told(AllocatorFamily::Jemalloc, &[], &[]), None);
-        assert_eq!(told(AllocatorFamily::Unknown, &[], &[]), None);
+        assert_eq!(runtime_decay(AllocatorFamily::Jemalloc, &[], &[]), None);
+        assert_eq!(runtime_decay(AllocatorFamily::Unknown, &[], &[]), None);
     }
 }

@@ -8,18 +8,18 @@ use super::super::probe::{self, Subject};
 use super::malloc::{self, numbers};
 use super::{Tunable, tunables};
 
-/// The tunables that the loader lists with these variables set; none where it is an old one.
-pub fn listed(
+/// The tunables that the loader lists with these variables set; an old loader lists none.
+pub fn listed_tunables(
     subject: &Subject,
     loader: &Path,
     env: &BTreeMap<String, String>,
-    stop: &dyn Fn() -> bool,
+    stop: impl Fn() -> bool,
 ) -> BTreeMap<String, Tunable> {
     let heard = probe::ask_other(subject, loader, &["--list-tunables"], &probe::pairs(env), stop);
     heard.map(|heard| tunables(&heard.said.stdout)).unwrap_or_default()
 }
 
-/// What malloc of a program, `file`, goes by with these variables set, for which its loader has `listed` that.
+/// The options of malloc in the program `file` with these variables set. `listed` is its loader's list under them.
 pub fn options(
     subject: &Subject,
     file: &Path,
@@ -27,10 +27,19 @@ pub fn options(
     env: &BTreeMap<String, String>,
     version: Option<&str>,
 ) -> BTreeMap<String, String> {
-    let variable = |name: &str| {
-        let own = env.get(name).cloned();
-        own.or_else(|| subject.variable(name)?.into_string().ok())
-    };
-    let wide = elf::machine(file).is_some_and(Machine::is_wide);
-    malloc::options(listed, &variable, version.and_then(numbers), wide)
+    let is_wide = elf::machine(file).is_some_and(Machine::is_wide);
+    malloc::options(
+        listed,
+        |name| variable(name, env, subject),
+        version.and_then(numbers),
+        is_wide,
+    )
+}
+
+/// A variable as the program sees it: `env` goes before the subject's environment.
+fn variable(name: &str, env: &BTreeMap<String, String>, subject: &Subject) -> Option<String> {
+    if let Some(value) = env.get(name) {
+        return Some(value.clone());
+    }
+    subject.variable(name)?.into_string().ok()
 }

@@ -1,4 +1,4 @@
-//! How malloc of the GNU C library reads tunables: accepted values and defaults.
+//! The tunables of malloc in the GNU C library: accepted values and defaults.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ pub const TUNABLES: &str = "GLIBC_TUNABLES";
 /// except some later names.
 const READ: ((u32, u32), (u32, u32)) = ((2, 26), (2, 41));
 
-/// Where every tunable of malloc begins.
+/// The beginning of the name of every tunable of malloc.
 const MALLOC: &str = "glibc.malloc.";
 
-/// What `malloc/malloc.c` and `malloc/arena.c` go by on 64 bits where nothing is set: loaders list 0 then.
+/// The defaults in `malloc/malloc.c` and `malloc/arena.c` on 64 bits: loaders list 0 for a tunable that is not set.
 const DEFAULTS: [(&str, &str); 13] = [
     ("arena_max", "8 for each processor"),
     ("arena_test", "8"),
@@ -37,8 +37,8 @@ const GROWING: [&str; 2] = ["mmap_threshold", "trim_threshold"];
 
 const FIXING: [&str; 4] = ["mmap_max", "mmap_threshold", "top_pad", "trim_threshold"];
 
-/// Whether the defaults of this version are known.
-fn is_read(version: (u32, u32)) -> bool {
+/// True if the defaults of this version are known.
+fn has_known_defaults(version: (u32, u32)) -> bool {
     READ.0 <= version && version <= READ.1
 }
 
@@ -58,72 +58,92 @@ const SURE: [(&str, i128); 4] = [
     ("mmap_threshold", 32 << 20),
 ];
 
-/// Whether malloc may leave a number be that the loader takes.
-pub fn is_unsure(tunable: &str, value: i128) -> bool {
+/// True if malloc may ignore a value that the loader accepts.
+pub fn may_be_ignored(tunable: &str, value: i128) -> bool {
     let most = SURE.iter().find(|(name, _)| tunable.strip_prefix(MALLOC) == Some(name));
     most.is_some_and(|(_, most)| value > *most)
 }
 
-/// A value as the loader takes it: a size below 0 wraps around, so that -1 is the most that there is.
+/// Reads a value as the loader does: a size below 0 wraps around, so that -1 is the largest one.
 pub fn size(value: &str, bounds: Option<(i128, i128)>) -> Option<i128> {
-    let asked = number(value)?;
+    let size = number(value)?;
     match bounds {
-        Some((_, most)) if asked < 0 && most >= i128::from(u32::MAX) => Some(asked + most + 1),
-        Some(_) | None => Some(asked),
+        Some((_, most)) if size < 0 && most >= i128::from(u32::MAX) => Some(size + most + 1),
+        Some(_) | None => Some(size),
     }
 }
 
-/// Every tunable of malloc with its value, or its default, which is marked. `listed` is the loader's list under
-/// `variable`. A value that malloc may not accept is left out. `wide` means a 64-bit program.
+/// Every tunable of malloc with its value, or its default, which is marked. `listed` is the loader's list under the
+/// variables that `variable` looks up. A value that malloc may not accept is left out. `is_wide` is true for a 64-bit
+/// program.
 pub fn options(
     listed: &BTreeMap<String, Tunable>,
-    variable: &dyn Fn(&str) -> Option<String>,
+    variable: impl Fn(&str) -> Option<String>,
     version: Option<(u32, u32)>,
-    wide: bool,
+    is_wide: bool,
 ) -> BTreeMap<String, String> {
-    let asked = asked(variable);
-    let is_known = wide && version.is_some_and(is_read);
-    let taken = |name: &str| taken(asked.get(name)?, listed.get(name).and_then(|tunable| tunable.bounds));
-    let fixed = FIXING.iter().any(|name| taken(&format!("{MALLOC}{name}")).is_some());
-    let option = |(name, tunable): (&String, &Tunable)| {
-        let short = name.strip_prefix(MALLOC)?;
-        if let Some(taken) = taken(name) {
-            let value = number(&tunable.value).map_or_else(|| tunable.value.clone(), |value| value.to_string());
-            return (wide && !is_unsure(name, taken)).then(|| (name.clone(), value));
-        }
-        let default = DEFAULTS.iter().find(|(one, _)| *one == short && is_known);
-        let grows = if GROWING.contains(&short) && !fixed {
-            ", growing"
-        } else {
-            ""
-        };
-        let shown = default.map_or("default".to_owned(), |(_, value)| format!("{value} (default{grows})"));
-        Some((name.clone(), shown))
-    };
-    listed.iter().filter_map(option).collect()
-}
-
-/// What the variables ask for, by tunable, the later going before the earlier: `GLIBC_TUNABLES` before those of old, and its
-/// last entry before the others.
-fn asked(variable: &dyn Fn(&str) -> Option<String>) -> BTreeMap<String, Vec<String>> {
-    let old = LEGACY
+    let requests = requested_values(variable);
+    let has_defaults = is_wide && version.is_some_and(has_known_defaults);
+    let is_fixed = FIXING
         .iter()
-        .filter_map(|(name, tunable)| Some(((*tunable).to_owned(), variable(name)?)));
-    let tunables = variable(TUNABLES).unwrap_or_default();
-    let pairs = tunables.split(':').filter_map(|pair| pair.split_once('='));
-    let new = pairs.map(|(tunable, value)| (tunable.to_owned(), value.to_owned()));
-    let mut asked: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (tunable, value) in old.chain(new) {
-        asked.entry(tunable).or_default().push(value);
+        .any(|name| accepted_value(&format!("{MALLOC}{name}"), &requests, listed).is_some());
+    let mut options = BTreeMap::new();
+    for (name, tunable) in listed {
+        let Some(short) = name.strip_prefix(MALLOC) else {
+            continue;
+        };
+        let Some(value) = accepted_value(name, &requests, listed) else {
+            let grows = GROWING.contains(&short) && !is_fixed;
+            options.insert(name.clone(), default_of(short, has_defaults, grows));
+            continue;
+        };
+        if is_wide && !may_be_ignored(name, value) {
+            let decimal = number(&tunable.value).map(|value| value.to_string());
+            options.insert(name.clone(), decimal.unwrap_or_else(|| tunable.value.clone()));
+        }
     }
-    asked
+    options
 }
 
-/// The last of these values that the loader takes: malloc is given no other.
-fn taken(values: &[String], bounds: Option<(i128, i128)>) -> Option<i128> {
-    let is_within = |value: &i128| bounds.is_none_or(|(least, most)| (least..=most).contains(value));
-    let mut sizes = values.iter().filter_map(|value| size(value, bounds));
-    sizes.rfind(is_within)
+/// The default of a tunable, `has_defaults` if those of this version are known.
+fn default_of(tunable: &str, has_defaults: bool, grows: bool) -> String {
+    let default = DEFAULTS.iter().find(|(name, _)| *name == tunable);
+    match default {
+        Some((_, value)) if has_defaults && grows => format!("{value} (default, growing)"),
+        Some((_, value)) if has_defaults => format!("{value} (default)"),
+        Some(_) | None => "default".to_owned(),
+    }
+}
+
+/// All values that the variables request, by tunable. Of several the later one wins: `GLIBC_TUNABLES` comes after the
+/// legacy variables.
+fn requested_values(variable: impl Fn(&str) -> Option<String>) -> BTreeMap<String, Vec<String>> {
+    let mut requests: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (name, tunable) in LEGACY {
+        if let Some(value) = variable(name) {
+            requests.entry(tunable.to_owned()).or_default().push(value);
+        }
+    }
+    for pair in variable(TUNABLES).unwrap_or_default().split(':') {
+        if let Some((tunable, value)) = pair.split_once('=') {
+            requests.entry(tunable.to_owned()).or_default().push(value.to_owned());
+        }
+    }
+    requests
+}
+
+/// The value of a tunable that the loader passes on to malloc: the last requested one within its bounds.
+fn accepted_value(
+    tunable: &str,
+    requests: &BTreeMap<String, Vec<String>>,
+    listed: &BTreeMap<String, Tunable>,
+) -> Option<i128> {
+    let bounds = listed.get(tunable).and_then(|tunable| tunable.bounds);
+    let mut sizes = requests.get(tunable)?.iter().filter_map(|value| size(value, bounds));
+    match bounds {
+        Some((least, most)) => sizes.rfind(|size| (least..=most).contains(size)),
+        None => sizes.next_back(),
+    }
 }
 
 #[cfg(test)]
@@ -141,15 +161,11 @@ glibc.malloc.later: 0x0 (min: 0x0, max: 0xffffffffffffffff)
 ";
 
     fn shown(env: &[(&str, &str)], version: Option<(u32, u32)>) -> Vec<String> {
-        let variable = |name: &str| {
-            let entry = env.iter().find(|(own, _)| *own == name);
-            entry.map(|(_, value)| (*value).to_owned())
-        };
-        let options = options(&tunables(LISTED), &variable, version, true);
-        let short = |name: &String| name.strip_prefix(MALLOC).expect("only malloc's").to_owned();
-        options
+        let env: BTreeMap<&str, &str> = env.iter().copied().collect();
+        let variable = |name: &str| env.get(name).map(|value| (*value).to_owned());
+        options(&tunables(LISTED), variable, version, true)
             .iter()
-            .map(|(name, value)| format!("{}: {value}", short(name)))
+            .map(|(name, value)| format!("{}: {value}", name.strip_prefix(MALLOC).expect("only malloc's")))
             .collect()
     }
 
@@ -167,7 +183,7 @@ glibc.malloc.later: 0x0 (min: 0x0, max: 0xffffffffffffffff)
                 "trim_threshold: 131072 (default, growing)",
             ]
         );
-        // What the loader does not take changes nothing, and what malloc may leave be is not known.
+        // A value that the loader rejects changes nothing, and the effect of one that malloc may ignore is not known.
         let wrong = [(TUNABLES, "glibc.malloc.tcache_count=65536:glibc.malloc.arena_max=0")];
         assert_eq!(shown(&wrong, now)[0], "arena_max: 8 for each processor (default)");
         assert_eq!(shown(&wrong, now).len(), 4);
@@ -181,30 +197,30 @@ glibc.malloc.later: 0x0 (min: 0x0, max: 0xffffffffffffffff)
 
     #[test]
     fn of_a_tunable_given_twice_the_last_that_the_loader_takes_counts() {
-        let first = |env: &[(&str, &str)]| shown(env, Some((2, 36))).swap_remove(0);
+        let version = Some((2, 36));
         for last in ["0", "two"] {
             let twice = format!("glibc.malloc.arena_max=2:glibc.malloc.arena_max={last}");
-            assert_eq!(first(&[(TUNABLES, &twice)]), "arena_max: 2", "{last}");
+            assert_eq!(shown(&[(TUNABLES, &twice)], version)[0], "arena_max: 2", "{last}");
         }
         let old = [("MALLOC_ARENA_MAX", "2"), (TUNABLES, "glibc.malloc.arena_max=0")];
-        assert_eq!(first(&old), "arena_max: 2");
-        // The loader hands on a number that malloc may then leave be.
+        assert_eq!(shown(&old, version)[0], "arena_max: 2");
+        // The loader passes on a number that malloc may then ignore.
         let counts = "glibc.malloc.tcache_count=5:glibc.malloc.tcache_count=65536";
-        assert_eq!(shown(&[(TUNABLES, counts)], Some((2, 36))).len(), 4);
+        assert_eq!(shown(&[(TUNABLES, counts)], version).len(), 4);
     }
 
     #[test]
     fn of_a_version_that_was_not_read_no_default_is_told() {
         let set = [(TUNABLES, "glibc.malloc.tcache_count=5:glibc.malloc.arena_max=2")];
         for version in [None, Some((2, 42))] {
-            let told = [
+            let expected = [
                 "arena_max: 2",
                 "later: default",
                 "mmap_max: default",
                 "tcache_count: 0",
                 "trim_threshold: default",
             ];
-            assert_eq!(shown(&set, version), told);
+            assert_eq!(shown(&set, version), expected);
         }
     }
 

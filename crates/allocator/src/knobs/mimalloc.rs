@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::super::mimalloc::{QUESTION, Said, read};
+use super::super::mimalloc::{Output, QUESTION, read};
 use super::super::probe;
-use super::{Checked, KnobError, Question, near, unseen};
+use super::{Checked, KnobError, Question, suggestion, unconfirmed};
 use record::KnobFacts;
 
-/// What begins the variables of all options.
+/// The beginning of the variables of all options.
 const START: &str = "MIMALLOC_";
 
 /// Options that had other names in other versions; each line is one option.
@@ -24,10 +24,10 @@ const NAMES: [&[&str]; 6] = [
     &["disallow_os_alloc", "limit_os_alloc"],
 ];
 
-/// The variable that says after how long free memory goes back, by the options that there are.
+/// The variable that sets after how long free memory is released, under the name that this version has for it.
 pub fn purge_delay(options: &BTreeMap<String, String>) -> String {
-    let names = NAMES[0].iter().find(|name| options.contains_key(**name));
-    variable(names.copied().unwrap_or(NAMES[0][0]))
+    let name = NAMES[0].iter().find(|name| options.contains_key(**name));
+    variable(name.unwrap_or(&NAMES[0][0]))
 }
 
 fn variable(option: &str) -> String {
@@ -38,56 +38,51 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
     // The probe sets the verbosity, so its list would show that. It changes no memory.
     let mut env = question.env.clone();
     env.remove(QUESTION.0);
-    let mut with = vec![QUESTION];
-    with.extend(probe::pairs(&env));
-    let heard = probe::ask(question.subject, &with, question.stop);
-    let statement = heard.ok().and_then(|heard| read(&heard.said.stderr));
-    let Some(statement) = statement else {
-        return Ok(unseen(&env));
+    let mut variables = vec![QUESTION];
+    variables.extend(probe::pairs(&env));
+    let heard = probe::ask(question.subject, &variables, question.stop);
+    let Some(output) = heard.ok().and_then(|heard| read(&heard.said.stderr)) else {
+        return Ok(unconfirmed(&env));
     };
     let uses = question.detection.facts.to_string();
     let (mut knobs, mut errors) = (Vec::new(), Vec::new());
     for (variable, value) in &env {
-        match one(variable, value, &statement, &uses) {
+        match check_option(variable, value, &output, &uses) {
             Ok(knob) => knobs.push(knob),
             Err(error) => errors.push(error),
         }
     }
-    match errors.is_empty() {
-        true => Ok(Checked {
-            knobs,
-            options: Some(statement.options),
-            ..Checked::default()
-        }),
-        false => Err(errors),
+    if !errors.is_empty() {
+        return Err(errors);
     }
+    Ok(Checked {
+        knobs,
+        options: Some(output.options),
+        ..Checked::default()
+    })
 }
 
-fn one(name: &str, value: &str, statement: &Said, uses: &str) -> Result<KnobFacts, KnobError> {
+/// Checks one variable. `uses` names the allocator in messages.
+fn check_option(name: &str, value: &str, output: &Output, uses: &str) -> Result<KnobFacts, KnobError> {
     let option = name.strip_prefix(START).unwrap_or(name).to_ascii_lowercase();
-    let refused = |why: String| KnobError::Value {
-        written: format!("{name}={value}"),
-        why,
-        cure: "write a number, or 0 and 1".to_owned(),
-    };
-    if value.is_empty() {
-        return Err(refused(format!("{uses} reads an empty value as 1")));
-    }
     let invalid = format!("mimalloc_{option} has an invalid value");
-    if statement.warnings.iter().any(|warning| warning.contains(&invalid)) {
-        return Err(refused(format!("{uses} rejects this value")));
+    if value.is_empty() {
+        return Err(wrong_value(name, value, format!("{uses} reads an empty value as 1")));
     }
-    let Some((shown, effective)) = found(&option, statement) else {
+    if output.warnings.iter().any(|warning| warning.contains(&invalid)) {
+        return Err(wrong_value(name, value, format!("{uses} rejects this value")));
+    }
+    let Some((shown, effective)) = effective_option(&option, output) else {
         return Err(KnobError::Option {
             variable: name.to_owned(),
-            cure: missing(&option, statement),
+            cure: cure_for_missing(&option, output),
             option,
             uses: uses.to_owned(),
         });
     };
-    // It reads 64 characters at most, and of larger numbers the largest that it has.
+    // It reads 64 characters at most, and replaces larger numbers by its largest one.
     if !means(value, &effective) {
-        return Err(refused(format!("{uses} uses {effective} instead")));
+        return Err(wrong_value(name, value, format!("{uses} uses {effective} instead")));
     }
     Ok(KnobFacts {
         variable: name.to_owned(),
@@ -99,48 +94,57 @@ fn one(name: &str, value: &str, statement: &Said, uses: &str) -> Result<KnobFact
     })
 }
 
-/// The option with its value, also under the older name that mimalloc mentions.
-fn found(option: &str, statement: &Said) -> Option<(String, String)> {
-    if let Some(value) = statement.options.get(option) {
+fn wrong_value(name: &str, value: &str, why: String) -> KnobError {
+    KnobError::Value {
+        written: format!("{name}={value}"),
+        why,
+        cure: "write a number, or 0 and 1".to_owned(),
+    }
+}
+
+/// The name and value of an option in the list. A deprecated name that mimalloc still accepts leads to the new one.
+fn effective_option(option: &str, output: &Output) -> Option<(String, String)> {
+    if let Some(value) = output.options.get(option) {
         return Some((option.to_owned(), value.clone()));
     }
     // `environment option "mimalloc_reset_delay" is deprecated -- use "mimalloc_purge_delay" instead.`
     let old = format!("\"mimalloc_{option}\" is deprecated");
-    let warning = statement.warnings.iter().find(|warning| warning.contains(&old))?;
+    let warning = output.warnings.iter().find(|warning| warning.contains(&old))?;
     let (_, new) = warning.split_once("use \"mimalloc_")?;
     let new = new.split('"').next()?;
-    Some((new.to_owned(), statement.options.get(new)?.clone()))
+    Some((new.to_owned(), output.options.get(new)?.clone()))
 }
 
-/// What to write for an option that is not there.
-fn missing(option: &str, statement: &Said) -> String {
-    if statement.options.contains_key(&format!("deprecated_{option}")) {
+/// Advice for an option that the list does not have.
+fn cure_for_missing(option: &str, output: &Output) -> String {
+    if output.options.contains_key(&format!("deprecated_{option}")) {
         return "it was given up in this version and does nothing; leave it out".to_owned();
     }
-    let names = NAMES.iter().find(|names| names.contains(&option));
-    let here = names.and_then(|names| names.iter().find(|name| statement.options.contains_key(**name)));
-    if let Some(here) = here {
-        return format!("in this version it is `{}`", variable(here));
+    if let Some(names) = NAMES.iter().find(|names| names.contains(&option))
+        && let Some(name) = names.iter().find(|name| output.options.contains_key(**name))
+    {
+        return format!("in this version it is `{}`", variable(name));
     }
-    let all: Vec<String> = statement.options.keys().map(|name| variable(name)).collect();
-    near(
+    let all: Vec<String> = output.options.keys().map(|name| variable(name)).collect();
+    suggestion(
         &variable(option),
         all.iter().map(String::as_str),
         "`lsp-soak allocator` lists those that it has",
     )
 }
 
-/// Whether a value that was written is the one that is shown: yes and no have several words, sizes a unit.
+/// True if the written value is the shown one: yes and no have several words, sizes a unit.
 fn means(written: &str, shown: &str) -> bool {
     let upper = written.to_ascii_uppercase();
-    let meant = match upper.as_str() {
+    let number = match upper.as_str() {
         "1" | "TRUE" | "YES" | "ON" => Some(1),
         "0" | "FALSE" | "NO" | "OFF" => Some(0),
         number => number.parse::<i64>().ok(),
     };
     match shown.strip_suffix(" KiB") {
-        None => meant.is_some() && shown.parse().ok() == meant,
-        Some(kib) => kib.parse().ok() == kibibytes(&upper).or(meant.filter(|one| *one == 0)),
+        Some(kib) if number == Some(0) => kib.parse() == Ok(0),
+        Some(kib) => kib.parse().ok() == kibibytes(&upper),
+        None => number.is_some() && shown.parse().ok() == number,
     }
 }
 
@@ -188,10 +192,6 @@ mod tests {
 
     #[test]
     fn a_value_that_becomes_another_one_is_refused() {
-        let statement = |shown: &str| Said {
-            options: [("purge_delay".to_owned(), shown.to_owned())].into(),
-            ..Said::default()
-        };
         let long = format!("{}5", "0".repeat(70));
         for (value, shown, why) in [
             ("", "1", "mimalloc 3.3.2 reads an empty value as 1"),
@@ -202,23 +202,26 @@ mod tests {
                 "uses 9223372036854775807 instead",
             ),
         ] {
-            let refused = one("MIMALLOC_PURGE_DELAY", value, &statement(shown), "mimalloc 3.3.2");
-            let words = refused.map_err(|error| error.to_string()).unwrap_err();
-            assert!(words.contains(why), "{words}");
+            let output = Output {
+                options: [("purge_delay".to_owned(), shown.to_owned())].into(),
+                ..Output::default()
+            };
+            let error = check_option("MIMALLOC_PURGE_DELAY", value, &output, "mimalloc 3.3.2").unwrap_err();
+            assert!(error.to_string().contains(why), "{error}");
         }
     }
 
     #[test]
     fn an_old_name_counts_where_mimalloc_says_so() {
-        let statement = Said {
+        let output = Output {
             options: [("purge_delay".to_owned(), "9".to_owned())].into(),
             warnings: vec![
                 "environment option \"mimalloc_reset_delay\" is deprecated -- use \"mimalloc_purge_delay\" instead."
                     .to_owned(),
             ],
-            ..Said::default()
+            ..Output::default()
         };
-        let knob = one("MIMALLOC_RESET_DELAY", "9", &statement, "mimalloc 3.3.2").unwrap();
+        let knob = check_option("MIMALLOC_RESET_DELAY", "9", &output, "mimalloc 3.3.2").unwrap();
         assert_eq!(
             (knob.taken, knob.seen.as_deref()),
             (Some(true), Some("its list, as `purge_delay`"))

@@ -1,17 +1,16 @@
-//! Settings of gperftools' tcmalloc and of oneTBB's allocator, which print none of them: their names are in the library as
-//! they are, and what the values of those that are known must be is checked. Seen in force they are not.
+//! Settings of gperftools' tcmalloc and of oneTBB's allocator, which print none of them. Names are looked for in the
+//! library, and values of known settings are checked. No setting is seen in force.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use super::super::{elf, scan};
-use super::{Checked, KnobError, Question, near, unseen};
+use super::{Checked, KnobError, Question, suggestion, unconfirmed};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// What `strtoll` reads to the end, in decimal.
+    /// A decimal number that `strtoll` reads to the end.
     Integer,
-    /// What `strtod` reads to the end.
+    /// A number that `strtod` reads to the end.
     Float,
     /// Yes or no, by its first letter: gperftools takes `t`, `y` and `1` for yes and all else for no.
     Switch,
@@ -43,57 +42,63 @@ const KINDS: [(&str, Kind); 18] = [
 pub(super) fn check(question: &Question<'_>, start: &str) -> Result<Checked, Vec<KnobError>> {
     let names = names(question, start);
     let uses = question.detection.facts.to_string();
-    let checks = question.env.iter().map(|(name, value)| one(name, value, &names, &uses));
-    let errors: Vec<KnobError> = checks.filter_map(Result::err).collect();
-    match errors.is_empty() {
-        true => Ok(unseen(question.env)),
-        false => Err(errors),
+    let mut errors = Vec::new();
+    for (name, value) in question.env {
+        if let Err(error) = check_setting(name, value, &names, &uses) {
+            errors.push(error);
+        }
     }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    Ok(unconfirmed(question.env))
 }
 
-/// Settings of the preloaded library, or of the program's own files; empty if no file could be read.
+/// Settings of the preloaded libraries and of the program's own files; empty if no file could be read.
 fn names(question: &Question<'_>, start: &str) -> BTreeSet<String> {
-    let own = question.subject.library_path();
-    let program = &question.detection.file;
-    let roots = question.subject.preloaded.iter().chain([program]);
-    let files = roots.flat_map(|path| {
-        let linking = elf::linking(path).unwrap_or_default();
-        let brought = elf::libraries(path, &linking, &own);
-        [path.clone()].into_iter().chain(brought).collect::<Vec<PathBuf>>()
-    });
-    let lists = files.map(|path| scan::names(&path, start).unwrap_or_default());
-    lists.flatten().collect()
+    let library_path = question.subject.library_path();
+    let mut names = BTreeSet::new();
+    for root in question.subject.preloaded.iter().chain([&question.detection.file]) {
+        let linking = elf::linking(root).unwrap_or_default();
+        for file in elf::libraries(root, &linking, &library_path).iter().chain([root]) {
+            names.extend(scan::names(file, start).unwrap_or_default());
+        }
+    }
+    names
 }
 
-fn one(name: &str, value: &str, names: &BTreeSet<String>, uses: &str) -> Result<(), KnobError> {
+/// Checks one setting. `names` are all known ones; `uses` names the allocator in messages.
+fn check_setting(name: &str, value: &str, names: &BTreeSet<String>, uses: &str) -> Result<(), KnobError> {
     if !names.is_empty() && !names.contains(name) {
         return Err(KnobError::Option {
             variable: name.to_owned(),
             option: name.to_owned(),
             uses: uses.to_owned(),
-            cure: near(
+            cure: suggestion(
                 name,
                 names.iter().map(String::as_str),
                 "it is not in its library; leave it out",
             ),
         });
     }
-    let kind = KINDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
-    let Some((why, cure)) = kind.and_then(|kind| wrong(kind, value)) else {
+    let Some((_, kind)) = KINDS.iter().find(|(known, _)| *known == name) else {
         return Ok(());
     };
-    Err(KnobError::Value {
-        written: format!("{name}={value}"),
-        why,
-        cure: cure.to_owned(),
-    })
+    match problem(*kind, value) {
+        None => Ok(()),
+        Some((what, cure)) => Err(KnobError::Value {
+            written: format!("{name}={value}"),
+            why: format!("`{value}` is {what}"),
+            cure: cure.to_owned(),
+        }),
+    }
 }
 
-/// The problem with a value, and the cure.
-fn wrong(kind: Kind, value: &str) -> Option<(String, &'static str)> {
+/// The problem with a value, and the cure; `None` for a good value.
+fn problem(kind: Kind, value: &str) -> Option<(&'static str, &'static str)> {
     /// The words that gperftools reads as switches.
     const SWITCHES: [&str; 10] = ["0", "1", "f", "t", "n", "y", "no", "yes", "false", "true"];
-    let (good, what, cure) = match kind {
+    let (is_good, what, cure) = match kind {
         Kind::Integer => (
             value.parse::<i64>().is_ok(),
             "not a whole number, and units are not read",
@@ -110,31 +115,31 @@ fn wrong(kind: Kind, value: &str) -> Option<(String, &'static str)> {
             "write 0 or 1",
         ),
     };
-    (!good).then(|| (format!("`{value}` is {what}"), cure))
+    if is_good { None } else { Some((what, cure)) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn said(name: &str, value: &str) -> Option<String> {
+    /// Checks a setting of a library with three settings. Returns the mistake.
+    fn mistake(name: &str, value: &str) -> Option<String> {
         let names = ["TCMALLOC_RELEASE_RATE", "TCMALLOC_SKIP_SBRK", "TCMALLOC_HEAP_LIMIT_MB"];
         let names = names.map(str::to_owned).into();
-        one(name, value, &names, "tcmalloc")
-            .err()
-            .map(|error| error.to_string())
+        let result = check_setting(name, value, &names, "tcmalloc");
+        result.err().map(|error| error.to_string())
     }
 
     #[test]
     fn a_name_that_the_library_lacks_is_an_error_with_the_near_one() {
         assert_eq!(
-            said("TCMALLOC_RELEASE_RTE", "10").as_deref(),
+            mistake("TCMALLOC_RELEASE_RTE", "10").as_deref(),
             Some(
                 "tcmalloc has no option `TCMALLOC_RELEASE_RTE`, set in `TCMALLOC_RELEASE_RTE`: did you mean \
                  `TCMALLOC_RELEASE_RATE`?"
             )
         );
-        assert_eq!(one("TCMALLOC_X", "1", &BTreeSet::new(), "tcmalloc"), Ok(()));
+        assert_eq!(check_setting("TCMALLOC_X", "1", &BTreeSet::new(), "tcmalloc"), Ok(()));
     }
 
     #[test]
@@ -145,7 +150,7 @@ mod tests {
             ("TCMALLOC_HEAP_LIMIT_MB", "512"),
             ("TCMALLOC_SKIP_SBRK", "true"),
         ] {
-            assert_eq!(said(name, value), None, "{name}={value}");
+            assert_eq!(mistake(name, value), None, "{name}={value}");
         }
         for (name, value) in [
             ("TCMALLOC_RELEASE_RATE", "abc"),
@@ -154,8 +159,8 @@ mod tests {
             ("TCMALLOC_HEAP_LIMIT_MB", ""),
             ("TCMALLOC_SKIP_SBRK", "on"),
         ] {
-            let said = said(name, value).unwrap_or_default();
-            assert!(said.starts_with(&format!("`{name}={value}` has no effect: ")), "{said}");
+            let text = mistake(name, value).unwrap_or_default();
+            assert!(text.starts_with(&format!("`{name}={value}` has no effect: ")), "{text}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Settings of virtual machines and interpreters, checked by the runtimes: they refuse unknown ones.
 
 use super::super::probe;
-use super::{Checked, KnobError, Question, unseen};
-use record::AllocatorFamily;
+use super::{Checked, KnobError, Question, unconfirmed};
+use record::{AllocatorFamily, KnobFacts};
 
 /// A program that reads a variable.
 struct Reader {
@@ -53,11 +53,11 @@ const READERS: [Reader; 6] = [
 
 const PYTHON_CURE: &str = "write malloc, pymalloc or mimalloc (since 3.13)";
 
-/// How Java says that it reads a variable.
+/// The beginning of the line in which Java says that it reads a variable.
 const PICKED_UP: &str = "Picked up ";
 
-/// The mistake in a value of `PYTHONMALLOC` that no version of CPython accepts. It needs no program: that may hide
-/// behind a launcher that nobody can ask.
+/// The mistake in a value of `PYTHONMALLOC` that no version of CPython accepts. Runs no program, since CPython may be
+/// behind a launcher that cannot be probed.
 pub(super) fn unknown_allocator(variable: &str, value: &str) -> Option<KnobError> {
     // Objects/obmalloc.c of CPython, up to 3.14.
     const ALLOCATORS: [&str; 9] = [
@@ -73,10 +73,10 @@ pub(super) fn unknown_allocator(variable: &str, value: &str) -> Option<KnobError
     })
 }
 
-/// Checks settings for a runtime of this kind. If the program is another one, perhaps its launcher, there is no
-/// runtime to ask.
+/// Checks settings for a runtime of this family. If the program is another one, perhaps a launcher, there is no runtime
+/// to run, and the settings stay unconfirmed.
 pub(super) fn check(question: &Question<'_>, family: AllocatorFamily) -> Result<Checked, Vec<KnobError>> {
-    let mut checked = unseen(question.env);
+    let mut checked = unconfirmed(question.env);
     let detection = question.detection;
     if detection.facts.family != family && !(family == AllocatorFamily::V8 && detection.node) {
         return Ok(checked);
@@ -85,32 +85,37 @@ pub(super) fn check(question: &Question<'_>, family: AllocatorFamily) -> Result<
         let Some(reader) = READERS.iter().find(|reader| reader.variable == knob.variable) else {
             continue;
         };
-        let refused = |why| KnobError::Value {
-            written: knob.written(),
-            why,
-            cure: reader.cure.to_owned(),
-        };
-        // V8 takes that for its default without a word.
+        // V8 silently uses its default for an option without a value.
         let mut options = knob.requested.split([' ', ',']);
         if let Some(option) = options.find(|option| option.starts_with("--") && option.ends_with('=')) {
-            return Err(vec![refused(format!("`{option}` has no value"))]);
+            let why = format!("`{option}` has no value");
+            return Err(vec![wrong_value(knob, why, reader)]);
         }
-        let with = [(knob.variable.as_str(), knob.requested.as_str())];
+        let variables = [(knob.variable.as_str(), knob.requested.as_str())];
         let (subject, program) = (question.subject, &detection.file);
-        let Some(heard) = probe::ask_other(subject, program, reader.args, &with, question.stop) else {
+        let Some(heard) = probe::ask_other(subject, program, reader.args, &variables, question.stop) else {
             continue;
         };
         let mut lines = heard.said.stderr.lines();
-        let said = lines.find(|line| !line.trim().is_empty() && !line.contains(PICKED_UP));
+        let message = lines.find(|line| !line.trim().is_empty() && !line.contains(PICKED_UP));
         // Node.js warns of a number out of bounds and continues without it.
-        let goes_on = said.is_some_and(|said| said.starts_with("Error: "));
-        if goes_on || !heard.ended.is_some_and(|status| status.success()) {
-            let said = said.unwrap_or("nothing, and fails").trim();
-            return Err(vec![refused(format!("{} says `{said}`", reader.name))]);
+        let ignores_value = message.is_some_and(|message| message.starts_with("Error: "));
+        if ignores_value || !heard.ended.is_some_and(|status| status.success()) {
+            let message = message.unwrap_or("nothing, and fails").trim();
+            let why = format!("{} says `{message}`", reader.name);
+            return Err(vec![wrong_value(knob, why, reader)]);
         }
         knob.effective = Some(knob.requested.clone());
         knob.seen = Some(format!("the check of {} itself", reader.name));
         knob.taken = Some(true);
     }
     Ok(checked)
+}
+
+fn wrong_value(knob: &KnobFacts, why: String, reader: &Reader) -> KnobError {
+    KnobError::Value {
+        written: knob.written(),
+        why,
+        cure: reader.cure.to_owned(),
+    }
 }

@@ -9,7 +9,7 @@ const NAMES: [&str; 9] = [
     "GLIBC_TUNABLES", "SCUDO_OPTIONS",
 ];
 
-/// How the names of all settings of one allocator begin.
+/// The common beginning of the names of all settings of an allocator.
 const BEGINNINGS: [&str; 3] = ["MIMALLOC", "TCMALLOC", "TBB_MALLOC"];
 
 /// Least length for two slips: in shorter names two letters distinguish different settings.
@@ -19,7 +19,7 @@ const LONG: usize = 16;
 const SHORT: usize = 6;
 
 /// The intended variable for an unknown one; `None` if it is known, or unrelated.
-pub(super) fn meant(variable: &str) -> Option<String> {
+pub(super) fn intended_variable(variable: &str) -> Option<String> {
     if reader(variable).is_some() {
         return None;
     }
@@ -28,36 +28,43 @@ pub(super) fn meant(variable: &str) -> Option<String> {
         return Some(written);
     }
     let names = NAMES.into_iter().chain(LEGACY.iter().map(|(name, _)| *name));
-    let near = names
-        .filter(|name| slipped(&written, name))
+    let nearest = names
+        .filter(|name| is_slip(&written, name))
         .min_by_key(|name| strsim::damerau_levenshtein(&written, name));
-    near.map(str::to_owned).or_else(|| begun(&written))
+    match nearest {
+        Some(name) => Some(name.to_owned()),
+        None => with_corrected_beginning(&written),
+    }
 }
 
-fn slipped(written: &str, name: &str) -> bool {
+/// True if `written` is so close to `name` that it was meant.
+fn is_slip(written: &str, name: &str) -> bool {
     let distance = strsim::damerau_levenshtein(written, name);
     match name.len() {
-        ..SHORT => distance == 1 && letters(written) == letters(name),
+        ..SHORT => distance == 1 && sorted_letters(written) == sorted_letters(name),
         SHORT..LONG => distance == 1,
         _ => distance <= 2,
     }
 }
 
-fn letters(name: &str) -> Vec<u8> {
+fn sorted_letters(name: &str) -> Vec<u8> {
     let mut letters = name.as_bytes().to_vec();
     letters.sort_unstable();
     letters
 }
 
-/// `MIMALOC_PURGE_DELAY`: one slip in the beginning, and a setting behind it.
-fn begun(written: &str) -> Option<String> {
-    let ends = written.match_indices('_').map(|(at, _)| written.split_at(at));
-    let mut candidates = ends.filter(|(_, rest)| rest.len() > 1).filter_map(|(start, rest)| {
-        let near = |name: &&&str| strsim::damerau_levenshtein(start, name) == 1;
-        let name = BEGINNINGS.iter().find(near)?;
-        Some(format!("{name}{rest}"))
-    });
-    candidates.next()
+/// `MIMALLOC_PURGE_DELAY` for `MIMALOC_PURGE_DELAY`: one slip in the beginning, and a setting after it.
+fn with_corrected_beginning(written: &str) -> Option<String> {
+    for (at, _) in written.match_indices('_') {
+        let (start, setting) = written.split_at(at);
+        let mut beginnings = BEGINNINGS.into_iter();
+        if setting.len() > 1
+            && let Some(name) = beginnings.find(|name| strsim::damerau_levenshtein(start, name) == 1)
+        {
+            return Some(format!("{name}{setting}"));
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -85,14 +92,14 @@ mod tests {
             ("gogc", "GOGC"),
             ("NODE_OPTION", "NODE_OPTIONS"),
         ] {
-            assert_eq!(meant(written).as_deref(), Some(name), "{written}");
+            assert_eq!(intended_variable(written).as_deref(), Some(name), "{written}");
         }
     }
 
     #[test]
     fn what_is_read_and_what_is_of_something_else_is_no_slip() {
         for name in NAMES.into_iter().chain(LEGACY.iter().map(|(name, _)| *name)) {
-            assert_eq!(meant(name), None, "{name}");
+            assert_eq!(intended_variable(name), None, "{name}");
         }
         for other in [
             "MIMALLOC_SHOW_STATS",
@@ -125,7 +132,7 @@ mod tests {
             "GLIBC_VERSION",
             "SCUDO",
         ] {
-            assert_eq!(meant(other), None, "{other}");
+            assert_eq!(intended_variable(other), None, "{other}");
         }
     }
 }

@@ -1,18 +1,17 @@
-//! Which variables fit which allocators, without any process.
+//! Tests of the variables that fit an allocator, without any process.
 
 use super::*;
 use record::{AllocatorFacts, Confidence};
 
-fn found(family: AllocatorFamily, variable: Option<&str>) -> Detection {
+fn detection(family: AllocatorFamily, variable: Option<&str>) -> Detection {
+    let has_prefix = variable.is_some_and(|name| name.starts_with("_RJEM"));
     Detection {
         node: family == AllocatorFamily::V8,
         facts: AllocatorFacts {
             family,
             version: Some("1.2".to_owned()),
             variable: variable.map(str::to_owned),
-            prefix: variable
-                .filter(|name| name.starts_with("_RJEM"))
-                .map(|_| "_rjem_".to_owned()),
+            prefix: if has_prefix { Some("_rjem_".to_owned()) } else { None },
             confidence: Some(Confidence::Certain),
             ..AllocatorFacts::default()
         },
@@ -22,15 +21,15 @@ fn found(family: AllocatorFamily, variable: Option<&str>) -> Detection {
 
 fn refused(variable: &str, detection: &Detection) -> Option<String> {
     let family = reader(variable).expect("a setting of an allocator");
-    let fits = fits(variable, family, detection, None);
-    fits.err().map(|error| error.to_string())
+    let result = check_reader(variable, family, detection, None);
+    result.err().map(|error| error.to_string())
 }
 
 #[test]
 fn a_variable_of_another_allocator_is_refused_with_the_one_that_works() {
     use AllocatorFamily as Family;
-    let rust = found(Family::Jemalloc, Some("_RJEM_MALLOC_CONF"));
-    let plain = found(Family::Jemalloc, Some("MALLOC_CONF"));
+    let rust = detection(Family::Jemalloc, Some("_RJEM_MALLOC_CONF"));
+    let plain = detection(Family::Jemalloc, Some("MALLOC_CONF"));
     for (variable, detection, ends) in [
         (
             "MALLOC_CONF",
@@ -46,25 +45,29 @@ fn a_variable_of_another_allocator_is_refused_with_the_one_that_works() {
         ("MIMALLOC_PURGE_DELAY", &rust, "_RJEM_MALLOC_CONF=dirty_decay_ms:1000"),
         (
             "GOGC",
-            &found(Family::Glibc, None),
+            &detection(Family::Glibc, None),
             "set `GLIBC_TUNABLES`, or such as `MALLOC_ARENA_MAX`",
         ),
         (
             "NODE_OPTIONS",
-            &found(Family::Go, None),
+            &detection(Family::Go, None),
             "set `GOGC`, `GOMEMLIMIT` or `GODEBUG`",
         ),
         (
             "MALLOC_CONF",
-            &found(Family::Snmalloc, None),
+            &detection(Family::Snmalloc, None),
             "it reads no variables; remove it",
         ),
         (
             "MALLOC_CONF",
-            &found(Family::Mimalloc, None),
+            &detection(Family::Mimalloc, None),
             "such as `MIMALLOC_PURGE_DELAY`",
         ),
-        ("TCMALLOC_RELEASE_RATE", &found(Family::V8, None), "set `NODE_OPTIONS`"),
+        (
+            "TCMALLOC_RELEASE_RATE",
+            &detection(Family::V8, None),
+            "set `NODE_OPTIONS`",
+        ),
     ] {
         let refused = refused(variable, detection).unwrap_or_default();
         assert!(refused.ends_with(ends), "{variable}: {refused}");
@@ -74,13 +77,16 @@ fn a_variable_of_another_allocator_is_refused_with_the_one_that_works() {
 #[test]
 fn what_fits_is_not_refused() {
     use AllocatorFamily as Family;
-    let mut node = found(Family::V8, None);
+    let mut node = detection(Family::V8, None);
     node.facts.beside = Some("glibc 2.36".to_owned());
     for (variable, detection) in [
-        ("_RJEM_MALLOC_CONF", &found(Family::Jemalloc, Some("_RJEM_MALLOC_CONF"))),
-        ("MALLOC_CONF", &found(Family::Jemalloc, None)),
-        ("MIMALLOC_ALLOW_THP", &found(Family::Mimalloc, None)),
-        ("GLIBC_TUNABLES", &found(Family::Glibc, None)),
+        (
+            "_RJEM_MALLOC_CONF",
+            &detection(Family::Jemalloc, Some("_RJEM_MALLOC_CONF")),
+        ),
+        ("MALLOC_CONF", &detection(Family::Jemalloc, None)),
+        ("MIMALLOC_ALLOW_THP", &detection(Family::Mimalloc, None)),
+        ("GLIBC_TUNABLES", &detection(Family::Glibc, None)),
         ("MALLOC_ARENA_MAX", &node),
         ("NODE_OPTIONS", &node),
     ] {
@@ -90,20 +96,23 @@ fn what_fits_is_not_refused() {
 
 #[test]
 fn a_setting_of_v8_is_for_the_program_that_holds_it() {
-    let mut deno = found(AllocatorFamily::V8, Some(DENO));
+    let mut deno = detection(AllocatorFamily::V8, Some(DENO));
     deno.node = false;
     assert_eq!(refused(DENO, &deno), None);
-    let said = refused("NODE_OPTIONS", &deno).unwrap_or_default();
+    let text = refused("NODE_OPTIONS", &deno).unwrap_or_default();
     assert!(
-        said.ends_with("which reads `DENO_V8_FLAGS`; set `DENO_V8_FLAGS`"),
-        "{said}"
+        text.ends_with("which reads `DENO_V8_FLAGS`; set `DENO_V8_FLAGS`"),
+        "{text}"
     );
-    let said = refused(DENO, &found(AllocatorFamily::V8, None)).unwrap_or_default();
-    assert!(said.ends_with("does not read it; set `NODE_OPTIONS`"), "{said}");
+    let text = refused(DENO, &detection(AllocatorFamily::V8, None)).unwrap_or_default();
+    assert!(text.ends_with("does not read it; set `NODE_OPTIONS`"), "{text}");
     // A Go program's launcher runs in Node.js, without the memory that matters.
-    let said = refused("NODE_OPTIONS", &found(AllocatorFamily::Go, None)).unwrap_or_default();
-    assert!(said.contains("this server uses go 1.2"), "{said}");
-    assert_eq!(refused("PYTHONMALLOC", &found(AllocatorFamily::Pymalloc, None)), None);
+    let text = refused("NODE_OPTIONS", &detection(AllocatorFamily::Go, None)).unwrap_or_default();
+    assert!(text.contains("this server uses go 1.2"), "{text}");
+    assert_eq!(
+        refused("PYTHONMALLOC", &detection(AllocatorFamily::Pymalloc, None)),
+        None
+    );
 }
 
 #[test]
@@ -113,7 +122,7 @@ fn an_allocator_that_nobody_knows_takes_no_setting_unless_a_profile_names_it() {
     assert!(refused.contains("name it in a profile"), "{refused}");
     let declared = Some(AllocatorFamily::Jemalloc);
     assert_eq!(
-        fits("MALLOC_CONF", AllocatorFamily::Jemalloc, &unknown, declared),
+        check_reader("MALLOC_CONF", AllocatorFamily::Jemalloc, &unknown, declared),
         Ok(())
     );
 }
@@ -130,30 +139,34 @@ fn an_allocator_that_cpython_does_not_have_is_refused_whatever_starts_it() {
         let error = runtime::unknown_allocator(PYTHON, value);
         assert_eq!(error.is_none(), is_known, "{value}");
     }
-    let said = runtime::unknown_allocator(PYTHON, "foo").unwrap().to_string();
+    let text = runtime::unknown_allocator(PYTHON, "foo").unwrap().to_string();
     assert!(
-        said.contains("PYTHONMALLOC=foo") && said.ends_with("write malloc, pymalloc or mimalloc (since 3.13)"),
-        "{said}"
+        text.contains("PYTHONMALLOC=foo") && text.ends_with("write malloc, pymalloc or mimalloc (since 3.13)"),
+        "{text}"
     );
 }
 
 #[test]
 fn what_only_a_guess_speaks_against_is_not_refused() {
-    let of = |confidence, variable: &str| {
-        let mut detection = found(AllocatorFamily::Glibc, None);
-        detection.facts.confidence = Some(confidence);
-        let env = BTreeMap::from([(variable.to_owned(), "50".to_owned())]);
-        check(&env, &Subject::default(), &detection, None, &|| false)
-    };
+    let mut detection = detection(AllocatorFamily::Glibc, None);
+    detection.facts.confidence = Some(Confidence::Guess);
     for variable in ["GOGC", "_RJEM_MALLOC_CONF", "NODE_OPTIONS"] {
-        let checked = of(Confidence::Guess, variable).unwrap();
+        let checked = check_one(variable, "50", &detection).unwrap();
         assert_eq!((checked.knobs.len(), checked.knobs[0].taken), (1, None));
     }
-    let said = of(Confidence::Likely, "GOGC").unwrap_err()[0].to_string();
+    detection.facts.confidence = Some(Confidence::Likely);
+    let error = check_one("GOGC", "50", &detection).unwrap_err();
     assert!(
-        said.contains("unless its profile says `allocator = { linked = \"go\" }`"),
-        "{said}"
+        error.contains("unless its profile says `allocator = { linked = \"go\" }`"),
+        "{error}"
     );
+}
+
+/// Checks one setting. An error is the text of the first mistake.
+fn check_one(variable: &str, value: &str, detection: &Detection) -> Result<Checked, String> {
+    let env = BTreeMap::from([(variable.to_owned(), value.to_owned())]);
+    let result = check(&env, &Subject::default(), detection, None, &|| false);
+    result.map_err(|errors| errors[0].to_string())
 }
 
 #[test]
@@ -168,8 +181,8 @@ fn settings_of_java_are_refused_by_other_runtimes_and_passed_on_by_what_may_star
             (Family::Glibc, false),
             (Family::Unknown, false),
         ] {
-            let said = refused(variable, &found(family, None));
-            assert_eq!(said.is_some(), is_refused, "{variable} {family}: {said:?}");
+            let text = refused(variable, &detection(family, None));
+            assert_eq!(text.is_some(), is_refused, "{variable} {family}: {text:?}");
         }
     }
 }
@@ -177,7 +190,7 @@ fn settings_of_java_are_refused_by_other_runtimes_and_passed_on_by_what_may_star
 #[test]
 fn python_takes_its_objects_from_where_it_is_told_to() {
     use AllocatorFamily as Family;
-    let mut python = found(Family::Pymalloc, None).facts;
+    let mut python = detection(Family::Pymalloc, None).facts;
     python.beside = Some("glibc 2.36".to_owned());
     for (value, family, version) in [
         ("malloc", Family::Glibc, Some("2.36")),
@@ -191,7 +204,7 @@ fn python_takes_its_objects_from_where_it_is_told_to() {
         assert_eq!((facts.family, facts.version.as_deref()), (family, version), "{value}");
     }
     let env = BTreeMap::from([(PYTHON.to_owned(), "malloc".to_owned())]);
-    assert_eq!(under(&env, found(Family::V8, None).facts).family, Family::V8);
+    assert_eq!(under(&env, detection(Family::V8, None).facts).family, Family::V8);
 }
 
 #[test]
@@ -204,21 +217,21 @@ fn variables_of_other_things_are_no_settings() {
 #[test]
 fn only_what_is_near_by_its_own_part_is_suggested() {
     let tunables = ["glibc.malloc.check", "glibc.malloc.arena_max", "glibc.rtld.nns"];
-    for (written, said) in [
+    for (written, text) in [
         ("glibc.malloc.nosuch", "none"),
         ("glibc.malloc.chek", "did you mean `glibc.malloc.check`?"),
         ("glibc.maloc.arena_max", "did you mean `glibc.malloc.arena_max`?"),
     ] {
-        assert_eq!(near(written, tunables.into_iter(), "none"), said);
+        assert_eq!(suggestion(written, tunables.into_iter(), "none"), text);
     }
     let options = ["MIMALLOC_VERBOSE", "MIMALLOC_PURGE_DELAY"];
-    assert_eq!(near("MIMALLOC_NOSUCH", options.into_iter(), "none"), "none");
+    assert_eq!(suggestion("MIMALLOC_NOSUCH", options.into_iter(), "none"), "none");
     assert_eq!(
-        near("MIMALLOC_PURGE_DELY", options.into_iter(), "none"),
+        suggestion("MIMALLOC_PURGE_DELY", options.into_iter(), "none"),
         "did you mean `MIMALLOC_PURGE_DELAY`?"
     );
     assert_eq!(
-        near("dirty_dekay_ms", ["dirty_decay_ms"].into_iter(), ""),
+        suggestion("dirty_dekay_ms", ["dirty_decay_ms"].into_iter(), ""),
         "did you mean `dirty_decay_ms`?"
     );
 }
@@ -238,13 +251,10 @@ fn what_node_goes_on_without_is_refused() {
     let text = "#!/bin/sh\ncase $NODE_OPTIONS in *=-3) echo Error: out of bounds >&2;; esac\n";
     std::fs::write(&node, text).unwrap();
     std::fs::set_permissions(&node, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let mut detection = found(AllocatorFamily::V8, None);
+    let mut detection = detection(AllocatorFamily::V8, None);
     (detection.file, detection.node) = (node, true);
-    let of = |value: &str| {
-        let env = BTreeMap::from([("NODE_OPTIONS".to_owned(), value.to_owned())]);
-        check(&env, &Subject::default(), &detection, None, &|| false).map_err(|errors| errors[0].to_string())
-    };
-    assert_eq!(of("--max-old-space-size=300").unwrap().knobs[0].taken, Some(true));
+    let checked = check_one("NODE_OPTIONS", "--max-old-space-size=300", &detection).unwrap();
+    assert_eq!(checked.knobs[0].taken, Some(true));
     for (value, why) in [
         ("--max-semi-space-size=-3", "Node.js says `Error: out of bounds`"),
         (
@@ -252,7 +262,7 @@ fn what_node_goes_on_without_is_refused() {
             "`--max-old-space-size=` has no value",
         ),
     ] {
-        let said = of(value).unwrap_err();
-        assert!(said.contains(why), "{said}");
+        let error = check_one("NODE_OPTIONS", value, &detection).unwrap_err();
+        assert!(error.contains(why), "{error}");
     }
 }

@@ -4,8 +4,9 @@ use std::ffi::OsString;
 
 use record::AllocatorFamily;
 
-/// How allocators are made to say it on stderr: nothing in the run changes by that. oneTBB's says nothing.
-const ASKED: [(AllocatorFamily, &str, &str); 3] = [
+/// Settings that make allocators print their report on stderr. They change nothing else in the run. oneTBB's allocator
+/// has no report.
+const REPORT_SETTINGS: [(AllocatorFamily, &str, &str); 3] = [
     // Its sums alone.
     (
         AllocatorFamily::Jemalloc,
@@ -16,13 +17,14 @@ const ASKED: [(AllocatorFamily, &str, &str); 3] = [
     (AllocatorFamily::Tcmalloc, "MALLOCSTATS", "1"),
 ];
 
-/// The variable that has an allocator give its account, with its value; `None` of one that gives none.
+/// The variable, with its value, that makes an allocator print its report; `None` if it has none.
 pub fn asked(family: AllocatorFamily) -> Option<(&'static str, &'static str)> {
-    let mut all = ASKED.into_iter();
-    all.find_map(|(one, variable, value)| (one == family).then_some((variable, value)))
+    let mut settings = REPORT_SETTINGS.into_iter();
+    let (_, variable, value) = settings.find(|(known, _, _)| *known == family)?;
+    Some((variable, value))
 }
 
-/// How an account begins, each with how it ends.
+/// The first and the last line of each kind of report.
 const FRAMES: [(&str, &str); 4] = [
     ("___ Begin jemalloc statistics", "--- End jemalloc statistics"),
     ("heap stats:", "process:"),
@@ -30,68 +32,65 @@ const FRAMES: [(&str, &str); 4] = [
     ("MALLOC: ", "Bytes released to the OS take up"),
 ];
 
-/// What gperftools draws above its account.
+/// The line that gperftools prints above its report.
 const RULE: &str = "------------------------------------------------\n";
 
-/// Whether a server with these variables is made to give an account.
+/// True if these variables make a server print the report of its allocator.
 pub fn is_asked(family: AllocatorFamily, env: &[(OsString, Option<OsString>)]) -> bool {
     let Some((variable, value)) = asked(family) else {
         return false;
     };
-    let mut set = env
-        .iter()
-        .filter_map(|(name, set)| Some((name, set.as_ref()?.to_str()?)));
-    // Builds of jemalloc differ in the variable, and there it stands in a list.
-    set.any(|(name, set)| match family {
-        AllocatorFamily::Jemalloc => set.contains(value),
-        _ => name == variable && set == value,
+    env.iter().any(|(name, own)| {
+        let own = own.as_ref().and_then(|own| own.to_str());
+        match (family, own) {
+            // Builds of jemalloc differ in the variable, and its value is a list.
+            (AllocatorFamily::Jemalloc, Some(own)) => own.contains(value),
+            (_, Some(own)) => name == variable && own == value,
+            (_, None) => false,
+        }
     })
 }
 
-/// Extracts the reports from stderr: the most memory of each, in bytes.
+/// Extracts the reports from stderr. Returns the most memory of each, in bytes.
 pub fn take(stderr: &mut String) -> Vec<u64> {
-    let mut held = Vec::new();
+    let lines: Vec<&str> = stderr.split_inclusive('\n').collect();
+    let mut peaks = Vec::new();
     let mut rest = String::new();
-    let mut lines = stderr.split_inclusive('\n');
-    while let Some(line) = lines.next() {
-        let begins = |frame: &&(&str, &str)| line.trim_start().starts_with(frame.0);
-        let Some((_, end)) = FRAMES.iter().find(begins) else {
-            rest.push_str(line);
-            continue;
-        };
-        let mut ahead = lines.clone();
-        let is_last = |line: &&str| line.trim_start().starts_with(end);
-        let Some(length) = ahead.by_ref().position(|line| is_last(&line)) else {
-            rest.push_str(line);
-            continue;
-        };
-        let account = [line].into_iter().chain(lines.clone().take(length));
-        let Some(most) = account.filter_map(most).max() else {
-            rest.push_str(line);
-            continue;
-        };
-        held.push(most);
-        lines = ahead;
-        if let Some(above) = rest.strip_suffix(RULE).map(str::len) {
-            rest.truncate(above);
+    let mut index = 0;
+    while index < lines.len() {
+        if let Some((length, peak)) = report_at_start(&lines[index..]) {
+            peaks.push(peak);
+            index += length;
+            if rest.ends_with(RULE) {
+                rest.truncate(rest.len() - RULE.len());
+            }
+        } else {
+            rest.push_str(lines[index]);
+            index += 1;
         }
     }
-    if !held.is_empty() {
+    if !peaks.is_empty() {
         *stderr = rest;
     }
-    held
+    peaks
 }
 
-/// What a line of an account says that it had from the system at most.
-fn most(line: &str) -> Option<u64> {
+/// The number of lines of the report with which these lines begin, and its most memory.
+fn report_at_start(lines: &[&str]) -> Option<(usize, u64)> {
+    let first = lines.first()?.trim_start();
+    let (_, end) = FRAMES.iter().find(|(start, _)| first.starts_with(start))?;
+    let last = 1 + lines[1..].iter().position(|line| line.trim_start().starts_with(end))?;
+    let peak = lines[..last].iter().filter_map(|line| most_memory(line)).max()?;
+    Some((last + 1, peak))
+}
+
+/// The most memory from the system, if a line of a report states it.
+fn most_memory(line: &str) -> Option<u64> {
     let line = line.trim();
     if let Some(sums) = line.strip_prefix("Allocated: ") {
-        // Cached memory was in use before.
-        let sum = |name: &str| {
-            let (_, rest) = sums.split_once(name)?;
-            rest.split([',', ' ']).next()?.parse::<u64>().ok()
-        };
-        return Some(sum("mapped: ")?.saturating_add(sum("retained: ").unwrap_or(0)));
+        // Retained memory was mapped before.
+        let retained = sum_after("retained: ", sums).unwrap_or(0);
+        return Some(sum_after("mapped: ", sums)?.saturating_add(retained));
     }
     if let Some(sums) = line.strip_prefix("committed") {
         let mut words = sums.trim_start().strip_prefix(':')?.split_ascii_whitespace();
@@ -105,15 +104,24 @@ fn most(line: &str) -> Option<u64> {
         return Some((number * f64::from(unit)) as u64);
     }
     let sum = line.strip_prefix("MALLOC: =")?.trim_start();
-    let is_all = sum.ends_with("Virtual address space used");
-    sum.split(' ').next().filter(|_| is_all)?.parse().ok()
+    if !sum.ends_with("Virtual address space used") {
+        return None;
+    }
+    sum.split(' ').next()?.parse().ok()
+}
+
+/// The number after a name in jemalloc's line of sums.
+fn sum_after(name: &str, sums: &str) -> Option<u64> {
+    let (_, rest) = sums.split_once(name)?;
+    rest.split([',', ' ']).next()?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn taken(text: &str) -> (Vec<u64>, String) {
+    /// The most memory of each report, and the rest of the text.
+    fn split_reports(text: &str) -> (Vec<u64>, String) {
         let mut rest = text.to_owned();
         (take(&mut rest), rest)
     }
@@ -148,10 +156,10 @@ mod tests {
             ),
         ] {
             let text = format!("before\n{account}after\n");
-            assert_eq!(taken(&text), (vec![held], "before\nafter\n".to_owned()));
-            assert_eq!(taken(account), (vec![held], String::new()));
+            assert_eq!(split_reports(&text), (vec![held], "before\nafter\n".to_owned()));
+            assert_eq!(split_reports(account), (vec![held], String::new()));
             let twice = format!("{account}{account}");
-            assert_eq!(taken(&twice).0, [held, held], "of two processes");
+            assert_eq!(split_reports(&twice).0, [held, held], "of two processes");
         }
     }
 
@@ -162,7 +170,7 @@ mod tests {
             "MALLOC: x\n",
             "___ Begin jemalloc statistics ___\n--- End jemalloc statistics ---\n",
         ] {
-            assert_eq!(taken(text), (Vec::new(), text.to_owned()));
+            assert_eq!(split_reports(text), (Vec::new(), text.to_owned()));
         }
     }
 

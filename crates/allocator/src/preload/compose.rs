@@ -23,12 +23,12 @@ pub fn compose(libraries: &[PathBuf], typed: Option<&OsStr>) -> Result<Option<Os
     if let Some(wrong) = libraries.iter().find(|path| !can_be_listed(path)) {
         return Err(Unlistable(wrong.clone()));
     }
-    let typed = typed.filter(|typed| !typed.is_empty());
-    let all: Vec<&OsStr> = libraries.iter().map(|path| path.as_os_str()).chain(typed).collect();
-    Ok(Some(all.join(OsStr::new(":"))).filter(|all| !all.is_empty()))
+    let mut all: Vec<&OsStr> = libraries.iter().map(|path| path.as_os_str()).collect();
+    all.extend(typed.filter(|typed| !typed.is_empty()));
+    Ok(Some(all.join(OsStr::new(":"))).filter(|value| !value.is_empty()))
 }
 
-/// The libraries that the variable names, as the loader takes it apart.
+/// The libraries in the variable's value, split as the loader does.
 pub(super) fn split(typed: &str) -> impl Iterator<Item = &str> {
     let names = typed.split(|c: char| u8::try_from(c).is_ok_and(separates));
     names.filter(|name| !name.is_empty())
@@ -38,7 +38,7 @@ fn can_be_listed(path: &Path) -> bool {
     !path.as_os_str().as_encoded_bytes().iter().copied().any(separates)
 }
 
-/// Whether a name ends here: ld.so(8) separates at blanks too, dyld only at colons.
+/// True for a separator of names: ld.so(8) separates at blanks too, dyld only at colons.
 fn separates(byte: u8) -> bool {
     byte == b':' || (byte.is_ascii_whitespace() && VARIABLE == "LD_PRELOAD")
 }
@@ -50,19 +50,20 @@ mod tests {
     #[test]
     fn libraries_come_before_what_was_typed() {
         let libraries = [PathBuf::from("/lib/libjemalloc.so.2"), PathBuf::from("/opt/libshim.so")];
-        let composed = |libraries: &[PathBuf], typed: Option<&str>| compose(libraries, typed.map(OsStr::new)).unwrap();
-        let text = |text: &str| Some(OsString::from(text));
-        assert_eq!(composed(&[], None), None);
-        assert_eq!(composed(&[], Some("")), None);
-        assert_eq!(composed(&[], Some("/own.so")), text("/own.so"));
-        assert_eq!(
-            composed(&libraries, None),
-            text("/lib/libjemalloc.so.2:/opt/libshim.so")
-        );
-        assert_eq!(
-            composed(&libraries[1..], Some("/a.so /b.so")),
-            text("/opt/libshim.so:/a.so /b.so")
-        );
+        for (libraries, typed, value) in [
+            (&[][..], None, None),
+            (&[], Some(""), None),
+            (&[], Some("/own.so"), Some("/own.so")),
+            (&libraries, None, Some("/lib/libjemalloc.so.2:/opt/libshim.so")),
+            (
+                &libraries[1..],
+                Some("/a.so /b.so"),
+                Some("/opt/libshim.so:/a.so /b.so"),
+            ),
+        ] {
+            let composed = compose(libraries, typed.map(OsStr::new)).unwrap();
+            assert_eq!(composed.as_deref(), value.map(OsStr::new), "{libraries:?} {typed:?}");
+        }
     }
 
     #[test]

@@ -1,19 +1,19 @@
-//! Which package has an allocator's library, by the distribution that this is.
+//! Names the package with an allocator's library for the distribution of this system.
 
 use std::fs;
 use std::path::Path;
 
 use record::Known;
 
-/// A distribution, by what `/etc/os-release` says.
+/// A distribution, as `/etc/os-release` describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
-    /// Its `ID`, then those that it is like.
+    /// Its `ID`, then the names in its `ID_LIKE`.
     ids: Vec<String>,
     version: Option<u32>,
 }
 
-/// Families of distributions, and what their packages are called.
+/// The names of packages in a family of distributions.
 struct Packages {
     ids: &'static [&'static str],
     install: &'static str,
@@ -75,44 +75,32 @@ const ALL: [Packages; 6] = [
 ];
 
 impl Distribution {
-    /// That of the system under this root.
-    pub fn of(root: &Path) -> Distribution {
-        let texts = ["etc/os-release", "usr/lib/os-release"].map(|file| fs::read_to_string(root.join(file)).ok());
-        match texts.into_iter().flatten().next() {
-            Some(text) => Distribution::read(&text),
-            None if cfg!(target_os = "macos") => Distribution::read("ID=macos\n"),
-            None => Distribution::default(),
+    /// The distribution of the system under this root.
+    pub fn under(root: &Path) -> Distribution {
+        for file in ["etc/os-release", "usr/lib/os-release"] {
+            if let Ok(text) = fs::read_to_string(root.join(file)) {
+                return Distribution::parse(&text);
+            }
         }
+        if cfg!(target_os = "macos") {
+            return Distribution::parse("ID=macos\n");
+        }
+        Distribution::default()
     }
 
-    fn read(text: &str) -> Distribution {
-        let value = |name: &str| {
-            let line = text
-                .lines()
-                .find_map(|line| line.strip_prefix(name)?.strip_prefix('='))?;
-            Some(line.trim_matches(['"', '\'']).to_owned())
-        };
-        let ids = [value("ID"), value("ID_LIKE")].into_iter().flatten();
-        let version = value("VERSION_ID").and_then(|version| version.split('.').next()?.parse().ok());
-        Distribution {
-            ids: ids
-                .flat_map(|ids| ids.split_ascii_whitespace().map(str::to_owned).collect::<Vec<_>>())
-                .collect(),
-            version,
+    fn parse(text: &str) -> Distribution {
+        let mut ids = Vec::new();
+        for name in ["ID", "ID_LIKE"] {
+            let names = value_of(name, text).unwrap_or_default();
+            ids.extend(names.split_ascii_whitespace().map(str::to_owned));
         }
+        let version = value_of("VERSION_ID", text).and_then(|version| version.split('.').next()?.parse().ok());
+        Distribution { ids, version }
     }
 
-    /// What to do to have an allocator's library here, as a sentence without its end.
+    /// Advice to install an allocator's library, as a sentence without its end.
     pub fn install(&self, known: Known) -> String {
-        let packages = self.ids.iter().find_map(|id| {
-            let named = |one: &&Packages| {
-                one.ids
-                    .iter()
-                    .any(|own| id == own || id.starts_with(&format!("{own}-")))
-            };
-            ALL.iter().find(named)
-        });
-        let Some(packages) = packages else {
+        let Some(packages) = self.ids.iter().find_map(|id| packages_for(id)) else {
             return format!(
                 "install the package that has it, or name the library: --preload /path/to/{}.so",
                 stems(known)[0]
@@ -142,8 +130,23 @@ impl Distribution {
     }
 }
 
-/// What the libraries of an allocator are called without endings, the better first. oneTBB's proxy is what serves `malloc`,
-/// and gperftools' minimal library is the allocator without its profilers.
+/// The value of a variable in `/etc/os-release`.
+fn value_of<'t>(name: &str, text: &'t str) -> Option<&'t str> {
+    let mut lines = text.lines();
+    let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix('='))?;
+    Some(value.trim_matches(['"', '\'']))
+}
+
+/// The packages of a distribution with this `ID`, which may have a suffix: `opensuse-leap`.
+fn packages_for(id: &str) -> Option<&'static Packages> {
+    ALL.iter().find(|packages| {
+        let mut ids = packages.ids.iter();
+        ids.any(|own| id == *own || id.starts_with(&format!("{own}-")))
+    })
+}
+
+/// The names of an allocator's libraries without endings, the better first. oneTBB's proxy serves `malloc`, and
+/// gperftools' minimal library is the allocator without its profilers.
 pub(super) fn stems(known: Known) -> &'static [&'static str] {
     match known {
         Known::Jemalloc => &["libjemalloc"],
@@ -205,8 +208,8 @@ mod tests {
                 "--preload /path/to/libtcmalloc_minimal.so",
             ),
         ] {
-            let said = Distribution::read(release).install(known);
-            assert!(said.contains(says), "{release}: {said}");
+            let advice = Distribution::parse(release).install(known);
+            assert!(advice.contains(says), "{release}: {advice}");
         }
     }
 }

@@ -10,7 +10,7 @@ use record::{Known, Preload};
 
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// What everything is under: `/`, but in a test.
+    /// The root of the file system: `/`, except in tests.
     pub root: PathBuf,
     /// The libraries that the loader knows, in its order, as `ldconfig -p` prints them; empty where there is none.
     pub cache: String,
@@ -33,7 +33,7 @@ const USUAL: [&str; 12] = [
     "run/current-system/sw/lib",
 ];
 
-/// Why there is no library to preload.
+/// The reason why there is no library to preload.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
     #[error("{name} is not in the library directories of this system: {cure}")]
@@ -44,7 +44,7 @@ pub enum FindError {
         path: PathBuf,
         library: Machine,
         server: Machine,
-        /// What to install, or to name.
+        /// The package to install, or the path to name.
         cure: String,
     },
     #[error("there is no library `{}`: check the path", .0.display())]
@@ -64,35 +64,35 @@ pub fn find(preload: &Preload, machine: Option<Machine>, places: &Places) -> Res
     match preload {
         Preload::System => Ok(None),
         Preload::Known(known) => known_library(*known, machine, places).map(Some),
-        Preload::Path(path) => given(path, machine).map(Some),
+        Preload::Path(path) => named_library(path, machine).map(Some),
     }
 }
 
 fn known_library(known: Known, machine: Option<Machine>, places: &Places) -> Result<PathBuf, FindError> {
-    let fits = |path: &Path| fs::metadata(path).is_ok_and(|meta| meta.is_file()) && other(path, machine).is_none();
     let candidates = candidates(known, places);
-    if let Some(path) = candidates.iter().find(|path| fits(path)) {
-        return Ok(fs::canonicalize(path).unwrap_or_else(|_| path.clone()));
+    for path in &candidates {
+        if path.is_file() && mismatch(path, machine).is_none() {
+            return Ok(fs::canonicalize(path).unwrap_or_else(|_| path.clone()));
+        }
     }
-    let cure = Distribution::of(&places.root).install(known);
-    let odd = candidates
-        .into_iter()
-        .find_map(|path| Some((other(&path, machine)?, path)));
-    Err(match odd {
-        Some(((library, server), path)) => FindError::OtherMachine {
-            path,
-            library,
-            server,
-            cure,
-        },
-        None => FindError::Absent {
-            name: known.family().name(),
-            cure,
-        },
+    let cure = Distribution::under(&places.root).install(known);
+    for path in candidates {
+        if let Some((library, server)) = mismatch(&path, machine) {
+            return Err(FindError::OtherMachine {
+                path,
+                library,
+                server,
+                cure,
+            });
+        }
+    }
+    Err(FindError::Absent {
+        name: known.family().name(),
+        cure,
     })
 }
 
-/// Which of the names a library has, and its version.
+/// The place of a library's name among the names of the allocator, and its version.
 type Rank = (usize, Reverse<Vec<u32>>);
 
 /// Every library of the allocator, the best first: by its name, then the newest, then as the loader would find it.
@@ -108,14 +108,17 @@ fn candidates(known: Known, places: &Places) -> Vec<PathBuf> {
     let mut ranked: Vec<(Rank, PathBuf)> = Vec::new();
     for path in cached.chain(listed) {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let named = stems(known).iter().enumerate();
-        let mut place = named.filter_map(|(at, stem)| Some((at, Reverse(version(name, stem)?))));
-        if let Some(place) = place.next() {
-            ranked.push((place, path));
+        if let Some(rank) = rank(name, known) {
+            ranked.push((rank, path));
         }
     }
-    ranked.sort_by(|a, b| a.0.cmp(&b.0));
+    ranked.sort_by(|(a, _), (b, _)| a.cmp(b));
     ranked.into_iter().map(|(_, path)| path).collect()
+}
+
+fn rank(name: &str, known: Known) -> Option<Rank> {
+    let mut stems = stems(known).iter().enumerate();
+    stems.find_map(|(index, stem)| Some((index, Reverse(version(name, stem)?))))
 }
 
 fn directories(root: &Path, usual: &str) -> Vec<PathBuf> {
@@ -144,30 +147,26 @@ fn version(name: &str, stem: &str) -> Option<Vec<u32>> {
         None => rest.strip_prefix(".so")?,
     };
     let mut parts = numbers.split('.');
-    // What stands before the first dot belongs to another name.
-    parts.next().filter(|first| first.is_empty())?;
+    // Other characters before the first dot belong to another name.
+    if parts.next() != Some("") {
+        return None;
+    }
     parts.map(|part| part.parse().ok()).collect()
 }
 
-/// The library that was named by its path.
-fn given(path: &Path, machine: Option<Machine>) -> Result<PathBuf, FindError> {
-    let no_library = |why| FindError::NoLibrary {
-        path: path.to_owned(),
-        why,
-    };
+/// Checks a library that the user named by its path, and resolves its links.
+fn named_library(path: &Path, machine: Option<Machine>) -> Result<PathBuf, FindError> {
     let real = fs::canonicalize(path).map_err(|_| FindError::Missing(path.to_owned()))?;
-    if real.is_dir() {
-        return Err(no_library("it is a directory; name the library in it"));
+    if let Some(why) = reason_against(&real) {
+        return Err(FindError::NoLibrary {
+            path: path.to_owned(),
+            why,
+        });
     }
     if cfg!(target_os = "macos") {
         return Ok(real);
     }
-    if !elf::is_shared(&real).ok_or_else(|| no_library("it is not an ELF file; name a file that ends in `.so`"))? {
-        return Err(no_library(
-            "it is a program, an object file or an archive; link it with `-shared`",
-        ));
-    }
-    match other(&real, machine) {
+    match mismatch(&real, machine) {
         Some((library, server)) => Err(FindError::OtherMachine {
             path: path.to_owned(),
             library,
@@ -178,10 +177,29 @@ fn given(path: &Path, machine: Option<Machine>) -> Result<PathBuf, FindError> {
     }
 }
 
-/// What a library is for and what the server is, where these differ.
-fn other(library: &Path, server: Option<Machine>) -> Option<(Machine, Machine)> {
-    let (library, server) = (elf::machine(library)?, server?);
-    (library != server).then_some((library, server))
+/// The kind of a file that is no shared library, and the cure.
+fn reason_against(file: &Path) -> Option<&'static str> {
+    if file.is_dir() {
+        return Some("it is a directory; name the library in it");
+    }
+    if cfg!(target_os = "macos") {
+        return None;
+    }
+    match elf::is_shared(file) {
+        Some(true) => None,
+        Some(false) => Some("it is a program, an object file or an archive; link it with `-shared`"),
+        None => Some("it is not an ELF file; name a file that ends in `.so`"),
+    }
+}
+
+/// The machines of a library and of the server, if these differ.
+fn mismatch(library: &Path, server: Option<Machine>) -> Option<(Machine, Machine)> {
+    let library = elf::machine(library)?;
+    let server = server?;
+    if library == server {
+        return None;
+    }
+    Some((library, server))
 }
 
 #[cfg(all(test, unix))]
@@ -202,9 +220,9 @@ mod tests {
     impl Root {
         fn new(files: &[(&str, u8)]) -> Root {
             let root = Root(tempfile::tempdir().unwrap());
-            files
-                .iter()
-                .for_each(|(name, processor)| root.write(name, &elf(*processor)));
+            for (name, processor) in files {
+                root.write(name, &elf(*processor));
+            }
             root.write("etc/os-release", b"ID=debian\nVERSION_ID=\"12\"\n");
             root
         }
@@ -222,22 +240,16 @@ mod tests {
                 root: self.0.path().to_owned(),
                 cache: cache.to_owned(),
             };
-            let ranked = find(&name.parse().unwrap(), elf::machine(&program), &places);
+            let library = find(&name.parse().unwrap(), elf::machine(&program), &places);
+            let library = library.map_err(|error| error.to_string())?.unwrap_or_default();
             let root = fs::canonicalize(self.0.path()).unwrap();
-            let short = |path: Option<PathBuf>| {
-                path.unwrap_or_default()
-                    .strip_prefix(&root)
-                    .unwrap()
-                    .display()
-                    .to_string()
-            };
-            ranked.map(short).map_err(|error| error.to_string())
+            Ok(library.strip_prefix(&root).unwrap().display().to_string())
         }
     }
 
     #[test]
     fn a_library_is_found_where_distributions_keep_theirs_the_newest_for_the_right_machine() {
-        for (files, name, ranked) in [
+        for (files, name, library) in [
             (
                 &[("usr/lib/x86_64-linux-gnu/libjemalloc.so.2", 62)][..],
                 "jemalloc",
@@ -292,7 +304,7 @@ mod tests {
                 "usr/lib/x86_64-linux-gnu/libjemalloc.so.2",
             ),
         ] {
-            assert_eq!(Root::new(files).find(name, "").as_deref(), Ok(ranked));
+            assert_eq!(Root::new(files).find(name, "").as_deref(), Ok(library));
         }
     }
 
@@ -315,8 +327,8 @@ mod tests {
             ("tcmalloc", "libtcmalloc-minimal4"),
             ("tbbmalloc", "libtbbmalloc2"),
         ] {
-            let said = none.find(name, "").unwrap_err();
-            assert!(said.contains(&format!("apt-get install {package}")), "{said}");
+            let error = none.find(name, "").unwrap_err();
+            assert!(error.contains(&format!("apt-get install {package}")), "{error}");
         }
         let other = Root::new(&[("usr/lib/libjemalloc.so.2", 183)])
             .find("jemalloc", "")

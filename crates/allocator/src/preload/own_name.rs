@@ -1,4 +1,4 @@
-//! The name of a library that stays when it is updated: that by which programs name it, beside its file.
+//! The name of a library that stays when it is updated: the one by which programs need it, as a link to its file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,17 @@ use super::super::elf;
 /// The library under its own name (`libmimalloc.so.2` for `libmimalloc.so.2.0`), if that is the same file; else
 /// unchanged.
 pub fn by_own_name(library: &Path) -> PathBuf {
-    let name = elf::linking(library).and_then(|linking| linking.own_name);
-    let named = name.map(|name| library.with_file_name(name));
-    let is_it =
-        |path: &PathBuf| matches!((fs::canonicalize(path), fs::canonicalize(library)), (Ok(a), Ok(b)) if a == b);
-    named.filter(is_it).unwrap_or_else(|| library.to_owned())
+    if let Some(name) = elf::linking(library).and_then(|linking| linking.own_name) {
+        let path = library.with_file_name(name);
+        if is_same_file(&path, library) {
+            return path;
+        }
+    }
+    library.to_owned()
+}
+
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
 }
 
 #[cfg(all(test, target_os = "linux"))]

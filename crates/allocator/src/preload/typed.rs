@@ -1,4 +1,4 @@
-//! What a user typed in the loader's variable, for a server that was given it like any other setting.
+//! The libraries that a user typed in the loader's variable, among the other variables of a server.
 
 use std::path::{Path, PathBuf};
 
@@ -9,9 +9,9 @@ use record::Preload;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Typed {
-    /// The first library that is an allocator's by its name.
+    /// The first existing library that has the name of an allocator.
     pub allocator: Option<PathBuf>,
-    /// All others, as they were typed.
+    /// All other libraries, as they were typed.
     pub others: Vec<String>,
 }
 
@@ -26,27 +26,41 @@ pub fn typed(value: &str, places: &Places) -> Result<Typed, FindError> {
         }
         let family = Preload::Path(path.to_owned()).family();
         let is_allocator = family.is_some_and(AllocatorFamily::is_replacement);
-        let file = match name.contains('/') {
-            true => Some(path.to_owned()).filter(|path| path.is_absolute() && path.is_file()),
-            false => listed(name, places),
-        };
-        match file.filter(|_| is_allocator && typed.allocator.is_none()) {
-            Some(file) => typed.allocator = Some(file),
-            None => typed.others.push(name.to_owned()),
+        if is_allocator
+            && typed.allocator.is_none()
+            && let Some(file) = library_file(name, places)
+        {
+            typed.allocator = Some(file);
+        } else {
+            typed.others.push(name.to_owned());
         }
     }
     Ok(typed)
 }
 
-/// Where the loader has a library of this name.
-fn listed(name: &str, places: &Places) -> Option<PathBuf> {
-    let mut lines = places.cache.lines().filter_map(|line| line.trim().split_once(" => "));
-    let is = |(listed, _): &(&str, &str)| listed.split_whitespace().next() == Some(name);
-    lines.find(is).map(|(_, path)| PathBuf::from(path.trim()))
+/// The file that a name in the variable means; `None` if only the loader can know it.
+fn library_file(name: &str, places: &Places) -> Option<PathBuf> {
+    if name.contains('/') {
+        let path = PathBuf::from(name);
+        return Some(path).filter(|path| path.is_absolute() && path.is_file());
+    }
+    path_in_cache(name, places)
+}
+
+/// The path of a library in the loader's list: `libx.so.1 (libc6,x86-64) => /usr/lib/libx.so.1`.
+fn path_in_cache(name: &str, places: &Places) -> Option<PathBuf> {
+    for line in places.cache.lines() {
+        if let Some((library, path)) = line.trim().split_once(" => ")
+            && library.split_whitespace().next() == Some(name)
+        {
+            return Some(PathBuf::from(path.trim()));
+        }
+    }
+    None
 }
 
 impl Typed {
-    /// The rest of the variable.
+    /// The variable's value without the allocator.
     pub fn rest(&self) -> String {
         self.others.join(":")
     }
@@ -59,32 +73,32 @@ mod tests {
     #[test]
     fn an_allocator_is_told_from_other_libraries_and_what_is_not_there_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
-        let file = |name: &str| {
-            let path = directory.path().join(name);
-            std::fs::write(&path, "").unwrap();
-            path.display().to_string()
-        };
-        let (jemalloc, other) = (file("libjemalloc.so.2"), file("libown.so"));
+        let jemalloc = directory.path().join("libjemalloc.so.2");
+        let other = directory.path().join("libown.so");
+        for library in [&jemalloc, &other] {
+            std::fs::write(library, "").unwrap();
+        }
         let places = Places {
             root: PathBuf::from("/"),
-            cache: format!("\tlibjemalloc.so.2 (libc6,x86-64) => {jemalloc}\n"),
+            cache: format!("\tlibjemalloc.so.2 (libc6,x86-64) => {}\n", jemalloc.display()),
         };
-        let read = |value: &str| typed(value, &places);
-        let typed_value = |value: &str| read(value).map(|typed| (typed.allocator, typed.others.join(" ")));
-        let allocator = || Some(PathBuf::from(&jemalloc));
-        assert_eq!(typed_value(""), Ok((None, String::new())));
-        assert_eq!(
-            typed_value(&format!("{other}:{jemalloc}")),
-            Ok((allocator(), other.clone()))
-        );
-        assert_eq!(typed_value("libjemalloc.so.2"), Ok((allocator(), String::new())));
-        for left in [
-            "libmimalloc.so.2", "libown.so", "$LIB/libjemalloc.so.2", "./libjemalloc.so",
+        let other = other.display().to_string();
+        let both = format!("{other}:{}", jemalloc.display());
+        for (value, allocator, others) in [
+            ("", None, vec![]),
+            (&both, Some(&jemalloc), vec![other.as_str()]),
+            ("libjemalloc.so.2", Some(&jemalloc), vec![]),
+            ("libmimalloc.so.2", None, vec!["libmimalloc.so.2"]),
+            ("libown.so", None, vec!["libown.so"]),
+            ("$LIB/libjemalloc.so.2", None, vec!["$LIB/libjemalloc.so.2"]),
+            ("./libjemalloc.so", None, vec!["./libjemalloc.so"]),
         ] {
-            assert_eq!(typed_value(left), Ok((None, left.to_owned())));
+            let typed = typed(value, &places).unwrap();
+            assert_eq!(typed.allocator.as_ref(), allocator, "{value}");
+            assert_eq!(typed.others, others, "{value}");
         }
         let missing = directory.path().join("nosuch.so");
-        let error = read(&format!("{other}:{}", missing.display())).unwrap_err();
+        let error = typed(&format!("{other}:{}", missing.display()), &places).unwrap_err();
         assert_eq!(error, FindError::Missing(missing));
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a server would use a preloaded allocator: by its files, and by a run for its version with the loader's
+//! Verifies that a server would use a preloaded allocator: by its files, and by a run for its version with the loader's
 //! debug output.
 
 use std::collections::BTreeSet;
@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use super::super::detect::Detection;
 use super::super::probe::{self, Subject};
 use super::super::scan::Mark;
-use super::super::{behind, elf, scan};
+use super::super::{elf, scan, version_suffix};
 use super::bindings::{self, Image, NEW};
 use proctree::host;
 use record::{AllocatorFamily, Confidence};
 
-/// Why a preloaded library would not serve a server.
+/// The reason why a preloaded library would not serve a server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PreloadError {
     /// It has its own allocator, in its file or in what it loads or starts.
@@ -90,41 +90,45 @@ pub struct Question<'q> {
     pub stop: &'q dyn Fn() -> bool,
 }
 
-/// Whether the server's loader says that the library serves it; those of musl and of macOS say nothing. What cannot work is
-/// refused.
+/// True if the server's loader reports that the library serves it. False if that is not known: the loaders of musl and of
+/// macOS report nothing. An error if the preload cannot work.
 pub fn verify(question: &Question<'_>) -> Result<bool, PreloadError> {
     refuse(question)?;
     let library = question.library.display().to_string();
-    let at = question.scratch.join("bindings").display().to_string();
-    let watched = [
+    let output = question.scratch.join("bindings").display().to_string();
+    let variables = [
         ("LD_DEBUG", "bindings,libs"),
-        // Or functions are bound when they are called first.
+        // Without this, functions are bound when they are called first.
         ("LD_BIND_NOW", "1"),
-        ("LD_DEBUG_OUTPUT", at.as_str()),
+        ("LD_DEBUG_OUTPUT", output.as_str()),
     ];
-    // What cannot be asked is not known.
-    let Ok(heard) = probe::ask(question.with, &watched, question.stop) else {
+    let Ok(heard) = probe::ask(question.with, &variables, question.stop) else {
         return Ok(false);
     };
     if let Some(why) = bindings::refusal(&heard.said.stderr, &library) {
         let program = question.with.program.display().to_string();
         return Err(PreloadError::NotLoaded { library, program, why });
     }
-    if heard.ended.is_some_and(|ended| ended.code().is_none()) && runs_without(question) {
+    if heard.ended.is_some_and(|ended| ended.code().is_none()) && runs_without_library(question) {
         let shown = question.with.shown();
         return Err(PreloadError::Fatal { shown, library });
     }
-    // One file for each process.
-    let texts = fs::read_dir(question.scratch).into_iter().flatten().flatten();
-    let texts = texts.filter_map(|entry| fs::read(entry.path()).ok());
-    let images: Vec<Image> = texts
-        .flat_map(|text| bindings::images(&String::from_utf8_lossy(&text)))
-        .collect();
-    used(question, &images, &library)
+    check_use(question, &read_images(question.scratch), &library)
 }
 
-/// Whether the server ends by itself without the library.
-fn runs_without(question: &Question<'_>) -> bool {
+/// The programs of all processes: the loader wrote one file for each process.
+fn read_images(directory: &Path) -> Vec<Image> {
+    let mut images = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if let Ok(text) = fs::read(entry.path()) {
+            images.extend(bindings::images(&String::from_utf8_lossy(&text)));
+        }
+    }
+    images
+}
+
+/// True if the server ends by itself without the library.
+fn runs_without_library(question: &Question<'_>) -> bool {
     let heard = probe::ask(question.without, &[], question.stop);
     heard.is_ok_and(|heard| heard.ended.is_some_and(|ended| ended.code().is_some()))
 }
@@ -135,32 +139,31 @@ fn refuse(question: &Question<'_>) -> Result<(), PreloadError> {
         facts, file, loader, ..
     } = question.plain;
     let program = file.display().to_string();
-    let sure = facts.confidence > Some(Confidence::Guess);
-    let within = holds(file, facts.family);
-    let embedding = match within {
-        true => program.clone(),
-        false => question.without.program.display().to_string(),
+    let is_built_in = has_marks(file, facts.family);
+    let holder = if is_built_in {
+        program.clone()
+    } else {
+        question.without.program.display().to_string()
     };
-    match facts.family {
-        AllocatorFamily::Go => {
-            return Err(PreloadError::Runtime {
-                program: embedding,
-                allocator: format!("Go{}", behind(facts.version.as_ref())),
-            });
-        }
-        // A preload comes before a library that the program needs.
-        family if family.is_replacement() && sure && (within || !needs_malloc(question)) => {
-            let prefix = facts.prefix.as_ref().map(|prefix| format!(" (prefix `{prefix}`)"));
-            return Err(PreloadError::Embedded {
-                program: embedding,
-                has: match within {
-                    true => format!("has {facts} built in"),
-                    false => format!("loads or starts a program with {facts} built in"),
-                },
-                prefix: prefix.unwrap_or_default(),
-            });
-        }
-        _ => {}
+    if facts.family == AllocatorFamily::Go {
+        return Err(PreloadError::Runtime {
+            program: holder,
+            allocator: format!("Go{}", version_suffix(facts.version.as_ref())),
+        });
+    }
+    let is_sure = facts.confidence > Some(Confidence::Guess);
+    // A preload comes before a library that the program needs.
+    if facts.family.is_replacement() && is_sure && (is_built_in || !needs_malloc_library(question)) {
+        let prefix = facts.prefix.as_ref().map(|prefix| format!(" (prefix `{prefix}`)"));
+        return Err(PreloadError::Embedded {
+            program: holder,
+            has: if is_built_in {
+                format!("has {facts} built in")
+            } else {
+                format!("loads or starts a program with {facts} built in")
+            },
+            prefix: prefix.unwrap_or_default(),
+        });
     }
     if elf::is_static(file) {
         return Err(PreloadError::Static(program));
@@ -168,130 +171,157 @@ fn refuse(question: &Question<'_>) -> Result<(), PreloadError> {
     if host::is_privileged(file) {
         return Err(PreloadError::Privileged(program));
     }
-    // A file that is no ELF file has no loader to read here.
+    // Without a loader the file is no ELF file, and its C library is not known.
     let Some(loader) = loader else { return Ok(()) };
-    let own = libc_of(&loader.display().to_string());
+    let own = libc_named(&loader.display().to_string());
     let needed = elf::linking(question.library).unwrap_or_default().needed;
-    let theirs = needed
-        .iter()
-        .find(|name| name.starts_with("libc."))
-        .map(|name| libc_of(name));
-    match theirs.filter(|theirs| *theirs != own) {
-        Some(theirs) => Err(PreloadError::OtherLibc {
+    if let Some(libc) = needed.iter().find(|name| name.starts_with("libc."))
+        && libc_named(libc) != own
+    {
+        return Err(PreloadError::OtherLibc {
             library: question.library.display().to_string(),
-            theirs,
+            theirs: libc_named(libc),
             own,
-        }),
-        None => Ok(()),
+        });
     }
+    Ok(())
 }
 
-/// Whether a library that the program needs, and that is not the C library, has the `malloc` that serves it.
-fn needs_malloc(question: &Question<'_>) -> bool {
-    let needed = brought(question, &question.plain.file).into_iter();
-    let mut others = needed.filter(|path| !elf::is_libc(path));
-    others.any(|path| elf::serves_malloc(&path))
+/// True if a library that the program needs, and that is not the C library, exports `malloc`.
+fn needs_malloc_library(question: &Question<'_>) -> bool {
+    let needed = needed_libraries(question, &question.plain.file);
+    needed
+        .iter()
+        .any(|path| !elf::is_libc(path) && elf::serves_malloc(path))
 }
 
-/// Whether a file has the allocator within. A script's interpreter has not: what the script runs answered.
-fn holds(file: &Path, family: AllocatorFamily) -> bool {
-    let is = |mark: &Mark| match mark {
+/// True if a file has the marks of the allocator. A script's interpreter has none: the program that the script runs
+/// answered.
+fn has_marks(file: &Path, family: AllocatorFamily) -> bool {
+    let Ok(scan) = scan::file(file) else { return false };
+    scan.marks.iter().any(|mark| match mark {
         Mark::RustJemalloc => family == AllocatorFamily::Jemalloc,
         Mark::Go => family == AllocatorFamily::Go,
         Mark::Family(own) => *own == family,
         _ => false,
-    };
-    scan::file(file).is_ok_and(|scan| scan.marks.iter().any(is))
-}
-
-fn libc_of(name: &str) -> AllocatorFamily {
-    match name.contains("musl") {
-        true => AllocatorFamily::Musl,
-        false => AllocatorFamily::Glibc,
-    }
-}
-
-/// The bindings of the server's own code. Other bindings show nothing: the C library calls `malloc` in every process,
-/// its loader binds it for every program, and a preloaded library may load others.
-fn used(question: &Question<'_>, images: &[Image], library: &str) -> Result<bool, PreloadError> {
-    // What a shell binds says nothing of the program that it starts.
-    if question.plain.is_launcher {
-        return Ok(false);
-    }
-    let file = &question.plain.file;
-    let is_program = |name: &&String| is(name, file, &question.with.teller);
-    let mut programs = images.iter().rev();
-    let hit = programs.find_map(|image| Some((image, image.files.iter().find(is_program)?)));
-    let Some((image, program)) = hit else {
-        return Ok(false);
-    };
-    let serves = |image: &Image| {
-        let mut files = image.files.iter();
-        files.any(|file| image.of_library(file, library).contains("malloc"))
-    };
-    let unused = |why| PreloadError::Unused {
-        library: library.to_owned(),
-        program: file.display().to_string(),
-        why,
-    };
-    if !images.iter().any(serves) {
-        return Err(match elf::serves_malloc(question.library) {
-            true => unused("the loader binds every `malloc` to another one, which the program brings"),
-            false => PreloadError::NoAllocator(library.to_owned()),
-        });
-    }
-    let (own, brought) = (brought(question, file), preloaded(question));
-    let may_count = |path: &Path| {
-        let hit = real(path);
-        let is_own = own.contains(&hit) || !brought.contains(&hit);
-        is_own && !elf::is_libc(path) && !elf::is_runtime(path)
-    };
-    let others = || {
-        let names = image.files.iter().filter(|name| *name != program);
-        let paths = names.map(|name| (Path::new(name), name));
-        let counting = paths.filter(|(path, _)| may_count(path));
-        counting.map(|(path, name)| (path, calls(path, &image.of_library(name, library))))
-    };
-    let own_calls = calls(file, &image.of_library(program, library));
-    // Rust's library calls `malloc` here and there, but `calloc` only where it is the allocator.
-    let rust = |path: &Path| scan::file(path).is_ok_and(|scan| scan.marks.contains(&Mark::Rust));
-    if rust(file) {
-        let used = own_calls.contains("calloc") || others().any(|(path, calls)| calls.contains("calloc") && rust(path));
-        return used
-            .then_some(true)
-            .ok_or_else(|| unused("Rust's code in it never calls `calloc`, so it has an allocator of its own"));
-    }
-    let allocates = |calls: &BTreeSet<&str>| calls.contains("malloc") || calls.contains(NEW);
-    let used = allocates(&own_calls) || others().any(|(_, calls)| allocates(&calls));
-    used.then_some(true).ok_or_else(|| {
-        unused("neither it nor what it loads calls `malloc`, so it has an allocator of its own or needs none")
     })
 }
 
-/// Of the functions that were bound in the name of a file those that it calls by its own account.
-fn calls<'b>(path: &Path, bound: &BTreeSet<&'b str>) -> BTreeSet<&'b str> {
-    let linking = elf::linking(path).unwrap_or_default();
-    let is_called = |call: &&&str| linking.calls.contains(**call) || (**call == NEW && linking.creates);
-    bound.iter().filter(is_called).copied().collect()
+/// The C library with a loader or a library of this name.
+fn libc_named(name: &str) -> AllocatorFamily {
+    if name.contains("musl") {
+        AllocatorFamily::Musl
+    } else {
+        AllocatorFamily::Glibc
+    }
 }
 
-/// The libraries that a file brings, with links resolved.
-fn brought(question: &Question<'_>, file: &Path) -> BTreeSet<PathBuf> {
+/// Judges by the bindings of the server's own code. Other bindings show nothing: the C library calls `malloc` in every
+/// process, its loader binds it for every program, and a preloaded library may load others.
+fn check_use(question: &Question<'_>, images: &[Image], library: &str) -> Result<bool, PreloadError> {
+    // The bindings of a shell do not concern the program that it starts.
+    if question.plain.is_launcher {
+        return Ok(false);
+    }
+    let Some((image, program)) = image_of_server(question, images) else {
+        return Ok(false);
+    };
+    if !images.iter().any(|image| image.has_malloc_of(library)) {
+        if !elf::serves_malloc(question.library) {
+            return Err(PreloadError::NoAllocator(library.to_owned()));
+        }
+        let why = "the loader binds every `malloc` to another one, which the program brings";
+        return Err(unused(question, why));
+    }
+    let file = &question.plain.file;
+    let is_rust = contains_rust(file);
+    let calls = calls_of_own_code(file, &image.calls_served(program, library));
+    if shows_use(&calls, is_rust) {
+        return Ok(true);
+    }
+    let needed = needed_libraries(question, file);
+    let preloaded = preloaded_files(question);
+    for name in image.files.iter().filter(|name| *name != program) {
+        let path = Path::new(name);
+        let real = real(path);
+        let comes_with_preload = preloaded.contains(&real) && !needed.contains(&real);
+        if comes_with_preload || elf::is_libc(path) || elf::is_runtime(path) {
+            continue;
+        }
+        let calls = calls_of_own_code(path, &image.calls_served(name, library));
+        if shows_use(&calls, is_rust) && (!is_rust || contains_rust(path)) {
+            return Ok(true);
+        }
+    }
+    let why = if is_rust {
+        "Rust's code in it never calls `calloc`, so it has an allocator of its own"
+    } else {
+        "neither it nor what it loads calls `malloc`, so it has an allocator of its own or needs none"
+    };
+    Err(unused(question, why))
+}
+
+fn unused(question: &Question<'_>, why: &'static str) -> PreloadError {
+    PreloadError::Unused {
+        library: question.library.display().to_string(),
+        program: question.plain.file.display().to_string(),
+        why,
+    }
+}
+
+/// The last program that is the server, and the loader's name for it.
+fn image_of_server<'i>(question: &Question<'_>, images: &'i [Image]) -> Option<(&'i Image, &'i String)> {
+    for image in images.iter().rev() {
+        let mut names = image.files.iter();
+        if let Some(name) = names.find(|name| means_file(name, &question.plain.file, &question.with.teller)) {
+            return Some((image, name));
+        }
+    }
+    None
+}
+
+/// True if these calls show that a program allocates. Rust's library calls `malloc` here and there, but `calloc` only
+/// where it is the allocator.
+fn shows_use(calls: &BTreeSet<&str>, is_rust: bool) -> bool {
+    if is_rust {
+        calls.contains("calloc")
+    } else {
+        calls.contains("malloc") || calls.contains(NEW)
+    }
+}
+
+fn contains_rust(file: &Path) -> bool {
+    scan::file(file).is_ok_and(|scan| scan.marks.contains(&Mark::Rust))
+}
+
+/// The functions among `bound` that a file imports. The loader also binds others in the name of a file.
+fn calls_of_own_code<'b>(path: &Path, bound: &BTreeSet<&'b str>) -> BTreeSet<&'b str> {
+    let linking = elf::linking(path).unwrap_or_default();
+    let mut calls = bound.clone();
+    calls.retain(|call| linking.calls.contains(*call) || (*call == NEW && linking.calls_new));
+    calls
+}
+
+/// The libraries that a file needs, with links resolved.
+fn needed_libraries(question: &Question<'_>, file: &Path) -> BTreeSet<PathBuf> {
     let linking = elf::linking(file).unwrap_or_default();
     let libraries = elf::libraries(file, &linking, &question.with.library_path());
     libraries.iter().map(|path| real(path)).collect()
 }
 
-/// The preload, and all that it loads.
-fn preloaded(question: &Question<'_>) -> BTreeSet<PathBuf> {
-    let all = question.with.preloaded.iter();
-    all.flat_map(|path| brought(question, path).into_iter().chain([real(path)]))
-        .collect()
+/// The preloaded libraries, and all that they need.
+fn preloaded_files(question: &Question<'_>) -> BTreeSet<PathBuf> {
+    let mut files = BTreeSet::new();
+    for library in &question.with.preloaded {
+        files.insert(real(library));
+        files.extend(needed_libraries(question, library));
+    }
+    files
 }
 
-/// Whether the loader's name for a program means this file. It is what the program was started as: a path, or a name that
-/// some other program looked up.
-fn is(name: &str, file: &Path, started: &Path) -> bool {
+/// True if the loader's name for a program means this file. The loader has the name by which the program was started: a
+/// path, or a name that some other program looked up.
+fn means_file(name: &str, file: &Path, started: &Path) -> bool {
     let path = Path::new(name);
     if name.contains('/') {
         return real(path) == *file || (path == started && real(started) == *file);

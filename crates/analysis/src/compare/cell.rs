@@ -14,13 +14,19 @@ pub type Values = Vec<(String, Option<f64>)>;
 pub fn cell(values: &Values, baseline: Option<&Values>, floor: NoiseFloor) -> Cell {
     let known: Vec<f64> = values.iter().filter_map(|(_, value)| *value).collect();
     // Machines differ by nature, so groups are searched on one machine only.
-    let arm = Arm::new(&known).ok().filter(|_| by_machine(values).len() < 2);
+    let groups = if by_machine(values).len() < 2
+        && let Ok(arm) = Arm::new(&known)
+    {
+        clusters(&arm, floor)
+    } else {
+        Vec::new()
+    };
     Cell {
         values: values.iter().map(|(_, value)| *value).collect(),
         median: median(known.iter().copied()),
         ratio: baseline.and_then(|baseline| ratio(baseline, values, floor)),
-        clusters: arm.as_ref().map_or_else(Vec::new, |arm| clusters(arm, floor)),
-        outliers: far(values, floor),
+        clusters: groups,
+        outliers: outliers_within_machines(values, floor),
     }
 }
 
@@ -30,22 +36,23 @@ pub(super) fn median(known: impl Iterator<Item = f64>) -> Option<MedianInterval>
 }
 
 /// The values that are far from the others of their machine, by their place among those that are known.
-fn far(values: &Values, floor: NoiseFloor) -> Vec<Outlier> {
+fn outliers_within_machines(values: &Values, floor: NoiseFloor) -> Vec<Outlier> {
     let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let known = values.iter().filter(|(_, value)| value.is_some());
     for (place, (machine, _)) in known.enumerate() {
         places.entry(machine).or_default().push(place);
     }
-    let mut far: Vec<Outlier> = Vec::new();
+    let mut all: Vec<Outlier> = Vec::new();
     for (machine, arm) in by_machine(values) {
-        let outliers = outliers(&arm, floor).into_iter();
-        far.extend(outliers.map(|outlier| Outlier {
-            run: places[machine][outlier.run],
-            ..outlier
-        }));
+        for outlier in outliers(&arm, floor) {
+            all.push(Outlier {
+                run: places[machine][outlier.run],
+                ..outlier
+            });
+        }
     }
-    far.sort_by_key(|outlier| outlier.run);
-    far
+    all.sort_by_key(|outlier| outlier.run);
+    all
 }
 
 /// Servers are only compared within a machine, since machines differ more than servers do; the ratios of several machines
@@ -75,8 +82,11 @@ fn by_machine(values: &Values) -> BTreeMap<&str, Arm> {
     for (machine, value) in values {
         machines.entry(machine).or_default().extend(*value);
     }
-    let arms = machines
-        .into_iter()
-        .filter_map(|(machine, values)| Some((machine, Arm::new(&values).ok()?)));
-    arms.collect()
+    let mut arms = BTreeMap::new();
+    for (machine, values) in machines {
+        if let Ok(arm) = Arm::new(&values) {
+            arms.insert(machine, arm);
+        }
+    }
+    arms
 }

@@ -16,7 +16,7 @@ use base::units;
 use record::Header;
 use record::variables::sets_memory;
 
-/// How much a difference means, the least first.
+/// The consequence of a difference, the least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
     Noted,
@@ -46,7 +46,7 @@ fn decisive<S: Serializer>(weight: &Weight, serializer: S) -> Result<S::Ok, S::E
 }
 
 impl Difference {
-    /// Whether it alone can make memory differ, so that a gate refuses to decide.
+    /// True if this difference alone can make memory differ, so that a gate refuses to decide.
     pub fn is_decisive(&self) -> bool {
         self.weight > Weight::Noted
     }
@@ -55,17 +55,17 @@ impl Difference {
 /// The value of a circumstance in one run.
 type Fact = fn(&Header) -> String;
 
-/// The value in a run.
+/// A property of a run or of its host.
 struct Circumstance {
     name: &'static str,
     /// The consequence of a difference.
     weight: Weight,
-    /// How far values may be apart and be noted only.
+    /// The largest distance of values that are noted only.
     near: Near,
     fact: Fact,
 }
 
-/// How far two values of a circumstance may be apart and be noted only.
+/// The largest distance of two values of a circumstance that are noted only.
 #[derive(Clone, Copy)]
 enum Near {
     Nowhere,
@@ -75,30 +75,36 @@ enum Near {
     Patch,
 }
 
-/// How far sizes of machines of one type may be apart.
+/// The largest ratio of two sizes of machines of one type.
 const SIZES: f64 = 1.05;
 
 impl Near {
+    /// True if no two of these values are further apart.
     fn holds(self, values: &BTreeSet<String>) -> bool {
         match self {
             Near::Nowhere => false,
-            Near::Size => {
-                let sizes: Option<Vec<f64>> = values
-                    .iter()
-                    .map(|value| Some(value.parse::<units::Size>().ok()?.0 as f64))
-                    .collect();
-                sizes.is_some_and(|sizes| {
-                    let least = sizes.iter().copied().fold(f64::INFINITY, f64::min);
-                    sizes.iter().all(|size| *size <= least * SIZES)
-                })
-            }
-            Near::Patch => {
-                let mut releases = values.iter().map(|value| release(value));
-                let first = releases.next().flatten();
-                first.is_some() && releases.all(|release| release == first)
-            }
+            Near::Size => are_near_sizes(values),
+            Near::Patch => are_of_one_release(values),
         }
     }
+}
+
+fn are_near_sizes(values: &BTreeSet<String>) -> bool {
+    let mut sizes = Vec::new();
+    for value in values {
+        let Ok(size) = value.parse::<units::Size>() else {
+            return false;
+        };
+        sizes.push(size.0 as f64);
+    }
+    let least = sizes.iter().copied().fold(f64::INFINITY, f64::min);
+    sizes.iter().all(|size| *size <= least * SIZES)
+}
+
+fn are_of_one_release(values: &BTreeSet<String>) -> bool {
+    let mut releases = values.iter().map(|value| release(value));
+    let first = releases.next().flatten();
+    first.is_some() && releases.all(|release| release == first)
 }
 
 /// A kernel by its major and minor version, where it has them.
@@ -110,10 +116,15 @@ pub(super) fn without_patch(version: &str) -> String {
 fn release(version: &str) -> Option<(&str, &str)> {
     let mut parts = version.split(|c: char| !c.is_ascii_digit());
     let (major, minor) = (parts.next()?, parts.next()?);
-    (!major.is_empty() && !minor.is_empty()).then_some((major, minor))
+    if major.is_empty() || minor.is_empty() {
+        None
+    } else {
+        Some((major, minor))
+    }
 }
 
-const fn of(name: &'static str, weight: Weight, fact: Fact) -> Circumstance {
+/// A circumstance whose every difference has this weight.
+const fn circumstance(name: &'static str, weight: Weight, fact: Fact) -> Circumstance {
     Circumstance {
         name,
         weight,
@@ -122,7 +133,8 @@ const fn of(name: &'static str, weight: Weight, fact: Fact) -> Circumstance {
     }
 }
 
-const fn nearly(name: &'static str, near: Near, fact: Fact) -> Circumstance {
+/// A circumstance of the host that machines of one type may differ in.
+const fn host_circumstance(name: &'static str, near: Near, fact: Fact) -> Circumstance {
     Circumstance {
         name,
         weight: Weight::Host,
@@ -144,145 +156,162 @@ const FULL_DECAY: &str = "full decay";
 const PACKAGE: &str = "package";
 
 const OF_RUNS: [Circumstance; 35] = [
-    of("operating system", Weight::Quantity, |header| header.host.os.clone()),
-    of("architecture", Weight::Host, |header| {
+    circumstance("operating system", Weight::Quantity, |header| header.host.os.clone()),
+    circumstance("architecture", Weight::Host, |header| {
         let target = &header.host.target;
         target
             .split_once('-')
             .map_or(target.as_str(), |(architecture, _)| architecture)
             .to_owned()
     }),
-    nearly("kernel", Near::Patch, |header| text(&header.host.kernel)),
-    of("C library", Weight::Host, |header| text(&header.host.libc)),
-    of("processor", Weight::Host, |header| text(&header.host.cpu)),
-    of("processors", Weight::Host, |header| count(header.host.cpus)),
-    of("usable processors", Weight::Host, usable),
-    of("CPU quota", Weight::Host, |header| {
+    host_circumstance("kernel", Near::Patch, |header| text(&header.host.kernel)),
+    circumstance("C library", Weight::Host, |header| text(&header.host.libc)),
+    circumstance("processor", Weight::Host, |header| text(&header.host.cpu)),
+    circumstance("processors", Weight::Host, |header| count(header.host.cpus)),
+    circumstance("usable processors", Weight::Host, usable_processors),
+    circumstance("CPU quota", Weight::Host, |header| {
         units::or_unknown(header.host.cpu_quota, |quota| quota.to_string())
     }),
-    nearly("memory", Near::Size, |header| size(header.host.memory.total)),
-    nearly("swap", Near::Size, swap),
-    of("memory limit", Weight::Host, |header| {
+    host_circumstance("memory", Near::Size, |header| size(header.host.memory.total)),
+    host_circumstance("swap", Near::Size, swap),
+    circumstance("memory limit", Weight::Host, |header| {
         size(header.host.memory.cgroup_limit)
     }),
-    of("memory throttle", Weight::Host, |header| {
+    circumstance("memory throttle", Weight::Host, |header| {
         size(header.host.memory.cgroup_high)
     }),
-    of("swap limit", Weight::Host, |header| {
+    circumstance("swap limit", Weight::Host, |header| {
         size(header.host.memory.cgroup_swap)
     }),
-    of("page size", Weight::Host, |header| size(header.host.page_size)),
-    of("overcommit", Weight::Host, |header| {
+    circumstance("page size", Weight::Host, |header| size(header.host.page_size)),
+    circumstance("overcommit", Weight::Host, |header| {
         count(header.host.memory.overcommit)
     }),
-    of("huge pages", Weight::Host, |header| {
+    circumstance("huge pages", Weight::Host, |header| {
         units::or_unknown(header.host.memory.huge_pages(), str::to_owned)
     }),
-    of("huge page defragmentation", Weight::Host, defragmentation),
-    of("distribution", Weight::Noted, |header| text(&header.host.distribution)),
-    of("container", Weight::Noted, |header| text(&header.host.container)),
-    of("virtual machine", Weight::Noted, |header| {
+    circumstance("huge page defragmentation", Weight::Host, defragmentation),
+    circumstance("distribution", Weight::Noted, |header| text(&header.host.distribution)),
+    circumstance("container", Weight::Noted, |header| text(&header.host.container)),
+    circumstance("virtual machine", Weight::Noted, |header| {
         text(&header.host.virtual_machine)
     }),
-    of("frequency governor", Weight::Noted, |header| {
+    circumstance("frequency governor", Weight::Noted, |header| {
         text(&header.host.governor)
     }),
-    of("build of lsp-soak", Weight::Noted, |header| {
+    circumstance("build of lsp-soak", Weight::Noted, |header| {
         let target = &header.host.target;
         target.split_once('-').map_or("", |(_, system)| system).to_owned()
     }),
-    of("lsp-soak", Weight::Noted, |header| header.tool.clone()),
-    of("scenario", Weight::Measurement, |header| header.scenario.sha256.clone()),
-    of("seed", Weight::Measurement, |header| header.scenario.seed.to_string()),
-    of(PINNED, Weight::Quantity, pinned),
-    of("workspace", Weight::Measurement, |header| {
+    circumstance("lsp-soak", Weight::Noted, |header| header.tool.clone()),
+    circumstance("scenario", Weight::Measurement, |header| header.scenario.sha256.clone()),
+    circumstance("seed", Weight::Measurement, |header| header.scenario.seed.to_string()),
+    circumstance(PINNED, Weight::Quantity, pinned),
+    circumstance("workspace", Weight::Measurement, |header| {
         header.workspace.sha256.clone()
     }),
-    of("capabilities", Weight::Measurement, |header| {
+    circumstance("capabilities", Weight::Measurement, |header| {
         header.settings.capabilities.clone()
     }),
-    of(PULLS, Weight::Measurement, |header| {
-        let words = if header.settings.pulls_diagnostics { "yes" } else { "no" };
-        words.to_owned()
+    circumstance(PULLS, Weight::Measurement, |header| {
+        yes_or_no(header.settings.pulls_diagnostics)
     }),
-    of(FULL_DECAY, Weight::Measurement, |header| {
-        let words = if header.settings.full_decay { "yes" } else { "no" };
-        words.to_owned()
+    circumstance(FULL_DECAY, Weight::Measurement, |header| {
+        yes_or_no(header.settings.full_decay)
     }),
-    of("page cache", Weight::Measurement, |header| {
-        let words = |dropped| if dropped { "dropped" } else { "warm" };
-        header.settings.page_cache_dropped.map_or("", words).to_owned()
+    circumstance("page cache", Weight::Measurement, |header| {
+        let state = match header.settings.page_cache_dropped {
+            Some(true) => "dropped",
+            Some(false) => "warm",
+            None => "",
+        };
+        state.to_owned()
     }),
-    of("sampling interval", Weight::Measurement, |header| {
+    circumstance("sampling interval", Weight::Measurement, |header| {
         units::duration(std::time::Duration::from_nanos(header.settings.interval))
     }),
-    of("resetting of peaks", Weight::Measurement, |header| {
-        let reset = if header.settings.peak_reset { "yes" } else { "no" };
-        reset.to_owned()
+    circumstance("resetting of peaks", Weight::Measurement, |header| {
+        yes_or_no(header.settings.peak_reset)
     }),
-    of("initialization options", Weight::Noted, init_options),
-    of("settings", Weight::Noted, settings),
+    circumstance("initialization options", Weight::Noted, init_options),
+    circumstance("settings", Weight::Noted, settings),
 ];
 
 /// Circumstances of a protocol that each server defines for itself: other servers have others.
 const OF_PROFILES: [&str; 2] = ["initialization options", "settings"];
 
-/// Of the runs of one server. Where they differ in these, they are runs of two.
+/// Circumstances of the runs of one server. Runs that differ in these are of two servers.
 const OF_SERVER: [Circumstance; 11] = [
-    of("memory settings", Weight::Quantity, memory_settings),
-    of("idle windows", Weight::Quantity, windows),
-    of("environment", Weight::Measurement, environment),
-    of("version", Weight::Measurement, |header| text(&header.server.version)),
-    of("arguments", Weight::Measurement, arguments),
-    of("initialization options", Weight::Measurement, init_options),
-    of("settings", Weight::Measurement, settings),
+    circumstance("memory settings", Weight::Quantity, memory_settings),
+    circumstance("idle windows", Weight::Quantity, idle_windows),
+    circumstance("environment", Weight::Measurement, environment),
+    circumstance("version", Weight::Measurement, |header| text(&header.server.version)),
+    circumstance("arguments", Weight::Measurement, arguments),
+    circumstance("initialization options", Weight::Measurement, init_options),
+    circumstance("settings", Weight::Measurement, settings),
     // Each host may have built, or installed, its own.
-    of("program", Weight::Host, |header| text(&header.server.sha256)),
+    circumstance("program", Weight::Host, |header| text(&header.server.sha256)),
     // Of a script the program alone says little.
-    of(PACKAGE, Weight::Host, |header| {
+    circumstance(PACKAGE, Weight::Host, |header| {
         let package = header.server.package.as_ref();
         package.map_or_else(none, |package| text(&package.sha256))
     }),
-    of("interpreter", Weight::Host, |header| {
+    circumstance("interpreter", Weight::Host, |header| {
         let interpreter = header.server.interpreter.as_ref();
         text(&interpreter.and_then(|interpreter| interpreter.sha256.clone()))
     }),
-    of("preloaded library", Weight::Host, |header| {
+    circumstance("preloaded library", Weight::Host, |header| {
         let preload = header.server.preload.as_ref();
         preload.map_or_else(none, |preload| text(&preload.sha256))
     }),
 ];
 
-/// Of them, those that a lens changes.
+/// Circumstances of a server that a lens changes.
 const OF_ENVIRONMENT: [&str; 3] = ["memory settings", "environment", "idle windows"];
 
 /// Options of one side of a gate only; sides are meant to be versions of one server.
 const OF_SIDES: [Circumstance; 4] = [
-    of("idle windows", Weight::Quantity, windows),
-    of("memory settings", Weight::Noted, memory_settings),
-    of("environment", Weight::Noted, environment),
-    of("arguments", Weight::Noted, arguments),
+    circumstance("idle windows", Weight::Quantity, idle_windows),
+    circumstance("memory settings", Weight::Noted, memory_settings),
+    circumstance("environment", Weight::Noted, environment),
+    circumstance("arguments", Weight::Noted, arguments),
 ];
 
 impl Circumstance {
     /// The difference between these values; `None` where there is none.
     fn differing(&self, what: Cow<'static, str>, values: impl Iterator<Item = String>) -> Option<Difference> {
         let values: BTreeSet<String> = values.collect();
-        (values.len() > 1).then(|| Difference {
+        if values.len() < 2 {
+            return None;
+        }
+        let weight = if self.near.holds(&values) {
+            Weight::Noted
+        } else {
+            self.weight
+        };
+        Some(Difference {
             what,
-            weight: match self.near.holds(&values) {
-                true => Weight::Noted,
-                false => self.weight,
-            },
+            weight,
             values: values.into_iter().collect(),
         })
     }
 
-    /// Whether two values differ by more than is noted only.
+    /// True if two values differ by more than is noted only.
     fn differs(&self, a: &str, b: &str) -> bool {
         let values = [a, b].map(str::to_owned).into_iter();
         self.differing(self.name.into(), values)
             .is_some_and(|difference| difference.is_decisive())
+    }
+
+    /// True if a run differs from a calibration with these circumstances.
+    fn differs_from_calibration(&self, calibration: &BTreeMap<String, String>, run: &Header) -> bool {
+        let now = (self.fact)(run);
+        // An older calibration does not name what did not exist then.
+        match calibration.get(self.name) {
+            Some(then) => self.differs(then, &now),
+            None if [PULLS, FULL_DECAY].contains(&self.name) => self.differs("no", &now),
+            None => ![PINNED, PACKAGE].contains(&self.name) || now != none(),
+        }
     }
 }
 
@@ -292,20 +321,18 @@ pub const SHARED_MEMORY: &str = "shared memory";
 
 /// The difference between runs that count shared memory as private and runs that do not, if any of them has more than the
 /// band.
-pub fn shared_memory<'s>(runs: impl Iterator<Item = &'s Summary> + Clone) -> Option<Difference> {
-    let is_counted = runs
-        .clone()
-        .any(|run| most_shared(run, |taken| taken.own_shared).is_some());
-    let uncounted = runs
-        .clone()
-        .filter(|run| most_shared(run, |taken| taken.uncounted_shared).is_some());
-    let uncounted = uncounted.count() as u64;
-    let matters = runs.clone().any(|run| {
-        let counted = most_shared(run, |taken| taken.own_shared);
-        let most = counted.max(most_shared(run, |taken| taken.uncounted_shared));
-        most.is_some_and(|(is_much, _)| is_much)
-    });
-    if !is_counted || uncounted == 0 || !matters {
+pub fn shared_memory<'s>(runs: impl Iterator<Item = &'s Summary>) -> Option<Difference> {
+    let mut is_counted = false;
+    let mut uncounted_runs = 0;
+    let mut is_much = false;
+    for run in runs {
+        let counted = much_shared(run, |taken| taken.own_shared);
+        let uncounted = much_shared(run, |taken| taken.uncounted_shared);
+        is_counted |= !counted.is_empty();
+        uncounted_runs += u64::from(!uncounted.is_empty());
+        is_much |= counted.contains(&true) || uncounted.contains(&true);
+    }
+    if !is_counted || uncounted_runs == 0 || !is_much {
         return None;
     }
     Some(Difference {
@@ -314,37 +341,38 @@ pub fn shared_memory<'s>(runs: impl Iterator<Item = &'s Summary> + Clone) -> Opt
             "private".to_owned(),
             format!(
                 "not counted in {} from before format 1.9",
-                units::counted(uncounted, "record")
+                units::counted(uncounted_runs, "record")
             ),
         ],
         weight: Weight::Quantity,
     })
 }
 
-/// The most shared memory of this kind at a checkpoint in bytes, and before that whether any exceeds the band.
-fn most_shared(run: &Summary, kind: fn(&CheckpointSummary) -> Option<u64>) -> Option<(bool, u64)> {
-    let taken = run.phases.iter().filter_map(|phase| phase.checkpoint.as_ref());
-    taken
-        .filter_map(|taken| {
-            let shared = kind(taken)?;
+/// Of each checkpoint at which shared memory of this kind is known: true if that is more than the band around private memory.
+fn much_shared(run: &Summary, kind: fn(&CheckpointSummary) -> Option<u64>) -> Vec<bool> {
+    let mut known = Vec::new();
+    for taken in run.phases.iter().filter_map(|phase| phase.checkpoint.as_ref()) {
+        if let Some(shared) = kind(taken) {
             let private = taken.private_exact.or(taken.private_sampled).unwrap_or(0);
-            Some((shared > band::around(private), shared))
-        })
-        .max()
+            known.push(shared > band::around(private));
+        }
+    }
+    known
 }
 
 /// Everything that is not the same in all these runs.
 pub fn differences<'h>(headers: impl Iterator<Item = &'h Header> + Clone) -> Vec<Difference> {
     let mut differences: Vec<Difference> = Vec::new();
-    for one in &OF_RUNS {
-        if !OF_PROFILES.contains(&one.name) {
-            differences.extend(one.differing(one.name.into(), headers.clone().map(one.fact)));
+    for circumstance in &OF_RUNS {
+        if !OF_PROFILES.contains(&circumstance.name) {
+            differences
+                .extend(circumstance.differing(circumstance.name.into(), headers.clone().map(circumstance.fact)));
             continue;
         }
         let profiles: BTreeSet<Option<&str>> = headers.clone().map(profile).collect();
-        for own in profiles {
-            let runs = headers.clone().filter(|header| profile(header) == own);
-            differences.extend(one.differing(one.name.into(), runs.map(one.fact)));
+        for name in profiles {
+            let of_profile = headers.clone().filter(|header| profile(header) == name);
+            differences.extend(circumstance.differing(circumstance.name.into(), of_profile.map(circumstance.fact)));
         }
     }
     differences
@@ -357,11 +385,11 @@ fn profile(header: &Header) -> Option<&str> {
 /// Circumstances of one server that differ between its runs; `name` is the server's.
 pub fn differences_of<'h>(name: &str, headers: impl Iterator<Item = &'h Header> + Clone) -> Vec<Difference> {
     let mut differences: Vec<Difference> = Vec::new();
-    for one in &OF_SERVER {
-        let what = || format!("{} of {name}", one.name).into();
+    for circumstance in &OF_SERVER {
         // A lens sets variables, and adds to those that the user sets; runs of two lenses are never compared.
-        for runs in by_lens(one, headers.clone()) {
-            differences.extend(one.differing(what(), runs.into_iter().map(one.fact)));
+        for runs in by_lens(circumstance, headers.clone()) {
+            let what = format!("{} of {name}", circumstance.name);
+            differences.extend(circumstance.differing(what.into(), runs.into_iter().map(circumstance.fact)));
         }
     }
     differences.dedup();
@@ -369,32 +397,34 @@ pub fn differences_of<'h>(name: &str, headers: impl Iterator<Item = &'h Header> 
 }
 
 /// The runs in which a circumstance must be the same: those through each lens of what a lens changes, or all.
-fn by_lens<'h>(one: &Circumstance, headers: impl Iterator<Item = &'h Header> + Clone) -> Vec<Vec<&'h Header>> {
-    if !OF_ENVIRONMENT.contains(&one.name) {
+fn by_lens<'h>(circumstance: &Circumstance, headers: impl Iterator<Item = &'h Header> + Clone) -> Vec<Vec<&'h Header>> {
+    if !OF_ENVIRONMENT.contains(&circumstance.name) {
         return vec![headers.collect()];
     }
-    let through = |lens: Lens| headers.clone().filter(move |header| header.server.lens.name == lens);
-    Lens::ALL.map(|lens| through(lens).collect()).into()
+    let mut groups = Vec::new();
+    for lens in Lens::ALL {
+        let through_lens = headers.clone().filter(|header| header.server.lens.name == lens);
+        groups.push(through_lens.collect());
+    }
+    groups
 }
 
 /// Options of some sides of a gate and not of others. A side that differs within itself is reported alone.
 pub fn differences_between(sides: &[(&str, Vec<&Header>)]) -> Vec<Difference> {
     let mut differences: Vec<Difference> = Vec::new();
-    for one in &OF_SIDES {
+    for circumstance in &OF_SIDES {
         for lens in Lens::ALL {
-            let of_side = |headers: &Vec<&Header>| -> BTreeSet<String> {
-                let own = headers.iter().filter(|header| header.server.lens.name == lens);
-                own.map(|header| (one.fact)(header)).collect()
-            };
-            let sides: Vec<(&str, String)> = sides
-                .iter()
-                .filter_map(|(name, headers)| Some((*name, of_side(headers).into_iter().next()?)))
-                .collect();
-            if sides.iter().any(|(_, value)| *value != sides[0].1) {
+            let mut values: Vec<(&str, String)> = Vec::new();
+            for (name, headers) in sides {
+                let through_lens = headers.iter().filter(|header| header.server.lens.name == lens);
+                let value = through_lens.map(|header| (circumstance.fact)(header)).min();
+                values.extend(value.map(|value| (*name, value)));
+            }
+            if values.iter().any(|(_, value)| *value != values[0].1) {
                 differences.push(Difference {
-                    what: format!("{} of the sides", one.name).into(),
-                    values: sides.iter().map(|(name, value)| format!("{name}: {value}")).collect(),
-                    weight: one.weight,
+                    what: format!("{} of the sides", circumstance.name).into(),
+                    values: values.iter().map(|(name, value)| format!("{name}: {value}")).collect(),
+                    weight: circumstance.weight,
                 });
             }
         }
@@ -403,24 +433,19 @@ pub fn differences_between(sides: &[(&str, Vec<&Header>)]) -> Vec<Difference> {
     differences
 }
 
-/// The names of all circumstances that a calibration depends on.
+/// Every circumstance that a calibration depends on, by its name.
 pub fn circumstances(header: &Header) -> BTreeMap<String, String> {
-    let all = deciding().map(|one| (one.name.to_owned(), (one.fact)(header)));
-    all.collect()
+    deciding()
+        .map(|circumstance| (circumstance.name.to_owned(), (circumstance.fact)(header)))
+        .collect()
 }
 
 /// The names of the circumstances in which this run differs from a calibration's.
 pub fn unlike(then: &BTreeMap<String, String>, now: &Header) -> Vec<&'static str> {
-    let differ = |one: &&Circumstance| {
-        let now = (one.fact)(now);
-        // An older calibration does not name what did not exist then.
-        match then.get(one.name) {
-            Some(then) => one.differs(then, &now),
-            None if [PULLS, FULL_DECAY].contains(&one.name) => one.differs("no", &now),
-            None => ![PINNED, PACKAGE].contains(&one.name) || now != none(),
-        }
-    };
-    deciding().filter(differ).map(|one| one.name).collect()
+    deciding()
+        .filter(|circumstance| circumstance.differs_from_calibration(then, now))
+        .map(|circumstance| circumstance.name)
+        .collect()
 }
 
 /// True if runs that differ in these circumstances alone can be of two versions of one server.
@@ -430,19 +455,23 @@ pub fn are_versions(unlike: &[&str]) -> bool {
 
 /// Differences that mean another server or another measurement: name, old and new value. Hosts may differ.
 pub fn changes(then: &Header, now: &Header) -> Vec<(&'static str, String, String)> {
-    let own = OF_RUNS
+    let of_measurement = OF_RUNS
         .iter()
-        .filter(|one| one.weight >= Weight::Measurement)
-        .chain(&OF_SERVER);
-    let values = own.map(|one| (one, (one.fact)(then), (one.fact)(now)));
-    let changed = values.filter(|(one, then, now)| one.differs(then, now));
-    changed.map(|(one, then, now)| (one.name, then, now)).collect()
+        .filter(|circumstance| circumstance.weight >= Weight::Measurement);
+    let mut changes = Vec::new();
+    for circumstance in of_measurement.chain(&OF_SERVER) {
+        let (old, new) = ((circumstance.fact)(then), (circumstance.fact)(now));
+        if circumstance.differs(&old, &new) {
+            changes.push((circumstance.name, old, new));
+        }
+    }
+    changes
 }
 
 fn deciding() -> impl Iterator<Item = &'static Circumstance> {
     OF_RUNS
         .iter()
-        .filter(|one| one.weight > Weight::Noted)
+        .filter(|circumstance| circumstance.weight > Weight::Noted)
         .chain(&OF_SERVER)
 }
 
@@ -457,8 +486,8 @@ fn memory_settings(header: &Header) -> String {
     }))
 }
 
-/// How many processors the run could use, whichever they were.
-fn usable(header: &Header) -> String {
+/// The number of processors that the run could use, whichever they were.
+fn usable_processors(header: &Header) -> String {
     let affinity = header.host.affinity.as_deref();
     count(affinity.and_then(|list| Some(processors::list(list)?.len() as u64)))
 }
@@ -472,16 +501,19 @@ fn pinned(header: &Header) -> String {
     })
 }
 
-fn windows(header: &Header) -> String {
+fn idle_windows(header: &Header) -> String {
     let left_out = header.server.lens.without_windows;
     if left_out { "left out" } else { "played" }.to_owned()
 }
 
-/// What else was set for the server, but for what keeps its caches apart.
+/// Variables that do not change how much memory the server takes, without the directories of its caches.
 fn environment(header: &Header) -> String {
-    let set = header.server.env.iter();
-    let own = set.filter(|(name, value)| !sets_memory(name) && !is_cache(value));
-    listed(own.map(|(name, value)| format!("{name}={value}")))
+    let others = header
+        .server
+        .env
+        .iter()
+        .filter(|(name, value)| !sets_memory(name) && !is_cache(value));
+    listed(others.map(|(name, value)| format!("{name}={value}")))
 }
 
 fn arguments(header: &Header) -> String {
@@ -490,14 +522,15 @@ fn arguments(header: &Header) -> String {
 
 fn listed(words: impl Iterator<Item = String>) -> String {
     let words: Vec<String> = words.collect();
-    match words.is_empty() {
-        true => none(),
-        false => words.join(" "),
-    }
+    if words.is_empty() { none() } else { words.join(" ") }
 }
 
 fn none() -> String {
     "none".to_owned()
+}
+
+fn yes_or_no(is_so: bool) -> String {
+    if is_so { "yes" } else { "no" }.to_owned()
 }
 
 fn init_options(header: &Header) -> String {
@@ -510,10 +543,15 @@ fn settings(header: &Header) -> String {
 
 /// Installed swap; other systems than Linux make theirs as they need it, so that it differs from run to run.
 fn swap(header: &Header) -> String {
-    size(header.host.memory.swap.filter(|_| header.host.os == "linux"))
+    let swap = if header.host.os == "linux" {
+        header.host.memory.swap
+    } else {
+        None
+    };
+    size(swap)
 }
 
-/// How hard the kernel tries to give huge pages; nothing where there are none.
+/// The kernel's effort to give huge pages; none where it gives none.
 fn defragmentation(header: &Header) -> String {
     let memory = &header.host.memory;
     match memory.huge_pages() {
@@ -522,14 +560,21 @@ fn defragmentation(header: &Header) -> String {
     }
 }
 
-/// Whether a value is a directory of ours for caches, `…/lsp-soak-1000/0123abcd-0/cache/…`: places differ from run to run.
+/// True if a value is a directory of ours for caches, `…/lsp-soak-1000/0123abcd-0/cache/…`: places differ from run to run.
 fn is_cache(value: &str) -> bool {
     let parts: Vec<&str> = value.split(['/', '\\']).collect();
-    let ours = parts.iter().position(|part| {
-        part.strip_prefix("lsp-soak")
-            .is_some_and(|rest| rest.chars().all(|c| c == '-' || c.is_ascii_digit()))
-    });
-    ours.is_some_and(|place| parts[place + 1..].iter().take(2).any(|part| part.starts_with("cache")))
+    let Some(place) = parts.iter().position(|part| is_own_directory(part)) else {
+        return false;
+    };
+    parts[place + 1..].iter().take(2).any(|part| part.starts_with("cache"))
+}
+
+/// `lsp-soak-1000`.
+fn is_own_directory(name: &str) -> bool {
+    match name.strip_prefix("lsp-soak") {
+        Some(suffix) => suffix.chars().all(|c| c == '-' || c.is_ascii_digit()),
+        None => false,
+    }
 }
 
 fn text(value: &Option<String>) -> String {

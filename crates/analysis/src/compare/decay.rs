@@ -73,7 +73,7 @@ fn key(window: &Window) -> Key {
 }
 
 /// The windows that are compared: of a phase that repeats the last round.
-fn told(summary: &Summary) -> impl Iterator<Item = &Window> {
+fn compared_windows(summary: &Summary) -> impl Iterator<Item = &Window> {
     let all = &summary.windows;
     all.iter().filter(|window| window.control || decay::counts(window, all))
 }
@@ -81,7 +81,7 @@ fn told(summary: &Summary) -> impl Iterator<Item = &Window> {
 /// Every window that a run has, in the order of the scenario; `compared` says of each side whether it is set in a ratio.
 pub(super) fn decays(arms: &[Vec<&Played>], compared: &[bool]) -> Vec<Decay> {
     let mut keys: Vec<(Key, String)> = Vec::new();
-    for window in arms.iter().flatten().flat_map(|run| told(&run.summary)) {
+    for window in arms.iter().flatten().flat_map(|run| compared_windows(&run.summary)) {
         if !keys.iter().any(|(seen, _)| *seen == key(window)) {
             keys.push((key(window), window.phase.name.clone()));
         }
@@ -92,90 +92,130 @@ pub(super) fn decays(arms: &[Vec<&Played>], compared: &[bool]) -> Vec<Decay> {
         .collect()
 }
 
-fn decay_of(of: Key, phase: String, arms: &[Vec<&Played>], compared: &[bool]) -> Decay {
-    let (.., kind, control) = of;
-    let windows: Vec<Vec<Found>> = arms
+fn decay_of(identity: Key, phase: String, arms: &[Vec<&Played>], compared: &[bool]) -> Decay {
+    let (.., kind, control) = identity;
+    let sides: Vec<Vec<RunWindow>> = arms
         .iter()
-        .map(|arm| {
-            let found = |run: &&Played| told(&run.summary).find(|window| key(window) == of).cloned();
-            arm.iter().map(|run| (run.machine(), found(run))).collect()
-        })
+        .map(|arm| arm.iter().map(|run| run_window(run, identity)).collect())
         .collect();
+    let mut decayed = Vec::new();
+    for (place, runs) in sides.iter().enumerate() {
+        let baseline = if place > 0 && compared[place] {
+            sides.first().map(Vec::as_slice)
+        } else {
+            None
+        };
+        decayed.push(SideWindows { runs, baseline }.decayed());
+    }
     Decay {
         phase,
         kind,
         control,
-        sides: (0..windows.len())
-            .map(|place| side(&windows, place, place > 0 && compared[place]))
-            .collect(),
+        sides: decayed,
     }
 }
 
-/// A run's machine, and its window if it has it.
-type Found = (String, Option<Window>);
+/// One window of the scenario in one run.
+struct RunWindow {
+    machine: String,
+    /// `None` where the run does not have it.
+    window: Option<Window>,
+}
 
-fn side(windows: &[Vec<Found>], place: usize, compared: bool) -> Decayed {
-    let values = |side: usize, value: &dyn Fn(&Window) -> Option<f64>| -> Values {
-        let of = |(machine, window): &Found| (machine.clone(), window.as_ref().and_then(value));
-        windows[side].iter().map(of).collect()
-    };
-    let of_window = |floor: NoiseFloor, value: &dyn Fn(&Window) -> Option<f64>| {
-        let baseline = compared.then(|| values(0, value));
-        cell(&values(place, value), baseline.as_ref(), floor)
-    };
-    let figure = |floor: NoiseFloor, value: &dyn Fn(&Course) -> Option<f64>| {
-        of_window(floor, &|window| window.private.as_ref().and_then(value))
-    };
-    let time = |value: fn(&Course) -> Option<Nanos>| {
-        figure(NoiseFloor::RELATIVE, &move |course| {
-            value(course).map(|time| time as f64)
+fn run_window(run: &Played, identity: Key) -> RunWindow {
+    RunWindow {
+        machine: run.machine(),
+        window: compared_windows(&run.summary)
+            .find(|window| key(window) == identity)
+            .cloned(),
+    }
+}
+
+/// One window of the scenario in the runs of a side.
+struct SideWindows<'w> {
+    runs: &'w [RunWindow],
+    /// The window in the runs of the baseline; `None` for the baseline itself, and for sides that are in no ratio.
+    baseline: Option<&'w [RunWindow]>,
+}
+
+impl SideWindows<'_> {
+    fn decayed(&self) -> Decayed {
+        let floor = self.memory_cell(|course| Some(course.floor));
+        let windows: Vec<&Window> = self.runs.iter().filter_map(|run| run.window.as_ref()).collect();
+        Decayed {
+            too_short_for: windows
+                .iter()
+                .filter_map(|window| window.too_short_for.clone())
+                .min_by_key(|short| short.took),
+            ends: count_ends(&windows),
+            shown: floor
+                .median
+                .and_then(|median| window_with_floor(&windows, median.median)),
+            floor,
+            before: self.memory_cell(|course| Some(course.before)),
+            at: std::array::from_fn(|place| self.memory_cell(|course| course.at[place])),
+            t50: self.time_cell(|window| window.private.as_ref()?.t50),
+            t90: self.time_cell(|window| window.private.as_ref()?.t90),
+            settle_time: self.time_cell(Window::settle_time),
+            returned: self.cell(NoiseFloor::RELATIVE, |window| window.private.as_ref()?.returned),
+            lazily_freed: self.cell(NoiseFloor::MEMORY, |window| {
+                window.lazily_freed.map(|bytes| bytes as f64)
+            }),
+            share: self.cell(NoiseFloor::RELATIVE, |window| window.private.as_ref()?.share),
+        }
+    }
+
+    fn cell(&self, floor: NoiseFloor, figure: impl Fn(&Window) -> Option<f64>) -> Cell {
+        let baseline = self.baseline.map(|runs| values(runs, &figure));
+        cell(&values(self.runs, &figure), baseline.as_ref(), floor)
+    }
+
+    /// A figure of private memory, in bytes.
+    fn memory_cell(&self, bytes: impl Fn(&Course) -> Option<u64>) -> Cell {
+        self.cell(NoiseFloor::MEMORY, |window| {
+            bytes(window.private.as_ref()?).map(|bytes| bytes as f64)
         })
-    };
-    let floor = figure(NoiseFloor::MEMORY, &|course| Some(course.floor as f64));
+    }
+
+    fn time_cell(&self, time: impl Fn(&Window) -> Option<Nanos>) -> Cell {
+        self.cell(NoiseFloor::RELATIVE, |window| time(window).map(|time| time as f64))
+    }
+}
+
+/// The figure in each run, with the machine of the run.
+fn values(runs: &[RunWindow], figure: &impl Fn(&Window) -> Option<f64>) -> Values {
+    runs.iter()
+        .map(|run| (run.machine.clone(), run.window.as_ref().and_then(figure)))
+        .collect()
+}
+
+/// Counts the windows by the way they ended.
+fn count_ends(windows: &[&Window]) -> Vec<(WindowEnd, u64)> {
     let mut ends: Vec<(WindowEnd, u64)> = Vec::new();
-    for end in windows[place].iter().filter_map(|(_, window)| window.as_ref()?.why()) {
+    for end in windows.iter().filter_map(|window| window.why()) {
         match ends.iter_mut().find(|(seen, _)| *seen == end) {
             Some((_, count)) => *count += 1,
             None => ends.push((end, 1)),
         }
     }
     ends.sort_unstable();
-    let short = windows[place]
-        .iter()
-        .filter_map(|(_, window)| window.as_ref()?.too_short_for.clone());
-    Decayed {
-        too_short_for: short.min_by_key(|short| short.took),
-        ends,
-        shown: middle(&windows[place], floor.median.map(|median| median.median)),
-        floor,
-        before: figure(NoiseFloor::MEMORY, &|course| Some(course.before as f64)),
-        at: std::array::from_fn(|place| {
-            figure(NoiseFloor::MEMORY, &move |course| course.at[place].map(|at| at as f64))
-        }),
-        t50: time(|course| course.t50),
-        t90: time(|course| course.t90),
-        settle_time: of_window(NoiseFloor::RELATIVE, &|window| {
-            window.settle_time().map(|time| time as f64)
-        }),
-        returned: figure(NoiseFloor::RELATIVE, &|course| course.returned),
-        lazily_freed: of_window(NoiseFloor::MEMORY, &|window| {
-            window.lazily_freed.map(|bytes| bytes as f64)
-        }),
-        share: figure(NoiseFloor::RELATIVE, &|course| course.share),
-    }
+    ends
 }
 
-/// The window whose floor is nearest to the median.
-fn middle(windows: &[Found], median: Option<f64>) -> Option<Window> {
-    let median = median?;
-    let far = |window: &Window| {
-        window
-            .private
-            .as_ref()
-            .map_or(f64::INFINITY, |course| (course.floor as f64 - median).abs())
-    };
-    let known = windows.iter().filter_map(|(_, window)| window.as_ref());
-    known.min_by(|a, b| far(a).total_cmp(&far(b))).cloned()
+/// The window whose floor is nearest to this one, in bytes.
+fn window_with_floor(windows: &[&Window], floor: f64) -> Option<Window> {
+    let nearest = windows
+        .iter()
+        .min_by(|a, b| floor_distance(a, floor).total_cmp(&floor_distance(b, floor)))?;
+    Some((*nearest).clone())
+}
+
+/// Distance of a window's floor from this one, in bytes; infinite if the window has none.
+fn floor_distance(window: &Window, floor: f64) -> f64 {
+    match &window.private {
+        Some(course) => (course.floor as f64 - floor).abs(),
+        None => f64::INFINITY,
+    }
 }
 
 /// The cost of light traffic alone, in bytes a minute over the runs with a control window; `None` without any.
@@ -194,47 +234,59 @@ pub struct Given {
 }
 
 impl Given {
-    /// Whether all runs agree: released, grown or neither, and whether pages were left to the kernel. If they differ,
-    /// a median would state for some runs what did not happen in them.
+    /// True if all runs agree: released, grown or neither, and if pages were left to the kernel. If they differ, a median
+    /// would state for some runs what did not happen in them.
     pub fn is_unanimous(&self) -> bool {
-        let says = |one: &Gave| (one.much, one.took, one.much_lazily, one.for_a_while > 0.0);
-        self.runs.windows(2).all(|pair| says(&pair[0]) == says(&pair[1]))
+        self.runs.windows(2).all(|pair| agree(&pair[0], &pair[1]))
     }
 }
 
+fn agree(one: &Gave, other: &Gave) -> bool {
+    one.much == other.much
+        && one.took == other.took
+        && one.much_lazily == other.much_lazily
+        && (one.for_a_while > 0.0) == (other.for_a_while > 0.0)
+}
+
 /// Releases by kind of window.
-pub(super) fn gave(runs: &[&Summary]) -> Vec<Given> {
-    let all: Vec<Vec<Gave>> = runs.iter().map(|run| decay::gave(&run.windows)).collect();
+pub(super) fn releases(runs: &[&Summary]) -> Vec<Given> {
+    let all: Vec<Gave> = runs.iter().flat_map(|run| decay::gave(&run.windows)).collect();
     let mut kinds: Vec<WindowKind> = Vec::new();
-    for one in all.iter().flatten() {
-        if !kinds.contains(&one.kind) {
-            kinds.push(one.kind);
+    for release in &all {
+        if !kinds.contains(&release.kind) {
+            kinds.push(release.kind);
         }
     }
-    let of = |kind: WindowKind| {
-        let runs: Vec<Gave> = all.iter().flatten().filter(|one| one.kind == kind).copied().collect();
-        let middle = Gave {
-            kind,
-            released: median(runs.iter().map(|one| one.released))?.median,
-            share: median(runs.iter().filter_map(|one| one.share)).map(|share| share.median),
-            fell: median(runs.iter().map(|one| one.fell))?.median,
-            for_a_while: median(runs.iter().map(|one| one.for_a_while))?.median,
-            taken: median(runs.iter().map(|one| one.taken))?.median,
-            noise: runs.iter().map(|one| one.noise).fold(0.0, f64::max),
-            much: runs.iter().all(|one| one.much),
-            took: runs.iter().all(|one| one.took),
-            held: runs.iter().all(|one| one.held),
-            never: runs.iter().all(|one| one.never),
-            unknown: runs.iter().all(|one| one.unknown),
-            passive: runs[0]
-                .passive
-                .filter(|runtime| runs.iter().all(|one| one.passive == Some(*runtime))),
-            short: runs.iter().fold(None, |short, one| decay::shorter(short, one.short)),
-            shared: median(runs.iter().map(|one| one.shared))?.median,
-            lazily: median(runs.iter().filter_map(|one| one.lazily)).map(|lazily| lazily.median),
-            much_lazily: runs.iter().all(|one| one.much_lazily),
-        };
-        Some(Given { runs, middle })
+    kinds.into_iter().filter_map(|kind| releases_in(kind, &all)).collect()
+}
+
+/// The releases in windows of one kind; `None` if there is none among `all`.
+fn releases_in(kind: WindowKind, all: &[Gave]) -> Option<Given> {
+    let runs: Vec<Gave> = all.iter().filter(|release| release.kind == kind).copied().collect();
+    let first = runs.first()?;
+    let passive = if runs.iter().all(|run| run.passive == first.passive) {
+        first.passive
+    } else {
+        None
     };
-    kinds.into_iter().filter_map(of).collect()
+    let middle = Gave {
+        kind,
+        released: median(runs.iter().map(|run| run.released))?.median,
+        share: median(runs.iter().filter_map(|run| run.share)).map(|share| share.median),
+        fell: median(runs.iter().map(|run| run.fell))?.median,
+        for_a_while: median(runs.iter().map(|run| run.for_a_while))?.median,
+        taken: median(runs.iter().map(|run| run.taken))?.median,
+        noise: runs.iter().map(|run| run.noise).fold(0.0, f64::max),
+        much: runs.iter().all(|run| run.much),
+        took: runs.iter().all(|run| run.took),
+        held: runs.iter().all(|run| run.held),
+        never: runs.iter().all(|run| run.never),
+        unknown: runs.iter().all(|run| run.unknown),
+        passive,
+        short: runs.iter().fold(None, |short, run| decay::shorter(short, run.short)),
+        shared: median(runs.iter().map(|run| run.shared))?.median,
+        lazily: median(runs.iter().filter_map(|run| run.lazily)).map(|lazily| lazily.median),
+        much_lazily: runs.iter().all(|run| run.much_lazily),
+    };
+    Some(Given { runs, middle })
 }

@@ -12,11 +12,11 @@ use crate::summary::{Summary, exit};
 use base::exit::Exit;
 use base::lens::Lens;
 use base::units;
-use record::{Header, KnobFacts, PreloadFacts};
+use record::{Header, KnobFacts};
 
 use super::cell::{Values, cell};
 use super::circumstances::{differences, differences_of, shared_memory};
-use super::decay::{decays, gave, traffic};
+use super::decay::{decays, releases, traffic};
 use super::growth::grown;
 use super::huge_pages::huge_pages;
 use super::metric::one_metric;
@@ -24,7 +24,7 @@ use super::played::Played;
 use super::release::{accounted, forced, forced_before_checkpoints};
 use super::strain::strained;
 use super::work::inequalities;
-use super::{Comparison, Row, Side, alike};
+use super::{Comparison, Row, Side, are_purged_alike};
 
 /// A run that does not count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -52,7 +52,7 @@ pub enum Why {
 /// Compares the runs of one scenario: servers in the order of their first run, with `baseline` before all others.
 pub fn compare(runs: &[Played], baseline: Option<&str>) -> Comparison {
     let mut runs = runs.to_vec();
-    let mixed = one_metric(runs.iter_mut());
+    let mut differing = one_metric(runs.iter_mut());
     let runs = runs.as_slice();
     let mut labels: Vec<&str> = Vec::new();
     for run in runs {
@@ -62,17 +62,24 @@ pub fn compare(runs: &[Played], baseline: Option<&str>) -> Comparison {
         }
     }
     labels.sort_by_key(|label| Some(*label) != baseline);
-    let arms: Vec<Vec<&Played>> = labels.iter().map(|label| counting(runs, label)).collect();
+    let arms: Vec<Vec<&Played>> = labels.iter().map(|label| counted_runs(runs, label)).collect();
     let all: Vec<&Played> = arms.iter().flatten().copied().collect();
-    let purged: Vec<Vec<String>> = arms.iter().map(|arm| purged(arm)).collect();
-    let compared: Vec<bool> = purged.iter().map(|own| alike(own, &purged[0])).collect();
-    let phases = || all.iter().flat_map(|run| &run.summary.phases);
+    let purged: Vec<Vec<String>> = arms.iter().map(|arm| purged_allocators(arm)).collect();
+    let compared: Vec<bool> = purged.iter().map(|own| are_purged_alike(own, &purged[0])).collect();
+    differing.extend(shared_memory(all.iter().map(|run| &run.summary)));
+    differing.extend(differences(headers(&all)));
+    for (label, arm) in labels.iter().zip(&arms) {
+        differing.extend(differences_of(label, headers(arm)));
+    }
     Comparison {
         page_cache_dropped: all
             .first()
             .and_then(|run| run.summary.header.settings.page_cache_dropped),
         looked: all.iter().any(|run| !run.summary.header.plan.looks.is_empty()),
-        repeats: phases().any(|phase| phase.phase.cycle > 0),
+        repeats: all
+            .iter()
+            .flat_map(|run| &run.summary.phases)
+            .any(|phase| phase.phase.cycle > 0),
         strains: strained(labels.iter().map(|label| (*label).to_owned()).zip(arms.clone())),
         scenario: runs
             .first()
@@ -88,17 +95,7 @@ pub fn compare(runs: &[Played], baseline: Option<&str>) -> Comparison {
             .filter_map(|measure| row(measure, &arms, &compared))
             .collect(),
         decays: decays(&arms, &compared),
-        differences: mixed
-            .into_iter()
-            .chain(shared_memory(all.iter().map(|run| &run.summary)))
-            .chain(differences(headers(&all)))
-            .chain(
-                labels
-                    .iter()
-                    .zip(&arms)
-                    .flat_map(|(label, arm)| differences_of(label, headers(arm))),
-            )
-            .collect(),
+        differences: differing,
     }
 }
 
@@ -107,11 +104,11 @@ fn headers<'r>(runs: &'r [&Played]) -> impl Iterator<Item = &'r Header> + Clone 
 }
 
 pub fn counts(summary: &Summary) -> bool {
-    why(summary).is_none()
+    reason_excluded(summary).is_none()
 }
 
-/// Why a run does not count; `None` if it does.
-fn why(summary: &Summary) -> Option<Why> {
+/// The reason to exclude a run; `None` if it counts.
+fn reason_excluded(summary: &Summary) -> Option<Why> {
     match exit(summary) {
         // Also where the server failed: it may have done so because of that.
         _ if summary.header.plan.traced.is_some() => Some(Why::Traced),
@@ -123,60 +120,75 @@ fn why(summary: &Summary) -> Option<Why> {
     }
 }
 
-fn of<'r>(runs: &'r [Played], label: &'r str) -> impl Iterator<Item = &'r Played> {
+fn runs_of<'r>(runs: &'r [Played], label: &'r str) -> impl Iterator<Item = &'r Played> {
     runs.iter().filter(move |run| run.summary.header.server.label == label)
 }
 
-fn counting<'r>(runs: &'r [Played], label: &'r str) -> Vec<&'r Played> {
-    of(runs, label).filter(|run| counts(&run.summary)).collect()
+fn counted_runs<'r>(runs: &'r [Played], label: &'r str) -> Vec<&'r Played> {
+    runs_of(runs, label).filter(|run| counts(&run.summary)).collect()
 }
 
 fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> Side {
-    let versions: HashSet<&Option<String>> = arm.iter().map(|run| &run.summary.header.server.version).collect();
-    let mut versions = versions.into_iter();
-    let left = of(runs, label).filter_map(|run| {
-        let why = why(&run.summary)?;
-        let how = if why == Why::Failed {
-            Some(brief(&run.summary))
-        } else {
-            None
-        };
-        Some(Excluded {
-            record: run.record.clone(),
-            why,
-            how,
-        })
-    });
-    let preloads: HashSet<&Option<PreloadFacts>> = arm.iter().map(|run| &run.summary.header.server.preload).collect();
-    let mut preloads = preloads.into_iter();
+    let own = summaries(arm);
+    let baseline_summaries = summaries(baseline);
+    let purged = purged_allocators(arm);
+    let huge_pages = if are_purged_alike(&purged, &purged_allocators(baseline)) {
+        huge_pages(&baseline_summaries, &own)
+    } else {
+        None
+    };
     Side {
         label: label.to_owned(),
-        version: versions.next().filter(|_| versions.next().is_none()).cloned().flatten(),
-        preload: preloads.next().filter(|_| preloads.next().is_none()).cloned().flatten(),
+        version: common_value(arm.iter().map(|run| &run.summary.header.server.version)),
+        preload: common_value(arm.iter().map(|run| &run.summary.header.server.preload)),
         runs: arm.iter().map(|run| run.record.clone()).collect(),
-        left: left.collect(),
-        work: inequalities(&summaries(baseline), &summaries(arm), WorkLimits::default()),
-        purged: purged(arm),
-        huge_pages: huge_pages(&summaries(baseline), &summaries(arm))
-            .filter(|_| alike(&purged(arm), &purged(baseline))),
+        left: runs_of(runs, label).filter_map(excluded).collect(),
+        work: inequalities(&baseline_summaries, &own, WorkLimits::default()),
+        purged,
+        huge_pages,
         unseen: unseen(arm),
         headlines: headlines(label, arm),
         doubts: doubts(arm),
-        growth: grown(&summaries(arm), &failed(runs, label)),
-        gave: gave(&summaries(arm)),
-        forced: forced(&summaries(arm)),
-        forced_before_checkpoints: forced_before_checkpoints(&summaries(arm)),
-        accounted: accounted(&summaries(arm)),
-        traffic: traffic(&summaries(arm)),
-        traced: of(runs, label).find_map(|run| Traced::of(&run.summary)),
+        growth: grown(&own, &failed(runs, label)),
+        gave: releases(&own),
+        forced: forced(&own),
+        forced_before_checkpoints: forced_before_checkpoints(&own),
+        accounted: accounted(&own),
+        traffic: traffic(&own),
+        traced: runs_of(runs, label).find_map(|run| Traced::of(&run.summary)),
     }
+}
+
+/// The value on which all runs agree.
+fn common_value<'v, T: Clone + PartialEq + 'v>(mut values: impl Iterator<Item = &'v Option<T>>) -> Option<T> {
+    let first = values.next()?;
+    if values.all(|value| value == first) {
+        first.clone()
+    } else {
+        None
+    }
+}
+
+/// The run with the reason to exclude it; `None` if it counts.
+fn excluded(run: &Played) -> Option<Excluded> {
+    let why = reason_excluded(&run.summary)?;
+    let how = if why == Why::Failed {
+        Some(brief(&run.summary))
+    } else {
+        None
+    };
+    Some(Excluded {
+        record: run.record.clone(),
+        why,
+        how,
+    })
 }
 
 /// The runs that a server failed, those of warm-ups included.
 fn failed<'r>(runs: &'r [Played], label: &'r str) -> Vec<&'r Summary> {
-    of(runs, label)
+    runs_of(runs, label)
         .map(|run| &run.summary)
-        .filter(|summary| why(summary) == Some(Why::Failed))
+        .filter(|summary| reason_excluded(summary) == Some(Why::Failed))
         .collect()
 }
 
@@ -184,16 +196,21 @@ fn failed<'r>(runs: &'r [Played], label: &'r str) -> Vec<&'r Summary> {
 pub fn unseen(arm: &[&Played]) -> Vec<KnobFacts> {
     let mut unseen: Vec<KnobFacts> = Vec::new();
     for knob in arm.iter().flat_map(|run| &run.summary.header.server.knobs) {
+        if knob.taken == Some(true) {
+            continue;
+        }
         // Where it was looked for in a run has sizes in it, which differ from run to run.
-        let known = |one: &KnobFacts| one.written() == knob.written() && one.effective == knob.effective;
-        if knob.taken != Some(true) && !unseen.iter().any(known) {
+        let is_known = unseen
+            .iter()
+            .any(|other| other.written() == knob.written() && other.effective == knob.effective);
+        if !is_known {
             unseen.push(knob.clone());
         }
     }
     unseen
 }
 
-/// What some runs were to have and was not seen in them, each kind once: the first sentence, and in how many runs.
+/// Doubts that some runs had what they were to have, each kind once: its first sentence, and the number of runs with one.
 pub fn doubts(arm: &[&Played]) -> Vec<String> {
     let mut kinds: Vec<Kind> = Vec::new();
     for (number, run) in arm.iter().enumerate() {
@@ -265,7 +282,7 @@ fn measures(runs: &[&Played]) -> Vec<Measure> {
 }
 
 /// The purged allocators, each once.
-fn purged(arm: &[&Played]) -> Vec<String> {
+fn purged_allocators(arm: &[&Played]) -> Vec<String> {
     let lenses = arm.iter().map(|run| &run.summary.header.server.lens);
     let purged = lenses.filter(|lens| lens.name == Lens::Purged);
     let allocators: BTreeSet<&String> = purged.filter_map(|lens| lens.allocator.as_ref()).collect();
@@ -281,23 +298,21 @@ fn row(measure: Measure, arms: &[Vec<&Played>], compared: &[bool]) -> Option<Row
                 .collect()
         })
         .collect();
+    let known: Vec<f64> = values.iter().flatten().filter_map(|(_, value)| *value).collect();
     // Servers without zombies need no row that says so.
-    let is_nothing = |value: f64| measure.figure == Figure::Zombies && value == 0.0;
-    if values.iter().flatten().all(|(_, value)| value.is_none_or(is_nothing)) {
+    let is_without_zombies = measure.figure == Figure::Zombies && known.iter().all(|value| *value == 0.0);
+    if known.is_empty() || is_without_zombies {
         return None;
     }
-    let floor = measure
-        .figure
-        .noise_of(values.iter().flatten().filter_map(|(_, value)| *value));
-    let cells = values.iter().enumerate().map(|(place, values_of_side)| {
-        cell(
-            values_of_side,
-            values.first().filter(|_| place > 0 && compared[place]),
-            floor,
-        )
-    });
-    Some(Row {
-        cells: cells.collect(),
-        measure,
-    })
+    let floor = measure.figure.noise_of(known);
+    let mut cells = Vec::new();
+    for (place, own) in values.iter().enumerate() {
+        let baseline = if place > 0 && compared[place] {
+            values.first()
+        } else {
+            None
+        };
+        cells.push(cell(own, baseline, floor));
+    }
+    Some(Row { measure, cells })
 }

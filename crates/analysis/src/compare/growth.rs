@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::growth::{
     Asked, LastGrowth, Repeated, Reservation, Sent, Unasked, asked_in_all, deny_only_asked, repeated, reserved_in_all,
-    sent_by,
+    sent_in_all,
 };
 use crate::summary::Summary;
 use base::band::LeakLimit;
@@ -44,25 +44,33 @@ pub(super) fn grown(runs: &[&Summary], failed: &[&Summary]) -> Vec<Grown> {
     let lens = first.map_or(Lens::AsShipped, |run| run.header.server.lens.name);
     let runs: Vec<Vec<Repeated>> = runs.iter().map(|run| repeated(run)).collect();
     let failed: Vec<Repeated> = failed.iter().flat_map(|run| repeated(run)).collect();
-    let mut seen: Vec<(u32, &str)> = Vec::new();
-    for one in runs.iter().flatten().chain(&failed) {
-        if !seen.contains(&(one.phase, &one.name)) {
-            seen.push((one.phase, &one.name));
+    let mut parts: Vec<(u32, &str)> = Vec::new();
+    for repeated in runs.iter().flatten().chain(&failed) {
+        if !parts.contains(&(repeated.phase, &repeated.name)) {
+            parts.push((repeated.phase, &repeated.name));
         }
     }
-    seen.sort_by_key(|(phase, _)| *phase);
-    let judged = seen.into_iter().map(|(phase, name)| {
-        let of_run = |run: &Vec<Repeated>| run.iter().find(|one| one.phase == phase && one.name == name).cloned();
-        let mut grown = judge(name, lens, &runs.iter().map(of_run).collect::<Vec<Option<Repeated>>>());
-        let all = failed.iter().chain(runs.iter().flatten());
-        let mut ended = all.filter(|one| one.phase == phase && one.name == name && one.up_to_end.is_some());
-        if let Some(one) = ended.next() {
-            grown.up_to_end = one.up_to_end;
-            grown.rounds = grown.rounds.max(one.values.len());
+    parts.sort_by_key(|(phase, _)| *phase);
+    let mut all = Vec::new();
+    for (phase, name) in parts {
+        let of_runs: Vec<Option<Repeated>> = runs.iter().map(|run| find_part(run, phase, name).cloned()).collect();
+        let mut grown = judge(name, lens, &of_runs);
+        let ended = failed
+            .iter()
+            .chain(runs.iter().flatten())
+            .find(|repeated| repeated.phase == phase && repeated.name == name && repeated.up_to_end.is_some());
+        if let Some(ended) = ended {
+            grown.up_to_end = ended.up_to_end;
+            grown.rounds = grown.rounds.max(ended.values.len());
         }
-        grown
-    });
-    judged.collect()
+        all.push(grown);
+    }
+    all
+}
+
+fn find_part<'r>(run: &'r [Repeated], phase: u32, name: &str) -> Option<&'r Repeated> {
+    run.iter()
+        .find(|repeated| repeated.phase == phase && repeated.name == name)
 }
 
 fn judge(name: &str, lens: Lens, runs: &[Option<Repeated>]) -> Grown {
@@ -75,7 +83,7 @@ fn judge(name: &str, lens: Lens, runs: &[Option<Repeated>]) -> Grown {
     Grown {
         name: name.to_owned(),
         rounds: series.iter().map(Vec::len).max().unwrap_or(0),
-        sent: sent_by(runs.iter().flatten()),
+        sent: sent_in_all(runs.iter().flatten()),
         asked,
         unasked,
         reserved: reserved_in_all(runs.iter().flatten()),

@@ -21,21 +21,30 @@ pub struct HugePages {
     pub private: f64,
 }
 
-/// What huge pages do to the difference; `None` where that is little, or not known.
+/// The difference that huge pages make; `None` where it is little, or not known.
 pub fn huge_pages(baseline: &[&Summary], side: &[&Summary]) -> Option<HugePages> {
-    let difference = |value: fn(&PhaseSummary) -> Option<u64>| Some(last(side, value)? - last(baseline, value)?);
     let counts = HugePages {
-        huge: difference(|phase| phase.checkpoint.as_ref()?.huge_pages)?,
-        private: difference(|phase| phase.private)?,
+        huge: difference(baseline, side, |phase| phase.checkpoint.as_ref()?.huge_pages)?,
+        private: difference(baseline, side, |phase| phase.private)?,
     };
-    (counts.private.abs() >= LEAST && counts.huge.abs() > SHARE * counts.private.abs()).then_some(counts)
+    let leads_to_conclusion = counts.private.abs() >= LEAST;
+    if leads_to_conclusion && counts.huge.abs() > SHARE * counts.private.abs() {
+        Some(counts)
+    } else {
+        None
+    }
 }
 
-/// The median of a figure at the end of the last phase; `None` unless every run has it.
-fn last(runs: &[&Summary], value: fn(&PhaseSummary) -> Option<u64>) -> Option<f64> {
-    let values: Option<Vec<f64>> = runs
-        .iter()
-        .map(|run| value(run.phases.last()?).map(|value| value as f64))
-        .collect();
-    values.filter(|values| !values.is_empty()).map(middle)
+/// The difference between the medians of a figure at the end of the last phase; `None` unless every run has it.
+fn difference(baseline: &[&Summary], side: &[&Summary], figure: fn(&PhaseSummary) -> Option<u64>) -> Option<f64> {
+    Some(median_at_end(side, figure)? - median_at_end(baseline, figure)?)
+}
+
+/// The median of a figure at the end of the last phase; `None` without runs, or unless every run has it.
+fn median_at_end(runs: &[&Summary], figure: fn(&PhaseSummary) -> Option<u64>) -> Option<f64> {
+    let mut values = Vec::new();
+    for run in runs {
+        values.push(figure(run.phases.last()?)? as f64);
+    }
+    if values.is_empty() { None } else { Some(middle(values)) }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::summary::Summary;
 use base::units;
-use record::{Header, ServerFacts};
+use record::ServerFacts;
 
 use super::circumstances::without_patch;
 
@@ -20,16 +20,15 @@ impl Played {
     /// kernel patches and by megabytes.
     pub fn machine(&self) -> String {
         let host = &self.summary.header.host;
-        let unknown = || units::UNKNOWN.to_owned();
         let mut machine = format!(
             "{}, {}, {}, {}",
-            host.cpu.clone().unwrap_or_else(unknown),
+            host.cpu.as_deref().unwrap_or(units::UNKNOWN),
             units::or_unknown(host.cpus, |cpus| units::counted(cpus, "processor")),
             units::or_unknown(host.memory.total, |total| format!(
                 "about {}",
                 units::bytes(nominal(total))
             )),
-            host.kernel.as_deref().map_or_else(unknown, without_patch),
+            units::or_unknown(host.kernel.as_deref(), without_patch),
         );
         if let Some(partition) = &self.summary.header.plan.partition {
             machine = format!("part {partition} on {machine}");
@@ -38,14 +37,19 @@ impl Played {
     }
 }
 
-/// What a machine of so much memory is sold as: the nearest of 1, 1.5, 2, 3, 4, 6, 8, 12 GiB and so on. The system keeps
-/// some for itself, which differs from machine to machine.
+/// The size that a machine with so much memory is sold as: the nearest of 1, 1.5, 2, 3, 4, 6, 8, 12 GiB and so on. The system
+/// keeps some for itself, which differs from machine to machine.
 fn nominal(bytes: u64) -> u64 {
     let power = bytes.checked_ilog2().map_or(0, |exponent| 1_u64 << exponent);
     let sizes = [power, power / 2 * 3, power.saturating_mul(2)];
-    let apart = |size: &u64| (bytes as f64 / *size as f64).ln().abs();
-    let nearest = sizes.into_iter().min_by(|a, b| apart(a).total_cmp(&apart(b)));
+    let nearest = sizes
+        .into_iter()
+        .min_by(|a, b| log_distance(bytes, *a).total_cmp(&log_distance(bytes, *b)));
     nearest.unwrap_or(bytes)
+}
+
+fn log_distance(bytes: u64, size: u64) -> f64 {
+    (bytes as f64 / size as f64).ln().abs()
 }
 
 /// True if no two records are of one scenario, so that there is nothing to compare.
@@ -77,20 +81,23 @@ pub fn once(runs: Vec<Played>) -> (Vec<Played>, Vec<Copied>) {
 }
 
 impl Played {
-    /// Whether both records are of one run, perhaps truncated at different places. Facts from before the run identify
-    /// it: the millisecond, the free memory, its directories. Its label may have changed since.
+    /// True if both records are of one run, perhaps truncated at different places. Facts from before the run identify it:
+    /// the millisecond, the free memory, its directories. Its label may have changed since.
     pub fn is_copy_of(&self, other: &Played) -> bool {
-        let facts = |header: &Header| ServerFacts {
-            label: String::new(),
-            ..header.server.clone()
-        };
         let (a, b) = (&self.summary.header, &other.summary.header);
         a.started == b.started
             && a.plan == b.plan
             && a.host == b.host
             && a.scenario == b.scenario
             && a.workspace == b.workspace
-            && facts(a) == facts(b)
+            && without_label(&a.server) == without_label(&b.server)
+    }
+}
+
+fn without_label(server: &ServerFacts) -> ServerFacts {
+    ServerFacts {
+        label: String::new(),
+        ..server.clone()
     }
 }
 

@@ -13,40 +13,44 @@ pub fn primary(
     comparison: &Comparison,
     side: usize,
     lens: Lens,
-    known: &dyn Fn(&Measure) -> (NoiseFloor, Known),
+    known: &impl Fn(&Measure) -> (NoiseFloor, Known),
 ) -> Vec<Endpoint> {
-    let private = comparison.result_row();
-    let peak = comparison.row(&Measure {
-        place: Place::Run,
-        figure: Figure::Peak,
-    });
-    let live = comparison.rows.iter().filter(|row| row.measure.figure == Figure::Live);
-    let live = live
-        .rev()
-        .find(|row| Some(&row.measure.place) == comparison.result.as_ref());
-    let decide: Vec<&Row> = match live {
-        Some(live) => vec![live],
-        None => private.into_iter().chain(peak).collect(),
-    };
-    decide
+    deciding_rows(comparison)
         .into_iter()
         .map(|row| endpoint(row, side, lens, known(&row.measure)))
         .collect()
 }
 
+fn deciding_rows(comparison: &Comparison) -> Vec<&Row> {
+    let live = comparison
+        .rows
+        .iter()
+        .rfind(|row| row.measure.figure == Figure::Live && Some(&row.measure.place) == comparison.result.as_ref());
+    if let Some(live) = live {
+        return vec![live];
+    }
+    let peak = comparison.row(&Measure {
+        place: Place::Run,
+        figure: Figure::Peak,
+    });
+    comparison.result_row().into_iter().chain(peak).collect()
+}
+
 fn endpoint(row: &Row, side: usize, lens: Lens, (noise, known): (NoiseFloor, Known)) -> Endpoint {
-    // What asks for this makes its runs itself, on one machine.
-    let values = |side: usize| -> Vec<Seen> {
-        let cell = row.cells.get(side).into_iter();
-        cell.flat_map(|cell| cell.values.iter().copied().map(Seen::here))
-            .collect()
-    };
     Endpoint {
         name: format!("{}{}", row.measure.figure.name(), row.measure.place.suffix()),
         tolerance: tolerance(lens),
         noise,
         known,
-        baseline: values(0),
-        candidate: values(side),
+        baseline: values_of_side(row, 0),
+        candidate: values_of_side(row, side),
+    }
+}
+
+/// The values of a side as if from one machine, since callers make all runs themselves.
+fn values_of_side(row: &Row, side: usize) -> Vec<Seen> {
+    match row.cells.get(side) {
+        Some(cell) => cell.values.iter().copied().map(Seen::here).collect(),
+        None => Vec::new(),
     }
 }

@@ -57,83 +57,113 @@ type Step = (u32, Option<u32>);
 
 /// Release steps, one by one; for a repeated phase the last round.
 pub(super) fn forced(runs: &[&Summary]) -> Vec<Forced> {
-    forced_where(runs, |one| one.step.is_some())
+    forced_where(runs, |release| release.step.is_some())
 }
 
 /// Releases before checkpoints, phase by phase.
 pub(super) fn forced_before_checkpoints(runs: &[&Summary]) -> Vec<Forced> {
-    forced_where(runs, |one| one.step.is_none())
+    forced_where(runs, |release| release.step.is_none())
 }
 
-fn forced_where(runs: &[&Summary], is_it: fn(&Released) -> bool) -> Vec<Forced> {
-    let steps = |run: &Summary| -> Vec<(Step, (Released, Option<AllocatorFamily>))> {
+fn forced_where(runs: &[&Summary], is_wanted: fn(&Released) -> bool) -> Vec<Forced> {
+    let releases = by_step(runs, |run| {
         let family = run.header.server.allocator.as_ref().map(|facts| facts.family);
-        let those = run.released.iter().filter(|one| is_it(one));
-        those
-            .map(|one| ((one.phase.phase, one.step), (one.clone(), family)))
+        let wanted = run.released.iter().filter(|release| is_wanted(release));
+        wanted
+            .map(|release| ((release.phase.phase, release.step), (release.clone(), family)))
             .collect()
-    };
-    by_step(runs, steps)
+    });
+    releases
         .into_iter()
-        .map(|((_, step), ones)| one_forced(step, &ones))
+        .map(|((_, step), releases)| one_forced(step, &releases))
         .collect()
 }
 
-fn one_forced(step: Option<u32>, ones: &[(Released, Option<AllocatorFamily>)]) -> Forced {
-    let all = || ones.iter().map(|(one, _)| one);
-    let done = || all().filter(|one| one.is_done());
-    let why: Vec<String> = ones.iter().flat_map(|(one, family)| one.why(*family)).collect();
-    let middle = |value: fn(&Released) -> Option<f64>| median(done().filter_map(value));
+fn one_forced(step: Option<u32>, releases: &[(Released, Option<AllocatorFamily>)]) -> Forced {
+    let done: Vec<&Released> = releases
+        .iter()
+        .map(|(release, _)| release)
+        .filter(|release| release.is_done())
+        .collect();
+    let means = releases.iter().flat_map(|(release, _)| &release.release.used);
+    let missing: Vec<String> = releases
+        .iter()
+        .flat_map(|(release, family)| release.why(*family))
+        .collect();
     Forced {
-        phase: all().next().map_or_else(String::new, |one| one.phase.name.clone()),
+        phase: releases
+            .first()
+            .map_or_else(String::new, |(release, _)| release.phase.name.clone()),
         step,
-        by: each_once(all().flat_map(|one| &one.release.used).map(|used| &used.what)),
-        missing: each_once(why.iter()),
-        before: middle(|one| one.release.before.map(|bytes| bytes as f64)),
-        after: middle(|one| one.release.after.map(|bytes| bytes as f64)),
-        gave: middle(|one| one.gave().map(|bytes| bytes as f64)),
+        by: each_once(means.map(|used| &used.what)),
+        missing: each_once(missing.iter()),
+        before: median(
+            done.iter()
+                .filter_map(|release| release.release.before)
+                .map(|bytes| bytes as f64),
+        ),
+        after: median(
+            done.iter()
+                .filter_map(|release| release.release.after)
+                .map(|bytes| bytes as f64),
+        ),
+        gave: median(
+            done.iter()
+                .filter_map(|release| release.gave())
+                .map(|bytes| bytes as f64),
+        ),
     }
 }
 
-/// What the server said, answer by answer; of a phase that repeats the last round.
+/// The answers of the server to each question; of a phase that repeats the last round.
 pub(super) fn accounted(runs: &[&Summary]) -> Vec<Accounted> {
-    let said = |run: &Summary| -> Vec<(Step, Reported)> {
-        let said = run.reported.iter();
-        said.map(|one| ((one.phase.phase, Some(one.step)), one.clone()))
+    let reports = by_step(runs, |run| {
+        let reported = run.reported.iter();
+        reported
+            .map(|report| ((report.phase.phase, Some(report.step)), report.clone()))
             .collect()
-    };
-    by_step(runs, said)
-        .into_iter()
-        .filter_map(|((_, step), ones)| Some(one_accounted(step?, &ones)))
-        .collect()
+    });
+    let mut all = Vec::new();
+    for ((_, step), reports) in reports {
+        if let Some(step) = step {
+            all.push(one_accounted(step, &reports));
+        }
+    }
+    all
 }
 
-fn one_accounted(step: u32, ones: &[Reported]) -> Accounted {
-    let answered = || ones.iter().filter(|one| one.report.missing.is_empty());
-    let shares: Vec<Share> = answered().filter_map(Reported::share).collect();
+fn one_accounted(step: u32, reports: &[Reported]) -> Accounted {
+    let answered: Vec<&Reported> = reports
+        .iter()
+        .filter(|reported| reported.report.missing.is_empty())
+        .collect();
+    let shares: Vec<Share> = answered.iter().filter_map(|reported| reported.share()).collect();
     let resident = shares.iter().all(|share| share.resident);
     // Resident and private memory have no middle together.
-    let alike = || shares.iter().filter(|share| share.resident == resident);
-    let missing = ones.iter().map(|one| &one.report.missing);
+    let comparable: Vec<&Share> = shares.iter().filter(|share| share.resident == resident).collect();
+    let missing = reports.iter().map(|reported| &reported.report.missing);
+    let totals = answered.iter().filter_map(|reported| reported.report.accounted);
     Accounted {
-        phase: ones.first().map_or_else(String::new, |one| one.phase.name.clone()),
+        phase: reports
+            .first()
+            .map_or_else(String::new, |reported| reported.phase.name.clone()),
         step,
-        asked: ones.iter().find_map(|one| one.report.asked.clone()),
+        asked: reports.iter().find_map(|reported| reported.report.asked.clone()),
         missing: each_once(missing.filter(|why| !why.is_empty())),
-        accounted: median(answered().filter_map(|one| one.report.accounted.map(|bytes| bytes as f64))),
-        of: median(alike().map(|share| share.of as f64)),
+        accounted: median(totals.map(|bytes| bytes as f64)),
+        of: median(comparable.iter().map(|share| share.of as f64)),
         resident,
-        ratio: median(alike().map(|share| share.ratio())),
+        ratio: median(comparable.iter().map(|share| share.ratio())),
     }
 }
 
-/// What the runs have of each step, at most one of each run: of its last round.
-fn by_step<T>(runs: &[&Summary], of: impl Fn(&Summary) -> Vec<(Step, T)>) -> BTreeMap<Step, Vec<T>> {
+/// The values of each step, at most one of each run: of its last round.
+fn by_step<T>(runs: &[&Summary], values: impl Fn(&Summary) -> Vec<(Step, T)>) -> BTreeMap<Step, Vec<T>> {
     let mut steps: BTreeMap<Step, Vec<T>> = BTreeMap::new();
     for run in runs {
-        let last: BTreeMap<Step, T> = of(run).into_iter().collect();
-        for (step, one) in last {
-            steps.entry(step).or_default().push(one);
+        let last_round: BTreeMap<Step, T> = values(run).into_iter().collect();
+        for (step, value) in last_round {
+            steps.entry(step).or_default().push(value);
         }
     }
     steps
@@ -196,14 +226,14 @@ mod tests {
     #[test]
     fn what_is_said_before_a_release_stands_beside_what_is_said_after_it() {
         let run = with_release_at(run(50, Some(300)), 5, 10, Some(100));
-        let gave = forced(&[&run]);
-        let [first, second] = &gave[..] else {
+        let releases = forced(&[&run]);
+        let [first, second] = &releases[..] else {
             panic!("two releases")
         };
         assert_eq!((first.step, first.gave.unwrap().median), (Some(1), (50 * MIB) as f64));
         assert_eq!((second.step, second.gave.unwrap().median), (Some(5), (10 * MIB) as f64));
-        let said = accounted(&[&run]);
-        let [before, after] = &said[..] else {
+        let reports = accounted(&[&run]);
+        let [before, after] = &reports[..] else {
             panic!("two answers")
         };
         assert_eq!((before.step, before.ratio.unwrap().median), (2, 0.75));

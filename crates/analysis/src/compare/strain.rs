@@ -20,11 +20,12 @@ pub struct Strained {
 impl Strained {
     /// The runs that were under it, and all of them.
     pub fn all(&self) -> (usize, usize) {
-        let runs = self.runs.iter();
-        runs.fold((0, 0), |all, (_, strained, runs)| (all.0 + strained, all.1 + runs))
+        let strained = self.runs.iter().map(|(_, strained, _)| strained).sum();
+        let all = self.runs.iter().map(|(_, _, all)| all).sum();
+        (strained, all)
     }
 
-    /// Whether as large a share of each side's runs was under it.
+    /// True if the same share of each side's runs was under it.
     pub fn is_even(&self) -> bool {
         let (strained, all) = self.all();
         self.runs.iter().all(|(_, own, runs)| own * all == strained * runs)
@@ -34,24 +35,41 @@ impl Strained {
 /// The strains that the runs of these sides were under.
 pub fn strained<'r>(sides: impl Iterator<Item = (String, Vec<&'r Played>)>) -> Vec<Strained> {
     let sides: Vec<(String, Vec<&Played>)> = sides.filter(|(_, runs)| !runs.is_empty()).collect();
-    let of = |strain: Strain| {
-        let under = |run: &Played| strains(&run.summary).find_map(|(seen, worst)| (seen == strain).then_some(worst));
-        let all = sides.iter().flat_map(|(_, runs)| runs.iter());
-        let all = all.filter_map(|run| Some((under(run)?, run.summary.header.host.cpus)));
-        let (worst, cpus) = all.reduce(|a, b| if b.0 > a.0 { b } else { a })?;
-        let count = |runs: &[&Played]| runs.iter().filter(|run| under(run).is_some()).count();
-        Some(Strained {
-            strain,
-            worst,
-            cpus,
-            runs: sides
-                .iter()
-                .map(|(name, runs)| (name.clone(), count(runs), runs.len()))
-                .collect(),
-        })
-    };
     [Strain::Shared, Strain::Busy, Strain::Short, Strain::Counters]
         .into_iter()
-        .filter_map(of)
+        .filter_map(|strain| under_strain(strain, &sides))
         .collect()
+}
+
+/// A strain with the runs of these sides that were under it; `None` if none was.
+fn under_strain(strain: Strain, sides: &[(String, Vec<&Played>)]) -> Option<Strained> {
+    // The strain of the worst run, and the processors of its machine.
+    let mut worst: Option<(f64, Option<u64>)> = None;
+    let mut counts = Vec::new();
+    for (name, runs) in sides {
+        let mut strained_runs = 0;
+        for run in runs {
+            let Some(amount) = amount_of(strain, run) else {
+                continue;
+            };
+            strained_runs += 1;
+            if worst.is_none_or(|(most, _)| amount > most) {
+                worst = Some((amount, run.summary.header.host.cpus));
+            }
+        }
+        counts.push((name.clone(), strained_runs, runs.len()));
+    }
+    let (worst, cpus) = worst?;
+    Some(Strained {
+        strain,
+        worst,
+        cpus,
+        runs: counts,
+    })
+}
+
+/// The amount of a strain in a run; `None` if the run was not under it.
+fn amount_of(strain: Strain, run: &Played) -> Option<f64> {
+    let (_, amount) = strains(&run.summary).find(|(seen, _)| *seen == strain)?;
+    Some(amount)
 }

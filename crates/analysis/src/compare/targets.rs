@@ -80,33 +80,45 @@ fn fastest(runs: &[Played]) -> Option<String> {
         if header.plan.jobs.is_some() {
             return None;
         }
-        let own = walls.entry(&header.server.label).or_default();
-        own.entry(&header.scenario.name).or_default().push(wall);
+        let by_scenario = walls.entry(&header.server.label).or_default();
+        by_scenario.entry(&header.scenario.name).or_default().push(wall);
     }
     let most = walls.values().map(BTreeMap::len).max()?;
     let complete = walls.iter().filter(|(_, scenarios)| scenarios.len() == most);
-    // Of as many factors the product orders as their geometric mean does.
-    let products = complete.map(|(label, scenarios)| {
-        let medians = scenarios.values().filter_map(|walls| median(walls.iter().copied()));
-        (label, medians.map(|median| median.median.ln()).sum::<f64>())
-    });
-    let least = products.min_by(|(_, one), (_, other)| one.total_cmp(other));
-    least.map(|(label, _)| (*label).to_owned())
+    let (label, _) = complete
+        .map(|(label, scenarios)| (label, log_of_product(scenarios)))
+        .min_by(|(_, one), (_, other)| one.total_cmp(other))?;
+    Some((*label).to_owned())
+}
+
+/// The logarithm of the product of the medians. It orders as the geometric mean does, of as many factors.
+fn log_of_product(scenarios: &BTreeMap<&str, Vec<f64>>) -> f64 {
+    scenarios
+        .values()
+        .filter_map(|walls| median(walls.iter().copied()))
+        .map(|median| median.median.ln())
+        .sum()
 }
 
 /// The lens of runs that were looked at through the same one, perhaps with several allocators.
 fn lens(runs: &[Played]) -> LensFacts {
-    let lenses = || runs.iter().map(|run| &run.summary.header.server.lens);
-    let allocators: BTreeSet<&str> = lenses().filter_map(|lens| lens.allocator.as_deref()).collect();
+    let lenses: Vec<&LensFacts> = runs.iter().map(|run| &run.summary.header.server.lens).collect();
+    let allocators: BTreeSet<&str> = lenses.iter().filter_map(|lens| lens.allocator.as_deref()).collect();
     let allocators: Vec<&str> = allocators.into_iter().collect();
-    let verified = lenses().map(|lens| lens.verified);
     LensFacts {
-        allocator: (!allocators.is_empty()).then(|| allocators.join(" and ")),
-        approximate: lenses().any(|lens| lens.approximate),
-        // False comes before unknown, and both before true.
-        verified: verified
-            .min_by_key(|verified| verified.map_or(1, |is| if is { 2 } else { 0 }))
-            .flatten(),
-        ..lenses().next().cloned().unwrap_or_default()
+        allocator: if allocators.is_empty() {
+            None
+        } else {
+            Some(allocators.join(" and "))
+        },
+        approximate: lenses.iter().any(|lens| lens.approximate),
+        verified: if lenses.iter().any(|lens| lens.verified == Some(false)) {
+            Some(false)
+        } else if lenses.is_empty() || lenses.iter().any(|lens| lens.verified.is_none()) {
+            None
+        } else {
+            Some(true)
+        },
+        ..lenses.first().map(|lens| (*lens).clone()).unwrap_or_default()
     }
 }

@@ -17,13 +17,13 @@ const MIB: u64 = 1 << 20;
 
 /// Runs of two servers, `b` at these per cent of `a`.
 fn runs(a: &[u64], b: &[u64]) -> Vec<Played> {
-    let side = |label: &'static str, percents: &[u64]| -> Vec<Played> {
-        (1..)
-            .zip(percents)
-            .map(|(number, percent)| run(label, number, *percent))
-            .collect()
-    };
-    [side("a", a), side("b", b)].concat()
+    let mut runs = Vec::new();
+    for (label, percents) in [("a", a), ("b", b)] {
+        for (number, percent) in (1..).zip(percents) {
+            runs.push(run(label, number, *percent));
+        }
+    }
+    runs
 }
 
 fn private(comparison: &Comparison) -> &Row {
@@ -75,12 +75,12 @@ fn warm_ups_and_failed_runs_do_not_count_but_are_named() {
         during: String::new(),
     });
     let comparison = compare(&all, None);
-    let left: Vec<Vec<Why>> = comparison
+    let reasons: Vec<Vec<Why>> = comparison
         .sides
         .iter()
-        .map(|side| side.left.iter().map(|left| left.why).collect())
+        .map(|side| side.left.iter().map(|excluded| excluded.why).collect())
         .collect();
-    assert_eq!(left, [vec![Why::WarmUp], vec![Why::Unfinished, Why::Failed]]);
+    assert_eq!(reasons, [vec![Why::WarmUp], vec![Why::Unfinished, Why::Failed]]);
     assert_eq!(comparison.sides[0].runs.len(), 2);
     assert_eq!(private(&comparison).cells[1].values.len(), 1);
 }
@@ -97,12 +97,12 @@ fn a_server_that_fails_while_it_warms_up_has_failed() {
         during: String::new(),
     });
     let comparison = compare(&all, None);
-    let left: Vec<Why> = comparison
+    let reasons: Vec<Why> = comparison
         .sides
         .iter()
-        .flat_map(|side| side.left.iter().map(|left| left.why))
+        .flat_map(|side| side.left.iter().map(|excluded| excluded.why))
         .collect();
-    assert_eq!(left, [Why::WarmUp, Why::Failed]);
+    assert_eq!(reasons, [Why::WarmUp, Why::Failed]);
     assert!(!counts(&all[0].summary) && !counts(&all[1].summary));
 }
 
@@ -184,13 +184,12 @@ fn ratios_are_taken_within_each_machine() {
 #[test]
 fn the_last_round_of_a_repeated_phase_stands_for_it() {
     let mut all = runs(&[100, 100], &[100, 100]);
-    let again = |summary: &mut Summary| {
-        let mut round = summary.phases[1].clone();
+    for run in &mut all {
+        let mut round = run.summary.phases[1].clone();
         round.phase.cycle = 1;
         round.private = Some(777 * MIB);
-        summary.phases.insert(2, round);
-    };
-    all.iter_mut().for_each(|run| again(&mut run.summary));
+        run.summary.phases.insert(2, round);
+    }
     let comparison = compare(&all, None);
     assert!(comparison.repeats && !compare(&runs(&[100], &[100]), None).repeats);
     let rows: Vec<&Row> = comparison
@@ -210,27 +209,29 @@ fn no_runs_are_no_comparison() {
 
 #[test]
 fn what_is_in_huge_pages_is_told_where_it_is_much_of_the_difference() {
-    let of = |percent: u64, more: u64| {
-        let mut runs = runs(&[100, 100], &[percent; 2]);
-        let last = runs[0].summary.phases.last().and_then(|phase| phase.private).unwrap();
-        for run in runs.iter_mut().filter(|run| run.summary.header.server.label == "b") {
-            let taken = run
-                .summary
-                .phases
-                .last_mut()
-                .and_then(|phase| phase.checkpoint.as_mut())
-                .unwrap();
-            taken.huge_pages = taken.huge_pages.map(|huge| huge + last * more / 1000);
-        }
-        compare(&runs, None).sides.pop().unwrap().huge_pages
-    };
-    let with = |more| of(130, more);
     // The difference is 30 % of the baseline: 6 % of it are a fifth.
-    assert_eq!((with(0), with(59)), (None, None));
-    let found = with(61).unwrap();
-    assert!(found.huge > 0.2 * found.private && found.private > 0.0, "{found:?}");
+    assert_eq!(with_huge_pages(130, 0), None);
+    assert_eq!(with_huge_pages(130, 59), None);
+    let difference = with_huge_pages(130, 61).unwrap();
+    assert!(
+        difference.huge > 0.2 * difference.private && difference.private > 0.0,
+        "{difference:?}"
+    );
     // 1 % of 147 MiB is 1.5 MiB, from which nothing is concluded, and 2 % are enough.
-    assert_eq!((of(101, 500), of(102, 500).is_some()), (None, true));
+    assert_eq!(with_huge_pages(101, 500), None);
+    assert!(with_huge_pages(102, 500).is_some());
+}
+
+/// The difference of `b` at these per cent of `a`, of whose memory so many more thousandths are in huge pages of `b`.
+fn with_huge_pages(percent: u64, more: u64) -> Option<HugePages> {
+    let mut runs = runs(&[100, 100], &[percent; 2]);
+    let baseline = runs[0].summary.phases.last().and_then(|phase| phase.private).unwrap();
+    for run in runs.iter_mut().filter(|run| run.summary.header.server.label == "b") {
+        let last = run.summary.phases.last_mut().unwrap();
+        let taken = last.checkpoint.as_mut().unwrap();
+        taken.huge_pages = taken.huge_pages.map(|huge| huge + baseline * more / 1000);
+    }
+    compare(&runs, None).sides.pop().unwrap().huge_pages
 }
 
 #[test]
@@ -247,8 +248,8 @@ fn what_came_back_is_the_median_of_the_runs_window_by_window() {
     };
     assert_eq!((silent.kind.name(), simmer.kind.name()), ("silent", "simmer"));
     let floor = simmer.sides[0].floor.median.unwrap();
-    let mib = |value: u64| (value * MIB) as f64;
-    assert_eq!((floor.low, floor.median, floor.high), (mib(146), mib(148), mib(150)));
+    let expected = [146, 148, 150].map(|mib| (mib * MIB) as f64);
+    assert_eq!([floor.low, floor.median, floor.high], expected);
     assert!(simmer.sides[0].floor.ratio.is_none(), "it is the baseline");
     assert_eq!(simmer.sides[0].ends, [(WindowEnd::Settled, 3)]);
     let shown = simmer.sides[0]
@@ -260,18 +261,18 @@ fn what_came_back_is_the_median_of_the_runs_window_by_window() {
         Some(148 * MIB),
         "the middle run is drawn"
     );
-    let gave: Vec<(f64, bool)> = comparison.sides[0]
+    let released: Vec<(f64, bool)> = comparison.sides[0]
         .gave
         .iter()
-        .map(|one| (one.middle.released, one.middle.much))
+        .map(|given| (given.middle.released, given.middle.much))
         .collect();
-    assert_eq!(gave, [(0.0, false), (45.0 * MIB as f64, true)]);
+    assert_eq!(released, [(0.0, false), (45.0 * MIB as f64, true)]);
 }
 
 #[test]
 fn traced_runs_count_for_their_calls_and_for_nothing_else() {
     let mut all = runs(&[100, 102, 104], &[100, 101, 103]);
-    let without = compare(&all, None);
+    let untraced = compare(&all, None);
     for label in ["a", "b"] {
         let mut traced = run(label, 9, 900);
         traced.summary = crate::golden::traced(traced.summary, 5_000);
@@ -281,10 +282,10 @@ fn traced_runs_count_for_their_calls_and_for_nothing_else() {
         }
         all.push(traced);
     }
-    let with = compare(&all, None);
-    assert_eq!(format!("{:?}", with.rows), format!("{:?}", without.rows));
-    for side in &with.sides {
-        let why: Vec<Why> = side.left.iter().map(|left| left.why).collect();
+    let traced = compare(&all, None);
+    assert_eq!(format!("{:?}", traced.rows), format!("{:?}", untraced.rows));
+    for side in &traced.sides {
+        let why: Vec<Why> = side.left.iter().map(|excluded| excluded.why).collect();
         assert_eq!(why, [Why::Traced], "{}", side.label);
         assert_eq!(side.traced.as_ref().map(|traced| traced.whole), Some(side.label == "a"));
     }

@@ -1,6 +1,6 @@
 //! Whether two servers did the same work: memory is only worth comparing between servers that answered alike.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -86,37 +86,42 @@ pub fn inequalities(baseline: &[&Summary], candidate: &[&Summary], limits: WorkL
     }
     let is_one_server = are_one_server(baseline, candidate);
     let (baseline, candidate) = (medians(baseline), medians(candidate));
-    let mut tasks: Vec<&(Task, Count)> = baseline.keys().chain(candidate.keys()).collect();
-    tasks.sort_unstable();
-    tasks.dedup();
-    // Servers word the same result in other bytes, and a list has its elements.
-    let comparable = tasks.into_iter().filter(|(task, count)| {
-        *count != Count::Bytes || (is_one_server && !is_list(task, &baseline) && !is_list(task, &candidate))
-    });
-    let unequal = comparable.filter_map(|key| {
+    let tasks: BTreeSet<&(Task, Count)> = baseline.keys().chain(candidate.keys()).collect();
+    let mut unequal = Vec::new();
+    for key in tasks {
+        let (task, count) = key;
+        // Servers word the same result in other bytes, and a list has its elements.
+        let is_comparable =
+            *count != Count::Bytes || (is_one_server && !is_list(task, &baseline) && !is_list(task, &candidate));
         let (a, b) = (baseline.get(key).copied(), candidate.get(key).copied());
-        let limit = match key.1 {
-            Count::Requests => limits.requests,
-            Count::Hits => limits.hits,
-            Count::Items | Count::Bytes => limits.size,
-        };
-        let equal = match (a, b) {
-            (Some(a), Some(b)) => (a - b).abs() <= limit * a.abs(),
-            (Some(only), None) | (None, Some(only)) => only == 0.0,
-            (None, None) => true,
-        };
-        (!equal).then(|| Inequality {
-            task: key.0.clone(),
-            count: key.1,
-            baseline: a,
-            candidate: b,
-            less: match key.1 {
-                Count::Bytes => is_less_than_half(a, b),
-                Count::Requests | Count::Hits | Count::Items => is_less(a, b),
-            },
-        })
-    });
-    unequal.collect()
+        if is_comparable && !is_within_limit(a, b, *count, limits) {
+            unequal.push(Inequality {
+                task: task.clone(),
+                count: *count,
+                baseline: a,
+                candidate: b,
+                less: match count {
+                    Count::Bytes => is_less_than_half(a, b),
+                    Count::Requests | Count::Hits | Count::Items => is_less(a, b),
+                },
+            });
+        }
+    }
+    unequal
+}
+
+/// True if the counts of two sides differ by no more than is tolerated. A task that one side lacks is equal to none.
+fn is_within_limit(baseline: Option<f64>, candidate: Option<f64>, count: Count, limits: WorkLimits) -> bool {
+    let limit = match count {
+        Count::Requests => limits.requests,
+        Count::Hits => limits.hits,
+        Count::Items | Count::Bytes => limits.size,
+    };
+    match (baseline, candidate) {
+        (Some(a), Some(b)) => (a - b).abs() <= limit * a.abs(),
+        (Some(only), None) | (None, Some(only)) => only == 0.0,
+        (None, None) => true,
+    }
 }
 
 /// True of a method whose results are lists, by its type or by their elements. Most lists have a short and a long form,

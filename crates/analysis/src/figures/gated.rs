@@ -69,7 +69,7 @@ pub enum GatedFigureError {
     Method(&'static str),
 }
 
-/// Whether a figure without a phase is that of the whole run: of a command everything is.
+/// True if a figure without a phase is that of the whole run, as every figure of a command is.
 fn is_of_runs(figure: Figure) -> bool {
     Figure::OF_RUNS.contains(&figure) || figure.is_of_commands() && !Figure::OF_PHASES.contains(&figure)
 }
@@ -109,17 +109,17 @@ impl GatedFigure {
 
     /// The measure in a run of this scenario.
     pub fn measure(&self, run: &Summary) -> Option<Measure> {
-        let phases = &run.header.scenario.phases;
-        let phase = |number: usize| {
-            Some(Place::Phase {
-                number: u32::try_from(number).ok()?,
-                name: phases.get(number)?.clone(),
-            })
-        };
         let place = match &self.at {
             At::Result | At::Phase(_) if run.command.is_some() => Place::Run,
             At::Result => Place::result(run)?,
-            At::Phase(name) => phase(phases.iter().position(|phase| phase == name)?)?,
+            At::Phase(name) => {
+                let phases = &run.header.scenario.phases;
+                let number = phases.iter().position(|phase| phase == name)?;
+                Place::Phase {
+                    number: u32::try_from(number).ok()?,
+                    name: name.clone(),
+                }
+            }
             At::Run => Place::Run,
             At::Method(method) => Place::Method(method.clone()),
         };
@@ -186,10 +186,6 @@ mod tests {
             ("account", "self-report"),
         ];
         session.header.scenario.phases = phases.map(|(name, _)| name.to_owned()).to_vec();
-        let result = |session: &Session| {
-            let subject = GatedFigure::usual(Figure::Private, None, None).unwrap();
-            subject.measure(&summarised(session)).unwrap().place.name().to_owned()
-        };
         assert_eq!(result(&session), "account", "nothing was played");
         for (phase, step) in phases {
             session.phase(phase);
@@ -198,5 +194,11 @@ mod tests {
         assert_eq!(result(&session), "idle");
         session.header.scenario.result = Some("work".to_owned());
         assert_eq!(result(&session), "work");
+    }
+
+    /// The phase of private memory where a rule names no phase.
+    fn result(session: &Session) -> String {
+        let subject = GatedFigure::usual(Figure::Private, None, None).unwrap();
+        subject.measure(&summarised(session)).unwrap().place.name().to_owned()
     }
 }

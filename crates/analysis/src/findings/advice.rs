@@ -21,41 +21,56 @@ const PRESSURE: f64 = 0.01;
 
 /// Temporary conditions known before the run, a sentence each.
 pub fn beforehand(host: &Host) -> Vec<(Strain, String)> {
-    let short = host.memory_pressure.map(|percent| percent / 100.0);
-    let short = short.and_then(|waited| shortage("in the ten seconds before the run", waited));
-    let strains = [(Strain::Short, short), (Strain::Busy, overload(host))];
-    strains
-        .into_iter()
-        .filter_map(|(strain, text)| text.map(|text| (strain, text)))
-        .collect()
+    let mut conditions = Vec::new();
+    if let Some(text) = shortage_before(host) {
+        conditions.push((Strain::Short, text));
+    }
+    if let Some(text) = overload(host) {
+        conditions.push((Strain::Busy, text));
+    }
+    conditions
 }
 
 /// The conditions of a run, each with its amount.
 pub fn strains(summary: &Summary) -> impl Iterator<Item = (Strain, f64)> + use<> {
     let host = &summary.header.host;
-    let before = host.memory_pressure.map(|percent| percent / 100.0);
-    let short = [before, waited(summary)].into_iter().flatten().reduce(f64::max);
-    let strains = [
-        (Strain::Counters, notable_error(host).map(|error| error as f64)),
-        (Strain::Short, short.filter(|waited| *waited >= PRESSURE)),
-        (Strain::Busy, busy(host).map(|(load, cpus)| load / cpus as f64)),
-        (Strain::Shared, summary.header.plan.jobs.map(f64::from)),
-    ];
-    strains
-        .into_iter()
-        .filter_map(|(strain, worst)| worst.map(|worst| (strain, worst)))
+    // An unknown share is less than any other.
+    let before = share_before(host).unwrap_or(0.0);
+    let shortage = before.max(memory_wait_share(summary).unwrap_or(0.0));
+    let mut strains = Vec::new();
+    if let Some(error) = notable_error(host) {
+        strains.push((Strain::Counters, error as f64));
+    }
+    if shortage >= PRESSURE {
+        strains.push((Strain::Short, shortage));
+    }
+    if let Some((load, cpus)) = excessive_load(host) {
+        strains.push((Strain::Busy, load / cpus as f64));
+    }
+    if let Some(jobs) = summary.header.plan.jobs {
+        strains.push((Strain::Shared, f64::from(jobs)));
+    }
+    strains.into_iter()
 }
 
 /// The share of the run in which a process waited for memory.
-pub fn waited(summary: &Summary) -> Option<f64> {
+pub fn memory_wait_share(summary: &Summary) -> Option<f64> {
     let waited = summary.pressure.as_ref()?.memory_some?;
-    (summary.duration > 0).then(|| waited as f64 / summary.duration as f64)
+    if summary.duration == 0 {
+        return None;
+    }
+    Some(waited as f64 / summary.duration as f64)
+}
+
+/// The share of the ten seconds before a run in which a process waited for memory.
+fn share_before(host: &Host) -> Option<f64> {
+    host.memory_pressure.map(|percent| percent / 100.0)
 }
 
 /// The load and the number of processors, if the load is higher.
-fn busy(host: &Host) -> Option<(f64, u64)> {
-    let busy = host.load.zip(host.cpus);
-    busy.filter(|(load, cpus)| *load > *cpus as f64)
+fn excessive_load(host: &Host) -> Option<(f64, u64)> {
+    let (load, cpus) = (host.load?, host.cpus?);
+    if load > cpus as f64 { Some((load, cpus)) } else { None }
 }
 
 /// The error of resident counters, if it needs a warning.
@@ -63,8 +78,8 @@ fn notable_error(host: &Host) -> Option<u64> {
     resident_error(host).filter(|error| *error >= NEGLIGIBLE)
 }
 
-/// All warnings; `waited` is the share of the run in which a process waited for memory.
-pub fn advice(host: &Host, waited: Option<f64>) -> Vec<String> {
+/// All warnings; `wait_share` is the share of the run in which a process waited for memory.
+pub fn advice(host: &Host, wait_share: Option<f64>) -> Vec<String> {
     let mut advice = Vec::new();
     if let Some(error) = notable_error(host) {
         advice.push(format!(
@@ -74,31 +89,29 @@ pub fn advice(host: &Host, waited: Option<f64>) -> Vec<String> {
             units::bytes(error)
         ));
     }
-    let before = beforehand(host);
-    let advise = |strain| {
-        before
-            .iter()
-            .filter(move |(advise, _)| *advise == strain)
-            .map(|(_, text)| text.clone())
-    };
-    advice.extend(advise(Strain::Short));
-    advice.extend(waited.and_then(|waited| shortage("during the run", waited)));
-    advice.extend(advise(Strain::Busy));
+    advice.extend(shortage_before(host));
+    advice.extend(wait_share.and_then(|share| shortage("during the run", share)));
+    advice.extend(overload(host));
     advice
 }
 
-fn shortage(when: &str, waited: f64) -> Option<String> {
-    (waited >= PRESSURE).then(|| {
-        format!(
-            "memory was short: {when} processes waited for memory {} of the time, so resident figures may be too low: \
-             close other programs",
-            units::percent(waited)
-        )
-    })
+fn shortage_before(host: &Host) -> Option<String> {
+    shortage("in the ten seconds before the run", share_before(host)?)
+}
+
+fn shortage(when: &str, wait_share: f64) -> Option<String> {
+    if wait_share < PRESSURE {
+        return None;
+    }
+    Some(format!(
+        "memory was short: {when} processes waited for memory {} of the time, so resident figures may be too low: \
+         close other programs",
+        units::percent(wait_share)
+    ))
 }
 
 fn overload(host: &Host) -> Option<String> {
-    let (load, cpus) = busy(host)?;
+    let (load, cpus) = excessive_load(host)?;
     Some(format!(
         "the machine was busy (load {load:.1} on {}), which lengthens all times: repeat when it is idle",
         units::counted(cpus, "processor")
@@ -198,13 +211,12 @@ mod tests {
 
     #[test]
     fn a_traced_run_has_no_figures_that_could_be_less_sure() {
-        let mut summary = crate::summary::read(golden::open("completed")).unwrap();
-        summary.header.host.memory_pressure = Some(12.0);
-        let advise = |summary: &Summary| {
-            let list = crate::findings::findings(summary);
-            list.iter().any(|one| one.text.starts_with("memory was short"))
-        };
-        assert!(advise(&summary));
-        assert!(!advise(&traced(summary, 7)));
+        let mut measured = crate::summary::read(golden::open("completed")).unwrap();
+        measured.header.host.memory_pressure = Some(12.0);
+        for (summary, is_advised) in [(measured.clone(), true), (traced(measured, 7), false)] {
+            let list = crate::findings::findings(&summary);
+            let mut texts = list.iter().map(|finding| &finding.text);
+            assert_eq!(texts.any(|text| text.starts_with("memory was short")), is_advised);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::summary::{LostProcess, departures, exit, last_words_of_run};
+use crate::summary::{Departure, LostProcess, departures, exit, last_words_of_run};
 use base::exit::Exit;
 use base::text::complaint::complains;
 use base::units;
@@ -58,7 +58,7 @@ pub fn outcome(summary: &Summary) -> &'static str {
     }
 }
 
-/// The same with the known cause and the error from stderr:
+/// The run's end with the known cause and the error from stderr:
 /// ``crashed during the start, exit code 2: `error: unexpected argument '--nosuch' found` ``.
 pub fn brief(summary: &Summary) -> String {
     let mut text = outcome(summary).to_owned();
@@ -69,8 +69,8 @@ pub fn brief(summary: &Summary) -> String {
     text
 }
 
+/// Place, sizes and cause of the run's end, as a continuation of [`outcome`].
 fn circumstances(summary: &Summary) -> String {
-    let time = |nanos: Nanos| units::duration(Duration::from_nanos(nanos));
     match &summary.ending {
         Some(Ending::Crashed { code, signal, during }) => {
             let size = size_at_end(summary);
@@ -112,14 +112,25 @@ fn circumstances(summary: &Summary) -> String {
             .first()
             .map_or_else(String::new, |step| format!(" in step `{}`", step.step)),
         Some(Ending::Unsupported { steps }) => steps.first().map_or_else(String::new, |step| format!(", {step}")),
-        Some(Ending::Completed) => departures(summary)
-            .iter()
-            .find(|one| one.left_early() || one.died())
-            .map_or_else(String::new, |one| {
-                format!(", {}", short_status(one.shutdown.code, one.shutdown.signal))
-            }),
+        Some(Ending::Completed) => death(summary),
         None | Some(Ending::Wedged { .. } | Ending::Interrupted) => String::new(),
     }
+}
+
+/// The status of the first server that died in a shutdown, or before.
+fn death(summary: &Summary) -> String {
+    let departures = departures(summary);
+    let death = departures
+        .iter()
+        .find(|departure| departure.left_early() || departure.died());
+    match death {
+        Some(Departure { shutdown, .. }) => format!(", {}", short_status(shutdown.code, shutdown.signal)),
+        None => String::new(),
+    }
+}
+
+fn time(nanos: Nanos) -> String {
+    units::duration(Duration::from_nanos(nanos))
 }
 
 /// The most private memory of the phase in which a server crashed; empty before the first checkpoint.
@@ -135,15 +146,19 @@ fn size_at_end(summary: &Summary) -> String {
 
 /// The status of a process without its likely cause.
 fn short_status(code: Option<i32>, signal: Option<i32>) -> String {
-    let whole = status(code, signal);
-    let short = whole.split_once(" (").map_or(whole.as_str(), |(short, _)| short);
-    short.to_owned()
+    without_parenthesis(&status(code, signal))
 }
 
 fn short_cause(cause: EndCause) -> String {
-    let whole = cause_words(cause);
-    let short = whole.split_once(" (").map_or(whole.as_str(), |(short, _)| short);
-    short.to_owned()
+    without_parenthesis(&cause_words(cause))
+}
+
+/// Cuts a text before its first parenthesis.
+fn without_parenthesis(text: &str) -> String {
+    match text.split_once(" (") {
+        Some((short, _)) => short.to_owned(),
+        None => text.to_owned(),
+    }
 }
 
 /// The first line that names an error, or else the last line.
@@ -165,7 +180,7 @@ fn short(line: &str) -> String {
     }
 }
 
-/// Whether processes outlived the server, or an earlier server of the run.
+/// True if processes outlived the server, or an earlier server of the run.
 fn has_survivors(summary: &Summary) -> bool {
     let earlier = summary.earlier.iter().map(|departure| &departure.shutdown);
     earlier
@@ -186,14 +201,16 @@ mod tests {
         brief(&summarised(&session))
     }
 
-    #[test]
-    fn a_failure_says_how_it_ended_and_what_the_server_complained_of() {
-        let during = || "the start".to_owned();
-        let crashed = |code, signal| Ending::Crashed {
+    fn crashed(code: Option<i32>, signal: Option<i32>) -> Ending {
+        Ending::Crashed {
             code,
             signal,
-            during: during(),
-        };
+            during: "the start".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_failure_says_how_it_ended_and_what_the_server_complained_of() {
         let clap =
             "error: unexpected argument '--nosuch' found\n\nUsage: ty server\n\nFor more information, try '--help'.";
         assert_eq!(
@@ -281,12 +298,7 @@ mod tests {
 
     #[test]
     fn a_line_without_an_end_is_cut() {
-        let crashed = Ending::Crashed {
-            code: Some(1),
-            signal: None,
-            during: "goto".to_owned(),
-        };
-        let text = text_of(crashed, &"é".repeat(500));
+        let text = text_of(crashed(Some(1), None), &"é".repeat(500));
         assert!(text.ends_with("é…`"), "{text}");
         assert!(text.chars().count() < 180, "{text}");
     }

@@ -1,4 +1,4 @@
-//! Headlines about what a server holds and uses beside memory: processes, threads, descriptors, and processors at rest.
+//! Headlines about resources beside memory: processes, threads, descriptors, and processors at rest.
 
 use std::time::Duration;
 
@@ -72,7 +72,6 @@ pub(super) fn busy_at_rest(summary: &Summary) -> Option<Headline> {
         .iter()
         .filter_map(|window| Some((window, busy_share(window)?)));
     let (window, share) = busy.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
-    let time = |nanos: Nanos| units::duration(Duration::from_nanos(nanos));
     let text = format!(
         "the server uses {} of a processor while nothing is asked ({} of {} in `{}`)",
         units::percent(share),
@@ -81,6 +80,10 @@ pub(super) fn busy_at_rest(summary: &Summary) -> Option<Headline> {
         window.phase.name
     );
     Some(headline("busy", Severity::Warning, text))
+}
+
+fn time(nanos: Nanos) -> String {
+    units::duration(Duration::from_nanos(nanos))
 }
 
 /// The share of a processor in a window without traffic. The second half must be as busy, or late work of earlier

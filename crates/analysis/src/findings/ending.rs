@@ -14,30 +14,32 @@ use record::{BARRIER, EmptyStep, EndCause, Ending, MOST_NAMED, Shutdown, Shutdow
 use super::super::summary::Summary;
 use super::{Finding, Severity, finding, times};
 
-/// How far memory during shutdown must exceed every phase to be worth a note, in bytes.
+/// Memory in bytes by which a shutdown must exceed every phase to be worth a note.
 const MORE: u64 = 1 << 20;
 
-/// How the servers ended and which processes outlived them. Recorded warnings already cover their replies.
+/// Adds findings about the ends of servers and the processes that outlived them. Recorded warnings already cover their
+/// replies.
 pub(super) fn shutdown(summary: &Summary, list: &mut Vec<Finding>) {
-    let most = summary.peak.map(|peak| peak.upper.unwrap_or(peak.lower));
-    let over = |(last, most): &(u64, u64)| *last >= most.saturating_add(MORE);
-    if let Some((last, most)) = summary.shutdown_peak.zip(most).filter(over) {
+    let phases_peak = summary.peak.map(|peak| peak.upper.unwrap_or(peak.lower));
+    if let (Some(shutdown_peak), Some(phases_peak)) = (summary.shutdown_peak, phases_peak)
+        && shutdown_peak >= phases_peak.saturating_add(MORE)
+    {
         let text = format!(
             "during shutdown the server had at least {}, more than the {} of any phase",
-            units::bytes(last),
-            units::bytes(most)
+            units::bytes(shutdown_peak),
+            units::bytes(phases_peak)
         );
         list.push(finding(Severity::Note, text));
     }
     let departures = departures(summary);
     // Every restart of a server may end the same way.
     let mut by_text: BTreeMap<String, (Finding, u64)> = BTreeMap::new();
-    for one in departures.iter().filter_map(death) {
-        by_text.entry(one.text.clone()).or_insert((one, 0)).1 += 1;
+    for finding in departures.iter().filter_map(death) {
+        by_text.entry(finding.text.clone()).or_insert((finding, 0)).1 += 1;
     }
-    list.extend(by_text.into_values().map(|(mut one, count)| {
-        one.text.push_str(&times(count));
-        one
+    list.extend(by_text.into_values().map(|(mut finding, count)| {
+        finding.text.push_str(&times(count));
+        finding
     }));
     let survivors: Vec<&Survivor> = departures.iter().flat_map(|one| &one.shutdown.survivors).collect();
     // After an excess lsp-soak itself kills, and a large process takes a while to end.
@@ -93,9 +95,10 @@ fn death(departure: &Departure) -> Option<Finding> {
         )
     } else {
         departure.wrong_code()?;
-        let when = match on_shutdown {
-            true => "on `shutdown`, without an answer",
-            false => "after `exit`",
+        let when = if on_shutdown {
+            "on `shutdown`, without an answer"
+        } else {
+            "after `exit`"
         };
         let text = format!(
             "the server ended with {status} {when}: the protocol wants exit code 0, and editors show anything else as \
@@ -131,15 +134,15 @@ fn crashed(summary: &Summary, code: Option<i32>, signal: Option<i32>, during: &s
 
 /// True if the server, before it answered anything, named stdio in its complaint, or explained its use without one.
 fn wants_argument(summary: &Summary) -> bool {
-    let said = last_words_of_run(summary);
     if summary.initialized.is_some() || summary.header.server.args.iter().any(|arg| arg.contains("stdio")) {
         return false;
     }
-    let explains = said.iter().any(|line| is_usage(line)) && !said.iter().any(|line| complains(line));
-    explains
-        || said
-            .iter()
-            .any(|line| line.contains("stdio") && !line.contains("stdio.rs"))
+    let words = last_words_of_run(summary);
+    let explains_use = words.iter().any(|line| is_usage(line)) && !words.iter().any(|line| complains(line));
+    let names_stdio = words
+        .iter()
+        .any(|line| line.contains("stdio") && !line.contains("stdio.rs"));
+    explains_use || names_stdio
 }
 
 fn is_usage(line: &str) -> bool {
@@ -147,14 +150,14 @@ fn is_usage(line: &str) -> bool {
     start.is_some_and(|start| start.eq_ignore_ascii_case("usage:"))
 }
 
+/// The finding about the end of a run; `None` for a completed one, and where another finding covers it.
 pub(super) fn ending(summary: &Summary) -> Option<Finding> {
-    let time = |nanos: u64| units::duration(Duration::from_nanos(nanos));
     let text = match &summary.ending {
         Some(Ending::Completed) => return None,
         None => return Some(finding(Severity::Failure, CUT_OFF)),
         Some(Ending::Interrupted) => {
-            let how = summary.shutdown.as_ref().map(|shutdown| shutdown.stage);
-            let text = format!("interrupted: {}the phases before are complete", interrupted(how));
+            let stage = summary.shutdown.as_ref().map(|shutdown| shutdown.stage);
+            let text = format!("interrupted: {}the phases before are complete", interrupted(stage));
             return Some(finding(Severity::Failure, text));
         }
         Some(Ending::Crashed { code, signal, during }) => crashed(summary, *code, *signal, during),
@@ -166,28 +169,23 @@ pub(super) fn ending(summary: &Summary) -> Option<Finding> {
             after,
             unsent,
             during,
-        }) => timed_out(method, &format!("{}{}", time(*after), place(during)), *unsent),
+        }) => timed_out(method, &time_and_place(*after, during), *unsent),
         Some(Ending::Wedged {
             method,
             after,
             unsent,
             during,
-        }) => wedged(
-            method,
-            &format!("{}{}", time(*after), place(during)),
-            *unsent,
-            &waits_for(summary),
-        ),
+        }) => wedged(method, &time_and_place(*after, during), *unsent, &waits_for(summary)),
         Some(Ending::Emptied { reason }) => {
             format!("no file of the workspace can be opened any more; before the server started, all could: {reason}")
         }
         Some(Ending::Refused { reason }) => format!("the server refused to start work: {reason}"),
-        // A headline has all of it.
+        // A headline reports the excess.
         Some(Ending::OverLimit { .. }) => return None,
         Some(Ending::ReportedFailure { reason, during }) => {
             format!("the server reported a failure during {during}: {reason}")
         }
-        // What it held is said with the process.
+        // A headline reports the process with its memory.
         Some(Ending::ProcessCrashed { pid, .. }) if summary.lost.iter().any(|lost| lost.pid == *pid) => return None,
         Some(Ending::ProcessCrashed {
             name, cause, during, ..
@@ -208,11 +206,12 @@ pub(super) fn ending(summary: &Summary) -> Option<Finding> {
     })
 }
 
-/// The place of an event, after its duration; empty in older records.
-fn place(during: &str) -> String {
+/// `30.0 s in hover`. Older records have no place.
+fn time_and_place(nanos: u64, during: &str) -> String {
+    let time = units::duration(Duration::from_nanos(nanos));
     match during {
-        "" => String::new(),
-        during => format!(" in {during}"),
+        "" => time,
+        during => format!("{time} in {during}"),
     }
 }
 
@@ -237,7 +236,7 @@ fn interrupted(stage: Option<ShutdownStage>) -> &'static str {
     }
 }
 
-/// Whether a step of the run sent a request.
+/// True if any step of the run sent a request.
 fn sent_requests(summary: &Summary) -> bool {
     let mut steps = summary.phases.iter().flat_map(|phase| &phase.steps);
     steps.any(|step| step.requests.is_some_and(|requests| requests > 0))
@@ -309,7 +308,7 @@ const KNOWN: [&str; 8] = [
     "workspace/diagnostic/refresh",
 ];
 
-/// What a hanging server may wait for, with advice. A custom notification may expect an answer that only its own
+/// The likely reason of a hang, with advice. A server may wait for an answer to a custom notification that only its own
 /// client gives.
 fn waits_for(summary: &Summary) -> String {
     const SHOWN: usize = 3;
@@ -336,14 +335,14 @@ fn waits_for(summary: &Summary) -> String {
         .take(SHOWN)
         .map(|(method, count)| format!("`{method}`{}", times(*count)))
         .collect();
-    match own.is_empty() {
-        true => "it waits for something: attach a debugger".to_owned(),
-        false => format!(
-            "it may wait for an answer to a custom notification, which lsp-soak does not send: {}; if not, attach a \
-             debugger",
-            own.join(", ")
-        ),
+    if own.is_empty() {
+        return "it waits for something: attach a debugger".to_owned();
     }
+    format!(
+        "it may wait for an answer to a custom notification, which lsp-soak does not send: {}; if not, attach a \
+         debugger",
+        own.join(", ")
+    )
 }
 
 fn wedged(method: &str, after: &str, unsent: u64, waits: &str) -> String {
@@ -386,7 +385,15 @@ pub(super) fn cause_words(cause: EndCause) -> String {
 
 /// The exit status of a process, in words.
 pub(super) fn status(code: Option<i32>, signal: Option<i32>) -> String {
-    let known = |signal| match signal {
+    match (code, signal) {
+        (_, Some(signal)) => format!("signal {signal}{}", explain_signal(signal)),
+        (Some(code), None) => format!("exit code {code}"),
+        (None, None) => "it ended, and how is not known".to_owned(),
+    }
+}
+
+fn explain_signal(signal: i32) -> &'static str {
+    match signal {
         4 => " (SIGILL: illegal instruction)",
         5 => " (SIGTRAP: it stopped itself, as V8 does after a failed allocation)",
         6 => " (SIGABRT: it aborted itself, as after a panic or a failed allocation)",
@@ -396,10 +403,5 @@ pub(super) fn status(code: Option<i32>, signal: Option<i32>) -> String {
         11 => " (SIGSEGV: invalid memory access)",
         15 => " (SIGTERM: stopped from outside)",
         _ => "",
-    };
-    match (code, signal) {
-        (_, Some(signal)) => format!("signal {signal}{}", known(signal)),
-        (Some(code), None) => format!("exit code {code}"),
-        (None, None) => "it ended, and how is not known".to_owned(),
     }
 }

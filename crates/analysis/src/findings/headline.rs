@@ -1,8 +1,8 @@
-//! Findings that stand in the first lines of every report: what makes a run's figures mean something else than they seem.
+//! Findings that stand in the first lines of every report, because they change the meaning of a run's figures.
 
 use std::collections::BTreeSet;
 
-use crate::summary::{LostProcess, Summary, last_words_of_run};
+use crate::summary::{CheckpointSummary, LostProcess, PhaseSummary, Summary, last_words_of_run};
 use base::units;
 use record::{Ending, ShutdownStage};
 
@@ -68,15 +68,21 @@ fn over_limit(summary: &Summary) -> Option<Headline> {
     if summary.command.is_some() {
         return Some(headline("over-limit", Severity::Failure, text));
     }
-    let requests = [("in flight", in_flight), ("answered before", before)];
-    let lines = requests.into_iter().map(|(what, methods)| match methods.as_slice() {
-        [] => format!("{what}: none"),
-        methods => format!("{what}: {}", methods.join(", ")),
-    });
     Some(Headline {
-        details: lines.collect(),
+        details: vec![
+            format!("in flight: {}", list_methods(in_flight)),
+            format!("answered before: {}", list_methods(before)),
+        ],
         ..headline("over-limit", Severity::Failure, text)
     })
+}
+
+fn list_methods(methods: &[String]) -> String {
+    if methods.is_empty() {
+        "none".to_owned()
+    } else {
+        methods.join(", ")
+    }
 }
 
 /// The processes that held most of the memory and ended without a crash; `None` if there are none.
@@ -90,15 +96,15 @@ pub fn loss(summary: &Summary) -> Option<String> {
         .filter(|lost| lost.held_most && !lost.crashed())
         .collect();
     let missing: Vec<&LostProcess> = ended.iter().copied().filter(|lost| !lost.replaced).collect();
-    let told = if missing.is_empty() {
+    let reported = if missing.is_empty() {
         &ended[..1.min(ended.len())]
     } else {
         &missing
     };
-    if told.is_empty() {
+    if reported.is_empty() {
         return None;
     }
-    Some(format!("{}, {}", ended_together(summary, told), causes(told)))
+    Some(format!("{}, {}", ended_together(summary, reported), causes(reported)))
 }
 
 /// Lost processes: each crash, those that are missing together, and those that were replaced by name.
@@ -134,8 +140,8 @@ fn place(summary: &Summary, lost: &LostProcess) -> String {
     let Some(phase) = &lost.phase else {
         return String::new();
     };
-    let mut rounds = summary.phases.iter().map(|one| &one.phase);
-    let round = if rounds.any(|one| one.phase == phase.phase && one.cycle > 0) {
+    let mut rounds = summary.phases.iter().map(|played| &played.phase);
+    let round = if rounds.any(|round| round.phase == phase.phase && round.cycle > 0) {
         format!(" (round {})", phase.cycle + 1)
     } else {
         String::new()
@@ -143,20 +149,20 @@ fn place(summary: &Summary, lost: &LostProcess) -> String {
     format!(" in `{}`{round}", phase.name)
 }
 
-/// What processes had, of all that the tree had.
+/// `with 140 MiB of 150 MiB private memory`: the memory of processes, and that of the tree with them.
 fn memory(lost: &[&LostProcess]) -> String {
     let own = lost
         .iter()
-        .filter_map(|one| one.private)
-        .reduce(|sum, one| sum.saturating_add(one));
+        .filter_map(|process| process.private)
+        .reduce(u64::saturating_add);
     let rest = lost.last().and_then(|last| last.rest);
     let own_text = units::or_unknown(own, units::bytes);
-    match own.zip(rest) {
-        Some((own, rest)) => format!(
+    match (own, rest) {
+        (Some(own), Some(rest)) => format!(
             "with {own_text} of {} private memory",
             units::bytes(own.saturating_add(rest))
         ),
-        None => format!("with {own_text} private memory"),
+        _ => format!("with {own_text} private memory"),
     }
 }
 
@@ -176,7 +182,7 @@ fn ended_together(summary: &Summary, lost: &[&LostProcess]) -> String {
     )
 }
 
-/// How processes ended, each way once.
+/// The causes for which processes ended, without repeats.
 fn causes(lost: &[&LostProcess]) -> String {
     let mut causes: Vec<String> = lost.iter().map(|one| cause_words(one.cause)).collect();
     causes.dedup();
@@ -221,21 +227,22 @@ fn crashed_in_command(lost: &LostProcess) -> Headline {
 
 /// Memory or processors that never came to rest.
 fn unrest(summary: &Summary) -> Option<Headline> {
-    let taken: Vec<_> = summary
+    let checkpoints: Vec<(&PhaseSummary, &CheckpointSummary)> = summary
         .phases
         .iter()
         .filter_map(|phase| Some((phase, phase.checkpoint.as_ref()?)))
         .collect();
-    let (phase, last) = taken.last()?;
-    let restless = taken.iter().filter(|(_, taken)| !taken.settled).count();
+    let (phase, last) = checkpoints.last()?;
+    let restless = checkpoints.iter().filter(|(_, checkpoint)| !checkpoint.settled).count();
+    let is_never_at_rest = restless == checkpoints.len();
     if let Some(rate) = last.growing {
         let size = units::or_unknown(last.private_sampled, units::bytes);
-        let subject = if restless == taken.len() {
+        let subject = if is_never_at_rest {
             "the server was never at rest, and its memory".to_owned()
         } else if restless > 0 {
             format!(
                 "the server was not at rest at {restless} of {} checkpoints, and its memory",
-                taken.len()
+                checkpoints.len()
             )
         } else {
             "memory".to_owned()
@@ -247,8 +254,7 @@ fn unrest(summary: &Summary) -> Option<Headline> {
         );
         return Some(headline("growing", Severity::Warning, text));
     }
-    let is_all = restless == taken.len() && restless > 1;
-    if !is_all {
+    if !is_never_at_rest || restless <= 1 {
         return None;
     }
     let text = format!("the server was never at rest: {}", last.unsettled);

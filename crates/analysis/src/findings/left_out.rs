@@ -6,32 +6,33 @@ use record::LeftOut;
 use crate::findings::{Finding, Severity, finding};
 use crate::summary::Summary;
 
-pub(super) fn findings(summary: &Summary) -> impl Iterator<Item = Finding> {
-    let unknown = sentence(&summary.unknown, |lines| {
-        format!(
-            "entries of unknown kinds were skipped ({lines}): read this record with lsp-soak {}, which wrote it, or \
-             later",
+pub(super) fn findings(summary: &Summary) -> Vec<Finding> {
+    let mut list = Vec::new();
+    if summary.unknown.count > 0 {
+        let text = format!(
+            "entries of unknown kinds were skipped ({}): read this record with lsp-soak {}, which wrote it, or later",
+            lines(&summary.unknown),
             summary.header.tool
-        )
-    });
-    let damaged = sentence(&summary.damaged, |lines| {
-        format!("the record is damaged ({lines} skipped): nearby figures may be wrong, restore the file or run again")
-    });
+        );
+        list.push(finding(Severity::Warning, text));
+    }
+    if summary.damaged.count > 0 {
+        let text = format!(
+            "the record is damaged ({} skipped): nearby figures may be wrong, restore the file or run again",
+            lines(&summary.damaged)
+        );
+        list.push(finding(Severity::Warning, text));
+    }
     // A tracer has short-lived helper processes of its own.
-    let missed = summary.sampling.unseen > 0 && summary.header.plan.traced.is_none();
-    let unseen = missed.then(|| {
-        format!(
+    if summary.sampling.unseen > 0 && summary.header.plan.traced.is_none() {
+        let text = format!(
             "at least {} lived too briefly to be sampled: no sum and no peak includes them, a shorter `--interval` \
              sees more",
             units::counted(summary.sampling.unseen, "process")
-        )
-    });
-    let texts = [unknown, damaged, unseen].into_iter().flatten();
-    texts.map(|text| finding(Severity::Warning, text))
-}
-
-fn sentence(left_out: &LeftOut, text: impl Fn(String) -> String) -> Option<String> {
-    (left_out.count > 0).then(|| text(lines(left_out)))
+        );
+        list.push(finding(Severity::Warning, text));
+    }
+    list
 }
 
 /// `line 3`, `lines 3, 4, 5 and 1,200 more`.
@@ -62,11 +63,16 @@ mod tests {
         }
         let summary = summarised(&session);
         assert_eq!(summary.sampling.unseen, 5);
-        let texts = findings::findings(&summary).into_iter();
-        let texts = texts.filter(|one| one.text.contains("at least 5 processes lived too briefly"));
-        assert_eq!(texts.count(), 1);
-        let warnings = summary.warnings.iter();
-        let warnings: Vec<(&str, u64)> = warnings.map(|one| (one.text.as_str(), one.count)).collect();
+        let list = findings::findings(&summary);
+        let reports = list
+            .iter()
+            .filter(|finding| finding.text.contains("at least 5 processes lived too briefly"));
+        assert_eq!(reports.count(), 1);
+        let warnings: Vec<(&str, u64)> = summary
+            .warnings
+            .iter()
+            .map(|warning| (warning.text.as_str(), warning.count))
+            .collect();
         assert_eq!(warnings, [("1 bytes were skipped", 1), ("3 bytes were skipped", 2)]);
     }
 

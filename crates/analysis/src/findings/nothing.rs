@@ -29,64 +29,84 @@ struct Rounds<'s> {
     step: &'s StepSummary,
     requests: u64,
     hits: u64,
-    /// Whether the step did its work in any round.
+    /// True if the step did its work in any round.
     did: bool,
+}
+
+impl Rounds<'_> {
+    /// True if the step had almost no results, although most servers know its targets.
+    fn has_few_results(&self) -> bool {
+        FINDING.contains(&self.step.name.as_str())
+            && self.requests >= ENOUGH
+            && self.hits.saturating_mul(10) < self.requests
+    }
+
+    /// True if the ending of the run already names the step.
+    fn is_in_ending(&self, summary: &Summary) -> bool {
+        let Some(Ending::Empty { steps }) = &summary.ending else {
+            return false;
+        };
+        steps
+            .iter()
+            .any(|empty| empty.phase == self.phase && empty.step == self.step.name)
+    }
 }
 
 /// One sentence per step of a phase that sent no request in any round, or had almost no results.
 pub fn fruitless_steps(summary: &Summary) -> Vec<Finding> {
-    let is_reported = |phase: &str, step: &str| match &summary.ending {
-        Some(Ending::Empty { steps }) => steps.iter().any(|empty| empty.phase == phase && empty.step == step),
-        _ => false,
-    };
-    let fruitless = fruitless(summary);
-    let steps = steps(summary).into_iter();
-    let texts = steps.filter(|rounds| !is_reported(rounds.phase, &rounds.step.name)).filter_map(|rounds| {
+    let fruitless = fruitless_requests(summary);
+    let mut list = Vec::new();
+    for rounds in steps(summary) {
         let (step, phase) = (&rounds.step.name, rounds.phase);
-        let few = fruitless.is_none()
-            && FINDING.contains(&step.as_str())
-            && rounds.requests >= ENOUGH
-            && rounds.hits.saturating_mul(10) < rounds.requests;
+        if rounds.is_in_ending(summary) {
+            continue;
+        }
         if !rounds.did {
-            let looked = rounds.step.looked_for.as_deref();
-            let looked = looked.unwrap_or("target in the files that it looked at");
-            Some(format!(
-                "`{step}` of {phase} asked nothing: it found no {looked}; open more or larger files, or remove the step"
-            ))
-        } else if few {
-            Some(format!(
+            let looked_for = rounds.step.looked_for.as_deref();
+            let text = format!(
+                "`{step}` of {phase} asked nothing: it found no {}; open more or larger files, or remove the step",
+                looked_for.unwrap_or("target in the files that it looked at")
+            );
+            list.push(finding(Severity::Warning, text));
+        } else if fruitless.is_none() && rounds.has_few_results() {
+            let text = format!(
                 "`{step}` of {phase} has results in only {} of {} requests, so its phase measures little: check that \
                  the workspace loads, or open files with more targets",
                 units::count(rounds.hits),
                 units::count(rounds.requests)
-            ))
-        } else {
-            None
+            );
+            list.push(finding(Severity::Warning, text));
         }
-    });
-    let all = fruitless.map(|requests| {
-        format!(
+    }
+    if let Some(requests) = fruitless {
+        let text = format!(
             "none of the {} requests has a result, so the run does not measure what answers cost: check that the \
              workspace loads, or choose another scenario",
             units::count(requests)
-        )
-    });
-    texts.chain(all).map(|text| finding(Severity::Warning, text)).collect()
+        );
+        list.push(finding(Severity::Warning, text));
+    }
+    list
 }
 
 /// The number of requests of a run without any result. The scenario's own requests do not count: they may have none.
-fn fruitless(summary: &Summary) -> Option<u64> {
+fn fruitless_requests(summary: &Summary) -> Option<u64> {
     const OWN: [&str; 2] = ["execute-command", "request"];
     if !matches!(summary.ending, Some(Ending::Completed)) {
         return None;
     }
-    let steps = summary.phases.iter().flat_map(|phase| &phase.steps);
-    let counts = steps.filter(|step| !OWN.contains(&step.name.as_str()));
-    let (requests, hits) = counts.fold((0_u64, 0_u64), |(requests, hits), step| {
-        let add = |sum: u64, more: Option<u64>| sum.saturating_add(more.unwrap_or(0));
-        (add(requests, step.requests), add(hits, step.hits))
-    });
-    (requests > 0 && hits == 0).then_some(requests)
+    let (mut requests, mut hits) = (0_u64, 0_u64);
+    for step in summary.phases.iter().flat_map(|phase| &phase.steps) {
+        if !OWN.contains(&step.name.as_str()) {
+            requests = requests.saturating_add(step.requests.unwrap_or(0));
+            hits = hits.saturating_add(step.hits.unwrap_or(0));
+        }
+    }
+    if requests > 0 && hits == 0 {
+        Some(requests)
+    } else {
+        None
+    }
 }
 
 /// The steps with requests, each once. Excludes steps that did not end or that the server does not offer; other
@@ -130,87 +150,106 @@ mod tests {
     use crate::golden::summarised;
     use record::golden;
 
+    fn texts(summary: &Summary) -> Vec<String> {
+        fruitless_steps(summary)
+            .into_iter()
+            .map(|finding| finding.text)
+            .collect()
+    }
+
+    /// The golden run with another phase of one step, which is played once for each of these.
+    fn run_with_steps(phase: &str, steps: &[StepSummary]) -> Summary {
+        let mut summary = summarised(&golden::completed());
+        let template = summary.phases[0].clone();
+        for step in steps {
+            let mut round = template.clone();
+            (round.phase.phase, round.phase.name) = (90, phase.to_owned());
+            round.steps = vec![step.clone()];
+            summary.phases.push(round);
+        }
+        summary
+    }
+
+    /// Any step of the golden run, with these counts.
+    fn step(name: &str, requests: Option<u64>, hits: u64) -> StepSummary {
+        let summary = summarised(&golden::completed());
+        let mut steps = summary.phases.into_iter().flat_map(|phase| phase.steps);
+        StepSummary {
+            name: name.to_owned(),
+            requests,
+            hits: Some(hits),
+            notifications: Some(0),
+            skipped: false,
+            ..steps.next().unwrap()
+        }
+    }
+
     #[test]
     fn a_step_that_asked_nothing_in_any_round_is_told_once() {
-        let mut summary = summarised(&golden::completed());
-        assert!(fruitless_steps(&summary).is_empty());
-        let again = summary.phases.len();
-        let phase = summary
-            .phases
-            .iter()
-            .find(|phase| !phase.steps.is_empty())
-            .cloned()
-            .unwrap();
-        let mut set = |requests: [Option<u64>; 2], skipped: bool| {
-            summary.phases.truncate(again);
-            for requests in requests {
-                let mut round = phase.clone();
-                (round.phase.phase, round.phase.name) = (90, "ask".to_owned());
-                round.steps.truncate(1);
-                let step = &mut round.steps[0];
-                (step.name, step.requests, step.skipped) = ("completion".to_owned(), requests, skipped);
-                step.notifications = Some(0);
-                summary.phases.push(round);
-            }
-            let is_reported = fruitless_steps(&summary).into_iter().map(|finding| finding.text);
-            is_reported.collect::<Vec<String>>()
-        };
-        let is_reported = set([Some(0), Some(0)], false);
-        assert_eq!(is_reported.len(), 1, "{is_reported:?}");
+        assert!(texts(&summarised(&golden::completed())).is_empty());
+        let silent = step("completion", Some(0), 0);
+        let reported = texts(&run_with_steps("ask", &[silent.clone(), silent.clone()]));
+        assert_eq!(reported.len(), 1, "{reported:?}");
         assert!(
-            is_reported[0].starts_with("`completion` of ask asked nothing"),
-            "{is_reported:?}"
+            reported[0].starts_with("`completion` of ask asked nothing"),
+            "{reported:?}"
         );
-        assert!(set([Some(0), Some(2)], false).is_empty());
-        assert!(set([None, None], false).is_empty());
-        assert!(set([Some(0), Some(0)], true).is_empty());
+        let unended = step("completion", None, 0);
+        let skipped = StepSummary {
+            skipped: true,
+            ..silent.clone()
+        };
+        for rounds in [
+            [silent, step("completion", Some(2), 0)],
+            [unended.clone(), unended],
+            [skipped.clone(), skipped],
+        ] {
+            assert_eq!(texts(&run_with_steps("ask", &rounds)), Vec::<String>::new());
+        }
     }
 
     #[test]
     fn a_run_of_which_no_request_found_anything_is_told_once() {
         let mut summary = summarised(&golden::completed());
-        let mut is_reported = |name: &str, hits: u64| {
+        for (name, hits, is_reported) in [
+            ("code-action", 0, true),
+            ("formatting", 0, true),
+            ("diagnostics", 0, true),
+            ("hover", 0, true),
+            ("code-action", 1, false),
+            ("request", 0, false),
+        ] {
             for step in summary.phases.iter_mut().flat_map(|phase| &mut phase.steps) {
                 (step.name, step.requests, step.hits) = (name.to_owned(), Some(60), Some(hits));
             }
-            let is_reported = fruitless_steps(&summary).into_iter().map(|finding| finding.text);
-            is_reported.collect::<Vec<String>>()
-        };
-        for name in ["code-action", "formatting", "diagnostics", "hover"] {
-            let is_reported = is_reported(name, 0);
-            assert_eq!(is_reported.len(), 1, "{is_reported:?}");
+            let reported = texts(&summary);
+            assert_eq!(reported.len(), usize::from(is_reported), "{reported:?}");
             assert!(
-                is_reported[0].starts_with("none of the ") && is_reported[0].contains(" requests has a result"),
-                "{is_reported:?}"
+                reported
+                    .iter()
+                    .all(|text| text.starts_with("none of the ") && text.contains(" requests has a result")),
+                "{reported:?}"
             );
         }
-        assert!(is_reported("code-action", 1).is_empty());
-        assert!(is_reported("request", 0).is_empty());
     }
 
     #[test]
     fn a_step_that_found_next_to_nothing_is_told_unless_it_asked_little() {
-        let mut summary = summarised(&golden::completed());
-        let mut phase = summary
-            .phases
-            .iter()
-            .find(|phase| !phase.steps.is_empty())
-            .cloned()
-            .unwrap();
-        (phase.phase.phase, phase.phase.name) = (90, "goto".to_owned());
-        phase.steps.truncate(1);
-        summary.phases.push(phase);
-        let mut is_reported = |name: &str, requests: u64, hits: u64| {
-            let step = &mut summary.phases.last_mut().unwrap().steps[0];
-            (step.name, step.requests, step.hits) = (name.to_owned(), Some(requests), Some(hits));
-            fruitless_steps(&summary).pop().map(|finding| finding.text)
-        };
-        let few = is_reported("definition", 400, 2).unwrap();
-        assert!(few.contains("in only 2 of 400 requests"), "{few}");
-        assert!(is_reported("completion", 173, 15).is_some());
-        assert_eq!(is_reported("definition", 400, 61), None);
-        assert_eq!(is_reported("definition", 8, 0), None);
-        // A file without problems has no code actions.
-        assert_eq!(is_reported("code-action", 400, 2), None);
+        for (name, requests, hits, words) in [
+            ("definition", 400, 2, Some("in only 2 of 400 requests")),
+            ("completion", 173, 15, Some("in only 15 of 173 requests")),
+            ("definition", 400, 61, None),
+            ("definition", 8, 0, None),
+            // A file without problems has no code actions.
+            ("code-action", 400, 2, None),
+        ] {
+            let step = step(name, Some(requests), hits);
+            let reported = texts(&run_with_steps("goto", &[step]));
+            assert_eq!(reported.len(), usize::from(words.is_some()), "{reported:?}");
+            assert!(
+                reported.iter().all(|text| text.contains(words.unwrap_or_default())),
+                "{reported:?}"
+            );
+        }
     }
 }

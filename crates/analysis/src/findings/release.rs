@@ -8,43 +8,46 @@ use super::Doubt;
 /// A doubt if no process loaded the preloaded library.
 pub(super) fn library_not_loaded(summary: &Summary) -> Option<Doubt> {
     let shim = summary.header.server.shim.as_ref()?;
-    let looked = summary.phases.iter().any(|phase| phase.checkpoint.is_some());
-    (looked && summary.listening.is_empty()).then(|| {
-        let text = format!(
-            "`{}` was to be preloaded, but no process loaded it: static and setuid programs ignore preloads",
-            shim.path
-        );
-        Doubt::new("library", text)
-    })
+    let has_checkpoint = summary.phases.iter().any(|phase| phase.checkpoint.is_some());
+    if !has_checkpoint || !summary.listening.is_empty() {
+        return None;
+    }
+    let text = format!(
+        "`{}` was to be preloaded, but no process loaded it: static and setuid programs ignore preloads",
+        shim.path
+    );
+    Some(Doubt::new("library", text))
 }
 
-/// Why checkpoints do not count as purged; `None` where all memory was purged.
+/// A doubt about the checkpoints that do not count as purged; `None` where all memory was purged.
 pub(super) fn not_purged(summary: &Summary) -> Option<Doubt> {
-    let held = |one: &&UnpurgedCheckpoint| one.processes.iter().filter_map(|process| process.private).sum::<u64>();
-    let most = summary.unpurged.iter().max_by_key(held)?;
+    let most = summary
+        .unpurged
+        .iter()
+        .max_by_key(|checkpoint| unpurged_memory(checkpoint))?;
     let more = match summary.unpurged.len() {
         1 => String::new(),
         all => format!(" and {}", units::counted(all as u64 - 1, "other phase")),
     };
     let (largest, rest) = most.processes.split_first()?;
-    let mut why = vec![process(largest, rest.len(), most.tree)];
-    why.extend(
-        most.told
-            .iter()
-            .filter(|reason| !reason.starts_with("process "))
-            .cloned(),
-    );
+    let mut reasons = vec![describe_processes(largest, rest.len(), most.tree)];
+    let errors = most.told.iter().filter(|error| !error.starts_with("process "));
+    reasons.extend(errors.cloned());
     let text = format!(
         "freed memory may still be resident after `{}`{more}, so that checkpoint is {} through the purged lens: {}",
         most.phase.name,
         units::UNKNOWN,
-        why.join("; ")
+        reasons.join("; ")
     );
     Some(Doubt::new("untrimmed", text))
 }
 
+fn unpurged_memory(checkpoint: &UnpurgedCheckpoint) -> u64 {
+    checkpoint.processes.iter().filter_map(|process| process.private).sum()
+}
+
 /// ``process 4711 (`ty`, 84.0 of 85.2 MiB) did not answer the request to purge, and 1 other process did not purge either``.
-fn process(largest: &UnpurgedProcess, others: usize, tree: Option<u64>) -> String {
+fn describe_processes(largest: &UnpurgedProcess, others: usize, tree: Option<u64>) -> String {
     let held = units::or_unknown(largest.private, units::mib);
     let size = format!("{held} of {} MiB", units::or_unknown(tree, units::mib));
     let why = match &largest.why {
@@ -102,19 +105,21 @@ mod tests {
         assert_eq!(texts(&summary), Vec::<String>::new(), "there was no time to see it");
     }
 
-    #[test]
-    fn who_did_not_give_back_is_told_with_what_it_holds() {
-        let one = |program: &str, why: PurgeFailure| UnpurgedProcess {
+    fn process(program: &str, why: PurgeFailure) -> UnpurgedProcess {
+        UnpurgedProcess {
             pid: 4711,
             program: program.to_owned(),
             private: Some(84 << 20),
             why,
-        };
-        let unpurged = |name: &str, processes: Vec<UnpurgedProcess>| UnpurgedCheckpoint {
+        }
+    }
+
+    fn checkpoint(phase: &str, processes: Vec<UnpurgedProcess>) -> UnpurgedCheckpoint {
+        UnpurgedCheckpoint {
             phase: PhaseRef {
                 phase: 0,
                 cycle: 0,
-                name: name.to_owned(),
+                name: phase.to_owned(),
             },
             processes,
             tree: Some(85 << 20),
@@ -122,11 +127,18 @@ mod tests {
                 "nobody listens".to_owned(),
                 "process 4711 did not answer before".to_owned(),
             ],
-        };
+        }
+    }
+
+    #[test]
+    fn who_did_not_give_back_is_told_with_what_it_holds() {
         let mut summary = summarised(&Session::new("server"));
         assert_eq!(texts(&summary), Vec::<String>::new());
-        let silent = vec![one("server", PurgeFailure::Silent), one("helper", PurgeFailure::Silent)];
-        summary.unpurged = vec![unpurged("start", silent), unpurged("work", Vec::new())];
+        let silent = vec![
+            process("server", PurgeFailure::Silent),
+            process("helper", PurgeFailure::Silent),
+        ];
+        summary.unpurged = vec![checkpoint("start", silent), checkpoint("work", Vec::new())];
         assert_eq!(
             texts(&summary),
             [
@@ -145,7 +157,7 @@ mod tests {
                 "but its `malloc` comes from /lib/je.so; nobody",
             ),
         ] {
-            summary.unpurged = vec![unpurged("start", vec![one("server", why)])];
+            summary.unpurged = vec![checkpoint("start", vec![process("server", why)])];
             assert!(texts(&summary)[0].contains(words), "{:?}", texts(&summary));
         }
     }

@@ -8,17 +8,22 @@ use super::{Doubt, Finding, Severity, finding};
 
 /// Settings that were not seen in force before the run, or in the process with the memory.
 pub(super) fn unconfirmed(summary: &Summary, list: &mut Vec<Finding>) {
-    let knobs = summary.header.server.knobs.iter();
-    let unseen = knobs.filter(|knob| knob.taken != Some(true));
-    list.extend(unseen.map(|knob| finding(Severity::Warning, setting(knob))));
+    for knob in &summary.header.server.knobs {
+        if knob.taken != Some(true) {
+            list.push(finding(Severity::Warning, setting(knob)));
+        }
+    }
 }
 
 /// Processes without the preloaded libraries. The process with most memory is in its setting's finding instead.
 pub(super) fn helpers(summary: &Summary) -> Vec<Doubt> {
-    let has_setting_finding = |program: &str| summary.unset.iter().any(|one| one.library && one.program == program);
-    let mut doubts_so_far: Vec<Doubt> = Vec::new();
+    let mut doubts: Vec<Doubt> = Vec::new();
     for unloaded in &summary.unloaded {
-        if has_setting_finding(&unloaded.program) {
+        let has_setting_finding = summary
+            .unset
+            .iter()
+            .any(|unset| unset.library && unset.program == unloaded.program);
+        if has_setting_finding {
             continue;
         }
         let text = format!(
@@ -27,11 +32,11 @@ pub(super) fn helpers(summary: &Summary) -> Vec<Doubt> {
             unloaded.libraries.join(" and ")
         );
         let doubt = Doubt::new(text.clone(), text);
-        if !doubts_so_far.contains(&doubt) {
-            doubts_so_far.push(doubt);
+        if !doubts.contains(&doubt) {
+            doubts.push(doubt);
         }
     }
-    doubts_so_far
+    doubts
 }
 
 pub(super) fn partly_served(summary: &Summary) -> Option<Doubt> {
@@ -95,14 +100,17 @@ mod tests {
         all(&summary)
     }
 
+    fn unloaded(program: &str) -> Unloaded {
+        Unloaded {
+            program: program.to_owned(),
+            libraries: vec!["/lib/je.so".to_owned()],
+        }
+    }
+
     #[test]
     fn whoever_was_started_without_what_was_preloaded_is_told_once() {
         let mut summary = summarised(&Session::new("server"));
-        let missing = |program: &str| Unloaded {
-            program: program.to_owned(),
-            libraries: vec!["/lib/je.so".to_owned()],
-        };
-        summary.unloaded = vec![missing("server"), missing("helper"), missing("helper")];
+        summary.unloaded = vec![unloaded("server"), unloaded("helper"), unloaded("helper")];
         let helper = "`helper` was started without /lib/je.so: it uses its own allocator";
         assert_eq!(all(&summary), [helper.replace("helper", "server").as_str(), helper]);
         // The finding about its setting already covers it.

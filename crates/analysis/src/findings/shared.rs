@@ -42,12 +42,13 @@ pub(super) fn findings(summary: &Summary) -> Vec<Finding> {
 
 /// The most of a kind of shared memory at a checkpoint, for people; `None` if it is never more than the band.
 fn most(summary: &Summary, kind: fn(&CheckpointSummary) -> Option<u64>) -> Option<String> {
-    let taken = summary.phases.iter().filter_map(|phase| phase.checkpoint.as_ref());
-    let above_band = taken.filter_map(|taken| {
-        let private = taken.private_exact.or(taken.private_sampled).unwrap_or(0);
-        kind(taken).filter(|shared| *shared > band::around(private))
-    });
-    above_band.max().map(units::bytes)
+    let mut most = None;
+    for checkpoint in summary.phases.iter().filter_map(|phase| phase.checkpoint.as_ref()) {
+        let private = checkpoint.private_exact.or(checkpoint.private_sampled).unwrap_or(0);
+        let shared = kind(checkpoint).filter(|shared| *shared > band::around(private));
+        most = most.max(shared);
+    }
+    most.map(units::bytes)
 }
 
 #[cfg(test)]
@@ -58,7 +59,8 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    fn said(change: fn(&mut CheckpointSummary)) -> Vec<String> {
+    /// The texts about a run whose checkpoints were changed like this.
+    fn texts(change: fn(&mut CheckpointSummary)) -> Vec<String> {
         let mut summary = summarised(&golden::completed());
         for taken in summary.phases.iter_mut().filter_map(|phase| phase.checkpoint.as_mut()) {
             change(taken);
@@ -68,7 +70,7 @@ mod tests {
 
     #[test]
     fn shared_memory_within_the_band_is_not_spoken_of() {
-        let list = said(|taken| {
+        let list = texts(|taken| {
             taken.own_shared = Some(MIB / 4);
             taken.named_shared = Some(MIB / 2);
             taken.uncounted_shared = None;
@@ -78,7 +80,7 @@ mod tests {
 
     #[test]
     fn each_doubt_has_its_amount() {
-        let list = said(|taken| {
+        let list = texts(|taken| {
             taken.own_shared = Some(200 * MIB);
             taken.shared_again = Some(400 * MIB);
             taken.shared_swapped = Some(7 * MIB);
@@ -92,7 +94,7 @@ mod tests {
 
     #[test]
     fn an_older_record_says_what_its_figures_lack() {
-        let list = said(|taken| {
+        let list = texts(|taken| {
             taken.own_shared = None;
             taken.uncounted_shared = Some(64 * MIB);
         });

@@ -5,8 +5,8 @@ use base::units;
 
 use super::{Finding, Severity, finding};
 
-/// How often a peak must contain the floor to be that of the command itself. The floor is that of a child with nothing to
-/// execute, and one that executes a program begins with up to half as much again.
+/// A peak of the command itself is at least this many times the floor. The floor is that of a child with nothing to execute,
+/// and one that executes a program begins with up to half as much again.
 const TIMES: u64 = 2;
 
 /// Below this a starter hides nothing: every program that is linked dynamically needs as much.
@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn a_peak_at_the_floor_may_be_that_of_the_starter() {
-        for (peak, floor, by_text) in [
+        for (peak, floor, is_reported) in [
             (3_900_000, Some(3_000_000), true),
             (6_000_000, Some(3_000_000), false),
             (1_100_000, Some(700_000), false),
@@ -48,7 +48,7 @@ mod tests {
                 floor,
                 ..CommandEnd::default()
             });
-            assert_eq!(unseen_peak(&summary).is_some(), by_text, "{peak} {floor:?}");
+            assert_eq!(unseen_peak(&summary).is_some(), is_reported, "{peak} {floor:?}");
         }
     }
 }

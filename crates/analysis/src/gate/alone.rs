@@ -9,10 +9,10 @@ use super::judgement::{Calibrations, Kept};
 use super::leaking::{Basis, Leaking, leaks};
 use super::machines::Machines;
 use super::role::Role;
-use super::sides::{First, known, seen, through};
+use super::sides::{DecidingRuns, known_noise, runs_through, seen_values};
 use super::still_growing::{self, StillGrowing};
 
-/// What the candidate's runs say to rules that compare nothing.
+/// The rules that compare nothing, judged by the candidate's runs.
 pub(super) struct Alone {
     pub budgets: Vec<Kept>,
     /// `None` where growth is not looked at.
@@ -20,24 +20,29 @@ pub(super) struct Alone {
     /// Runs that growth is judged by.
     grown: usize,
     /// The runs by which each rule is decided.
-    pub deciding: Vec<First>,
-    /// Whether more runs would change nothing.
+    pub deciding: Vec<DecidingRuns>,
+    /// True if more runs would change nothing.
     pub settled: bool,
 }
 
 impl Alone {
-    pub fn of(candidate: &[Played], rules: &Rules, looks: &Schedule, calibrations: &Calibrations) -> Alone {
-        let budgets = rules.budgets.iter();
-        let (budgets, mut deciding): (Vec<Kept>, Vec<First>) = budgets
-            .map(|limit| keep(limit, candidate, rules, looks, calibrations))
-            .unzip();
-        let runs = through(candidate, Some(rules.lens));
+    pub fn judge(candidate: &[Played], rules: &Rules, looks: &Schedule, calibrations: &Calibrations) -> Alone {
+        let mut budgets = Vec::new();
+        let mut deciding = Vec::new();
+        for limit in &rules.budgets {
+            let (kept, runs) = judge_budget(limit, candidate, rules, looks, calibrations);
+            budgets.push(kept);
+            deciding.push(runs);
+        }
+        let runs = runs_through(candidate, rules.lens);
         let leaks = rules.leak.as_ref().map(|rule| leaks(rule, &runs, looks));
-        deciding.extend(leaks.iter().flatten().map(|leak| First {
-            lens: rules.lens,
-            runs: leak.basis.look.unwrap_or(usize::MAX),
-            in_pairs: false,
-        }));
+        for leak in leaks.iter().flatten() {
+            deciding.push(DecidingRuns {
+                lens: rules.lens,
+                count: leak.basis.look.unwrap_or(usize::MAX),
+                in_pairs: false,
+            });
+        }
         let growth_settled = match leaks.as_deref() {
             None => true,
             // What no run repeats, no run will.
@@ -53,45 +58,52 @@ impl Alone {
         }
     }
 
-    pub fn answers(&self) -> impl Iterator<Item = Answer> {
-        let budgets = self.budgets.iter().map(|kept| kept.verdict.answer);
-        let growth = self.leaks.iter();
-        budgets.chain(growth.map(|leaks| Answer::all(leaks.iter().map(|leak| leak.verdict.answer))))
+    pub fn answers(&self) -> Vec<Answer> {
+        let mut answers: Vec<Answer> = self.budgets.iter().map(|kept| kept.verdict.answer).collect();
+        if let Some(leaks) = &self.leaks {
+            answers.push(Answer::all(leaks.iter().map(|leak| leak.verdict.answer)));
+        }
+        answers
     }
 
     /// The rules that were not judged, each with how many runs there are to judge it by.
-    pub fn missing(&self) -> impl Iterator<Item = (String, usize)> {
-        let budgets = self.budgets.iter();
-        let budgets = budgets
-            .filter(|kept| kept.basis.look.is_none() || kept.verdict.interval.is_err())
-            .map(|kept| (kept.limit.subject.to_string(), kept.basis.runs));
-        let unseen = |leak: &Leaking| leak.basis.look.is_none() || leak.verdict.late.is_none();
-        let growth = self.leaks.iter();
-        let growth = growth
-            .filter(move |leaks| leaks.is_empty() || leaks.iter().any(unseen))
-            .map(|_| ("growth".to_owned(), self.grown));
-        budgets.chain(growth)
+    pub fn missing(&self) -> Vec<(String, usize)> {
+        let mut missing = Vec::new();
+        for kept in &self.budgets {
+            if kept.basis.look.is_none() || kept.verdict.interval.is_err() {
+                missing.push((kept.limit.subject.to_string(), kept.basis.runs));
+            }
+        }
+        if let Some(leaks) = &self.leaks {
+            let is_unseen = leaks
+                .iter()
+                .any(|leak| leak.basis.look.is_none() || leak.verdict.late.is_none());
+            if leaks.is_empty() || is_unseen {
+                missing.push(("growth".to_owned(), self.grown));
+            }
+        }
+        missing
     }
 }
 
-/// Whether more runs would change nothing: where memory still grows, they would only repeat a lower bound.
+/// True if more runs would change nothing: where memory still grows, they would only repeat a lower bound.
 fn is_settled(kept: &Kept) -> bool {
     kept.verdict.is_settled() || (kept.basis.look.is_some() && kept.still_growing.is_some())
 }
 
-/// What the runs say to a budget, and which of them.
-fn keep(
+/// A budget judged by the candidate's runs, and the runs that decided it.
+fn judge_budget(
     limit: &Limit,
     candidate: &[Played],
     rules: &Rules,
     looks: &Schedule,
     calibrations: &Calibrations,
-) -> (Kept, First) {
+) -> (Kept, DecidingRuns) {
     let lens = limit.subject.lens.unwrap_or(rules.lens);
-    let runs = through(candidate, Some(lens));
-    let own = calibrations.of(Role::Candidate);
-    let (noise, known) = known(&limit.subject, &runs, lens, [own, own]);
-    let values = seen(&limit.subject, &runs, &Machines::of(&runs, &runs));
+    let runs = runs_through(candidate, lens);
+    let calibration = calibrations.of_role(Role::Candidate);
+    let (noise, known) = known_noise(&limit.subject, &runs, lens, [calibration, calibration]);
+    let values = seen_values(&limit.subject, &runs, &Machines::new(&runs, &runs));
     let budget = Budget {
         name: limit.subject.to_string(),
         limit: limit.limit,
@@ -102,9 +114,9 @@ fn keep(
     let mut verdict = judge_budget_by_looks(&budget, looks);
     let still_growing = still_growing::below_figure(&limit.subject, &runs);
     StillGrowing::deny_pass(still_growing.as_ref(), &mut verdict.answer);
-    let first = First {
+    let deciding = DecidingRuns {
         lens,
-        runs: verdict.look.and_then(|look| budget.reach(look)).unwrap_or(usize::MAX),
+        count: verdict.look.and_then(|look| budget.reach(look)).unwrap_or(usize::MAX),
         in_pairs: false,
     };
     let kept = Kept {
@@ -117,5 +129,5 @@ fn keep(
         verdict,
         still_growing,
     };
-    (kept, first)
+    (kept, deciding)
 }

@@ -15,7 +15,7 @@ use super::leaking::Basis;
 use super::machines::Machines;
 use super::peaks::peaks;
 use super::role::Role;
-use super::sides::{First, counting, known, seen, summaries, through, work};
+use super::sides::{DecidingRuns, counted_runs, known_noise, runs_through, seen_values, summaries, unequal_work};
 use super::still_growing::{self, StillGrowing};
 
 /// The chance of an answer that a number of runs should have before it is recommended.
@@ -29,27 +29,30 @@ pub fn judge(sides: &Sides, rules: &Rules, looks: &Schedule) -> Judgement {
 /// Applies every rule at each look that the runs reach.
 pub fn judge_calibrated(sides: &Sides, rules: &Rules, looks: &Schedule, calibrations: &Calibrations) -> Judgement {
     let mut sides = sides.clone();
-    in_order(&mut sides);
-    let mixed = one_metric(sides.each_mut().flatten());
+    sort_by_plan(&mut sides);
+    let mut differences = one_metric(sides.each_mut().flatten());
+    differences.extend(sides.differences());
     let parties = sides.parties();
-    let alone = Alone::of(&sides.candidate, rules, looks, calibrations);
-    let against: Vec<Against> = parties
-        .iter()
-        .filter(|(role, _)| *role != Role::Candidate)
-        .map(|(role, runs)| {
-            versus(
-                (*role, runs),
-                &sides.candidate,
-                rules,
-                looks,
-                calibrations,
-                &alone.deciding,
-            )
-        })
-        .collect();
+    let alone = Alone::judge(&sides.candidate, rules, looks, calibrations);
+    let mut against = Vec::new();
+    let mut strained_sides = Vec::new();
+    let mut all_headlines = Vec::new();
+    for (role, runs) in &parties {
+        let counted = counted_runs(runs);
+        all_headlines.extend(headlines(role.name(), &counted));
+        strained_sides.push((format!("the {}", role.name()), counted));
+        if *role != Role::Candidate {
+            let other = (*role, runs.as_slice());
+            against.push(judge_against(
+                other, &sides.candidate, rules, looks, calibrations, &alone.deciding,
+            ));
+        }
+    }
+    let mut answers = alone.answers();
     // Where every endpoint advises, budgets and growth decide alone.
-    let deciding = against.iter().filter(|against| !against.primaries.is_empty());
-    let answers = deciding.map(|against| against.answer);
+    for against in against.iter().filter(|against| !against.primaries.is_empty()) {
+        answers.push(against.answer);
+    }
     Judgement {
         scenario: sides
             .candidate
@@ -58,20 +61,13 @@ pub fn judge_calibrated(sides: &Sides, rules: &Rules, looks: &Schedule, calibrat
             .map_or_else(String::new, |run| run.summary.header.scenario.name.clone()),
         lens: rules.lens,
         broken: sides.broken(),
-        headlines: parties
-            .iter()
-            .flat_map(|(role, runs)| headlines(role.name(), &counting(runs)))
-            .collect(),
+        headlines: all_headlines,
         peaks: peaks(&parties),
-        differences: mixed.into_iter().chain(sides.differences()).collect(),
-        strains: strained(
-            parties
-                .iter()
-                .map(|(role, runs)| (format!("the {}", role.name()), counting(runs))),
-        ),
+        differences,
+        strains: strained(strained_sides.into_iter()),
         missing: missing(&against, &alone, looks.first()),
         settled: alone.settled && against.iter().all(|against| against.settled),
-        answer: Answer::all(answers.chain(alone.answers())),
+        answer: Answer::all(answers),
         parties: parties.iter().map(|(role, runs)| party(*role, runs)).collect(),
         against,
         budgets: alone.budgets,
@@ -79,8 +75,9 @@ pub fn judge_calibrated(sides: &Sides, rules: &Rules, looks: &Schedule, calibrat
     }
 }
 
-/// In the order of the plan, so that it does not matter in which order directories were named: looks are at the first runs.
-fn in_order(sides: &mut Sides) {
+/// Sorts the runs of each side by the plan: looks are at the first runs, which must not depend on the order in which
+/// directories were named.
+fn sort_by_plan(sides: &mut Sides) {
     for runs in sides.each_mut() {
         runs.sort_by_cached_key(|run| {
             let header = &run.summary.header;
@@ -92,18 +89,25 @@ fn in_order(sides: &mut Sides) {
 
 /// The rules that decide and were not judged: they were not looked at yet, or have no usable data.
 fn missing(against: &[Against], alone: &Alone, first: usize) -> Vec<Missing> {
-    let endpoints = against.iter().flat_map(|against| &against.primaries);
-    let endpoints = endpoints
-        .filter(|judged| judged.basis.look.is_none() || judged.verdict.evidence.is_err())
-        .map(|judged| (judged.rule.subject.to_string(), judged.basis.runs, judged.is_unknown()));
-    let alone = alone.missing().map(|(rule, runs)| (rule, runs, false));
-    let missing = endpoints.chain(alone).map(|(rule, runs, unknown)| Missing {
-        rule,
-        runs,
-        first,
-        unknown,
-    });
-    let mut missing: Vec<Missing> = missing.collect();
+    let mut missing = Vec::new();
+    for judged in against.iter().flat_map(|against| &against.primaries) {
+        if judged.basis.look.is_none() || judged.verdict.evidence.is_err() {
+            missing.push(Missing {
+                rule: judged.rule.subject.to_string(),
+                runs: judged.basis.runs,
+                first,
+                unknown: judged.is_unknown(),
+            });
+        }
+    }
+    for (rule, runs) in alone.missing() {
+        missing.push(Missing {
+            rule,
+            runs,
+            first,
+            unknown: false,
+        });
+    }
     missing.dedup();
     missing
 }
@@ -117,7 +121,7 @@ fn party(role: Role, runs: &[Played]) -> Party {
             lenses.push(lens.clone());
         }
     }
-    let counted = counting(runs).len();
+    let counted = counted_runs(runs).len();
     Party {
         role,
         label: server.map_or_else(|| role.name().to_owned(), |server| server.label.clone()),
@@ -131,78 +135,116 @@ fn party(role: Role, runs: &[Played]) -> Party {
     }
 }
 
-/// Of the shortest idle window that ended before the clock of a garbage collector did.
+/// The reason of the shortest idle window that ended before the clock of a garbage collector did.
 fn too_short_for(runs: &[Played]) -> Option<TooShortFor> {
-    let counted = counting(runs).into_iter();
-    let idle = counted.flat_map(|run| decay::own(&run.summary.windows));
-    let idle = idle.filter(|window| matches!(window.kind, WindowKind::Silent | WindowKind::Simmer));
-    let short = idle.filter_map(|window| window.too_short_for.as_ref());
-    short.min_by_key(|short| short.took).cloned()
+    let windows = counted_runs(runs)
+        .into_iter()
+        .flat_map(|run| decay::own(&run.summary.windows));
+    windows
+        .filter(|window| matches!(window.kind, WindowKind::Silent | WindowKind::Simmer))
+        .filter_map(|window| window.too_short_for.as_ref())
+        .min_by_key(|short| short.took)
+        .cloned()
 }
 
-fn versus(
+/// Judges the candidate against another side. `others` are the runs that decide rules of the candidate alone.
+fn judge_against(
     (role, baseline): (Role, &[Played]),
     candidate: &[Played],
     rules: &Rules,
     looks: &Schedule,
     calibrations: &Calibrations,
-    others: &[First],
+    others: &[DecidingRuns],
 ) -> Against {
-    let machines = Machines::of(&counting(baseline), &counting(candidate));
-    let known = [calibrations.of(role), calibrations.of(Role::Candidate)];
-    let endpoint = |rule: &Rule| endpoint(rule, [baseline, candidate], rules, &machines, known);
-    let primaries: Vec<Endpoint> = rules.primaries.iter().take(MOST_ENDPOINTS).map(endpoint).collect();
-    let verdict = by_looks(&primaries, looks);
-    let settled = primaries.is_empty() || verdict.is_settled();
-    let advised = |rule: &Rule| {
-        let alone = [endpoint(rule)];
-        let mut advised = judged(rule, &alone[0], by_looks(&alone, looks).endpoints.remove(0), looks);
-        hold_lower_bound(&mut advised, candidate, rules);
-        advised
+    let contest = Contest {
+        baseline,
+        candidate,
+        rules,
+        machines: Machines::new(&counted_runs(baseline), &counted_runs(candidate)),
+        calibrations: [calibrations.of_role(role), calibrations.of_role(Role::Candidate)],
     };
-    let mut decided: Vec<Judged> = rules
-        .primaries
-        .iter()
-        .zip(&primaries)
-        .zip(verdict.endpoints)
-        .map(|((rule, endpoint), of)| judged(rule, endpoint, of, looks))
-        .collect();
-    for judged in &mut decided {
-        hold_lower_bound(judged, candidate, rules);
+    let tested = rules.primaries.iter().take(MOST_ENDPOINTS);
+    let primaries: Vec<Endpoint> = tested.map(|rule| contest.endpoint(rule)).collect();
+    let verdict = decide(&primaries, looks);
+    let settled = primaries.is_empty() || verdict.is_settled();
+    let mut decided = Vec::new();
+    for ((rule, endpoint), verdict) in rules.primaries.iter().zip(&primaries).zip(verdict.endpoints) {
+        let mut judged = judged(rule, endpoint, verdict, looks);
+        hold_lower_bound(&mut judged, candidate, rules);
+        decided.push(judged);
     }
-    let answer = Answer::all(
-        [verdict.answer]
-            .into_iter()
-            .chain(decided.iter().map(|judged| judged.verdict.answer)),
-    );
+    let mut answers = vec![verdict.answer];
+    answers.extend(decided.iter().map(|judged| judged.verdict.answer));
     // They are looked at together, so that the one with the fewest runs holds all of them up.
     let fewest = decided.iter().map(|judged| judged.basis.runs).min();
     for judged in &mut decided {
         judged.basis.runs = fewest.unwrap_or(judged.basis.runs);
     }
-    let deciding = decided.iter().map(|judged| first_of(judged, rules));
+    let mut deciding: Vec<DecidingRuns> = decided.iter().map(|judged| deciding_runs(judged, rules)).collect();
+    deciding.extend(others);
     Against {
         role,
-        answer,
+        answer: Answer::all(answers),
         look: verdict.look,
         settled,
-        work: work(baseline, candidate, rules.work, deciding.chain(others.iter().copied())),
+        work: unequal_work(baseline, candidate, rules.work, deciding),
         primaries: decided,
-        advisory: rules.advisory.iter().map(advised).collect(),
+        advisory: rules
+            .advisory
+            .iter()
+            .map(|rule| contest.judge_alone(rule, looks))
+            .collect(),
         huge_pages: huge_pages(
-            &summaries(&through(baseline, Some(rules.lens))),
-            &summaries(&through(candidate, Some(rules.lens))),
+            &summaries(&runs_through(baseline, rules.lens)),
+            &summaries(&runs_through(candidate, rules.lens)),
         ),
-        apart: machines.are_apart(),
+        apart: contest.machines.are_apart(),
+    }
+}
+
+/// The candidate and the side that it is compared with.
+struct Contest<'r> {
+    baseline: &'r [Played],
+    candidate: &'r [Played],
+    rules: &'r Rules,
+    machines: Machines,
+    /// Of the baseline and of the candidate.
+    calibrations: [&'r [Held]; 2],
+}
+
+impl Contest<'_> {
+    fn endpoint(&self, rule: &Rule) -> Endpoint {
+        let lens = rule.subject.lens.unwrap_or(self.rules.lens);
+        let baseline = runs_through(self.baseline, lens);
+        let candidate = runs_through(self.candidate, lens);
+        let both = [baseline.as_slice(), &candidate].concat();
+        let (noise, known) = known_noise(&rule.subject, &both, lens, self.calibrations);
+        Endpoint {
+            name: rule.subject.to_string(),
+            tolerance: rule.tolerance,
+            noise,
+            known,
+            baseline: seen_values(&rule.subject, &baseline, &self.machines),
+            candidate: seen_values(&rule.subject, &candidate, &self.machines),
+        }
+    }
+
+    /// Judges a rule with all of α, as advice.
+    fn judge_alone(&self, rule: &Rule, looks: &Schedule) -> Judged {
+        let endpoint = self.endpoint(rule);
+        let verdict = decide(std::slice::from_ref(&endpoint), looks).endpoints.remove(0);
+        let mut judged = judged(rule, &endpoint, verdict, looks);
+        hold_lower_bound(&mut judged, self.candidate, self.rules);
+        judged
     }
 }
 
 /// The runs up to the look that a rule was answered at. Some that decide nothing, being alone on their machine, may lie
 /// between those that do.
-fn first_of(judged: &Judged, rules: &Rules) -> First {
-    First {
+fn deciding_runs(judged: &Judged, rules: &Rules) -> DecidingRuns {
+    DecidingRuns {
         lens: judged.rule.subject.lens.unwrap_or(rules.lens),
-        runs: judged
+        count: judged
             .basis
             .look
             .map_or(usize::MAX, |look| judged.endpoint.after(look).most()),
@@ -210,40 +252,16 @@ fn first_of(judged: &Judged, rules: &Rules) -> First {
     }
 }
 
-fn by_looks(endpoints: &[Endpoint], looks: &Schedule) -> Verdict {
+fn decide(endpoints: &[Endpoint], looks: &Schedule) -> Verdict {
     decide_by_looks(endpoints, looks).expect("no more endpoints were taken than can be tested together")
 }
 
-fn endpoint(
-    rule: &Rule,
-    [baseline, candidate]: [&[Played]; 2],
-    rules: &Rules,
-    machines: &Machines,
-    calibrations: [&[Held]; 2],
-) -> Endpoint {
-    let lens = rule.subject.lens.unwrap_or(rules.lens);
-    let [baseline, candidate] = [baseline, candidate].map(|runs| through(runs, Some(lens)));
-    let values = |runs: &[&Played]| seen(&rule.subject, runs, machines);
-    let (noise, known) = known(
-        &rule.subject,
-        &[baseline.as_slice(), &candidate].concat(),
-        lens,
-        calibrations,
-    );
-    Endpoint {
-        name: rule.subject.to_string(),
-        tolerance: rule.tolerance,
-        noise,
-        known,
-        baseline: values(&baseline),
-        candidate: values(&candidate),
-    }
-}
-
-/// What the runs until the look that the verdict is of say to a rule.
+/// A rule with its verdict, and with the number of runs that would decide it where that is open.
 fn judged(rule: &Rule, endpoint: &Endpoint, verdict: EndpointVerdict, looks: &Schedule) -> Judged {
-    let undecided = verdict.answer == Answer::Inconclusive;
-    let evidence = verdict.evidence.as_ref().ok().filter(|_| undecided);
+    let needed = match (&verdict.evidence, verdict.answer) {
+        (Ok(evidence), Answer::Inconclusive) => needed(endpoint, evidence, looks),
+        _ => None,
+    };
     Judged {
         rule: rule.clone(),
         endpoint: endpoint.clone(),
@@ -251,7 +269,7 @@ fn judged(rule: &Rule, endpoint: &Endpoint, verdict: EndpointVerdict, looks: &Sc
             look: verdict.look,
             runs: endpoint.deciding(),
         },
-        needed: evidence.and_then(|evidence| needed(endpoint, evidence, looks)),
+        needed,
         verdict,
         still_growing: None,
     }
@@ -260,12 +278,13 @@ fn judged(rule: &Rule, endpoint: &Endpoint, verdict: EndpointVerdict, looks: &Sc
 /// A figure of memory that still grew in a run of the candidate is a lower bound, and does not pass.
 fn hold_lower_bound(judged: &mut Judged, candidate: &[Played], rules: &Rules) {
     let subject = &judged.rule.subject;
-    let runs = through(candidate, Some(subject.lens.unwrap_or(rules.lens)));
+    let runs = runs_through(candidate, subject.lens.unwrap_or(rules.lens));
     judged.still_growing = still_growing::below_figure(subject, &runs);
     StillGrowing::deny_pass(judged.still_growing.as_ref(), &mut judged.verdict.answer);
 }
 
-/// How many runs would decide, if the spread and the ratio stay as they are: for whichever answer is nearer, at a look.
+/// The number of runs, at a look, that would decide if the spread and the ratio stay as they are: for whichever answer is
+/// nearer.
 fn needed(endpoint: &Endpoint, evidence: &Evidence, looks: &Schedule) -> Option<usize> {
     let spread = endpoint.strata().ok()?.variation();
     let ratio = evidence.contrast.ratio();

@@ -26,17 +26,19 @@ pub struct Sides {
     pub anchor: Option<Vec<Played>>,
 }
 
-/// What each side is known to vary by.
+/// The noise that calibrations of each side have shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Calibrations {
-    /// Of which side: for each lens one of each machine that the side was run on, or none.
+    /// Calibrations of each side: for each lens one of each machine that the side was run on, or none.
     pub of_sides: Vec<(Role, Vec<Held>)>,
 }
 
 impl Calibrations {
-    pub fn of(&self, role: Role) -> &[Held] {
-        let own = self.of_sides.iter().find(|(side, _)| *side == role);
-        own.map_or(&[], |(_, calibrations)| calibrations)
+    pub fn of_role(&self, role: Role) -> &[Held] {
+        match self.of_sides.iter().find(|(side, _)| *side == role) {
+            Some((_, calibrations)) => calibrations,
+            None => &[],
+        }
     }
 }
 
@@ -86,12 +88,12 @@ pub struct Missing {
     pub runs: usize,
     /// Runs that the first look takes.
     pub first: usize,
-    /// Whether no run of a side has the figure.
+    /// True if no run of a side has the figure.
     pub unknown: bool,
 }
 
 impl Missing {
-    /// Whether more runs would mend it; otherwise a figure of it is not known.
+    /// True if more runs would let the rule be judged; otherwise a figure of it is not known.
     pub fn is_too_few(&self) -> bool {
         self.runs < self.first && !self.unknown
     }
@@ -119,11 +121,15 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// Whether no run of a side has the figure, so that more runs would not have it either.
+    /// True if no run of a side has the figure, so that more runs would not have it either.
     pub fn is_unknown(&self) -> bool {
-        let lacks = |side: &[Seen]| !side.is_empty() && side.iter().all(|seen| seen.value.is_none());
-        lacks(&self.endpoint.baseline) || lacks(&self.endpoint.candidate)
+        lacks_figure(&self.endpoint.baseline) || lacks_figure(&self.endpoint.candidate)
     }
+}
+
+/// True if there are runs of a side, and none has the figure.
+fn lacks_figure(side: &[Seen]) -> bool {
+    !side.is_empty() && side.iter().all(|seen| seen.value.is_none())
 }
 
 /// The candidate against one of the others.
@@ -211,8 +217,9 @@ pub struct Judgement {
 impl Judgement {
     /// Work that the candidate did less of than another side: its memory is no merit then.
     pub fn less_work(&self) -> impl Iterator<Item = (Role, &Inequality)> {
-        let all = self.against.iter();
-        all.flat_map(|against| against.work.iter().map(|work| (against.role, work)))
+        self.against
+            .iter()
+            .flat_map(|against| against.work.iter().map(|work| (against.role, work)))
             .filter(|(_, work)| work.less)
     }
 
@@ -221,19 +228,19 @@ impl Judgement {
         self.parties.iter().all(|party| party.role != Role::Baseline)
     }
 
-    /// Whether nothing is decided, because a server failed or did less work.
+    /// True if nothing is decided, because a server failed or did less work.
     pub fn is_refused(&self) -> bool {
         !self.broken.is_empty() || self.less_work().next().is_some()
     }
 
-    /// Whether nothing that decides can be known, however many runs there are.
+    /// True if nothing that decides can be known, however many runs there are.
     pub fn is_hopeless(&self) -> bool {
-        let mut rules = self.against.iter().flat_map(|against| &against.primaries).peekable();
-        let compares = rules.peek().is_some();
-        compares && self.budgets.is_empty() && self.leaks.is_empty() && rules.all(Judged::is_unknown)
+        let rules: Vec<&Judged> = self.against.iter().flat_map(|against| &against.primaries).collect();
+        let only_compares = !rules.is_empty() && self.budgets.is_empty() && self.leaks.is_empty();
+        only_compares && rules.iter().all(|rule| rule.is_unknown())
     }
 
-    /// Whether more runs are worth nothing: also after a FAIL everything else that decides is to have its answer.
+    /// True if more runs are worth nothing: also after a FAIL everything else that decides is to have its answer.
     pub fn is_final(&self) -> bool {
         self.is_refused() || self.settled
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::compare::Played;
 use crate::growth::{
-    Asked, Repeated, Reservation, Sent, Unasked, asked_in_all, deny_only_asked, repeated, reserved_in_all, sent_by,
+    Asked, Repeated, Reservation, Sent, Unasked, asked_in_all, deny_only_asked, repeated, reserved_in_all, sent_in_all,
 };
 use base::band::{LEAST_ROUNDS, LeakLimit};
 use stats::Schedule;
@@ -61,10 +61,10 @@ pub(super) fn leaks(rule: &Leak, runs: &[&Played], looks: &Schedule) -> Vec<Leak
     let still_growing = still_growing::at_end(runs);
     let runs: Vec<Vec<Repeated>> = runs.iter().map(|run| repeated(&run.summary)).collect();
     let mut names: Vec<&str> = Vec::new();
-    for one in runs.iter().flatten() {
-        let meant = rule.phase.as_deref().is_none_or(|phase| phase == one.name);
-        if meant && !names.contains(&one.name.as_str()) {
-            names.push(&one.name);
+    for part in runs.iter().flatten() {
+        let is_checked = rule.phase.as_deref().is_none_or(|phase| phase == part.name);
+        if is_checked && !names.contains(&part.name.as_str()) {
+            names.push(&part.name);
         }
     }
     let mut leaks: Vec<Leaking> = names.into_iter().map(|name| leak(name, rule, &runs, looks)).collect();
@@ -77,20 +77,27 @@ pub(super) fn leaks(rule: &Leak, runs: &[&Played], looks: &Schedule) -> Vec<Leak
 
 /// One part, judged over all runs.
 fn leak(name: &str, rule: &Leak, runs: &[Vec<Repeated>], looks: &Schedule) -> Leaking {
-    let parts: Vec<Option<&Repeated>> = runs.iter().map(|run| run.iter().find(|one| one.name == name)).collect();
+    let parts: Vec<Option<&Repeated>> = runs
+        .iter()
+        .map(|run| run.iter().find(|part| part.name == name))
+        .collect();
     let series: Vec<Vec<Option<f64>>> = parts
         .iter()
         .map(|part| part.map_or_else(Vec::new, Repeated::series))
         .collect();
     let verdict = judge_leak_by_looks(&series, &rule.limit, looks);
     let judged = verdict.runs.len();
-    let look = Some(judged).filter(|runs| looks.runs().contains(runs));
+    let look = if looks.runs().contains(&judged) {
+        Some(judged)
+    } else {
+        None
+    };
     let (asked, unasked) = asked_in_all(parts[..judged].iter().copied().flatten());
     let verdict = deny_only_asked(verdict, asked);
     let is_hopeless = look.is_some() && (asked != Asked::Yes || !series[..judged].iter().any(|run| has_rounds(run)));
     Leaking {
         name: name.to_owned(),
-        sent: sent_by(parts.iter().copied().flatten()),
+        sent: sent_in_all(parts.iter().copied().flatten()),
         asked,
         unasked,
         reserved: reserved_in_all(parts[..judged].iter().copied().flatten()),

@@ -1,32 +1,28 @@
 //! Which runs of two sides were made on the same machine.
 
+use std::collections::BTreeSet;
+
 use crate::compare::Played;
 
+/// The machines that two sides were run on.
 pub(super) struct Machines {
-    /// Distinguishing names.
+    /// Distinguishing names, in their order.
     names: Vec<String>,
     apart: bool,
 }
 
 impl Machines {
-    pub fn of(baseline: &[&Played], candidate: &[&Played]) -> Machines {
-        let of_side = |runs: &[&Played]| {
-            let mut names: Vec<String> = runs.iter().map(|run| run.machine()).collect();
-            names.sort_unstable();
-            names.dedup();
-            names
-        };
-        let (one, other) = (of_side(baseline), of_side(candidate));
-        let mut names = [one.as_slice(), other.as_slice()].concat();
-        names.sort_unstable();
-        names.dedup();
+    pub fn new(baseline: &[&Played], candidate: &[&Played]) -> Machines {
+        let (one, other) = (machine_names(baseline), machine_names(candidate));
+        let apart = one.len() == 1 && other.len() == 1 && one != other;
+        let names: BTreeSet<String> = one.into_iter().chain(other).collect();
         Machines {
-            names,
-            apart: matches!((one.as_slice(), other.as_slice()), ([one], [other]) if one != other),
+            names: names.into_iter().collect(),
+            apart,
         }
     }
 
-    /// Whether each side ran on one machine, and not the same one. These sides are compared as if on one machine, if
+    /// True if each side ran on one machine, and not the same one. These sides are compared as if on one machine, if
     /// the user allows that. Several machines per side give no such comparison.
     pub fn are_apart(&self) -> bool {
         self.apart
@@ -34,12 +30,16 @@ impl Machines {
 
     /// The number of a run's machine.
     pub fn place(&self, run: &Played) -> usize {
-        let machine = run.machine();
-        match self.apart {
-            true => 0,
-            false => self.names.partition_point(|name| *name < machine),
+        if self.apart {
+            return 0;
         }
+        let machine = run.machine();
+        self.names.partition_point(|name| *name < machine)
     }
+}
+
+fn machine_names(runs: &[&Played]) -> BTreeSet<String> {
+    runs.iter().map(|run| run.machine()).collect()
 }
 
 #[cfg(test)]
@@ -55,31 +55,26 @@ mod tests {
     use stats::{Answer, Side, Unusable};
 
     /// Runs on a machine with every figure at this percentage of the golden record.
-    fn on(machine: &str, label: &str, percent: u64, count: u32) -> Vec<Played> {
-        let on = |number: u32| {
-            let mut run = golden::run(label, number, percent);
-            let scale = |value: u64| value * percent / 100;
+    fn runs_on(machine: &str, label: &str, percent: u64, count: u32) -> Vec<Played> {
+        let mut runs: Vec<Played> = (1..=count).map(|number| golden::run(label, number, percent)).collect();
+        for run in &mut runs {
             run.summary.header.host.cpu = Some(machine.to_owned());
             run.summary.header.server.lens.name = Lens::Purged;
             for program in &mut run.summary.programs {
-                program.cpu = program.cpu.map(scale);
+                program.cpu = program.cpu.map(|cpu| cpu * percent / 100);
             }
             for method in &mut run.summary.methods {
-                method.p50 = method.p50.map(scale);
+                method.p50 = method.p50.map(|p50| p50 * percent / 100);
             }
-            run
-        };
-        (1..=count).map(on).collect()
+        }
+        runs
     }
 
     fn judged(baseline: &[Vec<Played>], candidate: &[Vec<Played>]) -> Against {
-        let rule = |what: &str| Rule {
-            subject: what.parse().unwrap(),
-            tolerance: Tolerance::new(0.01, 0.05, 0.0).unwrap(),
-        };
+        let subjects = ["private", "cpu", "p50 of textDocument/completion"];
         let rules = Rules {
             lens: Lens::Purged,
-            primaries: ["private", "cpu", "p50 of textDocument/completion"].map(rule).to_vec(),
+            primaries: subjects.map(rule).to_vec(),
             advisory: Vec::new(),
             budgets: Vec::new(),
             leak: None,
@@ -95,13 +90,20 @@ mod tests {
         judgement.against.remove(0)
     }
 
+    fn rule(subject: &str) -> Rule {
+        Rule {
+            subject: subject.parse().unwrap(),
+            tolerance: Tolerance::new(0.01, 0.05, 0.0).unwrap(),
+        }
+    }
+
     #[test]
     fn what_differs_between_machines_fails_nothing_and_hides_nothing() {
-        let baseline = [on("a", "old", 100, 6), on("b", "old", 130, 2)];
-        let same = judged(&baseline, &[on("a", "new", 100, 2), on("b", "new", 130, 6)]);
+        let baseline = [runs_on("a", "old", 100, 6), runs_on("b", "old", 130, 2)];
+        let same = judged(&baseline, &[runs_on("a", "new", 100, 2), runs_on("b", "new", 130, 6)]);
         assert_eq!(same.answer, Answer::Pass, "{same:?}");
-        let less = [on("b", "old", 130, 6), on("a", "old", 100, 2)];
-        let more = judged(&less, &[on("b", "new", 134, 2), on("a", "new", 103, 6)]);
+        let less = [runs_on("b", "old", 130, 6), runs_on("a", "old", 100, 2)];
+        let more = judged(&less, &[runs_on("b", "new", 134, 2), runs_on("a", "new", 103, 6)]);
         assert_eq!(more.answer, Answer::Fail);
         for judged in same.primaries.iter().chain(&more.primaries) {
             let evidence = judged.verdict.evidence.as_ref().unwrap();
@@ -112,11 +114,11 @@ mod tests {
 
     #[test]
     fn sides_that_share_no_machine_are_compared_where_each_has_one_and_not_where_there_are_several() {
-        let across = judged(&[on("a", "old", 100, 5)], &[on("b", "new", 130, 5)]);
+        let across = judged(&[runs_on("a", "old", 100, 5)], &[runs_on("b", "new", 130, 5)]);
         assert!(across.apart && across.answer == Answer::Fail);
         let several = judged(
-            &[on("a", "old", 100, 3), on("b", "old", 130, 3)],
-            &[on("c", "new", 100, 3), on("d", "new", 130, 3)],
+            &[runs_on("a", "old", 100, 3), runs_on("b", "old", 130, 3)],
+            &[runs_on("c", "new", 100, 3), runs_on("d", "new", 130, 3)],
         );
         assert!(!several.apart && several.answer == Answer::Inconclusive);
         let evidence = &several.primaries[0].verdict.evidence;

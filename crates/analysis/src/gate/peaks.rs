@@ -116,13 +116,13 @@ mod tests {
         runs
     }
 
-    fn of(baseline: &Vec<Played>, candidate: &Vec<Played>) -> Vec<Peaks> {
+    fn peaks_of(baseline: &Vec<Played>, candidate: &Vec<Played>) -> Vec<Peaks> {
         peaks(&[(Role::Baseline, baseline), (Role::Candidate, candidate)])
     }
 
     fn is_far(baseline: &[u64], candidate: &[u64]) -> bool {
         let lens = Lens::Purged;
-        of(&played(baseline, lens), &played(candidate, lens))[0].is_far_above
+        peaks_of(&played(baseline, lens), &played(candidate, lens))[0].is_far_above
     }
 
     fn fail(runs: &mut [Played]) {
@@ -138,13 +138,13 @@ mod tests {
     #[test]
     fn peaks_are_compared_through_every_lens_that_both_sides_have() {
         for lens in Lens::ALL {
-            let all = of(&played(&[100, 103], lens), &played(&[101, 104], lens));
+            let all = peaks_of(&played(&[100, 103], lens), &played(&[101, 104], lens));
             let [one] = all.as_slice() else { panic!("{all:?}") };
             assert_eq!((one.lens, one.is_far_above), (lens, false));
             assert_eq!((one.candidate.least, one.candidate.most), (101 * MIB, 104 * MIB));
         }
         let [one, other] = Lens::ALL;
-        assert_eq!(of(&played(&[100], one), &played(&[100], other)), []);
+        assert_eq!(peaks_of(&played(&[100], one), &played(&[100], other)), []);
     }
 
     #[test]
@@ -163,9 +163,9 @@ mod tests {
         for run in baseline.iter_mut().chain(&mut candidate) {
             run.summary.header.plan.warm_up = true;
         }
-        assert!(of(&baseline, &candidate)[0].is_far_above);
+        assert!(peaks_of(&baseline, &candidate)[0].is_far_above);
         baseline.extend(played(&[200], lens));
-        assert_eq!(of(&baseline, &candidate)[0].other.most, 100 * MIB);
+        assert_eq!(peaks_of(&baseline, &candidate)[0].other.most, 100 * MIB);
     }
 
     #[test]
@@ -173,9 +173,12 @@ mod tests {
         let lens = Lens::Purged;
         let (baseline, mut candidate) = (played(&[100], lens), played(&[3_000], lens));
         fail(&mut candidate);
-        assert!(of(&baseline, &candidate)[0].is_far_above);
+        assert!(peaks_of(&baseline, &candidate)[0].is_far_above);
         let mut failed = baseline;
         fail(&mut failed);
-        assert!(!of(&failed, &candidate)[0].is_far_above, "it might have come higher");
+        assert!(
+            !peaks_of(&failed, &candidate)[0].is_far_above,
+            "it might have come higher"
+        );
     }
 }

@@ -21,11 +21,14 @@ use crate::findings::{brief, loss};
 impl Sides {
     /// Each side with the part that it plays.
     pub fn parties(&self) -> Vec<(Role, &Vec<Played>)> {
-        let baseline = self.baseline.as_ref().map(|baseline| (Role::Baseline, baseline));
-        let anchor = self.anchor.as_ref().map(|anchor| (Role::Anchor, anchor));
-        let mut parties = Vec::from_iter(baseline);
+        let mut parties = Vec::new();
+        if let Some(baseline) = &self.baseline {
+            parties.push((Role::Baseline, baseline));
+        }
         parties.push((Role::Candidate, &self.candidate));
-        parties.extend(anchor);
+        if let Some(anchor) = &self.anchor {
+            parties.push((Role::Anchor, anchor));
+        }
         parties
     }
 
@@ -48,32 +51,31 @@ impl Sides {
 
     /// The circumstances that are not the same in all runs.
     pub fn differences(&self) -> Vec<Difference> {
-        let parties = self.parties();
-        let headers = |runs| -> Vec<&Header> { counting(runs).into_iter().map(|run| &run.summary.header).collect() };
-        let sides: Vec<(&str, Vec<&Header>)> = parties
-            .iter()
-            .map(|(role, runs)| (role.name(), headers(runs)))
-            .collect();
-        let all: Vec<&Header> = sides.iter().flat_map(|(_, headers)| headers.iter().copied()).collect();
-        let of_side =
-            |(name, headers): &(&str, Vec<&Header>)| differences_of(&format!("the {name}"), headers.iter().copied());
-        let mut differing = differences(all.into_iter());
-        differing.extend(sides.iter().flat_map(of_side));
+        let mut sides: Vec<(&str, Vec<&Header>)> = Vec::new();
+        let mut counted: Vec<&Summary> = Vec::new();
+        for (role, runs) in self.parties() {
+            let summaries = summaries(&counted_runs(runs));
+            sides.push((role.name(), summaries.iter().map(|run| &run.header).collect()));
+            counted.extend(summaries);
+        }
+        let mut differing = differences(counted.iter().map(|run| &run.header));
+        for (name, headers) in &sides {
+            differing.extend(differences_of(&format!("the {name}"), headers.iter().copied()));
+        }
         differing.extend(differences_between(&sides));
-        let counted = parties.iter().flat_map(|(_, runs)| counting(runs));
-        differing.extend(shared_memory(counted.map(|run| &run.summary)));
+        differing.extend(shared_memory(counted.iter().copied()));
         differing
     }
 }
 
-pub(super) fn counting(runs: &[Played]) -> Vec<&Played> {
+pub(super) fn counted_runs(runs: &[Played]) -> Vec<&Played> {
     runs.iter().filter(|run| counts(&run.summary)).collect()
 }
 
-/// The runs that count and were looked at through this lens, or through any.
-pub(super) fn through(runs: &[Played], lens: Option<Lens>) -> Vec<&Played> {
-    let mut runs = counting(runs);
-    runs.retain(|run| lens.is_none_or(|lens| run.summary.header.server.lens.name == lens));
+/// The runs that count and were looked at through this lens.
+pub(super) fn runs_through(runs: &[Played], lens: Lens) -> Vec<&Played> {
+    let mut runs = counted_runs(runs);
+    runs.retain(|run| run.summary.header.server.lens.name == lens);
     runs
 }
 
@@ -84,100 +86,119 @@ pub(super) fn summaries<'r>(runs: &[&'r Played]) -> Vec<&'r Summary> {
 fn broken(role: Role, runs: &[Played]) -> Vec<Broken> {
     let mut all = Vec::new();
     for run in runs {
-        let how = if exit(&run.summary) == Exit::ServerFailed {
-            Some((brief(&run.summary), false))
+        let (how, incomplete) = if exit(&run.summary) == Exit::ServerFailed {
+            (brief(&run.summary), false)
+        } else if let Some(loss) = loss(&run.summary) {
+            (loss, true)
         } else {
-            loss(&run.summary).map(|loss| (loss, true))
+            continue;
         };
-        all.extend(how.map(|(how, incomplete)| Broken {
+        all.push(Broken {
             role,
             record: run.record.clone(),
             how,
             incomplete,
-        }));
+        });
     }
     all
 }
 
-/// Without runs of machines that have less than two of a side, which decide nothing; all where no machine has.
-fn where_both_are<'r>(baseline: Vec<&'r Played>, candidate: Vec<&'r Played>) -> (Vec<&'r Played>, Vec<&'r Played>) {
-    let machines = Machines::of(&baseline, &candidate);
-    let has_two = |runs: &[&Played], place: usize| runs.iter().filter(|run| machines.place(run) == place).count() > 1;
-    let decides = |run: &&Played| {
-        let place = machines.place(run);
-        has_two(&baseline, place) && has_two(&candidate, place)
-    };
-    let deciding = |runs: &[&'r Played]| -> Vec<&'r Played> { runs.iter().copied().filter(decides).collect() };
-    match (deciding(&baseline), deciding(&candidate)) {
-        (one, other) if one.is_empty() || other.is_empty() => (baseline, candidate),
-        deciding => deciding,
+/// The runs of both sides on machines that have at least two of each: others decide nothing. All runs if there is no such
+/// machine.
+fn keep_common_machines<'r>(
+    baseline: Vec<&'r Played>,
+    candidate: Vec<&'r Played>,
+) -> (Vec<&'r Played>, Vec<&'r Played>) {
+    let machines = Machines::new(&baseline, &candidate);
+    let mut deciding = (baseline.clone(), candidate.clone());
+    for side in [&mut deciding.0, &mut deciding.1] {
+        side.retain(|run| {
+            let place = machines.place(run);
+            has_two(&baseline, &machines, place) && has_two(&candidate, &machines, place)
+        });
     }
+    if deciding.0.is_empty() || deciding.1.is_empty() {
+        (baseline, candidate)
+    } else {
+        deciding
+    }
+}
+
+/// True if at least two of these runs are of the machine of this number.
+fn has_two(runs: &[&Played], machines: &Machines, place: usize) -> bool {
+    runs.iter().filter(|run| machines.place(run) == place).count() > 1
 }
 
 /// The first runs of both sides through a lens: those by which a rule is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct First {
+pub(super) struct DecidingRuns {
     pub lens: Lens,
-    /// How many of each side, in their order.
-    pub runs: usize,
-    /// Whether runs decide nothing on a machine that has less than two of a side.
+    /// The number of runs of each side, in their order.
+    pub count: usize,
+    /// True if runs decide nothing on a machine that has less than two of a side.
     pub in_pairs: bool,
 }
 
+impl DecidingRuns {
+    fn select<'r>(&self, runs: &'r [Played]) -> Vec<&'r Played> {
+        let mut runs = runs_through(runs, self.lens);
+        runs.truncate(self.count);
+        runs
+    }
+}
+
 /// Work that was not done alike in the runs that decide: each rule's own, since one may have its answer before another.
-pub(super) fn work(
+pub(super) fn unequal_work(
     baseline: &[Played],
     candidate: &[Played],
     limits: WorkLimits,
-    deciding: impl IntoIterator<Item = First>,
+    deciding: impl IntoIterator<Item = DecidingRuns>,
 ) -> Vec<Inequality> {
     let mut unequal: Vec<Inequality> = Vec::new();
-    let mut seen: Vec<First> = Vec::new();
-    for first in deciding {
-        if seen.contains(&first) {
+    let mut seen: Vec<DecidingRuns> = Vec::new();
+    for first_runs in deciding {
+        if seen.contains(&first_runs) {
             continue;
         }
-        seen.push(first);
-        let until = |runs| {
-            let mut runs = through(runs, Some(first.lens));
-            runs.truncate(first.runs);
-            runs
-        };
-        let (baseline, candidate) = match (until(baseline), until(candidate)) {
-            (baseline, candidate) if first.in_pairs => where_both_are(baseline, candidate),
-            both => both,
-        };
-        let of_rule = inequalities(&summaries(&baseline), &summaries(&candidate), limits);
-        let is_new = |one: &Inequality| {
-            let known = |other: &Inequality| (&one.task, one.count, one.less) == (&other.task, other.count, other.less);
-            !unequal.iter().any(known)
-        };
-        let new: Vec<Inequality> = of_rule.into_iter().filter(is_new).collect();
-        unequal.extend(new);
+        seen.push(first_runs);
+        let mut sides = (first_runs.select(baseline), first_runs.select(candidate));
+        if first_runs.in_pairs {
+            sides = keep_common_machines(sides.0, sides.1);
+        }
+        for work in inequalities(&summaries(&sides.0), &summaries(&sides.1), limits) {
+            if !unequal.iter().any(|other| is_same_work(&work, other)) {
+                unequal.push(work);
+            }
+        }
     }
     unequal
 }
 
-pub(super) fn seen(what: &GatedFigure, runs: &[&Played], machines: &Machines) -> Vec<Seen> {
-    let seen = |run: &&Played| Seen {
-        machine: machines.place(run),
-        value: what.value(&run.summary),
-    };
-    runs.iter().map(seen).collect()
+fn is_same_work(one: &Inequality, other: &Inequality) -> bool {
+    one.task == other.task && one.count == other.count && one.less == other.less
 }
 
-/// The known noise of a figure in these runs; `None` if no run has it.
-pub(super) fn known(
-    what: &GatedFigure,
+/// The values of a figure in these runs, each with the machine of the run.
+pub(super) fn seen_values(subject: &GatedFigure, runs: &[&Played], machines: &Machines) -> Vec<Seen> {
+    runs.iter()
+        .map(|run| Seen {
+            machine: machines.place(run),
+            value: subject.value(&run.summary),
+        })
+        .collect()
+}
+
+/// The noise of a figure in these runs, and where it is known from.
+pub(super) fn known_noise(
+    subject: &GatedFigure,
     runs: &[&Played],
     lens: Lens,
     calibrations: [&[Held]; 2],
 ) -> (NoiseFloor, Known) {
-    let floor = what
-        .figure
-        .noise_of(runs.iter().filter_map(|run| what.value(&run.summary)));
-    let measure = runs.iter().find_map(|run| what.measure(&run.summary));
-    measure.map_or((floor, Known::Seen), |measure| {
-        believed(&measure, floor, lens, calibrations)
-    })
+    let values = runs.iter().filter_map(|run| subject.value(&run.summary));
+    let floor = subject.figure.noise_of(values);
+    match runs.iter().find_map(|run| subject.measure(&run.summary)) {
+        Some(measure) => believed(&measure, floor, lens, calibrations),
+        None => (floor, Known::Seen),
+    }
 }

@@ -66,7 +66,7 @@ fn what_grew_fails_what_is_the_same_passes_and_no_data_never_pass() {
     for (a, b) in [(0, 0), (1, 1), (3, 0)] {
         let judgement = answer(&sides(&vec![100; a], &vec![100; b], None));
         assert_eq!(judgement.exit(), Exit::OwnFailure, "{a} and {b} runs");
-        let missing: Vec<&str> = judgement.missing.iter().map(|one| one.rule.as_str()).collect();
+        let missing: Vec<&str> = judgement.missing.iter().map(|missing| missing.rule.as_str()).collect();
         assert_eq!(missing, ["private"]);
     }
 }
@@ -103,7 +103,9 @@ fn sampled_private_memory_is_no_answer_beside_exact() {
     assert_eq!(answer(&sides).exit(), Exit::Passed);
     for run in &mut sides.candidate {
         run.summary.private_metric = PrivateMetric::Sampled;
-        run.summary.phases.iter_mut().for_each(|phase| phase.exact = None);
+        for phase in &mut run.summary.phases {
+            phase.exact = None;
+        }
     }
     let judgement = answer(&sides);
     assert_eq!(judgement.exit(), Exit::OwnFailure);
@@ -203,14 +205,13 @@ fn a_lower_bound_passes_nothing_and_fails_what_is_above_already() {
 #[test]
 fn a_budget_holds_whatever_the_baseline_needs() {
     let mut rules = rules();
-    let budget = |limit: f64| Limit {
-        subject: "peak".parse().unwrap(),
-        limit,
-    };
     let same = sides(&[100; 5], &[100; 5], None);
     let peak = same.candidate[0].summary.peak.unwrap().lower as f64;
     for (limit, exit) in [(peak * 1.2, Exit::Passed), (peak * 0.8, Exit::GateFailed)] {
-        rules.budgets = vec![budget(limit)];
+        rules.budgets = vec![Limit {
+            subject: "peak".parse().unwrap(),
+            limit,
+        }];
         assert_eq!(judge(&same, &rules, &Schedule::default()).exit(), exit);
     }
 }
@@ -219,10 +220,6 @@ fn a_budget_holds_whatever_the_baseline_needs() {
 fn a_candidate_alone_is_held_to_its_limits_and_without_runs_to_nothing() {
     let mut rules = rules();
     rules.primaries.clear();
-    let alone = |runs: usize| Sides {
-        baseline: None,
-        ..sides(&[], &vec![100; runs], None)
-    };
     let peak = alone(1).candidate[0].summary.peak.unwrap().lower as f64;
     for (runs, limit, exit) in [
         (5, peak * 1.2, Exit::Passed),
@@ -238,6 +235,14 @@ fn a_candidate_alone_is_held_to_its_limits_and_without_runs_to_nothing() {
         assert_eq!(judgement.exit(), exit, "{runs} runs");
         assert!(judgement.is_alone() && judgement.against.is_empty() && judgement.peaks.is_empty());
         assert!(judgement.parties.iter().all(|party| party.role == Role::Candidate));
+    }
+}
+
+/// A candidate without a baseline.
+fn alone(runs: usize) -> Sides {
+    Sides {
+        baseline: None,
+        ..sides(&[], &vec![100; runs], None)
     }
 }
 
@@ -271,11 +276,6 @@ fn a_figure_that_was_never_measured_is_no_data() {
 
 #[test]
 fn where_no_run_can_bring_what_is_missing_no_more_are_worth_playing() {
-    let judged = |runs: usize, rules: &Rules| {
-        let sides = sides(&vec![100; runs], &vec![100; runs], None);
-        let judgement = judge(&sides, rules, &Schedule::default());
-        (judgement.is_final(), judgement.exit())
-    };
     let what: GatedFigure = "p95 of nobody/asked".parse().unwrap();
     let mut endpoint = rules();
     endpoint.primaries[0].subject = what.clone();
@@ -291,11 +291,14 @@ fn where_no_run_can_bring_what_is_missing_no_more_are_worth_playing() {
         limit: LeakLimit::default(),
     });
     for rules in [&endpoint, &budget, &growth] {
-        assert_eq!(judged(2, rules), (false, Exit::OwnFailure), "{rules:?}");
-        assert_eq!(judged(3, rules), (true, Exit::OwnFailure), "{rules:?}");
+        for (runs, is_final) in [(2, false), (3, true)] {
+            let judgement = equal_sides(runs, rules, &Schedule::default());
+            assert_eq!(judgement.is_final(), is_final, "{rules:?}");
+            assert_eq!(judgement.exit(), Exit::OwnFailure, "{rules:?}");
+        }
     }
-    let hopeless = |rules: &Rules| judge(&sides(&[100], &[100], None), rules, &Schedule::default()).is_hopeless();
-    assert!(hopeless(&endpoint) && !hopeless(&crate::gate::tests::rules()));
+    assert!(equal_sides(1, &endpoint, &Schedule::default()).is_hopeless());
+    assert!(!equal_sides(1, &rules(), &Schedule::default()).is_hopeless());
     // What else decides is to have its answer all the same.
     let open = Rule {
         subject: "peak".parse().unwrap(),
@@ -303,14 +306,17 @@ fn where_no_run_can_bring_what_is_missing_no_more_are_worth_playing() {
     };
     endpoint.primaries.push(open);
     let early = crate::gate::judge(&sides(&[100; 3], &[100; 3], None), &endpoint, &Schedule::default());
-    assert!(!early.is_final() && !hopeless(&endpoint));
+    assert!(!early.is_final());
+    assert!(!equal_sides(1, &endpoint, &Schedule::default()).is_hopeless());
+}
+
+/// The verdict on two sides of so many equal runs.
+fn equal_sides(runs: usize, rules: &Rules, looks: &Schedule) -> Judgement {
+    judge(&sides(&vec![100; runs], &vec![100; runs], None), rules, looks)
 }
 
 #[test]
 fn before_the_first_look_there_is_no_verdict_for_any_rule() {
-    let judged = |runs: usize, rules: &Rules, looks: &Schedule| {
-        judge(&sides(&vec![100; runs], &vec![100; runs], None), rules, looks)
-    };
     let eight = Schedule::once(8, 0.05).unwrap();
     let mut budget = rules();
     budget.primaries.clear();
@@ -320,11 +326,11 @@ fn before_the_first_look_there_is_no_verdict_for_any_rule() {
     }];
     for rules in [&rules(), &budget] {
         for (runs, looks) in [(2, &Schedule::default()), (5, &eight)] {
-            let judgement = judged(runs, rules, looks);
+            let judgement = equal_sides(runs, rules, looks);
             assert_eq!(judgement.exit(), Exit::OwnFailure, "{runs} runs");
             assert!(judgement.missing[0].is_too_few() && !judgement.is_final());
         }
-        assert_eq!(judged(8, rules, &eight).exit(), Exit::Passed);
+        assert_eq!(equal_sides(8, rules, &eight).exit(), Exit::Passed);
     }
 }
 

@@ -9,11 +9,10 @@ use crate::tune::{Rules, stopped};
 /// Per cent of the golden record's private memory, p95 and processor time.
 pub type Percents = (u64, u64, u64);
 
-/// A run of a cell in a block; its noise is given by the block, a little different in each figure.
-pub fn run(label: &str, of: u32, block: u32, (private, p95, cpu): Percents) -> Played {
+/// A run of one of `cells` cells in a block; its noise is given by the block, a little different in each figure.
+pub fn run(label: &str, cells: u32, block: u32, (private, p95, cpu): Percents) -> Played {
     let mut summary = summary::read(golden::open("completed")).unwrap();
     let noise = [0, 7, 3, 9, 5, 1, 8, 4, 6][block as usize % 9];
-    let part = |value: u64, percent: u64, noise: u64| value * (percent * 100 + noise) / 10_000;
     let header = &mut summary.header;
     header.server.label = label.to_owned();
     header.server.profile = Some("ty".to_owned());
@@ -30,11 +29,11 @@ pub fn run(label: &str, of: u32, block: u32, (private, p95, cpu): Percents) -> P
     header.plan.block = block;
     header.plan.warm_up = block == 0;
     let conf = format!("dirty_decay_ms:{}", label.trim_start_matches("dirty-"));
-    let default = label == "default";
+    let is_default = label == "default";
     header.plan.cell = Some(CellFacts {
-        of,
-        default,
-        env: if default {
+        of: cells,
+        default: is_default,
+        env: if is_default {
             [].into()
         } else {
             [("_RJEM_MALLOC_CONF".to_owned(), conf)].into()
@@ -42,14 +41,14 @@ pub fn run(label: &str, of: u32, block: u32, (private, p95, cpu): Percents) -> P
         ..CellFacts::default()
     });
     for phase in &mut summary.phases {
-        phase.private = phase.private.map(|value| part(value, private, noise));
+        phase.private = phase.private.map(|value| scaled(value, private, noise));
     }
     for method in &mut summary.methods {
-        method.p50 = method.p50.map(|value| part(value, p95, 10 * noise));
+        method.p50 = method.p50.map(|value| scaled(value, p95, 10 * noise));
         method.p95 = method.p50.map(|value| value * 3);
     }
     for program in &mut summary.programs {
-        program.cpu = program.cpu.map(|value| part(value, cpu, 5 * noise));
+        program.cpu = program.cpu.map(|value| scaled(value, cpu, 5 * noise));
     }
     Played {
         record: format!("run-{block:03}-{label}.jsonl"),
@@ -57,15 +56,22 @@ pub fn run(label: &str, of: u32, block: u32, (private, p95, cpu): Percents) -> P
     }
 }
 
+/// This many per cent of a value, and as many hundredths of a per cent of it as noise.
+fn scaled(value: u64, percent: u64, noise: u64) -> u64 {
+    value * (percent * 100 + noise) / 10_000
+}
+
 /// The runs of cells in blocks 1 to `blocks`; eliminated cells have no more.
 pub fn played(cells: &[(&str, Percents)], blocks: u32, rules: &Rules) -> Vec<Played> {
-    let of = cells.len() as u32;
-    let mut runs = vec![run("default", of, 0, cells[0].1)];
+    let count = cells.len() as u32;
+    let mut runs = vec![run("default", count, 0, cells[0].1)];
     for block in 1..=blocks {
         let halving = stopped(&runs, rules);
-        let left = cells.iter().filter(|(label, _)| !halving.stopped.contains_key(*label));
-        let more: Vec<Played> = left.map(|(label, percents)| run(label, of, block, *percents)).collect();
-        runs.extend(more);
+        for (label, percents) in cells {
+            if !halving.stopped.contains_key(*label) {
+                runs.push(run(label, count, block, *percents));
+            }
+        }
     }
     runs
 }
@@ -81,7 +87,7 @@ pub fn cells() -> Vec<(&'static str, Percents)> {
     ]
 }
 
-/// The server fails with this run.
+/// Lets the server of a run crash.
 pub fn crashes(run: &mut Played) {
     run.summary.ending = Some(Ending::Crashed {
         signal: Some(6),
@@ -95,16 +101,16 @@ pub fn with_impostor(fault: impl Fn(&mut Played)) -> Vec<Played> {
     let rules = Rules::default();
     let mut cells = cells();
     cells.push(("dirty-impostor", (20, 60, 60)));
-    let of = cells.len() as u32;
-    let mut runs = vec![run("default", of, 0, cells[0].1)];
+    let count = cells.len() as u32;
+    let mut runs = vec![run("default", count, 0, cells[0].1)];
     for block in 1..=8 {
         let halving = stopped(&runs, &rules);
         for (label, percents) in cells.iter().filter(|(label, _)| !halving.stopped.contains_key(*label)) {
-            let mut one = run(label, of, block, *percents);
+            let mut played = run(label, count, block, *percents);
             if *label == "dirty-impostor" {
-                fault(&mut one);
+                fault(&mut played);
             }
-            runs.push(one);
+            runs.push(played);
         }
     }
     runs

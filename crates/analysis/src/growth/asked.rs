@@ -59,7 +59,7 @@ impl WhyUnasked {
         self.heading() != "not asked"
     }
 
-    /// What growth of the step is instead of denied.
+    /// The heading of steps of which growth is not denied for this reason.
     pub fn heading(self) -> &'static str {
         match self {
             WhyUnasked::NotOffered | WhyUnasked::NoPlace | WhyUnasked::NothingSent => "not asked",
@@ -98,12 +98,12 @@ const LEAST_FAILED: f64 = 0.01;
 /// The reservations of all these runs, each step once, with its largest share.
 pub fn reserved_in_all<'r>(runs: impl Iterator<Item = &'r Repeated>) -> Vec<Reservation> {
     let mut all: Vec<Reservation> = Vec::new();
-    for one in runs.flat_map(|run| &run.reserved) {
-        match all.iter_mut().find(|known| known.step == one.step) {
-            None => all.push(one.clone()),
+    for reservation in runs.flat_map(|run| &run.reserved) {
+        match all.iter_mut().find(|known| known.step == reservation.step) {
+            None => all.push(reservation.clone()),
             Some(known) => {
-                known.failed = known.failed.into_iter().chain(one.failed).reduce(f64::max);
-                known.found_nothing |= one.found_nothing;
+                known.failed = known.failed.into_iter().chain(reservation.failed).reduce(f64::max);
+                known.found_nothing |= reservation.found_nothing;
             }
         }
     }
@@ -118,7 +118,7 @@ pub(super) fn empty_steps(summary: &Summary) -> Vec<&EmptyStep> {
     steps.iter().filter(|step| step.requests > step.errors).collect()
 }
 
-/// What a repeated part gave the server to do.
+/// The work that a repeated part gave the server.
 pub(super) struct Work {
     pub asked: Asked,
     pub unasked: Vec<Unasked>,
@@ -165,7 +165,7 @@ impl StepWork {
         self.has_place |= step.looked_for.is_none();
     }
 
-    /// Why the step was not asked or not answered in this round; `None` if at least half of its requests were answered,
+    /// The reason that the step was not asked or not answered in this round; `None` if at least half of its requests were answered,
     /// or if it needs no answer.
     fn shortfall(&self) -> Option<WhyUnasked> {
         if self.requests > 0 {
@@ -256,8 +256,9 @@ fn works(round: &[PhaseSummary], empty: &[&EmptyStep]) -> BTreeMap<Place, StepWo
             if !PASSIVE.contains(&name) && !EXEMPT.contains(&name) {
                 let work = works.entry((phase.phase.phase, step.step)).or_default();
                 work.add(step);
-                let found_none = |empty: &&EmptyStep| empty.phase == phase.phase.name && empty.step == step.name;
-                work.must_find |= empty.iter().any(found_none);
+                work.must_find |= empty
+                    .iter()
+                    .any(|empty| empty.phase == phase.phase.name && empty.step == step.name);
             }
         }
     }
@@ -289,7 +290,7 @@ impl StepRounds {
         })
     }
 
-    /// What must be said of it where growth is denied.
+    /// The reservation with which growth of the step is denied; `None` if there is none.
     fn reservation(self) -> Option<Reservation> {
         let share = self.failed as f64 / self.requests.max(1) as f64;
         let failed = if share >= LEAST_FAILED { Some(share) } else { None };

@@ -28,8 +28,8 @@ impl Counted {
         Counted::Descriptors,
     ];
 
-    /// What the tree has of it at a checkpoint; `None` if unknown.
-    pub fn at(self, taken: &CheckpointSummary) -> Option<u64> {
+    /// The count of the process tree at a checkpoint; `None` if unknown.
+    pub fn count(self, taken: &CheckpointSummary) -> Option<u64> {
         match self {
             Counted::Zombies => taken.zombies,
             Counted::Processes => Some(taken.processes),
@@ -84,5 +84,5 @@ pub fn repeated_counts(summary: &Summary) -> Vec<RepeatedCount> {
 }
 
 fn count_at_end(end: &PhaseSummary, counted: Counted) -> Option<u64> {
-    counted.at(end.checkpoint.as_ref()?)
+    counted.count(end.checkpoint.as_ref()?)
 }

@@ -54,7 +54,10 @@ impl Failure {
                 end: if lost.crashed() { End::Crash } else { End::Loss },
             });
         }
-        let cut = summary.phases.last().filter(|phase| phase.checkpoint.is_none())?;
+        let cut = summary.phases.last()?;
+        if cut.checkpoint.is_some() {
+            return None;
+        }
         let (private, end) = match &summary.ending {
             Some(Ending::OverLimit { excess, .. }) => (excess.private, End::Limit),
             Some(Ending::Crashed { .. }) => (cut.private_peak?, End::Crash),
@@ -75,8 +78,10 @@ impl Failure {
             return None;
         }
         let rounds = &rounds[..self.place(rounds).unwrap_or(rounds.len())];
-        let peaks: Option<Vec<u64>> = rounds.iter().map(|round| peak(round)).collect();
-        let peaks = peaks.filter(|peaks| peaks.len() >= LEAST_EARLIER)?;
+        let peaks: Vec<u64> = rounds.iter().map(|round| peak(round)).collect::<Option<_>>()?;
+        if peaks.len() < LEAST_EARLIER {
+            return None;
+        }
         let mut early = peaks[..peaks.len().div_ceil(2)].to_vec();
         early.sort_unstable();
         let from = early[early.len() / 2];

@@ -41,7 +41,7 @@ fn run(rounds: &[(u32, u64, u64, u64)]) -> Summary {
 }
 
 fn names(summary: &Summary) -> Vec<String> {
-    repeated(summary).into_iter().map(|one| one.name).collect()
+    repeated(summary).into_iter().map(|part| part.name).collect()
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn each_phase_that_is_repeated_by_itself_has_its_rounds() {
     rounds.extend((0..8).map(|_| (2, 300, 0, 4)));
     rounds.extend((0..3).map(|_| (3, 300, 0, 0)));
     let all = repeated(&run(&rounds));
-    let sent: Vec<Option<Sent>> = all.iter().map(|one| one.sent).collect();
+    let sent: Vec<Option<Sent>> = all.iter().map(|part| part.sent).collect();
     assert_eq!(
         sent,
         [
@@ -116,40 +116,47 @@ fn with_step(step: &StepSummary) -> Repeated {
     repeated(&summary).remove(0)
 }
 
-#[test]
-fn growth_is_the_servers_own_only_where_nothing_at_all_reached_it() {
-    let idle = StepSummary {
+fn idle_step() -> StepSummary {
+    StepSummary {
         name: "idle".to_owned(),
         requests: Some(0),
         hits: Some(0),
         answered: Some(0),
         ..run(&[(1, 1, 1, 0)]).phases[0].steps[0].clone()
-    };
-    let touch = |others: u64, parked: u64| StepSummary {
+    }
+}
+
+/// A step that changes files on disk and leaves requests open.
+fn touch_step(others: u64, parked: u64) -> StepSummary {
+    StepSummary {
         name: "touch".to_owned(),
         others: Some(others),
         parked: Some(parked),
-        ..idle.clone()
-    };
-    assert_eq!(with_step(&idle).sent, Some(Sent::Nothing));
+        ..idle_step()
+    }
+}
+
+#[test]
+fn growth_is_the_servers_own_only_where_nothing_at_all_reached_it() {
+    assert_eq!(with_step(&idle_step()).sent, Some(Sent::Nothing));
     let light = StepSummary {
         others: Some(24),
-        ..idle.clone()
+        ..idle_step()
     };
     assert_eq!(with_step(&light).sent, Some(Sent::Others));
-    let written = with_step(&touch(24, 0));
+    let written = with_step(&touch_step(24, 0));
     assert_eq!(
         (written.sent, written.asked),
         (Some(Sent::Others), Asked::Unanswered),
         "it was not told"
     );
-    let parked = with_step(&touch(3, 3));
+    let parked = with_step(&touch_step(3, 3));
     assert_eq!((parked.sent, parked.asked), (Some(Sent::Others), Asked::Unanswered));
-    let nothing = with_step(&touch(0, 0));
+    let nothing = with_step(&touch_step(0, 0));
     assert_eq!((nothing.sent, nothing.asked), (None, Asked::No));
     let skipped = StepSummary {
         skipped: true,
-        ..touch(0, 0)
+        ..touch_step(0, 0)
     };
     assert_eq!(with_step(&skipped).asked, Asked::No);
 }
@@ -173,18 +180,21 @@ fn a_request_left_open_before_and_a_command_at_the_checkpoint_are_no_silence() {
 
 #[test]
 fn answers_to_the_server_s_own_requests_are_sent_too() {
-    let silent = |requests: u64| {
-        let mut summary = run(&(0..12).map(|round| (1, 100 + round, 0, 0)).collect::<Vec<_>>());
-        for phase in &mut summary.phases {
-            phase.steps[0].name = "idle".to_owned();
-            phase.server_requests = requests;
-        }
-        repeated(&summary).remove(0)
-    };
-    let (six, eight) = (silent(6), silent(8));
+    let (six, eight) = (idle_with_server_requests(6), idle_with_server_requests(8));
     assert_eq!(six.sent, Some(Sent::Answers(6.0)));
-    assert_eq!(sent_by([&six, &eight].into_iter()), Some(Sent::Answers(7.0)));
-    assert_eq!(sent_by([&silent(0), &silent(0)].into_iter()), Some(Sent::Nothing));
+    assert_eq!(sent_in_all([&six, &eight].into_iter()), Some(Sent::Answers(7.0)));
+    let silent = idle_with_server_requests(0);
+    assert_eq!(sent_in_all([&silent, &silent].into_iter()), Some(Sent::Nothing));
+}
+
+/// Twelve idle rounds, in each of which the server sends so many requests.
+fn idle_with_server_requests(requests: u64) -> Repeated {
+    let mut summary = run(&(0..12).map(|round| (1, 100 + round, 0, 0)).collect::<Vec<_>>());
+    for phase in &mut summary.phases {
+        phase.steps[0].name = "idle".to_owned();
+        phase.server_requests = requests;
+    }
+    repeated(&summary).remove(0)
 }
 
 /// A run of rounds with these sampled maxima in MiB, in whose last round the server crashes.
@@ -303,7 +313,7 @@ fn with_rounds(steps: impl Fn(usize) -> Vec<StepSummary>) -> Repeated {
 }
 
 fn unasked(part: &Repeated) -> Vec<(&str, WhyUnasked)> {
-    part.unasked.iter().map(|one| (one.step.as_str(), one.why)).collect()
+    part.unasked.iter().map(|step| (step.step.as_str(), step.why)).collect()
 }
 
 #[test]
@@ -342,9 +352,10 @@ fn one_step_that_was_answered_makes_no_other_step_asked() {
 
 #[test]
 fn edits_and_written_files_are_no_save() {
-    let saves = |notifications| with_steps(&[changing("edit", 4, 0), changing("save", notifications, 3)]);
-    assert_eq!(unasked(&saves(0)), [("save", WhyUnasked::NothingSent)]);
-    assert_eq!(saves(3).asked, Asked::Yes);
+    let unsaved = with_steps(&[changing("edit", 4, 0), changing("save", 0, 3)]);
+    assert_eq!(unasked(&unsaved), [("save", WhyUnasked::NothingSent)]);
+    let saved = with_steps(&[changing("edit", 4, 0), changing("save", 3, 3)]);
+    assert_eq!(saved.asked, Asked::Yes);
     assert_eq!(
         unasked(&with_steps(&[changing("touch", 0, 3)])),
         [("touch", WhyUnasked::NotTold)]
@@ -398,19 +409,18 @@ fn growth_is_not_denied_of_what_found_nothing_though_it_should() {
 
 #[test]
 fn a_denial_names_what_failed_and_what_found_nothing() {
-    let reserved = |part: Repeated| {
+    for (part, expected) in [
+        (finding(5, 3, 3, false), Some((Some(0.4), false))),
+        (finding(5, 5, 0, false), Some((None, true))),
+        (finding(5, 5, 1, false), None),
+        // One in 500 is not worth it.
+        (finding(500, 499, 499, false), None),
+    ] {
         assert_eq!(part.asked, Asked::Yes);
-        let one = part.reserved.into_iter().next();
-        one.map(|one| (one.failed, one.found_nothing))
-    };
-    assert_eq!(reserved(finding(5, 3, 3, false)), Some((Some(0.4), false)));
-    assert_eq!(reserved(finding(5, 5, 0, false)), Some((None, true)));
-    assert_eq!(reserved(finding(5, 5, 1, false)), None);
-    assert_eq!(
-        reserved(finding(500, 499, 499, false)),
-        None,
-        "one in 500 is not worth it"
-    );
+        let reservation = part.reserved.first();
+        let reserved = reservation.map(|reservation| (reservation.failed, reservation.found_nothing));
+        assert_eq!(reserved, expected);
+    }
     let both = [finding(5, 3, 3, false), finding(5, 5, 0, false)];
     let all = reserved_in_all(both.iter());
     assert_eq!((all.len(), all[0].failed, all[0].found_nothing), (1, Some(0.4), true));

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::summary::Summary;
 use base::exit::Exit;
-use record::{CallCount, CallKind, SystemCalls, TracerFacts};
+use record::{CallCount, CallKind, PhaseRef, SystemCalls, TracerFacts};
 
 use super::exit::exit;
 
@@ -34,35 +34,36 @@ pub struct Traced {
 }
 
 impl PhaseCalls {
+    /// The calls of one kind.
     pub fn of(&self, kind: CallKind) -> CallCount {
         self.calls.get(&kind).copied().unwrap_or_default()
+    }
+
+    /// Adds another round of the phase. Page faults are known only if they are for each round.
+    fn add_round(&mut self, calls: &BTreeMap<CallKind, CallCount>, minor_faults: Option<u64>) {
+        self.minor_faults = self.minor_faults.zip(minor_faults).map(|(a, b)| a.saturating_add(b));
+        for (kind, count) in calls {
+            let sum = self.calls.entry(*kind).or_default();
+            *sum = sum.and(*count);
+        }
     }
 }
 
 impl Traced {
-    /// That of a run; `None` if it was not traced.
+    /// The calls of a run; `None` if it was not traced.
     pub fn of(summary: &Summary) -> Option<Traced> {
         let tracer = summary.header.plan.traced.clone()?;
         let mut phases: Vec<PhaseCalls> = Vec::new();
         for SystemCalls { phase, calls } in &summary.system_calls {
             let name = phase.as_ref().map(|phase| phase.name.clone());
-            let faults = phase.as_ref().and_then(|phase| {
-                let mut all = summary.phases.iter();
-                all.find(|one| one.phase == *phase)?.minor_faults
-            });
-            match phases.iter_mut().find(|one| one.name == name) {
+            let minor_faults = phase.as_ref().and_then(|phase| minor_faults(summary, phase));
+            match phases.iter_mut().find(|known| known.name == name) {
                 None => phases.push(PhaseCalls {
                     name,
                     calls: calls.clone(),
-                    minor_faults: faults,
+                    minor_faults,
                 }),
-                Some(one) => {
-                    one.minor_faults = one.minor_faults.zip(faults).map(|(a, b)| a.saturating_add(b));
-                    for (kind, count) in calls {
-                        let sum = one.calls.entry(*kind).or_default();
-                        *sum = sum.and(*count);
-                    }
-                }
+                Some(known) => known.add_round(calls, minor_faults),
             }
         }
         Some(Traced {
@@ -72,22 +73,35 @@ impl Traced {
         })
     }
 
+    /// The calls of one kind in all phases.
     pub fn total(&self, kind: CallKind) -> CallCount {
-        let counts = self.phases.iter().map(|phase| phase.of(kind));
-        counts.fold(CallCount::default(), CallCount::and)
+        self.phases
+            .iter()
+            .map(|phase| phase.of(kind))
+            .fold(CallCount::default(), CallCount::and)
     }
 
-    /// All advice on pages that are mapped: madvise, whatever it advises.
+    /// Counts the calls that advise on mapped pages: `madvise` with any advice.
     pub fn advice(&self) -> u64 {
-        let kinds = CallKind::ALL.into_iter().filter(|kind| kind.is_advice());
-        kinds.map(|kind| self.total(kind).calls).sum()
+        CallKind::ALL
+            .into_iter()
+            .filter(|kind| kind.is_advice())
+            .map(|kind| self.total(kind).calls)
+            .sum()
     }
 
     /// The kinds with calls, in the order of reports.
     pub fn kinds(&self) -> impl Iterator<Item = CallKind> {
-        let called = |kind: &CallKind| self.total(*kind) != CallCount::default();
-        CallKind::ALL.into_iter().filter(called)
+        CallKind::ALL
+            .into_iter()
+            .filter(|kind| self.total(*kind) != CallCount::default())
     }
+}
+
+/// Page faults of one round of a phase.
+fn minor_faults(summary: &Summary, phase: &PhaseRef) -> Option<u64> {
+    let played = summary.phases.iter().find(|played| played.phase == *phase)?;
+    played.minor_faults
 }
 
 #[cfg(test)]

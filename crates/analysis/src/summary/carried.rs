@@ -1,10 +1,10 @@
-//! Whether the preloaded library served the server's memory, by its own report at the end of the run.
+//! Judges from its own report at the end of the run if the preloaded library served the server's memory.
 
 use crate::summary::Summary;
 use base::units;
-use record::{AllocatorFamily, Checkpoint, Confidence, Ending, KnobFacts};
+use record::{AllocatorFamily, Checkpoint, Confidence, Ending};
 
-use super::tree::Tree;
+use super::tree::{Live, Tree};
 use super::unset::Unset;
 
 /// The process that had the most private memory at a checkpoint, and how much the whole tree had then.
@@ -26,7 +26,7 @@ pub struct Partly {
     pub private: u64,
 }
 
-/// How a preload was confirmed if no process reported in the run.
+/// The confirmation of a preload if no process reported in the run, for people.
 pub const UNCONFIRMED: &str = "its loading (no allocator gave an account of its memory when the server ended)";
 
 /// Share of the largest process's memory from which the library counts as serving it: half.
@@ -41,7 +41,7 @@ const LEAST: u64 = 16 << 20;
 
 /// Memory that an allocator reserves without serving any. mimalloc 2 takes 32 MiB at once, and does not report how
 /// much of it is in use.
-fn idle(family: AllocatorFamily) -> u64 {
+fn reserved(family: AllocatorFamily) -> u64 {
     match family {
         AllocatorFamily::Mimalloc => 0,
         AllocatorFamily::Jemalloc => 9 << 20,
@@ -50,25 +50,26 @@ fn idle(family: AllocatorFamily) -> u64 {
 }
 
 /// Keeps the largest process of all checkpoints.
-pub fn note(leader: &mut Option<Leader>, checkpoint: &Checkpoint, tree: &Tree) {
-    let held = || {
-        tree.held(checkpoint)
-            .filter_map(|(live, private)| Some((live, private?)))
-    };
-    let Some((largest, private)) = held().max_by_key(|(_, private)| *private) else {
+pub fn update_leader(leader: &mut Option<Leader>, checkpoint: &Checkpoint, tree: &Tree) {
+    let known: Vec<(&Live, u64)> = tree
+        .owners(checkpoint)
+        .filter_map(|(live, private)| Some((live, private?)))
+        .collect();
+    let Some((largest, private)) = known.iter().max_by_key(|(_, private)| *private) else {
         return;
     };
-    if leader.as_ref().is_none_or(|known| known.private < private) {
+    if leader.as_ref().is_none_or(|leader| leader.private < *private) {
         *leader = Some(Leader {
             program: largest.name.clone(),
-            private,
-            tree: held().fold(0, |sum, (_, private)| sum.saturating_add(private)),
+            private: *private,
+            tree: known.iter().fold(0, |sum, (_, private)| sum.saturating_add(*private)),
         });
     }
 }
 
-/// Notes how the account bears out the preload; what the server did without, where it does not. Of `processes` only some may
-/// have given an account: then nothing is known of the largest.
+/// Compares the library's account of its memory with the memory of the largest process, and corrects the server's facts.
+/// Returns the preload as an unset setting if it served next to nothing. If only some of the `processes` gave an account,
+/// nothing is known of the largest.
 pub fn judge(summary: &mut Summary, leader: Option<&Leader>, processes: u64) -> Option<Unset> {
     let server = &mut summary.header.server;
     let path = server.preload.as_ref()?.path.clone();
@@ -83,10 +84,15 @@ pub fn judge(summary: &mut Summary, leader: Option<&Leader>, processes: u64) -> 
         return None;
     }
     let Leader { program, private, tree } = leader?;
-    let is_it = |knob: &&mut KnobFacts| knob.option.is_none() && knob.requested == path;
-    let knob = server.knobs.iter_mut().find(is_it).filter(|_| *private >= LEAST)?;
+    if *private < LEAST {
+        return None;
+    }
+    let knob = server
+        .knobs
+        .iter_mut()
+        .find(|knob| knob.option.is_none() && knob.requested == path)?;
     let held = accounts.iter().max().copied().unwrap_or_default();
-    let served = held.saturating_sub(idle(family));
+    let served = held.saturating_sub(reserved(family));
     if served >= private / SERVES {
         // Of mimalloc that may be what its threads do not use.
         if family != AllocatorFamily::Mimalloc {

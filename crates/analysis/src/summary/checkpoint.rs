@@ -10,7 +10,8 @@ use super::latency::median;
 /// on its way, nothing was at rest: then all figures are of the last round, which the exact counters follow at once,
 /// since the middle of a fall is of another moment than they are.
 pub(super) fn summarise(at: Nanos, checkpoint: &Checkpoint) -> CheckpointSummary {
-    let (rounds, drift) = counted_rounds(&checkpoint.rounds);
+    let drift = drift(&checkpoint.rounds);
+    let rounds = counted_rounds(&checkpoint.rounds);
     let rollups = &checkpoint.rollups;
     let last = rounds.last().map_or(&[][..], Vec::as_slice);
     let sampled_swap = sum(last, |counters| counters.swap);
@@ -55,71 +56,83 @@ fn uncounted_shared(rollups: &[Rollup], last: &[Sample]) -> Option<u64> {
     exact(rollups, |rollup| rollup.proportional_shared).or_else(|| sum(last, |counters| counters.shared))
 }
 
-/// The rounds that figures are made of, and how far memory went in them where it was not at rest.
-fn counted_rounds(all: &[Vec<Sample>]) -> (&[Vec<Sample>], Option<(u64, u64)>) {
-    match drift(all) {
-        Some(drift) => (&all[all.len() - 1..], Some(drift)),
-        None => (all, None),
+/// The rounds that count: all, or the last one alone if memory was not at rest.
+fn counted_rounds(rounds: &[Vec<Sample>]) -> &[Vec<Sample>] {
+    if drift(rounds).is_some() {
+        &rounds[rounds.len() - 1..]
+    } else {
+        rounds
     }
 }
 
 /// The counters of one process at a checkpoint, each the median of its rounds as in the figures of the tree.
 pub fn at_rest(checkpoint: &Checkpoint, process: u32) -> Counters {
-    let samples = counted_rounds(&checkpoint.rounds).0.iter().flatten();
-    let own: Vec<Counters> = samples
+    let own: Vec<Counters> = counted_rounds(&checkpoint.rounds)
+        .iter()
+        .flatten()
         .filter(|sample| sample.process == process)
         .map(|sample| sample.counters)
         .collect();
-    let middle = |value: fn(&Counters) -> Option<u64>| median(own.iter().filter_map(value).collect());
     Counters {
-        resident: middle(|now| now.resident),
-        private: middle(|now| now.private),
-        own_shared: middle(|now| now.own_shared),
-        file: middle(|now| now.file),
-        shared: middle(|now| now.shared),
-        swap: middle(|now| now.swap),
-        high_water: middle(|now| now.high_water),
-        private_high_water: middle(|now| now.private_high_water),
-        virtual_size: middle(|now| now.virtual_size),
-        minor_faults: middle(|now| now.minor_faults),
-        major_faults: middle(|now| now.major_faults),
-        user: middle(|now| now.user),
-        system: middle(|now| now.system),
-        cpu: middle(|now| now.cpu),
-        threads: middle(|now| now.threads),
-        forked: own.last().and_then(|now| now.forked),
-        memory_of: own.last().and_then(|now| now.memory_of),
+        resident: median_of(&own, |counters| counters.resident),
+        private: median_of(&own, |counters| counters.private),
+        own_shared: median_of(&own, |counters| counters.own_shared),
+        file: median_of(&own, |counters| counters.file),
+        shared: median_of(&own, |counters| counters.shared),
+        swap: median_of(&own, |counters| counters.swap),
+        high_water: median_of(&own, |counters| counters.high_water),
+        private_high_water: median_of(&own, |counters| counters.private_high_water),
+        virtual_size: median_of(&own, |counters| counters.virtual_size),
+        minor_faults: median_of(&own, |counters| counters.minor_faults),
+        major_faults: median_of(&own, |counters| counters.major_faults),
+        user: median_of(&own, |counters| counters.user),
+        system: median_of(&own, |counters| counters.system),
+        cpu: median_of(&own, |counters| counters.cpu),
+        threads: median_of(&own, |counters| counters.threads),
+        forked: own.last().and_then(|last| last.forked),
+        memory_of: own.last().and_then(|last| last.memory_of),
     }
 }
 
-/// Private memory in the first round and in the last, where it went further than memory at rest does in a window.
-fn drift(rounds: &[Vec<Sample>]) -> Option<(u64, u64)> {
-    let private = |round: &Vec<Sample>| sum(round, |counters| counters.private);
-    let (first, last) = (private(rounds.first()?)?, private(rounds.last()?)?);
-    (first.abs_diff(last) > band::around(first.max(last))).then_some((first, last))
+/// The median of one counter over the readings that know it.
+fn median_of(readings: &[Counters], value: fn(&Counters) -> Option<u64>) -> Option<u64> {
+    median(readings.iter().filter_map(value).collect())
 }
 
-/// What was still changing: seen by the settling, or memory while it was read.
-fn unsettled(seen: &str, drift: Option<(u64, u64)>) -> String {
-    let drift = drift.map(|(first, last)| {
-        format!(
+/// Private memory in the first and in the last round, if they differ by more than noise.
+fn drift(rounds: &[Vec<Sample>]) -> Option<(u64, u64)> {
+    let first = sum(rounds.first()?, |counters| counters.private)?;
+    let last = sum(rounds.last()?, |counters| counters.private)?;
+    if first.abs_diff(last) <= band::around(first.max(last)) {
+        return None;
+    }
+    Some((first, last))
+}
+
+/// Names the figures that were still changing while the server settled, and memory if it was still changing while it was
+/// read.
+fn unsettled(while_settling: &str, drift: Option<(u64, u64)>) -> String {
+    let mut parts = Vec::new();
+    if !while_settling.is_empty() {
+        parts.push(while_settling.to_owned());
+    }
+    if let Some((first, last)) = drift {
+        parts.push(format!(
             "private memory was still {}, from {} to {} MiB while it was read",
             if last < first { "falling" } else { "growing" },
             units::mib(first),
             units::mib(last)
-        )
-    });
-    let seen = Some(seen.to_owned()).filter(|seen| !seen.is_empty());
-    seen.into_iter().chain(drift).collect::<Vec<String>>().join("; ")
+        ));
+    }
+    parts.join("; ")
 }
 
 /// Processes that were there in the last round and have no exact counters.
 pub(super) fn without_rollup(checkpoint: &Checkpoint) -> impl Iterator<Item = u32> {
     let last = checkpoint.rounds.last().map_or(&[][..], Vec::as_slice);
-    let has = |process| checkpoint.rollups.iter().any(|rollup| rollup.process == process);
     last.iter()
         .map(|sample| sample.process)
-        .filter(move |process| !has(*process))
+        .filter(|process| !checkpoint.rollups.iter().any(|rollup| rollup.process == *process))
 }
 
 /// The median over the rounds of the sum over the tree; a round in which a value is missing does not count.
@@ -154,18 +167,20 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// A checkpoint of one process with this private memory in its rounds, in tenths of a MiB, and 20 MiB more resident.
-    fn taken(tenths: &[u64]) -> CheckpointSummary {
-        let round = |tenths: &u64| {
-            vec![Sample {
-                process: 0,
-                counters: Counters {
-                    private: Some(tenths * MIB / 10),
-                    resident: Some(tenths * MIB / 10 + 20 * MIB),
-                    ..Counters::default()
-                },
-            }]
-        };
+    /// A round with one process of this private memory, in tenths of a MiB, and 20 MiB more resident.
+    fn round(tenths: u64) -> Vec<Sample> {
+        vec![Sample {
+            process: 0,
+            counters: Counters {
+                private: Some(tenths * MIB / 10),
+                resident: Some(tenths * MIB / 10 + 20 * MIB),
+                ..Counters::default()
+            },
+        }]
+    }
+
+    /// A checkpoint with these [`round`]s.
+    fn checkpoint_of(tenths: &[u64]) -> CheckpointSummary {
         let checkpoint = Checkpoint {
             phase: PhaseRef {
                 phase: 0,
@@ -175,7 +190,7 @@ mod tests {
             settled: true,
             waited: 0,
             unsettled: String::new(),
-            rounds: tenths.iter().map(round).collect(),
+            rounds: tenths.iter().copied().map(round).collect(),
             rollups: Vec::new(),
             resources: None,
             released: None,
@@ -185,7 +200,7 @@ mod tests {
 
     #[test]
     fn memory_that_falls_while_it_is_read_is_not_settled_and_all_figures_are_of_its_last_round() {
-        let taken = taken(&[186, 186, 116, 116, 30]);
+        let taken = checkpoint_of(&[186, 186, 116, 116, 30]);
         assert!(!taken.settled);
         let words = "private memory was still falling, from 18.6 to 3.0 MiB while it was read";
         assert_eq!(taken.unsettled, words);
@@ -195,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_round_in_which_something_woke_up_is_passed_over() {
-        let taken = taken(&[186, 186, 230, 187, 186]);
+        let taken = checkpoint_of(&[186, 186, 230, 187, 186]);
         assert!(taken.settled, "{}", taken.unsettled);
         assert_eq!(taken.private_sampled, Some(186 * MIB / 10));
     }

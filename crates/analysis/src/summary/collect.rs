@@ -10,9 +10,9 @@ use std::io::BufRead;
 use crate::summary::collect::programs::ByProgram;
 use crate::summary::{MethodSummary, Peak, PrivateMetric, ResidentMetric, SamplingSummary, Summary, Unloaded};
 use record::{
-    Checkpoint, CommandEnd, Entry, Environment, Event, Header, Holder, LeftOut, Libraries, Nanos, Outcome, PeakMark,
-    PhaseRef, Pressure, Process, ReadError, ReadFailure, Reader, Readiness, Request, Rollup, Shutdown, Unseen,
-    Unwritten,
+    Checkpoint, Close, CommandEnd, Entry, Environment, Event, Header, Holder, LeftOut, Libraries, Nanos, Outcome,
+    PeakMark, PhaseRef, Pressure, Process, ReadError, ReadFailure, Reader, Readiness, Request, Rollup, Shutdown,
+    Unseen, Unwritten,
 };
 
 use super::carried::{self, Leader};
@@ -22,9 +22,9 @@ use super::departure::Departure;
 use super::epoch::{Epoch, Exact};
 use super::holder::{self, Held};
 use super::lost::Losses;
+use super::messages::Messages;
 use super::phases::Phases;
 use super::release::Released;
-use super::said::Said;
 use super::timeline::Timeline;
 use super::traffic::Method;
 use super::tree::Tree;
@@ -82,9 +82,10 @@ struct Pass {
     phases: Phases,
     methods: HashMap<String, Method>,
     editor: HashMap<String, Method>,
-    said: Said,
+    messages: Messages,
     /// The tick whose samples are being read.
     tick: Option<Tick>,
+    /// The processes that were sampled in this tick.
     ticked: Vec<u32>,
     /// The last process and the sum of exact counters that were read together, at a quiet moment.
     together: Option<(u32, Exact)>,
@@ -92,20 +93,21 @@ struct Pass {
     leader: Option<Leader>,
     /// Idle windows.
     watch: Watch,
-    /// Whether an idle step is under way, so that requests are its light traffic.
+    /// True while an idle step is under way, so that requests are its light traffic.
     idles: bool,
+    /// Pressure at the beginning of the run.
     pressure: Option<Pressure>,
     /// Private memory at the last checkpoint.
     by_program: ByProgram,
     /// The processes at the checkpoint with the most memory.
     held: Held,
-    /// The programs that were looked at for that.
+    /// Findings about the programs that held most of the memory.
     holders: Vec<Holder>,
     losses: Losses,
 }
 
-/// The state after the header.
-fn begun(header: Header) -> Summary {
+/// A summary with nothing but the header.
+fn empty_summary(header: Header) -> Summary {
     Summary {
         header,
         initialized: None,
@@ -158,13 +160,13 @@ impl Pass {
         Pass {
             tree: Tree::new(header.settings.address_spaces),
             losses: Losses::new(header.settings.interval),
-            summary: begun(header),
+            summary: empty_summary(header),
             server: None,
             epoch: Epoch::default(),
             phases: Phases::default(),
             methods: HashMap::new(),
             editor: HashMap::new(),
-            said: Said::default(),
+            messages: Messages::default(),
             tick: None,
             ticked: Vec::new(),
             together: None,
@@ -184,7 +186,7 @@ impl Pass {
             self.complete_tick();
         }
         if !matches!(event, Event::Rollup(_)) && self.together.take().is_some() {
-            self.watch.looked();
+            self.watch.rollups_complete();
         }
         match event {
             Event::Spawned { pid, restarts } => {
@@ -206,7 +208,7 @@ impl Pass {
             Event::StepEnded(end) => self.step_ended(at, &end),
             Event::Request(request) => self.request(at, &request),
             Event::ServerRequest { method, refused } => self.server_request(method, refused),
-            Event::ServerMessage { level, text } => self.said.message(level, text),
+            Event::ServerMessage { level, text } => self.messages.message(level, text),
             Event::Process(process) => self.process(at, &process),
             Event::Libraries(libraries) => self.libraries(libraries),
             Event::Environment(seen) => self.environment(seen),
@@ -223,22 +225,25 @@ impl Pass {
                 self.summary.sampling.unseen = self.summary.sampling.unseen.max(total);
             }
             Event::Holder(holder) => self.holders.push(holder),
-            Event::Listening(one) => self.summary.listening.push(one),
+            Event::Listening(listening) => self.summary.listening.push(listening),
             Event::Pressure(pressure) => self.pressure(pressure),
             Event::SystemCalls(calls) => self.summary.system_calls.push(calls),
-            Event::Warning(warning) => self.said.warn(warning),
+            Event::Warning(warning) => self.messages.warn(warning),
             Event::ShutdownBegan => self.losses.shutdown_began(),
             Event::OverLimit(_) => self.hold_excess(),
             Event::Shutdown(shutdown) => self.shut_down(shutdown),
-            Event::Closed(close) => {
-                let counts = &close.violations;
-                counts.iter().for_each(|(text, count)| self.said.counted(text, *count));
-                self.unwritten(&close.unwritten);
-                self.summary.close = Some(close);
-            }
+            Event::Closed(close) => self.closed(close),
             Event::Command(end) => self.summary.command = Some(end),
             Event::Ended(ending) => self.summary.ending = Some(ending),
         }
+    }
+
+    fn closed(&mut self, close: Close) {
+        for (text, count) in &close.violations {
+            self.messages.count_repeats(text, *count);
+        }
+        self.add_unwritten(&close.unwritten);
+        self.summary.close = Some(close);
     }
 
     fn ready(&mut self, readiness: Readiness) {
@@ -258,8 +263,8 @@ impl Pass {
         self.phases.server_request();
     }
 
-    /// What a server said and is not in the record; a restart has counts of its own.
-    fn unwritten(&mut self, more: &Unwritten) {
+    /// Adds messages of a server that are not in the record. Each restart has counts of its own.
+    fn add_unwritten(&mut self, more: &Unwritten) {
         let all = &mut self.summary.unwritten;
         all.errors += more.errors;
         all.warnings += more.warnings;
@@ -274,13 +279,12 @@ impl Pass {
         }
     }
 
-    /// What of its variables a process has.
     fn environment(&mut self, mut seen: Environment) {
         unset::accept_added(&mut seen, &self.summary.header.server.env);
-        self.tree.has(seen);
+        self.tree.set_environment(seen);
     }
 
-    /// The first is from the beginning of the run, the next from its end.
+    /// Takes a reading of pressure. The first is from the beginning of the run, the next from its end.
     fn pressure(&mut self, pressure: Pressure) {
         match &self.pressure {
             None => self.pressure = Some(pressure),
@@ -290,7 +294,7 @@ impl Pass {
 
     /// Remembers a process without the preloaded library.
     fn libraries(&mut self, libraries: Libraries) {
-        self.tree.lacks(libraries.process, &libraries.missing);
+        self.tree.set_missing_libraries(libraries.process, &libraries.missing);
         if libraries.missing.is_empty() {
             return;
         }
@@ -300,18 +304,18 @@ impl Pass {
         });
     }
 
-    /// One shutdown after another is that of a server that was restarted.
+    /// Takes a shutdown. An earlier one was that of a server that was restarted.
     fn shut_down(&mut self, shutdown: Shutdown) {
         let Some(before) = self.summary.shutdown.replace(shutdown) else {
             return;
         };
-        let departure = Departure::earlier(before, self.summary.close.as_ref());
+        let departure = Departure::new(before, self.summary.close.as_ref());
         if departure.failed() || departure.wrong_code().is_some() {
             self.summary.earlier.push(departure);
         }
     }
 
-    /// How much light traffic there is depends on how long memory takes to settle: it is no work to compare.
+    /// Counts a request. Light traffic is not counted as work: its amount depends on how long memory takes to settle.
     fn request(&mut self, at: Nanos, request: &Request) {
         self.summary.curves.request(at);
         // What the server keeps open to the end of the session is in the steps until there.
@@ -349,42 +353,45 @@ impl Pass {
         let checkpoint = &checkpoint;
         // Rounds before the last are older than samples that are drawn already, which have every change in them.
         self.draw(at);
-        let curves = &mut self.summary.curves;
-        checkpoint.rollups.iter().for_each(|rollup| curves.rollup(at, rollup));
-        checkpoint
-            .rollups
-            .iter()
-            .for_each(|rollup| self.watch.exact(at, rollup));
-        if !checkpoint.rollups.is_empty() {
-            self.watch.looked();
+        for rollup in &checkpoint.rollups {
+            self.summary.curves.rollup(at, rollup);
+            self.watch.add_rollup(at, rollup);
         }
-        let together = checkpoint.rollups.iter().fold(Exact::default(), Exact::with);
-        self.epoch.exact(together);
+        if !checkpoint.rollups.is_empty() {
+            self.watch.rollups_complete();
+        }
+        let sum = checkpoint.rollups.iter().fold(Exact::default(), Exact::plus);
+        self.epoch.exact(sum);
         self.summary
             .released
             .extend(Released::of_checkpoint(checkpoint, &self.tree));
         self.losses.checkpoint(checkpoint, &self.tree);
-        let held = self.tree.held(checkpoint);
-        let held = held.filter_map(|(live, private)| Some((live.pid, live.name.clone(), private?)));
-        let held = Held {
-            processes: held.collect(),
+        self.keep_larger(Held {
+            processes: self
+                .tree
+                .owners(checkpoint)
+                .filter_map(|(live, private)| Some((live.pid, live.name.clone(), private?)))
+                .collect(),
             excess_of: None,
-        };
-        if held.total() > self.held.total() {
-            self.held = held;
-        }
+        });
         let unpurged = self.unpurged(checkpoint);
         self.by_program = match unpurged {
-            None => ByProgram::of(checkpoint, &self.tree),
+            None => ByProgram::at_checkpoint(checkpoint, &self.tree),
             Some(_) => ByProgram::default(),
         };
         self.phases
             .checkpoint(at, checkpoint, self.tree.totals(), unpurged.is_none());
         self.summary.unpurged.extend(unpurged);
         let unset = unset::unset(checkpoint, &self.tree, &self.summary.header.server);
-        unset::note(&mut self.summary.unset, unset);
-        carried::note(&mut self.leader, checkpoint, &self.tree);
-        self.watch.over(at, self.known());
+        unset::add(&mut self.summary.unset, unset);
+        carried::update_leader(&mut self.leader, checkpoint, &self.tree);
+        self.watch.end_window(at, self.extremes());
+    }
+
+    fn keep_larger(&mut self, held: Held) {
+        if held.total() > self.held.total() {
+            self.held = held;
+        }
     }
 
     /// Takes the readings of a checkpoint. Those of processes that run in the memory of another lose theirs, so that
@@ -407,14 +414,16 @@ impl Pass {
         }
     }
 
-    /// Whether freed memory is in a checkpoint from which it was to be gone.
+    /// The processes that were not purged before a checkpoint of the purged lens; `None` if the checkpoint counts.
     fn unpurged(&self, checkpoint: &Checkpoint) -> Option<UnpurgedCheckpoint> {
-        let means = PurgeMethod::of(&self.summary.header.server, &self.summary.listening)?;
-        unpurged(checkpoint, &self.tree, &means)
+        let method = PurgeMethod::for_run(&self.summary.header.server, &self.summary.listening)?;
+        unpurged(checkpoint, &self.tree, &method)
     }
 
     fn peak(&mut self, at: Nanos, mark: &PeakMark) {
-        mark.marks.iter().for_each(|sample| self.tree.update(sample));
+        for sample in &mark.marks {
+            self.tree.update(sample);
+        }
         self.epoch.tick(self.tree.sums());
         self.draw(at);
         self.phases.peaks(
@@ -423,8 +432,10 @@ impl Pass {
             self.epoch.peaks(&self.tree, Some(mark)),
             self.tree.totals(),
         );
-        let read = |process| mark.marks.iter().any(|sample| sample.process == process);
-        self.new_epoch(|process| mark.reset && read(process) && !mark.kept.contains(&process));
+        self.new_epoch(|process| {
+            let was_read = mark.marks.iter().any(|sample| sample.process == process);
+            mark.reset && was_read && !mark.kept.contains(&process)
+        });
     }
 
     fn new_epoch(&mut self, was_reset: impl Fn(u32) -> bool) {
@@ -441,18 +452,20 @@ impl Pass {
         }
         let rollup = &rollup;
         self.summary.curves.rollup(at, rollup);
-        self.watch.exact(at, rollup);
+        self.watch.add_rollup(at, rollup);
         self.summary.sampling.rollups += 1;
-        let before = self
-            .together
-            .filter(|(process, _)| rollup.process > *process)
-            .map_or_else(Exact::default, |(_, sum)| sum);
-        let sum = before.with(rollup);
+        // Processes are read in order: a lower number begins a new reading of all.
+        let before = match self.together {
+            Some((process, sum)) if rollup.process > process => sum,
+            _ => Exact::default(),
+        };
+        let sum = before.plus(rollup);
         self.together = Some((rollup.process, sum));
         self.epoch.exact(sum);
     }
 
-    /// Which process held the most memory at an excess, by the last samples. A launcher may have the name of what it starts.
+    /// Notes the process that held the most memory at an excess, by the last samples, with its title: a launcher may have
+    /// the name of the program that it starts.
     fn hold_excess(&mut self) {
         self.losses.shutdown_began();
         let mut server = None;
@@ -466,18 +479,15 @@ impl Pass {
                 largest = Some((live.pid, live.title.clone(), private));
             }
         }
-        let held = Held {
+        self.keep_larger(Held {
             processes: largest.into_iter().collect(),
             excess_of: server,
-        };
-        if held.total() > self.held.total() {
-            self.held = held;
-        }
+        });
     }
 
     fn finish(mut self) -> Summary {
         self.complete_tick();
-        let known = self.known();
+        let extremes = self.extremes();
         let mut summary = self.summary;
         if let Some(close) = &summary.close
             && confirmed::correct(&mut summary.header.server, close)
@@ -485,9 +495,9 @@ impl Pass {
             self.phases.unmeasure();
             self.by_program = ByProgram::default();
         }
-        let processes = self.tree.all();
+        let processes = self.tree.count_all();
         let unused = carried::judge(&mut summary, self.leader.as_ref(), processes);
-        unset::note(&mut summary.unset, unused.into_iter().collect());
+        unset::add(&mut summary.unset, unused.into_iter().collect());
         holder::correct(&mut summary.header.server, &self.held, &self.holders);
         unset::correct(&mut summary.header.server, &summary.unset, &summary.unpurged);
         summary.timeline.extend(summary.duration);
@@ -497,7 +507,7 @@ impl Pass {
         if summary.shutdown.is_some() && !cut {
             summary.shutdown_peak = last.resident.map(|peak| peak.lower);
         }
-        self.watch.over(summary.duration, known);
+        self.watch.end_window(summary.duration, extremes);
         summary.windows = self.watch.finish();
         self.phases.cut(summary.duration, last, self.tree.totals_at_end());
         summary.most_processes = self.tree.most();
@@ -512,29 +522,29 @@ impl Pass {
         summary.peak = summary.phases.iter().filter_map(|phase| phase.peak).reduce(Peak::or);
         summary.private_peak = summary.phases.iter().filter_map(|phase| phase.private_peak).max();
         if let Some(command) = &summary.command {
-            summary.peak = Some(of_command(command, summary.peak, summary.most_processes));
+            summary.peak = Some(command_peak(command, summary.peak, summary.most_processes));
         }
         summary.programs = self.tree.into_programs(cut);
         self.by_program.fill(&mut summary.programs, summary.private_metric);
-        summary.methods = finished(self.methods);
-        summary.editor = finished(self.editor);
-        summary.warnings = self.said.warnings;
-        summary.messages = self.said.messages;
-        summary.more_warnings = self.said.more_warnings;
-        summary.more_messages = self.said.more_messages;
+        summary.methods = method_summaries(self.methods);
+        summary.editor = method_summaries(self.editor);
+        summary.warnings = self.messages.warnings;
+        summary.messages = self.messages.messages;
+        summary.more_warnings = self.messages.more_warnings;
+        summary.more_messages = self.messages.more_messages;
         summary
     }
 }
 
 /// The figures of all methods, by name.
-fn finished(methods: HashMap<String, Method>) -> Vec<MethodSummary> {
+fn method_summaries(methods: HashMap<String, Method>) -> Vec<MethodSummary> {
     let mut methods: Vec<MethodSummary> = methods.into_iter().map(|(name, method)| method.finish(name)).collect();
     methods.sort_by(|a, b| a.method.cmp(&b.method));
     methods
 }
 
-/// A checkpoint takes a second, which fits between two steps of memory that grows on a timer: of a phase that ends with a
-/// silent window the window tells.
+/// Takes the growth rate of phases that end with a silent window from that window. A checkpoint alone may miss growth on a
+/// timer: it takes a second, which fits between two steps of the growth.
 fn mark_growth_while_idle(summary: &mut Summary) {
     for phase in &mut summary.phases {
         let Some(last) = phase.steps.last() else { continue };
@@ -546,18 +556,18 @@ fn mark_growth_while_idle(summary: &mut Summary) {
     }
 }
 
-/// The peak of a command: the kernel's own of its largest process, and of a tree what the samples say beside it.
-fn of_command(command: &CommandEnd, sampled: Option<Peak>, processes: u64) -> Peak {
-    let own = command.peak;
-    match sampled.filter(|_| processes > 1) {
-        Some(sampled) => Peak {
-            lower: sampled.lower.max(own),
-            upper: sampled.upper.map(|upper| upper.max(own)),
+/// The peak of a command. The kernel knows that of its largest process; for a tree the samples may show more.
+fn command_peak(command: &CommandEnd, sampled: Option<Peak>, processes: u64) -> Peak {
+    let largest = command.peak;
+    match sampled {
+        Some(sampled) if processes > 1 => Peak {
+            lower: sampled.lower.max(largest),
+            upper: sampled.upper.map(|upper| upper.max(largest)),
             ..sampled
         },
-        None => Peak {
-            lower: own,
-            upper: Some(own),
+        _ => Peak {
+            lower: largest,
+            upper: Some(largest),
             unseen: false,
         },
     }

@@ -6,10 +6,10 @@ use record::{Close, KnobFacts, ServerFacts};
 
 use super::carried::UNCONFIRMED;
 
-/// Where a confirmation is looked for.
+/// The source of a confirmation, for people.
 const SEEN: &str = "what jemalloc confirmed on stderr in the run";
 
-/// What a record keeps at most of the end of stderr, in bytes.
+/// Most bytes that a record keeps of the end of stderr.
 const TAIL: u64 = 64 * 1024;
 
 /// A server's facts from before its run, less the settings that jemalloc did not confirm during it. It confirmed them
@@ -17,46 +17,52 @@ const TAIL: u64 = 64 * 1024;
 /// that the setting was in force. Returns whether the lens's setting is among them, so that every figure includes
 /// freed memory.
 pub(super) fn correct(server: &mut ServerFacts, close: &Close) -> bool {
-    let all = said(close);
-    let is_whole = close.stderr_head.is_empty() && close.stderr <= TAIL;
-    let env = &server.env;
-    let was_told = |knob: &KnobFacts| env.get(&knob.variable).is_some_and(|list| list.starts_with(CONFIRM));
-    let is_seen = |knob: &&mut KnobFacts| knob.taken == Some(true) && was_told(knob);
-    let mut of_lens = Vec::new();
-    for knob in server.knobs.iter_mut().filter(is_seen) {
-        let Some(option) = &knob.option else { continue };
-        let values = all
-            .iter()
-            .filter_map(|said| said.set.iter().rev().find(|(one, _)| one == option));
-        let mut values = values.map(|(_, value)| value);
-        // One process that has it suffices: the environment check looks at the one with the most memory.
-        if values.clone().any(|value| same(value, &knob.requested)) {
+    let outputs = jemalloc_outputs(close);
+    let is_stderr_whole = close.stderr_head.is_empty() && close.stderr <= TAIL;
+    let mut lens_settings = Vec::new();
+    for knob in &mut server.knobs {
+        let list = server.env.get(&knob.variable);
+        let was_to_confirm = list.is_some_and(|list| list.starts_with(CONFIRM));
+        if knob.taken != Some(true) || !was_to_confirm {
             continue;
         }
-        knob.effective = values.next_back().cloned();
+        let Some(option) = &knob.option else { continue };
+        // The last value that each process confirmed.
+        let values: Vec<&String> = outputs
+            .iter()
+            .filter_map(|output| output.set.iter().rfind(|(name, _)| name == option))
+            .map(|(_, value)| value)
+            .collect();
+        // One process that has it suffices: the environment check looks at the one with the most memory.
+        if values.iter().any(|value| same(value, &knob.requested)) {
+            continue;
+        }
+        knob.effective = values.last().map(|value| (*value).clone());
         knob.seen = Some(SEEN.to_owned());
-        // Of what lies between the start and the end that were kept nothing is known.
-        knob.taken = (knob.effective.is_some() || is_whole).then_some(false);
+        // A confirmation may be in the part of stderr that was not kept.
+        let is_known = knob.effective.is_some() || is_stderr_whole;
+        knob.taken = if is_known { Some(false) } else { None };
         if server.lens.env.contains_key(&knob.variable) {
-            of_lens.push(knob.taken);
+            lens_settings.push(knob.taken);
         }
     }
-    if let Some(worst) = of_lens.iter().max() {
+    if let Some(worst) = lens_settings.iter().max() {
         server.lens.verified = *worst;
     }
-    !of_lens.is_empty()
+    !lens_settings.is_empty()
 }
 
-/// What each process of a jemalloc said. A line that the start was cut in is none.
-fn said(close: &Close) -> Vec<Output> {
+/// The confirmations of each jemalloc process in both kept parts of stderr. The last line of the first part may be cut, and
+/// is left out.
+fn jemalloc_outputs(close: &Close) -> Vec<Output> {
     let head = close.stderr_head.rsplit_once('\n').map_or("", |(whole, _)| whole);
-    let mut all = read(head);
-    all.extend(read(&close.stderr_tail));
-    all
+    let mut outputs = read(head);
+    outputs.extend(read(&close.stderr_tail));
+    outputs
 }
 
-/// Whether a setting was seen not to be in force, or was to be confirmed in the run and was not. What nothing can show of a
-/// setting of its allocator is neither.
+/// True if a setting was seen not to be in force, or was to be confirmed in the run and was not. False for a setting that
+/// nothing can confirm.
 pub fn is_denied(knob: &KnobFacts) -> bool {
     let was_to_be_seen = [SEEN, UNCONFIRMED].contains(&knob.seen.as_deref().unwrap_or_default());
     knob.taken == Some(false) || (knob.taken.is_none() && was_to_be_seen)
@@ -68,14 +74,14 @@ mod tests {
     use record::golden::knob;
 
     /// The setting, which is also the lens's, after a run with this on stderr, of this many bytes.
-    fn after(stderr: &str, bytes: usize) -> ServerFacts {
+    fn corrected(stderr: &str, bytes: usize) -> ServerFacts {
         let mut server = ServerFacts {
             knobs: vec![knob(Some(true))],
             ..ServerFacts::default()
         };
         server.lens.env = [("_RJEM_MALLOC_CONF".to_owned(), "dirty_decay_ms:0".to_owned())].into();
-        let told = ("_RJEM_MALLOC_CONF".to_owned(), format!("{CONFIRM},dirty_decay_ms:0"));
-        server.env = [told].into();
+        let variable = ("_RJEM_MALLOC_CONF".to_owned(), format!("{CONFIRM},dirty_decay_ms:0"));
+        server.env = [variable].into();
         server.lens.verified = Some(true);
         let close = Close {
             stderr: bytes as u64,
@@ -100,8 +106,8 @@ mod tests {
 
     #[test]
     fn what_is_confirmed_in_the_run_stays_as_it_was_seen() {
-        let said = "<jemalloc>: -- Set conf value: dirty_decay_ms:0\n";
-        let server = after(said, said.len());
+        let stderr = "<jemalloc>: -- Set conf value: dirty_decay_ms:0\n";
+        let server = corrected(stderr, stderr.len());
         assert_eq!(server.knobs, [knob(Some(true))]);
         assert_eq!(server.lens.verified, Some(true));
     }
@@ -109,8 +115,8 @@ mod tests {
     #[test]
     fn what_is_not_confirmed_in_the_run_was_not_in_force() {
         let other = "<jemalloc>: -- Set conf value: dirty_decay_ms:5\n";
-        for (said, effective) in [(other, Some("5")), ("a log line\n", None)] {
-            let server = after(said, said.len());
+        for (stderr, effective) in [(other, Some("5")), ("a log line\n", None)] {
+            let server = corrected(stderr, stderr.len());
             let knob = &server.knobs[0];
             assert_eq!((knob.taken, knob.effective.as_deref()), (Some(false), effective));
             assert!(is_denied(knob));
@@ -122,7 +128,7 @@ mod tests {
     fn one_process_that_has_the_value_is_enough() {
         let both = "<jemalloc>: malloc_conf #4 (x): \"\"\n<jemalloc>: -- Set conf value: dirty_decay_ms:0\n\
                     <jemalloc>: malloc_conf #1 (x): \"\"\n<jemalloc>: -- Set conf value: dirty_decay_ms:5\n";
-        assert_eq!(after(both, both.len()).knobs, [knob(Some(true))]);
+        assert_eq!(corrected(both, both.len()).knobs, [knob(Some(true))]);
     }
 
     #[test]
@@ -138,7 +144,7 @@ mod tests {
 
     #[test]
     fn of_what_was_not_kept_of_stderr_nothing_is_known() {
-        let server = after("the end of a flood\n", 1_000_000);
+        let server = corrected("the end of a flood\n", 1_000_000);
         assert_eq!((server.knobs[0].taken, server.lens.verified), (None, None));
         assert!(is_denied(&server.knobs[0]), "nothing shows that it was in force");
     }

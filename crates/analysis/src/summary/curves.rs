@@ -22,7 +22,8 @@ pub struct Span {
 }
 
 impl Span {
-    pub fn of(value: u64) -> Span {
+    /// A stretch in which the value does not change.
+    pub fn constant(value: u64) -> Span {
         Span {
             first: value,
             then: value,
@@ -37,12 +38,12 @@ impl Span {
         self.first.max(self.then)
     }
 
-    /// Both, each with its moment in the drawn stretch.
+    /// Both values, each with the place in the stretch at which it is drawn, from 0 to 1.
     pub fn parts(&self) -> [(f64, u64); 2] {
         [(0.25, self.first), (0.75, self.then)]
     }
 
-    /// Of this stretch and the next one.
+    /// Joins this stretch and the next one.
     pub fn join(self, later: Span) -> Span {
         let values = [self.first, self.then, later.first, later.then];
         let (low, high) = (self.low().min(later.low()), self.high().max(later.high()));
@@ -67,14 +68,20 @@ pub struct Slot {
 
 impl Slot {
     fn join(self, later: Slot) -> Slot {
-        let both = |a: Option<Span>, b: Option<Span>| a.into_iter().chain(b).reduce(Span::join);
         Slot {
-            proportional: both(self.proportional, later.proportional),
-            huge_pages: both(self.huge_pages, later.huge_pages),
+            proportional: join_known(self.proportional, later.proportional),
+            huge_pages: join_known(self.huge_pages, later.huge_pages),
             cpu: later.cpu.or(self.cpu),
             faults: later.faults.or(self.faults),
             requests: self.requests + later.requests,
         }
+    }
+}
+
+fn join_known(span: Option<Span>, later: Option<Span>) -> Option<Span> {
+    match (span, later) {
+        (Some(span), Some(later)) => Some(span.join(later)),
+        (span, later) => span.or(later),
     }
 }
 
@@ -95,10 +102,16 @@ pub struct Curves {
     pub slots: Vec<Slot>,
     /// Idle windows in their order.
     pub windows: Vec<Window>,
-    /// What holds until something else is read.
+    /// Levels and totals that hold until the next reading.
     last: Slot,
-    /// By process: `Pss` and huge pages as last read.
-    exact: BTreeMap<u32, (u64, u64)>,
+    /// The last exact reading of each process.
+    exact: BTreeMap<u32, Exact>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Exact {
+    proportional: u64,
+    huge_pages: u64,
 }
 
 impl Default for Curves {
@@ -114,7 +127,7 @@ impl Default for Curves {
 }
 
 impl Curves {
-    /// What the tree has used by now.
+    /// Adds the totals of the tree at a moment.
     pub(super) fn totals(&mut self, at: Nanos, totals: Totals) {
         self.extend(at);
         (self.last.cpu, self.last.faults) = (totals.cpu(), totals.minor);
@@ -124,26 +137,26 @@ impl Curves {
         }
     }
 
-    /// Exact counters of a process were read.
+    /// Adds the exact counters of a process.
     pub(super) fn rollup(&mut self, at: Nanos, rollup: &Rollup) {
-        self.exact
-            .insert(rollup.process, (rollup.proportional, rollup.huge_pages));
-        self.level(at);
+        let exact = Exact {
+            proportional: rollup.proportional,
+            huge_pages: rollup.huge_pages,
+        };
+        self.exact.insert(rollup.process, exact);
+        self.update_levels(at);
     }
 
-    pub(super) fn ended(&mut self, at: Nanos, process: u32) {
+    pub(super) fn process_ended(&mut self, at: Nanos, process: u32) {
         if self.exact.remove(&process).is_some() {
-            self.level(at);
+            self.update_levels(at);
         }
     }
 
-    fn level(&mut self, at: Nanos) {
+    fn update_levels(&mut self, at: Nanos) {
         self.extend(at);
-        let sum = |part: fn(&(u64, u64)) -> u64| {
-            let sum = self.exact.values().map(part).fold(0, u64::saturating_add);
-            (!self.exact.is_empty()).then_some(Span::of(sum))
-        };
-        let (proportional, huge_pages) = (sum(|one| one.0), sum(|one| one.1));
+        let proportional = sum_level(self.exact.values().map(|exact| exact.proportional));
+        let huge_pages = sum_level(self.exact.values().map(|exact| exact.huge_pages));
         (self.last.proportional, self.last.huge_pages) = (proportional, huge_pages);
         // Never an earlier slot, whatever the time: later ones already hold earlier readings.
         if let Some(slot) = self.slots.last_mut() {
@@ -175,8 +188,9 @@ impl Curves {
     pub(super) fn extend(&mut self, at: Nanos) {
         while at / self.width >= BUCKETS as u64 {
             self.width *= 2;
-            let pairs = self.slots.chunks(2);
-            self.slots = pairs
+            self.slots = self
+                .slots
+                .chunks(2)
                 .filter_map(|pair| pair.iter().copied().reduce(Slot::join))
                 .collect();
         }
@@ -191,6 +205,11 @@ impl Curves {
         let place = usize::try_from(at / self.width).ok()?;
         self.slots.get_mut(place)
     }
+}
+
+/// The sum of all values as a level; `None` without values.
+fn sum_level(values: impl Iterator<Item = u64>) -> Option<Span> {
+    values.reduce(u64::saturating_add).map(Span::constant)
 }
 
 #[cfg(test)]
@@ -222,7 +241,7 @@ mod tests {
             .filter_map(|slot| slot.proportional)
             .reduce(Span::join);
         assert_eq!(highest, Some(Span { first: 10, then: 900 }));
-        assert_eq!(curves.slots.last().unwrap().huge_pages, Some(Span::of(5)));
+        assert_eq!(curves.slots.last().unwrap().huge_pages, Some(Span::constant(5)));
     }
 
     #[test]
@@ -230,11 +249,13 @@ mod tests {
         let mut curves = Curves::default();
         curves.rollup(0, &rollup(0, 10));
         curves.rollup(0, &rollup(1, 5));
-        curves.ended(SECOND, 0);
-        curves.ended(2 * SECOND, 1);
+        curves.process_ended(SECOND, 0);
+        curves.process_ended(2 * SECOND, 1);
         curves.extend(3 * SECOND);
-        let at = |second: usize| curves.slots[second * 20 + 1].proportional;
-        assert_eq!((at(0), at(1), at(2)), (Some(Span::of(15)), Some(Span::of(5)), None));
+        for (second, level) in [(0, Some(15)), (1, Some(5)), (2, None)] {
+            let slot = &curves.slots[second * 20 + 1];
+            assert_eq!(slot.proportional, level.map(Span::constant), "{second}");
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ use record::{AllocatorDecay, Nanos, PhaseRef, RoundName, Runtime, WindowEnd};
 pub use crate::summary::decay::course::{AFTER, Course};
 pub use crate::summary::decay::gave::{Gave, Short, counts, gave, own, shorter};
 pub use crate::summary::decay::traffic::{Traffic, traffic};
-pub(super) use crate::summary::decay::windows::{Known, Watch};
+pub(super) use crate::summary::decay::windows::{Extremes, Watch};
 
 /// Points of the curve that a report draws of a window.
 pub const POINTS: usize = 64;
@@ -101,7 +101,7 @@ pub struct TooShortFor {
 }
 
 impl TooShortFor {
-    /// The same without the program.
+    /// Drops the program, so that windows of several programs can be compared.
     pub fn short(&self) -> Short {
         Short {
             took: self.took,
@@ -113,17 +113,20 @@ impl TooShortFor {
 }
 
 impl Window {
-    /// Of a window that is complete but for this.
+    /// Computes the field of this name. All other fields must be filled in.
     fn too_short_for(&self) -> Option<TooShortFor> {
         let decay = self.decay?;
         let (runtime, needed) = (decay.runtime?, decay.needed()?);
-        let waits = matches!(self.kind, WindowKind::Silent | WindowKind::Simmer);
-        (decay.idle && self.took < needed).then(|| TooShortFor {
+        if !decay.idle || self.took >= needed {
+            return None;
+        }
+        let is_idle_step = matches!(self.kind, WindowKind::Silent | WindowKind::Simmer);
+        Some(TooShortFor {
             runtime,
             program: self.holder.clone(),
             took: self.took,
             needed,
-            full_decay_helps: waits && self.why() != Some(WindowEnd::Ended),
+            full_decay_helps: is_idle_step && self.why() != Some(WindowEnd::Ended),
         })
     }
 
@@ -134,15 +137,15 @@ impl Window {
             return None;
         }
         let last = self.curve.len().checked_sub(1)?;
-        let parts = [0, last / 2, last * 3 / 4, last].map(|place| self.curve[place]);
-        let grew = parts
+        let values = [0, last / 2, last * 3 / 4, last].map(|place| self.curve[place]);
+        let grew_throughout = values
             .windows(2)
-            .all(|part| part[1] > part[0].saturating_add(band::around(part[0])));
-        if !grew {
+            .all(|pair| pair[1] > pair[0].saturating_add(band::around(pair[0])));
+        if !grew_throughout {
             return None;
         }
         let nanos = u128::from(self.took / 2).max(1);
-        u64::try_from(u128::from(parts[3] - parts[1]) * 1_000_000_000 / nanos).ok()
+        u64::try_from(u128::from(values[3] - values[1]) * 1_000_000_000 / nanos).ok()
     }
 
     /// Lazily freed memory at its end, if more than 1 % of its private memory.
@@ -151,18 +154,18 @@ impl Window {
         self.lazily_freed.filter(|lazily| *lazily > after / 100)
     }
 
-    /// What became lazily freed in it, in bytes; nothing where the kernel took more, or more was used again. `None` where
-    /// either end is not known.
+    /// Bytes that became lazily freed in this window; 0 if the kernel reclaimed more, or the server reused more. `None` if
+    /// the figure is unknown at the window's start or end.
     pub fn became_lazy(&self) -> Option<u64> {
         Some(self.lazily_freed?.saturating_sub(self.lazily_before?))
     }
 
-    /// Whether lazily freed memory grew by more than noise.
+    /// True if lazily freed memory grew by more than noise.
     pub fn became_much_lazy(&self) -> bool {
-        let before = self.private.as_ref().map(|course| band::around(course.before));
-        before
-            .zip(self.became_lazy())
-            .is_some_and(|(band, lazily)| lazily > band)
+        let (Some(private), Some(became_lazy)) = (&self.private, self.became_lazy()) else {
+            return false;
+        };
+        became_lazy > band::around(private.before)
     }
 
     /// Time until private memory settled; `None` for a held window, in which nothing settled.
@@ -170,16 +173,16 @@ impl Window {
         self.private.as_ref()?.settle_time
     }
 
-    /// Why it ended, also in a record that only says whether memory had become steady. `None` of a window that lasted until
-    /// the next step or checkpoint.
+    /// The reason why the window ended. Older records have only `settled`, from which it follows. `None` for a window that
+    /// lasted until the next step or checkpoint.
     pub fn why(&self) -> Option<WindowEnd> {
-        let steady = match self.settled {
+        let end_by_settled = match self.settled {
             Some(true) => WindowEnd::Settled,
             Some(false) => WindowEnd::TimedOut,
             None => WindowEnd::Ended,
         };
         match self.kind {
-            WindowKind::Silent | WindowKind::Simmer => Some(self.end.unwrap_or(steady)),
+            WindowKind::Silent | WindowKind::Simmer => Some(self.end.unwrap_or(end_by_settled)),
             WindowKind::Closed | WindowKind::Released => None,
         }
     }

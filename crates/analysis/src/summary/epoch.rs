@@ -8,12 +8,12 @@ use record::{Nanos, PeakMark, Rollup};
 
 use super::tree::{Live, Sums, Tree};
 
-/// What has been seen since the marks were last read.
+/// Memory seen since the marks were last read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Epoch {
     /// Highest certain sum over the tree: of ticks, and of exact counters read together.
     lower: u64,
-    /// What the processes that ended in it had at most, as far as seen.
+    /// The processes that ended in this epoch, as far as seen.
     ended: Vec<Span>,
     /// Highest certain private memory: of ticks, without processes that share memory with a parent, and of exact
     /// counters read together.
@@ -37,8 +37,8 @@ pub(super) struct Exact {
 }
 
 impl Exact {
-    /// The sums with one process more.
-    pub fn with(self, rollup: &Rollup) -> Exact {
+    /// Adds the counters of one process.
+    pub fn plus(self, rollup: &Rollup) -> Exact {
         let private = rollup
             .private()
             .map(|private| private.saturating_add(self.private.unwrap_or(0)));
@@ -71,9 +71,10 @@ impl Epoch {
     /// A process went away at some time until now.
     pub fn ended(&mut self, until: Nanos, live: &Live) {
         let most = live.mark().unwrap_or(0).max(live.resident_max);
-        let upper = match live.borrows {
-            true => 0,
-            false => live.counters.high_water.unwrap_or(0).max(live.resident_max),
+        let upper = if live.borrows {
+            0
+        } else {
+            live.counters.high_water.unwrap_or(0).max(live.resident_max)
         };
         self.lower = self.lower.max(most);
         self.ended.push(Span {
@@ -101,39 +102,41 @@ impl Epoch {
         let upper = mark
             .and_then(|mark| self.upper(tree, mark))
             .map(|upper| upper.max(lower));
-        let resident = (lower > 0).then_some(Peak {
+        let peak = Peak {
             lower,
             upper,
             unseen: !self.ended.is_empty() && upper.is_some(),
-        });
+        };
         Peaks {
-            resident,
+            resident: if lower > 0 { Some(peak) } else { None },
             private: self.private,
         }
     }
 
-    /// The largest sum of what processes that may have been there together had at most.
+    /// An upper bound of the resident peak; `None` if the mark of a process was not read.
     fn upper(&self, tree: &Tree, mark: &PeakMark) -> Option<u64> {
         if tree.count() == 1 && self.ended.is_empty() {
             let (_, live) = tree.live().next()?;
             return live.mark().map(|mark| mark.max(live.resident_max));
         }
-        let read = |process| mark.marks.iter().any(|sample| sample.process == process);
-        let living = tree.live().filter(|(_, live)| !live.borrows).map(|(process, live)| {
-            let high = live.counters.high_water.filter(|_| read(process))?;
-            Some(Span {
+        let mut spans = self.ended.clone();
+        for (process, live) in tree.live().filter(|(_, live)| !live.borrows) {
+            let was_read = mark.marks.iter().any(|sample| sample.process == process);
+            if !was_read {
+                return None;
+            }
+            spans.push(Span {
                 since: live.since,
                 until: Nanos::MAX,
-                most: high.max(live.resident_max),
-            })
-        });
-        let ended = self.ended.iter().copied().map(Some);
-        living.chain(ended).collect::<Option<Vec<Span>>>().map(together)
+                most: live.counters.high_water?.max(live.resident_max),
+            });
+        }
+        Some(largest_sum(&spans))
     }
 }
 
 /// The largest sum over spans that overlap. Spans that only touch count as overlapping, since the moments are not exact.
-fn together(spans: Vec<Span>) -> u64 {
+fn largest_sum(spans: &[Span]) -> u64 {
     let starts = spans.iter().map(|span| (span.since, false, span.most));
     let ends = spans.iter().map(|span| (span.until, true, span.most));
     let mut moments: Vec<(Nanos, bool, u64)> = starts.chain(ends).collect();
@@ -158,10 +161,10 @@ mod tests {
 
     #[test]
     fn only_processes_that_may_have_been_there_together_are_added() {
-        let one_after_the_other = vec![span(0, 100, 5), span(10, 20, 7), span(21, 40, 9)];
-        assert_eq!(together(one_after_the_other), 14);
-        let touching = vec![span(0, 100, 5), span(10, 21, 7), span(21, 40, 9)];
-        assert_eq!(together(touching), 21);
-        assert_eq!(together(Vec::new()), 0);
+        let one_after_the_other = [span(0, 100, 5), span(10, 20, 7), span(21, 40, 9)];
+        assert_eq!(largest_sum(&one_after_the_other), 14);
+        let touching = [span(0, 100, 5), span(10, 21, 7), span(21, 40, 9)];
+        assert_eq!(largest_sum(&touching), 21);
+        assert_eq!(largest_sum(&[]), 0);
     }
 }

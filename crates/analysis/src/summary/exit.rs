@@ -12,13 +12,13 @@ use super::departure::{Departure, departures};
 /// does a crash during shutdown. A server that needed a signal to end is reported but does not fail: its figures are
 /// complete, and many well-known servers end that way.
 pub fn exit(summary: &Summary) -> Exit {
-    let crashed = summary.command.is_none() && summary.lost.iter().any(LostProcess::crashed);
-    let left_badly = crashed || departures(summary).iter().any(Departure::failed);
+    let process_crashed = summary.command.is_none() && summary.lost.iter().any(LostProcess::crashed);
+    let failed = process_crashed || departures(summary).iter().any(Departure::failed);
     match &summary.ending {
         None => Exit::OwnFailure,
         Some(Ending::Interrupted) => Exit::Interrupted,
-        Some(Ending::Completed) if !left_badly => Exit::Passed,
-        Some(Ending::Empty { steps }) if steps.iter().all(had_no_place) && !left_badly => Exit::OwnFailure,
+        Some(Ending::Completed) if !failed => Exit::Passed,
+        Some(Ending::Empty { steps }) if steps.iter().all(had_no_place) && !failed => Exit::OwnFailure,
         Some(
             Ending::Completed
             | Ending::Crashed { .. }
@@ -36,7 +36,7 @@ pub fn exit(summary: &Summary) -> Exit {
     }
 }
 
-/// Whether a step asked nothing because the files have no place for it: the scenario's fault, not the server's.
+/// True if a step asked nothing because the files have no place for it: the scenario's fault, not the server's.
 pub fn had_no_place(step: &EmptyStep) -> bool {
     step.requests == 0 && step.parked == 0 && step.lacks.is_none()
 }

@@ -13,7 +13,7 @@ const FROM: f64 = 1e3;
 /// The last bin: it begins beyond four hours.
 const LAST: u8 = 162;
 
-/// How many values lie where. Histograms of several runs add up.
+/// Counts of values by bin. Histograms of several runs add up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
     counts: BTreeMap<u8, u64>,
@@ -36,17 +36,21 @@ impl Histogram {
         }
     }
 
-    /// The bins that hold something: where each begins and ends, and how many values it holds.
+    /// The bins that hold values: begin and end of each, and its count.
     pub fn bins(&self) -> impl Iterator<Item = (f64, f64, u64)> {
-        let begin = |bin: u8| FROM * 10_f64.powf(f64::from(bin) / PER_DECADE);
         self.counts
             .iter()
-            .map(move |(bin, count)| (begin(*bin), begin(bin + 1), *count))
+            .map(|(bin, count)| (begin(*bin), begin(bin + 1), *count))
     }
 
     pub fn count(&self) -> u64 {
         self.counts.values().sum()
     }
+}
+
+/// The value at which a bin begins.
+fn begin(bin: u8) -> f64 {
+    FROM * 10_f64.powf(f64::from(bin) / PER_DECADE)
 }
 
 #[cfg(test)]

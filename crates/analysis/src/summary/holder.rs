@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use base::units;
-use record::{AllocatorFacts, Confidence, Evidence, Holder, KnobFacts, ServerFacts};
+use record::{AllocatorFacts, Confidence, Evidence, Holder, ServerFacts};
 
-/// Private memory of a program at the checkpoint with the most, and the processes that had it.
+/// The processes of the tree at the moment with the most private memory: at a checkpoint, or at an excess.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Held {
     /// Process id, short name and private memory in bytes of each process.
     pub processes: Vec<(u32, String, u64)>,
-    /// The server's own program, if this is of an excess: at a checkpoint the leader was looked at.
+    /// The server's own program, if the memory limit was exceeded; `None` for a checkpoint, at which the program with the
+    /// most memory was examined.
     pub excess_of: Option<String>,
 }
 
@@ -23,16 +24,21 @@ impl Held {
 
     /// The name and the private memory of the program that holds the most, with the ids of its processes.
     fn leader(&self) -> Option<(&str, u64, Vec<u32>)> {
-        let sum = |name: &str| {
-            self.of(name)
-                .fold(0_u64, |sum, (.., private)| sum.saturating_add(*private))
-        };
-        let (_, name, _) = self.processes.iter().max_by_key(|(_, name, _)| sum(name))?;
-        Some((name, sum(name), self.of(name).map(|(pid, ..)| *pid).collect()))
+        let (_, name, _) = self
+            .processes
+            .iter()
+            .max_by_key(|(_, name, _)| self.total_of_program(name))?;
+        let pids = self.processes_of_program(name).map(|(pid, ..)| *pid).collect();
+        Some((name, self.total_of_program(name), pids))
     }
 
-    fn of<'h>(&'h self, name: &'h str) -> impl Iterator<Item = &'h (u32, String, u64)> {
-        self.processes.iter().filter(move |(_, own, _)| own == name)
+    fn total_of_program(&self, program: &str) -> u64 {
+        self.processes_of_program(program)
+            .fold(0, |sum, (.., private)| sum.saturating_add(*private))
+    }
+
+    fn processes_of_program<'h>(&'h self, program: &'h str) -> impl Iterator<Item = &'h (u32, String, u64)> {
+        self.processes.iter().filter(move |(_, name, _)| name == program)
     }
 }
 
@@ -54,27 +60,36 @@ pub(super) fn correct(server: &mut ServerFacts, held: &Held, holders: &[Holder])
     let place = format!("`{name}`, which {share}");
     let before = server.allocator.take().unwrap_or_default();
     server.allocator = Some(match &holder.allocator {
-        None => with(before, format!("`{}` {share}", holder.program)),
-        Some(allocator_now) => replaced(before, allocator_now, &holder.program, &share),
+        None => add_evidence(before, format!("`{}` {share}", holder.program)),
+        Some(allocator_now) => allocator_of_run(before, allocator_now, &holder.program, &share),
     });
-    // A setting that was seen not to be in force stays so.
-    let unread = |knob: &&mut KnobFacts| holder.unread.contains(&knob.variable) && knob.taken != Some(false);
-    for knob in server.knobs.iter_mut().filter(unread) {
+    for knob in &mut server.knobs {
+        // A setting that was seen not to be in force stays so.
+        if !holder.unread.contains(&knob.variable) || knob.taken == Some(false) {
+            continue;
+        }
         knob.effective = None;
         knob.seen = Some(format!("the settings that {place}, reads"));
         knob.taken = Some(false);
     }
 }
 
-/// The facts that hold for the run.
-fn replaced(before: AllocatorFacts, allocator_now: &AllocatorFacts, program: &str, share: &str) -> AllocatorFacts {
-    let is_word = before.evidence.iter().any(|one| one.source == "profile");
+/// Chooses between the allocator from before the run and that of the program that held the memory.
+fn allocator_of_run(
+    before: AllocatorFacts,
+    allocator_now: &AllocatorFacts,
+    program: &str,
+    share: &str,
+) -> AllocatorFacts {
+    let is_from_profile = before.evidence.iter().any(|evidence| evidence.source == "profile");
     let is_same = allocator_now.family == before.family && before.confidence > Some(Confidence::Guess);
     // A program that answered the probe is as certain as one whose file shows nothing else.
-    let answered = before.family.is_replacement() && before.confidence == Some(Confidence::Certain);
-    let stays = |sure: Confidence| is_word || is_same || (answered && sure == Confidence::Guess);
-    let Some(confidence) = allocator_now.confidence.filter(|sure| !stays(*sure)) else {
-        return with(before, format!("`{program}` {share}"));
+    let answered_probe = before.family.is_replacement() && before.confidence == Some(Confidence::Certain);
+    let is_guess = allocator_now.confidence == Some(Confidence::Guess);
+    let keeps_before = is_from_profile || is_same || (answered_probe && is_guess);
+    let confidence = match allocator_now.confidence {
+        Some(confidence) if !keeps_before => confidence,
+        _ => return add_evidence(before, format!("`{program}` {share}")),
     };
     let file = Path::new(program).file_name().unwrap_or_default().to_string_lossy();
     let saw = format!(
@@ -86,7 +101,7 @@ fn replaced(before: AllocatorFacts, allocator_now: &AllocatorFacts, program: &st
         .into_iter()
         .chain(allocator_now.evidence.iter().cloned())
         .collect();
-    with(
+    add_evidence(
         AllocatorFacts {
             evidence,
             ..allocator_now.clone()
@@ -95,7 +110,7 @@ fn replaced(before: AllocatorFacts, allocator_now: &AllocatorFacts, program: &st
     )
 }
 
-fn with(mut facts: AllocatorFacts, saw: String) -> AllocatorFacts {
+fn add_evidence(mut facts: AllocatorFacts, saw: String) -> AllocatorFacts {
     facts.evidence.push(Evidence {
         source: "run".to_owned(),
         saw,
@@ -105,6 +120,8 @@ fn with(mut facts: AllocatorFacts, saw: String) -> AllocatorFacts {
 
 #[cfg(test)]
 mod tests {
+    use record::KnobFacts;
+
     use super::*;
     use record::AllocatorFamily;
 
@@ -118,8 +135,18 @@ mod tests {
         }
     }
 
-    /// A wrapper of 0.2 MiB that was found to be on glibc, and a child with 1913 MiB in two processes.
-    fn after(allocator: Option<AllocatorFacts>, evidence: &[&str]) -> ServerFacts {
+    fn holder(pid: u32, program: &str, allocator: Option<AllocatorFacts>) -> Holder {
+        Holder {
+            pid,
+            program: program.to_owned(),
+            allocator,
+            unread: vec!["MALLOC_ARENA_MAX".to_owned()],
+        }
+    }
+
+    /// The facts after a run of a wrapper of 0.2 MiB that was found to be on glibc, and a child with 1913 MiB in two
+    /// processes.
+    fn corrected(allocator: Option<AllocatorFacts>, evidence: &[&str]) -> ServerFacts {
         let mut server = ServerFacts {
             allocator: Some(facts(AllocatorFamily::Glibc, Confidence::Likely)),
             knobs: vec![KnobFacts {
@@ -144,12 +171,6 @@ mod tests {
             ],
             excess_of: None,
         };
-        let holder = |pid, program: &str, allocator| Holder {
-            pid,
-            program: program.to_owned(),
-            allocator,
-            unread: vec!["MALLOC_ARENA_MAX".to_owned()],
-        };
         let holders = [
             holder(1, "/bin/sh", Some(facts(AllocatorFamily::Musl, Confidence::Certain))),
             holder(2, "/jvm/bin/java", allocator),
@@ -160,7 +181,7 @@ mod tests {
 
     #[test]
     fn the_allocator_of_a_run_is_that_of_the_program_that_held_its_memory() {
-        let server = after(Some(facts(AllocatorFamily::Jvm, Confidence::Certain)), &[]);
+        let server = corrected(Some(facts(AllocatorFamily::Jvm, Confidence::Certain)), &[]);
         let allocator_now = server.allocator.unwrap();
         assert_eq!(
             (allocator_now.family, allocator_now.confidence),
@@ -198,7 +219,7 @@ mod tests {
             // A user's word.
             (Some(facts(AllocatorFamily::Jvm, Confidence::Certain)), &["profile"]),
         ] {
-            let allocator_now = after(allocator, evidence).allocator.unwrap();
+            let allocator_now = corrected(allocator, evidence).allocator.unwrap();
             assert_eq!(allocator_now.family, AllocatorFamily::Glibc);
             assert_eq!(
                 allocator_now.evidence.last().unwrap().saw,

@@ -3,7 +3,8 @@
 use crate::summary::Summary;
 use record::Nanos;
 
-use super::curves::{Curves, Span};
+use super::curves::{Curves, Slot, Span};
+use super::timeline::{Bucket, Timeline};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quantity {
@@ -39,48 +40,65 @@ pub type Line = Vec<Option<Span>>;
 /// The width of a grid that all these runs fit: the widest of theirs. Widths are doublings of one another, so places of a
 /// narrower grid never lie across two of a wider one.
 pub fn grid<'s>(summaries: impl Iterator<Item = &'s Summary>) -> Option<Nanos> {
-    let widths = summaries.map(|summary| summary.timeline.width.max(summary.curves.width));
-    widths.max()
+    summaries
+        .map(|summary| summary.timeline.width.max(summary.curves.width))
+        .max()
 }
 
 /// A quantity of a run on a grid at least as wide as that of the run. The extremes of levels survive.
 pub fn line(summary: &Summary, quantity: Quantity, width: Nanos) -> Line {
-    let (timeline, curves) = (&summary.timeline, &summary.curves);
-    let memory = |of: fn(&super::Bucket) -> Span| {
-        let spans = timeline.buckets.iter().map(|bucket| bucket.as_ref().map(of));
-        join(spans, width / timeline.width)
-    };
-    let exact = |of: fn(&super::Slot) -> Option<Span>| join(curves.slots.iter().map(of), width / curves.width);
+    let curves = &summary.curves;
     match quantity {
-        Quantity::Private => memory(|bucket| bucket.private),
-        Quantity::Resident => memory(|bucket| bucket.resident),
-        Quantity::Proportional => exact(|slot| slot.proportional),
-        Quantity::HugePages => exact(|slot| slot.huge_pages),
-        Quantity::Cpu => rates(curves, width, |slot| slot.cpu, 1_000),
-        Quantity::Faults => rates(curves, width, |slot| slot.faults, 1_000_000_000),
+        Quantity::Private => memory_line(&summary.timeline, width, |bucket| bucket.private),
+        Quantity::Resident => memory_line(&summary.timeline, width, |bucket| bucket.resident),
+        Quantity::Proportional => level_line(curves, width, |slot| slot.proportional),
+        Quantity::HugePages => level_line(curves, width, |slot| slot.huge_pages),
+        Quantity::Cpu => rate_line(curves, width, |slot| slot.cpu, 1_000),
+        Quantity::Faults => rate_line(curves, width, |slot| slot.faults, 1_000_000_000),
     }
 }
 
-fn join(spans: impl Iterator<Item = Option<Span>>, many: Nanos) -> Line {
-    let spans: Vec<Option<Span>> = spans.collect();
-    let together = spans.chunks(usize::try_from(many).map_or(1, |many| many.max(1)));
-    together
-        .map(|chunk| chunk.iter().copied().flatten().reduce(Span::join))
-        .collect()
+fn memory_line(timeline: &Timeline, width: Nanos, value: fn(&Bucket) -> Span) -> Line {
+    let spans: Line = timeline
+        .buckets
+        .iter()
+        .map(|bucket| bucket.as_ref().map(value))
+        .collect();
+    widen(&spans, times_wider(width, timeline.width))
 }
 
-/// What a counter grew by in each place, per nanosecond, times `scale`. Before it was first read it was 0.
-fn rates(curves: &Curves, width: Nanos, of: fn(&super::Slot) -> Option<u64>, scale: u128) -> Line {
-    let many = usize::try_from(width / curves.width).map_or(1, |many| many.max(1));
+fn level_line(curves: &Curves, width: Nanos, value: fn(&Slot) -> Option<Span>) -> Line {
+    let spans: Line = curves.slots.iter().map(value).collect();
+    widen(&spans, times_wider(width, curves.width))
+}
+
+/// The growth of a counter in each place, per nanosecond, times `scale`. Before it was first read it was 0.
+fn rate_line(curves: &Curves, width: Nanos, value: fn(&Slot) -> Option<u64>, scale: u128) -> Line {
+    let mut line = Line::new();
     let mut before = 0;
-    let rates = curves.slots.chunks(many).map(|chunk| {
-        let now = chunk.iter().rev().find_map(of)?;
-        let grown = now.saturating_sub(before);
+    for slots in curves.slots.chunks(times_wider(width, curves.width)) {
+        let Some(now) = slots.iter().rev().find_map(value) else {
+            line.push(None);
+            continue;
+        };
+        let growth = now.saturating_sub(before);
         before = now.max(before);
-        let rate = u128::from(grown) * scale / u128::from(width.max(1));
-        Some(Span::of(u64::try_from(rate).unwrap_or(u64::MAX)))
-    });
-    rates.collect()
+        let rate = u128::from(growth) * scale / u128::from(width.max(1));
+        line.push(Some(Span::constant(u64::try_from(rate).unwrap_or(u64::MAX))));
+    }
+    line
+}
+
+/// Number of a run's places that lie in one place of the grid.
+fn times_wider(grid: Nanos, own: Nanos) -> usize {
+    usize::try_from(grid / own).map_or(1, |times| times.max(1))
+}
+
+/// Joins as many places into one.
+fn widen(line: &[Option<Span>], times: usize) -> Line {
+    line.chunks(times)
+        .map(|spans| spans.iter().copied().flatten().reduce(Span::join))
+        .collect()
 }
 
 #[cfg(test)]
@@ -103,15 +121,16 @@ mod tests {
         session.warn(WarningKind::Host, "three hours later");
         let summary = summarised(&session);
         let mut widest = grid(std::iter::once(&summary)).unwrap();
-        let bucket = |size: fn(&super::super::Bucket) -> u64| summary.timeline.buckets.iter().flatten().map(size).max();
+        let buckets = summary.timeline.buckets.iter().flatten();
+        let most_private = buckets.clone().map(|bucket| bucket.private.high()).max().unwrap();
+        let most_resident = buckets.map(|bucket| bucket.resident.high()).max().unwrap();
+        assert_eq!(Some(most_private), summary.private_peak);
+        let checkpoints = summary.phases.iter().filter_map(|phase| phase.checkpoint.as_ref());
+        let most_proportional = checkpoints.filter_map(|taken| taken.proportional).max().unwrap();
         for _ in 0..6 {
-            let most = |quantity| highest(&line(&summary, quantity, widest));
-            assert_eq!(most(Quantity::Private), bucket(|one| one.private.high()).unwrap());
-            assert_eq!(most(Quantity::Resident), bucket(|one| one.resident.high()).unwrap());
-            assert_eq!(Some(most(Quantity::Private)), summary.private_peak);
-            let exact = summary.phases.iter().filter_map(|phase| phase.checkpoint.as_ref());
-            let proportional = exact.filter_map(|taken| taken.proportional).max().unwrap();
-            assert!(most(Quantity::Proportional) >= proportional);
+            assert_eq!(highest(&line(&summary, Quantity::Private, widest)), most_private);
+            assert_eq!(highest(&line(&summary, Quantity::Resident, widest)), most_resident);
+            assert!(highest(&line(&summary, Quantity::Proportional, widest)) >= most_proportional);
             widest *= 2;
         }
     }

@@ -82,7 +82,7 @@ pub(super) struct Losses {
     /// Places of ends without successor, by title.
     vacancies: HashMap<String, Vec<usize>>,
     births: HashMap<u32, Birth>,
-    /// How many processes there were, by title.
+    /// Number of processes so far, by title.
     seen: HashMap<String, u64>,
     phase: Option<PhaseRef>,
     shuts_down: bool,
@@ -171,17 +171,17 @@ impl Losses {
         }
     }
 
-    /// The process that took a place before the end was seen: one look of the sampler finds new processes before it finds
-    /// that others are gone.
+    /// The process that took the place of another before the other's end was seen: one look of the sampler finds new
+    /// processes before it finds that others are gone.
     fn early_successor(&self, at: Nanos, process: u32, title: &str, parent: Option<u32>) -> Option<u32> {
-        let is_recent = |birth: &Birth| birth.at.saturating_add(2 * self.interval) >= at;
         self.births
             .iter()
             .filter(|(number, birth)| {
+                let is_recent = birth.at.saturating_add(2 * self.interval) >= at;
                 **number > process
                     && birth.succeeds.is_none()
                     && birth.title == title
-                    && is_recent(birth)
+                    && is_recent
                     && is_same_parent(birth.parent, parent)
             })
             .map(|(number, _)| *number)
@@ -198,22 +198,24 @@ impl Losses {
 
     pub fn checkpoint(&mut self, checkpoint: &Checkpoint, tree: &Tree) {
         self.ready(tree);
-        let held: Vec<(u32, u64)> = tree
-            .held(checkpoint)
+        let owners: Vec<(u32, u64)> = tree
+            .owners(checkpoint)
             .filter_map(|(live, private)| Some((live.pid, private?)))
             .collect();
-        let total = held
+        let total = owners
             .iter()
             .fold(0_u64, |sum, (_, private)| sum.saturating_add(*private));
-        let largest = held.into_iter().max_by_key(|(_, private)| *private);
-        self.holder = largest.filter(|(_, private)| *private > total / 2).map(|(pid, _)| pid);
+        self.holder = match owners.into_iter().max_by_key(|(_, private)| *private) {
+            Some((pid, private)) if private > total / 2 => Some(pid),
+            _ => None,
+        };
         let missing = self.missing();
         if !missing.is_empty() {
             self.checkpoints.push((checkpoint.phase.clone(), missing));
         }
     }
 
-    /// Notes the end of a process; `live` is its last state and `tree` what is left.
+    /// Notes the end of a process; `live` is its last state, and `tree` the other processes.
     pub fn ended(&mut self, at: Nanos, end: &ProcessEnd, live: &Live, tree: &Tree) {
         let birth = self.births.remove(&end.process);
         // Older records do not say how processes ended, nor when the shutdown began.

@@ -1,25 +1,25 @@
 //! Phases as they are played, and what follows from all of them together.
 
-use crate::summary::{CheckpointSummary, Peak, PhaseSummary, PrivateMetric, ResidentMetric, Returned, StepSummary};
+use crate::summary::{CheckpointSummary, PhaseSummary, PrivateMetric, ResidentMetric, Returned, StepSummary};
 use base::band;
 use record::{Checkpoint, Nanos, Outcome, PhaseRef, Release, ReleasedBy, StepEnd, StepStart, WindowStart};
 
 use super::checkpoint;
-use super::decay::Known;
+use super::decay::Extremes;
 use super::epoch::Peaks;
 use super::totals::Totals;
 
-/// Growth below this gives no share.
-const LEAST_TAKEN: u64 = 1 << 20;
+/// Growth in bytes below which a share says nothing.
+const LEAST_GROWTH: u64 = 1 << 20;
 
 /// A phase that is being played or was.
 #[derive(Debug)]
 struct Open {
     summary: PhaseSummary,
     before: Totals,
-    /// What had been used when the release began that is under way.
+    /// Totals when the release began that is under way.
     release: Option<Totals>,
-    /// What all releases so far have used.
+    /// Usage of all releases so far.
     released: Totals,
     step_started: Nanos,
     /// Results that came since then.
@@ -28,7 +28,7 @@ struct Open {
     at_rest_began: Option<u64>,
     /// Processes without exact counters at the checkpoint that did not end at that moment.
     missing: Vec<u32>,
-    /// Whether freed memory is in the checkpoint from which it was to be gone: none of it counts.
+    /// True if the checkpoint of the purged lens still includes freed memory, so that none of its memory counts.
     unpurged: bool,
     has_peak: bool,
     has_ended: bool,
@@ -151,8 +151,8 @@ impl Phases {
     pub fn window_began(&mut self, start: &WindowStart, totals: Totals) {
         if let Some(open) = self.find(&start.phase) {
             let step = open.summary.steps.last();
-            let forced = step.is_some_and(|step| step.step == start.step && step.name == "release");
-            open.release = forced.then_some(totals);
+            let is_forced_release = step.is_some_and(|step| step.step == start.step && step.name == "release");
+            open.release = if is_forced_release { Some(totals) } else { None };
         }
     }
 
@@ -187,7 +187,7 @@ impl Phases {
         self.parked = self.parked.saturating_add(end.parked);
     }
 
-    /// The checkpoint of a phase is there, and whether its memory `counts`.
+    /// Takes the checkpoint of a phase. Its memory is dropped unless it `counts`.
     pub fn checkpoint(&mut self, at: Nanos, taken: &Checkpoint, totals: Totals, counts: bool) {
         let Some(open) = self.find(&taken.phase) else { return };
         open.missing = checkpoint::without_rollup(taken).collect();
@@ -197,10 +197,7 @@ impl Phases {
             summary.growing = open.growth_rate(at, summary.private_sampled);
         }
         open.unpurged = !counts;
-        open.summary.checkpoint = Some(match counts {
-            true => summary,
-            false => summary.without_memory(),
-        });
+        open.summary.checkpoint = Some(if counts { summary } else { summary.without_memory() });
         open.release_ended(totals);
         open.end(at, totals);
         open.has_ended = true;
@@ -226,9 +223,9 @@ impl Phases {
     pub fn process_ended(&mut self, at: Nanos, process: u32) {
         /// Well over one tick and one reading of a large process.
         const MOMENT: Nanos = 1_000_000_000;
-        let just = |taken: &CheckpointSummary| at <= taken.at.saturating_add(MOMENT);
         if let Some(open) = self.open.last_mut()
-            && open.summary.checkpoint.as_ref().is_some_and(just)
+            && let Some(checkpoint) = &open.summary.checkpoint
+            && at <= checkpoint.at.saturating_add(MOMENT)
         {
             open.missing.retain(|missing| *missing != process);
         }
@@ -254,49 +251,63 @@ impl Phases {
         }
     }
 
-    /// Whether the last phase has not had its marks read yet.
+    /// True if the high-water marks of the last phase were not read yet.
     pub fn lacks_peak(&self) -> bool {
         self.open.last().is_some_and(|open| !open.has_peak)
     }
 
-    /// The growth over all ended phases: peaks, and the lowest checkpoints.
-    pub fn taken(&self) -> Known {
-        let checkpoints = || self.open.iter().filter_map(|open| open.summary.checkpoint.as_ref());
-        let resident = self.open.iter().filter_map(|open| open.summary.peak);
-        Known {
-            private_peak: self.open.iter().filter_map(|open| open.summary.private_peak).max(),
-            private_base: checkpoints().filter_map(CheckpointSummary::private_once).min(),
-            resident_peak: resident.map(|peak| peak.lower).max(),
-            resident_base: checkpoints().filter_map(|taken| taken.resident).min(),
+    /// Peaks and lowest checkpoints of all ended phases.
+    pub fn extremes(&self) -> Extremes {
+        let phases = self.open.iter().map(|open| &open.summary);
+        let checkpoints = phases.clone().filter_map(|phase| phase.checkpoint.as_ref());
+        Extremes {
+            private_peak: phases.clone().filter_map(|phase| phase.private_peak).max(),
+            private_base: checkpoints.clone().filter_map(CheckpointSummary::private_once).min(),
+            resident_peak: phases.filter_map(|phase| phase.peak).map(|peak| peak.lower).max(),
+            resident_base: checkpoints.filter_map(|checkpoint| checkpoint.resident).min(),
             single: false,
         }
     }
 
     /// The phases with everything that follows from all of them, and the metrics that they share.
     pub fn finish(self) -> (Vec<PhaseSummary>, PrivateMetric, ResidentMetric) {
-        let exact = |open: &Open| open.summary.checkpoint.is_none() || open.unpurged || open.exact().is_some();
-        let any = self.open.iter().any(|open| open.summary.checkpoint.is_some());
-        let metric = match any && self.open.iter().all(exact) {
-            true => PrivateMetric::Exact,
-            false => PrivateMetric::Sampled,
-        };
-        let phases = self.open.into_iter().map(|open| PhaseSummary {
-            exact: open.exact(),
-            ..open.summary
-        });
-        let mut phases: Vec<PhaseSummary> = phases.collect();
-        increments(&mut phases, metric);
+        let metric = self.private_metric();
+        let mut phases: Vec<PhaseSummary> = self
+            .open
+            .into_iter()
+            .map(|open| PhaseSummary {
+                exact: open.exact(),
+                ..open.summary
+            })
+            .collect();
+        fill_increments(&mut phases, metric);
         let resident = resident_metric(&phases);
-        returns(&mut phases, resident == ResidentMetric::Resident);
+        fill_returned(&mut phases, resident == ResidentMetric::Resident);
         (phases, metric, resident)
+    }
+
+    fn private_metric(&self) -> PrivateMetric {
+        let mut with_checkpoint = self
+            .open
+            .iter()
+            .filter(|open| open.summary.checkpoint.is_some())
+            .peekable();
+        let has_checkpoint = with_checkpoint.peek().is_some();
+        if has_checkpoint && with_checkpoint.all(|open| open.unpurged || open.exact().is_some()) {
+            PrivateMetric::Exact
+        } else {
+            PrivateMetric::Sampled
+        }
     }
 }
 
 impl Open {
     /// Private memory at the checkpoint, where every process that was still there has exact counters.
     fn exact(&self) -> Option<u64> {
-        let taken = self.summary.checkpoint.as_ref();
-        taken?.private_exact.filter(|_| self.missing.is_empty())
+        if !self.missing.is_empty() {
+            return None;
+        }
+        self.summary.checkpoint.as_ref()?.private_exact
     }
 
     /// Growth of sampled private memory since the steps were done, in bytes per second, if it is more than noise.
@@ -307,10 +318,10 @@ impl Open {
         u64::try_from(u128::from(grown) * 1_000_000_000 / u128::from(nanos)).ok()
     }
 
-    /// What a forced release costs is the measurement's and not the scenario's.
+    /// Ends a forced release, if one is under way. Its cost is part of the measurement, not of the scenario.
     fn release_ended(&mut self, totals: Totals) {
         if let Some(before) = self.release.take() {
-            self.released = totals.since(before).after(Some(self.released));
+            self.released = totals.since(before).added_to(Some(self.released));
         }
     }
 
@@ -329,12 +340,13 @@ impl Open {
     }
 }
 
-/// What a checkpoint has more than one process of is a tree. A process that was gone by then changes nothing of the rest.
+/// The metric of a tree if any checkpoint has several processes. A process that ended before does not matter.
 fn resident_metric(phases: &[PhaseSummary]) -> ResidentMetric {
-    let taken = phases.iter().filter_map(|phase| phase.checkpoint.as_ref());
-    match taken.into_iter().any(|taken| taken.processes > 1) {
-        true => ResidentMetric::Proportional,
-        false => ResidentMetric::Resident,
+    let mut checkpoints = phases.iter().filter_map(|phase| phase.checkpoint.as_ref());
+    if checkpoints.any(|checkpoint| checkpoint.processes > 1) {
+        ResidentMetric::Proportional
+    } else {
+        ResidentMetric::Resident
     }
 }
 
@@ -346,29 +358,28 @@ fn private(taken: &CheckpointSummary, metric: PrivateMetric) -> Option<u64> {
     }
 }
 
-/// Each increment is from the last known value, so they always add up to last minus first, even if a phase between has
-/// no checkpoint.
-fn increments(phases: &mut [PhaseSummary], metric: PrivateMetric) {
-    let mut before = None;
+/// Fills in private memory and its increments. Each increment is from the last known value, so they always add up to last
+/// minus first, even if a phase between has no checkpoint.
+fn fill_increments(phases: &mut [PhaseSummary], metric: PrivateMetric) {
+    let mut before: Option<u64> = None;
     for phase in phases {
         phase.private = phase.checkpoint.as_ref().and_then(|taken| private(taken, metric));
-        let difference = |(now, before): (u64, u64)| i64::try_from(i128::from(now) - i128::from(before)).ok();
-        phase.increment = phase.private.zip(before).and_then(difference);
+        if let (Some(now), Some(before)) = (phase.private, before) {
+            phase.increment = i64::try_from(i128::from(now) - i128::from(before)).ok();
+        }
         before = phase.private.or(before);
     }
 }
 
-/// Fills in [`Returned`]: from phase to phase the peak only grows, and the lowest checkpoint only falls.
-fn returns(phases: &mut [PhaseSummary], single: bool) {
-    let mut peak: Option<Peak> = None;
-    let mut highest = None;
+/// Fills in [`Returned`]: from phase to phase the peak only grows, and the lowest checkpoint only falls. `is_single` is
+/// true for a run whose every checkpoint has one process at most: only its resident memory can be compared with peaks.
+fn fill_returned(phases: &mut [PhaseSummary], is_single: bool) {
+    let mut resident_peak: Option<u64> = None;
+    let mut private_peak = None;
     let mut base: Option<[Option<u64>; 2]> = None;
     for phase in phases {
-        peak = match (peak, phase.peak) {
-            (Some(before), Some(now)) => Some(before.or(now)),
-            (before, now) => before.or(now),
-        };
-        highest = highest.max(phase.private_peak);
+        resident_peak = resident_peak.max(phase.peak.map(|peak| peak.lower));
+        private_peak = private_peak.max(phase.private_peak);
         let Some(taken) = &phase.checkpoint else { continue };
         // What a lost process had was not released.
         if phase.incomplete {
@@ -379,20 +390,29 @@ fn returns(phases: &mut [PhaseSummary], single: bool) {
             base = Some(now);
             continue;
         };
-        let lowest = |before: Option<u64>, now: Option<u64>| before.map(|before| before.min(now.unwrap_or(before)));
-        let [resident, private] = [lowest(before[0], now[0]), lowest(before[1], now[1])];
-        base = Some([resident, private]);
-        let peak = peak.filter(|_| single).map(|peak| peak.lower);
+        let resident_base = lowest(before[0], now[0]);
+        let private_base = lowest(before[1], now[1]);
+        base = Some([resident_base, private_base]);
         phase.returned = Returned {
-            resident: share(peak, now[0], resident),
-            private: share(highest, now[1], private),
+            resident: if is_single {
+                share(resident_peak, now[0], resident_base)
+            } else {
+                None
+            },
+            private: share(private_peak, now[1], private_base),
         };
     }
+}
+
+/// The lower of two values. Unknown if the earlier value is unknown: then the base is not known either.
+fn lowest(before: Option<u64>, now: Option<u64>) -> Option<u64> {
+    let before = before?;
+    Some(before.min(now.unwrap_or(before)))
 }
 
 /// `(peak − retained) / (peak − base)`, if growth suffices for a share.
 pub(super) fn share(peak: Option<u64>, retained: Option<u64>, base: Option<u64>) -> Option<f64> {
     let (peak, retained, base) = (peak?, retained?, base?);
-    let taken = peak.checked_sub(base).filter(|taken| *taken >= LEAST_TAKEN)?;
-    Some((peak as f64 - retained as f64) / taken as f64)
+    let growth = peak.checked_sub(base).filter(|growth| *growth >= LEAST_GROWTH)?;
+    Some((peak as f64 - retained as f64) / growth as f64)
 }

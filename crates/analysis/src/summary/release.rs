@@ -47,35 +47,38 @@ impl Released {
 
     pub(super) fn of_checkpoint(checkpoint: &Checkpoint, tree: &Tree) -> Option<Released> {
         let release = checkpoint.released.clone()?;
+        let owners: Vec<(u32, Option<u64>)> = tree
+            .owners(checkpoint)
+            .map(|(live, private)| (live.pid, private))
+            .collect();
         Some(Released {
             phase: checkpoint.phase.clone(),
             step: None,
-            beside: beside(
-                &release,
-                tree.held(checkpoint).map(|(live, private)| (live.pid, private)),
-            ),
+            beside: unreported_memory(&release, &owners),
             release,
         })
     }
 
-    /// Whether any means was used.
+    /// True if any means was used.
     pub fn is_done(&self) -> bool {
         !self.release.used.is_empty()
     }
 
-    /// Why a means was not used, or had no effect: an allocator inside the server's binary cannot be called by name,
-    /// so another one was called.
+    /// The reasons why a means was not used, or had no effect: an allocator inside the server's binary cannot be called by
+    /// name, so another one was called.
     pub fn why(&self, family: Option<AllocatorFamily>) -> Vec<String> {
-        let missing = self.release.missing.iter().cloned();
-        let unreached = family.filter(|family| self.is_unreached(*family));
-        missing
-            .chain(unreached.map(|family| format!("its {} offers no way to purge from outside", family.name())))
-            .collect()
+        let mut reasons = self.release.missing.clone();
+        if let Some(family) = family
+            && self.is_unreached(family)
+        {
+            reasons.push(format!("its {} offers no way to purge from outside", family.name()));
+        }
+        reasons
     }
 
-    /// Whether allocators were purged and the server's own was not among them.
+    /// True if allocators were purged, but not the server's own.
     fn is_unreached(&self, family: AllocatorFamily) -> bool {
-        let called = match family {
+        let function = match family {
             AllocatorFamily::Jemalloc => Some("mallctl"),
             AllocatorFamily::Mimalloc => Some("mi_collect"),
             AllocatorFamily::Tcmalloc => Some("MallocExtension_ReleaseFreeMemory"),
@@ -83,10 +86,14 @@ impl Released {
             AllocatorFamily::Snmalloc | AllocatorFamily::Rpmalloc => None,
             _ => return false,
         };
-        let used = self.release.used.iter();
-        let mut used_by_allocator = used.filter(|one| one.by == ReleasedBy::Allocator).peekable();
-        used_by_allocator.peek().is_some()
-            && !used_by_allocator.any(|one| called.is_some_and(|called| one.what.contains(called)))
+        let mut calls = self
+            .release
+            .used
+            .iter()
+            .filter(|releaser| releaser.by == ReleasedBy::Allocator)
+            .peekable();
+        let was_any_purged = calls.peek().is_some();
+        was_any_purged && !calls.any(|call| function.is_some_and(|function| call.what.contains(function)))
     }
 
     /// Bytes of private memory released meanwhile; negative if memory grew.
@@ -100,25 +107,30 @@ impl Summary {
     /// Live memory in bytes at a phase's checkpoint: what processes reported after the collection that the lens asked for, and
     /// the private memory of all others.
     pub fn live(&self, phase: &PhaseRef) -> Option<u64> {
-        let those = self.released.iter().rev();
-        let mut at_checkpoint = those.filter(|one| one.step.is_none() && one.phase == *phase);
-        let one = at_checkpoint.next()?;
-        one.release.live()?.checked_add(one.beside?)
+        let at_checkpoint = self
+            .released
+            .iter()
+            .rfind(|released| released.step.is_none() && released.phase == *phase)?;
+        at_checkpoint.release.live()?.checked_add(at_checkpoint.beside?)
     }
 }
 
-/// Private memory of the processes that reported nothing; `None` if one is unknown, or if none reported. A server that
-/// answers a command does so for its largest process.
-fn beside(release: &Release, held: impl Iterator<Item = (u32, Option<u64>)>) -> Option<u64> {
+/// Private memory of the processes that reported nothing; `None` if one is unknown, or if none reported. `owners` are
+/// process ids with private memory. A server that answers a command does so for its largest process.
+fn unreported_memory(release: &Release, owners: &[(u32, Option<u64>)]) -> Option<u64> {
     release.live()?;
-    let held: Vec<(u32, Option<u64>)> = held.collect();
-    let largest = held.iter().max_by_key(|(_, private)| *private).map(|(pid, _)| *pid);
-    let reported = |pid: u32| {
-        let mut those = release.used.iter().filter(|one| one.accounted.is_some());
-        those.any(|one| one.pid.or(largest) == Some(pid))
-    };
-    let others = held.into_iter().filter(|(pid, _)| !reported(*pid));
-    others.map(|(_, private)| private).sum()
+    let largest = owners.iter().max_by_key(|(_, private)| *private).map(|(pid, _)| *pid);
+    let reporting: Vec<Option<u32>> = release
+        .used
+        .iter()
+        .filter(|releaser| releaser.accounted.is_some())
+        .map(|releaser| releaser.pid.or(largest))
+        .collect();
+    owners
+        .iter()
+        .filter(|(pid, _)| !reporting.contains(&Some(*pid)))
+        .map(|(_, private)| *private)
+        .sum()
 }
 
 impl Reported {
@@ -129,7 +141,10 @@ impl Reported {
             (Some(resident), _) => (resident, true),
             (None, private) => (private?, false),
         };
-        (of > 0).then_some(Share {
+        if of == 0 {
+            return None;
+        }
+        Some(Share {
             accounted,
             of,
             resident,
@@ -141,8 +156,9 @@ impl Reported {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     pub accounted: u64,
+    /// Measured memory.
     pub of: u64,
-    /// Whether that is resident memory, and not private.
+    /// True if resident memory was measured, false for private memory.
     pub resident: bool,
 }
 
@@ -175,15 +191,19 @@ mod tests {
 
     #[test]
     fn memory_of_processes_that_reported_nothing_is_live_too() {
-        let held = [(7, Some(60)), (8, Some(9)), (9, Some(400))];
-        let beside = |used: &[(Option<u32>, Option<u64>)]| super::beside(&release(used), held.into_iter());
-        assert_eq!(beside(&[(Some(7), Some(50)), (Some(9), Some(300))]), Some(9));
-        assert_eq!(beside(&[(Some(7), Some(50))]), Some(409));
-        // A command is answered by the largest process.
-        assert_eq!(beside(&[(None, Some(300))]), Some(69));
-        assert_eq!(beside(&[(Some(7), None)]), None, "nothing was reported");
+        let owners = [(7, Some(60)), (8, Some(9)), (9, Some(400))];
+        for (used, unreported) in [
+            (&[(Some(7), Some(50)), (Some(9), Some(300))][..], Some(9)),
+            (&[(Some(7), Some(50))], Some(409)),
+            // A command is answered by the largest process.
+            (&[(None, Some(300))], Some(69)),
+            // Nothing was reported.
+            (&[(Some(7), None)], None),
+        ] {
+            assert_eq!(unreported_memory(&release(used), &owners), unreported, "{used:?}");
+        }
         let unknown = [(7, Some(60)), (8, None)];
-        let one = release(&[(Some(7), Some(50))]);
-        assert_eq!(super::beside(&one, unknown.into_iter()), None);
+        let used = release(&[(Some(7), Some(50))]);
+        assert_eq!(unreported_memory(&used, &unknown), None);
     }
 }

@@ -11,7 +11,7 @@ use record::{Ending, Event, ShutdownStage};
 
 use crate::golden::summarised;
 
-use super::decay::{Window, WindowKind};
+use super::decay::WindowKind;
 use super::{Peak, PrivateMetric, exit, read};
 
 const MIB: u64 = 1 << 20;
@@ -76,8 +76,10 @@ fn without_exact_counters_the_whole_run_uses_the_sampled_ones() {
     assert_eq!(summary.phases[0].private, Some(21 * MIB));
     // An exact value is kept, for comparison with fully exact runs.
     let exact: Vec<Option<u64>> = summary.phases.iter().map(|phase| phase.exact).collect();
-    let known = |mib| Some(private(mib));
-    assert_eq!(exact, [known(21), known(134), known(152), None, known(150)]);
+    assert_eq!(
+        exact,
+        [Some(21), Some(134), Some(152), None, Some(150)].map(|mib| mib.map(private))
+    );
 }
 
 #[test]
@@ -122,15 +124,13 @@ fn next_to_nothing_taken_gives_no_share() {
 #[test]
 fn silent_and_simmering_idle_are_told_apart() {
     let summary = summarised(&golden::completed());
-    let course = |window: &Window| window.private.clone().unwrap();
-    let given: Vec<(WindowKind, i64)> = summary
-        .windows
-        .iter()
-        .map(|window| (window.kind, course(window).gave() / MIB as i64))
-        .collect();
-    assert_eq!(given, [(WindowKind::Silent, 0), (WindowKind::Simmer, 43)]);
-    let share = course(&summary.windows[1]).share.unwrap();
-    assert!((share - 43.0 / 172.0).abs() < 1e-9);
+    let [silent, simmer] = summary.windows.as_slice() else {
+        panic!("{:?}", summary.windows)
+    };
+    assert_eq!((silent.kind, simmer.kind), (WindowKind::Silent, WindowKind::Simmer));
+    let (silent, simmer) = (silent.private.as_ref().unwrap(), simmer.private.as_ref().unwrap());
+    assert_eq!((silent.gave() / MIB as i64, simmer.gave() / MIB as i64), (0, 43));
+    assert!((simmer.share.unwrap() - 43.0 / 172.0).abs() < 1e-9);
 }
 
 #[test]
@@ -210,21 +210,26 @@ fn an_empty_record_has_no_figures_and_no_panic() {
     assert!(summary.phases.is_empty() && summary.peak.is_none() && summary.programs.is_empty());
 }
 
+/// Processor time, minor and major page faults of the last phase.
+fn usage_of_last_phase(session: &Session) -> (Option<u64>, Option<u64>, Option<u64>) {
+    let phase = summarised(session).phases.pop().unwrap();
+    (phase.cpu, phase.minor_faults, phase.major_faults)
+}
+
 #[test]
 fn what_a_phase_used_that_a_crash_cut_short_is_all_or_unknown() {
     let mut session = golden::crashed();
-    let used = |session: &Session| {
-        let phase = summarised(session).phases.pop().unwrap();
-        (phase.cpu, phase.minor_faults, phase.major_faults)
-    };
     // 4 s of one processor, plus the time reported at its end; 266 MiB in pages, and as much again.
-    assert_eq!(used(&session), (Some(4_220_000_000), Some(266 * 256 + 1_800), Some(0)));
+    assert_eq!(
+        usage_of_last_phase(&session),
+        (Some(4_220_000_000), Some(266 * 256 + 1_800), Some(0))
+    );
     for entry in &mut session.entries {
         if let Event::ProcessEnded(end) = &mut entry.event {
             end.used = None;
         }
     }
-    assert_eq!(used(&session), (None, None, None));
+    assert_eq!(usage_of_last_phase(&session), (None, None, None));
     let before = &summarised(&session).phases[0];
     assert!(before.cpu.is_some() && before.minor_faults.is_some());
 }

@@ -12,10 +12,10 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    fn of(private: u64, resident: u64) -> Bucket {
+    fn new(private: u64, resident: u64) -> Bucket {
         Bucket {
-            private: Span::of(private),
-            resident: Span::of(resident),
+            private: Span::constant(private),
+            resident: Span::constant(resident),
         }
     }
 
@@ -47,11 +47,11 @@ impl Default for Timeline {
 }
 
 impl Timeline {
-    /// Adds the sums of one moment, private and resident, or that they are not known from then on. What holds until
-    /// the next one fills the buckets between, since a sample is written only when something changed.
+    /// Adds the sums of one moment, private and resident; `None` if they are unknown from then on. They hold until the next
+    /// moment, and fill the buckets between, since a sample is written only when something changed.
     pub(super) fn add(&mut self, at: Nanos, sums: Option<(u64, u64)>) {
         self.extend(at);
-        self.last = sums.map(|(private, resident)| Bucket::of(private, resident));
+        self.last = sums.map(|(private, resident)| Bucket::new(private, resident));
         if let (Some(bucket), Some(value)) = (self.buckets.last_mut(), self.last) {
             *bucket = Some(bucket.map_or(value, |bucket| bucket.join(value)));
         }
@@ -112,7 +112,7 @@ mod tests {
             (10, 500, 900)
         );
         let evening = timeline.between(80_000_000_000_000, 81_000_000_000_000).unwrap();
-        assert_eq!(evening, Bucket::of(10, 20));
+        assert_eq!(evening, Bucket::new(10, 20));
     }
 
     #[test]
@@ -120,6 +120,9 @@ mod tests {
         let mut timeline = Timeline::default();
         timeline.add(1_000_000_000, Some((10, 20)));
         assert_eq!(timeline.between(0, 900_000_000), None);
-        assert_eq!(timeline.between(1_000_000_000, 1_000_000_001), Some(Bucket::of(10, 20)));
+        assert_eq!(
+            timeline.between(1_000_000_000, 1_000_000_001),
+            Some(Bucket::new(10, 20))
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! Aligns lines of several runs: each run's time is mapped onto one common time.
 
-use crate::summary::{PhaseSummary, Summary};
+use crate::summary::{CheckpointSummary, PhaseSummary, Summary};
 use base::units::middle;
 use record::{Nanos, PhaseRef};
 
@@ -18,17 +18,7 @@ pub struct Together {
 
 impl Together {
     pub fn of(runs: &[&Summary]) -> Together {
-        let bounds: Vec<Vec<f64>> = runs.iter().map(|run| bounds(run)).collect();
-        let first = bounds.first().map_or(0, Vec::len);
-        let alike = bounds.len() > 1 && bounds.iter().all(|one| one.len() == first);
-        let common = alike.then(|| {
-            let mut common = vec![0.0];
-            for part in 1..first {
-                let lengths = bounds.iter().map(|one| one[part] - one[part - 1]);
-                common.push(common[part - 1] + middle(lengths.collect()));
-            }
-            common
-        });
+        let common = common_bounds(runs);
         let longest = runs.iter().map(|run| run.duration as f64).fold(1.0, f64::max);
         let until = common.as_ref().and_then(|common| common.last().copied());
         Together {
@@ -37,16 +27,27 @@ impl Together {
         }
     }
 
-    /// Whether the phases of all runs are aligned.
+    /// True if the phases of all runs are aligned.
     pub fn is_aligned(&self) -> bool {
         self.common.is_some()
     }
 
-    /// Where a moment of a run lies.
+    /// Maps a moment of one run to the common time.
     pub fn at(&self, run: &Summary, moment: Nanos) -> f64 {
+        self.to_common(&bounds(run), moment as f64)
+    }
+
+    fn to_common(&self, own: &[f64], moment: f64) -> f64 {
         match &self.common {
-            Some(common) => warp(&bounds(run), common, moment as f64),
-            None => moment as f64,
+            Some(common) => warp(own, common, moment),
+            None => moment,
+        }
+    }
+
+    fn to_own(&self, own: &[f64], moment: f64) -> f64 {
+        match &self.common {
+            Some(common) => warp(common, own, moment),
+            None => moment,
         }
     }
 
@@ -55,25 +56,44 @@ impl Together {
     pub fn lay(&self, run: &Summary, line: &Line, width: Nanos, places: usize) -> Line {
         let (own, width) = (bounds(run), width.max(1) as f64);
         let step = self.until / places as f64;
-        let common = self.common.as_ref();
-        let onto = |moment| common.map_or(moment, |common| warp(&own, common, moment));
-        let back = |moment| common.map_or(moment, |common| warp(common, &own, moment));
         let mut laid: Line = vec![None; places];
         for (place, span) in line.iter().enumerate() {
             for (part, value) in span.iter().flat_map(Span::parts) {
-                let there = (onto((place as f64 + part) * width) / step) as usize;
-                let there = &mut laid[there.min(places - 1)];
-                let value = Span::of(value);
-                *there = Some(there.map_or(value, |before| before.join(value)));
+                let moment = (place as f64 + part) * width;
+                let target = (self.to_common(&own, moment) / step) as usize;
+                let target_span = &mut laid[target.min(places - 1)];
+                let value = Span::constant(value);
+                *target_span = Some(target_span.map_or(value, |before| before.join(value)));
             }
         }
-        for (there, span) in laid.iter_mut().enumerate().filter(|(_, span)| span.is_none()) {
-            let place = back((there as f64 + 0.5) * step) / width;
-            let known = line.get(place as usize).copied().flatten();
-            *span = known.map(|known| Span::of(if place.fract() < 0.5 { known.first } else { known.then }));
+        for (target, target_span) in laid.iter_mut().enumerate() {
+            if target_span.is_some() {
+                continue;
+            }
+            let place = self.to_own(&own, (target as f64 + 0.5) * step) / width;
+            if let Some(Some(span)) = line.get(place as usize) {
+                let value = if place.fract() < 0.5 { span.first } else { span.then };
+                *target_span = Some(Span::constant(value));
+            }
         }
         laid
     }
+}
+
+/// The bounds of all runs in common time: each part is as long as it was at the median of the runs. `None` for a single run,
+/// and for runs with different numbers of phases.
+fn common_bounds(runs: &[&Summary]) -> Option<Vec<f64>> {
+    let all_bounds: Vec<Vec<f64>> = runs.iter().map(|run| bounds(run)).collect();
+    let count = all_bounds.first()?.len();
+    if all_bounds.len() < 2 || all_bounds.iter().any(|bounds| bounds.len() != count) {
+        return None;
+    }
+    let mut common = vec![0.0];
+    for part in 1..count {
+        let lengths = all_bounds.iter().map(|bounds| bounds[part] - bounds[part - 1]);
+        common.push(common[part - 1] + middle(lengths.collect()));
+    }
+    Some(common)
 }
 
 /// The bounds of a run: its beginning, where its phases began, where the last of them ended, and its end.
@@ -100,19 +120,21 @@ fn warp(from: &[f64], to: &[f64], moment: f64) -> f64 {
 /// At each moment the median of the lines, where at least half of them have a value.
 pub fn median(lines: &[Line]) -> Line {
     let places = lines.iter().map(Vec::len).max().unwrap_or(0);
-    let of = |place: usize| {
-        let known: Vec<Span> = lines
-            .iter()
-            .filter_map(|line| line.get(place).copied().flatten())
-            .collect();
-        let enough = !known.is_empty() && known.len() * 2 >= lines.len();
-        let middle = |part: fn(&Span) -> u64| middle(known.iter().map(|span| part(span) as f64).collect()) as u64;
-        enough.then(|| Span {
-            first: middle(|span| span.first),
-            then: middle(|span| span.then),
-        })
-    };
-    (0..places).map(of).collect()
+    (0..places).map(|place| median_at(lines, place)).collect()
+}
+
+fn median_at(lines: &[Line], place: usize) -> Option<Span> {
+    let known: Vec<Span> = lines
+        .iter()
+        .filter_map(|line| line.get(place).copied().flatten())
+        .collect();
+    if known.is_empty() || known.len() * 2 < lines.len() {
+        return None;
+    }
+    Some(Span {
+        first: middle(known.iter().map(|span| span.first as f64).collect()) as u64,
+        then: middle(known.iter().map(|span| span.then as f64).collect()) as u64,
+    })
 }
 
 /// The run of median length, which represents its server.
@@ -125,37 +147,35 @@ pub fn typical<T>(runs: &[T], summary: impl Fn(&T) -> &Summary) -> Option<&T> {
 /// The figures of one phase of a server, each the median of the runs that know it, as tables have them. In bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Middle {
-    /// Whether the checkpoint of every run had settled.
+    /// True if the checkpoint of every run had settled.
     pub settled: bool,
     pub private: Option<u64>,
     pub resident: Option<u64>,
     pub peak: Option<u64>,
 }
 
-/// A phase over the runs that have it.
-pub fn phase(runs: &[&Summary], of: &PhaseRef) -> Middle {
-    let there = runs
+/// The figures of one phase, from the runs that have it.
+pub fn phase(runs: &[&Summary], wanted: &PhaseRef) -> Middle {
+    let phases: Vec<&PhaseSummary> = runs
         .iter()
         .flat_map(|run| &run.phases)
-        .filter(|phase| phase.phase == *of);
-    let there: Vec<&PhaseSummary> = there.collect();
-    let median = |value: &dyn Fn(&PhaseSummary) -> Option<u64>| {
-        let known: Vec<f64> = there
-            .iter()
-            .filter_map(|phase| value(phase))
-            .map(|value| value as f64)
-            .collect();
-        (!known.is_empty()).then(|| middle(known).round() as u64)
-    };
+        .filter(|phase| phase.phase == *wanted)
+        .collect();
+    let checkpoints: Vec<&CheckpointSummary> = phases.iter().filter_map(|phase| phase.checkpoint.as_ref()).collect();
     Middle {
-        settled: there
-            .iter()
-            .filter_map(|phase| phase.checkpoint.as_ref())
-            .all(|taken| taken.settled),
-        private: median(&|phase| phase.private),
-        resident: median(&|phase| phase.checkpoint.as_ref()?.resident),
-        peak: median(&|phase| phase.peak.as_ref().map(|peak| peak.lower)),
+        settled: checkpoints.iter().all(|checkpoint| checkpoint.settled),
+        private: median_of_known(phases.iter().map(|phase| phase.private)),
+        resident: median_of_known(checkpoints.iter().map(|checkpoint| checkpoint.resident)),
+        peak: median_of_known(phases.iter().map(|phase| Some(phase.peak?.lower))),
     }
+}
+
+fn median_of_known(values: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+    let known: Vec<f64> = values.flatten().map(|value| value as f64).collect();
+    if known.is_empty() {
+        return None;
+    }
+    Some(middle(known).round() as u64)
 }
 
 /// A phase, or all rounds of one that follow one another: `hover ×10`.
@@ -167,26 +187,28 @@ pub struct Stretch {
 
 /// The phases as a chart names them.
 pub fn stretches(run: &Summary) -> Vec<Stretch> {
-    let chunks = run.phases.chunk_by(|a, b| a.phase.phase == b.phase.phase);
-    let stretch = |rounds: &[PhaseSummary]| {
-        let (first, last) = (rounds.first()?, rounds.last()?);
-        let is_repeated = || {
-            run.phases
-                .iter()
-                .any(|one| one.phase.phase == first.phase.phase && one.phase.cycle > 0)
-        };
+    let mut stretches = Vec::new();
+    for rounds in run.phases.chunk_by(|a, b| a.phase.phase == b.phase.phase) {
+        let [first, ..] = rounds else { continue };
         let round = match rounds.len() {
-            1 if is_repeated() => format!(" #{}", u64::from(first.phase.cycle) + 1),
+            1 if is_repeated(run, first.phase.phase) => format!(" #{}", u64::from(first.phase.cycle) + 1),
             1 => String::new(),
             several => format!(" ×{several}"),
         };
-        Some(Stretch {
+        stretches.push(Stretch {
             name: format!("{}{round}", first.phase.name),
             from: first.started,
-            to: last.ended,
-        })
-    };
-    chunks.filter_map(stretch).collect()
+            to: rounds.last().unwrap_or(first).ended,
+        });
+    }
+    stretches
+}
+
+/// True if the scenario plays this phase more than once.
+fn is_repeated(run: &Summary, phase: u32) -> bool {
+    run.phases
+        .iter()
+        .any(|other| other.phase.phase == phase && other.phase.cycle > 0)
 }
 
 #[cfg(test)]
@@ -216,11 +238,11 @@ mod tests {
         let together = Together::of(&all);
         assert!(together.is_aligned());
         let width = lines::grid(all.iter().copied()).unwrap();
-        let second = |run: &Summary| together.at(run, run.phases[1].started);
+        let second_in_first_run = together.at(&runs[0], runs[0].phases[1].started);
         for run in &runs {
-            assert!((second(run) - second(&runs[0])).abs() < 1.0);
+            let second = together.at(run, run.phases[1].started);
+            assert!((second - second_in_first_run).abs() < 1.0);
             let line = lines::line(run, Quantity::Private, width);
-            let highest = |line: &Line| line.iter().flatten().map(|span| span.high()).max();
             for places in [1, 7, 64, 5_000] {
                 let laid = together.lay(run, &line, width, places);
                 assert_eq!(laid.len(), places);
@@ -229,13 +251,20 @@ mod tests {
         }
     }
 
+    fn highest(line: &Line) -> Option<u64> {
+        line.iter().flatten().map(|span| span.high()).max()
+    }
+
+    fn second_phase(runs: &[Summary]) -> Middle {
+        phase(&runs.iter().collect::<Vec<&Summary>>(), &runs[0].phases[1].phase)
+    }
+
     #[test]
     fn a_phase_has_the_middle_of_its_checkpoints_and_is_settled_where_all_are() {
         let mut runs = [run(3, 20), run(9, 4), run(5, 11)];
         for (run, mib) in runs.iter_mut().zip([365, 400, 388]) {
             run.phases[1].private = Some(mib << 20);
         }
-        let second_phase = |runs: &[Summary]| phase(&runs.iter().collect::<Vec<&Summary>>(), &runs[0].phases[1].phase);
         assert_eq!(
             (second_phase(&runs).private, second_phase(&runs).settled),
             (Some(388 << 20), true)
@@ -264,29 +293,33 @@ mod tests {
         assert!(Together::of(&[]).until > 0.0);
     }
 
+    /// The names of the stretches of a run that played these phases, each with its round from 0.
+    fn stretch_names(rounds: &[(u32, u32)]) -> Vec<String> {
+        let mut run = run(1, 1);
+        let template = run.phases[0].clone();
+        run.phases.clear();
+        for (phase, cycle) in rounds {
+            let mut round = template.clone();
+            (round.phase.phase, round.phase.cycle) = (*phase, *cycle);
+            round.phase.name = ["start", "hover"][*phase as usize].to_owned();
+            run.phases.push(round);
+        }
+        stretches(&run).into_iter().map(|stretch| stretch.name).collect()
+    }
+
     #[test]
     fn rounds_that_follow_one_another_have_one_name() {
-        let named = |rounds: &[(u32, u32)]| {
-            let mut run = run(1, 1);
-            let one = run.phases[0].clone();
-            let phases = rounds.iter().map(|(phase, cycle)| {
-                let mut round = one.clone();
-                (round.phase.phase, round.phase.cycle) = (*phase, *cycle);
-                round.phase.name = ["start", "hover"][*phase as usize].to_owned();
-                round
-            });
-            run.phases = phases.collect();
-            let names = stretches(&run).into_iter().map(|stretch| stretch.name);
-            names.collect::<Vec<String>>()
-        };
-        assert_eq!(named(&[(0, 0), (1, 0), (1, 1), (1, 2)]), ["start", "hover ×3"]);
+        assert_eq!(stretch_names(&[(0, 0), (1, 0), (1, 1), (1, 2)]), ["start", "hover ×3"]);
         let names = ["start #1", "hover #1", "start #2", "hover #2"];
-        assert_eq!(named(&[(0, 0), (1, 0), (0, 1), (1, 1)]), names);
+        assert_eq!(stretch_names(&[(0, 0), (1, 0), (0, 1), (1, 1)]), names);
+    }
+
+    fn line(values: [Option<u64>; 3]) -> Line {
+        values.iter().map(|value| value.map(Span::constant)).collect()
     }
 
     #[test]
     fn a_median_is_of_what_at_least_half_of_the_lines_know() {
-        let line = |values: [Option<u64>; 3]| -> Line { values.iter().map(|one| one.map(Span::of)).collect() };
         let lines = [
             line([Some(1), Some(5), None]),
             line([Some(3), None, None]),

@@ -7,9 +7,9 @@ use record::{Counters, Nanos, nanos};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Totals {
     pub cpu: Option<Nanos>,
-    /// Whether any of that is known in nanoseconds.
+    /// True if any of the processor time is known in nanoseconds.
     pub exact: bool,
-    /// Whether any of it is known in ticks only.
+    /// True if any of the processor time is known in ticks only.
     pub ticks: bool,
     pub minor: Option<u64>,
     pub major: Option<u64>,
@@ -24,9 +24,11 @@ impl Totals {
         major: Some(0),
     };
 
-    pub fn of(counters: &Counters) -> Totals {
-        let both = counters.user.zip(counters.system);
-        let ticks = both.map(|(user, system)| user.saturating_add(system));
+    pub fn from_counters(counters: &Counters) -> Totals {
+        let ticks = counters
+            .user
+            .zip(counters.system)
+            .map(|(user, system)| user.saturating_add(system));
         Totals {
             cpu: counters.cpu.or(ticks),
             exact: counters.cpu.is_some(),
@@ -39,31 +41,36 @@ impl Totals {
     /// Processor time in nanoseconds, or where part of it is known in ticks only, in whole ticks: its digits are its
     /// resolution, see [`is_in_ticks`](base::units::is_in_ticks).
     pub fn cpu(self) -> Option<Nanos> {
-        let tick = nanos(TICK);
-        match self.exact && self.ticks {
-            true => self.cpu.map(|cpu| cpu / tick * tick),
-            false => self.cpu,
+        let cpu = self.cpu?;
+        if !(self.exact && self.ticks) {
+            return Some(cpu);
         }
+        let tick = nanos(TICK);
+        Some(cpu / tick * tick)
     }
 
-    fn zip(self, other: Totals, join: impl Fn(u64, u64) -> u64) -> Totals {
-        let both = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| join(a, b));
+    /// Combines each counter that both sides know.
+    fn combine(self, other: Totals, operation: fn(u64, u64) -> u64) -> Totals {
         Totals {
-            cpu: both(self.cpu, other.cpu),
+            cpu: self.cpu.zip(other.cpu).map(|(a, b)| operation(a, b)),
             exact: self.exact || other.exact,
             ticks: self.ticks || other.ticks,
-            minor: both(self.minor, other.minor),
-            major: both(self.major, other.major),
+            minor: self.minor.zip(other.minor).map(|(a, b)| operation(a, b)),
+            major: self.major.zip(other.major).map(|(a, b)| operation(a, b)),
         }
     }
 
-    /// On top of what others have used.
-    pub fn after(self, others: Option<Totals>) -> Totals {
-        others.map_or(self, |others| others.zip(self, u64::saturating_add))
+    /// The sum of these totals and those of `others`, if there are any.
+    pub fn added_to(self, others: Option<Totals>) -> Totals {
+        match others {
+            Some(others) => others.combine(self, u64::saturating_add),
+            None => self,
+        }
     }
 
+    /// The difference to earlier totals.
     pub fn since(self, before: Totals) -> Totals {
-        self.zip(before, u64::saturating_sub)
+        self.combine(before, u64::saturating_sub)
     }
 }
 
@@ -71,8 +78,8 @@ impl Totals {
 mod tests {
     use super::*;
 
-    fn of(user: Nanos, cpu: Option<Nanos>) -> Totals {
-        Totals::of(&Counters {
+    fn totals(user: Nanos, cpu: Option<Nanos>) -> Totals {
+        Totals::from_counters(&Counters {
             user: Some(user),
             system: Some(0),
             cpu,
@@ -82,12 +89,12 @@ mod tests {
 
     #[test]
     fn processor_time_of_which_part_is_in_ticks_is_in_whole_ticks() {
-        let exact = of(40_000_000, Some(43_210_001));
-        let ticks = of(20_000_000, None);
+        let exact = totals(40_000_000, Some(43_210_001));
+        let ticks = totals(20_000_000, None);
         assert_eq!(exact.cpu(), Some(43_210_001));
         assert_eq!(ticks.cpu(), Some(20_000_000));
-        assert_eq!(exact.after(Some(ticks)).cpu(), Some(60_000_000));
-        assert_eq!(exact.after(Some(exact)).cpu(), Some(86_420_002));
+        assert_eq!(exact.added_to(Some(ticks)).cpu(), Some(60_000_000));
+        assert_eq!(exact.added_to(Some(exact)).cpu(), Some(86_420_002));
         assert_eq!(exact.since(Totals::ZERO).cpu(), Some(43_210_001));
     }
 }

@@ -60,15 +60,20 @@ impl Method {
         self.latencies.extend(request.latency);
     }
 
-    /// The figures of all of them.
+    /// The figures of all requests.
     pub fn finish(mut self, method: String) -> MethodSummary {
         self.latencies.sort_unstable();
+        let p95 = if self.latencies.len() >= FEWEST {
+            quantile(&self.latencies, 0.95)
+        } else {
+            None
+        };
         MethodSummary {
             method,
             error: self.errors.into_iter().max_by_key(|(_, count)| *count),
             answered: self.latencies.len() as u64,
             p50: quantile(&self.latencies, 0.5),
-            p95: quantile(&self.latencies, 0.95).filter(|_| self.latencies.len() >= FEWEST),
+            p95,
             max: self.latencies.last().copied(),
             distribution: Histogram::of(&self.latencies),
             ..self.figures
@@ -82,9 +87,8 @@ mod tests {
     use crate::golden::summarised;
     use record::golden::Session;
 
-    #[test]
-    fn a_single_object_is_one_element_as_a_list_of_one_and_a_record_without_the_field_stays_readable() {
-        let location = |items: Option<u64>, outcome: Outcome| Request {
+    fn definition(items: Option<u64>, outcome: Outcome) -> Request {
+        Request {
             method: "textDocument/definition".to_owned(),
             latency: Some(1),
             outcome,
@@ -92,19 +96,28 @@ mod tests {
             items,
             retries: 0,
             editor: false,
-        };
-        let counted = |request: Request| {
-            let mut method = Method::default();
-            method.add(&request);
-            method.finish(String::new()).items
-        };
-        assert_eq!(counted(location(None, Outcome::Hit)), 1, "a single Location");
-        assert_eq!(counted(location(Some(1), Outcome::Hit)), 1, "a list of one");
-        assert_eq!(counted(location(Some(3), Outcome::Hit)), 3, "a list of LocationLink");
-        assert_eq!(counted(location(Some(0), Outcome::Hit)), 0, "an unchanged report");
-        assert_eq!(counted(location(None, Outcome::Null)), 0);
+        }
+    }
+
+    fn counted_items(request: &Request) -> u64 {
+        let mut method = Method::default();
+        method.add(request);
+        method.finish(String::new()).items
+    }
+
+    #[test]
+    fn a_single_object_is_one_element_as_a_list_of_one_and_a_record_without_the_field_stays_readable() {
+        for (items, outcome, counted, result) in [
+            (None, Outcome::Hit, 1, "a single Location"),
+            (Some(1), Outcome::Hit, 1, "a list of one"),
+            (Some(3), Outcome::Hit, 3, "a list of LocationLink"),
+            (Some(0), Outcome::Hit, 0, "an unchanged report"),
+            (None, Outcome::Null, 0, "nothing"),
+        ] {
+            assert_eq!(counted_items(&definition(items, outcome)), counted, "{result}");
+        }
         let old = r#"{"method":"textDocument/definition","latency":1,"outcome":"hit","bytes":80}"#;
-        assert_eq!(counted(serde_json::from_str(old).unwrap()), 1);
+        assert_eq!(counted_items(&serde_json::from_str(old).unwrap()), 1);
     }
 
     #[test]

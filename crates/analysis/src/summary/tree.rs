@@ -18,9 +18,9 @@ pub(super) use crate::summary::tree::sums::Sums;
 #[derive(Debug, Default)]
 struct Program {
     summary: ProgramSummary,
-    /// What those of its processes that are gone have used.
+    /// Usage of its processes that have ended.
     used: Option<Totals>,
-    /// How many were gone when an epoch last began.
+    /// Number of its processes that had ended when the current epoch began.
     ended_before: u64,
 }
 
@@ -29,13 +29,14 @@ pub(super) struct Tree {
     /// The rule by which processes in one address space are known; `None` if the record does not say which are.
     rule: Option<AddressSpaceRule>,
     live: BTreeMap<u32, Live>,
-    /// Sum over processes that are gone.
-    gone: Option<Totals>,
+    /// Sum over processes that have ended.
+    ended: Option<Totals>,
     programs: BTreeMap<String, Program>,
+    /// Most processes that were in view at once.
     most: u64,
-    /// When the processes were last looked at.
-    looked: Nanos,
-    /// Whether a server ended in this epoch after its last sample, so that its later use is unknown.
+    /// Time of the last look for new processes.
+    looked_at: Nanos,
+    /// True if a server ended in this epoch after its last sample, so that its usage since then is unknown.
     lost: bool,
 }
 
@@ -53,23 +54,23 @@ impl Tree {
         live.map_or_else(|| format!("process {process}"), |live| live.name.clone())
     }
 
-    /// A process, perhaps with another program by now, was checked for the preloaded library.
-    pub fn lacks(&mut self, process: u32, without: &[String]) {
+    /// Sets the preloaded libraries that a process does not have. It may run another program by now.
+    pub fn set_missing_libraries(&mut self, process: u32, missing: &[String]) {
         if let Some(live) = self.live.get_mut(&process) {
-            live.without = without.to_vec();
+            live.missing_libraries = missing.to_vec();
         }
     }
 
-    /// A process, which may run another program by now, was looked at for the variables that the server was given.
-    pub fn has(&mut self, environment: Environment) {
+    /// Sets the variables of a process, which may run another program by now.
+    pub fn set_environment(&mut self, environment: Environment) {
         if let Some(live) = self.live.get_mut(&environment.process) {
             live.environment = Some(environment);
         }
     }
 
-    /// Those that hold memory of their own at a checkpoint, each with its private memory in bytes; `None` where that is not
+    /// The processes with memory of their own at a checkpoint, each with its private memory in bytes; `None` where that is not
     /// known. A child before its exec has nothing of its own.
-    pub fn held<'t>(&'t self, checkpoint: &'t Checkpoint) -> impl Iterator<Item = (&'t Live, Option<u64>)> {
+    pub fn owners<'t>(&'t self, checkpoint: &'t Checkpoint) -> impl Iterator<Item = (&'t Live, Option<u64>)> {
         let last = checkpoint.rounds.last().map_or(&[][..], Vec::as_slice);
         self.live()
             .filter(|(_, live)| !live.borrows)
@@ -93,7 +94,7 @@ impl Tree {
             let before = std::mem::replace(&mut live.title, title.clone());
             if live.name != name {
                 live.name = name;
-                (live.without, live.environment) = (Vec::new(), None);
+                (live.missing_libraries, live.environment) = (Vec::new(), None);
             }
             self.leave(&before);
         } else {
@@ -110,8 +111,8 @@ impl Tree {
                     last_private: None,
                     read: false,
                     resident_max: 0,
-                    since: self.looked,
-                    without: Vec::new(),
+                    since: self.looked_at,
+                    missing_libraries: Vec::new(),
                     environment: None,
                     borrows: false,
                     shares_once: false,
@@ -167,11 +168,14 @@ impl Tree {
         if !live.read {
             return;
         }
-        let totals = Totals::of(&live.counters);
-        self.gone = Some(totals.after(self.gone));
+        let totals = Totals::from_counters(&live.counters);
+        self.ended = Some(totals.added_to(self.ended));
         if let Some(Program { summary, used, .. }) = self.programs.get_mut(&live.title) {
-            summary.peak = summary.peak.max(live.counters.high_water).max(known(live.resident_max));
-            *used = Some(totals.after(*used));
+            summary.peak = summary
+                .peak
+                .max(live.counters.high_water)
+                .max(non_zero(live.resident_max));
+            *used = Some(totals.added_to(*used));
         }
     }
 
@@ -214,8 +218,9 @@ impl Tree {
         }
     }
 
-    pub fn looked(&mut self, at: Nanos) {
-        self.looked = at;
+    /// Sets the time of the last look for new processes.
+    pub fn set_looked_at(&mut self, at: Nanos) {
+        self.looked_at = at;
     }
 
     /// Begins an epoch: maxima start over, and marks count from here. `was_reset` names the processes whose mark was
@@ -249,39 +254,34 @@ impl Tree {
         self.most
     }
 
-    /// How many processes there ever were.
-    pub fn all(&self) -> u64 {
+    /// Counts all processes so far.
+    pub fn count_all(&self) -> u64 {
         self.programs.values().map(|program| program.summary.count).sum()
     }
 
-    /// What all processes have used so far; nothing is known where none was read.
+    /// Totals of all processes so far; unknown if none was read.
     pub fn totals(&self) -> Totals {
-        let living = self.live.values().filter(|live| live.read);
-        let living = living.map(|live| Totals::of(&live.counters));
-        let all = living.fold(self.gone, |sum, totals| Some(totals.after(sum)));
-        all.unwrap_or_default()
+        let mut sum = self.ended;
+        for live in self.live.values().filter(|live| live.read) {
+            sum = Some(Totals::from_counters(&live.counters).added_to(sum));
+        }
+        sum.unwrap_or_default()
     }
 
-    /// The same if the server may have ended without a checkpoint: its use after the last sample is unknown.
+    /// Totals at a moment that may be after a server's end; unknown if its usage after the last sample is.
     pub fn totals_at_end(&self) -> Totals {
-        match self.lost {
-            true => Totals::default(),
-            false => self.totals(),
-        }
+        if self.lost { Totals::default() } else { self.totals() }
     }
 
-    /// The same as a starting value: zero before the first process.
+    /// Totals as a starting value: zero before the first process.
     pub fn totals_before(&self) -> Totals {
-        match self.most {
-            0 => Totals::ZERO,
-            _ => self.totals(),
-        }
+        if self.most == 0 { Totals::ZERO } else { self.totals() }
     }
 
     /// Sums over the processes in view.
     pub fn sums(&self) -> Sums {
         let read = self.live.values().filter(|live| live.read && !live.borrows);
-        Sums::of(read.map(|live| (&live.counters, live.shares_once)))
+        Sums::new(read.map(|live| (&live.counters, live.shares_once)))
     }
 
     /// The programs at the end of the run. Those that ended after the last phase ended with the server, unless a phase was
@@ -290,21 +290,24 @@ impl Tree {
         for live in std::mem::take(&mut self.live).into_values() {
             self.retire(&live);
         }
-        let finish = |program: Program| ProgramSummary {
-            cpu: program.used.and_then(Totals::cpu),
-            ended: if cut {
-                program.summary.ended
-            } else {
-                program.ended_before
-            },
-            ..program.summary
-        };
-        let mut programs: Vec<ProgramSummary> = self.programs.into_values().map(finish).collect();
+        let mut programs: Vec<ProgramSummary> = self
+            .programs
+            .into_values()
+            .map(|program| ProgramSummary {
+                cpu: program.used.and_then(Totals::cpu),
+                ended: if cut {
+                    program.summary.ended
+                } else {
+                    program.ended_before
+                },
+                ..program.summary
+            })
+            .collect();
         programs.sort_by_key(|program| program.first_seen);
         programs
     }
 }
 
-fn known(value: u64) -> Option<u64> {
-    (value > 0).then_some(value)
+fn non_zero(value: u64) -> Option<u64> {
+    if value > 0 { Some(value) } else { None }
 }

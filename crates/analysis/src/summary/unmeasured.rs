@@ -11,7 +11,7 @@ use super::curves::Curves;
 use super::histogram::Histogram;
 use super::timeline::Timeline;
 
-/// Why a run has no memory and no latencies; `None` of one that has them.
+/// The reason why a run has no memory and no latency figures, for people; `None` if it has them.
 pub fn held_up(header: &Header) -> Option<String> {
     let tracer = header.plan.traced.as_ref()?;
     let version = tracer.version.as_deref().unwrap_or(units::UNKNOWN);
@@ -26,7 +26,7 @@ pub fn held_up(header: &Header) -> Option<String> {
 pub fn measured(summary: &Summary) -> Cow<'_, Summary> {
     match held_up(&summary.header) {
         None => Cow::Borrowed(summary),
-        Some(_) => Cow::Owned(without(summary.clone())),
+        Some(_) => Cow::Owned(remove_measurements(summary.clone())),
     }
 }
 
@@ -48,20 +48,24 @@ pub fn counted(counters: Counters) -> Counters {
     }
 }
 
-fn without(mut summary: Summary) -> Summary {
+fn remove_measurements(mut summary: Summary) -> Summary {
     summary.readiness.clear();
-    summary
-        .initialized
-        .iter_mut()
-        .for_each(|initialized| initialized.latency = None);
-    summary.shutdown.iter_mut().for_each(|shutdown| shutdown.took = None);
+    if let Some(initialized) = &mut summary.initialized {
+        initialized.latency = None;
+    }
+    if let Some(shutdown) = &mut summary.shutdown {
+        shutdown.took = None;
+    }
     (summary.peak, summary.private_peak, summary.shutdown_peak) = (None, None, None);
-    summary.phases.iter_mut().for_each(phase);
+    for phase in &mut summary.phases {
+        clear_phase(phase);
+    }
     for program in &mut summary.programs {
         (program.peak, program.private, program.cpu) = (None, None, None);
     }
-    summary.methods.iter_mut().for_each(method);
-    summary.editor.iter_mut().for_each(method);
+    for method in summary.methods.iter_mut().chain(&mut summary.editor) {
+        clear_method(method);
+    }
     for window in &mut summary.windows {
         (window.private, window.resident) = (None, None);
         (window.cpu, window.late_cpu) = (None, None);
@@ -74,7 +78,7 @@ fn without(mut summary: Summary) -> Summary {
     summary
 }
 
-fn phase(phase: &mut PhaseSummary) {
+fn clear_phase(phase: &mut PhaseSummary) {
     (phase.private, phase.exact, phase.increment) = (None, None, None);
     (phase.peak, phase.private_peak, phase.cpu) = (None, None, None);
     phase.returned = Returned::default();
@@ -84,10 +88,12 @@ fn phase(phase: &mut PhaseSummary) {
             ..std::mem::take(taken).without_memory()
         };
     }
-    phase.steps.iter_mut().for_each(|step| step.took = None);
+    for step in &mut phase.steps {
+        step.took = None;
+    }
 }
 
-fn method(method: &mut MethodSummary) {
+fn clear_method(method: &mut MethodSummary) {
     (method.p50, method.p95, method.max) = (None, None, None);
     (method.answered, method.distribution) = (0, Histogram::default());
 }
@@ -108,17 +114,18 @@ mod tests {
     #[test]
     fn a_traced_run_keeps_what_was_done_and_no_size() {
         let summary = traced(crate::summary::read(golden::open("completed")).unwrap(), 7);
-        let left = measured(&summary);
-        assert_eq!(left.phases.len(), summary.phases.len());
-        assert_eq!(left.methods[0].count, summary.methods[0].count);
-        assert_eq!(left.phases[1].minor_faults, summary.phases[1].minor_faults);
+        let measured = measured(&summary);
+        assert_eq!(measured.phases.len(), summary.phases.len());
+        assert_eq!(measured.methods[0].count, summary.methods[0].count);
+        assert_eq!(measured.phases[1].minor_faults, summary.phases[1].minor_faults);
         assert!(
-            left.phases
+            measured
+                .phases
                 .iter()
                 .all(|phase| phase.private.is_none() && phase.cpu.is_none())
         );
-        assert!(left.methods.iter().all(|method| method.max.is_none()));
-        assert!(left.timeline.buckets.is_empty());
-        assert!(left.windows.iter().all(|window| window.private.is_none()));
+        assert!(measured.methods.iter().all(|method| method.max.is_none()));
+        assert!(measured.timeline.buckets.is_empty());
+        assert!(measured.windows.iter().all(|window| window.private.is_none()));
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use base::lens::Lens;
-use record::{AllocatorFamily, Checkpoint, Listening, PhaseRef, Release, Releaser, ServerFacts};
+use record::{AllocatorFamily, Checkpoint, Listening, PhaseRef, Release, ServerFacts};
 
 use super::tree::{Live, Tree};
 
@@ -23,7 +23,7 @@ pub struct UnpurgedCheckpoint {
     pub processes: Vec<UnpurgedProcess>,
     /// Private memory of the whole tree in bytes, freed memory included; `None` unless it is known for every process.
     pub tree: Option<u64>,
-    /// The error of the attempt, for people.
+    /// The errors of the attempt, for people.
     pub told: Vec<String>,
 }
 
@@ -37,9 +37,10 @@ pub struct UnpurgedProcess {
     pub why: PurgeFailure,
 }
 
-/// Why a process released nothing.
+/// The reason why a process released nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PurgeFailure {
+    /// It did not answer.
     Silent,
     /// It answered for the C library, and another allocator within its program has the memory.
     Within(AllocatorFamily),
@@ -53,12 +54,13 @@ pub enum PurgeFailure {
     Unset(String),
 }
 
-/// How processes are purged, as far as seen for each.
+/// The means by which processes are purged.
 pub(super) enum PurgeMethod<'r> {
-    /// By force before each checkpoint: these listen.
+    /// By force before each checkpoint: these processes listen.
     Forced(&'r [Listening]),
+    /// By settings of the allocator, which then purges at once.
     Told {
-        /// The library that has it, where it was preloaded.
+        /// The path of the allocator's library, if it was preloaded.
         library: Option<&'r str>,
         variables: &'r BTreeMap<String, String>,
     },
@@ -72,68 +74,90 @@ pub(super) enum PurgeMethod<'r> {
 }
 
 impl PurgeMethod<'_> {
-    /// Those of a run; `None` as shipped.
-    pub fn of<'r>(server: &'r ServerFacts, listening: &'r [Listening]) -> Option<PurgeMethod<'r>> {
-        match server.lens.name {
-            _ if server.lens.forced => Some(PurgeMethod::Forced(listening)),
-            Lens::AsShipped => None,
-            Lens::Purged => Some(match &server.lens.collected_by {
-                Some(command) => PurgeMethod::Collected {
-                    command,
-                    reports_live: server.lens.reports_live(),
-                    variables: &server.lens.env,
-                },
-                None => PurgeMethod::Told {
-                    library: server.preload.as_ref().map(|preload| preload.path.as_str()),
-                    variables: &server.lens.env,
-                },
-            }),
+    /// The method of a run; `None` for a server as shipped.
+    pub fn for_run<'r>(server: &'r ServerFacts, listening: &'r [Listening]) -> Option<PurgeMethod<'r>> {
+        let lens = &server.lens;
+        if lens.forced {
+            return Some(PurgeMethod::Forced(listening));
+        }
+        if lens.name == Lens::AsShipped {
+            return None;
+        }
+        Some(match &lens.collected_by {
+            Some(command) => PurgeMethod::Collected {
+                command,
+                reports_live: lens.reports_live(),
+                variables: &lens.env,
+            },
+            None => PurgeMethod::Told {
+                library: server.preload.as_ref().map(|preload| preload.path.as_str()),
+                variables: &lens.env,
+            },
+        })
+    }
+
+    /// The reason why a process was not purged; `None` if it was, or if that is unknown.
+    fn failure(&self, live: &Live, release: &Release) -> Option<PurgeFailure> {
+        match self {
+            PurgeMethod::Forced(listening) => forced_failure(live.pid, release, listening),
+            PurgeMethod::Told { library, variables } => setting_failure(live, *library, variables),
+            PurgeMethod::Collected {
+                command,
+                reports_live,
+                variables,
+            } => {
+                if is_collected(release, *reports_live) {
+                    setting_failure(live, None, variables)
+                } else {
+                    Some(PurgeFailure::Uncollected((*command).to_owned()))
+                }
+            }
         }
     }
 }
 
-/// What keeps a checkpoint of this lens from counting; `None` if it counts.
-pub(super) fn unpurged(checkpoint: &Checkpoint, tree: &Tree, means: &PurgeMethod<'_>) -> Option<UnpurgedCheckpoint> {
-    let nothing = Release::default();
-    let release = checkpoint.released.as_ref().unwrap_or(&nothing);
-    let (mut processes, mut sum) = (Vec::new(), Some(0_u64));
-    for (live, private) in tree.held(checkpoint) {
-        sum = sum.zip(private).map(|(sum, private)| sum.saturating_add(private));
-        let why = match means {
-            PurgeMethod::Forced(listening) => deaf(live.pid, release, listening),
-            PurgeMethod::Told { library, variables } => untold(live, *library, variables),
-            PurgeMethod::Collected {
-                command, reports_live, ..
-            } if !is_collected(release, *reports_live) => Some(PurgeFailure::Uncollected((*command).to_owned())),
-            PurgeMethod::Collected { variables, .. } => untold(live, None, variables),
-        };
-        processes.extend(why.map(|why| UnpurgedProcess {
-            pid: live.pid,
-            program: live.name.clone(),
-            private,
-            why,
-        }));
+/// The unpurged processes at a checkpoint of the purged lens; `None` if they hold so little that it counts.
+pub(super) fn unpurged(checkpoint: &Checkpoint, tree: &Tree, method: &PurgeMethod<'_>) -> Option<UnpurgedCheckpoint> {
+    let no_release = Release::default();
+    let release = checkpoint.released.as_ref().unwrap_or(&no_release);
+    let mut processes: Vec<UnpurgedProcess> = Vec::new();
+    let mut tree_total = Some(0_u64);
+    for (live, private) in tree.owners(checkpoint) {
+        tree_total = add(tree_total, private);
+        if let Some(why) = method.failure(live, release) {
+            processes.push(UnpurgedProcess {
+                pid: live.pid,
+                program: live.name.clone(),
+                private,
+                why,
+            });
+        }
     }
-    let held = processes
+    let unpurged = processes
         .iter()
-        .try_fold(0_u64, |held, one| Some(held.saturating_add(one.private?)));
-    let trifle = sum.map_or(TRIFLE, |sum| TRIFLE.max(sum / TRIFLING_SHARE));
-    if held.is_some_and(|held| held <= trifle) {
+        .try_fold(0_u64, |sum, process| add(Some(sum), process.private));
+    let trifle = tree_total.map_or(TRIFLE, |total| TRIFLE.max(total / TRIFLING_SHARE));
+    if unpurged.is_some_and(|unpurged| unpurged <= trifle) {
         return None;
     }
-    processes.sort_by_key(|one| std::cmp::Reverse(one.private));
+    processes.sort_by_key(|process| std::cmp::Reverse(process.private));
     Some(UnpurgedCheckpoint {
         phase: checkpoint.phase.clone(),
         processes,
-        tree: sum,
+        tree: tree_total,
         told: release.missing.clone(),
     })
 }
 
-/// Why a process was not purged; `None` if it was, or if that is unknown.
-fn untold(live: &Live, library: Option<&str>, variables: &BTreeMap<String, String>) -> Option<PurgeFailure> {
-    let without = library.filter(|path| live.without.iter().any(|missing| missing == path));
-    if let Some(path) = without {
+fn add(sum: Option<u64>, value: Option<u64>) -> Option<u64> {
+    Some(sum?.saturating_add(value?))
+}
+
+/// The library or variable that a process lacks, so that its allocator was not told to purge.
+fn setting_failure(live: &Live, library: Option<&str>, variables: &BTreeMap<String, String>) -> Option<PurgeFailure> {
+    if let Some(path) = library
+        && live.missing_libraries.iter().any(|missing| missing == path)
+    {
         return Some(PurgeFailure::Without(path.to_owned()));
     }
     let environment = live.environment.as_ref()?;
@@ -149,24 +173,24 @@ fn is_collected(release: &Release, reports_live: bool) -> bool {
     }
 }
 
-/// Why a process released nothing; `None` if it did.
-fn deaf(pid: u32, release: &Release, listening: &[Listening]) -> Option<PurgeFailure> {
-    let own = |one: &&Releaser| one.pid == Some(pid);
+/// The reason why a process did not release its memory on request; `None` if it did.
+fn forced_failure(pid: u32, release: &Release, listening: &[Listening]) -> Option<PurgeFailure> {
     let answered = release
         .used
         .iter()
-        .filter(own)
-        .any(|one| one.what.contains("malloc_trim"));
+        .any(|releaser| releaser.pid == Some(pid) && releaser.what.contains("malloc_trim"));
     if !answered {
         return Some(PurgeFailure::Silent);
     }
-    // The last one is of the program that it is now.
-    let listens = listening.iter().rev().find(|one| one.pid == pid)?;
-    if let Some(family) = listens.within {
+    // The last entry is of the program that the process runs now.
+    let listener = listening.iter().rfind(|listener| listener.pid == pid)?;
+    if let Some(family) = listener.within {
         return Some(PurgeFailure::Within(family));
     }
-    let other = listens.malloc.as_ref().filter(|malloc| !is_c_library(malloc));
-    other.map(|malloc| PurgeFailure::Malloc(malloc.clone()))
+    match &listener.malloc {
+        Some(path) if !is_c_library(path) => Some(PurgeFailure::Malloc(path.clone())),
+        _ => None,
+    }
 }
 
 /// `libc.so.6`, or `libc-2.31.so` as it was called before 2.34; a program linked statically has no library that listens.
@@ -181,7 +205,7 @@ mod tests {
     use crate::golden::summarised;
     use crate::summary::{PrivateMetric, Summary};
     use record::golden::Session;
-    use record::{Entry, Event, LensFacts, Libraries, PreloadFacts, ReleasedBy};
+    use record::{Entry, Event, LensFacts, Libraries, PreloadFacts, ReleasedBy, Releaser};
 
     const MIB: u64 = 1 << 20;
     const LIBC: &str = "/lib/x86_64-linux-gnu/libc.so.6";
@@ -339,57 +363,63 @@ mod tests {
         assert_eq!(summarised(&session).unpurged, []);
     }
 
+    /// A run in which the server answered, and its `malloc` is that of this library.
+    fn run_with_malloc(malloc: &str, within: Option<AllocatorFamily>) -> Summary {
+        let mut session = session(0, &[0, 1]);
+        listens(&mut session, malloc, within);
+        summarised(&session)
+    }
+
     #[test]
     fn an_answer_for_the_c_library_is_none_for_another_allocator() {
-        let with = |malloc: &str, within| {
-            let mut session = session(0, &[0, 1]);
-            listens(&mut session, malloc, within);
-            summarised(&session)
-        };
         for libc in [LIBC, "/lib64/libc-2.31.so"] {
-            assert!(with(libc, None).unpurged.is_empty());
+            assert!(run_with_malloc(libc, None).unpurged.is_empty());
         }
         let jemalloc = PurgeFailure::Within(AllocatorFamily::Jemalloc);
-        assert_eq!(whys(&with(LIBC, Some(AllocatorFamily::Jemalloc))), [("ty", &jemalloc)]);
+        let summary = run_with_malloc(LIBC, Some(AllocatorFamily::Jemalloc));
+        assert_eq!(whys(&summary), [("ty", &jemalloc)]);
         let other = "/usr/lib/libmimalloc.so.2";
         assert_eq!(
-            whys(&with(other, None)),
+            whys(&run_with_malloc(other, None)),
             [("ty", &PurgeFailure::Malloc(other.to_owned()))]
         );
     }
 
+    const JEMALLOC: &str = "/usr/lib/libjemalloc.so.2";
+
+    /// A run through a lens with [`JEMALLOC`] preloaded, in which the server lacks these libraries.
+    fn run_with_preload(missing: &[&str], lens: Lens) -> Summary {
+        let mut session = session(0, &[]);
+        session.header.server.lens = LensFacts {
+            name: lens,
+            ..LensFacts::default()
+        };
+        session.header.server.preload = Some(PreloadFacts {
+            path: JEMALLOC.to_owned(),
+            ..PreloadFacts::default()
+        });
+        let entry = Entry {
+            at: session.at,
+            event: Event::Libraries(Libraries {
+                process: 1,
+                mapped: Vec::new(),
+                missing: missing.iter().map(|path| (*path).to_owned()).collect(),
+            }),
+        };
+        let place = session
+            .entries
+            .iter()
+            .position(|entry| matches!(entry.event, Event::Checkpoint(_)));
+        session.entries.insert(place.unwrap(), entry);
+        summarised(&session)
+    }
+
     #[test]
     fn what_was_started_without_the_library_that_was_told_to_purge_does_not_count() {
-        let path = "/usr/lib/libjemalloc.so.2";
-        let with = |missing: &[&str], lens| {
-            let mut session = session(0, &[]);
-            session.header.server.lens = LensFacts {
-                name: lens,
-                ..LensFacts::default()
-            };
-            session.header.server.preload = Some(PreloadFacts {
-                path: path.to_owned(),
-                ..PreloadFacts::default()
-            });
-            let entry = Entry {
-                at: session.at,
-                event: Event::Libraries(Libraries {
-                    process: 1,
-                    mapped: Vec::new(),
-                    missing: missing.iter().map(|path| (*path).to_owned()).collect(),
-                }),
-            };
-            let place = session
-                .entries
-                .iter()
-                .position(|entry| matches!(entry.event, Event::Checkpoint(_)));
-            session.entries.insert(place.unwrap(), entry);
-            summarised(&session)
-        };
-        let without = PurgeFailure::Without(path.to_owned());
-        assert_eq!(whys(&with(&[path], Lens::Purged)), [("ty", &without)]);
-        assert_eq!(whys(&with(&["/lib/other.so"], Lens::Purged)), []);
-        assert_eq!(whys(&with(&[path], Lens::AsShipped)), []);
+        let without = PurgeFailure::Without(JEMALLOC.to_owned());
+        assert_eq!(whys(&run_with_preload(&[JEMALLOC], Lens::Purged)), [("ty", &without)]);
+        assert_eq!(whys(&run_with_preload(&["/lib/other.so"], Lens::Purged)), []);
+        assert_eq!(whys(&run_with_preload(&[JEMALLOC], Lens::AsShipped)), []);
     }
 
     #[test]

@@ -16,19 +16,20 @@ pub struct Unset {
     pub variable: String,
     /// The value in that process; `None` if it was absent.
     pub value: Option<String>,
-    /// Whether it is a library that was preloaded, and that the process had not mapped.
+    /// True for a preloaded library that did not serve the process.
     pub library: bool,
-    /// The short name of its program, the largest of them.
+    /// The short name of the largest process without the setting.
     pub program: String,
-    /// Its private memory in bytes.
+    /// Private memory of that process in bytes.
     pub private: u64,
+    /// Private memory of the whole tree in bytes.
     pub tree: u64,
-    /// What a library that was mapped had of that at most, by its own account: too little to serve the process.
+    /// Most bytes that a mapped library served by its own account, too few for the process; `None` if it was not mapped.
     pub held: Option<u64>,
 }
 
 impl Unset {
-    /// Where it was not, as the end of a sentence: `the environment of `ty`, which holds 79.2 of 80.1 MiB`.
+    /// The place where it was missing, as the end of a sentence: `the environment of `ty`, which holds 79.2 of 80.1 MiB`.
     pub fn place(&self) -> String {
         let Unset {
             program,
@@ -42,9 +43,10 @@ impl Unset {
             return format!("use by `{program}`: it had at most {held} of the {private} MiB");
         }
         let size = format!("which holds {} of {} MiB", units::mib(*private), units::mib(*tree));
-        match self.library {
-            true => format!("what `{program}` has mapped, {size}"),
-            false => format!("the environment of `{program}`, {size}"),
+        if self.library {
+            format!("what `{program}` has mapped, {size}")
+        } else {
+            format!("the environment of `{program}`, {size}")
         }
     }
 }
@@ -67,105 +69,114 @@ const SMALL_SHARE: u64 = 10;
 /// preloads missing from the largest process, since helpers may be unable to load them. Empty unless memory is known
 /// for every process.
 pub(super) fn unset(checkpoint: &Checkpoint, tree: &Tree, server: &ServerFacts) -> Vec<Unset> {
-    let held: Option<Vec<(&Live, u64)>> = tree
-        .held(checkpoint)
+    let owners: Option<Vec<(&Live, u64)>> = tree
+        .owners(checkpoint)
         .map(|(live, private)| Some((live, private?)))
         .collect();
-    let held = held.unwrap_or_default();
-    let all = sum(&mut held.iter());
-    let mut changes = changed(&held, all);
-    let library = server.preload.as_ref().map(|preload| &preload.path);
-    let leader = held.iter().max_by_key(|(_, private)| *private);
-    if let Some((path, (leader, private))) = library.zip(leader)
-        && leader.without.contains(path)
-    {
-        let knob = server.knobs.iter().find(|knob| knob.requested == *path);
-        changes.push(Unset {
-            variable: knob.map_or("LD_PRELOAD", |knob| &knob.variable).to_owned(),
-            value: None,
-            library: true,
-            program: leader.name.clone(),
-            private: *private,
-            tree: all,
-            held: None,
-        });
-    }
-    changes
+    let owners = owners.unwrap_or_default();
+    let tree_total = total(&owners);
+    let mut unset = unset_variables(&owners, tree_total);
+    unset.extend(unset_preload(&owners, tree_total, server));
+    unset
 }
 
-/// The variables that more than a small share of the memory was without, each of the largest process that was.
-fn changed(held: &[(&Live, u64)], tree: u64) -> Vec<Unset> {
-    let seen = held.iter().filter_map(|(live, _)| live.environment.as_ref());
-    let names: BTreeSet<&String> = seen
+/// The preloaded library, if the process with the most memory lacks it.
+fn unset_preload(owners: &[(&Live, u64)], tree_total: u64, server: &ServerFacts) -> Option<Unset> {
+    let path = &server.preload.as_ref()?.path;
+    let (leader, private) = owners.iter().max_by_key(|(_, private)| *private)?;
+    if !leader.missing_libraries.contains(path) {
+        return None;
+    }
+    let knob = server.knobs.iter().find(|knob| knob.requested == *path);
+    Some(Unset {
+        variable: knob.map_or("LD_PRELOAD", |knob| &knob.variable).to_owned(),
+        value: None,
+        library: true,
+        program: leader.name.clone(),
+        private: *private,
+        tree: tree_total,
+        held: None,
+    })
+}
+
+/// The variables that are missing from more than a small share of the memory.
+fn unset_variables(owners: &[(&Live, u64)], tree_total: u64) -> Vec<Unset> {
+    let names: BTreeSet<&String> = owners
+        .iter()
+        .filter_map(|(live, _)| live.environment.as_ref())
         .flat_map(|seen| seen.missing.iter().chain(seen.other.keys()))
         .collect();
-    let one = |name: &String| {
-        let lacks = |live: &Live| live.environment.as_ref().is_some_and(|seen| seen.lacks(name));
-        let without = held.iter().filter(|(live, _)| lacks(live));
-        let sum = sum(&mut without.clone());
-        let (largest, private) = without.max_by_key(|(_, private)| *private)?;
-        (sum > tree / SMALL_SHARE).then(|| Unset {
-            variable: name.clone(),
-            value: largest
-                .environment
-                .as_ref()
-                .and_then(|seen| seen.other.get(name))
-                .cloned(),
-            library: false,
-            program: largest.name.clone(),
-            private: *private,
-            tree,
-            held: None,
-        })
-    };
-    names.into_iter().filter_map(one).collect()
+    names
+        .into_iter()
+        .filter_map(|name| unset_variable(name, owners, tree_total))
+        .collect()
 }
 
-fn sum<'h>(held: &mut dyn Iterator<Item = &'h (&'h Live, u64)>) -> u64 {
-    held.fold(0, |sum, (_, private)| sum.saturating_add(*private))
+/// A variable with the largest process that lacks it; `None` if only a small share of the memory is without it.
+fn unset_variable(name: &String, owners: &[(&Live, u64)], tree_total: u64) -> Option<Unset> {
+    let lacking: Vec<(&Live, u64)> = owners
+        .iter()
+        .copied()
+        .filter(|(live, _)| live.environment.as_ref().is_some_and(|seen| seen.lacks(name)))
+        .collect();
+    if total(&lacking) <= tree_total / SMALL_SHARE {
+        return None;
+    }
+    let (largest, private) = lacking.into_iter().max_by_key(|(_, private)| *private)?;
+    let seen = largest.environment.as_ref()?;
+    Some(Unset {
+        variable: name.clone(),
+        value: seen.other.get(name).cloned(),
+        library: false,
+        program: largest.name.clone(),
+        private,
+        tree: tree_total,
+        held: None,
+    })
 }
 
-/// Takes a variable for given that holds all that it was given, with more that a wrapper added.
-pub(super) fn accept_added(seen: &mut Environment, given: &BTreeMap<String, String>) {
-    let is_added = |name: &String, value: &mut String| {
-        given
+fn total(owners: &[(&Live, u64)]) -> u64 {
+    owners.iter().fold(0, |sum, (_, private)| sum.saturating_add(*private))
+}
+
+/// Counts a variable as given if it holds all requested options, and others that a wrapper added.
+pub(super) fn accept_added(seen: &mut Environment, requested: &BTreeMap<String, String>) {
+    let accepted = seen.other.extract_if(.., |name, value| {
+        requested
             .get(name)
-            .is_some_and(|asked| contains_options(name, asked, value))
-    };
-    let added = seen.other.extract_if(.., is_added);
-    seen.given.extend(added.map(|(name, _)| name));
+            .is_some_and(|requested| contains_options(name, requested, value))
+    });
+    seen.given.extend(accepted.map(|(name, _)| name));
 }
 
-/// Adds new ones; of a known one the value from the larger tree stays.
-pub(super) fn note(known: &mut Vec<Unset>, changes: Vec<Unset>) {
-    for one in changes {
-        match known.iter_mut().find(|seen| seen.variable == one.variable) {
-            Some(seen) if seen.tree < one.tree => *seen = one,
+/// Adds the settings that were missing at a checkpoint. If one was missing before, the entry with the larger tree stays.
+pub(super) fn add(known: &mut Vec<Unset>, found: Vec<Unset>) {
+    for unset in found {
+        match known.iter_mut().find(|known| known.variable == unset.variable) {
+            Some(known) if known.tree < unset.tree => *known = unset,
             Some(_) => {}
-            None => known.push(one),
+            None => known.push(unset),
         }
     }
 }
 
-/// A server's facts from before its run, corrected by those of the run.
-pub(super) fn correct(server: &mut ServerFacts, unset: &[Unset], unpurged: &[UnpurgedCheckpoint]) {
+/// Corrects a server's facts from before its run by what was missing in the run.
+pub(super) fn correct(server: &mut ServerFacts, all_unset: &[Unset], unpurged: &[UnpurgedCheckpoint]) {
     for knob in &mut server.knobs {
-        if let Some(one) = unset.iter().find(|one| one.variable == knob.variable) {
-            knob.effective.clone_from(&one.value);
-            knob.seen = Some(one.place());
+        if let Some(unset) = all_unset.iter().find(|unset| unset.variable == knob.variable) {
+            knob.effective.clone_from(&unset.value);
+            knob.seen = Some(unset.place());
             knob.taken = Some(false);
         }
     }
-    let told = |name: &String| server.lens.env.contains_key(name);
-    let untold = |one: &UnpurgedCheckpoint| {
-        one.processes
-            .iter()
-            .any(|process| matches!(process.why, PurgeFailure::Unset(_)))
-    };
-    if unset.iter().any(|one| told(&one.variable)) || unpurged.iter().any(untold) {
+    let lacks_lens_variable = all_unset
+        .iter()
+        .any(|unset| server.lens.env.contains_key(&unset.variable));
+    let mut unpurged_processes = unpurged.iter().flat_map(|checkpoint| &checkpoint.processes);
+    if lacks_lens_variable || unpurged_processes.any(|process| matches!(process.why, PurgeFailure::Unset(_))) {
         server.lens.verified = Some(false);
     }
-    if unset.iter().any(|one| one.library) {
+    if all_unset.iter().any(|unset| unset.library) {
         // Which allocator it has then was not looked for.
         (server.preload, server.allocator) = (None, Some(AllocatorFacts::default()));
     }

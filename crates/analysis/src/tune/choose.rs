@@ -1,6 +1,6 @@
-//! What to ship: by rules that are stated, from cells that were run to the end.
+//! Chooses the setting to ship by stated rules, from cells that were run to the end.
 
-use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use crate::figures::Figure;
 
@@ -16,6 +16,7 @@ pub const LEAST_RUNS: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Recommendation {
+    /// The place of the cell to use instead of the default.
     Use(usize),
     Default(KeepReason),
     /// No cell is under the limit; the place of the one that comes nearest.
@@ -24,7 +25,7 @@ pub enum Recommendation {
     Unknown,
 }
 
-/// Why nothing is to be changed.
+/// A reason to keep the default settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum KeepReason {
     /// There are too few runs.
@@ -59,24 +60,31 @@ impl Recommendation {
 
 /// Applies the rule. `cells` begin with the default.
 pub(super) fn choose(cells: &[CellResult], rules: &Rules) -> Recommendation {
-    match (cells.first(), rules.max_private) {
-        (Some(default), _) if default.runs.is_empty() && default.failed() => Recommendation::Unknown,
-        (None, _) => Recommendation::Unknown,
-        (Some(default), limit) if have_others_failed(cells) => match default.median(Figure::Private).zip(limit) {
-            Some((private, limit)) if private > limit as f64 => Recommendation::None(Some(0)),
+    let Some(default) = cells.first() else {
+        return Recommendation::Unknown;
+    };
+    if default.runs.is_empty() && default.failed() {
+        return Recommendation::Unknown;
+    }
+    let limit = rules.max_private.map(|limit| limit as f64);
+    if have_others_failed(cells) {
+        return match (default.median(Figure::Private), limit) {
+            (Some(private), Some(limit)) if private > limit => Recommendation::None(Some(0)),
             _ => Recommendation::Default(KeepReason::OthersFailed),
-        },
-        (Some(_), Some(limit)) => fastest(cells, limit as f64),
-        (Some(_), None) => least(cells, rules),
+        };
+    }
+    match limit {
+        Some(limit) => fastest(cells, limit),
+        None => least(cells, rules),
     }
 }
 
 fn have_others_failed(cells: &[CellResult]) -> bool {
-    let all = cells.iter().map(|cell| cell.sets.of as usize).max();
-    cells.len() > 1 && all == Some(cells.len()) && cells[1..].iter().all(CellResult::failed)
+    let planned = cells.iter().map(|cell| cell.sets.of as usize).max();
+    cells.len() > 1 && planned == Some(cells.len()) && cells[1..].iter().all(CellResult::failed)
 }
 
-/// What the least private memory is chosen among.
+/// The cells among which the one with least private memory is chosen.
 pub(super) struct Ranked {
     /// Those that need less, by as much as a setting is worth.
     less: Vec<usize>,
@@ -85,33 +93,52 @@ pub(super) struct Ranked {
 }
 
 impl Ranked {
-    pub fn of(cells: &[CellResult], rules: &Rules) -> Ranked {
-        let is_less = |cell: &CellResult| is_candidate(cell) && needs_less(cell, &cells[0]);
-        let less: Vec<usize> = (1..cells.len()).filter(|place| is_less(&cells[*place])).collect();
-        let kept: Vec<usize> = less
-            .iter()
-            .copied()
-            .filter(|place| cost(&cells[*place], rules) == Cost::Shown)
+    pub fn new(cells: &[CellResult], rules: &Rules) -> Ranked {
+        let less: Vec<usize> = (1..cells.len())
+            .filter(|place| is_candidate(&cells[*place]) && needs_less(&cells[*place], &cells[0]))
             .collect();
-        let on_front: Vec<usize> = kept.iter().copied().filter(|place| cells[*place].front).collect();
-        let candidates = if on_front.is_empty() { kept } else { on_front };
-        let most = lowest(cells, &candidates).map(|place| private(cells, place) * (1.0 + Figure::Private.slack()));
-        let is_near = |place: &usize| most.is_some_and(|most| private(cells, *place) <= most);
+        let affordable = cells_at_cost(cells, &less, rules, Cost::Shown);
+        let on_front: Vec<usize> = affordable.iter().copied().filter(|place| cells[*place].front).collect();
+        let candidates = if on_front.is_empty() { affordable } else { on_front };
         Ranked {
-            near: candidates.into_iter().filter(is_near).collect(),
+            near: near_lowest(cells, &candidates),
             less,
         }
     }
 }
 
+/// Those of `places` whose cell has this cost.
+fn cells_at_cost(cells: &[CellResult], places: &[usize], rules: &Rules, wanted: Cost) -> Vec<usize> {
+    let wanted = places.iter().filter(|place| cost(&cells[**place], rules) == wanted);
+    wanted.copied().collect()
+}
+
+/// Those of `places` whose private memory is within the slack of the lowest.
+fn near_lowest(cells: &[CellResult], places: &[usize]) -> Vec<usize> {
+    let Some(lowest) = lowest(cells, places) else {
+        return Vec::new();
+    };
+    let most = private(cells, lowest) * (1.0 + Figure::Private.slack());
+    let near = places.iter().filter(|place| private(cells, **place) <= most);
+    near.copied().collect()
+}
+
+/// The median in bytes; infinite where it is unknown.
 fn private(cells: &[CellResult], place: usize) -> f64 {
     cells[place].median(Figure::Private).unwrap_or(f64::INFINITY)
 }
 
+/// The median; infinite where it is unknown.
 fn cpu(cells: &[CellResult], place: usize) -> f64 {
     cells[place].median(Figure::Cpu).unwrap_or(f64::INFINITY)
 }
 
+/// The median; infinite where it is unknown.
+fn p95(cells: &[CellResult], place: usize) -> f64 {
+    cells[place].median(Figure::P95).unwrap_or(f64::INFINITY)
+}
+
+/// The one of `places` with least private memory.
 fn lowest(cells: &[CellResult], places: &[usize]) -> Option<usize> {
     let places = places.iter().copied();
     places.min_by(|a, b| private(cells, *a).total_cmp(&private(cells, *b)))
@@ -122,50 +149,61 @@ fn least(cells: &[CellResult], rules: &Rules) -> Recommendation {
     if are_too_few(cells) {
         return Recommendation::Default(KeepReason::TooFew);
     }
-    let ranked = Ranked::of(cells, rules);
-    // Among cells within the slack, CPU decides.
+    let ranked = Ranked::new(cells, rules);
     let near = ranked.near.iter().copied();
-    let by = if rules.is_shared { private } else { cpu };
-    let chosen = near.min_by(|a, b| by(cells, *a).total_cmp(&by(cells, *b)));
-    chosen.map_or_else(
-        || Recommendation::Default(keep(cells, &ranked.less, rules)),
-        Recommendation::Use,
-    )
+    // Among cells within the slack, CPU decides, unless the runs were played at once.
+    let chosen = if rules.is_shared {
+        lowest(cells, &ranked.near)
+    } else {
+        near.min_by(|a, b| cpu(cells, *a).total_cmp(&cpu(cells, *b)))
+    };
+    match chosen {
+        Some(place) => Recommendation::Use(place),
+        None => Recommendation::Default(keep_reason(cells, &ranked.less, rules)),
+    }
 }
 
-/// Why the default stays: what more runs may change comes first.
-fn keep(cells: &[CellResult], less: &[usize], rules: &Rules) -> KeepReason {
-    let costing = |wanted: Cost| -> Vec<usize> {
-        let places = less.iter().copied();
-        places.filter(|place| cost(&cells[*place], rules) == wanted).collect()
-    };
-    let open = soonest(cells, &costing(Cost::Open), rules).or_else(|| soonest(cells, &costing(Cost::Doubtful), rules));
-    if let Some(place) = open.or_else(|| lowest(cells, &costing(Cost::Unknown))) {
+/// The reason for keeping the default, of which `less` need less memory. A reason that more runs may remove comes first.
+fn keep_reason(cells: &[CellResult], less: &[usize], rules: &Rules) -> KeepReason {
+    for undecided in [Cost::Open, Cost::Doubtful] {
+        let places = cells_at_cost(cells, less, rules, undecided);
+        if let Some(place) = soonest_settled(cells, &places, rules) {
+            return KeepReason::CostOpen(place);
+        }
+    }
+    if let Some(place) = lowest(cells, &cells_at_cost(cells, less, rules, Cost::Unknown)) {
         return KeepReason::CostOpen(place);
     }
     if let Some(place) = lowest(cells, less) {
         return KeepReason::TooDear(place);
     }
-    let shown = |may: bool| -> Option<usize> {
-        let places = (1..cells.len()).filter(|place| cells[*place].is_shown_less());
-        let places: Vec<usize> = places.filter(|place| is_candidate(&cells[*place]) == may).collect();
-        lowest(cells, &places)
-    };
-    let barred = shown(true).or_else(|| shown(false));
-    barred.map_or(KeepReason::NothingLess, KeepReason::Barred)
+    let (candidates, others): (Vec<usize>, Vec<usize>) = (1..cells.len())
+        .filter(|place| cells[*place].is_shown_less())
+        .partition(|place| is_candidate(&cells[*place]));
+    match lowest(cells, &candidates).or_else(|| lowest(cells, &others)) {
+        Some(place) => KeepReason::Barred(place),
+        None => KeepReason::NothingLess,
+    }
 }
 
 /// The cell whose cost is worth showing: of those that at most [`MOST_RUNS`] would show, the one with least memory, and
 /// among cells within the slack of the lowest the one that needs the fewest runs.
-fn soonest(cells: &[CellResult], places: &[usize], rules: &Rules) -> Option<usize> {
-    let runs = |place: usize| runs_to_settle(&cells[place], &cells[0], rules).filter(|runs| *runs <= MOST_RUNS);
-    let within_reach: Vec<usize> = places.iter().copied().filter(|place| runs(*place).is_some()).collect();
-    let Some(lowest_in_reach) = lowest(cells, &within_reach) else {
+fn soonest_settled(cells: &[CellResult], places: &[usize], rules: &Rules) -> Option<usize> {
+    let mut runs: BTreeMap<usize, usize> = BTreeMap::new();
+    for place in places {
+        let needed = runs_to_settle(&cells[*place], &cells[0], rules);
+        if let Some(needed) = needed
+            && needed <= MOST_RUNS
+        {
+            runs.insert(*place, needed);
+        }
+    }
+    if runs.is_empty() {
         return lowest(cells, places);
-    };
-    let most = private(cells, lowest_in_reach) * (1.0 + Figure::Private.slack());
-    let near = within_reach.into_iter().filter(|place| private(cells, *place) <= most);
-    near.min_by_key(|place| runs(*place))
+    }
+    let within_reach: Vec<usize> = runs.keys().copied().collect();
+    let near = near_lowest(cells, &within_reach);
+    near.into_iter().min_by_key(|place| runs[place])
 }
 
 /// Usable, and run often enough to be recommended.
@@ -173,11 +211,16 @@ fn is_candidate(cell: &CellResult) -> bool {
     cell.is_usable() && cell.runs.len() >= LEAST_RUNS
 }
 
-/// Whether the default, or every other usable cell, has too few runs.
+/// True if the default, or every other usable cell, has too few runs.
 fn are_too_few(cells: &[CellResult]) -> bool {
-    let seldom = |cell: &CellResult| cell.runs.len() < LEAST_RUNS;
-    let mut left = cells.iter().skip(1).filter(|cell| cell.is_usable()).peekable();
-    cells.first().is_none_or(seldom) || (left.peek().is_some() && left.all(seldom))
+    let Some((default, others)) = cells.split_first() else {
+        return true;
+    };
+    if default.runs.len() < LEAST_RUNS {
+        return true;
+    }
+    let usable: Vec<&CellResult> = others.iter().filter(|cell| cell.is_usable()).collect();
+    !usable.is_empty() && usable.iter().all(|cell| cell.runs.len() < LEAST_RUNS)
 }
 
 /// Shown to need less, by as much as a setting is worth.
@@ -194,48 +237,42 @@ pub(super) fn saving(cell: &CellResult, default: &CellResult) -> Option<(f64, f6
     ))
 }
 
-/// Whether it may be chosen, and its private memory is under the limit by the upper end of its interval.
-fn keeps(cell: &CellResult, limit: f64) -> bool {
+/// True if a cell may be chosen, and its private memory is under the limit by the upper end of its interval.
+fn is_candidate_under(cell: &CellResult, limit: f64) -> bool {
     is_candidate(cell) && cell.most_private().is_some_and(|most| most <= limit)
 }
 
-/// Under a limit, the others that may be as fast as the one that was chosen: the intervals of p95 overlap.
+/// Under a limit, the cells beside the chosen one that may be as fast: the intervals of p95 overlap.
 pub fn as_fast(sweep: &Sweep) -> Vec<&CellResult> {
     let chosen = match sweep.choice {
         Recommendation::Use(place) => place,
         Recommendation::Default(KeepReason::Fastest) => 0,
         Recommendation::Default(_) | Recommendation::None(_) | Recommendation::Unknown => return Vec::new(),
     };
-    let interval = |cell: &CellResult| cell.figure(Figure::P95).median;
-    let limit = sweep.rules.max_private.map(|limit| limit as f64);
-    let (Some(limit), Some(own)) = (limit, interval(&sweep.cells[chosen])) else {
+    let own = sweep.cells[chosen].figure(Figure::P95).median;
+    let (Some(limit), Some(own)) = (sweep.rules.max_private, own) else {
         return Vec::new();
     };
-    let overlaps =
-        |cell: &CellResult| interval(cell).is_some_and(|other| other.low <= own.high && own.low <= other.high);
-    let others = sweep.cells.iter().enumerate().filter(|(place, _)| *place != chosen);
-    others
-        .map(|(_, cell)| cell)
-        .filter(|cell| keeps(cell, limit) && overlaps(cell))
-        .collect()
+    let mut as_fast = Vec::new();
+    for (place, cell) in sweep.cells.iter().enumerate() {
+        let other = cell.figure(Figure::P95).median;
+        if place != chosen
+            && is_candidate_under(cell, limit as f64)
+            && other.is_some_and(|other| other.low <= own.high && own.low <= other.high)
+        {
+            as_fast.push(cell);
+        }
+    }
+    as_fast
 }
 
 /// The fastest cell, the default included, with the upper end of its private memory under the limit.
 fn fastest(cells: &[CellResult], limit: f64) -> Recommendation {
-    let under: Vec<usize> = (0..cells.len()).filter(|place| keeps(&cells[*place], limit)).collect();
-    if under.is_empty() && are_too_few(cells) {
-        return Recommendation::Default(KeepReason::TooFew);
-    }
-    if under.is_empty() {
-        // Also of those that were stopped, which is what being far over the limit comes to.
-        let private = |place: &usize| cells[*place].median(Figure::Private);
-        let measured = (0..cells.len()).filter(|place| cells[*place].is_honest() && private(place).is_some());
-        return Recommendation::None(
-            measured.min_by(|a, b| private(a).partial_cmp(&private(b)).unwrap_or(Ordering::Equal)),
-        );
-    }
-    let Some(under) = UnderLimit::of(cells, limit) else {
-        return Recommendation::None(None);
+    let Some(under) = UnderLimit::find(cells, limit) else {
+        if are_too_few(cells) {
+            return Recommendation::Default(KeepReason::TooFew);
+        }
+        return Recommendation::None(nearest_to_limit(cells));
     };
     let places = under.as_fast.into_iter();
     match places.min_by(|a, b| cpu(cells, *a).total_cmp(&cpu(cells, *b))) {
@@ -245,7 +282,16 @@ fn fastest(cells: &[CellResult], limit: f64) -> Recommendation {
     }
 }
 
-/// What the fastest is chosen among.
+/// The honest cell with least private memory, where none is under the limit. Stopped cells count too: most cells far over
+/// the limit were stopped.
+fn nearest_to_limit(cells: &[CellResult]) -> Option<usize> {
+    let measured: Vec<usize> = (0..cells.len())
+        .filter(|place| cells[*place].is_honest() && cells[*place].median(Figure::Private).is_some())
+        .collect();
+    lowest(cells, &measured)
+}
+
+/// The cells among which the fastest under a limit is chosen.
 pub(super) struct UnderLimit {
     /// The place of the one with the least p95.
     pub first: usize,
@@ -255,19 +301,29 @@ pub(super) struct UnderLimit {
 }
 
 impl UnderLimit {
-    pub fn of(cells: &[CellResult], limit: f64) -> Option<UnderLimit> {
-        let under = || (0..cells.len()).filter(|place| keeps(&cells[*place], limit));
-        let p95 = |place: &usize| cells[*place].median(Figure::P95).unwrap_or(f64::INFINITY);
-        let first = under().min_by(|a, b| p95(a).total_cmp(&p95(b)))?;
-        let least = cells[first].known(Figure::P95);
-        let as_fast = under().filter(|place| {
-            let versus = Versus::new(&least, &cells[*place].known(Figure::P95), Figure::P95);
-            // Where not even the fastest has a latency, none has one.
-            least.is_empty() || versus.is_some_and(|versus| versus.ratio <= 1.0 + Figure::P95.slack())
-        });
-        Some(UnderLimit {
-            first,
-            as_fast: as_fast.collect(),
-        })
+    /// `None` if no cell is under the limit.
+    pub fn find(cells: &[CellResult], limit: f64) -> Option<UnderLimit> {
+        let under: Vec<usize> = (0..cells.len())
+            .filter(|place| is_candidate_under(&cells[*place], limit))
+            .collect();
+        let first = under
+            .iter()
+            .copied()
+            .min_by(|a, b| p95(cells, *a).total_cmp(&p95(cells, *b)))?;
+        let least = cells[first].known_values(Figure::P95);
+        // Where not even the fastest has a latency, none has one.
+        let as_fast = if least.is_empty() {
+            under
+        } else {
+            let near = under.into_iter().filter(|place| is_as_fast(&cells[*place], &least));
+            near.collect()
+        };
+        Some(UnderLimit { first, as_fast })
     }
+}
+
+/// True if the p95 of a cell is within the slack of the fastest cell's.
+fn is_as_fast(cell: &CellResult, fastest: &[f64]) -> bool {
+    let versus = Versus::new(fastest, &cell.known_values(Figure::P95), Figure::P95);
+    versus.is_some_and(|versus| versus.ratio <= 1.0 + Figure::P95.slack())
 }

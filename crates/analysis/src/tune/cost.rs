@@ -27,41 +27,42 @@ pub enum Cost {
 }
 
 pub fn cost(cell: &CellResult, rules: &Rules) -> Cost {
-    let costs = rules
-        .allowed()
-        .into_iter()
-        .map(|(figure, most)| cost_of(cell, figure, most));
+    let allowed = rules.allowed().into_iter();
+    let costs = allowed.map(|(figure, allowed)| cost_of(cell, figure, allowed));
     costs.max().unwrap_or(Cost::Shown)
 }
 
-/// The cost in one figure, of which `most` more is allowed.
-pub fn cost_of(cell: &CellResult, figure: Figure, most: f64) -> Cost {
+/// The cost in one figure, for an allowed increase as a share.
+pub fn cost_of(cell: &CellResult, figure: Figure, allowed: f64) -> Cost {
     match cell.figure(figure).ratio.as_ref() {
-        Some(ratio) if ratio.high <= 1.0 + most => Cost::Shown,
-        Some(ratio) if ratio.low > 1.0 + most => Cost::Dear,
-        Some(ratio) if ratio.ratio <= 1.0 + most => Cost::Open,
+        Some(ratio) if ratio.high <= 1.0 + allowed => Cost::Shown,
+        Some(ratio) if ratio.low > 1.0 + allowed => Cost::Dear,
+        Some(ratio) if ratio.ratio <= 1.0 + allowed => Cost::Open,
         Some(_) => Cost::Doubtful,
         None => Cost::Unknown,
     }
 }
 
-/// How many runs of each would show, in four of five sweeps, on which side of the limits a cell is, if its figures
-/// keep their spread. `None` if nothing is open, or no number of runs suffices.
+/// Runs of each that would show, in four of five sweeps, on which side of the limits a cell is, if its figures keep
+/// their spread. `None` if nothing is open, or no number of runs suffices.
 pub fn runs_to_settle(cell: &CellResult, default: &CellResult, rules: &Rules) -> Option<usize> {
-    let open = rules.allowed().into_iter().filter(|(figure, most)| {
-        let cost = cost_of(cell, *figure, *most);
-        matches!(cost, Cost::Open | Cost::Doubtful)
-    });
-    let needed = open.map(|(figure, most)| {
-        let ratio = cell.figure(figure).ratio.as_ref()?.ratio / (1.0 + most);
-        let own = Arm::new(&cell.known(figure)).ok()?;
-        let base = Arm::new(&default.known(figure)).ok()?;
-        // As of two arms that vary alike.
-        let cv = own.variation().hypot(base.variation()) / std::f64::consts::SQRT_2;
-        let effect = ratio.max(1.0 / ratio) - 1.0;
-        let alpha = (1.0 - CONFIDENCE) / 2.0;
-        runs_needed(cv, effect, alpha, WANTED, NoiseFloor::RELATIVE.relative)
-    });
-    let needed: Option<Vec<usize>> = needed.collect();
-    needed?.into_iter().max()
+    let mut most_runs = None;
+    for (figure, allowed) in rules.allowed() {
+        if matches!(cost_of(cell, figure, allowed), Cost::Open | Cost::Doubtful) {
+            let runs = runs_to_settle_figure(cell, default, figure, allowed)?;
+            most_runs = most_runs.max(Some(runs));
+        }
+    }
+    most_runs
+}
+
+fn runs_to_settle_figure(cell: &CellResult, default: &CellResult, figure: Figure, allowed: f64) -> Option<usize> {
+    let ratio = cell.figure(figure).ratio.as_ref()?.ratio / (1.0 + allowed);
+    let own = Arm::new(&cell.known_values(figure)).ok()?;
+    let base = Arm::new(&default.known_values(figure)).ok()?;
+    // As of two arms that vary alike.
+    let cv = own.variation().hypot(base.variation()) / std::f64::consts::SQRT_2;
+    let effect = ratio.max(1.0 / ratio) - 1.0;
+    let alpha = (1.0 - CONFIDENCE) / 2.0;
+    runs_needed(cv, effect, alpha, WANTED, NoiseFloor::RELATIVE.relative)
 }

@@ -1,4 +1,6 @@
-//! The figures of a sweep: one of a run, and how two cells differ in it.
+//! The figures of a sweep: where each is read in a run, and how two cells compare in it.
+
+use std::cmp::Reverse;
 
 use crate::compare::cell::{Values, cell};
 use crate::compare::{Cell, Played, counts};
@@ -9,27 +11,29 @@ use stats::{Arm, Contrast, Pooled};
 
 use super::CONFIDENCE;
 
-/// What cells are weighed by: memory against latency and processor time.
+/// The figures that cells are weighed by: memory against latency and processor time.
 pub(super) const WEIGHED: [Figure; 3] = [Figure::Private, Figure::P95, Figure::Cpu];
 
 /// The coefficient of variation between runs that is assumed where there is only one of each, which has no spread of its
 /// own: twice what private memory commonly has at most as shipped. `None` of what a busy machine moves by any amount.
-pub(super) fn assumed(figure: Figure) -> Option<f64> {
-    (figure == Figure::Private).then_some(0.10)
+pub(super) fn assumed_variation(figure: Figure) -> Option<f64> {
+    match figure {
+        Figure::Private => Some(0.10),
+        _ => None,
+    }
 }
 
 fn values(figure: Figure, runs: &[&Played], places: &Places) -> Values {
     let measure = places.measure(figure);
-    let value = |run: &&Played| {
-        (
-            run.machine(),
-            measure.as_ref().and_then(|measure| measure.value(&run.summary)),
-        )
-    };
-    runs.iter().map(value).collect()
+    let mut values = Vec::new();
+    for run in runs {
+        let value = measure.as_ref().and_then(|measure| measure.value(&run.summary));
+        values.push((run.machine(), value));
+    }
+    values
 }
 
-/// The figure in all runs of a cell, and how it compares with that of the default.
+/// The figure in all runs of a cell, compared with that of the default.
 pub(super) fn figure_of(figure: Figure, runs: &[&Played], default: Option<&[&Played]>, places: &Places) -> Cell {
     let base = default.map(|runs| values(figure, runs, places));
     let own = values(figure, runs, places);
@@ -38,7 +42,7 @@ pub(super) fn figure_of(figure: Figure, runs: &[&Played], default: Option<&[&Pla
     cell(&own, base.as_ref(), floor)
 }
 
-/// What the figures of a sweep are of, as the runs of its default say.
+/// Where the figures of a sweep are read, as the runs of its default say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
     /// The phase whose checkpoint is the settled value: place in the scenario, and name.
@@ -47,7 +51,7 @@ pub struct Places {
     pub window: Option<WindowKind>,
     /// The method with most requests.
     pub method: Option<String>,
-    /// What is weighed of commands: their peak as the memory, and this time as the latency. `None` of servers.
+    /// Of commands, the time that is weighed as the latency; their peak is weighed as the memory. `None` of servers.
     pub command: Option<Timed>,
 }
 
@@ -63,7 +67,7 @@ impl Places {
     /// Where a figure is read; `None` if the scenario lacks that place.
     pub fn measure(&self, figure: Figure) -> Option<Measure> {
         if let Some(timed) = &self.command {
-            return of_command(figure, timed);
+            return command_measure(figure, timed);
         }
         let place = match figure {
             Figure::Private | Figure::Resident | Figure::Returned => {
@@ -82,14 +86,15 @@ impl Places {
         match (figure, &self.command) {
             (Figure::Cpu, _) => "CPU",
             (Figure::P95, Some(Timed::Printed(name))) => name,
-            (figure, Some(timed)) => of_command(figure, timed)
-                .map_or(figure, |measure| measure.figure)
-                .name(),
+            (figure, Some(timed)) => match command_measure(figure, timed) {
+                Some(measure) => measure.figure.name(),
+                None => figure.name(),
+            },
             (figure, None) => figure.name(),
         }
     }
 
-    /// What settings are chosen by.
+    /// The name of the memory that settings are chosen by.
     pub fn memory(&self) -> &'static str {
         match self.command {
             Some(_) => "peak memory",
@@ -99,7 +104,7 @@ impl Places {
 }
 
 /// Where a figure of a table is read of a command.
-fn of_command(figure: Figure, timed: &Timed) -> Option<Measure> {
+fn command_measure(figure: Figure, timed: &Timed) -> Option<Measure> {
     let (place, figure) = match (figure, timed) {
         (Figure::Private, _) => (Place::Run, Figure::Peak),
         (Figure::Peak, _) => (Place::Run, Figure::PrivatePeak),
@@ -112,9 +117,9 @@ fn of_command(figure: Figure, timed: &Timed) -> Option<Measure> {
 }
 
 pub(super) fn places(runs: &[Played], default: &str) -> Places {
-    let mine = |run: &&Played| run.summary.header.server.label == default;
-    let counting = runs.iter().filter(mine).find(|run| counts(&run.summary));
-    let Some(run) = counting.or_else(|| runs.iter().find(mine)) else {
+    let default_runs = super::runs_of(runs, default);
+    let counted = default_runs.iter().find(|run| counts(&run.summary));
+    let Some(run) = counted.or(default_runs.first()) else {
         return Places::default();
     };
     let summary = &run.summary;
@@ -125,26 +130,25 @@ pub(super) fn places(runs: &[Played], default: &str) -> Places {
             ..Places::default()
         };
     }
-    // A silent window shows an idle user's memory; light traffic is the fallback.
-    let kinds = [WindowKind::Silent, WindowKind::Simmer];
-    let has = |kind: &WindowKind| decay::own(&summary.windows).any(|window| window.kind == *kind);
     let phase = match Place::result(summary) {
         Some(Place::Phase { number, name }) => Some((number, name)),
         _ => None,
     };
-    let busiest = summary.methods.iter().filter(|method| method.p95.is_some());
+    // A silent window shows an idle user's memory; light traffic is the fallback.
+    let mut kinds = [WindowKind::Silent, WindowKind::Simmer].into_iter();
+    let window = kinds.find(|kind| decay::own(&summary.windows).any(|window| window.kind == *kind));
+    let timed_methods = summary.methods.iter().filter(|method| method.p95.is_some());
+    // Of several that are as busy the first by name.
+    let busiest = timed_methods.min_by_key(|method| (Reverse(method.count), method.method.clone()));
     Places {
         phase,
-        window: kinds.into_iter().find(has),
-        // Of several that are as busy the first by name.
-        method: busiest
-            .min_by_key(|method| (std::cmp::Reverse(method.count), method.method.clone()))
-            .map(|method| method.method.clone()),
+        window,
+        method: busiest.map(|method| method.method.clone()),
         command: None,
     }
 }
 
-/// How one cell's values are to another's: a ratio with its interval.
+/// The ratio of one cell's values to another's, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Versus {
     pub ratio: f64,
@@ -153,11 +157,11 @@ pub(super) struct Versus {
 }
 
 impl Versus {
-    /// `of` against `against`; `None` where one of them has no value.
-    pub fn new(against: &[f64], of: &[f64], figure: Figure) -> Option<Versus> {
-        let floor = figure.noise_of(against.iter().chain(of).copied());
-        if let (Ok(against), Ok(of)) = (Arm::new(against), Arm::new(of)) {
-            let contrast = Contrast::welch(&against, &of, floor);
+    /// The ratio of `values` to `base`; `None` where one of them has no value.
+    pub fn new(base: &[f64], values: &[f64], figure: Figure) -> Option<Versus> {
+        let floor = figure.noise_of(base.iter().chain(values).copied());
+        if let (Ok(base), Ok(values)) = (Arm::new(base), Arm::new(values)) {
+            let contrast = Contrast::welch(&base, &values, floor);
             let (low, high) = contrast.interval(CONFIDENCE);
             return Some(Versus {
                 ratio: contrast.ratio(),
@@ -165,14 +169,8 @@ impl Versus {
                 high,
             });
         }
-        let mean = |values: &[f64]| {
-            let logs: f64 = values.iter().map(|value| value.ln()).sum();
-            Some((logs / values.len() as f64).exp()).filter(|mean| mean.is_finite() && *mean > 0.0)
-        };
-        let ratio = mean(of)? / mean(against)?;
-        let low = assumed(figure).map(Pooled::assumed);
-        let low = low.and_then(|spread| spread.lower_ratio(against, of, (1.0 - CONFIDENCE) / 2.0));
-        let low = low.unwrap_or(0.0);
+        let ratio = geometric_mean(values)? / geometric_mean(base)?;
+        let low = lower_ratio_by_assumption(base, values, figure).unwrap_or(0.0);
         Some(Versus {
             ratio,
             low,
@@ -189,5 +187,22 @@ impl Versus {
     /// Shown to be less, by more than the slack.
     pub fn is_less(self, figure: Figure) -> bool {
         self.high < 1.0 && self.ratio < 1.0 / (1.0 + figure.slack())
+    }
+}
+
+/// The lower bound of a ratio by the assumed variation; `None` of figures of which none is assumed.
+fn lower_ratio_by_assumption(base: &[f64], values: &[f64], figure: Figure) -> Option<f64> {
+    let spread = Pooled::assumed(assumed_variation(figure)?);
+    spread.lower_ratio(base, values, (1.0 - CONFIDENCE) / 2.0)
+}
+
+/// `None` without values, and where one has no logarithm.
+fn geometric_mean(values: &[f64]) -> Option<f64> {
+    let logs: f64 = values.iter().map(|value| value.ln()).sum();
+    let mean = (logs / values.len() as f64).exp();
+    if mean.is_finite() && mean > 0.0 {
+        Some(mean)
+    } else {
+        None
     }
 }

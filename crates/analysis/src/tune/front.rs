@@ -6,11 +6,8 @@ use crate::tune::figure::WEIGHED;
 use super::figure::Versus;
 use super::{CellResult, Rules};
 
-/// The values of what cells are weighed by, in the order of [`WEIGHED`].
+/// The values that cells are weighed by, in the order of [`WEIGHED`].
 pub(super) type Weights = [Vec<f64>; 3];
-
-/// Whether the second of two cells is shown to be clearly more than the first, in a figure.
-type IsMore<'s> = &'s dyn Fn(Figure, &[f64], &[f64]) -> bool;
 
 /// The certainty that a cell is no better in any figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,11 +18,17 @@ pub(super) enum Doubt {
     Lenient,
 }
 
-/// Whether `other` matches `cell` in all figures and is shown to be clearly better in one.
+/// True if `other` matches `cell` in all figures and is shown to be clearly better in one. `is_more` tells if the values
+/// of its second list are shown to be clearly more than those of its first.
 ///
 /// A figure that either lacks is not compared, such as latency among runs that are played at once; without private memory
 /// nothing is.
-pub(super) fn beats(other: &Weights, cell: &Weights, doubt: Doubt, is_more: IsMore<'_>) -> bool {
+pub(super) fn beats(
+    other: &Weights,
+    cell: &Weights,
+    doubt: Doubt,
+    is_more: impl Fn(Figure, &[f64], &[f64]) -> bool,
+) -> bool {
     let mut better = false;
     for (figure, (other, cell)) in WEIGHED.into_iter().zip(other.iter().zip(cell)) {
         let Some(versus) = Versus::new(other, cell, figure) else {
@@ -43,9 +46,9 @@ pub(super) fn beats(other: &Weights, cell: &Weights, doubt: Doubt, is_more: IsMo
     better
 }
 
-/// Whether two cells differ as far as one look at both can tell.
-fn is_more(figure: Figure, against: &[f64], of: &[f64]) -> bool {
-    Versus::new(against, of, figure).is_some_and(|versus| versus.is_more(figure))
+/// True if `more` is shown to exceed `less`, at the level of a single comparison.
+fn is_more(figure: Figure, less: &[f64], more: &[f64]) -> bool {
+    Versus::new(less, more, figure).is_some_and(|versus| versus.is_more(figure))
 }
 
 /// Marks the front, and for each other cell one that beats it. A cell that was not run to the end is on no front.
@@ -56,30 +59,38 @@ pub(super) fn mark(cells: &mut [CellResult], rules: &Rules) {
         // Less work needs less memory, and an ineffective setting is the default: neither beats another cell.
         .filter(|place| cells[*place].is_honest())
         .collect();
-    let better = |place: usize| {
-        let others = running.iter().copied().filter(|other| *other != place);
-        let mut others: Vec<usize> = others
-            .filter(|other| beats(&weights[*other], &weights[place], Doubt::Strict, &is_more))
-            .collect();
-        // If several do, the one with least memory is named.
-        others.sort_by(|a, b| mean(&weights[*a][0]).total_cmp(&mean(&weights[*b][0])));
-        others.first().copied()
-    };
-    let dominated: Vec<(usize, Option<usize>)> = running.iter().map(|place| (*place, better(*place))).collect();
+    let winners: Vec<Option<usize>> = running
+        .iter()
+        .map(|place| winner_over(*place, &running, &weights))
+        .collect();
     // Differences within the slack could form a circle; then there is no front.
-    let circle = dominated.iter().all(|(_, better)| better.is_some());
-    for (place, better) in dominated {
-        cells[place].front = circle || better.is_none();
-        if let Some(better) = better.filter(|_| !circle) {
-            cells[place].beaten_by = Some(cells[better].label.clone());
+    let is_circle = winners.iter().all(Option::is_some);
+    for (place, winner) in running.into_iter().zip(winners) {
+        match winner {
+            Some(winner) if !is_circle => {
+                cells[place].front = false;
+                cells[place].beaten_by = Some(cells[winner].label.clone());
+            }
+            _ => cells[place].front = true,
         }
     }
 }
 
+/// The cell that beats the one at `place`; if several do, the one with least memory.
+fn winner_over(place: usize, running: &[usize], weights: &[Weights]) -> Option<usize> {
+    let mut winners: Vec<usize> = running.to_vec();
+    winners.retain(|other| *other != place && beats(&weights[*other], &weights[place], Doubt::Strict, is_more));
+    winners.sort_by(|a, b| mean(&weights[*a][0]).total_cmp(&mean(&weights[*b][0])));
+    winners.first().copied()
+}
+
 fn weights(cell: &CellResult, rules: &Rules) -> Weights {
-    WEIGHED.map(|figure| match rules.decides_by(figure) {
-        true => cell.known(figure),
-        false => Vec::new(),
+    WEIGHED.map(|figure| {
+        if rules.decides_by(figure) {
+            cell.known_values(figure)
+        } else {
+            Vec::new()
+        }
     })
 }
 

@@ -1,4 +1,4 @@
-//! Whether the memory that a sweep chooses by had come to rest, by how the window before its checkpoint ended.
+//! Tells if the memory that a sweep chooses by had settled, from how the window before its checkpoint ended.
 
 use crate::compare::Played;
 use crate::summary::Summary;
@@ -7,7 +7,7 @@ use record::{Delay, Nanos, WindowEnd};
 
 use super::figure::Places;
 
-/// Why the memory of a run had not settled.
+/// A reason why the memory of a run had not settled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Moving {
     /// The time of the window was up, and this was still moving; empty where the record does not say.
@@ -21,92 +21,121 @@ pub enum Moving {
     },
 }
 
-/// Whether the memory of a cell's runs had settled.
+/// Counts the runs of a cell whose memory had not settled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rest {
-    /// Whether all of them are known to have settled.
+pub struct SettledState {
+    /// True if all runs are known to have settled.
     pub settled: bool,
-    /// How many are known not to have.
+    /// Runs that are known not to have settled.
     pub moving: u64,
-    /// Why the first of these had not.
+    /// The reason of the first of them.
     pub why: Option<Moving>,
     /// The shortest window that ended before the clock of a garbage collector did: settings are compared at that age.
     pub short: Option<Short>,
 }
 
-pub(super) fn rest(runs: &[&Played], places: &Places) -> Rest {
-    let ends: Vec<Option<Result<(), Moving>>> = runs.iter().map(|run| end(&run.summary, places)).collect();
-    let mut moving = ends.iter().flatten().filter_map(|end| end.as_ref().err());
-    let why = moving.next().cloned();
-    Rest {
-        settled: !ends.is_empty() && ends.iter().all(|end| *end == Some(Ok(()))),
-        moving: u64::from(why.is_some()) + moving.count() as u64,
-        why,
-        short: runs
-            .iter()
-            .filter_map(|run| last(&run.summary, places)?.too_short_for.as_ref())
-            .map(TooShortFor::short)
-            .min(),
+/// The state of a run's memory when its last idle window ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum RunState {
+    Settled,
+    Moving(Moving),
+    /// There was no such window, or its end is no evidence.
+    Unknown,
+}
+
+pub(super) fn settled_state(runs: &[&Played], places: &Places) -> SettledState {
+    let mut joint = SettledState {
+        settled: !runs.is_empty(),
+        ..SettledState::default()
+    };
+    for run in runs {
+        match run_state(&run.summary, places) {
+            RunState::Settled => {}
+            RunState::Unknown => joint.settled = false,
+            RunState::Moving(why) => {
+                joint.settled = false;
+                joint.moving += 1;
+                joint.why.get_or_insert(why);
+            }
+        }
     }
+    let windows = runs.iter().filter_map(|run| last_window(&run.summary, places));
+    let too_short = windows.filter_map(|window| window.too_short_for.as_ref());
+    joint.short = too_short.map(TooShortFor::short).min();
+    joint
 }
 
 /// The last idle window of the phase that settings are chosen by.
-fn last<'s>(summary: &'s Summary, places: &Places) -> Option<&'s Window> {
+fn last_window<'s>(summary: &'s Summary, places: &Places) -> Option<&'s Window> {
     let (phase, _) = places.phase.as_ref()?;
-    let is_it = |window: &&Window| {
-        matches!(window.kind, WindowKind::Silent | WindowKind::Simmer) && window.phase.phase == *phase
-    };
-    decay::own(&summary.windows).rfind(is_it)
+    decay::own(&summary.windows).rfind(|window| is_idle(window) && window.phase.phase == *phase)
 }
 
-/// How the last window before the checkpoint ended; `None` if there is no window or its end says nothing.
-fn end(summary: &Summary, places: &Places) -> Option<Result<(), Moving>> {
-    let window = last(summary, places)?;
-    match window.why()? {
-        WindowEnd::Settled | WindowEnd::Held => Some(Ok(())),
-        WindowEnd::TimedOut => Some(Err(Moving::TimedOut(window.moving.clone()))),
+fn is_idle(window: &Window) -> bool {
+    matches!(window.kind, WindowKind::Silent | WindowKind::Simmer)
+}
+
+fn run_state(summary: &Summary, places: &Places) -> RunState {
+    let Some(window) = last_window(summary, places) else {
+        return RunState::Unknown;
+    };
+    match window.why() {
+        None => RunState::Unknown,
+        Some(WindowEnd::Settled | WindowEnd::Held) => RunState::Settled,
+        Some(WindowEnd::TimedOut) => RunState::Moving(Moving::TimedOut(window.moving.clone())),
         // Judged like a window of fixed length.
-        WindowEnd::Ended | WindowEnd::TooShort => fixed(window, &summary.windows),
+        Some(WindowEnd::Ended | WindowEnd::TooShort) => state_after_fixed_window(window, &summary.windows),
     }
 }
 
-/// A window of fixed length, judged by the allocator's decay.
-fn fixed(window: &Window, all: &[Window]) -> Option<Result<(), Moving>> {
-    let decay = window.decay?;
+/// Judges a window of fixed length by the allocator's decay.
+fn state_after_fixed_window(window: &Window, all: &[Window]) -> RunState {
+    let Some(decay) = window.decay else {
+        return RunState::Unknown;
+    };
     let capped = window.end == Some(WindowEnd::TooShort);
     // A sweep over a garbage collector compares memory at one age; few windows last as long as its clock.
     if decay.runtime.is_some() && decay.idle && !capped {
-        return None;
+        return RunState::Unknown;
     }
     // An allocator that never purges in this window has nothing to wait for.
     if decay.delay == Delay::Never || (window.kind == WindowKind::Silent && !decay.idle) {
-        return (!capped).then_some(Ok(()));
+        return if capped { RunState::Unknown } else { RunState::Settled };
     }
     // A background thread purges while idle and in light traffic; without one, time counts only in light traffic.
     let took = if decay.idle {
-        left_alone(window, all)
+        undisturbed_time(window, all)
     } else {
         window.took
     };
-    let needed = decay.needed()?;
-    let Delay::After(decay) = decay.delay else { return None };
-    let is_long = decay == 0 || took >= needed;
-    Some(is_long.then_some(()).ok_or(Moving::TooShort { took, decay, capped }))
+    let (Some(needed), Delay::After(decay)) = (decay.needed(), decay.delay) else {
+        return RunState::Unknown;
+    };
+    if decay == 0 || took >= needed {
+        RunState::Settled
+    } else {
+        RunState::Moving(Moving::TooShort { took, decay, capped })
+    }
 }
 
-/// How long the server was undisturbed at the end of a window: this window and adjacent earlier ones in which the
-/// allocator purges too.
-fn left_alone(window: &Window, all: &[Window]) -> Nanos {
-    let before = |of: &Window| {
-        all.iter().find(|one| {
-            matches!(one.kind, WindowKind::Silent | WindowKind::Simmer)
-                && one.phase == of.phase
-                && one.step.checked_add(1) == Some(of.step)
-                && one.decay == of.decay
-        })
-    };
-    let adjoining = std::iter::successors(Some(window), |of| before(of));
-    adjoining.fold(0, |sum: Nanos, one| sum.saturating_add(one.took))
+/// The time without work until the end of a window: this window and adjoining earlier ones in which the allocator purges
+/// too.
+fn undisturbed_time(window: &Window, all: &[Window]) -> Nanos {
+    let mut earliest = window;
+    let mut time = window.took;
+    while let Some(earlier) = all.iter().find(|earlier| adjoins(earlier, earliest)) {
+        time = time.saturating_add(earlier.took);
+        earliest = earlier;
+    }
+    time
+}
+
+/// True if `earlier` is the idle window of the step before `window`, under the same decay.
+fn adjoins(earlier: &Window, window: &Window) -> bool {
+    is_idle(earlier)
+        && earlier.phase == window.phase
+        && earlier.step.checked_add(1) == Some(window.step)
+        && earlier.decay == window.decay
 }
 
 #[cfg(test)]
@@ -131,28 +160,54 @@ mod tests {
         window
     }
 
-    fn judged(windows: &[Window]) -> Option<Result<(), Moving>> {
-        fixed(windows.last().unwrap(), windows)
+    /// The state at the end of the last of these windows.
+    fn judged(windows: &[Window]) -> RunState {
+        state_after_fixed_window(windows.last().unwrap(), windows)
     }
 
-    fn too_short(seconds: u64) -> Option<Result<(), Moving>> {
-        Some(Err(Moving::TooShort {
+    /// The state at the end of two idle windows, the second of them in this step.
+    fn judged_with_silence_in_step_4(second_step: u32, thread: bool) -> RunState {
+        judged(&[
+            window(4, WindowKind::Silent, 3, thread),
+            window(second_step, WindowKind::Simmer, 2, thread),
+        ])
+    }
+
+    /// The state at the end of a window of two seconds that ended so.
+    fn judged_by_end(kind: WindowKind, delay: Delay, thread: bool, end: WindowEnd) -> RunState {
+        let mut window = window(5, kind, 2, thread);
+        window.end = Some(end);
+        window.decay = window.decay.map(|decay| AllocatorDecay { delay, ..decay });
+        judged(&[window])
+    }
+
+    fn too_short(seconds: u64) -> RunState {
+        RunState::Moving(Moving::TooShort {
             took: seconds * SECOND,
             decay: SECOND,
             capped: false,
-        }))
+        })
     }
 
     #[test]
     fn a_thread_purges_through_windows_that_adjoin() {
         use WindowKind::{Silent, Simmer};
-        let both = |between: u32, thread: bool| {
-            judged(&[window(4, Silent, 3, thread), window(4 + between, Simmer, 2, thread)])
-        };
         assert_eq!(judged(&[window(5, Simmer, 2, true)]), too_short(2));
-        assert_eq!(both(1, true), Some(Ok(())), "5 s of 3 s that it may take");
-        assert_eq!(both(2, true), too_short(2), "there was work between them");
-        assert_eq!(both(1, false), too_short(2), "silence moves no clock without a thread");
+        assert_eq!(
+            judged_with_silence_in_step_4(5, true),
+            RunState::Settled,
+            "5 s of 3 s that it may take"
+        );
+        assert_eq!(
+            judged_with_silence_in_step_4(6, true),
+            too_short(2),
+            "there was work between them"
+        );
+        assert_eq!(
+            judged_with_silence_in_step_4(5, false),
+            too_short(2),
+            "silence moves no clock without a thread"
+        );
         let short = [window(4, Silent, 1, true), window(5, Simmer, 1, true)];
         assert_eq!(judged(&short), too_short(2), "both together");
         let mut other = [window(4, Silent, 3, true), window(5, Simmer, 2, true)];
@@ -166,32 +221,30 @@ mod tests {
     #[test]
     fn a_capped_window_in_which_nothing_is_purged_says_nothing() {
         use WindowKind::{Silent, Simmer};
-        let end = |kind: WindowKind, delay: Delay, thread: bool, end: WindowEnd| {
-            let mut one = window(5, kind, 2, thread);
-            one.end = Some(end);
-            one.decay = one.decay.map(|decay| AllocatorDecay { delay, ..decay });
-            judged(&[one])
-        };
         for (kind, delay, thread) in [
             (Silent, Delay::After(SECOND), false),
             (Silent, Delay::Untimed, false),
             (Silent, Delay::Never, true),
             (Simmer, Delay::Never, false),
         ] {
-            assert_eq!(end(kind, delay, thread, WindowEnd::Ended), Some(Ok(())));
+            assert_eq!(judged_by_end(kind, delay, thread, WindowEnd::Ended), RunState::Settled);
             assert_eq!(
-                end(kind, delay, thread, WindowEnd::TooShort),
-                None,
+                judged_by_end(kind, delay, thread, WindowEnd::TooShort),
+                RunState::Unknown,
                 "{kind:?}, {delay:?}"
             );
         }
-        let capped = Some(Err(Moving::TooShort {
+        let capped = RunState::Moving(Moving::TooShort {
             took: 2 * SECOND,
             decay: SECOND,
             capped: true,
-        }));
-        assert_eq!(end(Silent, Delay::After(SECOND), true, WindowEnd::TooShort), capped);
-        assert_eq!(end(Simmer, Delay::After(SECOND), false, WindowEnd::TooShort), capped);
+        });
+        for (kind, thread) in [(Silent, true), (Simmer, false)] {
+            assert_eq!(
+                judged_by_end(kind, Delay::After(SECOND), thread, WindowEnd::TooShort),
+                capped
+            );
+        }
     }
 
     #[test]
@@ -202,7 +255,7 @@ mod tests {
                 delay: Delay::After(0),
                 ..decay
             });
-            assert_eq!(judged(&[short]), Some(Ok(())));
+            assert_eq!(judged(&[short]), RunState::Settled);
         }
     }
 }

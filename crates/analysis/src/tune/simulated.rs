@@ -10,53 +10,60 @@ use stats::median_interval;
 use super::choose::choose;
 use super::figure::Versus;
 use super::front::Weights;
-use super::judge::{Analyses, Weighed, judged};
+use super::judge::{Analyses, Weighed, eliminations};
 use super::*;
 
-/// Private memory, p95 and CPU vary between runs of one server by as much.
+/// Coefficients of variation between runs, of private memory, p95 and CPU.
 type Variation = [f64; 3];
 
-/// Log-normal values around 1 GiB, of a ratio.
+/// A log-normal value around this multiple of 1 GiB.
 fn noisy(random: &mut Random, ratio: f64, variation: f64) -> f64 {
-    let mut even = || (random.bits() >> 11) as f64 / (1_u64 << 53) as f64;
-    // Box and Muller's; `1 - even` is never 0.
-    let normal = (-2.0 * (1.0 - even()).ln()).sqrt() * (std::f64::consts::TAU * even()).cos();
+    // Box and Muller's; `1 - uniform` is never 0.
+    let radius = (-2.0 * (1.0 - uniform(random)).ln()).sqrt();
+    let normal = radius * (std::f64::consts::TAU * uniform(random)).cos();
     ratio * 1_073_741_824.0 * (normal * variation.powi(2).ln_1p().sqrt()).exp()
 }
 
-fn weights(random: &mut Random, runs: usize, ratio: f64, variation: Variation) -> Weights {
-    let figure = |place: usize, ratio: f64, random: &mut Random| -> Vec<f64> {
-        (0..runs).map(|_| noisy(random, ratio, variation[place])).collect()
-    };
-    [figure(0, ratio, random), figure(1, 1.0, random), figure(2, 1.0, random)]
+/// A number from 0 to 1, 1 excluded.
+fn uniform(random: &mut Random) -> f64 {
+    (random.bits() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// After which of the usual rungs each cell stops, by its place; `None` where it does not. The first is the default.
+/// The figures of a cell whose private memory, p95 and CPU are these multiples of the default's.
+fn weights(random: &mut Random, runs: usize, ratios: [f64; 3], variation: Variation) -> Weights {
+    std::array::from_fn(|place| {
+        (0..runs)
+            .map(|_| noisy(random, ratios[place], variation[place]))
+            .collect()
+    })
+}
+
+/// The rung after which each cell stops, by its place; `None` where it does not. The first cell is the default.
 fn stops(random: &mut Random, ratios: &[f64], variation: Variation, limit: Option<f64>) -> Vec<Option<u32>> {
     let rungs = Rules::default().rungs;
     let labels: Vec<String> = (0..ratios.len()).map(|place| format!("cell-{place}")).collect();
     let all: Vec<Weights> = ratios
         .iter()
-        .map(|ratio| weights(random, 8, *ratio, variation))
+        .map(|ratio| weights(random, 8, [*ratio, 1.0, 1.0], variation))
         .collect();
     let mut stops: Vec<Option<u32>> = vec![None; ratios.len()];
     for rung in &rungs[..rungs.len() - 1] {
-        let left = (0..ratios.len()).filter(|place| stops[*place].is_none());
-        let cells: Vec<Weighed<'_>> = left
+        let running = (0..ratios.len()).filter(|place| stops[*place].is_none());
+        let cells: Vec<Weighed<'_>> = running
             .map(|place| Weighed {
                 label: &labels[place],
                 weights: all[place].clone().map(|values| values[..*rung as usize].to_vec()),
-                honest: true,
-                rests: true,
+                is_honest: true,
+                is_settled: true,
             })
             .collect();
-        let look = Analyses {
+        let analyses = Analyses {
             default: "cell-0",
             looks: rungs.len() - 1,
             limit,
         };
-        for (label, _) in judged(&cells, &look) {
-            let place = labels.iter().position(|one| *one == label).unwrap();
+        for (stopped, _) in eliminations(&cells, &analyses) {
+            let place = labels.iter().position(|label| *label == stopped).unwrap();
             stops[place] = Some(*rung);
         }
     }
@@ -65,7 +72,8 @@ fn stops(random: &mut Random, ratios: &[f64], variation: Variation, limit: Optio
 
 /// The share of rounds in which `holds` is true.
 fn share(rounds: u32, mut holds: impl FnMut() -> bool) -> f64 {
-    f64::from((0..rounds).map(|_| u32::from(holds())).sum::<u32>()) / f64::from(rounds)
+    let held = (0..rounds).filter(|_| holds()).count();
+    held as f64 / f64::from(rounds)
 }
 
 /// Three standard errors above 5 % for this many rounds.
@@ -108,40 +116,47 @@ fn what_is_hopeless_stops_all_the_same() {
     assert!(at_once >= 180 && soon >= 180, "of 200 {at_once} and {soon}");
 }
 
+/// The figure of the cell at `place`; the default at place 0 has no ratio.
+fn figure_cell(figure: Figure, place: usize, own: &Weights, base: &Weights) -> Cell {
+    let Some(weight) = WEIGHED.iter().position(|weighed| *weighed == figure) else {
+        return Cell::default();
+    };
+    let mut cell = Cell {
+        values: own[weight].iter().copied().map(Some).collect(),
+        median: median_interval(&own[weight], CONFIDENCE),
+        ..Cell::default()
+    };
+    if place > 0 {
+        let versus = Versus::new(&base[weight], &own[weight], figure).unwrap();
+        cell.ratio = Some(Ratio {
+            ratio: versus.ratio,
+            low: versus.low,
+            high: versus.high,
+            p: 1.0,
+            runs: (own[0].len(), own[0].len()),
+            machines: BTreeMap::new(),
+        });
+    }
+    cell
+}
+
 /// A cell with these runs beside the default's.
 fn cell_of(place: usize, own: &Weights, base: &Weights) -> CellResult {
-    let figure = |figure: Figure| {
-        let Some(weight) = WEIGHED.iter().position(|one| *one == figure) else {
-            return Cell::default();
-        };
-        let versus = Versus::new(&base[weight], &own[weight], figure).unwrap();
-        Cell {
-            values: own[weight].iter().copied().map(Some).collect(),
-            median: median_interval(&own[weight], CONFIDENCE),
-            ratio: (place > 0).then(|| Ratio {
-                ratio: versus.ratio,
-                low: versus.low,
-                high: versus.high,
-                p: 1.0,
-                runs: (own[0].len(), own[0].len()),
-                machines: std::collections::BTreeMap::new(),
-            }),
-            ..Cell::default()
-        }
-    };
     CellResult {
         why_not: None,
         label: format!("cell-{place}"),
         sets: CellFacts::default(),
         runs: own[0].iter().map(ToString::to_string).collect(),
         left: Vec::new(),
-        figures: Figure::SWEPT.map(figure).to_vec(),
+        figures: Figure::SWEPT
+            .map(|figure| figure_cell(figure, place, own, base))
+            .to_vec(),
         stopped: None,
         front: false,
         beaten_by: None,
         work: Vec::new(),
         unseen: Vec::new(),
-        rest: Rest::default(),
+        rest: SettledState::default(),
         huge_pages: None,
         promise: promise(&own[0]),
     }
@@ -160,12 +175,15 @@ fn a_fresh_run_of_what_is_chosen_keeps_the_promise_though_it_was_chosen_by_the_s
         while chosen < 500 {
             // All of them equal: the one that looks best does so by luck alone.
             let ratios = [vec![1.0], vec![0.8; 13]].concat();
-            let weights = ratios
+            let weights: Vec<Weights> = ratios
                 .iter()
-                .map(|ratio| weights(&mut random, runs, *ratio, [variation, 0.1, 0.05]));
-            let weights: Vec<Weights> = weights.collect();
-            let cells = weights.iter().enumerate();
-            let mut cells: Vec<CellResult> = cells.map(|(place, own)| cell_of(place, own, &weights[0])).collect();
+                .map(|ratio| weights(&mut random, runs, [*ratio, 1.0, 1.0], [variation, 0.1, 0.05]))
+                .collect();
+            let mut cells: Vec<CellResult> = weights
+                .iter()
+                .enumerate()
+                .map(|(place, own)| cell_of(place, own, &weights[0]))
+                .collect();
             front::mark(&mut cells, &rules);
             let Recommendation::Use(place) = choose(&cells, &rules) else {
                 continue;
@@ -180,14 +198,11 @@ fn a_fresh_run_of_what_is_chosen_keeps_the_promise_though_it_was_chosen_by_the_s
     }
 }
 
-/// What a sweep of eight runs recommends: a setting with 70 % of the memory, and of this latency and CPU.
+/// The recommendation of eight runs where a setting needs 70 % of the memory, and these multiples of latency and CPU.
 fn recommended(random: &mut Random, latency: f64, cpu: f64, variation: Variation) -> Recommendation {
     let rules = Rules::default();
-    let runs = |random: &mut Random, ratios: [f64; 3]| -> Weights {
-        std::array::from_fn(|place| (0..8).map(|_| noisy(random, ratios[place], variation[place])).collect())
-    };
-    let base = runs(random, [1.0; 3]);
-    let own = runs(random, [0.7, latency, cpu]);
+    let base = weights(random, 8, [1.0; 3], variation);
+    let own = weights(random, 8, [0.7, latency, cpu], variation);
     let mut cells = vec![cell_of(0, &base, &base), cell_of(1, &own, &base)];
     front::mark(&mut cells, &rules);
     choose(&cells, &rules)

@@ -4,21 +4,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::compare::{Played, counts, inequalities, unseen};
-use crate::figures::WorkLimits;
+use crate::figures::{Figure, WorkLimits};
 use crate::findings::{brief, loss};
 use crate::summary::{Summary, exit};
 use crate::tune::figure::WEIGHED;
 use base::exit::Exit;
 
 use super::figure::{Places, places};
-use super::judge::{Analyses, Failure, Weighed, Why, judged};
-use super::settled::rest;
-use super::{Rules, is_refused};
+use super::judge::{Analyses, Failure, Weighed, Why, eliminations};
+use super::settled::settled_state;
+use super::{Rules, counted_runs, is_refused};
 
-/// Why a cell was not run any more.
+/// The elimination of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stopped {
-    /// After how many runs of it; 0 where it failed while it warmed up.
+    /// Its number of runs by then; 0 where it failed while it warmed up.
     pub after: u32,
     pub why: Why,
 }
@@ -33,25 +33,26 @@ pub struct Halving {
 }
 
 impl Halving {
-    /// Whether the sweep can end: the default failed, or is the only cell left.
+    /// True if the sweep can end: the default failed, or is the only cell left.
     pub fn is_over(&self, default: &str, labels: &BTreeSet<&str>) -> bool {
-        let left = labels.iter().filter(|label| !self.stopped.contains_key(**label));
-        self.stopped.contains_key(default) || left.count() < 2
+        let running = labels.iter().filter(|label| !self.stopped.contains_key(**label));
+        self.stopped.contains_key(default) || running.count() < 2
     }
 
     /// Stops the cells that have failed by a rung.
-    fn failed(&mut self, cells: &BTreeMap<&str, Cell<'_>>, rung: u32) {
-        let failed = cells
-            .iter()
-            .filter_map(|(label, cell)| Some((*label, cell.failed_run()?)));
-        for (label, run) in failed {
+    fn stop_failed(&mut self, cells: &BTreeMap<&str, Cell<'_>>, rung: u32) {
+        for (label, cell) in cells {
+            let Some(run) = cell.failed_run() else {
+                continue;
+            };
             let after = run.summary.header.plan.block;
             if after <= rung {
                 let why = Why::Failed(Failure {
                     record: run.record.clone(),
                     how: loss(&run.summary).unwrap_or_else(|| brief(&run.summary)),
                 });
-                self.stopped.entry(label.to_owned()).or_insert(Stopped { after, why });
+                let stopped = Stopped { after, why };
+                self.stopped.entry((*label).to_owned()).or_insert(stopped);
             }
         }
     }
@@ -61,61 +62,73 @@ impl Halving {
 pub fn stopped(runs: &[Played], rules: &Rules) -> Halving {
     let mut halving = Halving::default();
     let cells = cells(runs);
-    let Some(default) = cells.iter().find(|(_, cell)| cell.default).map(|(label, _)| *label) else {
+    let Some((default, _)) = cells.iter().find(|(_, cell)| cell.is_default) else {
         return halving;
     };
-    let planned = cells.values().map(|cell| cell.of).max().unwrap_or(0);
+    let planned = cells.values().map(|cell| cell.planned_cells).max().unwrap_or(0);
     if cells.len() >= planned as usize {
-        halve(&mut halving, runs, &cells, default, &rules.of(runs));
+        halve(&mut halving, runs, &cells, default, &rules.adapted_to(runs));
     }
-    halving.failed(&cells, u32::MAX);
+    halving.stop_failed(&cells, u32::MAX);
     halving
 }
 
-/// Goes through the rungs that all cells have reached which are left by then.
+/// Eliminates cells rung by rung, as far as all cells that are left by then have reached it.
 fn halve(halving: &mut Halving, runs: &[Played], cells: &BTreeMap<&str, Cell<'_>>, default: &str, rules: &Rules) {
     let places = places(runs, default);
-    // The rules of the records decide, not today's options.
-    let facts = super::planned(runs);
-    let rungs = facts.map(|facts| &facts.rungs).filter(|rungs| !rungs.is_empty());
-    let rungs = rungs.unwrap_or(&rules.rungs);
+    let (rungs, limit) = recorded_rules(runs, rules);
     for rung in rungs {
-        // What fails later was there when the others were weighed, and stopped those that it stopped.
-        halving.failed(cells, *rung);
-        let left: Vec<&str> = cells
-            .keys()
-            .copied()
-            .filter(|label| !halving.stopped.contains_key(*label))
-            .collect();
-        if left.is_empty() || !left.iter().all(|label| cells[label].has_reached(*rung)) {
+        // A cell that fails after this rung was weighed at it: what it decided here stands.
+        halving.stop_failed(cells, *rung);
+        let mut running: Vec<&str> = cells.keys().copied().collect();
+        running.retain(|label| !halving.stopped.contains_key(*label));
+        if running.is_empty() || !running.iter().all(|label| cells[label].has_reached(*rung)) {
             break;
         }
         halving.rung = Some(*rung);
         if rungs.last() == Some(rung) {
             break;
         }
-        let base = cells[default].until(*rung);
-        let weighed: Vec<Weighed<'_>> = left
-            .into_iter()
-            .map(|label| cells[label].weighed(label, (*rung, rules), &base, &places))
-            .collect();
-        let look = Analyses {
+        let default_runs = cells[default].runs_until(*rung);
+        let mut weighed: Vec<Weighed<'_>> = Vec::new();
+        for label in running {
+            weighed.push(weigh(
+                label,
+                &cells[label].runs_until(*rung),
+                &default_runs,
+                rules,
+                &places,
+            ));
+        }
+        let analyses = Analyses {
             default,
-            // The last rung decides nothing that could stop.
+            // After the last rung there is nothing left to stop.
             looks: rungs.len().saturating_sub(1),
-            limit: facts
-                .map_or(rules.max_private, |facts| facts.max_private)
-                .map(|limit| limit as f64),
+            limit: limit.map(|limit| limit as f64),
         };
-        for (label, why) in judged(&weighed, &look) {
+        for (label, why) in eliminations(&weighed, &analyses) {
             halving.stopped.insert(label, Stopped { after: *rung, why });
         }
     }
 }
 
+/// The rungs and the memory limit by which the sweep was played; today's options only decide where the records do not say.
+fn recorded_rules<'r>(runs: &'r [Played], rules: &'r Rules) -> (&'r [u32], Option<u64>) {
+    let Some(planned) = super::planned(runs) else {
+        return (&rules.rungs, rules.max_private);
+    };
+    let rungs = if planned.rungs.is_empty() {
+        &rules.rungs
+    } else {
+        &planned.rungs
+    };
+    (rungs, planned.max_private)
+}
+
 struct Cell<'r> {
-    default: bool,
-    of: u32,
+    is_default: bool,
+    /// The number of cells of the sweep.
+    planned_cells: u32,
     runs: Vec<&'r Played>,
 }
 
@@ -126,8 +139,8 @@ fn cells(runs: &[Played]) -> BTreeMap<&str, Cell<'_>> {
         let header = &run.summary.header;
         if let Some(facts) = &header.plan.cell {
             let cell = cells.entry(&header.server.label).or_insert_with(|| Cell {
-                default: facts.default,
-                of: facts.of,
+                is_default: facts.default,
+                planned_cells: facts.of,
                 runs: Vec::new(),
             });
             cell.runs.push(run);
@@ -137,53 +150,57 @@ fn cells(runs: &[Played]) -> BTreeMap<&str, Cell<'_>> {
 }
 
 impl Cell<'_> {
-    /// The first run that it failed.
+    /// The first run that the server failed.
     fn failed_run(&self) -> Option<&Played> {
         let runs = self.runs.iter().copied();
-        // What is left without the process that held the memory is no merit of a setting.
+        // Less memory is no merit of a setting if the process that held it is gone.
         let failed = runs.filter(|run| exit(&run.summary) == Exit::ServerFailed || loss(&run.summary).is_some());
         failed.min_by_key(|run| run.summary.header.plan.block)
     }
 
-    fn counting(&self) -> impl Iterator<Item = &Played> {
-        self.runs.iter().copied().filter(|run| counts(&run.summary))
-    }
-
-    /// Whether the cell has this many complete runs. An interrupted run does not count: the sweep repeats it on
+    /// True if the cell has this many complete runs. An interrupted run does not count: the sweep repeats it on
     /// resume. Failed cells are not asked.
     fn has_reached(&self, rung: u32) -> bool {
-        self.counting().any(|run| run.summary.header.plan.block >= rung)
+        let mut runs = self.runs.iter();
+        runs.any(|run| run.summary.header.plan.block >= rung && counts(&run.summary))
     }
 
     /// The runs that count up to a rung.
-    fn until(&self, rung: u32) -> Vec<&Played> {
-        let until = self.counting().filter(|run| run.summary.header.plan.block <= rung);
-        until.collect()
+    fn runs_until(&self, rung: u32) -> Vec<&Played> {
+        let mut runs = counted_runs(&self.runs);
+        runs.retain(|run| run.summary.header.plan.block <= rung);
+        runs
     }
+}
 
-    /// The figures of the runs up to a rung; `base` are the default's runs.
-    fn weighed<'l>(
-        &self,
-        label: &'l str,
-        (rung, rules): (u32, &Rules),
-        base: &[&Played],
-        places: &Places,
-    ) -> Weighed<'l> {
-        let runs = self.until(rung);
-        let work = inequalities(&summaries(base), &summaries(&runs), WorkLimits::default());
-        Weighed {
-            label,
-            weights: WEIGHED.map(|figure| {
-                let values = runs
-                    .iter()
-                    .filter(|_| rules.decides_by(figure))
-                    .filter_map(|run| places.measure(figure)?.value(&run.summary));
-                values.collect()
-            }),
-            honest: !work.iter().any(|work| work.less) && !unseen(&runs).iter().any(is_refused),
-            rests: rest(&runs, places).moving == 0,
-        }
+/// The figures of a cell's runs, and what they are worth as evidence.
+fn weigh<'l>(
+    label: &'l str,
+    runs: &[&Played],
+    default_runs: &[&Played],
+    rules: &Rules,
+    places: &Places,
+) -> Weighed<'l> {
+    let work = inequalities(&summaries(default_runs), &summaries(runs), WorkLimits::default());
+    Weighed {
+        label,
+        weights: WEIGHED.map(|figure| {
+            if rules.decides_by(figure) {
+                known_values(figure, runs, places)
+            } else {
+                Vec::new()
+            }
+        }),
+        is_honest: !work.iter().any(|work| work.less) && !unseen(runs).iter().any(is_refused),
+        is_settled: settled_state(runs, places).moving == 0,
     }
+}
+
+fn known_values(figure: Figure, runs: &[&Played], places: &Places) -> Vec<f64> {
+    let Some(measure) = places.measure(figure) else {
+        return Vec::new();
+    };
+    runs.iter().filter_map(|run| measure.value(&run.summary)).collect()
 }
 
 fn summaries<'r>(runs: &[&'r Played]) -> Vec<&'r Summary> {

@@ -26,6 +26,15 @@ fn shipped(sweep: &Sweep) -> &str {
     }
 }
 
+fn cell<'s>(sweep: &'s Sweep, label: &str) -> &'s CellResult {
+    sweep.cells.iter().find(|cell| cell.label == label).unwrap()
+}
+
+fn of_cell<'r>(runs: &'r mut [Played], label: &str) -> impl Iterator<Item = &'r mut Played> {
+    runs.iter_mut()
+        .filter(move |run| run.summary.header.server.label == label)
+}
+
 #[test]
 fn a_hopeless_cell_stops_after_its_first_run_and_the_default_never() {
     let rules = Rules::default();
@@ -42,18 +51,19 @@ fn a_hopeless_cell_stops_after_its_first_run_and_the_default_never() {
     );
 }
 
+/// The decisions from the runs of the first blocks.
+fn stopped_until(runs: &[Played], blocks: u32) -> Halving {
+    let runs = runs.iter().filter(|run| run.summary.header.plan.block <= blocks);
+    stopped(&runs.cloned().collect::<Vec<Played>>(), &Rules::default())
+}
+
 #[test]
 fn runs_beyond_a_rung_change_nothing_that_was_decided_at_it() {
     let rules = Rules::default();
     let runs = played(&cells(), 8, &rules);
     let mut before: Vec<Halving> = Vec::new();
     for blocks in 1..=8 {
-        let until: Vec<Played> = runs
-            .iter()
-            .filter(|run| run.summary.header.plan.block <= blocks)
-            .cloned()
-            .collect();
-        before.push(stopped(&until, &rules));
+        before.push(stopped_until(&runs, blocks));
     }
     for (one, next) in before.iter().zip(&before[1..]) {
         for (label, stopped) in &one.stopped {
@@ -83,8 +93,7 @@ fn what_stopped_by_the_rungs_of_a_sweep_stays_so_whatever_others_are_asked_for()
         ..Rules::default()
     };
     assert_eq!(stopped(&runs, &others), then);
-    let hopeless = |sweep: Sweep| sweep.cells.into_iter().find(|cell| cell.label == "dirty-hopeless");
-    assert!(!hopeless(sweep(&runs, &others).unwrap()).unwrap().front);
+    assert!(!cell(&sweep(&runs, &others).unwrap(), "dirty-hopeless").front);
 }
 
 #[test]
@@ -111,11 +120,7 @@ fn cells_that_one_run_cannot_tell_apart_go_on() {
 fn a_cell_that_the_server_fails_with_stops_at_once_and_is_never_recommended() {
     let rules = Rules::default();
     let mut runs = played(&cells(), 1, &rules);
-    let broken = runs
-        .iter_mut()
-        .find(|run| run.summary.header.server.label == "dirty-0")
-        .unwrap();
-    crashes(broken);
+    crashes(of_cell(&mut runs, "dirty-0").next().unwrap());
     let halving = stopped(&runs, &rules);
     assert_eq!(halving.stopped["dirty-0"], crashed("dirty-0", 1));
     let sweep = sweep(&runs, &rules).unwrap();
@@ -126,10 +131,7 @@ fn a_cell_that_the_server_fails_with_stops_at_once_and_is_never_recommended() {
 fn a_cell_that_lost_most_of_its_memory_stops_and_is_never_recommended() {
     let rules = Rules::default();
     let mut runs = played(&cells(), 1, &rules);
-    let run = runs
-        .iter_mut()
-        .find(|run| run.summary.header.server.label == "dirty-0")
-        .unwrap();
+    let run = of_cell(&mut runs, "dirty-0").next().unwrap();
     run.summary.lost.push(lost_helper());
     let stopped = &stopped(&runs, &rules).stopped["dirty-0"];
     let Why::Failed(failure) = &stopped.why else {
@@ -142,26 +144,28 @@ fn a_cell_that_lost_most_of_its_memory_stops_and_is_never_recommended() {
 fn where_every_other_setting_fails_the_default_stays_and_no_more_runs_are_asked_for() {
     let rules = Rules::default();
     let mut runs = played(&[("default", (100, 100, 100)), ("dirty-0", (70, 100, 100))], 1, &rules);
-    let choice = |runs: &[Played]| sweep(runs, &rules).unwrap().choice;
-    assert_eq!(choice(&runs), Recommendation::Default(KeepReason::TooFew));
-    runs.iter_mut()
-        .filter(|run| run.summary.header.server.label == "dirty-0")
-        .for_each(crashes);
-    assert_eq!(choice(&runs), Recommendation::Default(KeepReason::OthersFailed));
-    let limited = |limit: u64| {
-        let rules = Rules {
-            max_private: Some(limit),
-            ..Rules::default()
-        };
-        sweep(&runs, &rules).unwrap().choice
-    };
-    assert_eq!(limited(1 << 40), Recommendation::Default(KeepReason::OthersFailed));
-    assert_eq!(limited(1), Recommendation::None(Some(0)));
+    assert_eq!(choice(&runs, None), Recommendation::Default(KeepReason::TooFew));
+    for run in of_cell(&mut runs, "dirty-0") {
+        crashes(run);
+    }
+    for limit in [None, Some(1 << 40)] {
+        assert_eq!(choice(&runs, limit), Recommendation::Default(KeepReason::OthersFailed));
+    }
+    assert_eq!(choice(&runs, Some(1)), Recommendation::None(Some(0)));
     // What was not run yet may not fail.
     for run in &mut runs {
         run.summary.header.plan.cell.as_mut().unwrap().of = 3;
     }
-    assert_eq!(choice(&runs), Recommendation::Default(KeepReason::TooFew));
+    assert_eq!(choice(&runs, None), Recommendation::Default(KeepReason::TooFew));
+}
+
+/// The choice from these runs under a limit of private memory, in bytes.
+fn choice(runs: &[Played], max_private: Option<u64>) -> Recommendation {
+    let rules = Rules {
+        max_private,
+        ..Rules::default()
+    };
+    sweep(runs, &rules).unwrap().choice
 }
 
 /// The elimination of a cell whose run crashed.
@@ -178,28 +182,25 @@ fn crashed(label: &str, after: u32) -> Stopped {
 
 #[test]
 fn what_fails_in_the_end_changes_nothing_that_was_decided_before() {
-    let rules = Rules::default();
     for block in [4, 8] {
         let runs = with_impostor(|run| {
             if run.summary.header.plan.block == block {
                 crashes(run);
             }
         });
-        let until = |blocks: u32| {
-            let runs = runs.iter().filter(|run| run.summary.header.plan.block <= blocks);
-            stopped(&runs.cloned().collect::<Vec<Played>>(), &rules)
-        };
-        let by_impostor = |halving: &Halving| {
-            let mut whys = halving.stopped.values().map(|stopped| &stopped.why);
-            whys.any(|why| *why == Why::Beaten("dirty-impostor".to_owned()))
-        };
-        assert!(by_impostor(&until(3)), "{:?}", until(3));
+        let by_impostor = Why::Beaten("dirty-impostor".to_owned());
+        let early = stopped_until(&runs, 3);
+        assert!(
+            early.stopped.values().any(|stopped| stopped.why == by_impostor),
+            "{early:?}"
+        );
         for blocks in 1..8 {
-            for (label, stopped) in &until(blocks).stopped {
-                assert_eq!(until(blocks + 1).stopped.get(label), Some(stopped), "{label}");
+            let next = stopped_until(&runs, blocks + 1);
+            for (label, stopped) in &stopped_until(&runs, blocks).stopped {
+                assert_eq!(next.stopped.get(label), Some(stopped), "{label}");
             }
         }
-        let halving = until(8);
+        let halving = stopped_until(&runs, 8);
         assert_eq!(halving.stopped["dirty-impostor"], crashed("dirty-impostor", block));
         assert_eq!(halving.rung, Some(8), "the sweep has its end");
     }
@@ -231,8 +232,8 @@ fn the_front_is_what_nothing_beats_in_memory_latency_and_cpu() {
     assert!(default.beaten_by.is_some());
 }
 
-/// Says of every setting whether it was seen in force.
-fn seen(run: &mut Played, taken: Option<bool>) {
+/// Gives a run one setting, which was seen to be in force, seen not to be, or not seen at all.
+fn set_knob(run: &mut Played, taken: Option<bool>) {
     run.summary.header.server.knobs = vec![KnobFacts {
         variable: "GOGC".to_owned(),
         requested: "50".to_owned(),
@@ -251,23 +252,26 @@ fn does_half(run: &mut Played) {
 fn who_does_less_or_was_not_set_stops_nobody_and_is_on_no_front() {
     let rules = Rules::default();
     let honest = swept(&cells(), &rules);
-    for runs in [with_impostor(does_half), with_impostor(|run| seen(run, Some(false)))] {
+    for runs in [
+        with_impostor(does_half),
+        with_impostor(|run| set_knob(run, Some(false))),
+    ] {
         let sweep = sweep(&runs, &rules).unwrap();
-        let impostor = sweep.cells.iter().find(|cell| cell.label == "dirty-impostor").unwrap();
+        let impostor = cell(&sweep, "dirty-impostor");
         assert!(!impostor.is_honest() && !impostor.front && impostor.beaten_by.is_none());
         assert!(impostor.median(Figure::Private).is_some(), "it stays in the table");
         assert_eq!(shipped(&sweep), shipped(&honest));
-        for cell in &honest.cells {
-            let beside = sweep.cells.iter().find(|other| other.label == cell.label).unwrap();
+        for alone in &honest.cells {
+            let beside = cell(&sweep, &alone.label);
             assert_eq!(
                 (beside.front, &beside.stopped, &beside.beaten_by),
-                (cell.front, &cell.stopped, &cell.beaten_by),
+                (alone.front, &alone.stopped, &alone.beaten_by),
                 "{}",
-                cell.label
+                alone.label
             );
         }
     }
-    let taken = with_impostor(|run| seen(run, Some(true)));
+    let taken = with_impostor(|run| set_knob(run, Some(true)));
     assert_eq!(
         shipped(&sweep(&taken, &rules).unwrap()),
         "dirty-impostor",
@@ -277,7 +281,7 @@ fn who_does_less_or_was_not_set_stops_nobody_and_is_on_no_front() {
 
 #[test]
 fn what_no_allocator_confirms_is_recommended_all_the_same() {
-    let runs = with_impostor(|run| seen(run, None));
+    let runs = with_impostor(|run| set_knob(run, None));
     let sweep = sweep(&runs, &Rules::default()).unwrap();
     assert_eq!(shipped(&sweep), "dirty-impostor");
     let Recommendation::Use(place) = sweep.choice else {
@@ -318,17 +322,21 @@ fn records_of_something_else_are_no_sweep() {
 
 #[test]
 fn a_program_that_path_does_not_find_keeps_its_own() {
-    let told = |list: Option<&str>| {
-        let mut runs = played(&cells(), 1, &Rules::default());
-        for run in &mut runs {
-            let server = &mut run.summary.header.server;
-            server.program = "/home/me/bin/ty".to_owned();
-            let list = list.map(|list| ("PATH".to_owned(), list.to_owned()));
-            server.inherited = list.into_iter().collect();
+    assert_eq!(server_path(Some("/usr/bin:/bin")).as_deref(), Some("/home/me/bin/ty"));
+    assert_eq!(server_path(Some("/usr/bin:/home/me/bin/")), None);
+    assert_eq!(server_path(None), None, "nobody knows");
+}
+
+/// The path of the server `/home/me/bin/ty`, started with this `PATH`.
+fn server_path(path: Option<&str>) -> Option<String> {
+    let mut runs = played(&cells(), 1, &Rules::default());
+    for run in &mut runs {
+        let server = &mut run.summary.header.server;
+        server.program = "/home/me/bin/ty".to_owned();
+        server.inherited.clear();
+        if let Some(path) = path {
+            server.inherited.insert("PATH".to_owned(), path.to_owned());
         }
-        sweep(&runs, &Rules::default()).unwrap().server.path
-    };
-    assert_eq!(told(Some("/usr/bin:/bin")).as_deref(), Some("/home/me/bin/ty"));
-    assert_eq!(told(Some("/usr/bin:/home/me/bin/")), None);
-    assert_eq!(told(None), None, "nobody knows");
+    }
+    sweep(&runs, &Rules::default()).unwrap().server.path
 }

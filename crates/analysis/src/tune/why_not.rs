@@ -1,4 +1,4 @@
-//! Why each cell that is not recommended is not: the one reason that comes first.
+//! The one reason that comes first, for each cell that is not recommended.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use super::cost::{Cost, cost, cost_of};
 use super::figure::Versus;
 use super::{CellResult, Rules};
 
-/// Why a cell is not recommended.
+/// A reason not to recommend a cell.
 #[derive(Clone, Debug, PartialEq, EnumDiscriminants)]
 #[strum_discriminants(name(NotChosen), derive(Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum WhyNot {
@@ -58,11 +58,9 @@ pub enum WhyNot {
     },
 }
 
-pub(super) fn give(cells: &mut [CellResult], rules: &Rules, choice: Recommendation) {
-    let whys = (0..cells.len()).map(|place| why_not(cells, rules, choice, place));
-    let whys: Vec<Option<WhyNot>> = whys.collect();
-    for (cell, why) in cells.iter_mut().zip(whys) {
-        cell.why_not = why;
+pub(super) fn set_reasons(cells: &mut [CellResult], rules: &Rules, choice: Recommendation) {
+    for place in 0..cells.len() {
+        cells[place].why_not = why_not(cells, rules, choice, place);
     }
 }
 
@@ -88,15 +86,15 @@ fn why_not(cells: &[CellResult], rules: &Rules, choice: Recommendation, place: u
     let chosen = chosen.map(|place| &cells[place]);
     match rules.max_private {
         _ if choice == Recommendation::Unknown => Some(WhyNot::NoDefault),
-        Some(limit) => under_a_limit(cells, limit as f64, chosen, place),
+        Some(limit) => why_not_fastest(cells, limit as f64, chosen, place),
         None if place == 0 => Some(WhyNot::NeedsMore(chosen?.label.clone())),
         None if default.runs.len() < LEAST_RUNS => Some(WhyNot::NoDefault),
-        None => no_less(cell, default).or_else(|| for_memory(cells, rules, chosen, place)),
+        None => why_not_less(cell, default).or_else(|| why_not_least(cells, rules, chosen, place)),
     }
 }
 
-/// Why its memory is no reason to choose it.
-fn no_less(cell: &CellResult, default: &CellResult) -> Option<WhyNot> {
+/// The reason why its memory does not speak for a cell; `None` if it needs less than the default by enough.
+fn why_not_less(cell: &CellResult, default: &CellResult) -> Option<WhyNot> {
     if cell.figure(Figure::Private).ratio.is_none() {
         return Some(WhyNot::NotMeasured);
     }
@@ -104,53 +102,67 @@ fn no_less(cell: &CellResult, default: &CellResult) -> Option<WhyNot> {
         return Some(WhyNot::NotLess);
     }
     let (saved, worth) = super::choose::saving(cell, default)?;
-    (saved < worth).then_some(WhyNot::NotWorth { saved, worth })
+    if saved >= worth {
+        return None;
+    }
+    Some(WhyNot::NotWorth { saved, worth })
 }
 
-/// Why a cell that needs less memory is not chosen.
-fn for_memory(cells: &[CellResult], rules: &Rules, chosen: Option<&CellResult>, place: usize) -> Option<WhyNot> {
+/// The reason why a cell that needs less memory than the default is not chosen.
+fn why_not_least(cells: &[CellResult], rules: &Rules, chosen: Option<&CellResult>, place: usize) -> Option<WhyNot> {
     let cell = &cells[place];
-    let at = |wanted: Cost| -> Vec<Figure> { costing(cell, rules, wanted) };
-    let may_be = || [at(Cost::Open), at(Cost::Doubtful)].concat();
     match cost(cell, rules) {
-        Cost::Dear => return Some(WhyNot::Dearer(at(Cost::Dear))),
-        Cost::Unknown => return Some(WhyNot::CostUnknown(at(Cost::Unknown))),
-        Cost::Doubtful | Cost::Open => return Some(WhyNot::CostOpen(may_be())),
+        Cost::Dear => return Some(WhyNot::Dearer(figures_at(cell, rules, Cost::Dear))),
+        Cost::Unknown => return Some(WhyNot::CostUnknown(figures_at(cell, rules, Cost::Unknown))),
+        Cost::Doubtful | Cost::Open => {
+            let mut figures = figures_at(cell, rules, Cost::Open);
+            figures.extend(figures_at(cell, rules, Cost::Doubtful));
+            return Some(WhyNot::CostOpen(figures));
+        }
         Cost::Shown => {}
     }
     let chosen = chosen?;
-    if let Some(better) = cell.beaten_by.as_ref().filter(|_| chosen.front) {
+    if chosen.front
+        && let Some(better) = &cell.beaten_by
+    {
         return Some(WhyNot::Beaten(better.clone()));
     }
-    let is_near = Ranked::of(cells, rules).near.contains(&place);
-    Some(match is_near && !rules.is_shared {
-        true => WhyNot::MoreCpu(chosen.label.clone()),
-        false => WhyNot::NeedsMore(chosen.label.clone()),
+    let is_decided_by_cpu = !rules.is_shared && Ranked::new(cells, rules).near.contains(&place);
+    let better = chosen.label.clone();
+    Some(if is_decided_by_cpu {
+        WhyNot::MoreCpu(better)
+    } else {
+        WhyNot::NeedsMore(better)
     })
 }
 
-/// Why it is not the fastest under a limit.
-fn under_a_limit(cells: &[CellResult], limit: f64, chosen: Option<&CellResult>, place: usize) -> Option<WhyNot> {
+/// The reason why a cell is not the fastest under a limit.
+fn why_not_fastest(cells: &[CellResult], limit: f64, chosen: Option<&CellResult>, place: usize) -> Option<WhyNot> {
     let cell = &cells[place];
-    let most = cell.most_private();
-    if most.is_none_or(|most| most > limit) {
-        return Some(most.map_or(WhyNot::NotMeasured, |_| WhyNot::OverLimit));
+    match cell.most_private() {
+        None => return Some(WhyNot::NotMeasured),
+        Some(most) if most > limit => return Some(WhyNot::OverLimit),
+        Some(_) => {}
     }
-    let under = UnderLimit::of(cells, limit)?;
+    let under = UnderLimit::find(cells, limit)?;
     if under.as_fast.contains(&place) {
         return Some(WhyNot::MoreCpu(chosen?.label.clone()));
     }
     let first = &cells[under.first];
-    let versus = Versus::new(&first.known(Figure::P95), &cell.known(Figure::P95), Figure::P95);
+    let versus = Versus::new(
+        &first.known_values(Figure::P95),
+        &cell.known_values(Figure::P95),
+        Figure::P95,
+    );
     Some(WhyNot::Slower {
         than: first.label.clone(),
         ratio: versus.map(|versus| versus.ratio),
     })
 }
 
-/// The figures in which a cell costs so.
-pub(super) fn costing(cell: &CellResult, rules: &Rules, wanted: Cost) -> Vec<Figure> {
-    let figures = rules.allowed().into_iter();
-    let figures = figures.filter(|(figure, most)| cost_of(cell, *figure, *most) == wanted);
-    figures.map(|(figure, _)| figure).collect()
+/// The figures in which a cell has this cost.
+fn figures_at(cell: &CellResult, rules: &Rules, wanted: Cost) -> Vec<Figure> {
+    let mut allowed = rules.allowed();
+    allowed.retain(|(figure, most)| cost_of(cell, *figure, *most) == wanted);
+    allowed.into_iter().map(|(figure, _)| figure).collect()
 }

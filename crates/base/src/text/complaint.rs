@@ -16,7 +16,7 @@ static FINDER: LazyLock<Option<AhoCorasick>> =
 const BEFORE: usize = 100;
 const AFTER: usize = 300;
 
-/// How V8 begins its account of an error; the next line names the error.
+/// The line before the one in which V8 names an error.
 const V8_BANNER: &str = "Fatal error in , line 0";
 
 /// True for a line that names an error.
@@ -24,7 +24,7 @@ pub fn complains(line: &str) -> bool {
     !is_call(line) && !is_help(line) && !line.ends_with(V8_BANNER) && place(line.as_bytes()).is_some()
 }
 
-/// The same of bytes that are no text yet, such as several lines.
+/// True if a line that names an error may be among these bytes.
 pub fn may_complain(bytes: &[u8]) -> bool {
     place(bytes).is_some()
 }
@@ -55,8 +55,8 @@ fn is_help(line: &str) -> bool {
     is_command && is_sentence && place(name.as_bytes()).is_none()
 }
 
-/// A line as it is, or of one that fills a screen what is around the word that names an error, or else its end. What was
-/// cut is `…`.
+/// A line, cut if it fills a screen: the part around the word that names an error is kept, or else the end. `…` stands for
+/// the rest.
 pub fn excerpt(line: &str) -> String {
     if line.len() <= BEFORE + AFTER {
         return line.to_owned();
@@ -69,7 +69,7 @@ pub fn excerpt(line: &str) -> String {
     format!("{before}{}{after}", &line[start..end])
 }
 
-/// Where the first word begins that names an error.
+/// The offset of the first word that names an error.
 fn place(bytes: &[u8]) -> Option<usize> {
     let found = FINDER.as_ref()?.find(Input::new(bytes))?;
     Some(found.start())

@@ -141,7 +141,10 @@ impl<'r, R> Table<'r, R> {
 
     /// The columns, or `None` without rows.
     pub fn non_empty(self) -> Option<Vec<Column>> {
-        (!self.rows.is_empty()).then_some(self.columns)
+        if self.rows.is_empty() {
+            return None;
+        }
+        Some(self.columns)
     }
 }
 
@@ -224,12 +227,12 @@ impl Column {
         &self.cells
     }
 
-    /// Whether a short report shows the column.
+    /// True if a short report shows the column.
     pub fn is_answer(&self) -> bool {
         self.rank <= ANSWER
     }
 
-    /// Whether a cell has a text other than `nothing`.
+    /// True if a cell has a text other than `nothing`.
     pub fn is_filled(&self, nothing: &str) -> bool {
         self.cells
             .iter()
@@ -245,14 +248,21 @@ impl Column {
 
     /// The fewest columns in which no two cells that differ are cut to the same text.
     fn unique_width(&self) -> usize {
-        let kinds = |wide: usize| {
-            let cells = self.cells.iter();
-            let texts = cells.map(|cell| (cut(&cell.text, wide.saturating_sub(width(&cell.tail))), &cell.tail));
-            texts.collect::<BTreeSet<_>>().len()
-        };
-        let all = kinds(usize::MAX);
-        let wide = self.width();
-        (LEAST..wide).find(|wide| kinds(*wide) == all).unwrap_or(wide)
+        let uncut = self.distinct_cells(usize::MAX);
+        let full = self.width();
+        (LEAST..full)
+            .find(|columns| self.distinct_cells(*columns) == uncut)
+            .unwrap_or(full)
+    }
+
+    /// Counts the cells that differ when they are cut to `columns`.
+    fn distinct_cells(&self, columns: usize) -> usize {
+        let mut texts = BTreeSet::new();
+        for cell in &self.cells {
+            let room = columns.saturating_sub(width(&cell.tail));
+            texts.insert((cut(&cell.text, room), &cell.tail));
+        }
+        texts.len()
     }
 }
 
@@ -267,19 +277,20 @@ pub fn draw(out: &mut String, paint: Paint, table: Vec<Column>, columns: usize, 
 /// The fewest columns, more than these, in which nothing is hidden.
 fn needed(table: &[Column], columns: usize) -> usize {
     let whole = width_of(table);
-    let fits = |columns: usize| whole - spare(table, columns) <= columns;
-    let is_cut = table.iter().all(|column| column.rank < SPARE);
+    // These are hidden before the first column is cut.
+    if table.iter().any(|column| column.rank >= SPARE) {
+        return whole;
+    }
     (columns.saturating_add(1)..whole)
-        .find(|columns| is_cut && fits(*columns))
+        .find(|columns| whole - spare(table, *columns) <= *columns)
         .unwrap_or(whole)
 }
 
-/// By how much the first column can be cut without making two of its cells alike.
+/// The columns by which the first column can be cut without making two of its cells equal.
 fn spare(table: &[Column], columns: usize) -> usize {
-    table.first().map_or(0, |first| {
-        let least = first.unique_width().min(columns / 3 * 2).max(LEAST);
-        first.width().saturating_sub(least)
-    })
+    let Some(first) = table.first() else { return 0 };
+    let least = first.unique_width().min(columns / 3 * 2).max(LEAST);
+    first.width().saturating_sub(least)
 }
 
 /// Appends the names of hidden columns, each once, and the width that all columns need.
@@ -299,56 +310,63 @@ fn report_hidden(
     if once.is_empty() {
         return;
     }
-    let once = once.join(", ");
-    let text = match elsewhere {
-        // A wider terminal does not help: no report is wider.
-        elsewhere if needed > WIDEST && !elsewhere.is_empty() => format!("hidden: {once} (see {elsewhere})"),
-        _ => format!("hidden: {once} (needs {needed} columns)"),
+    let names = once.join(", ");
+    // No report is wider than that, so a wider terminal does not help.
+    let text = if needed > WIDEST && !elsewhere.is_empty() {
+        format!("hidden: {names} (see {elsewhere})")
+    } else {
+        format!("hidden: {names} (needs {needed} columns)")
     };
     paragraph(out, paint, Tone::Quiet, "  ", &text, columns);
 }
 
 /// Appends a table in at most `columns`. Returns the names of hidden columns in order.
 fn fit(out: &mut String, paint: Paint, mut table: Vec<Column>, columns: usize) -> Vec<String> {
-    let spare = |table: &[Column]| spare(table, columns);
     let all: Vec<String> = table.iter().map(Column::name).collect();
     while width_of(&table) > columns && drop_last(&mut table, SPARE).is_some() {}
-    while width_of(&table) - spare(&table) > columns && drop_last(&mut table, 1).is_some() {}
+    while width_of(&table) - spare(&table, columns) > columns && drop_last(&mut table, 1).is_some() {}
     let kept: Vec<String> = table.iter().map(Column::name).collect();
     let missed = all
         .into_iter()
         .filter(|name| !name.is_empty() && !kept.contains(name))
         .collect();
-    let excess = width_of(&table).saturating_sub(columns);
-    let widths: Vec<usize> = table
-        .iter()
-        .enumerate()
-        .map(|(place, column)| column.width() - if place == 0 { excess.min(spare(&table)) } else { 0 })
-        .collect();
-    let line = |cell: &dyn Fn(&Column) -> Cell| {
-        let parts = table.iter().zip(&widths).map(|(column, wide)| {
-            let Cell { text, tail, tone } = cell(column);
-            let text = cut(&text, wide.saturating_sub(width(&tail))) + &cut(&tail, *wide);
-            let fill = " ".repeat(wide - width(&text));
-            // Blanks at the end of a line go, but not within a style.
-            let (text, blanks) = text.split_at(text.trim_end().len());
-            let text = paint.paint(tone, text);
-            if column.left_aligned {
-                format!("  {text}{blanks}{fill}")
-            } else {
-                format!("  {fill}{text}{blanks}")
-            }
-        });
-        parts.collect::<String>()
-    };
-    if table.iter().any(|column| !column.group.is_empty()) {
-        line_of(out, line(&|column| Cell::toned(Tone::Quiet, column.group.clone())));
+    let mut widths: Vec<usize> = table.iter().map(Column::width).collect();
+    if let Some(first) = widths.first_mut() {
+        let excess = width_of(&table).saturating_sub(columns);
+        *first -= excess.min(spare(&table, columns));
     }
-    line_of(out, line(&|column| Cell::toned(Tone::Quiet, column.head.clone())));
+    if table.iter().any(|column| !column.group.is_empty()) {
+        draw_line(out, paint, &table, &widths, |column| {
+            Cell::toned(Tone::Quiet, column.group.clone())
+        });
+    }
+    draw_line(out, paint, &table, &widths, |column| {
+        Cell::toned(Tone::Quiet, column.head.clone())
+    });
     for row in 0..table.first().map_or(0, |first| first.cells.len()) {
-        line_of(out, line(&|column| column.cells[row].clone()));
+        draw_line(out, paint, &table, &widths, |column| column.cells[row].clone());
     }
     missed
+}
+
+/// Appends one line of a table: `cell_of` each column, in its width.
+fn draw_line(out: &mut String, paint: Paint, table: &[Column], widths: &[usize], cell_of: impl Fn(&Column) -> Cell) {
+    let mut line = String::new();
+    for (column, wide) in table.iter().zip(widths) {
+        let Cell { text, tail, tone } = cell_of(column);
+        let text = cut(&text, wide.saturating_sub(width(&tail))) + &cut(&tail, *wide);
+        let fill = " ".repeat(wide - width(&text));
+        // Blanks at the end of a line are removed, but not within a style.
+        let (text, blanks) = text.split_at(text.trim_end().len());
+        let text = paint.paint(tone, text);
+        line.push_str("  ");
+        if column.left_aligned {
+            line.extend([text.as_str(), blanks, fill.as_str()]);
+        } else {
+            line.extend([fill.as_str(), text.as_str(), blanks]);
+        }
+    }
+    line_of(out, line);
 }
 
 /// Columns of the terminal that the whole table needs.
@@ -356,7 +374,7 @@ pub fn width_of(table: &[Column]) -> usize {
     width_without(table, u8::MAX)
 }
 
-/// The same without the columns of this rank and above.
+/// Columns of the terminal that a table needs without its columns of this rank and above.
 pub fn width_without(table: &[Column], rank: u8) -> usize {
     let kept = table.iter().filter(|column| column.rank < rank);
     kept.map(|column| GAP + column.width()).sum()
@@ -364,10 +382,11 @@ pub fn width_without(table: &[Column], rank: u8) -> usize {
 
 /// Removes the column of the highest rank, if that is at least `from`.
 fn drop_last(table: &mut Vec<Column>, from: u8) -> Option<Column> {
-    let last = (1..table.len())
-        .max_by_key(|place| table[*place].rank)
-        .filter(|place| table[*place].rank >= from);
-    last.map(|place| table.remove(place))
+    let last = (1..table.len()).max_by_key(|index| table[*index].rank)?;
+    if table[last].rank < from {
+        return None;
+    }
+    Some(table.remove(last))
 }
 
 #[cfg(test)]
@@ -375,20 +394,20 @@ mod tests {
     use super::*;
 
     fn table() -> Vec<Column> {
-        let cells = |texts: [&str; 2]| texts.map(Cell::plain).to_vec();
+        let names = ["start", "a-rather-long-name"].map(Cell::plain);
         vec![
-            Column::text("name", 0, cells(["start", "a-rather-long-name"])),
-            Column::number("first", 1, cells(["1", "200"])),
-            Column::number("second", 2, cells(["3", "4"])),
+            Column::text("name", 0, names.to_vec()),
+            Column::number("first", 1, ["1", "200"].map(Cell::plain).to_vec()),
+            Column::number("second", 2, ["3", "4"].map(Cell::plain).to_vec()),
         ]
     }
 
     #[test]
     fn what_a_column_is_of_stands_above_its_head() {
-        let cells = || vec![Cell::plain("日本"), Cell::plain("b")];
+        let cells = vec![Cell::plain("日本"), Cell::plain("b")];
         let table = vec![
-            Column::text("name", 0, cells()),
-            Column::number("peak", 1, cells()).group("resident"),
+            Column::text("name", 0, cells.clone()),
+            Column::number("peak", 1, cells).group("resident"),
         ];
         let mut out = String::new();
         fit(&mut out, Paint(false), table, 80);
@@ -403,14 +422,15 @@ mod tests {
         let mut out = String::new();
         assert_eq!(fit(&mut out, Paint(false), table(), 20), ["second"]);
         assert!(fit(&mut out, Paint(false), table(), 30).is_empty());
-        let note = |needed| {
+        for (needed, note) in [
+            (100, "  hidden: second (needs 100 columns)\n"),
+            (WIDEST + 1, "  hidden: second (see `--format json`)\n"),
+        ] {
             let mut out = String::new();
             let missed = ["second".to_owned(), "second".to_owned()];
             report_hidden(&mut out, Paint(false), &missed, (needed, 80), "`--format json`");
-            out
-        };
-        assert_eq!(note(100), "  hidden: second (needs 100 columns)\n");
-        assert_eq!(note(WIDEST + 1), "  hidden: second (see `--format json`)\n");
+            assert_eq!(out, note);
+        }
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub fn duration_like(value: Duration, like: Duration) -> String {
 /// Divides ticks of 10 ms (Linux) and 15.625 ms (Windows), and the midpoint of two figures in them.
 const IN_TICKS: u128 = 312_500;
 
-/// Whether processor time was counted in ticks, by its digits. Nanosecond counts look like this once in 300,000
+/// True if processor time was counted in ticks, by its digits. A count in nanoseconds looks like this once in 300,000
 /// times.
 pub fn is_in_ticks(value: Duration) -> bool {
     value.as_nanos().is_multiple_of(IN_TICKS)

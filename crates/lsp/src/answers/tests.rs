@@ -93,13 +93,12 @@ fn registrations_are_always_accepted_and_tracked_with_their_options() {
         .into_iter()
         .map(|watcher| (watcher.glob, watcher.base, watcher.kind))
         .collect();
-    let base = |text: &str| Some(text.to_owned());
     assert_eq!(
         globs,
         [
             ("**/*.go".to_owned(), None, 5),
-            ("*.mod".to_owned(), base("file:///a"), 7),
-            ("*.sum".to_owned(), base("file:///b"), 7)
+            ("*.mod".to_owned(), Some("file:///a".to_owned()), 7),
+            ("*.sum".to_owned(), Some("file:///b".to_owned()), 7)
         ]
     );
     let params = json!({"unregisterations": [{"id": "1", "method": "workspace/didChangeWatchedFiles"}]});

@@ -27,7 +27,8 @@ impl Cancelled {
         }
     }
 
-    pub(super) fn take(&mut self, id: i64) -> bool {
+    /// Forgets a request whose answer came; true if it was, or may have been, cancelled.
+    pub(super) fn take_id(&mut self, id: i64) -> bool {
         self.ids.remove(&id) || (1..=self.forgotten).contains(&id)
     }
 }

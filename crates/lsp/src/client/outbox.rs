@@ -103,12 +103,12 @@ impl Outbox {
     }
 
     /// Takes the next piece, if there is one.
-    pub(super) fn take(&mut self) -> Option<Vec<u8>> {
+    pub(super) fn take_piece(&mut self) -> Option<Vec<u8>> {
         self.pieces.pop_front()
     }
 
     /// Counts written bytes.
-    pub(super) fn took(&mut self, bytes: usize) {
+    pub(super) fn count_written(&mut self, bytes: usize) {
         self.sent += bytes as u64;
         self.last_sent = Some(Instant::now());
         while let Some((_, length)) = self.answers.pop_front_if(|(end, _)| *end <= self.sent) {
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     fn all(outbox: &mut Outbox) -> String {
-        let pieces: Vec<Vec<u8>> = std::iter::from_fn(|| outbox.take()).collect();
+        let pieces: Vec<Vec<u8>> = std::iter::from_fn(|| outbox.take_piece()).collect();
         assert!(pieces.iter().all(|piece| piece.len() <= PIECE));
         String::from_utf8(pieces.concat()).unwrap()
     }
@@ -162,9 +162,9 @@ mod tests {
         let own = "Content-Length: 5\r\n\r\n12345".len();
         assert_eq!(outbox.answering, own as u64);
         let before = outbox.unsent() as usize - own;
-        outbox.took(before + own - 1);
+        outbox.count_written(before + own - 1);
         assert_eq!(outbox.answering, own as u64);
-        outbox.took(1);
+        outbox.count_written(1);
         assert_eq!((outbox.answering, outbox.unsent()), (0, 0));
     }
 }

@@ -25,7 +25,7 @@ const LONGEST_PARAMS: [(usize, u64); 3] = [(64, 64 * 1024), (512, 4 * 1024), (us
 /// Longest method name that is passed on, in bytes.
 const LONGEST_NAME: usize = 256;
 
-/// Reads until the stream ends, and returns why.
+/// Reads until the stream ends, and reports the reason.
 pub(super) async fn run<R: AsyncRead + Unpin>(stdout: R, shared: Arc<Shared>, events: mpsc::Sender<Incoming>) {
     let framer = Framer::new(shared.limits.max_message);
     let mut reader = Reader {
@@ -71,8 +71,8 @@ impl<R: AsyncRead + Unpin> Reader<R> {
             self.start += used;
             self.note_noise();
             let reason = match head {
-                Head::More => self.more().await?,
-                Head::Body(length) => self.body(length).await?,
+                Head::More => self.read_more().await?,
+                Head::Body(length) => self.read_body(length).await?,
                 Head::TooLarge(length) => Some(CloseReason::TooLarge {
                     length,
                     limit: self.shared.limits.max_message,
@@ -85,7 +85,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     }
 
     /// Reads more in the middle of a header.
-    async fn more(&mut self) -> io::Result<Option<CloseReason>> {
+    async fn read_more(&mut self) -> io::Result<Option<CloseReason>> {
         let bytes = self.framer.noise.unbroken;
         if bytes > self.shared.limits.noise {
             return Ok(Some(CloseReason::Garbage { bytes }));
@@ -94,22 +94,26 @@ impl<R: AsyncRead + Unpin> Reader<R> {
             return Ok(Some(CloseReason::Utf16));
         }
         self.make_room(BUFFER / 2);
-        Ok((self.fill().await? == 0).then_some(CloseReason::Eof))
+        if self.fill().await? == 0 {
+            Ok(Some(CloseReason::Eof))
+        } else {
+            Ok(None)
+        }
     }
 
-    async fn body(&mut self, length: u64) -> io::Result<Option<CloseReason>> {
+    async fn read_body(&mut self, length: u64) -> io::Result<Option<CloseReason>> {
         let (reads_reports, reads_symbols) = {
             let state = self.shared.state();
             (state.awaits_reports(), state.awaits_symbols())
         };
         self.scanner.reset(reads_reports, reads_symbols);
         match usize::try_from(length) {
-            Ok(length) if length <= self.shared.limits.keep => self.whole_body(length).await,
-            _too_long => self.streamed_body(length).await,
+            Ok(length) if length <= self.shared.limits.keep => self.read_whole_body(length).await,
+            _too_long => self.scan_body(length).await,
         }
     }
 
-    async fn whole_body(&mut self, length: usize) -> io::Result<Option<CloseReason>> {
+    async fn read_whole_body(&mut self, length: usize) -> io::Result<Option<CloseReason>> {
         let comes_in_parts = self.end - self.start < length;
         while self.end - self.start < length {
             self.note_unfinished(length as u64, (self.end - self.start) as u64);
@@ -133,24 +137,24 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     }
 
     /// Scans a body that is too long to keep, buffer by buffer.
-    async fn streamed_body(&mut self, length: u64) -> io::Result<Option<CloseReason>> {
+    async fn scan_body(&mut self, length: u64) -> io::Result<Option<CloseReason>> {
         self.make_room(STREAM);
-        let mut left = length;
+        let mut remaining = length;
         loop {
             let have = self.end - self.start;
-            let take = usize::try_from(left).map_or(have, |left| left.min(have));
+            let take = usize::try_from(remaining).map_or(have, |remaining| remaining.min(have));
             self.scanner.feed(&self.buffer[self.start..self.start + take]);
             self.start += take;
-            left -= take as u64;
-            if left == 0 {
+            remaining -= take as u64;
+            if remaining == 0 {
                 break;
             }
             (self.start, self.end) = (0, 0);
-            self.note_unfinished(length, length - left);
+            self.note_unfinished(length, length - remaining);
             if self.fill().await? == 0 {
                 return Ok(Some(CloseReason::Truncated {
                     length,
-                    got: length - left,
+                    got: length - remaining,
                 }));
             }
         }
@@ -206,7 +210,7 @@ fn handle(shared: &Shared, events: &mpsc::Sender<Incoming>, stamp: Instant, scan
     let sink = Sink { shared, events };
     let facts = match scanner.facts() {
         Ok(facts) => facts,
-        Err(problem) => return unreadable(&sink, stamp, scanner.begun(), problem),
+        Err(problem) => return handle_unreadable(&sink, stamp, scanner.begun(), problem),
     };
     if let Some(unfit) = facts.unfit
         && facts.error.is_none()
@@ -217,55 +221,55 @@ fn handle(shared: &Shared, events: &mpsc::Sender<Incoming>, stamp: Instant, scan
         };
         // A message with a method may be a notification with an id by mistake.
         if facts.method.is_empty() {
-            return sink.useless_answer(violation, stamp);
+            return sink.report_useless_answer(violation, stamp);
         }
-        sink.violation(violation);
+        sink.report_violation(violation);
     }
     match (&facts.id, facts.method.is_empty()) {
         (Some(id), false) => {
-            let refused = answer(&sink, id, facts, body);
+            let refused = answer_request(&sink, id, facts, body);
             sink.put(Incoming::Answered {
                 method: name(facts),
                 refused,
             });
         }
-        (None, false) => notified(&sink, stamp, facts, body),
+        (None, false) => handle_notification(&sink, stamp, facts, body),
         (Some(id), true) => {
             let settled = shared
                 .state()
                 .settle(id, stamp, facts, || result(facts, body, shared.limits.keep));
             match settled {
                 Settled::Delivered | Settled::Late => {}
-                Settled::Twice => sink.violation(Violation::Twice),
-                Settled::AsText => sink.useless_answer(Violation::IdAsText(id.to_string()), stamp),
-                Settled::Unknown => sink.useless_answer(Violation::Unasked(id.clone()), stamp),
+                Settled::Twice => sink.report_violation(Violation::Twice),
+                Settled::AsText => sink.report_useless_answer(Violation::IdAsText(id.to_string()), stamp),
+                Settled::Unknown => sink.report_useless_answer(Violation::Unasked(id.clone()), stamp),
             }
             if facts.result.is_none() && facts.error.is_none() {
-                sink.violation(Violation::Hollow);
+                sink.report_violation(Violation::Hollow);
             }
         }
         (None, true) => match &facts.error {
-            Some(fault) => sink.useless_answer(Violation::Complaint(fault.message.clone()), stamp),
-            None => sink.useless_answer(Violation::Nameless, stamp),
+            Some(fault) => sink.report_useless_answer(Violation::Complaint(fault.message.clone()), stamp),
+            None => sink.report_useless_answer(Violation::Nameless, stamp),
         },
     }
 }
 
 /// Handles a message that is no JSON object. An editor never learns which request it answers; here that request ends
 /// at once, because to wait for its deadline would tell nothing.
-fn unreadable(sink: &Sink<'_>, stamp: Instant, begun: Begun<'_>, problem: NotJson) {
+fn handle_unreadable(sink: &Sink<'_>, stamp: Instant, begun: Begun<'_>, problem: NotJson) {
     match begun {
-        Begun::Call => sink.violation(Violation::NotJson(problem)),
-        Begun::Unknown => sink.useless_answer(Violation::NotJson(problem), stamp),
+        Begun::Call => sink.report_violation(Violation::NotJson(problem)),
+        Begun::Unknown => sink.report_useless_answer(Violation::NotJson(problem), stamp),
         Begun::Answer(id) => {
             sink.shared.state().settle_unreadable(id, stamp, &problem.to_string());
-            sink.violation(Violation::NotJson(problem));
+            sink.report_violation(Violation::NotJson(problem));
         }
     }
 }
 
 /// Answers a request of the server; returns whether the answer was an error.
-fn answer(sink: &Sink<'_>, id: &crate::message::Id, facts: &Facts, body: &[u8]) -> bool {
+fn answer_request(sink: &Sink<'_>, id: &crate::message::Id, facts: &Facts, body: &[u8]) -> bool {
     let params: Option<&RawValue> =
         part(facts.params.as_ref(), body).and_then(|text| serde_json::from_slice(text).ok());
     let lost = facts.params.is_some() && params.is_none();
@@ -273,9 +277,10 @@ fn answer(sink: &Sink<'_>, id: &crate::message::Id, facts: &Facts, body: &[u8]) 
     let answer = {
         let mut state = sink.shared.state();
         state.totals.dropped_params += u64::from(lost);
-        let answer = match lost && answers::reads_params(&facts.method) {
-            true => Err(answers::unread(&facts.method)),
-            false => state.responder.answer(&facts.method, params, &mut registered),
+        let answer = if lost && answers::reads_params(&facts.method) {
+            Err(answers::unread(&facts.method))
+        } else {
+            state.responder.answer(&facts.method, params, &mut registered)
         };
         sink.shared.answer(&mut state, id, &answer);
         let now = Instant::now();
@@ -294,7 +299,7 @@ fn answer(sink: &Sink<'_>, id: &crate::message::Id, facts: &Facts, body: &[u8]) 
         Ok(_) => false,
         Err(refusal) => {
             if refusal.code == answers::REQUEST_FAILED {
-                sink.violation(Violation::Excess(refusal.message));
+                sink.report_violation(Violation::Excess(refusal.message));
             }
             true
         }
@@ -306,13 +311,14 @@ fn name(facts: &Facts) -> String {
     facts.method[..facts.method.floor_char_boundary(LONGEST_NAME)].to_owned()
 }
 
-fn notified(sink: &Sink<'_>, stamp: Instant, facts: &Facts, body: &[u8]) {
+fn handle_notification(sink: &Sink<'_>, stamp: Instant, facts: &Facts, body: &[u8]) {
     let length = facts.params.as_ref().map_or(0, |range| range.end - range.start);
     let waiting = sink.events.max_capacity() - sink.events.capacity();
     let longest = LONGEST_PARAMS.iter().find(|(most, _)| waiting < *most);
-    let params = match length <= longest.map_or(0, |(_, longest)| *longest) {
-        true => raw(facts.params.as_ref(), body),
-        false => None,
+    let params = if length <= longest.map_or(0, |(_, longest)| *longest) {
+        raw(facts.params.as_ref(), body)
+    } else {
+        None
     };
     let text = part(facts.params.as_ref(), body).and_then(|text| std::str::from_utf8(text).ok());
     let is_progress = facts.method == "$/progress";
@@ -323,7 +329,7 @@ fn notified(sink: &Sink<'_>, stamp: Instant, facts: &Facts, body: &[u8]) {
             state.last_unprompted = Some(stamp);
         }
         if facts.method == "textDocument/publishDiagnostics" {
-            state.diagnostics.published(part(facts.params.as_ref(), body));
+            state.diagnostics.store_published(part(facts.params.as_ref(), body));
         }
         let mut is_read = is_progress && text.is_some();
         if is_progress {
@@ -333,7 +339,7 @@ fn notified(sink: &Sink<'_>, stamp: Instant, facts: &Facts, body: &[u8]) {
                 responder,
                 ..
             } = &mut *state;
-            if partials.take(facts, result_ids) {
+            if partials.take_part(facts, result_ids) {
                 is_read = true;
             } else {
                 responder.progress.report(text.unwrap_or_default(), stamp);
@@ -378,12 +384,12 @@ impl Sink<'_> {
 
     /// A message that may be an answer but answers no request. If nothing but the first request was sent, it was for
     /// that one.
-    fn useless_answer(&self, violation: Violation, stamp: Instant) {
+    fn report_useless_answer(&self, violation: Violation, stamp: Instant) {
         self.shared.state().settle_first(stamp, &violation.to_string());
-        self.violation(violation);
+        self.report_violation(violation);
     }
 
-    fn violation(&self, violation: Violation) {
+    fn report_violation(&self, violation: Violation) {
         self.put(Incoming::Violation(violation));
     }
 }

@@ -140,7 +140,7 @@ impl Shared {
         let mut state = self.state();
         if !state.shutting_down || method == "exit" {
             state.notified = state.next_id;
-            let params = Some(params).filter(|params| !message::is_null(*params));
+            let params = if message::is_null(params) { None } else { Some(params) };
             self.put(&mut state, |out| message::write_call(out, None, method, params));
         }
     }
@@ -199,7 +199,7 @@ impl Shared {
     pub(super) fn cancel(&self, id: i64) {
         let mut state = self.state();
         if state.open.remove(&id).is_some() {
-            self.tell_cancelled(&mut state, id);
+            self.send_cancel(&mut state, id);
         }
     }
 
@@ -214,14 +214,14 @@ impl Shared {
             .collect();
         for id in parked {
             if let Some(open) = state.open.remove(&id) {
-                self.tell_cancelled(&mut state, id);
+                self.send_cancel(&mut state, id);
                 // The caller may be gone; then the outcome is not needed.
                 let _ = open.done.send(Outcome::Parked);
             }
         }
     }
 
-    fn tell_cancelled(&self, state: &mut State, id: i64) {
+    fn send_cancel(&self, state: &mut State, id: i64) {
         state.cancelled.add(id);
         if state.closed.is_none() && !state.shutting_down {
             let params = json!({ "id": id });
@@ -234,7 +234,7 @@ impl Shared {
     /// Waits for a piece to write, and takes it.
     pub(super) async fn next_piece(&self) -> Vec<u8> {
         loop {
-            let piece = self.state().outbox.take();
+            let piece = self.state().outbox.take_piece();
             if let Some(piece) = piece {
                 return piece;
             }
@@ -242,8 +242,8 @@ impl Shared {
         }
     }
 
-    pub(super) fn took(&self, bytes: usize) {
-        self.state().outbox.took(bytes);
+    pub(super) fn count_written(&self, bytes: usize) {
+        self.state().outbox.count_written(bytes);
         self.moved.notify_waiters();
     }
 
@@ -325,13 +325,13 @@ impl State {
         let id = match id {
             Id::Number(id) => *id,
             Id::Text(text) => {
-                let meant = text.parse().is_ok_and(|id| (1..self.next_id).contains(&id));
-                return if meant { Settled::AsText } else { Settled::Unknown };
+                let is_known = text.parse().is_ok_and(|id| (1..self.next_id).contains(&id));
+                return if is_known { Settled::AsText } else { Settled::Unknown };
             }
             Id::Literal(_) => return Settled::Unknown,
         };
         let Some(open) = self.open.remove(&id) else {
-            return if self.cancelled.take(id) {
+            return if self.cancelled.take_id(id) {
                 Settled::Late
             } else if (1..self.next_id).contains(&id) {
                 Settled::Twice

@@ -66,7 +66,7 @@ pub struct Unfinished {
     pub came: u64,
 }
 
-/// Why the connection to a server ended.
+/// The reason why the connection to a server ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CloseReason {
     /// The server closed its stdout between two messages.
@@ -95,7 +95,7 @@ pub enum CloseReason {
 }
 
 impl CloseReason {
-    /// Whether lsp-soak ended the connection, because of the server's messages or unread answers.
+    /// True if lsp-soak ended the connection, because of the server's messages or unread answers.
     pub fn is_ours(&self) -> bool {
         match self {
             CloseReason::Garbage { .. }

@@ -37,7 +37,7 @@ async fn write<W: AsyncWrite + Unpin>(stdin: &mut W, shared: &Shared) -> io::Err
                 Err(error) => return error,
                 Ok(taken) => {
                     rest = &rest[taken..];
-                    shared.took(taken);
+                    shared.count_written(taken);
                 }
             }
         }

@@ -34,7 +34,7 @@ pub struct Fault {
 pub struct Facts {
     /// The id, unless absent or unfit.
     pub id: Option<Id>,
-    /// Why the id is unfit, if it is neither a number nor a string of bounded length: `is null`.
+    /// The reason why the id is unfit, if it is neither a number nor a string of bounded length: `is null`.
     pub unfit: Option<&'static str>,
     /// The method, cut to a bounded length; empty in answers.
     pub method: String,
@@ -208,14 +208,14 @@ impl Facts {
     }
 
     /// Stores the id; the last of several in one message counts.
-    pub(super) fn take_id(&mut self, id: Result<Id, &'static str>) {
+    pub(super) fn set_id(&mut self, id: Result<Id, &'static str>) {
         self.unfit = id.as_ref().err().copied();
         self.id = id.ok();
     }
 
-    pub(super) fn take_text(&mut self, slot: Slot, raw: &[u8]) {
+    pub(super) fn set_text(&mut self, slot: Slot, raw: &[u8]) {
         match slot {
-            Slot::Id => self.take_id(id(&quoted(raw))),
+            Slot::Id => self.set_id(id(&quoted(raw))),
             Slot::Method => self.method = text(raw),
             Slot::Result => self.shape = if raw.is_empty() { Shape::Empty } else { Shape::Full },
             Slot::Message => {
@@ -224,16 +224,16 @@ impl Facts {
                 }
             }
             Slot::Token => self.token = id(&quoted(raw)).ok(),
-            Slot::Uri => self.reports.take_uri(raw),
-            Slot::ResultId => self.reports.take_result_id(raw),
+            Slot::Uri => self.reports.set_uri(raw),
+            Slot::ResultId => self.reports.set_result_id(raw),
             Slot::Nowhere | Slot::Key | Slot::Code | Slot::Retrigger | Slot::Leaf => {}
         }
     }
 
     /// A number, `true`, `false` or `null` ended.
-    pub(super) fn take_scalar(&mut self, slot: Slot, raw: &[u8]) {
+    pub(super) fn set_scalar(&mut self, slot: Slot, raw: &[u8]) {
         match slot {
-            Slot::Id => self.take_id(id(raw)),
+            Slot::Id => self.set_id(id(raw)),
             Slot::Result => self.shape = if raw == b"null" { Shape::Null } else { Shape::Full },
             Slot::Code => {
                 if let (Some(error), Some(code)) = (&mut self.error, number(raw)) {
@@ -254,6 +254,13 @@ impl Facts {
 /// A whole number, also when written as `7.0`.
 fn number(raw: &[u8]) -> Option<i64> {
     let number: serde_json::Number = serde_json::from_slice(raw).ok()?;
-    let whole = |float: f64| (float.fract() == 0.0 && float.abs() < 9e15).then_some(float as i64);
-    number.as_i64().or_else(|| whole(number.as_f64()?))
+    if let Some(whole) = number.as_i64() {
+        return Some(whole);
+    }
+    let float = number.as_f64()?;
+    if float.fract() == 0.0 && float.abs() < 9e15 {
+        Some(float as i64)
+    } else {
+        None
+    }
 }

@@ -14,12 +14,12 @@ pub(super) struct Wrong {
 }
 
 impl Wrong {
-    pub(super) fn at(at: usize, expected: &'static str) -> Wrong {
+    pub(super) fn new(at: usize, expected: &'static str) -> Wrong {
         Wrong { at, expected }
     }
 }
 
-/// Why a message is no JSON object.
+/// The first error that makes a message no JSON object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotJson {
     /// Place of the first wrong byte in the message, from 1; of a message that ends too early, its length.
@@ -40,7 +40,7 @@ pub enum Found {
 
 impl NotJson {
     /// Describes what is wrong in `bytes`, which begin at `base` in the message.
-    pub(super) fn found(wrong: Wrong, bytes: &[u8], base: u64) -> NotJson {
+    pub(super) fn new(wrong: Wrong, bytes: &[u8], base: u64) -> NotJson {
         let rest = &bytes[wrong.at.min(bytes.len())..];
         let place = base + wrong.at as u64;
         let found = match (place, rest) {
@@ -59,7 +59,8 @@ impl NotJson {
         }
     }
 
-    pub(super) fn ended(length: u64, expected: &'static str) -> NotJson {
+    /// A message of `length` bytes that ends too early.
+    pub(super) fn cut_short(length: u64, expected: &'static str) -> NotJson {
         NotJson {
             byte: length,
             expected,

@@ -6,7 +6,7 @@ use super::{Context, Counted, LONGEST_TEXT, Scanner, State, Wrong};
 /// Most text of URIs and ids kept of one message, in bytes.
 const MOST: usize = 4 << 20;
 
-/// What one message reports.
+/// The reports on documents in one message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reports {
     /// Diagnostics of the documents in `items`.
@@ -43,11 +43,11 @@ impl Reports {
         (self.uri, self.result_id) = (None, None);
     }
 
-    pub(super) fn take_uri(&mut self, raw: &[u8]) {
+    pub(super) fn set_uri(&mut self, raw: &[u8]) {
         self.uri = whole(raw);
     }
 
-    pub(super) fn take_result_id(&mut self, raw: &[u8]) {
+    pub(super) fn set_result_id(&mut self, raw: &[u8]) {
         self.result_id = whole(raw);
     }
 
@@ -75,12 +75,12 @@ impl Scanner {
 
     pub(super) fn params_member(&mut self, byte: u8, at: usize) -> Result<usize, Wrong> {
         match self.key {
-            Key::Token => self.take(Slot::Token, byte, at),
+            Key::Token => self.read_into(Slot::Token, byte, at),
             Key::Value => {
                 self.value_started = Some(self.base + at as u64);
                 self.result(byte, at)
             }
-            _other => self.take(Slot::Nowhere, byte, at),
+            _other => self.read_into(Slot::Nowhere, byte, at),
         }
     }
 
@@ -100,16 +100,16 @@ impl Scanner {
         }
         match byte {
             b'{' => Ok(self.open(Context::Report, at)),
-            _other => self.take(Slot::Nowhere, byte, at),
+            _other => self.read_into(Slot::Nowhere, byte, at),
         }
     }
 
     pub(super) fn report_member(&mut self, byte: u8, at: usize) -> Result<usize, Wrong> {
         match (self.key, byte) {
             (Key::Items, b'[') => Ok(self.count(Counted::Diagnostics, at)),
-            (Key::Uri, b'"') => self.take(Slot::Uri, byte, at),
-            (Key::ResultId, b'"') => self.take(Slot::ResultId, byte, at),
-            _other => self.take(Slot::Nowhere, byte, at),
+            (Key::Uri, b'"') => self.read_into(Slot::Uri, byte, at),
+            (Key::ResultId, b'"') => self.read_into(Slot::ResultId, byte, at),
+            _other => self.read_into(Slot::Nowhere, byte, at),
         }
     }
 }

@@ -64,7 +64,7 @@ impl Skip {
         self.commas + u64::from(self.filled)
     }
 
-    /// What may follow the bytes so far, for people.
+    /// The bytes that may follow, for people.
     pub(super) fn expected(&self) -> &'static str {
         match self.state {
             State::First => "a value or `]`",
@@ -107,7 +107,7 @@ impl Skip {
                 State::InText => self.text(bytes, at)?,
                 State::InScalar => self.scalar(bytes, at)?,
                 State::First | State::Value => self.value(bytes, at)?,
-                State::Name | State::FirstName | State::Colon | State::After => self.between(bytes, at)?,
+                State::Name | State::FirstName | State::Colon | State::After => self.structure(bytes, at)?,
             };
             if self.depth == 0 {
                 return Ok(Reached::End(at));
@@ -118,7 +118,7 @@ impl Skip {
 
     /// Spaces, names, punctuation and closing brackets.
     #[inline]
-    fn between(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
+    fn structure(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
         let byte = bytes[at];
         match (self.state, byte) {
             (State::After, b',') => {
@@ -135,7 +135,7 @@ impl Skip {
             (State::FirstName, b'}') => self.pop(),
             (State::After, b'}' | b']') if self.is_object() == (byte == b'}') => self.pop(),
             (_, byte) if is_space(byte) => {}
-            _unexpected => return Err(Wrong::at(at, self.expected())),
+            _unexpected => return Err(Wrong::new(at, self.expected())),
         }
         Ok(at + 1)
     }
@@ -152,7 +152,7 @@ impl Skip {
             }
             b'{' | b'[' => {
                 if self.depth == DEEPEST {
-                    return Err(Wrong::at(at, "at most 1,048,576 open brackets"));
+                    return Err(Wrong::new(at, "at most 1,048,576 open brackets"));
                 }
                 self.filled = true;
                 self.push(byte == b'{');
@@ -164,7 +164,7 @@ impl Skip {
             }
             byte if is_space(byte) => Ok(at + 1),
             _scalar => {
-                let scalar = Scalar::starting_with(byte).ok_or(Wrong::at(at, self.expected()))?;
+                let scalar = Scalar::starting_with(byte).ok_or(Wrong::new(at, self.expected()))?;
                 self.filled = true;
                 match scalar {
                     Scalar::Number(first) if !self.is_object() => Ok(self.numbers(first, bytes, at + 1)),
@@ -231,7 +231,7 @@ impl Skip {
         let end = self.scalar.find_end(bytes, at);
         if end < bytes.len() {
             if let Some(missing) = self.scalar.missing() {
-                return Err(Wrong::at(end, missing));
+                return Err(Wrong::new(end, missing));
             }
             self.state = State::After;
         }

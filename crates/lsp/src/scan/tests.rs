@@ -369,7 +369,9 @@ fn bytes_that_are_no_utf_8_are_no_json() {
             .concat();
             for chunk in [1, 7, text.len()] {
                 let mut scanner = Scanner::default();
-                text.chunks(chunk).for_each(|part| scanner.feed(part));
+                for part in text.chunks(chunk) {
+                    scanner.feed(part);
+                }
                 assert_eq!(scanner.facts().is_ok(), valid, "{bytes:x?} in parts of {chunk}");
             }
         }
@@ -516,6 +518,14 @@ fn has_leaf(value: &Value) -> bool {
     }
 }
 
+fn write(value: &Value, spaced: bool) -> String {
+    if spaced {
+        serde_json::to_string_pretty(value).unwrap()
+    } else {
+        serde_json::to_string(value).unwrap()
+    }
+}
+
 proptest! {
     #[test]
     fn the_scanner_agrees_with_a_parser(
@@ -525,21 +535,18 @@ proptest! {
         order in Just(["jsonrpc", "id", "result", "extra"]).prop_shuffle(),
         chunk in 1_usize..50,
     ) {
-        let write = |value: &Value| {
-            if spaced { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) }.unwrap()
-        };
         let members = order.map(|name| match name {
             "jsonrpc" => r#""jsonrpc":"2.0""#.to_owned(),
             "id" => format!(r#""id": {id}"#),
-            "result" => format!(r#""result":{}"#, write(&result)),
-            _extra => format!(r#""extra":{}"#, write(&json!({"id": 0, "result": [result.clone()]}))),
+            "result" => format!(r#""result":{}"#, write(&result, spaced)),
+            _extra => format!(r#""extra":{}"#, write(&json!({"id": 0, "result": [result.clone()]}), spaced)),
         });
         let text = format!("{{{}}}", members.join(","));
         let scanner = scanned(&text, chunk);
         let found = scanner.facts().expect("the text is an object");
         prop_assert_eq!(&found.id, &Some(Id::Number(id)));
         let range = found.result.clone().unwrap();
-        prop_assert_eq!(&text[range.start as usize..range.end as usize], write(&result));
+        prop_assert_eq!(&text[range.start as usize..range.end as usize], write(&result, spaced));
         prop_assert_eq!(found.shape, expected_shape(&result), "{}", text);
         let items = result.as_array().or_else(|| result.get("items")?.as_array()).map(|list| list.len() as u64);
         prop_assert_eq!(found.items, items);

@@ -25,7 +25,7 @@ pub(super) struct Rest {
 
 impl Rest {
     /// The bytes that must follow the first byte of a character; `None` if no character begins so.
-    fn after(first: u8) -> Option<Rest> {
+    fn after_byte(first: u8) -> Option<Rest> {
         let (missing, low, high) = match first {
             0xc2..=0xdf => (1, 0x80, 0xbf),
             0xe0 => (2, 0xa0, 0xbf),
@@ -63,19 +63,19 @@ impl Text {
     fn next(self, byte: u8, at: usize) -> Result<Text, Wrong> {
         match (self, byte) {
             (Text::Plain, b'\\') => Ok(Text::Escape),
-            (Text::Plain, 0..0x20) => Err(Wrong::at(at, "an escape instead of a control character")),
+            (Text::Plain, 0..0x20) => Err(Wrong::new(at, "an escape instead of a control character")),
             (Text::Plain, 0x20..0x80) => Ok(Text::Plain),
             (Text::Plain, first) => {
-                let rest = Rest::after(first).ok_or(Wrong::at(at, "UTF-8"))?;
+                let rest = Rest::after_byte(first).ok_or(Wrong::new(at, "UTF-8"))?;
                 Ok(Text::Character(rest))
             }
             (Text::Escape, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(Text::Plain),
             (Text::Escape, b'u') => Ok(Text::Digits(4)),
-            (Text::Escape, _) => Err(Wrong::at(at, "an escape of JSON")),
+            (Text::Escape, _) => Err(Wrong::new(at, "an escape of JSON")),
             (Text::Digits(1), byte) if byte.is_ascii_hexdigit() => Ok(Text::Plain),
             (Text::Digits(missing), byte) if byte.is_ascii_hexdigit() => Ok(Text::Digits(missing - 1)),
-            (Text::Digits(_), _) => Err(Wrong::at(at, "four hexadecimal digits")),
-            (Text::Character(rest), byte) if !(rest.low..=rest.high).contains(&byte) => Err(Wrong::at(at, "UTF-8")),
+            (Text::Digits(_), _) => Err(Wrong::new(at, "four hexadecimal digits")),
+            (Text::Character(rest), byte) if !(rest.low..=rest.high).contains(&byte) => Err(Wrong::new(at, "UTF-8")),
             (Text::Character(Rest { missing: 1, .. }), _) => Ok(Text::Plain),
             (Text::Character(rest), _) => Ok(Text::Character(Rest {
                 missing: rest.missing - 1,
@@ -121,7 +121,7 @@ fn special(bytes: &[u8], mut at: usize) -> usize {
 fn long_characters(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some(first @ 0x80..) = bytes.get(at)
-        && let Some(rest) = Rest::after(*first)
+        && let Some(rest) = Rest::after_byte(*first)
         && let Some(others) = bytes.get(at + 1..=at + usize::from(rest.missing))
         && (rest.low..=rest.high).contains(&others[0])
         && others[1..].iter().all(|other| matches!(other, 0x80..=0xbf))

@@ -19,7 +19,6 @@ fn what_is_announced_as_true_or_with_options_is_offered() {
         "completionProvider": {"triggerCharacters": [".", ":"], "resolveProvider": true},
         "semanticTokensProvider": {"legend": {}, "full": {"delta": true}},
     }));
-    let offered = |method: &str| offers(&server, &[], method);
     for method in [
         "textDocument/definition",
         "textDocument/hover",
@@ -27,7 +26,7 @@ fn what_is_announced_as_true_or_with_options_is_offered() {
         "textDocument/semanticTokens/full",
         "textDocument/semanticTokens/full/delta",
     ] {
-        assert!(offered(method), "{method}");
+        assert!(offers(&server, &[], method), "{method}");
     }
     for method in [
         "textDocument/references",
@@ -36,7 +35,7 @@ fn what_is_announced_as_true_or_with_options_is_offered() {
         "textDocument/semanticTokens/range",
         "textDocument/diagnostic",
     ] {
-        assert!(!offered(method), "{method}");
+        assert!(!offers(&server, &[], method), "{method}");
     }
     assert_eq!(server.completion_triggers(), [".", ":"]);
     assert_eq!(

@@ -67,17 +67,20 @@ pub fn kill_group(leader: u32) {
     }
 }
 
-/// Adopted orphans of the server: children, including ended ones, that are not in `own` and not in lsp-soak's process
+/// Adopted orphans of the server: children, including ended ones, that are not in `awaited` and not in lsp-soak's process
 /// group.
 #[cfg(target_os = "linux")]
-pub(super) fn orphans(own: &BTreeSet<u32>) -> Vec<u32> {
-    let group = rustix::process::getpgrp();
-    let ours = |child: &Pid| rustix::process::getpgid(Some(*child)).is_ok_and(|of_child| of_child == group);
-    let orphans = children().into_iter().filter(|child| !ours(child));
+pub(super) fn orphans(awaited: &BTreeSet<u32>) -> Vec<u32> {
+    let own_group = rustix::process::getpgrp();
+    let mut orphans = Vec::new();
+    for child in children() {
+        let is_in_own_group = rustix::process::getpgid(Some(child)).is_ok_and(|group| group == own_group);
+        let pid = child.as_raw_nonzero().get().unsigned_abs();
+        if !is_in_own_group && !awaited.contains(&pid) {
+            orphans.push(pid);
+        }
+    }
     orphans
-        .map(|child| child.as_raw_nonzero().get().unsigned_abs())
-        .filter(|pid| !own.contains(pid))
-        .collect()
 }
 
 /// Reaps an ended process.
@@ -101,20 +104,19 @@ fn children() -> Vec<Pid> {
     let Ok(threads) = std::fs::read_dir("/proc/self/task") else {
         return Vec::new();
     };
-    let lists = threads
-        .flatten()
-        .filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
-    let parse = |list: String| {
-        list.split_ascii_whitespace()
-            .filter_map(|pid| pid.parse().ok())
-            .collect::<Vec<i32>>()
-    };
-    lists.flat_map(parse).filter_map(Pid::from_raw).collect()
+    let mut children = Vec::new();
+    for thread in threads.flatten() {
+        if let Ok(list) = std::fs::read_to_string(thread.path().join("children")) {
+            let pids = list.split_ascii_whitespace();
+            children.extend(pids.filter_map(|pid| Pid::from_raw(pid.parse().ok()?)));
+        }
+    }
+    children
 }
 
 /// launchd adopts and reaps orphans.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn orphans(_own: &BTreeSet<u32>) -> Vec<u32> {
+pub(super) fn orphans(_awaited: &BTreeSet<u32>) -> Vec<u32> {
     Vec::new()
 }
 

@@ -12,8 +12,8 @@ use crate::child::{self, Awaited};
 /// Most bytes of output: more than any version text, less than endless output.
 const MOST: u64 = 64 << 10;
 
-/// How long to wait for the pipes of a killed program: they are closed by then, unless a helper escaped.
-const LEFT: Duration = Duration::from_millis(500);
+/// Longest wait for the pipes of a killed program: they are closed by then, unless a helper escaped.
+const PIPE_PATIENCE: Duration = Duration::from_millis(500);
 
 /// The running programs by process id, each with the earlier orphans; `None` once no more may start.
 static RUNNING: Mutex<Option<BTreeMap<u32, Vec<u32>>>> = Mutex::new(Some(BTreeMap::new()));
@@ -35,7 +35,7 @@ impl Drop for Tied {
 }
 
 impl Tied {
-    /// Kills it, even if it left its group.
+    /// Kills the program and its helpers, even those that left its group.
     fn clear(self) {
         let before = running().as_mut().and_then(|running| running.remove(&self.process));
         drop(self);
@@ -65,34 +65,34 @@ pub fn start<C>(spawn: impl FnOnce() -> io::Result<C>, id: impl FnOnce(&C) -> Op
 pub struct Said {
     pub stdout: String,
     pub stderr: String,
-    /// Whether stdout was longer than the limit.
+    /// True if stdout was longer than the limit.
     pub cut: bool,
 }
 
 pub struct Heard {
-    /// How it ended; `None` if it was killed.
+    /// Exit status; `None` if it was killed.
     pub ended: Option<ExitStatus>,
     pub said: Said,
 }
 
 /// The output of a program that succeeds within `patience` and before `stop`. Its stdin is empty.
-pub fn ask(command: &mut Command, patience: Duration, stop: &dyn Fn() -> bool) -> Option<Said> {
+pub fn ask(command: &mut Command, patience: Duration, stop: impl Fn() -> bool) -> Option<Said> {
     let heard = listen(command, patience, stop).ok()?;
-    heard.ended.filter(ExitStatus::success).map(|_| heard.said)
+    if heard.ended?.success() { Some(heard.said) } else { None }
 }
 
 /// The output and end of a program, within `patience` and before `stop`. Its stdin is empty. At the limit it is killed
 /// with its helpers. An error means that it could not be started.
-pub fn listen(command: &mut Command, patience: Duration, stop: &dyn Fn() -> bool) -> io::Result<Heard> {
+pub fn listen(command: &mut Command, patience: Duration, stop: impl Fn() -> bool) -> io::Result<Heard> {
     listen_up_to(MOST, command, patience, stop)
 }
 
-/// The same with another limit, in bytes of each output.
+/// Like [`listen`], with a limit of `most` bytes for each output.
 pub fn listen_up_to(
     most: u64,
     command: &mut Command,
     patience: Duration,
-    stop: &dyn Fn() -> bool,
+    stop: impl Fn() -> bool,
 ) -> io::Result<Heard> {
     let deadline = Instant::now() + patience;
     command
@@ -111,17 +111,23 @@ pub fn listen_up_to(
     let _ = child.kill();
     let _ = child.wait();
     tied.clear();
-    let patience = deadline.saturating_duration_since(Instant::now()).max(LEFT);
-    let text = |pipe: Option<mpsc::Receiver<(String, bool)>>| {
-        let text = pipe.and_then(|pipe| pipe.recv_timeout(patience).ok());
-        text.unwrap_or_default()
-    };
-    let (stdout, cut) = text(stdout);
-    let (stderr, _) = text(stderr);
+    let patience = deadline.saturating_duration_since(Instant::now()).max(PIPE_PATIENCE);
+    let stdout = received(stdout, patience);
+    let stderr = received(stderr, patience);
     Ok(Heard {
         ended,
-        said: Said { stdout, stderr, cut },
+        said: Said {
+            stdout: stdout.text,
+            stderr: stderr.text,
+            cut: stdout.is_cut,
+        },
     })
+}
+
+/// The output that a thread read; empty if it does not arrive within `patience`.
+fn received(pipe: Option<mpsc::Receiver<Output>>, patience: Duration) -> Output {
+    let output = pipe.and_then(|pipe| pipe.recv_timeout(patience).ok());
+    output.unwrap_or_default()
 }
 
 /// Kills all running programs with their helpers and prevents new ones: for the end of lsp-soak.
@@ -136,22 +142,33 @@ fn running() -> MutexGuard<'static, Option<BTreeMap<u32, Vec<u32>>>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Reads a pipe on its own thread, since a helper may keep it open forever. Returns up to `most` bytes, and whether there were more.
-fn drain(mut pipe: impl Read + Send + 'static, most: u64) -> mpsc::Receiver<(String, bool)> {
+/// The text from one pipe, up to the limit.
+#[derive(Default)]
+struct Output {
+    text: String,
+    /// True if the pipe had more bytes.
+    is_cut: bool,
+}
+
+/// Reads up to `most` bytes of a pipe on its own thread, since a helper may keep it open forever.
+fn drain(mut pipe: impl Read + Send + 'static, most: u64) -> mpsc::Receiver<Output> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
         let read = pipe.by_ref().take(most).read_to_end(&mut bytes);
         // A program with a blocked output would fail. A read error leaves nothing to skip.
-        let cut = io::copy(&mut pipe, &mut io::sink()).is_ok_and(|more| more > 0);
-        // After the time limit the receiver is gone and the text is not needed.
-        let _ = read.map(|_| sender.send((String::from_utf8_lossy(&bytes).into_owned(), cut)));
+        let is_cut = io::copy(&mut pipe, &mut io::sink()).is_ok_and(|more| more > 0);
+        if read.is_ok() {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            // After the time limit the receiver is gone and the text is not needed.
+            let _ = sender.send(Output { text, is_cut });
+        }
     });
     receiver
 }
 
-/// How the program ended; `None` if not in time.
-fn wait(child: &mut Child, deadline: Instant, stop: &dyn Fn() -> bool) -> Option<ExitStatus> {
+/// Exit status of the program; `None` if it does not end before `deadline` and `stop`.
+fn wait(child: &mut Child, deadline: Instant, stop: impl Fn() -> bool) -> Option<ExitStatus> {
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Some(status),

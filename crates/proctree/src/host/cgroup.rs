@@ -16,41 +16,51 @@ pub struct Limits {
 }
 
 /// The limits of the groups in `/proc/self/cgroup`; `read` returns the text of a file.
-pub fn limits(groups: &str, read: &dyn Fn(&Path) -> Option<String>) -> Limits {
-    let least = |file, old: Option<(&str, &str)>| {
-        let limits = around(groups, old).into_iter().filter_map(|(group, version)| {
-            let file = if version == 2 { file } else { old?.1 };
-            bytes(&read(&group.join(file))?)
-        });
-        limits.min()
-    };
-    let quotas = around(groups, Some(("cpu", "")))
-        .into_iter()
-        .filter_map(|(group, version)| {
-            if version == 2 {
-                return quota(&read(&group.join("cpu.max"))?);
-            }
-            let [quota_of, period] = ["cpu.cfs_quota_us", "cpu.cfs_period_us"].map(|file| read(&group.join(file)));
-            quota(&format!("{} {}", quota_of?, period?))
-        });
+pub fn limits(groups: &str, read: impl Fn(&Path) -> Option<String>) -> Limits {
+    let memory_groups = directories(groups, "memory");
     Limits {
-        memory: least("memory.max", Some(("memory", "memory.limit_in_bytes"))),
-        high: least("memory.high", None),
-        swap: least("memory.swap.max", None),
-        processors: quotas.reduce(f64::min),
+        memory: least(&memory_groups, "memory.max", Some("memory.limit_in_bytes"), &read),
+        high: least(&memory_groups, "memory.high", None, &read),
+        swap: least(&memory_groups, "memory.swap.max", None, &read),
+        processors: directories(groups, "cpu")
+            .iter()
+            .filter_map(|group| group_quota(group, &read))
+            .reduce(f64::min),
+    }
+}
+
+/// The smallest limit of these groups, in bytes. Groups of version 1 have it in `old_file`, if at all.
+fn least(groups: &[Group], file: &str, old_file: Option<&str>, read: impl Fn(&Path) -> Option<String>) -> Option<u64> {
+    let limits = groups.iter().filter_map(|group| {
+        let file = match group.version {
+            Version::One => old_file?,
+            Version::Two => file,
+        };
+        bytes(&read(&group.directory.join(file))?)
+    });
+    limits.min()
+}
+
+/// The processors that a group may use.
+fn group_quota(group: &Group, read: impl Fn(&Path) -> Option<String>) -> Option<f64> {
+    match group.version {
+        Version::One => {
+            let quota_time = read(&group.directory.join("cpu.cfs_quota_us"))?;
+            let period = read(&group.directory.join("cpu.cfs_period_us"))?;
+            quota(&format!("{quota_time} {period}"))
+        }
+        Version::Two => quota(&read(&group.directory.join("cpu.max"))?),
     }
 }
 
 /// Out-of-memory kills that the kernel counted in the innermost of these groups that counts them.
-pub fn out_of_memory_kills(groups: &str, read: &dyn Fn(&Path) -> Option<String>) -> Option<u64> {
-    let around = around(groups, Some(("memory", "")));
-    around.into_iter().find_map(|(group, version)| {
-        let file = if version == 2 {
-            "memory.events"
-        } else {
-            "memory.oom_control"
+pub fn out_of_memory_kills(groups: &str, read: impl Fn(&Path) -> Option<String>) -> Option<u64> {
+    directories(groups, "memory").iter().find_map(|group| {
+        let file = match group.version {
+            Version::One => "memory.oom_control",
+            Version::Two => "memory.events",
         };
-        kills(&read(&group.join(file))?)
+        kills(&read(&group.directory.join(file))?)
     })
 }
 
@@ -60,31 +70,46 @@ pub fn kills(text: &str) -> Option<u64> {
     lines.find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
 }
 
-/// The directories of these groups and their ancestors, each with its version; for version 1 those of one controller.
+/// Version of the control group interface: each controller has a tree in version 1, all share one in version 2.
+#[derive(Clone, Copy)]
+enum Version {
+    One,
+    Two,
+}
+
+/// The directory of a control group.
+struct Group {
+    directory: PathBuf,
+    version: Version,
+}
+
+/// The directories of these groups and their ancestors; of version 1 only those of `controller`.
 ///
 /// In a container the path is often the host's, and only the topmost directory exists: all are tried.
-fn around(groups: &str, old: Option<(&str, &str)>) -> Vec<(PathBuf, u8)> {
-    let mut limits = Vec::new();
+fn directories(groups: &str, controller: &str) -> Vec<Group> {
+    let mut directories = Vec::new();
     for line in groups.lines() {
         let mut parts = line.splitn(3, ':').skip(1);
         let (controllers, path) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-        let of_controller = |name: &&str| controllers.split(',').any(|one| one == *name);
-        let roots = match old.map(|(name, _)| name).filter(of_controller) {
-            _ if controllers.is_empty() => {
-                vec![
-                    (PathBuf::from("/sys/fs/cgroup"), 2),
-                    (PathBuf::from("/sys/fs/cgroup/unified"), 2),
-                ]
-            }
-            Some(name) => vec![(Path::new("/sys/fs/cgroup").join(name), 1)],
-            None => continue,
+        let roots = if controllers.is_empty() {
+            vec![
+                (PathBuf::from("/sys/fs/cgroup"), Version::Two),
+                (PathBuf::from("/sys/fs/cgroup/unified"), Version::Two),
+            ]
+        } else if controllers.split(',').any(|name| name == controller) {
+            vec![(Path::new("/sys/fs/cgroup").join(controller), Version::One)]
+        } else {
+            continue;
         };
         let path = Path::new(path.trim_start_matches('/'));
         for (root, version) in roots {
-            limits.extend(path.ancestors().map(|group| (root.join(group), version)));
+            directories.extend(path.ancestors().map(|group| Group {
+                directory: root.join(group),
+                version,
+            }));
         }
     }
-    limits
+    directories
 }
 
 fn bytes(text: &str) -> Option<u64> {
@@ -95,7 +120,11 @@ fn bytes(text: &str) -> Option<u64> {
 fn quota(text: &str) -> Option<f64> {
     let (quota, period) = text.split_once(' ')?;
     let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
-    (quota > 0.0 && period > 0.0).then_some(quota / period)
+    if quota > 0.0 && period > 0.0 {
+        Some(quota / period)
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]
@@ -103,13 +132,12 @@ mod tests {
     use super::*;
 
     /// The limits of groups in a system with these files below `/sys/fs/cgroup`.
-    fn of(groups: &str, files: &[(&str, &str)]) -> Limits {
-        let read = |path: &Path| {
+    fn limits_in(groups: &str, files: &[(&str, &str)]) -> Limits {
+        limits(groups, |path| {
             let below = path.strip_prefix("/sys/fs/cgroup").ok()?.to_str()?;
-            let limits = files.iter().find(|(name, _)| *name == below)?;
-            Some(limits.1.to_owned())
-        };
-        limits(groups, &read)
+            let (_, text) = files.iter().find(|(name, _)| *name == below)?;
+            Some((*text).to_owned())
+        })
     }
 
     #[test]
@@ -130,7 +158,7 @@ mod tests {
             swap: Some(0),
             processors: Some(1.5),
         };
-        assert_eq!(of("0::/a/b\n", &files), limits);
+        assert_eq!(limits_in("0::/a/b\n", &files), limits);
     }
 
     #[test]
@@ -143,27 +171,30 @@ mod tests {
             ("cpu/cpu.cfs_quota_us", "-1"),
             ("cpu/cpu.cfs_period_us", "100000"),
         ];
-        let limits = of("8:pids:/a\n4:cpu,cpuacct:/a\n3:memory:/a\n", &files);
+        let limits = limits_in("8:pids:/a\n4:cpu,cpuacct:/a\n3:memory:/a\n", &files);
         assert_eq!((limits.memory, limits.processors), (Some(1 << 30), Some(0.5)));
         assert_eq!((limits.high, limits.swap), (None, None));
     }
 
     #[test]
     fn kills_are_those_of_the_innermost_group_that_counts_them() {
-        let read = |path: &Path| match path.to_str()? {
+        assert_eq!(out_of_memory_kills("0::/a/b\n", kill_counts), Some(3));
+        assert_eq!(out_of_memory_kills("4:memory:/a\n", kill_counts), Some(7));
+        assert_eq!(out_of_memory_kills("0::/\n", kill_counts), None);
+    }
+
+    fn kill_counts(file: &Path) -> Option<String> {
+        match file.to_str()? {
             "/sys/fs/cgroup/a/memory.events" => Some("low 0\noom 4\noom_kill 3\n".to_owned()),
             "/sys/fs/cgroup/memory/memory.oom_control" => Some("under_oom 0\noom_kill 7".to_owned()),
             _ => None,
-        };
-        assert_eq!(out_of_memory_kills("0::/a/b\n", &read), Some(3));
-        assert_eq!(out_of_memory_kills("4:memory:/a\n", &read), Some(7));
-        assert_eq!(out_of_memory_kills("0::/\n", &read), None);
+        }
     }
 
     #[test]
     fn no_limit_is_not_a_limit() {
         assert_eq!(
-            of("0::/\n", &[("memory.max", "max"), ("cpu.max", "max 100000")]),
+            limits_in("0::/\n", &[("memory.max", "max"), ("cpu.max", "max 100000")]),
             Limits::default()
         );
     }

@@ -14,9 +14,9 @@ const EXCEPT_ADVISED: libc::c_ulong = 1 << 1;
 /// Limits huge pages to `mode`. Nothing is done where `system`, the system's own mode, is that one already.
 ///
 /// # Errors
-/// Of kind `Unsupported` where the system cannot, with what it has instead.
+/// The kind is `Unsupported` where the system cannot; the text says what it has instead.
 pub fn limit(mode: HugePages, system: Option<&str>) -> io::Result<()> {
-    if state().is_some_and(|(disabled, _)| disabled) {
+    if state().is_some_and(|state| state.is_disabled) {
         return if mode == HugePages::Never {
             Ok(())
         } else {
@@ -37,12 +37,23 @@ pub fn limit(mode: HugePages, system: Option<&str>) -> io::Result<()> {
     }
 }
 
-/// Whether huge pages are disabled for this process, and whether advised ones are exempt.
-pub fn state() -> Option<(bool, bool)> {
+/// Huge pages of this process.
+#[derive(Clone, Copy)]
+pub struct State {
+    pub is_disabled: bool,
+    /// True if memory that asks for huge pages with `madvise` still gets them.
+    pub is_advised_exempt: bool,
+}
+
+/// Reads the state of this process; `None` if the kernel does not tell.
+pub fn state() -> Option<State> {
     // SAFETY: takes no pointer and changes nothing; all arguments but the first must be 0.
     let state = unsafe { libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0) };
     let state = libc::c_ulong::try_from(state).ok()?;
-    Some((state & 1 != 0, state & EXCEPT_ADVISED != 0))
+    Some(State {
+        is_disabled: state & 1 != 0,
+        is_advised_exempt: state & EXCEPT_ADVISED != 0,
+    })
 }
 
 fn except_advised() -> io::Result<()> {

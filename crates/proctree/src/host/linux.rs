@@ -24,11 +24,11 @@ pub(super) fn complete(mut host: Host) -> Host {
         .as_deref()
         .and_then(chosen);
     let state = huge_pages::state();
-    host.memory.huge_pages_disabled = state.map(|(disabled, _)| disabled);
-    host.memory.huge_pages_exempt = state.map(|(_, exempt)| exempt);
+    host.memory.huge_pages_disabled = state.map(|state| state.is_disabled);
+    host.memory.huge_pages_exempt = state.map(|state| state.is_advised_exempt);
     host.memory.overcommit = line("/proc/sys/vm/overcommit_memory").and_then(|mode| mode.parse().ok());
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let limits = cgroup::limits(&groups, &|file| line(file));
+    let limits = cgroup::limits(&groups, |file| line(file));
     host.memory.cgroup_limit = limits.memory;
     host.memory.cgroup_high = limits.high;
     host.memory.cgroup_swap = limits.swap;
@@ -45,7 +45,7 @@ pub(super) fn complete(mut host: Host) -> Host {
 /// Out-of-memory kills so far: in our control group, else on the whole machine.
 pub(super) fn out_of_memory_kills() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let counted = cgroup::out_of_memory_kills(&groups, &|file| fs::read_to_string(file).ok());
+    let counted = cgroup::out_of_memory_kills(&groups, |file| fs::read_to_string(file).ok());
     counted.or_else(|| cgroup::kills(&fs::read_to_string("/proc/vmstat").ok()?))
 }
 
@@ -66,37 +66,53 @@ pub(super) fn pressure() -> Option<Pressure> {
         io_some: total(&io, "some"),
         io_full: total(&io, "full"),
     };
-    (pressure != Pressure::default()).then_some(pressure)
+    if pressure == Pressure::default() {
+        None
+    } else {
+        Some(pressure)
+    }
 }
 
+/// The text of a file with one line; `None` if it is empty or unreadable.
 fn line(path: impl AsRef<Path>) -> Option<String> {
-    let text = fs::read_to_string(path).ok()?;
-    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    non_empty(fs::read_to_string(path).ok()?.trim())
+}
+
+fn non_empty(text: &str) -> Option<String> {
+    if text.is_empty() { None } else { Some(text.to_owned()) }
 }
 
 /// The system's C library. Asks its own tools, because a static build of lsp-soak contains another one.
 fn libc() -> Option<String> {
-    let output = |program: &str, argument: &str| {
-        let output = Command::new(program).arg(argument).stdin(Stdio::null()).output().ok()?;
-        Some(String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
-    };
-    let gnu = output("getconf", "GNU_LIBC_VERSION").map(|text| text.trim().to_owned());
-    gnu.filter(|text| text.starts_with("glibc "))
-        .or_else(|| musl(&output("ldd", "--version")?))
+    if let Some(text) = output("getconf", "GNU_LIBC_VERSION")
+        && text.trim().starts_with("glibc ")
+    {
+        return Some(text.trim().to_owned());
+    }
+    musl(&output("ldd", "--version")?)
+}
+
+/// Both outputs of a program, stdout first.
+fn output(program: &str, argument: &str) -> Option<String> {
+    let output = Command::new(program).arg(argument).stdin(Stdio::null()).output().ok()?;
+    Some(String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
 }
 
 /// musl's loader prints its version when called without a program.
 fn musl(text: &str) -> Option<String> {
+    if !text.starts_with("musl libc") {
+        return None;
+    }
     let version = text.lines().find_map(|line| line.strip_prefix("Version "))?;
-    text.starts_with("musl libc")
-        .then(|| format!("musl {}", version.trim()))
+    Some(format!("musl {}", version.trim()))
 }
 
 fn pretty_name(release: &str) -> Option<String> {
     let value = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
-    Some(value.trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
+    non_empty(value.trim_matches(['"', '\'']))
 }
 
+/// The choice in brackets: `always [madvise] never` → `madvise`.
 fn chosen(text: &str) -> Option<String> {
     let (_, rest) = text.split_once('[')?;
     Some(rest.split_once(']')?.0.to_owned())
@@ -113,68 +129,80 @@ fn total(text: &str, kind: &str) -> Option<Nanos> {
 fn average(text: &str) -> Option<f64> {
     let some = text.lines().find_map(|line| line.strip_prefix("some avg10="))?;
     let number: f64 = some.split(' ').next()?.parse().ok()?;
-    number.is_finite().then_some(number)
+    if number.is_finite() { Some(number) } else { None }
 }
 
 /// Restricts this thread, and all threads and processes that it starts, to some of its processors.
 pub fn keep_to(cpus: &[usize]) -> io::Result<()> {
     may_keep_to(cpus)?;
     let mut set = CpuSet::new();
-    cpus.iter().for_each(|cpu| set.set(*cpu));
+    for cpu in cpus {
+        set.set(*cpu);
+    }
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// Whether all of these processors may be used.
+/// An error names the first of these processors that may not be used.
 pub fn may_keep_to(cpus: &[usize]) -> io::Result<()> {
     let allowed = sched_getaffinity(None)?;
-    let missing = |cpu: &&usize| **cpu >= CpuSet::MAX_CPU || !allowed.is_set(**cpu);
-    match cpus.iter().find(missing) {
-        None => Ok(()),
-        Some(cpu) => {
+    for cpu in cpus {
+        if *cpu >= CpuSet::MAX_CPU || !allowed.is_set(*cpu) {
             let all = affinity(&allowed).unwrap_or_default();
-            Err(io::Error::other(format!(
+            return Err(io::Error::other(format!(
                 "of the processors {all} that may be used none is {cpu}"
-            )))
+            )));
         }
     }
+    Ok(())
 }
 
 /// The processors that this process may use; those of one core stand together.
 pub fn cpus_by_core() -> io::Result<Vec<usize>> {
     let allowed = sched_getaffinity(None)?;
     let mut cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect();
-    cpus.sort_by_cached_key(|cpu| {
-        let siblings = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-        let siblings = line(&siblings).and_then(|list| processors::list(&list));
-        (siblings.and_then(|list| list.first().copied()).unwrap_or(*cpu), *cpu)
-    });
+    cpus.sort_by_cached_key(|cpu| (first_sibling(*cpu).unwrap_or(*cpu), *cpu));
     Ok(cpus)
+}
+
+/// The first processor of the core that this processor is part of.
+fn first_sibling(cpu: usize) -> Option<usize> {
+    let siblings = line(format!(
+        "/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"
+    ))?;
+    processors::list(&siblings)?.first().copied()
 }
 
 fn affinity(set: &CpuSet) -> Option<String> {
     let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect();
-    Some(processors::ranges(&cpus)).filter(|list| !list.is_empty())
+    non_empty(&processors::ranges(&cpus))
 }
 
 fn container(groups: &str) -> Option<String> {
-    let marks = [("/.dockerenv", "docker"), ("/run/.containerenv", "podman")];
-    let marked = marks.iter().find(|(file, _)| Path::new(file).exists());
+    for (file, name) in [("/.dockerenv", "docker"), ("/run/.containerenv", "podman")] {
+        if Path::new(file).exists() {
+            return Some(name.to_owned());
+        }
+    }
     let known = ["kubepods", "docker", "libpod", "containerd", "lxc", "garden"];
-    let named = || known.iter().find(|name| groups.contains(**name)).copied();
-    marked.map(|(_, name)| *name).or_else(named).map(str::to_owned)
+    let name = known.into_iter().find(|name| groups.contains(name))?;
+    Some(name.to_owned())
 }
 
 fn virtual_machine(cpuinfo: &str) -> Option<String> {
-    let hypervisor = line("/sys/hypervisor/type");
+    if let Some(hypervisor) = line("/sys/hypervisor/type") {
+        return Some(hypervisor);
+    }
     let vendor = line("/sys/class/dmi/id/sys_vendor").unwrap_or_default();
     let product = line("/sys/class/dmi/id/product_name").unwrap_or_default();
-    hypervisor.or_else(|| vendor_of(&vendor, &product)).or_else(|| {
-        let flags = cpuinfo.lines().find(|line| line.starts_with("flags"))?;
-        flags
-            .split_whitespace()
-            .any(|flag| flag == "hypervisor")
-            .then(|| "unnamed hypervisor".to_owned())
-    })
+    if let Some(name) = vendor_of(&vendor, &product) {
+        return Some(name);
+    }
+    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"))?;
+    if flags.split_whitespace().any(|flag| flag == "hypervisor") {
+        Some("unnamed hypervisor".to_owned())
+    } else {
+        None
+    }
 }
 
 /// Names virtual machines by their firmware.
@@ -185,7 +213,11 @@ fn vendor_of(vendor: &str, product: &str) -> Option<String> {
         "Microsoft Corporation" => product == "Virtual Machine",
         _ => product.contains("KVM") || product.contains("VirtualBox"),
     };
-    (is_virtual && !product.contains("metal")).then(|| format!("{vendor} {product}").trim().to_owned())
+    if is_virtual && !product.contains("metal") {
+        Some(format!("{vendor} {product}").trim().to_owned())
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]

@@ -54,11 +54,12 @@ impl ProbeDirectory {
         Ok(directory)
     }
 
+    /// The directory without caches.
     fn place(&self) -> PathBuf {
         self.base.path().join("empty")
     }
 
-    /// Has the command start here. Its caches are new too: `caches` has their directories by variable.
+    /// Makes the command start here. Its caches are new too: `caches` has their directories by variable.
     pub fn enter(&self, command: &mut Command, caches: &BTreeMap<String, String>) -> io::Result<()> {
         command.current_dir(self.place());
         let beside = self.base.path().join("cache");

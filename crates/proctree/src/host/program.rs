@@ -30,7 +30,7 @@ pub fn file_sha256(path: &Path) -> io::Result<String> {
     Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Whether a program runs with rights of its own, so that its loader takes nothing from the
+/// True if a program runs with rights of its own, so that its loader takes nothing from the
 /// environment (ld.so(8), secure-execution mode).
 #[cfg(unix)]
 pub fn is_privileged(path: &Path) -> bool {
@@ -45,7 +45,7 @@ pub fn is_privileged(_: &Path) -> bool {
     false
 }
 
-/// Whether a file has capabilities that the user lacks.
+/// True if a file has capabilities that the user lacks.
 #[cfg(target_os = "linux")]
 fn has_capabilities(path: &Path) -> bool {
     let attached = rustix::fs::getxattr(path, "security.capability", &mut [0_u8; 64][..]);
@@ -59,15 +59,18 @@ fn has_capabilities(_: &Path) -> bool {
 
 /// The line with the version that the command prints; `None` if it fails, prints nothing, takes too long, or on `stop`. Its
 /// stdin is empty, and none of its processes stays.
-pub fn version_line(command: &mut Command, stop: &dyn Fn() -> bool) -> Option<String> {
-    within(command, PATIENCE, stop)
+pub fn version_line(command: &mut Command, stop: impl Fn() -> bool) -> Option<String> {
+    version_line_within(command, PATIENCE, stop)
 }
 
-fn within(command: &mut Command, patience: Duration, stop: &dyn Fn() -> bool) -> Option<String> {
+/// A line with a version, else the first line; of stdout before stderr.
+fn version_line_within(command: &mut Command, patience: Duration, stop: impl Fn() -> bool) -> Option<String> {
     let answer = ask(command, patience, stop)?;
-    let outputs = [&*answer.stdout, &*answer.stderr];
-    let line = outputs.iter().find_map(|text| line_with_version(text));
-    let line = line.or_else(|| outputs.iter().find_map(|text| lines(text).next()))?;
+    let (stdout, stderr) = (&*answer.stdout, &*answer.stderr);
+    let line = line_with_version(stdout)
+        .or_else(|| line_with_version(stderr))
+        .or_else(|| lines(stdout).next())
+        .or_else(|| lines(stderr).next())?;
     Some(shown(line))
 }
 
@@ -76,6 +79,7 @@ pub fn version_in(text: &str) -> Option<String> {
     line_with_version(text).map(shown)
 }
 
+/// The line as reports show it: bounded, without control characters.
 fn shown(line: &str) -> String {
     let number = line.strip_prefix("Version ").unwrap_or(line);
     number.chars().filter(|c| !c.is_control()).take(LONGEST).collect()
@@ -113,7 +117,7 @@ mod tests {
 
     fn shell(script: &str, patience: Duration) -> Option<String> {
         let mut command = Command::new("/bin/sh");
-        within(command.args(["-c", script]).env("WHO", "me"), patience, &|| false)
+        version_line_within(command.args(["-c", script]).env("WHO", "me"), patience, || false)
     }
 
     #[test]
@@ -124,7 +128,7 @@ mod tests {
         assert_eq!(shell("echo me 1.2 >&2", long).as_deref(), Some("me 1.2"));
         assert_eq!(shell("echo usage >&2; exit 1", long), None);
         assert_eq!(shell("true", long), None);
-        assert_eq!(version_line(&mut Command::new("/no/such/program"), &|| false), None);
+        assert_eq!(version_line(&mut Command::new("/no/such/program"), || false), None);
     }
 
     #[test]
@@ -167,7 +171,7 @@ mod tests {
         let begun = Instant::now();
         let mut command = Command::new("/bin/sh");
         let command = command.args(["-c", "sleep 1000 & wait"]);
-        assert_eq!(within(command, Duration::from_secs(1000), &|| true), None);
+        assert_eq!(version_line_within(command, Duration::from_secs(1000), || true), None);
         assert!(begun.elapsed() < Duration::from_secs(500));
     }
 

@@ -23,23 +23,23 @@ pub const ELSEWHERE: [&str; 7] = [
 
 /// The checked-out commit of the directory; `None` outside a git checkout, without git, or if the commit does not cover
 /// the directory: it has no file of it, or git ignores it.
-pub fn revision(directory: &Path, stop: &dyn Fn() -> bool) -> Option<Revision> {
-    let commit = git(directory, &["rev-parse", "--verify", "HEAD"], stop)?;
-    git(directory, &["rev-parse", "--verify", "HEAD:./"], stop)?;
+pub fn revision(directory: &Path, stop: impl Fn() -> bool) -> Option<Revision> {
+    let commit = git(directory, &["rev-parse", "--verify", "HEAD"], &stop)?;
+    git(directory, &["rev-parse", "--verify", "HEAD:./"], &stop)?;
     // Even if a file was added by force: git reports no changes of the ignored ones, which are served too.
-    if git(directory, &["check-ignore", "--quiet", "--no-index", "."], stop).is_some() {
+    if git(directory, &["check-ignore", "--quiet", "--no-index", "."], &stop).is_some() {
         return None;
     }
     // Only files in this directory are served, including untracked ones.
-    let changed = git(directory, &["status", "--porcelain", "--", "."], stop);
+    let changed = git(directory, &["status", "--porcelain", "--", "."], &stop);
     Some(Revision {
         commit: commit.stdout.trim().to_owned(),
-        dirty: changed.map(|said| !said.stdout.trim().is_empty()),
+        dirty: changed.map(|changes| !changes.stdout.trim().is_empty()),
     })
 }
 
 /// Writes nothing to the project: neither its index, nor through a configured monitor.
-fn git(directory: &Path, args: &[&str], stop: &dyn Fn() -> bool) -> Option<Said> {
+fn git(directory: &Path, args: &[&str], stop: impl Fn() -> bool) -> Option<Said> {
     let mut command = Command::new("git");
     command.args(["--no-optional-locks", "-c", "core.fsmonitor=false"]);
     command.arg("-C").arg(directory).args(args);
@@ -65,49 +65,43 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let served = root.path().join("served");
         std::fs::create_dir(&served).unwrap();
-        assert_eq!(revision(&served, &|| false), None);
+        assert_eq!(revision(&served, || false), None);
         run(root.path(), &["init", "--quiet"]);
-        assert_eq!(revision(&served, &|| false), None, "nothing is committed");
+        assert_eq!(revision(&served, || false), None, "nothing is committed");
         std::fs::write(served.join("a.py"), "a = 1\n").unwrap();
         run(root.path(), &["add", "."]);
         run(root.path(), &["commit", "--quiet", "--message", "one"]);
         std::fs::write(root.path().join("beside.py"), "b = 1\n").unwrap();
-        let clean = revision(&served, &|| false).unwrap();
+        let clean = revision(&served, || false).unwrap();
         assert!(clean.commit.len() >= 40 && clean.dirty == Some(false), "{clean:?}");
         std::fs::write(served.join("new.py"), "c = 1\n").unwrap();
-        let dirty = revision(&served, &|| false).unwrap();
+        let dirty = revision(&served, || false).unwrap();
         assert_eq!((dirty.commit, dirty.dirty), (clean.commit, Some(true)));
     }
 
     #[test]
     fn a_directory_that_is_no_part_of_the_repository_around_it_has_no_revision() {
         let root = tempfile::tempdir().unwrap();
-        let path = |name: &str| root.path().join(name);
+        let scratch = root.path().join("scratch/project");
+        let beside = root.path().join("beside");
         run(root.path(), &["init", "--quiet"]);
-        std::fs::write(path(".gitignore"), "/scratch\n").unwrap();
+        std::fs::write(root.path().join(".gitignore"), "/scratch\n").unwrap();
         run(root.path(), &["add", "."]);
         run(root.path(), &["commit", "--quiet", "--message", "one"]);
-        for name in ["scratch/project", "beside"] {
-            std::fs::create_dir_all(path(name)).unwrap();
-            std::fs::write(path(name).join("a.py"), "a = 1\n").unwrap();
-            assert_eq!(revision(&path(name), &|| false), None, "{name}");
+        for project in [&scratch, &beside] {
+            std::fs::create_dir_all(project).unwrap();
+            std::fs::write(project.join("a.py"), "a = 1\n").unwrap();
+            assert_eq!(revision(project, || false), None, "{project:?}");
         }
-        assert!(revision(root.path(), &|| false).is_some());
+        assert!(revision(root.path(), || false).is_some());
         run(root.path(), &["add", "--force", "scratch/project/a.py"]);
         run(root.path(), &["commit", "--quiet", "--message", "two"]);
-        std::fs::write(path("scratch/project/b.py"), "b = 1\n").unwrap();
-        assert_eq!(
-            revision(&path("scratch/project"), &|| false),
-            None,
-            "nobody says that it differs"
-        );
+        std::fs::write(scratch.join("b.py"), "b = 1\n").unwrap();
+        assert_eq!(revision(&scratch, || false), None, "nobody says that it differs");
         // A nested repository does not count, wherever it is.
-        run(&path("beside"), &["init", "--quiet"]);
-        run(&path("beside"), &["add", "."]);
-        run(&path("beside"), &["commit", "--quiet", "--message", "own"]);
-        assert_eq!(
-            revision(&path("beside"), &|| false).and_then(|own| own.dirty),
-            Some(false)
-        );
+        run(&beside, &["init", "--quiet"]);
+        run(&beside, &["add", "."]);
+        run(&beside, &["commit", "--quiet", "--message", "own"]);
+        assert_eq!(revision(&beside, || false).and_then(|own| own.dirty), Some(false));
     }
 }

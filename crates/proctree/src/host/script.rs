@@ -25,19 +25,20 @@ pub fn interpreter_file(program: &Path, find: impl Fn(&str) -> Option<PathBuf>) 
 }
 
 /// The interpreter at `path`. Its version is asked in a directory with `toolchain`.
-pub fn interpreter(path: &Path, toolchain: &Toolchain, stop: &dyn Fn() -> bool) -> Interpreter {
-    let mut command = Command::new(path);
-    command.arg("--version");
-    let directory = ProbeDirectory::new(toolchain);
-    let entered = directory.and_then(|directory| {
-        directory.enter(&mut command, &BTreeMap::new())?;
-        Ok(directory)
-    });
+pub fn interpreter(path: &Path, toolchain: &Toolchain, stop: impl Fn() -> bool) -> Interpreter {
     Interpreter {
         sha256: file_sha256(path).ok(),
-        version: entered.ok().and_then(|_directory| version_line(&mut command, stop)),
+        version: interpreter_version(path, toolchain, stop),
         program: path.display().to_string(),
     }
+}
+
+fn interpreter_version(path: &Path, toolchain: &Toolchain, stop: impl Fn() -> bool) -> Option<String> {
+    let mut command = Command::new(path);
+    command.arg("--version");
+    let directory = ProbeDirectory::new(toolchain).ok()?;
+    directory.enter(&mut command, &BTreeMap::new()).ok()?;
+    version_line(&mut command, stop)
 }
 
 /// The interpreter named in the script `program`, a path or a name to look up; `None` if it is no script.
@@ -93,9 +94,8 @@ mod tests {
         std::fs::write(&script, "#!/usr/bin/env node\n").unwrap();
         std::fs::write(&node, "#!/bin/sh\necho v99.1.0\n").unwrap();
         std::fs::set_permissions(&node, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let find = |name: &str| Some(directory.path().join(name));
-        let file = interpreter_file(&script, find).unwrap();
-        let found = interpreter(&file, &Toolchain::default(), &|| false);
+        let file = interpreter_file(&script, |name| Some(directory.path().join(name))).unwrap();
+        let found = interpreter(&file, &Toolchain::default(), || false);
         assert_eq!(found.program, node.display().to_string());
         assert_eq!(found.version.as_deref(), Some("v99.1.0"));
         assert_eq!(found.sha256, file_sha256(&node).ok());

@@ -10,13 +10,12 @@ pub(super) fn may_ask() -> bool {
     is_same(own, own).is_some()
 }
 
-/// `None` where the kernel may not be asked, as in many containers, or one of the processes has ended.
+/// True if two processes run in one address space; `None` where the kernel refuses the question, as in many containers, or
+/// one of the processes has ended.
 pub(super) fn is_same(one: u32, other: u32) -> Option<bool> {
     // Wide enough for any process id and any system's argument.
-    let (one, other) = (
-        libc::c_long::from(i32::try_from(one).ok()?),
-        libc::c_long::from(i32::try_from(other).ok()?),
-    );
+    let one = libc::c_long::from(i32::try_from(one).ok()?);
+    let other = libc::c_long::from(i32::try_from(other).ok()?);
     let unused: libc::c_long = 0;
     // SAFETY: the call has five arguments, all integers, and writes to no memory of ours (kcmp(2)).
     let answer = unsafe { libc::syscall(libc::SYS_kcmp, one, other, ADDRESS_SPACE, unused, unused) };

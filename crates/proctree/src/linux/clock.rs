@@ -57,26 +57,33 @@ mod tests {
 
     #[test]
     fn threads_that_ended_count() {
-        let all = || {
-            let own = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-            let own = Duration::new(own.tv_sec.unsigned_abs(), u32::try_from(own.tv_nsec).unwrap());
-            (cpu(std::process::id()).unwrap(), nanos(own))
-        };
-        let (before, own_before) = all();
-        let burn = || {
-            let clock = || rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime).tv_nsec;
-            let begin = clock();
-            while clock() - begin < 10_000_000 {}
-        };
+        let (before, own_before) = used_so_far();
         for _ in 0..4 {
-            std::thread::spawn(burn).join().unwrap();
+            std::thread::spawn(burn_ten_milliseconds).join().unwrap();
         }
-        let (used, own) = all();
+        let (used, own) = used_so_far();
         let (used, own) = (used - before, own - own_before);
         assert!(used >= 40_000_000, "{used}");
         assert!(
             used.abs_diff(own) < 2_000_000,
             "by itself it used {own}, as read {used}"
         );
+    }
+
+    /// Processor time of this process, as `cpu` reads it and as the process itself does.
+    fn used_so_far() -> (Nanos, Nanos) {
+        let own = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+        let own = Duration::new(own.tv_sec.unsigned_abs(), u32::try_from(own.tv_nsec).unwrap());
+        (cpu(std::process::id()).unwrap(), nanos(own))
+    }
+
+    /// Only for a new thread, whose clock is below a second.
+    fn burn_ten_milliseconds() {
+        let begin = thread_nanos();
+        while thread_nanos() - begin < 10_000_000 {}
+    }
+
+    fn thread_nanos() -> i64 {
+        rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime).tv_nsec
     }
 }

@@ -5,7 +5,7 @@ use record::{Counters, Nanos};
 use super::super::procfs::{Stat, Status};
 use super::super::source::{Found, Kin};
 
-pub(super) fn found(stat: &Stat) -> Found {
+pub(super) fn as_found(stat: &Stat) -> Found {
     Found {
         pid: stat.pid,
         parent: stat.parent,
@@ -16,19 +16,25 @@ pub(super) fn found(stat: &Stat) -> Found {
 }
 
 pub(super) fn kin(stat: &Stat) -> Kin {
-    // FNV-1a: it only has to differ if the name, the fork flag or the stack's address does.
-    let mix = |hash: u64, byte: u64| (hash ^ byte).wrapping_mul(0x100_0000_01b3);
-    let name = stat
-        .name
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, &byte| mix(hash, u64::from(byte)));
+    // It only has to differ if the name, the fork flag or the stack's address does.
+    let mut program = 0xcbf2_9ce4_8422_2325;
+    for byte in stat.name {
+        program = mix(program, u64::from(*byte));
+    }
+    program = mix(program, u64::from(stat.forked()));
+    program = mix(program, stat.stack);
     Kin {
         parent: stat.parent,
         group: Some(stat.group),
         session: Some(stat.session),
         reaped: Some(stat.reaped_faults + stat.reaped_user + stat.reaped_system),
-        program: mix(mix(name, u64::from(stat.forked())), stat.stack),
+        program,
     }
+}
+
+/// One step of the hash FNV-1a.
+fn mix(hash: u64, value: u64) -> u64 {
+    (hash ^ value).wrapping_mul(0x100_0000_01b3)
 }
 
 pub(super) fn count_stat(counters: &mut Counters, stat: &Stat, tick: Nanos) {

@@ -127,14 +127,14 @@ impl Tail {
         }
         let head = String::from_utf8_lossy(&self.head);
         let end = self.text();
-        let between = self.complaints.iter().filter(|line| !end.contains(*line));
-        let between: Vec<&str> = between.map(String::as_str).collect();
-        if between.is_empty() {
+        let lines = self.complaints.iter().map(String::as_str);
+        let complaints: Vec<&str> = lines.filter(|line| !end.contains(line)).collect();
+        if complaints.is_empty() {
             return head.into_owned();
         }
         // A line that the start cut in half would look whole.
         let whole = head.rsplit_once('\n').map_or("", |(whole, _)| whole);
-        format!("{whole}\n{}\n", between.join("\n"))
+        format!("{whole}\n{}\n", complaints.join("\n"))
     }
 
     fn text(&self) -> String {
@@ -178,7 +178,9 @@ mod tests {
         let noise = "a line of no interest\n".repeat(10_000);
         let mut tail = Tail::default();
         for text in [&noise, "FATAL: heap out of memory\n", &noise] {
-            text.as_bytes().chunks(4096).for_each(|chunk| tail.put(chunk));
+            for chunk in text.as_bytes().chunks(4096) {
+                tail.put(chunk);
+            }
         }
         assert!(
             tail.start().ends_with("\nFATAL: heap out of memory\n"),

@@ -47,9 +47,11 @@ pub(super) fn keep_to(command: &mut std::process::Command, cpus: &[usize]) {
         return;
     }
     let mut set = CpuSet::new();
-    cpus.iter()
-        .filter(|cpu| **cpu < CpuSet::MAX_CPU)
-        .for_each(|cpu| set.set(*cpu));
+    for cpu in cpus {
+        if *cpu < CpuSet::MAX_CPU {
+            set.set(*cpu);
+        }
+    }
     // SAFETY: the hook runs between fork and exec; it makes one system call, on a value that was made before.
     unsafe {
         command.pre_exec(move || Ok(sched_setaffinity(None, &set)?));
@@ -111,25 +113,25 @@ pub(super) fn signal(status: ExitStatus) -> Option<i32> {
 /// Waits for the end of a child and returns its exit code and signal, without reaping it; `None` if unsupported. Uses a
 /// thread, because the runtime's own wait reaps.
 #[cfg(target_os = "linux")]
-pub(super) async fn unreaped(child: Option<u32>) -> Option<(Option<i32>, Option<i32>)> {
+pub(super) async fn wait_unreaped(child: Option<u32>) -> Option<(Option<i32>, Option<i32>)> {
     use rustix::process::{PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
     let pid = child.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?))?;
     let handle = pidfd_open(pid, PidfdFlags::empty()).ok()?;
-    let (told, end) = tokio::sync::oneshot::channel();
-    let wait = move || {
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    let thread = std::thread::Builder::new().name("exit".to_owned()).spawn(move || {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         let end = rustix::io::retry_on_intr(|| waitid(WaitId::PidFd(handle.as_fd()), options));
         // The receiver is gone if the server was dropped.
-        let _ = told.send(end);
-    };
-    std::thread::Builder::new().name("exit".to_owned()).spawn(wait).ok()?;
-    let end = end.await.ok()?.ok()??;
+        let _ = sender.send(end);
+    });
+    thread.ok()?;
+    let end = receiver.await.ok()?.ok()??;
     Some((end.exit_status(), end.terminating_signal()))
 }
 
 /// This system does not report on unreaped processes.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn unreaped(_child: Option<u32>) -> impl Future<Output = Option<(Option<i32>, Option<i32>)>> {
+pub(super) fn wait_unreaped(_child: Option<u32>) -> impl Future<Output = Option<(Option<i32>, Option<i32>)>> {
     std::future::ready(None)
 }
 
@@ -180,7 +182,7 @@ pub fn signal_thread(process: u32, thread: u32, signal: i32) -> io::Result<()> {
     }
 }
 
-/// Whether the parent process wants lsp-soak to outlive the terminal, as `nohup` does.
+/// True if the parent process wants lsp-soak to outlive the terminal, as `nohup` does.
 #[expect(unsafe_code, reason = "no safe wrapper asks what a signal does now")]
 pub fn ignores_hangup() -> bool {
     let mut now = std::mem::MaybeUninit::<libc::sigaction>::zeroed();

@@ -42,7 +42,6 @@ pub(super) fn prepare(command: &mut Command) -> io::Result<()> {
 
 /// Puts the child into a new job, and lets it run.
 pub(super) fn adopt(child: &mut Child) -> io::Result<Group> {
-    let gone = || io::Error::other("the server was gone before it could be watched");
     let process = child.raw_handle().ok_or_else(gone)?;
     let pid = child.id().ok_or_else(gone)?;
     let job = create_job()?;
@@ -50,6 +49,10 @@ pub(super) fn adopt(child: &mut Child) -> io::Result<Group> {
     checked(unsafe { AssignProcessToJobObject(job.as_raw_handle(), process) })?;
     resume(pid)?;
     Ok(Group { job })
+}
+
+fn gone() -> io::Error {
+    io::Error::other("the server was gone before it could be watched")
 }
 
 fn create_job() -> io::Result<OwnedHandle> {
@@ -114,7 +117,7 @@ pub(super) fn signal(_status: ExitStatus) -> Option<i32> {
     None
 }
 
-pub(super) fn unreaped(_child: Option<u32>) -> impl Future<Output = Option<(Option<i32>, Option<i32>)>> {
+pub(super) fn wait_unreaped(_child: Option<u32>) -> impl Future<Output = Option<(Option<i32>, Option<i32>)>> {
     std::future::ready(None)
 }
 

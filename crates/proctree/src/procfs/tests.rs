@@ -107,7 +107,6 @@ fn a_line_that_is_missing_is_unknown_and_not_zero() {
 #[test]
 fn a_rollup_is_read_whole() {
     let rollup = rollup(ROLLUP, 3, 99).unwrap();
-    let kib = |n: u64| n << 10;
     assert_eq!((rollup.process, rollup.cost), (3, 99));
     assert_eq!(
         (rollup.resident, rollup.proportional, rollup.unique),
@@ -155,36 +154,35 @@ fn a_command_line_is_split_at_its_zero_bytes_and_bounded() {
 
 #[test]
 fn a_program_is_called_what_the_kernel_calls_it_unless_it_renamed_itself() {
-    let name = |called: &str, arguments: &[&str]| {
-        let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
-        program(called, &arguments)
-    };
-    assert_eq!(name("ty", &["/usr/bin/ty", "server"]), "ty");
-    assert_eq!(name("MainThread", &["/usr/bin/node", "server.js"]), "node");
-    assert_eq!(
-        name("rust-analyzer-p", &["/usr/libexec/rust-analyzer-proc-macro-srv"]),
-        "rust-analyzer-proc-macro-srv"
-    );
-    assert_eq!(
-        name(
-            "basedpyright-la",
-            &["/opt/node", "/venv/bin/basedpyright-langserver", "--stdio"]
+    for (called, command, name) in [
+        ("ty", "/usr/bin/ty server", "ty"),
+        ("MainThread", "/usr/bin/node server.js", "node"),
+        (
+            "rust-analyzer-p",
+            "/usr/libexec/rust-analyzer-proc-macro-srv",
+            "rust-analyzer-proc-macro-srv",
         ),
-        "basedpyright-langserver"
-    );
-    assert_eq!(name("clangd", &["/usr/bin/clangd-19"]), "clangd");
-    assert_eq!(name("pylsp", &["/venv/bin/python", "/venv/bin/pylsp"]), "pylsp");
-    assert_eq!(name("kworker", &[]), "kworker");
+        (
+            "basedpyright-la",
+            "/opt/node /venv/bin/basedpyright-langserver --stdio",
+            "basedpyright-langserver",
+        ),
+        ("clangd", "/usr/bin/clangd-19", "clangd"),
+        ("pylsp", "/venv/bin/python /venv/bin/pylsp", "pylsp"),
+        ("kworker", "", "kworker"),
+    ] {
+        let arguments: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
+        assert_eq!(program(called, &arguments), name);
+    }
 }
 
 #[test]
 fn an_environment_is_read_and_one_that_was_written_over_is_not_known() {
-    let entries = |text: &[u8]| environment(text);
-    assert_eq!(entries(b""), Some(Vec::new()), "it was started with none");
+    assert_eq!(environment(b""), Some(Vec::new()), "it was started with none");
     let own = vec![b"A=1".to_vec(), b"B=".to_vec(), b"C=\xff=2".to_vec()];
-    assert_eq!(entries(b"A=1\0B=\0C=\xff=2\0"), Some(own));
-    assert_eq!(entries(b"server: idle\0\0\0"), None);
-    assert_eq!(entries(b"\0\0\0"), None);
+    assert_eq!(environment(b"A=1\0B=\0C=\xff=2\0"), Some(own));
+    assert_eq!(environment(b"server: idle\0\0\0"), None);
+    assert_eq!(environment(b"\0\0\0"), None);
 }
 
 fn kib(size: u64) -> u64 {
@@ -267,10 +265,14 @@ fn a_removed_file_that_is_mapped_shared_has_no_name_and_a_program_text_is_not_on
     assert_eq!(with.proportional - without.proportional, kib(500));
     assert_eq!(with.resident - without.resident, kib(500));
     assert_eq!(with.swap - without.swap, kib(5));
-    let at = |inode: u64| {
-        let inode_at = move |path: &[u8]| (path == b"/dev/shm/gone (deleted)").then_some(inode);
-        own_shared(SMAPS.as_bytes(), &tmpfs, inode_at).unwrap().proportional
-    };
-    assert_eq!(at(11), without.proportional, "a file may have such a name");
-    assert_eq!(at(12), with.proportional, "another file has it now");
+    for (inode, proportional, reason) in [
+        (11, without.proportional, "a file may have such a name"),
+        (12, with.proportional, "another file has it now"),
+    ] {
+        let own = own_shared(SMAPS.as_bytes(), &tmpfs, |path| {
+            assert_eq!(path, b"/dev/shm/gone (deleted)");
+            Some(inode)
+        });
+        assert_eq!(own.unwrap().proportional, proportional, "{reason}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Memory that must count once: shared memory, and processes in one address space.
 
-use record::{Counters, Event, SharedMemory};
+use record::{Counters, Event, Resources, Rollup, Sample, SharedMemory};
 
 use super::super::schedule::Command;
 use super::world::{MILLISECOND, SECOND, Scene, World, counters};
@@ -9,7 +9,7 @@ use super::{kinds, phase};
 const MIB: u64 = 1 << 20;
 
 /// A parent of 200 MiB, and a fork with the same counters.
-fn alike(world: &mut World) {
+fn spawn_lookalike(world: &mut World) {
     let own = Counters {
         file: Some(9 * MIB),
         virtual_size: Some(900 * MIB),
@@ -21,7 +21,7 @@ fn alike(world: &mut World) {
     world.set(200, Counters { forked, ..own });
 }
 
-/// For whose memory the sampler took that of the second process, at its last sample, and the sum of both.
+/// The number of the process whose memory the second process has, by its last sample, and the sum of both.
 fn judged(scene: Scene) -> (Option<u32>, Option<u64>) {
     let (events, pulse) = scene.until(SECOND).play_with_pulse();
     let mut samples = events.iter().rev().filter_map(|(_, event)| match event {
@@ -34,18 +34,18 @@ fn judged(scene: Scene) -> (Option<u32>, Option<u64>) {
 #[test]
 fn the_kernel_decides_whose_memory_a_fork_has() {
     let clone = Scene::new();
-    alike(&mut clone.world.borrow_mut());
+    spawn_lookalike(&mut clone.world.borrow_mut());
     clone.world.borrow_mut().process(200).memory_of = Some(100);
     assert_eq!(judged(clone), (Some(0), Some(200 * MIB)));
     let rewritten = Scene::new();
-    alike(&mut rewritten.world.borrow_mut());
+    spawn_lookalike(&mut rewritten.world.borrow_mut());
     assert_eq!(judged(rewritten), (None, Some(400 * MIB)));
 }
 
 #[test]
 fn equal_counters_decide_where_the_kernel_may_not_be_asked() {
     let refused = Scene::new();
-    alike(&mut refused.world.borrow_mut());
+    spawn_lookalike(&mut refused.world.borrow_mut());
     refused.world.borrow_mut().refuses_to_compare = true;
     assert_eq!(judged(refused), (Some(0), Some(200 * MIB)));
 }
@@ -53,14 +53,14 @@ fn equal_counters_decide_where_the_kernel_may_not_be_asked() {
 #[test]
 fn a_clone_has_its_memory_itself_once_its_parent_has_ended_or_it_runs_a_program() {
     let orphaned = Scene::new();
-    alike(&mut orphaned.world.borrow_mut());
+    spawn_lookalike(&mut orphaned.world.borrow_mut());
     orphaned.world.borrow_mut().process(200).memory_of = Some(100);
-    orphaned.at(500 * MILLISECOND, |world| world.kill(100));
+    orphaned.change_at(500 * MILLISECOND, |world| world.kill(100));
     assert_eq!(judged(orphaned), (None, Some(200 * MIB)));
     let begun = Scene::new();
-    alike(&mut begun.world.borrow_mut());
+    spawn_lookalike(&mut begun.world.borrow_mut());
     begun.world.borrow_mut().process(200).memory_of = Some(100);
-    begun.at(500 * MILLISECOND, |world| {
+    begun.change_at(500 * MILLISECOND, |world| {
         world.exec(200, "another");
         world.process(200).memory_of = None;
         world.set(200, counters(5 * MIB));
@@ -86,19 +86,21 @@ fn sharing(shared_memory: SharedMemory) -> Scene {
 }
 
 fn checkpoint() -> Command {
-    let make = |rounds: Vec<Vec<_>>, rollups, resources| {
-        Event::Checkpoint(record::Checkpoint {
-            phase: phase(),
-            settled: true,
-            waited: 0,
-            unsettled: String::new(),
-            rounds,
-            rollups,
-            resources,
-            released: None,
-        })
-    };
-    Command::Checkpoint(Box::new(make), tokio::sync::oneshot::channel().0)
+    let (done, _) = tokio::sync::oneshot::channel();
+    Command::Checkpoint(Box::new(made_checkpoint), done)
+}
+
+fn made_checkpoint(rounds: Vec<Vec<Sample>>, rollups: Vec<Rollup>, resources: Option<Resources>) -> Event {
+    Event::Checkpoint(record::Checkpoint {
+        phase: phase(),
+        settled: true,
+        waited: 0,
+        unsettled: String::new(),
+        rounds,
+        rollups,
+        resources,
+        released: None,
+    })
 }
 
 #[test]

@@ -15,32 +15,40 @@ type Taken = Arc<Mutex<Vec<(Vec<Vec<Sample>>, Vec<Rollup>)>>>;
 
 fn checkpoint(taken: &Taken) -> Command {
     let taken = Arc::clone(taken);
-    let make = move |rounds, rollups, _| {
-        taken.lock().unwrap().push((rounds, rollups));
-        Event::Warning(Warning {
-            kind: WarningKind::Host,
-            text: "taken".to_owned(),
-        })
-    };
-    Command::Checkpoint(Box::new(make), oneshot::channel().0)
+    let (done, _) = oneshot::channel();
+    Command::Checkpoint(
+        Box::new(move |rounds, rollups, _| {
+            taken.lock().unwrap().push((rounds, rollups));
+            Event::Warning(Warning {
+                kind: WarningKind::Host,
+                text: "taken".to_owned(),
+            })
+        }),
+        done,
+    )
 }
 
 fn quiet(on: bool) -> Command {
     Command::Quiet(on, oneshot::channel().0)
 }
 
-/// When an exact read was written.
+/// Times of the exact reads that were written.
 fn rollups(events: &[(Nanos, Event)]) -> Vec<Nanos> {
-    let rollups = events.iter().filter(|(_, event)| matches!(event, Event::Rollup(_)));
-    rollups.map(|(at, _)| *at).collect()
+    events
+        .iter()
+        .filter(|(_, event)| matches!(event, Event::Rollup(_)))
+        .map(|(at, _)| *at)
+        .collect()
 }
 
 fn late(events: &[(Nanos, Event)]) -> Vec<(Nanos, u64, Nanos)> {
-    let late = |(at, event): &(Nanos, Event)| match event {
-        Event::Late(ticks) => Some((*at, ticks.missed, ticks.late)),
-        _ => None,
-    };
-    events.iter().filter_map(late).collect()
+    events
+        .iter()
+        .filter_map(|(at, event)| match event {
+            Event::Late(ticks) => Some((*at, ticks.missed, ticks.late)),
+            _ => None,
+        })
+        .collect()
 }
 
 #[test]
@@ -54,11 +62,13 @@ fn deadlines_are_absolute_and_missed_ones_are_counted_not_made_up_for() {
 }
 
 fn delays(events: &[(Nanos, Event)]) -> Vec<(Nanos, Delays)> {
-    let delays = |(at, event): &(Nanos, Event)| match event {
-        Event::Delays(delays) => Some((*at, *delays)),
-        _ => None,
-    };
-    events.iter().filter_map(delays).collect()
+    events
+        .iter()
+        .filter_map(|(at, event)| match event {
+            Event::Delays(delays) => Some((*at, *delays)),
+            _ => None,
+        })
+        .collect()
 }
 
 #[test]
@@ -86,10 +96,10 @@ fn a_checkpoint_is_five_rounds_close_together_and_then_the_exact_counters() {
     let taken = Taken::default();
     let mut scene = Scene::new().until(30 * SECOND);
     scene.options.interval = Duration::from_secs(10);
-    scene.at(0, |world| world.spawn(200, 100));
+    scene.change_at(0, |world| world.spawn(200, 100));
     // The rounds are at 3.00, 3.05, 3.10, 3.15 and 3.20 seconds.
-    scene.at(3_090 * MILLISECOND, |world| world.set(100, counters(3 << 20)));
-    scene.at(3_250 * MILLISECOND, |world| world.set(100, counters(9 << 20)));
+    scene.change_at(3_090 * MILLISECOND, |world| world.set(100, counters(3 << 20)));
+    scene.change_at(3_250 * MILLISECOND, |world| world.set(100, counters(9 << 20)));
     let command = checkpoint(&taken);
     scene.command(3 * SECOND, move || command);
     let (events, pulse) = scene.play_with_pulse();
@@ -121,8 +131,8 @@ fn a_checkpoint_is_five_rounds_close_together_and_then_the_exact_counters() {
 fn a_glance_between_deadlines_tells_the_driver_what_is_now_and_writes_no_sample() {
     let mut scene = Scene::new().until(30 * SECOND);
     scene.options.interval = Duration::from_secs(10);
-    scene.at(2 * SECOND, |world| world.spawn(200, 100));
-    scene.at(2 * SECOND, |world| world.set(100, counters(3 << 20)));
+    scene.change_at(2 * SECOND, |world| world.spawn(200, 100));
+    scene.change_at(2 * SECOND, |world| world.set(100, counters(3 << 20)));
     let (answer, mut answered) = oneshot::channel();
     scene.command(3 * SECOND, move || Command::Glance(answer));
     let (events, _) = scene.play_with_pulse();
@@ -139,9 +149,10 @@ fn a_glance_between_deadlines_tells_the_driver_what_is_now_and_writes_no_sample(
 fn exact_reads_are_made_in_quiet_windows_only() {
     let scene = Scene::new().until(60 * SECOND);
     let world = scene.world.clone();
-    let changing = |at: Nanos| move |world: &mut super::World| world.set(100, counters(at));
     for tick in 0..600 {
-        scene.at(tick * 100 * MILLISECOND, changing(tick << 20));
+        scene.change_at(tick * 100 * MILLISECOND, move |world| {
+            world.set(100, counters(tick << 20))
+        });
     }
     scene.command(20 * SECOND, || quiet(true));
     scene.command(40 * SECOND, || quiet(false));
@@ -164,7 +175,7 @@ fn exact_reads_take_no_more_than_their_share_of_the_time() {
     let world = scene.world.clone();
     world.borrow_mut().rollup_cost = 30 * MILLISECOND;
     for tick in 0..1000 {
-        scene.at(tick * 100 * MILLISECOND, move |world| {
+        scene.change_at(tick * 100 * MILLISECOND, move |world| {
             world.set(100, counters(tick << 20))
         });
     }
@@ -186,7 +197,7 @@ fn the_exact_reads_of_a_checkpoint_put_the_next_one_off() {
     let taken = Taken::default();
     let scene = Scene::new().until(10 * SECOND);
     scene.world.borrow_mut().rollup_cost = 40 * MILLISECOND;
-    scene.at(SECOND, |world| world.set(100, counters(3 << 20)));
+    scene.change_at(SECOND, |world| world.set(100, counters(3 << 20)));
     let command = checkpoint(&taken);
     scene.command(SECOND, move || command);
     scene.command(2 * SECOND, || quiet(true));
@@ -208,7 +219,7 @@ fn when_quiet_is_over_no_exact_read_is_under_way() {
     let world = scene.world.clone();
     let reads = std::rc::Rc::new(std::cell::Cell::new(None));
     let seen = std::rc::Rc::clone(&reads);
-    scene.at(301 * MILLISECOND, move |world| {
+    scene.change_at(301 * MILLISECOND, move |world| {
         seen.set(over.try_recv().ok().map(|()| world.rollups));
     });
     scene.play();
@@ -220,7 +231,7 @@ fn an_exact_read_that_says_the_same_is_not_written_and_becomes_rarer() {
     let scene = Scene::new().until(600 * SECOND);
     let world = scene.world.clone();
     scene.command(0, || quiet(true));
-    scene.at(500 * SECOND, |world| world.set(100, counters(2 << 20)));
+    scene.change_at(500 * SECOND, |world| world.set(100, counters(2 << 20)));
     let at = rollups(&scene.play());
     // The cost differs with every read and does not count; changes are read without delay.
     assert_eq!(at, [0, 500 * SECOND]);
@@ -245,13 +256,13 @@ fn a_day_of_idling_fits_in_five_mebibytes() {
     let path = directory.path().join("idle.jsonl");
     let (journal, end) = Journal::create(&path, &Header::default(), Clock::start()).unwrap();
     let scene = Scene::new().until(DAY);
-    scene.at(0, |world| {
+    scene.change_at(0, |world| {
         world.spawn(200, 100);
         world.spawn(300, 200);
     });
     // A timer of the server's costs a clock tick of processor time every half minute.
     for tick in 0..2 * 24 * 60 {
-        scene.at(tick * 30 * SECOND, move |world| {
+        scene.change_at(tick * 30 * SECOND, move |world| {
             world.work(100, tick * 10 * MILLISECOND)
         });
     }
@@ -276,7 +287,7 @@ fn a_day_of_idling_fits_in_five_mebibytes() {
 fn every_process_is_looked_at_once_for_what_was_preloaded_and_again_when_it_runs_another_program() {
     let mut scene = Scene::new().until(5 * SECOND);
     scene.options.libraries = vec!["/lib/je.so".into(), "/lib/shim.so".into()];
-    scene.at(MILLISECOND, |world| {
+    scene.change_at(MILLISECOND, |world| {
         world.process(100).mapped = vec!["/lib/je.so".into(), "/lib/shim.so".into(), "/bin/server".into()];
         world.spawn(200, 100);
     });
@@ -285,7 +296,7 @@ fn every_process_is_looked_at_once_for_what_was_preloaded_and_again_when_it_runs
         let taken = Arc::clone(&taken);
         scene.command(at, move || checkpoint(&taken));
     }
-    scene.at(3 * SECOND, |world| world.exec(200, "another-program"));
+    scene.change_at(3 * SECOND, |world| world.exec(200, "another-program"));
     let events = scene.play();
     let looked: Vec<(u32, usize, usize)> = events
         .iter()
@@ -303,7 +314,7 @@ fn every_process_is_asked_for_the_variables_that_were_given_and_for_no_other() {
     scene.options.variables = [("A", "1"), ("B", "2"), ("C", "")]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .into();
-    scene.at(MILLISECOND, |world| {
+    scene.change_at(MILLISECOND, |world| {
         world.process(100).environment = vec!["A=1", "AB=3", "B=5", "B=2", "C=", "TOKEN=secret"];
         world.spawn(200, 100);
         world.process(200).environment = vec!["A=1"];
@@ -313,7 +324,7 @@ fn every_process_is_asked_for_the_variables_that_were_given_and_for_no_other() {
         let taken = Arc::clone(&taken);
         scene.command(at, move || checkpoint(&taken));
     }
-    scene.at(3 * SECOND, |world| {
+    scene.change_at(3 * SECOND, |world| {
         world.process(200).environment.clear();
         world.exec(200, "another-program");
     });
@@ -325,22 +336,21 @@ fn every_process_is_asked_for_the_variables_that_were_given_and_for_no_other() {
             _ => None,
         })
         .collect();
-    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
     let own = Environment {
         process: 0,
-        given: names(&["A", "C"]),
+        given: ["A", "C"].map(str::to_owned).into(),
         other: [("B".to_owned(), "5".to_owned())].into(),
         missing: Vec::new(),
     };
     let before = Environment {
         process: 1,
-        given: names(&["A"]),
-        missing: names(&["B", "C"]),
+        given: vec!["A".to_owned()],
+        missing: ["B", "C"].map(str::to_owned).into(),
         ..Environment::default()
     };
     let after = Environment {
         process: 1,
-        missing: names(&["A", "B", "C"]),
+        missing: ["A", "B", "C"].map(str::to_owned).into(),
         ..Environment::default()
     };
     assert_eq!(seen, [own, before, after]);

@@ -22,13 +22,13 @@ pub const SECOND: Nanos = 1_000_000_000;
 pub struct World {
     processes: BTreeMap<u32, Made>,
     born: u64,
-    /// Whether there are processes that no look has seen.
+    /// True if there are processes that no look has seen.
     unlooked: bool,
     pub resets: usize,
     pub rollups: usize,
     /// True if the system refuses to compare address spaces.
     pub refuses_to_compare: bool,
-    /// How long a rollup of the whole tree takes.
+    /// Duration of a rollup of the whole tree.
     pub rollup_cost: Nanos,
 }
 
@@ -123,7 +123,7 @@ impl World {
 }
 
 type Change = Box<dyn FnOnce(&mut World)>;
-type Tell = Box<dyn FnOnce() -> Command>;
+type MakeCommand = Box<dyn FnOnce() -> Command>;
 
 /// A script: timed events, the end, and the sampler's options.
 pub struct Scene {
@@ -131,7 +131,7 @@ pub struct Scene {
     pub world: Rc<RefCell<World>>,
     end: Nanos,
     changes: RefCell<BTreeMap<Nanos, Vec<Change>>>,
-    commands: RefCell<VecDeque<(Nanos, Tell)>>,
+    commands: RefCell<VecDeque<(Nanos, MakeCommand)>>,
     /// A wait that would end at the first time ends this much later.
     oversleep: RefCell<Option<(Nanos, Nanos)>>,
 }
@@ -155,7 +155,7 @@ impl Scene {
         Scene { end, ..self }
     }
 
-    pub fn at(&self, at: Nanos, change: impl FnOnce(&mut World) + 'static) {
+    pub fn change_at(&self, at: Nanos, change: impl FnOnce(&mut World) + 'static) {
         self.changes.borrow_mut().entry(at).or_default().push(Box::new(change));
     }
 
@@ -211,14 +211,12 @@ impl Time for Script {
 
     fn wait(&mut self, until: Nanos) -> Wake {
         let mut now = self.now.borrow_mut();
-        let told = self
-            .scene
-            .commands
-            .borrow()
-            .front()
-            .is_some_and(|(at, _)| *at <= until.max(*now));
         let mut reached = until.max(*now);
-        if told && let Some((at, _)) = self.scene.commands.borrow().front() {
+        let mut has_command = false;
+        if let Some((at, _)) = self.scene.commands.borrow().front()
+            && *at <= reached
+        {
+            has_command = true;
             reached = (*at).max(*now);
         }
         if reached > self.scene.end {
@@ -240,11 +238,11 @@ impl Time for Script {
                 change(&mut self.scene.world.borrow_mut());
             }
         }
-        if !told {
-            return Wake::Due;
+        if has_command && let Some((_, command)) = self.scene.commands.borrow_mut().pop_front() {
+            Wake::Command(command())
+        } else {
+            Wake::Due
         }
-        let command = self.scene.commands.borrow_mut().pop_front();
-        command.map_or(Wake::Due, |(_, tell)| Wake::Command(tell()))
     }
 }
 
@@ -253,7 +251,7 @@ struct Fake {
     now: Rc<RefCell<Nanos>>,
 }
 
-fn found(pid: u32, made: &Made) -> Found {
+fn as_found(pid: u32, made: &Made) -> Found {
     Found {
         pid,
         parent: made.parent,
@@ -271,7 +269,7 @@ impl Source for Fake {
         if !std::mem::take(&mut world.unlooked) && effort != Effort::Thorough {
             return Ok(());
         }
-        out.extend(world.processes.iter().rev().map(|(pid, made)| found(*pid, made)));
+        out.extend(world.processes.iter().rev().map(|(pid, made)| as_found(*pid, made)));
         Ok(())
     }
 
@@ -279,7 +277,7 @@ impl Source for Fake {
         let world = self.world.borrow();
         let made = world.processes.get(&pid).ok_or(io::ErrorKind::NotFound)?;
         let opened = Opened {
-            found: found(pid, made),
+            found: as_found(pid, made),
             started: made.started,
             name: made.program.clone(),
         };

@@ -24,11 +24,12 @@ impl<S: Source> Watch<S> {
             // Resets right after the read, so that almost nothing can happen between.
             let member = &mut self.members[index];
             marks.push(member.sample());
-            let done = match self.peak_reset {
-                true => self.source.reset_peak(&member.process),
-                false => Ok(false),
+            let is_reset = if self.peak_reset {
+                self.source.reset_peak(&member.process)
+            } else {
+                Ok(false)
             };
-            match done {
+            match is_reset {
                 Ok(true) => reset = true,
                 Ok(false) => kept.push(member.number),
                 Err(failure) => {
@@ -37,8 +38,10 @@ impl<S: Source> Watch<S> {
                 }
             }
         }
-        // A failed reset is reported once, not per process.
-        kept.retain(|_| reset);
+        // If all were kept, `reset` says so.
+        if !reset {
+            kept.clear();
+        }
         let mark = PeakMark {
             phase,
             marks,
@@ -49,27 +52,29 @@ impl<S: Source> Watch<S> {
         self.bury(now);
     }
 
-    /// Checks, once per program of a process, whether it mapped the preloaded libraries and started with the server's
-    /// variables.
+    /// Writes, once per program of a process, which of the preloaded libraries it mapped and with which of the server's
+    /// variables it started.
     fn inspect(&mut self, now: Now) {
         for member in self.members.iter_mut().filter(|member| member.readings >= ENOUGH) {
             let program = member.reading.kin.map(|kin| kin.program);
-            let is_due = |looked: Option<u64>| program.is_some() && program != looked;
+            if program.is_none() {
+                continue;
+            }
             if !self.libraries.is_empty()
-                && is_due(member.searched)
+                && member.searched != program
                 && let Some(mapped) = self.source.mapped(&member.process)
             {
                 member.searched = program;
-                let seen = searched(member.number, &self.libraries, &mapped);
-                self.sink.put(now(), Event::Libraries(seen));
+                let libraries = find_libraries(member.number, &self.libraries, &mapped);
+                self.sink.put(now(), Event::Libraries(libraries));
             }
             if !self.variables.is_empty()
-                && is_due(member.asked)
+                && member.asked != program
                 && let Some(environment) = self.source.environment(&member.process)
             {
                 member.asked = program;
-                let seen = compared(member.number, &self.variables, &environment);
-                self.sink.put(now(), Event::Environment(seen));
+                let variables = compare_environment(member.number, &self.variables, &environment);
+                self.sink.put(now(), Event::Environment(variables));
             }
         }
     }
@@ -99,7 +104,10 @@ impl<S: Source> Watch<S> {
         let mut descriptors = if parents.is_empty() { None } else { Some(0) };
         for member in &self.members {
             let own = self.source.descriptors(&member.process);
-            descriptors = descriptors.zip(own).map(|(sum, own)| sum + own);
+            descriptors = match (descriptors, own) {
+                (Some(sum), Some(own)) => Some(sum + own),
+                (Some(_) | None, Some(_) | None) => None,
+            };
         }
         if zombies.is_none() && descriptors.is_none() {
             return None;
@@ -137,19 +145,26 @@ impl<S: Source> Watch<S> {
     }
 }
 
-/// The libraries that are mapped.
-fn searched(process: u32, libraries: &[PathBuf], mapped: &[PathBuf]) -> Libraries {
-    let (mapped, missing): (Vec<&PathBuf>, Vec<&PathBuf>) = libraries.iter().partition(|path| mapped.contains(path));
-    let shown = |paths: Vec<&PathBuf>| paths.iter().map(|path| path.display().to_string()).collect();
-    Libraries {
+/// Divides the preloaded libraries into those that the process mapped and those that it did not.
+fn find_libraries(process: u32, libraries: &[PathBuf], mapped: &[PathBuf]) -> Libraries {
+    let mut found = Libraries {
         process,
-        mapped: shown(mapped),
-        missing: shown(missing),
+        mapped: Vec::new(),
+        missing: Vec::new(),
+    };
+    for path in libraries {
+        let name = path.display().to_string();
+        if mapped.contains(path) {
+            found.mapped.push(name);
+        } else {
+            found.missing.push(name);
+        }
     }
+    found
 }
 
 /// The variables whose values are unchanged in an environment; its other variables are not kept.
-fn compared(process: u32, variables: &[(String, String)], environment: &[Vec<u8>]) -> Environment {
+fn compare_environment(process: u32, variables: &[(String, String)], environment: &[Vec<u8>]) -> Environment {
     let mut seen = Environment {
         process,
         ..Environment::default()

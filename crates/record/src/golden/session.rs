@@ -92,14 +92,16 @@ impl Session {
 
     /// Ends a process. Only the server's own totals are known, a little above its last sample.
     pub fn vanish(&mut self, process: u32) {
-        let held = self.held.remove(&process).filter(|_| process == 0);
-        let used = held.map(|held| Used {
-            minor_faults: held.faults + 1_800,
-            major_faults: 3,
-            user: held.cpu * 9 / 10 + SECOND / 5,
-            system: held.cpu / 10 + SECOND / 50,
-            cpu: None,
-        });
+        let used = match self.held.remove(&process) {
+            Some(held) if process == 0 => Some(Used {
+                minor_faults: held.faults + 1_800,
+                major_faults: 3,
+                user: held.cpu * 9 / 10 + SECOND / 5,
+                system: held.cpu / 10 + SECOND / 50,
+                cpu: None,
+            }),
+            Some(_) | None => None,
+        };
         self.put(Event::ProcessEnded(ProcessEnd {
             process,
             used,
@@ -128,8 +130,9 @@ impl Session {
     }
 
     fn sample(&mut self) {
-        let samples: Vec<Sample> = self.samples();
-        samples.into_iter().for_each(|sample| self.put(Event::Sample(sample)));
+        for sample in self.samples() {
+            self.put(Event::Sample(sample));
+        }
     }
 
     fn samples(&self) -> Vec<Sample> {
@@ -277,7 +280,7 @@ impl Session {
             let answered = !matches!(outcome, Outcome::TimedOut | Outcome::Lost);
             self.put(Event::Request(Request {
                 method: method.to_owned(),
-                latency: answered.then_some(latency),
+                latency: if answered { Some(latency) } else { None },
                 bytes: if outcome == Outcome::Hit { 412 } else { 4 },
                 items: None,
                 retries: u32::from(number % 50 == 49),
@@ -323,9 +326,9 @@ impl Session {
             reset: true,
             kept: Vec::new(),
         }));
-        self.held
-            .values_mut()
-            .for_each(|held| held.mark = held.private + held.file);
+        for held in self.held.values_mut() {
+            held.mark = held.private + held.file;
+        }
     }
 
     pub fn last_checkpoint(&mut self) -> &mut Event {
@@ -346,11 +349,16 @@ impl Session {
             Ending::Crashed { code, signal, .. } => (*code, *signal),
             _ => (Some(0), None),
         };
+        let (reply, exit_sent) = if stage == ShutdownStage::AlreadyGone {
+            (None, None)
+        } else {
+            (Some(ShutdownReply::Answered), Some(true))
+        };
         self.leave(
             Shutdown {
                 stage,
-                reply: (stage != ShutdownStage::AlreadyGone).then_some(ShutdownReply::Answered),
-                exit_sent: (stage != ShutdownStage::AlreadyGone).then_some(true),
+                reply,
+                exit_sent,
                 code,
                 signal,
                 took: Some(41_000_000),

@@ -50,9 +50,10 @@ impl Axis {
     /// The position of a value between `low` and `high`; values outside the axis are clamped.
     pub fn between(&self, value: f64, low: f64, high: f64) -> f64 {
         let value = value.clamp(self.low, self.high);
-        let share = match self.is_log {
-            true => (value / self.low).log10() / (self.high / self.low).log10(),
-            false => (value - self.low) / (self.high - self.low),
+        let share = if self.is_log {
+            (value / self.low).log10() / (self.high / self.low).log10()
+        } else {
+            (value - self.low) / (self.high - self.low)
         };
         tenth(low + share * (high - low))
     }
@@ -67,18 +68,22 @@ pub fn ends(values: impl Iterator<Item = f64> + Clone) -> Option<(f64, f64)> {
 /// A round step from 0 and the number of steps, at most 5. Steps are 1, 2 or 5 times a power of ten MiB, or an eighth
 /// to a half of a MiB.
 pub fn sizes(most: u64) -> (u64, u64) {
-    let small = [1 << 17, 1 << 18, 1 << 19];
-    let large = (0..12).flat_map(|power| [1, 2, 5].map(|digit| (digit * 10u64.pow(power)) << 20));
-    let step = small.into_iter().chain(large).find(|step| step * 5 >= most);
-    let step = step.unwrap_or(most.div_ceil(5));
+    let fractions = [1 << 17, 1 << 18, 1 << 19];
+    let mebibytes = (0..12).flat_map(|power| [1, 2, 5].map(|digit| (digit * 10u64.pow(power)) << 20));
+    let step = fractions
+        .into_iter()
+        .chain(mebibytes)
+        .find(|step| step * 5 >= most)
+        .unwrap_or(most.div_ceil(5));
     (step, most.div_ceil(step).max(1))
 }
 
 pub fn mebibytes(value: u64) -> String {
     let mib = value as f64 / f64::from(1 << 20);
-    match value.is_multiple_of(1 << 20) {
-        true => format!("{mib:.0}"),
-        false => format!("{mib}"),
+    if value.is_multiple_of(1 << 20) {
+        format!("{mib:.0}")
+    } else {
+        format!("{mib}")
     }
 }
 
@@ -95,18 +100,26 @@ pub fn round(low: f64, high: f64, unit: f64) -> Vec<f64> {
 
 /// Powers of ten between two values, at most five; with fewer than two, also 2 and 5 times a power of ten.
 pub fn powers(low: f64, high: f64) -> Vec<f64> {
-    let inside = |digits: &[f64]| -> Vec<f64> {
-        let round = (3..14).flat_map(|power| digits.iter().map(move |digit| digit * 10_f64.powi(power)));
-        round.filter(|tick| (low..=high).contains(tick)).collect()
-    };
-    let powers = inside(&[1.0]);
-    let ticks = if powers.len() < 2 {
-        inside(&[1.0, 2.0, 5.0])
-    } else {
-        powers
-    };
+    let mut ticks = multiples_of_powers(&[1.0], low, high);
+    if ticks.len() < 2 {
+        ticks = multiples_of_powers(&[1.0, 2.0, 5.0], low, high);
+    }
     let every = ticks.len().div_ceil(5).max(1);
     ticks.into_iter().step_by(every).collect()
+}
+
+/// These digits times powers of ten, from 10³ to 10¹³, as far as they are between the two values.
+fn multiples_of_powers(digits: &[f64], low: f64, high: f64) -> Vec<f64> {
+    let mut ticks = Vec::new();
+    for power in 3..14 {
+        for digit in digits {
+            let tick = digit * 10_f64.powi(power);
+            if (low..=high).contains(&tick) {
+                ticks.push(tick);
+            }
+        }
+    }
+    ticks
 }
 
 /// Steps of a time axis, in seconds.
@@ -176,25 +189,22 @@ mod tests {
 
     #[test]
     fn noise_does_not_fill_an_axis() {
-        let least = |high: f64| high * 0.02;
-        let axis = Axis::around([100.0, 100.1].into_iter(), least);
-        let apart = axis.between(100.1, 0.0, 100.0) - axis.between(100.0, 0.0, 100.0);
-        assert!(apart < 10.0, "{apart}");
-        let axis = Axis::around([100.0, 200.0].into_iter(), least);
+        let axis = axis_of(&[100.0, 100.1]);
+        let distance = axis.between(100.1, 0.0, 100.0) - axis.between(100.0, 0.0, 100.0);
+        assert!(distance < 10.0, "{distance}");
+        let axis = axis_of(&[100.0, 200.0]);
         assert!(axis.between(200.0, 0.0, 100.0) < 100.0 && axis.between(100.0, 0.0, 100.0) > 0.0);
         assert!(axis.between(200.0, 0.0, 100.0) - axis.between(100.0, 0.0, 100.0) > 80.0);
-        let nothing = Axis::around(std::iter::empty(), least);
-        assert_eq!(nothing.between(0.0, 12.0, 100.0), 12.0);
-        assert!(
-            Axis::around([0.0].into_iter(), least)
-                .between(0.0, 0.0, 1.0)
-                .is_finite()
-        );
+        assert_eq!(axis_of(&[]).between(0.0, 12.0, 100.0), 12.0);
+        assert!(axis_of(&[0.0]).between(0.0, 0.0, 1.0).is_finite());
+    }
+
+    fn axis_of(values: &[f64]) -> Axis {
+        Axis::around(values.iter().copied(), |high| high * 0.02)
     }
 
     #[test]
     fn ticks_are_round_and_few() {
-        let texts = |until| times(until).into_iter().map(|(_, text)| text).collect::<Vec<String>>();
         assert_eq!(texts(2.3), ["0.0 s", "0.5 s", "1.0 s", "1.5 s", "2.0 s"]);
         assert_eq!(texts(34.0), ["0 s", "5 s", "10 s", "15 s", "20 s", "25 s", "30 s"]);
         assert_eq!(texts(130.0)[1], "0:15");
@@ -202,5 +212,9 @@ mod tests {
         for until in [0.01, 1.0, 59.0, 61.0, 4_000.0, 1e6, 1e9] {
             assert!(times(until).len() <= 10, "{until}");
         }
+    }
+
+    fn texts(until: f64) -> Vec<String> {
+        times(until).into_iter().map(|(_, text)| text).collect()
     }
 }

@@ -47,7 +47,7 @@ impl Frame {
             },
             Up::Rows(row) => {
                 // One long label moves all labels above their rows: a cut could make two labels equal.
-                let is_long = chart.series.iter().any(|one| width(&one.label) > LETTERS);
+                let is_long = chart.series.iter().any(|series| width(&series.label) > LETTERS);
                 let (left, above) = if is_long { (12.0, ABOVE) } else { (BESIDE, 0.0) };
                 let height = 26.0 + (row + above) * chart.series.len() as f64;
                 Frame {
@@ -72,7 +72,7 @@ impl Frame {
     }
 
     /// The position of a point in this row's series.
-    fn at(&self, chart: &Chart, row: usize, (across, up): (f64, f64)) -> (f64, f64) {
+    fn position(&self, chart: &Chart, row: usize, (across, up): (f64, f64)) -> (f64, f64) {
         let down = match &chart.up {
             Up::Axis(axis, _) => self.up(axis, up),
             Up::Rows(height) => tenth(self.ground(*height, row) - up),
@@ -87,26 +87,32 @@ impl Frame {
 
 pub fn figure(chart: &Chart) -> Markup {
     let frame = Frame::new(chart);
-    let words: Vec<&str> = chart.series.iter().map(|one| one.words.as_str()).collect();
-    let words: Vec<&str> = words.into_iter().filter(|words| !words.is_empty()).collect();
+    let words: Vec<&str> = chart
+        .series
+        .iter()
+        .map(|series| series.words.as_str())
+        .filter(|words| !words.is_empty())
+        .collect();
     let mut names = names(chart, &frame).into_iter();
-    let (is_keyed, up) = match &chart.up {
-        Up::Axis(axis, _) => (chart.series.len() > 1, Some(axis)),
-        Up::Rows(_) => (false, None),
+    let up = match &chart.up {
+        Up::Axis(axis, _) => Some(axis),
+        Up::Rows(_) => None,
     };
-    let keyed = chart.series.iter().filter(|one| is_keyed && !one.label.is_empty());
-    let keyed: Vec<&Series> = keyed.collect();
+    let mut keyed: Vec<&Series> = Vec::new();
+    if up.is_some() && chart.series.len() > 1 {
+        keyed.extend(chart.series.iter().filter(|series| !series.label.is_empty()));
+    }
     html! {
         figure {
             figcaption { (clean(&chart.title)) @if !chart.unit.is_empty() { span.quiet { ", " (chart.unit) } } }
-            @if !keyed.is_empty() { p.keys { @for one in keyed { span { (key(&one.class)) (cut(&clean(&one.label), 40)) } } } }
+            @if !keyed.is_empty() { p.keys { @for series in keyed { span { (key(&series.class)) (cut(&clean(&series.label), 40)) } } } }
             svg viewBox={ "0 0 " (frame.width) " " (frame.height) } role="img" aria-label=(clean(&format!("{}: {}", chart.title, words.join("; ")))) {
                 (scale(&frame, &chart.across))
                 @if let Some(axis) = up { (heights(&frame, axis)) }
-                @for (row, one) in chart.series.iter().enumerate() {
-                    g class=(one.class) {
+                @for (row, series) in chart.series.iter().enumerate() {
+                    g class=(series.class) {
                         (label(chart, &frame, row))
-                        @for mark in &one.marks { (drawn(mark, chart, &frame, row, &mut names)) }
+                        @for mark in &series.marks { (draw_mark(mark, chart, &frame, row, &mut names)) }
                     }
                 }
             }
@@ -173,40 +179,49 @@ fn label(chart: &Chart, frame: &Frame, row: usize) -> Markup {
     }
 }
 
-fn drawn(mark: &Mark, chart: &Chart, frame: &Frame, row: usize, names: &mut impl Iterator<Item = Label>) -> Markup {
-    let at = |point: (f64, f64)| frame.at(chart, row, point);
-    let title = |text: &str| html! { @if !text.is_empty() { title { (clean(text)) } } };
+/// Draws a mark of this row's series. A name takes its place from `names`.
+fn draw_mark(mark: &Mark, chart: &Chart, frame: &Frame, row: usize, names: &mut impl Iterator<Item = Label>) -> Markup {
     match mark {
-        Mark::Line(class, points) => html! { path class=(class) d=(path(points.iter().map(|point| at(*point)))) {} },
+        Mark::Line(class, points) => {
+            let points = points.iter().map(|point| frame.position(chart, row, *point));
+            html! { path class=(class) d=(path(points)) {} }
+        }
         Mark::Band(class, from, to) => {
-            let ((left, bottom), (right, top)) = (at(*from), at(*to));
+            let (left, bottom) = frame.position(chart, row, *from);
+            let (right, top) = frame.position(chart, row, *to);
             html! { rect class=(class) x=(left) y=(top) width=(tenth((right - left).max(1.0))) height=(tenth(bottom - top)) {} }
         }
         Mark::Stroke(class, ends, text) => {
-            let [from, to] = ends.map(at);
+            let [from, to] = ends.map(|end| frame.position(chart, row, end));
             html! {
-                line class=(class) x1=(from.0) x2=(to.0) y1=(from.1) y2=(to.1) { (title(text)) }
-                @for end in ends { @if let Some(arrow) = beyond(chart, frame, *end, at(*end)) { path.beyond d=(arrow) {} } }
+                line class=(class) x1=(from.0) x2=(to.0) y1=(from.1) y2=(to.1) { (tooltip(text)) }
+                @for (end, position) in [(ends[0], from), (ends[1], to)] {
+                    @if let Some(arrow) = arrow(chart, frame, end, position) { path.beyond d=(arrow) {} }
+                }
             }
         }
         Mark::Dot(class, point, shape, text) => {
-            let (x, y) = at(*point);
+            let (x, y) = frame.position(chart, row, *point);
             match *shape {
-                Shape::Circle(radius) => html! { circle class=(class) cx=(x) cy=(y) r=(radius) { (title(text)) } },
+                Shape::Circle(radius) => html! { circle class=(class) cx=(x) cy=(y) r=(radius) { (tooltip(text)) } },
                 Shape::Square(half) => html! {
-                    rect class=(class) x=(tenth(x - half)) y=(tenth(y - half)) width=(2.0 * half) height=(2.0 * half) { (title(text)) }
+                    rect class=(class) x=(tenth(x - half)) y=(tenth(y - half)) width=(2.0 * half) height=(2.0 * half) { (tooltip(text)) }
                 },
             }
         }
         Mark::Name(point, _) => {
-            let ((x, y), name) = (at(*point), names.next());
-            html! { @if let Some(name) = name { (named(x, y, &name)) } }
+            let (x, y) = frame.position(chart, row, *point);
+            html! { @if let Some(name) = names.next() { (draw_name(x, y, &name)) } }
         }
     }
 }
 
-/// An arrow where an end of a stroke is outside an axis.
-fn beyond(chart: &Chart, frame: &Frame, end: (f64, f64), (x, y): (f64, f64)) -> Option<String> {
+fn tooltip(text: &str) -> Markup {
+    html! { @if !text.is_empty() { title { (clean(text)) } } }
+}
+
+/// An arrow for an end of a stroke that is outside an axis.
+fn arrow(chart: &Chart, frame: &Frame, end: (f64, f64), (x, y): (f64, f64)) -> Option<String> {
     let Up::Axis(up, _) = &chart.up else { return None };
     let arrow = match end {
         (across, _) if across < chart.across.low => format!("M{} {y}l6-4v8z", frame.left),
@@ -219,7 +234,7 @@ fn beyond(chart: &Chart, frame: &Frame, end: (f64, f64), (x, y): (f64, f64)) -> 
 }
 
 /// A name, with a line to its point if it is far away.
-fn named(x: f64, y: f64, name: &Label) -> Markup {
+fn draw_name(x: f64, y: f64, name: &Label) -> Markup {
     let end = name.left + if name.left > x { -2.0 } else { room(&name.text, 11.0) };
     let is_far = (name.down - 4.0 - y).abs() > 12.0;
     html! {
@@ -230,72 +245,74 @@ fn named(x: f64, y: f64, name: &Label) -> Markup {
 
 /// Positions of the names, without overlaps, in the order of the marks.
 fn names(chart: &Chart, frame: &Frame) -> Vec<Label> {
-    let marks = || {
-        let series = chart.series.iter().enumerate();
-        series.flat_map(|(row, one)| one.marks.iter().map(move |mark| (row, mark)))
-    };
-    let inside = |row: usize, point: (f64, f64)| {
-        let (x, y) = frame.at(chart, row, point);
-        (x - frame.left, y)
-    };
-    let named = marks().filter_map(|(row, mark)| match mark {
-        Mark::Name(point, texts) => {
-            let (x, y) = inside(row, *point);
-            Some((x, y + 5.0, texts))
+    let mut named: Vec<NamedPoint> = Vec::new();
+    let mut dots: Vec<Area> = Vec::new();
+    for (row, series) in chart.series.iter().enumerate() {
+        for mark in &series.marks {
+            match mark {
+                Mark::Name(point, texts) => {
+                    let (x, y) = frame.position(chart, row, *point);
+                    named.push((x - frame.left, y + 5.0, texts));
+                }
+                Mark::Dot(_, point, Shape::Circle(half) | Shape::Square(half), _) => {
+                    let (x, y) = frame.position(chart, row, *point);
+                    let (x, half) = (x - frame.left, half + 1.0);
+                    dots.push(Area {
+                        left: x - half,
+                        right: x + half,
+                        top: y - half,
+                        bottom: y + half,
+                    });
+                }
+                Mark::Line(..) | Mark::Band(..) | Mark::Stroke(..) => {}
+            }
         }
-        _ => None,
-    });
-    let named: Vec<(f64, f64, &[String; 2])> = named.collect();
-    if named.is_empty() {
-        return Vec::new();
     }
-    let dots = marks().filter_map(|(row, mark)| match mark {
-        Mark::Dot(_, point, Shape::Circle(half) | Shape::Square(half), _) => {
-            let ((x, y), half) = (inside(row, *point), half + 1.0);
-            Some(Area {
-                left: x - half,
-                right: x + half,
-                top: y - half,
-                bottom: y + half,
-            })
-        }
-        _ => None,
-    });
-    let dots: Vec<Area> = dots.collect();
-    let placed = |is_long: &[bool]| {
-        let texts = named.iter().zip(is_long);
-        let texts: Vec<(f64, f64, String)> = texts
-            .map(|((x, y, texts), long)| (*x, *y, texts[usize::from(!long)].clone()))
-            .collect();
-        place(&texts, &dots, (frame.width - frame.left, frame.bottom))
-    };
+    let size = (frame.width - frame.left, frame.bottom);
     // The first series matter most, so their names are the first to get the long form.
     let mut is_long = vec![false; named.len()];
     for place in 0..named.len() {
-        let before = crowded(&placed(&is_long), &dots);
+        let before = count_overlaps(&place_names(&named, &is_long, &dots, size), &dots);
         is_long[place] = true;
-        is_long[place] = crowded(&placed(&is_long), &dots) <= before;
+        is_long[place] = count_overlaps(&place_names(&named, &is_long, &dots, size), &dots) <= before;
     }
-    let mut names = placed(&is_long);
-    names.iter_mut().for_each(|name| name.left += frame.left);
+    let mut names = place_names(&named, &is_long, &dots, size);
+    for name in &mut names {
+        name.left += frame.left;
+    }
     names
 }
 
-/// The number of names that overlap a dot or another name.
-fn crowded(names: &[Label], dots: &[Area]) -> usize {
+/// A point from the left end of the plot, and its name in the long and the short form.
+type NamedPoint<'c> = (f64, f64, &'c [String; 2]);
+
+fn place_names(named: &[NamedPoint], is_long: &[bool], dots: &[Area], size: (f64, f64)) -> Vec<Label> {
+    let mut texts = Vec::new();
+    for ((x, y, [long, short]), is_long) in named.iter().zip(is_long) {
+        let text = if *is_long { long } else { short };
+        texts.push((*x, *y, text.clone()));
+    }
+    place(&texts, dots, size)
+}
+
+/// The number of names that overlap a dot or an earlier name.
+fn count_overlaps(names: &[Label], dots: &[Area]) -> usize {
     let areas: Vec<Area> = names.iter().map(Label::area).collect();
-    let is_over = |place: usize| {
-        dots.iter()
-            .chain(&areas[..place])
-            .any(|other| other.is_over(&areas[place]))
-    };
-    (0..areas.len()).filter(|place| is_over(*place)).count()
+    let mut overlaps = 0;
+    for (place, area) in areas.iter().enumerate() {
+        let mut others = dots.iter().chain(&areas[..place]);
+        overlaps += usize::from(others.any(|other| other.is_over(area)));
+    }
+    overlaps
 }
 
 fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
-    let parts = points.enumerate();
-    let parts = parts.map(|(place, (x, y))| format!("{}{x} {y}", if place == 0 { 'M' } else { 'L' }));
-    parts.collect()
+    let mut path = String::new();
+    for (x, y) in points {
+        let command = if path.is_empty() { 'M' } else { 'L' };
+        path.push_str(&format!("{command}{x} {y}"));
+    }
+    path
 }
 
 #[cfg(test)]
@@ -320,28 +337,29 @@ mod tests {
 
     #[test]
     fn labels_that_begin_alike_are_not_cut_to_one() {
-        let drawn = |labels: &[&str]| {
-            let series = labels.iter().map(|label| Series {
-                label: (*label).to_owned(),
-                class: String::new(),
-                words: String::new(),
-                marks: Vec::new(),
-            });
-            let chart = Chart {
-                title: "private".to_owned(),
-                unit: "MiB",
-                across: Axis::new(0.0, 1.0),
-                up: Up::Rows(26.0),
-                series: series.collect(),
-            };
-            figure(&chart).into_string()
-        };
         let long = ["thread.dirty-1000", "thread.dirty-10000", "thread.dirty-1000.narenas-2"];
-        let markup = drawn(&long);
+        let markup = figure_with_labels(&long);
         assert!(
             long.iter().all(|label| markup.contains(&format!(">{label}<"))),
             "{markup}"
         );
-        assert!(drawn(&["ty", "ty-jemalloc"]).contains("class=\"label\""));
+        assert!(figure_with_labels(&["ty", "ty-jemalloc"]).contains("class=\"label\""));
+    }
+
+    fn figure_with_labels(labels: &[&str]) -> String {
+        let series = labels.iter().map(|label| Series {
+            label: (*label).to_owned(),
+            class: String::new(),
+            words: String::new(),
+            marks: Vec::new(),
+        });
+        let chart = Chart {
+            title: "private".to_owned(),
+            unit: "MiB",
+            across: Axis::new(0.0, 1.0),
+            up: Up::Rows(26.0),
+            series: series.collect(),
+        };
+        figure(&chart).into_string()
     }
 }

@@ -33,11 +33,11 @@ pub struct Label {
 }
 
 impl Label {
-    /// Whether the two labels look like one column.
+    /// True if the two labels look like one column.
     fn is_near(&self, other: &Label) -> bool {
         const BETWEEN: f64 = 24.0;
-        let (one, other) = (self.area(), other.area());
-        one.left < other.right + BETWEEN && other.left < one.right + BETWEEN
+        let (own, other) = (self.area(), other.area());
+        own.left < other.right + BETWEEN && other.left < own.right + BETWEEN
     }
 
     pub fn area(&self) -> Area {
@@ -64,35 +64,71 @@ pub fn place(points: &[(f64, f64, String)], marks: &[Area], (whole, deep): (f64,
     let mut placed: Vec<(usize, Label)> = Vec::new();
     for point in downwards {
         let (x, y, text) = &points[point];
-        let wide = room(text, 12.0);
-        let places = SHIFTS.into_iter().flat_map(|shift| {
-            [x + 9.0, x - 9.0 - wide].map(|left| Label {
-                left,
-                down: y - 1.0 + shift,
+        let candidates = candidates((*x, *y), text, (whole, deep));
+        let others: Vec<&Label> = placed.iter().map(|(_, other)| other).collect();
+        let label = match best_candidate(&candidates, &others, marks) {
+            Some(best) => best.clone(),
+            None => Label {
+                left: (x + 9.0).min(whole - room(text, 12.0)),
+                down: *y,
                 text: text.clone(),
-            })
-        });
-        let inside =
-            |label: &Label| label.left >= 0.0 && label.left + wide <= whole && (LETTER..=deep).contains(&label.down);
-        let places: Vec<Label> = places.filter(inside).collect();
-        let others = || placed.iter().map(|(_, other)| other);
-        let apart = |label: &&Label| !others().any(|other| other.area().is_over(&label.area()));
-        let below = |label: &&Label| !others().any(|other| other.is_near(label) && other.down > label.down);
-        let clear = |label: &&Label| !marks.iter().any(|mark| mark.is_over(&label.area()));
-        let in_order = |label: &&Label| apart(label) && below(label);
-        let best = places.iter().find(|label| in_order(label) && clear(label));
-        let best = best.or_else(|| places.iter().find(|label| apart(label) && clear(label)));
-        let best = best.or_else(|| places.iter().find(in_order));
-        let best = best.or_else(|| places.iter().find(apart)).or(places.first());
-        let anywhere = || Label {
-            left: (x + 9.0).min(whole - wide),
-            down: *y,
-            text: text.clone(),
+            },
         };
-        placed.push((point, best.cloned().unwrap_or_else(anywhere)));
+        placed.push((point, label));
     }
     placed.sort_by_key(|(point, _)| *point);
     placed.into_iter().map(|(_, label)| label).collect()
+}
+
+/// All places of a text near its point that are inside the chart, the closest first.
+fn candidates((x, y): (f64, f64), text: &str, (whole, deep): (f64, f64)) -> Vec<Label> {
+    let wide = room(text, 12.0);
+    let mut candidates = Vec::new();
+    for shift in SHIFTS {
+        let down = y - 1.0 + shift;
+        for left in [x + 9.0, x - 9.0 - wide] {
+            if left >= 0.0 && left + wide <= whole && (LETTER..=deep).contains(&down) {
+                candidates.push(Label {
+                    left,
+                    down,
+                    text: text.to_owned(),
+                });
+            }
+        }
+    }
+    candidates
+}
+
+/// The first candidate that overlaps no other label, hides no mark and keeps the vertical order. The order is given up
+/// first, then marks are hidden, then labels overlap.
+fn best_candidate<'l>(candidates: &'l [Label], others: &[&Label], marks: &[Area]) -> Option<&'l Label> {
+    let mut separate: Vec<&Label> = Vec::new();
+    let mut clear: Vec<&Label> = Vec::new();
+    for label in candidates {
+        let area = label.area();
+        if others.iter().any(|other| other.area().is_over(&area)) {
+            continue;
+        }
+        separate.push(label);
+        if !marks.iter().any(|mark| mark.is_over(&area)) {
+            clear.push(label);
+        }
+    }
+    first_in_order(&clear, others)
+        .or(clear.first().copied())
+        .or(first_in_order(&separate, others))
+        .or(separate.first().copied())
+        .or(candidates.first())
+}
+
+/// The first of these labels that is below all near labels of higher points.
+fn first_in_order<'l>(labels: &[&'l Label], higher: &[&Label]) -> Option<&'l Label> {
+    let mut labels = labels.iter().copied();
+    labels.find(|label| {
+        !higher
+            .iter()
+            .any(|other| other.is_near(label) && other.down > label.down)
+    })
 }
 
 /// Names of stretches from left to right, in two rows.
@@ -113,16 +149,20 @@ pub fn names(stretches: &[(f64, f64, String)], whole: f64) -> Names {
     let mut occupied = 0.0;
     for (left, right, name) in stretches {
         let wide = room(name, 12.0);
-        let label = |left: f64, down: f64| Label {
-            left,
-            down,
-            text: name.clone(),
-        };
         let moved = (left + 5.0).min(whole - wide);
         if wide + 8.0 <= right - left {
-            names.lower.push(label(left + 5.0, ROWS.0));
+            names.lower.push(Label {
+                left: left + 5.0,
+                down: ROWS.0,
+                text: name.clone(),
+            });
         } else if moved >= occupied {
-            names.upper.push((*left, label(moved, ROWS.1)));
+            let label = Label {
+                left: moved,
+                down: ROWS.1,
+                text: name.clone(),
+            };
+            names.upper.push((*left, label));
             occupied = moved + wide + 10.0;
         } else {
             names.left_out.push(name.clone());
@@ -138,25 +178,25 @@ mod tests {
     #[test]
     fn labels_of_close_peaks_hide_neither_marks_nor_each_other() {
         let points = [(400.0, 40.0), (404.0, 44.0), (398.0, 52.0), (866.0, 4.0)];
-        let mark = |(x, y): (f64, f64)| Area {
+        let marks = points.map(|(x, y)| Area {
             left: x - 5.0,
             right: x + 5.0,
             top: y - 9.0,
             bottom: y,
-        };
-        let marks = points.map(mark);
+        });
         let texts = points.map(|(x, y)| (x, y, "330.6".to_owned()));
         let placed = place(&texts, &marks, (870.0, 300.0));
         assert_eq!(placed.len(), 4);
-        for (place, one) in placed.iter().enumerate() {
-            assert!(!marks.iter().any(|mark| mark.is_over(&one.area())), "{one:?}");
+        for (place, label) in placed.iter().enumerate() {
+            let area = label.area();
+            assert!(!marks.iter().any(|mark| mark.is_over(&area)), "{label:?}");
             assert!(
-                placed[..place].iter().all(|other| !other.area().is_over(&one.area())),
+                placed[..place].iter().all(|other| !other.area().is_over(&area)),
                 "{placed:?}"
             );
             assert!(
-                one.left + room(&one.text, 12.0) <= 870.0 && one.down >= LETTER,
-                "{one:?}"
+                label.left + room(&label.text, 12.0) <= 870.0 && label.down >= LETTER,
+                "{label:?}"
             );
         }
     }
@@ -165,44 +205,43 @@ mod tests {
     fn labels_of_close_peaks_stand_in_the_order_of_their_values() {
         // Peaks of three allocators in one report, with the first server's in the middle.
         let peaks = [(528.0, 112.4, "330.6"), (528.0, 122.9, "311.9"), (528.2, 75.1, "396.3")];
-        let mark = |(x, y, _): (f64, f64, &str)| Area {
+        let marks = peaks.map(|(x, y, _)| Area {
             left: x - 5.0,
             right: x + 5.0,
             top: y - 9.0,
             bottom: y + 12.0,
-        };
-        let placed = place(
-            &peaks.map(|(x, y, text)| (x, y, text.to_owned())),
-            &peaks.map(mark),
-            (870.0, 300.0),
-        );
-        let down = |text: &str| placed.iter().find(|label| label.text == text).unwrap().down;
-        assert!(
-            down("396.3") < down("330.6") && down("330.6") < down("311.9"),
-            "{placed:?}"
-        );
+        });
+        let texts = peaks.map(|(x, y, text)| (x, y, text.to_owned()));
+        let mut placed = place(&texts, &marks, (870.0, 300.0));
         let texts: Vec<&str> = placed.iter().map(|label| label.text.as_str()).collect();
         assert_eq!(texts, ["330.6", "311.9", "396.3"]);
+        placed.sort_by(|higher, lower| higher.down.total_cmp(&lower.down));
+        let texts: Vec<&str> = placed.iter().map(|label| label.text.as_str()).collect();
+        assert_eq!(texts, ["396.3", "330.6", "311.9"]);
+        assert!(
+            placed.is_sorted_by(|higher, lower| higher.down < lower.down),
+            "{placed:?}"
+        );
     }
 
     #[test]
     fn a_name_without_room_stands_higher_or_is_told_of_but_never_cut() {
-        let stretch = |left: f64, right: f64, name: &str| (left, right, name.to_owned());
+        let stretches = [
+            (0.0, 200.0, "completions"),
+            (200.0, 220.0, "workspace-symbols"),
+            (220.0, 240.0, "renames"),
+            (240.0, 400.0, "decay"),
+            (396.0, 400.0, "shutdown"),
+        ];
         let placed = names(
-            &[
-                stretch(0.0, 200.0, "completions"),
-                stretch(200.0, 220.0, "workspace-symbols"),
-                stretch(220.0, 240.0, "renames"),
-                stretch(240.0, 400.0, "decay"),
-                stretch(396.0, 400.0, "shutdown"),
-            ],
+            &stretches.map(|(left, right, name)| (left, right, name.to_owned())),
             400.0,
         );
-        let lower: Vec<&str> = placed.lower.iter().map(|one| one.text.as_str()).collect();
+        let lower: Vec<&str> = placed.lower.iter().map(|label| label.text.as_str()).collect();
         let upper: Vec<(f64, &str)> = placed
             .upper
             .iter()
-            .map(|(left, one)| (*left, one.text.as_str()))
+            .map(|(left, label)| (*left, label.text.as_str()))
             .collect();
         assert_eq!(lower, ["completions", "decay"]);
         assert_eq!(upper, [(200.0, "workspace-symbols"), (396.0, "shutdown")]);

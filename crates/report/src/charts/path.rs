@@ -5,7 +5,7 @@ pub fn path(points: impl Iterator<Item = Option<(i64, i64)>>) -> String {
     let mut pen = Pen::default();
     for point in points {
         match point {
-            Some((x, y)) => pen.to(x, y),
+            Some((x, y)) => pen.draw_to(x, y),
             None => pen.lift(),
         }
     }
@@ -23,7 +23,7 @@ struct Pen {
 }
 
 impl Pen {
-    fn to(&mut self, x: i64, y: i64) {
+    fn draw_to(&mut self, x: i64, y: i64) {
         match self.end {
             None => {
                 self.path.push_str(&format!("M{x} {y}"));
@@ -31,7 +31,7 @@ impl Pen {
             }
             Some((_, height)) if height == y => self.level = x,
             Some((_, height)) => {
-                self.flat();
+                self.draw_level();
                 let (right, down) = (x - self.level, y - height);
                 let between = if down < 0 { "" } else { " " };
                 self.path.push_str(&format!("l{right}{between}{down}"));
@@ -40,7 +40,7 @@ impl Pen {
         }
     }
 
-    fn flat(&mut self) {
+    fn draw_level(&mut self) {
         if let Some((end, height)) = self.end
             && self.level > end
         {
@@ -50,7 +50,7 @@ impl Pen {
     }
 
     fn lift(&mut self) {
-        self.flat();
+        self.draw_level();
         self.end = None;
     }
 }

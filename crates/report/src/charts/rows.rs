@@ -46,17 +46,19 @@ impl Memory {
             .max()?;
         let (step, steps) = sizes(most);
         let height = steps * 2;
-        let mut rows: Vec<String> = (0..height)
-            .map(|row| {
-                let (label, tick) = match row % 2 {
-                    0 => (mebibytes(step * (steps - row / 2)), '┤'),
-                    _ => (String::new(), '│'),
-                };
-                let cells = values.iter().map(|value| cell(*value, height - 1 - row, step / 2));
-                let cells: String = cells.collect();
-                format!("{label:>6} {tick}{cells}").trim_end().to_owned()
-            })
-            .collect();
+        let mut rows: Vec<String> = Vec::new();
+        for row in 0..height {
+            let (label, tick) = if row % 2 == 0 {
+                (mebibytes(step * (steps - row / 2)), '┤')
+            } else {
+                (String::new(), '│')
+            };
+            let cells: String = values
+                .iter()
+                .map(|value| cell(*value, height - 1 - row, step / 2))
+                .collect();
+            rows.push(format!("{label:>6} {tick}{cells}").trim_end().to_owned());
+        }
         let (ticks, names) = below(&self.phases, column, columns as usize);
         rows.push(format!("{:>6} ┼{ticks}", 0));
         rows.extend(names.into_iter().map(|names| format!("{:8}{names}", "")));
@@ -87,16 +89,21 @@ impl Memory {
 /// so a value near a labelled line is drawn on that line. The lowest row also shows smaller values.
 fn cell(value: Highest, row: u64, height: u64) -> char {
     let Some((private, resident)) = value else { return ' ' };
-    let above = |value: u64| match value {
-        0 => 0,
-        some => some.saturating_sub(height / 2).max(1),
-    };
-    let within = above(private).saturating_sub(row * height).min(height);
-    let top = above(resident).saturating_sub(1) / height;
+    let within = drawn_height(private, height).saturating_sub(row * height).min(height);
+    let top = drawn_height(resident, height).saturating_sub(1) / height;
     match (within * 8).div_ceil(height) {
         0 if top == row => '·',
         // At most 8, since a value within a row is at most its height.
         eighths => BLOCKS[eighths.min(8) as usize],
+    }
+}
+
+/// Bytes from the lower end of the lowest row, at least 1 for any memory, so that it is visible.
+fn drawn_height(value: u64, row_height: u64) -> u64 {
+    if value == 0 {
+        0
+    } else {
+        value.saturating_sub(row_height / 2).max(1)
     }
 }
 
@@ -138,12 +145,14 @@ pub struct Curves {
 impl Curves {
     /// The scale for these curves with their durations. A curve that varies by less than a MiB looks flat.
     pub fn new<'c>(curves: impl Iterator<Item = (Nanos, &'c [u64])> + Clone) -> Curves {
-        let values = || curves.clone().flat_map(|(_, values)| values.iter().copied());
-        let low = values().min().unwrap_or(0);
+        let longest = curves.clone().map(|(took, _)| took).max().unwrap_or(0);
+        let values = curves.flat_map(|(_, values)| values.iter().copied());
+        let low = values.clone().min().unwrap_or(0);
+        let high = values.max().unwrap_or(0);
         Curves {
             low,
-            high: values().max().unwrap_or(0).max(low.saturating_add(1 << 20)),
-            longest: curves.clone().map(|(took, _)| took).max().unwrap_or(0).max(1),
+            high: high.max(low.saturating_add(1 << 20)),
+            longest: longest.max(1),
         }
     }
 
@@ -155,13 +164,14 @@ impl Curves {
         }
         let columns = (columns as f64 * took as f64 / self.longest as f64).round() as usize;
         let columns = columns.clamp(1, values.len());
-        let cell = |place: usize| {
-            let stretch = &values[place * values.len() / columns..(place + 1) * values.len() / columns];
+        let mut curve = String::new();
+        for column in 0..columns {
+            let stretch = &values[column * values.len() / columns..(column + 1) * values.len() / columns];
             let above = stretch.iter().max().map_or(0, |most| most.saturating_sub(self.low));
             let part = above as f64 / self.high.saturating_sub(self.low).max(1) as f64;
-            BLOCKS[1 + ((part * 7.0) as usize).min(7)]
-        };
-        (0..columns).map(cell).collect()
+            curve.push(BLOCKS[1 + ((part * 7.0) as usize).min(7)]);
+        }
+        curve
     }
 }
 
@@ -177,13 +187,16 @@ pub fn strip(values: impl Iterator<Item = f64>, low: f64, high: f64, columns: us
             *count += 1;
         }
     }
-    let mark = |count: &u32| match count {
+    counts.into_iter().map(count_mark).collect()
+}
+
+fn count_mark(count: u32) -> char {
+    match count {
         0 => ' ',
         1 => '·',
-        2..=9 => char::from_digit(*count, 10).unwrap_or('+'),
+        2..=9 => char::from_digit(count, 10).unwrap_or('+'),
         _ => '+',
-    };
-    counts.iter().map(mark).collect()
+    }
 }
 
 #[cfg(test)]
@@ -202,29 +215,31 @@ mod tests {
 
     #[test]
     fn a_value_is_drawn_on_the_line_that_is_nearest_to_it() {
-        let top = |mib: f64| {
-            let bytes = (mib * f64::from(1 << 20)) as u64;
-            let memory = Memory {
-                width: 1,
-                // The axis ends at 10 MiB in each case, with two rows per 2 MiB.
-                buckets: [vec![Some((bytes, bytes)); 4], vec![Some((0, 10 << 20)); 12]].concat(),
-                until: 16,
-                phases: Vec::new(),
-                resident: "resident",
-            };
-            let (rows, _) = memory.draw(24).unwrap();
-            let highest = rows
-                .iter()
-                .position(|row| row.chars().nth(8).is_some_and(|cell| cell != ' '));
-            let row = &rows[highest.unwrap()];
-            row[..6].trim().parse::<f64>().ok()
-        };
         assert_eq!(
-            [9.6, 10.0, 7.7, 8.4].map(top),
+            [9.6, 10.0, 7.7, 8.4].map(label_of_highest_row),
             [Some(10.0), Some(10.0), Some(8.0), Some(8.0)]
         );
         // 9.2 is nearer to the unlabelled line of 9 than to the line of 10.
-        assert_eq!([9.2, 8.6].map(top), [None, None]);
+        assert_eq!([9.2, 8.6].map(label_of_highest_row), [None, None]);
+    }
+
+    /// Label of the highest row in which a run with this memory is drawn.
+    fn label_of_highest_row(mib: f64) -> Option<f64> {
+        let bytes = (mib * f64::from(1 << 20)) as u64;
+        let memory = Memory {
+            width: 1,
+            // The axis ends at 10 MiB in each case, with two rows per 2 MiB.
+            buckets: [vec![Some((bytes, bytes)); 4], vec![Some((0, 10 << 20)); 12]].concat(),
+            until: 16,
+            phases: Vec::new(),
+            resident: "resident",
+        };
+        let (rows, _) = memory.draw(24).unwrap();
+        let highest = rows
+            .iter()
+            .position(|row| row.chars().nth(8).is_some_and(|cell| cell != ' '));
+        let row = &rows[highest.unwrap()];
+        row[..6].trim().parse().ok()
     }
 
     #[test]

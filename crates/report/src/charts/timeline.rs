@@ -11,7 +11,7 @@ use super::rows::Memory;
 pub struct Timeline {
     /// Seconds between places of the grid.
     pub width: f64,
-    /// Whether checkpoints have exact private memory. The line, from cheap counters, is then an upper bound.
+    /// True if checkpoints have exact private memory. The line, from cheap counters, is then an upper bound.
     pub exact: bool,
     pub servers: Vec<Server>,
     /// The data of a single run, which a terminal can draw.
@@ -24,7 +24,7 @@ pub struct Server {
     pub label: String,
     /// Place in tables; it determines the colour. A server without runs has no lines.
     pub place: usize,
-    /// Whether it is drawn near grey, as one of many.
+    /// True if it is drawn near grey, as one of many.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub rest: bool,
     pub runs: Vec<Run>,
@@ -70,7 +70,7 @@ pub struct Phase {
     pub from: f64,
     pub to: f64,
     pub checkpoint: Option<f64>,
-    /// Whether the checkpoint settled in all runs.
+    /// True if the checkpoint settled in all runs.
     pub settled: bool,
     pub private: Option<u64>,
     pub resident: Option<u64>,

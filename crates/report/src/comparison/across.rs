@@ -2,7 +2,7 @@
 //!
 //! Sizes of different systems stand side by side and are never set in a ratio: they are different quantities.
 
-use analysis::compare::{Cell as Figures, Target};
+use analysis::compare::{Cell, Target};
 use analysis::figures::{Figure, Measure, Place, Unit};
 use base::text::table::{Column, Table};
 use base::text::{Sentence, Tone};
@@ -10,27 +10,37 @@ use base::text::{Sentence, Tone};
 use super::figures::{self, HOLE};
 use super::{alone, notes, words};
 
-/// What to conclude on each target: work that was not done as the baseline did it, and of all servers the figure that a
+/// Conclusions for each target: work that was not done as the baseline did it, and of all servers the figure that a
 /// choice hangs on.
 pub fn conclusions(targets: &[Target]) -> Vec<Sentence> {
-    let conclusion = |(target, system): (&Target, String)| {
-        let comparison = &target.comparison;
-        let others = 1..comparison.sides.len();
-        let baseline = comparison.sides.first().map_or("", |side| side.label.as_str());
-        let sides = comparison.sides.iter().skip(1);
-        let unequal = sides.flat_map(|side| notes::work(side, baseline));
-        let texts: Vec<String> = match words::no_run_counts(comparison).or_else(|| alone::kept(comparison)) {
-            Some(text) => vec![text],
-            None => others.filter_map(|place| words::verdict(comparison, place)).collect(),
-        };
-        let sentence = Sentence::answer("compare.target", Tone::Strong, texts.join("; "));
-        let all = unequal.chain([sentence]).map(|one| Sentence {
-            text: format!("{system}: {}", one.text),
-            ..one
-        });
-        all.collect::<Vec<Sentence>>()
+    let mut sentences = Vec::new();
+    for (target, system) in targets.iter().zip(systems(targets)) {
+        for sentence in conclusions_on_target(target) {
+            sentences.push(Sentence {
+                text: format!("{system}: {}", sentence.text),
+                ..sentence
+            });
+        }
+    }
+    sentences
+}
+
+fn conclusions_on_target(target: &Target) -> Vec<Sentence> {
+    let comparison = &target.comparison;
+    let mut sentences = Vec::new();
+    if let Some((baseline, others)) = comparison.sides.split_first() {
+        sentences.extend(others.iter().flat_map(|side| notes::work(side, &baseline.label)));
+    }
+    let conclusion = match words::no_run_counts(comparison).or_else(|| alone::kept(comparison)) {
+        Some(text) => text,
+        None => {
+            let others = 1..comparison.sides.len();
+            let verdicts: Vec<String> = others.filter_map(|place| words::verdict(comparison, place)).collect();
+            verdicts.join("; ")
+        }
     };
-    targets.iter().zip(systems(targets)).flat_map(conclusion).collect()
+    sentences.push(Sentence::answer("compare.target", Tone::Strong, conclusion));
+    sentences
 }
 
 /// Private memory after each step, of every server on every target.
@@ -46,12 +56,12 @@ pub fn steps(targets: &[Target]) -> Vec<Column> {
     let mut table = Table::new(&steps).text("step", 0, |step| format!("after {}", step.place.name()));
     for (target, system) in targets.iter().zip(systems(targets)) {
         for (place, side) in target.comparison.sides.iter().enumerate() {
-            let cell = |step: &&Measure| {
-                let row = target.comparison.row(step);
-                let text = row.map(|row| figures::with_interval(&row.cells[place], Unit::Bytes));
-                text.unwrap_or_else(|| HOLE.to_owned())
-            };
-            table = table.text(side.label.clone(), 1, cell).grouped(system.clone());
+            table = table
+                .text(side.label.clone(), 1, |step| match target.comparison.row(step) {
+                    Some(row) => figures::with_interval(&row.cells[place], Unit::Bytes),
+                    None => HOLE.to_owned(),
+                })
+                .grouped(system.clone());
         }
     }
     table.columns()
@@ -65,24 +75,24 @@ pub fn peaks(targets: &[Target]) -> Vec<Column> {
             servers.push(&side.label);
         }
     }
+    let rows: Vec<(&Target, String)> = targets.iter().zip(systems(targets)).collect();
+    let mut table = Table::new(&rows).text("target", 0, |(_, system)| system);
+    for label in servers {
+        table = table.text(label.to_owned(), 1, |(target, _)| average_peak(target, label));
+    }
+    table.columns()
+}
+
+fn average_peak(target: &Target, label: &str) -> String {
     let peak = Measure {
         place: Place::Run,
         figure: Figure::Peak,
     };
-    let cell = |target: &Target, label: &str| {
-        let side = target.comparison.sides.iter().position(|side| side.label == label);
-        let cell = side
-            .zip(target.comparison.row(&peak))
-            .map(|(side, row)| &row.cells[side]);
-        cell.map_or_else(|| HOLE.to_owned(), average)
-    };
-    let rows: Vec<(&Target, String)> = targets.iter().zip(systems(targets)).collect();
-    let table = Table::new(&rows).text("target", 0, |(_, system)| system);
-    let servers = servers.into_iter();
-    let table = servers.fold(table, |table, label| {
-        table.text(label.to_owned(), 1, |(target, _)| cell(target, label))
-    });
-    table.columns()
+    let side = target.comparison.sides.iter().position(|side| side.label == label);
+    match (side, target.comparison.row(&peak)) {
+        (Some(side), Some(row)) => average(&row.cells[side]),
+        _ => HOLE.to_owned(),
+    }
 }
 
 /// The short names that are not those of their targets, each with its target.
@@ -93,7 +103,7 @@ pub fn legend(targets: &[Target]) -> Option<String> {
         .filter(|(target, system)| target.name() != *system)
         .map(|(target, system)| format!("{system} is {}", target.name()))
         .collect();
-    (!short.is_empty()).then(|| short.join(", "))
+    if short.is_empty() { None } else { Some(short.join(", ")) }
 }
 
 /// The names of targets, with those of their systems as long as these tell them apart.
@@ -102,32 +112,34 @@ fn systems(targets: &[Target]) -> Vec<String> {
         .iter()
         .map(|target| target.name().replace(&target.triple, system(&target.triple)))
         .collect();
-    let is_one = |name: &String| short.iter().filter(|other| *other == name).count() == 1;
-    let names = targets.iter().zip(&short).map(|(target, short)| match is_one(short) {
-        true => short.clone(),
-        false => target.name(),
-    });
-    names.collect()
+    let mut names = Vec::new();
+    for (target, name) in targets.iter().zip(&short) {
+        let is_unique = short.iter().filter(|other| *other == name).count() == 1;
+        names.push(if is_unique { name.clone() } else { target.name() });
+    }
+    names
 }
 
 fn system(triple: &str) -> &str {
-    let known = [("linux", "Linux"), ("apple-darwin", "macOS"), ("windows", "Windows")];
-    known
-        .into_iter()
-        .find(|(part, _)| triple.contains(part))
-        .map_or(triple, |(_, name)| name)
+    for (part, name) in [("linux", "Linux"), ("apple-darwin", "macOS"), ("windows", "Windows")] {
+        if triple.contains(part) {
+            return name;
+        }
+    }
+    triple
 }
 
 /// `379.1 (+1.4 %, +0.2 to +2.6 %)`: the mean of the runs, with the difference of geometric means from the baseline.
-fn average(cell: &Figures) -> String {
+fn average(cell: &Cell) -> String {
     let known: Vec<f64> = cell.values.iter().copied().flatten().collect();
     if known.is_empty() {
         return HOLE.to_owned();
     }
     let mean = figures::value(known.iter().sum::<f64>() / known.len() as f64, Unit::Bytes);
-    let difference = cell.ratio.as_ref().and_then(|ratio| {
-        let middle = figures::signed((ratio.ratio - 1.0) * 100.0, 1);
-        Some(format!(" ({middle} %, {})", figures::difference(ratio)?))
-    });
-    mean + &difference.unwrap_or_default()
+    let Some(ratio) = &cell.ratio else { return mean };
+    let Some(difference) = figures::difference(ratio) else {
+        return mean;
+    };
+    let middle = figures::signed((ratio.ratio - 1.0) * 100.0, 1);
+    format!("{mean} ({middle} %, {difference})")
 }

@@ -1,4 +1,4 @@
-//! A calibration as text: the table, and what later runs can and cannot see by it.
+//! A calibration as text: the table of noise, and the smallest growth that later runs can show.
 
 use std::time::Duration;
 
@@ -65,21 +65,22 @@ fn earlier(calibration: &Calibration, together: &Calibration) -> String {
 
 fn table(calibration: &Calibration, looks: &Schedule) -> Vec<Column> {
     let alpha = looks.alpha_each();
-    let all: Vec<Calibrated> = Calibrated::all(calibration, true).collect();
-    let table = Table::new(&all)
-        .text("", 0, |one| {
-            Cell::plain(what(one.noise)).ending(if one.noise.primary { " *" } else { "" })
+    let figures: Vec<Calibrated> = Calibrated::all(calibration, true).collect();
+    let mut table = Table::new(&figures)
+        .text("", 0, |figure| {
+            Cell::plain(name(figure.noise)).ending(if figure.noise.primary { " *" } else { "" })
         })
-        .number("mean", 2, |one| mean(one.noise))
-        .number("CV", 0, |one| share(one.noise.variation));
-    let table = RUNS.into_iter().fold(table, |table, (runs, head)| {
-        let seen = |one: &Calibrated| units::or_unknown(one.least(runs, alpha), |effect| format!("+{}", share(effect)));
-        table.number(head, 1, seen)
-    });
+        .number("mean", 2, |figure| mean(figure.noise))
+        .number("CV", 0, |figure| share(figure.noise.variation));
+    for (runs, head) in RUNS {
+        table = table.number(head, 1, |figure| {
+            units::or_unknown(figure.least(runs, alpha), |growth| format!("+{}", share(growth)))
+        });
+    }
     table.columns()
 }
 
-fn what(noise: &Noise) -> String {
+fn name(noise: &Noise) -> String {
     format!("{} {}", noise.figure, noise.place)
 }
 
@@ -117,7 +118,7 @@ fn passes() -> String {
     )
 }
 
-/// How many runs a gate needs: by the runs alone, or early if all calibrations of the server have enough runs. Versions of one
+/// The number of runs that a gate needs: by the runs alone, or early if all calibrations of the server have enough runs. Versions of one
 /// profile share them.
 fn recommendation(together: &Calibration, looks: &Schedule) -> String {
     let lens = together.lens;
@@ -164,25 +165,23 @@ fn many_runs(together: &Calibration, looks: &Schedule) -> String {
 /// The smallest growth that these numbers of runs show at the one-sided level `alpha`, for figures that decide; `both`
 /// is whether the other sides are calibrated too.
 pub fn can_see(calibration: &Calibration, runs: &[usize], alpha: f64, both: bool) -> String {
-    let decisive = Calibrated::all(calibration, both).filter(|one| one.noise.primary);
-    let figures: Vec<String> = decisive
-        .map(|one| {
-            let effects: Vec<String> = runs
-                .iter()
-                .map(|runs| {
-                    let effect = one.least(*runs, alpha).map(|effect| format!("+{}", share(effect)));
-                    let effect = effect.unwrap_or_else(|| "nothing".to_owned());
-                    format!("{effect} with {}", units::counted(*runs as u64, "run"))
-                })
-                .collect();
-            format!(
-                "{} (CV {}) from {}",
-                what(one.noise),
-                share(one.noise.variation),
-                effects.join(", ")
-            )
-        })
-        .collect();
+    let mut figures: Vec<String> = Vec::new();
+    for figure in Calibrated::all(calibration, both).filter(|figure| figure.noise.primary) {
+        let mut growths: Vec<String> = Vec::new();
+        for runs in runs {
+            let growth = match figure.least(*runs, alpha) {
+                Some(growth) => format!("+{}", share(growth)),
+                None => "nothing".to_owned(),
+            };
+            growths.push(format!("{growth} with {}", units::counted(*runs as u64, "run")));
+        }
+        figures.push(format!(
+            "{} (CV {}) from {}",
+            name(figure.noise),
+            share(figure.noise.variation),
+            growths.join(", ")
+        ));
+    }
     if figures.is_empty() {
         return "no figure that decides was calibrated".to_owned();
     }
@@ -203,15 +202,18 @@ mod tests {
     use crate::document::{Look, terminal};
     use record::CALIBRATION_FORMAT;
 
-    fn calibration() -> Calibration {
-        let noise = |place: &str, figure: &str, primary, mean: f64, variation: f64| Noise {
+    fn noise(place: &str, figure: &str, primary: bool, mean: f64, variation: f64) -> Noise {
+        Noise {
             place: place.to_owned(),
             figure: figure.to_owned(),
             primary,
             mean,
             variation,
             believed: variation.max(0.001),
-        };
+        }
+    }
+
+    fn calibration() -> Calibration {
         let mib = 1_048_576.0;
         Calibration {
             format: CALIBRATION_FORMAT,
@@ -261,29 +263,39 @@ mod tests {
         is_whole(&document);
     }
 
+    /// A calibration of so many runs with little noise.
+    fn quiet(runs: u64, profile: Option<&str>) -> Calibration {
+        let mut calibration = calibration();
+        for noise in &mut calibration.noise {
+            noise.believed = 0.002;
+        }
+        Calibration {
+            runs,
+            profile: profile.map(str::to_owned),
+            ..calibration
+        }
+    }
+
+    /// A calibration in which little noise is left in the only figure that decides.
+    fn quiet_private() -> Calibration {
+        let mut calibration = calibration();
+        calibration.noise.truncate(2);
+        calibration.noise[1].variation = 0.002;
+        calibration.noise[1].believed = 0.002;
+        calibration
+    }
+
     #[test]
     fn the_recommendation_is_of_all_calibrations_and_of_what_a_gate_needs() {
-        let quiet = |runs: u64, profile: Option<&str>| {
-            let mut one = calibration();
-            for noise in &mut one.noise {
-                noise.believed = 0.002;
-            }
-            Calibration {
-                runs,
-                profile: profile.map(str::to_owned),
-                ..one
-            }
-        };
-        let told = |together: &Calibration| recommendation(together, &Schedule::default());
-        let few = told(&quiet(6, Some("ty")));
+        let few = recommendation(&quiet(6, Some("ty")), &Schedule::default());
         assert!(
             few.starts_with("a gate needs 5 runs of each server, as-shipped: "),
             "{few}"
         );
-        let versions = told(&quiet(12, Some("ty")));
+        let versions = recommendation(&quiet(12, Some("ty")), &Schedule::default());
         let wanted = "a gate between versions of `ty` needs 3 runs of each, as-shipped: ";
         assert!(versions.starts_with(wanted), "{versions}");
-        let unknown = told(&quiet(12, None));
+        let unknown = recommendation(&quiet(12, None), &Schedule::default());
         let wanted = "a gate of two calibrated servers needs 3 runs of each, as-shipped (5 with another server that has \
                       no such calibration): ";
         assert!(unknown.starts_with(wanted), "{unknown}");
@@ -299,14 +311,9 @@ mod tests {
     fn what_so_many_runs_see_is_one_sentence() {
         insta::assert_snapshot!(can_see(&calibration(), &[3, 12], 0.0125, true));
         assert!(can_see(&calibration(), &[1], 0.05, true).contains("nothing with 1 run"));
-        let quiet = |both| {
-            let mut quiet = calibration();
-            quiet.noise.truncate(2);
-            quiet.noise[1].variation = 0.002;
-            quiet.noise[1].believed = 0.002;
-            can_see(&quiet, &[5], 0.0125, both)
-        };
-        assert!(quiet(true).contains("+5.") && !quiet(true).contains("nothing is decided"));
-        assert!(quiet(false).contains("nothing is decided before 5 runs"));
+        let all_calibrated = can_see(&quiet_private(), &[5], 0.0125, true);
+        let some_calibrated = can_see(&quiet_private(), &[5], 0.0125, false);
+        assert!(all_calibrated.contains("+5.") && !all_calibrated.contains("nothing is decided"));
+        assert!(some_calibrated.contains("nothing is decided before 5 runs"));
     }
 }

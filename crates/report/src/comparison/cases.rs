@@ -1,4 +1,4 @@
-//! A comparison as a list of cases, each with an outcome: what test reports and annotations are made from.
+//! A comparison as a list of cases with outcomes, the source of test reports and annotations.
 
 use analysis::compare::{Cell, Row, Scenarios, Side, Target, Why};
 use analysis::figures::Figure;
@@ -36,14 +36,17 @@ pub enum Outcome {
     Errored,
 }
 
-/// The cases of a comparison. It decides nothing, so only what makes it worthless is wrong: servers that failed, and
-/// servers that did less.
+/// The cases of a comparison. A comparison has no limits, so a case fails only if it makes the comparison worthless: a
+/// server failed, or did less work.
 pub fn suites(scenarios: &Scenarios) -> Vec<Suite> {
-    let suite = |target: &Target| Suite {
-        name: format!("{} on {}", target.comparison.scenario, target.name()),
-        cases: cases(target),
-    };
-    scenarios.values().flatten().map(suite).collect()
+    let mut suites = Vec::new();
+    for target in scenarios.values().flatten() {
+        suites.push(Suite {
+            name: format!("{} on {}", target.comparison.scenario, target.name()),
+            cases: cases(target),
+        });
+    }
+    suites
 }
 
 fn cases(target: &Target) -> Vec<Case> {
@@ -101,7 +104,8 @@ fn runs(side: &Side) -> Case {
     }
 }
 
-/// What gives the figures another meaning than they seem to have, as a case that fails nothing; `None` without any.
+/// A case that fails nothing, for headlines that give the figures another meaning than they seem to have; `None` without
+/// headlines.
 pub(crate) fn headlines_case(server: String, headlines: &[String]) -> Option<Case> {
     if headlines.is_empty() {
         return None;
@@ -124,7 +128,7 @@ fn work(side: &Side, baseline: &Side) -> Case {
     };
     let mut lines: Vec<String> = notes::work(side, &baseline.label)
         .into_iter()
-        .map(|one| one.text)
+        .map(|sentence| sentence.text)
         .collect();
     if lines.is_empty() {
         lines.push(unknown.unwrap_or_else(|| format!("the same work as {}", baseline.label)));
@@ -137,13 +141,15 @@ fn work(side: &Side, baseline: &Side) -> Case {
     }
 }
 
-/// That settings and libraries which a server is compared with were not seen in force; nothing where none were asked for
-/// in vain.
+/// A case for settings and libraries that were asked for and not seen in force; `None` without any.
 fn settings(side: &Side) -> Option<Case> {
     let unseen = side.unseen.iter().map(|knob| notes::unseen(&side.label, knob));
     let doubts = side.doubts.iter().map(|text| notes::doubt(&side.label, text));
     let lines: Vec<String> = unseen.chain(doubts).collect();
-    (!lines.is_empty()).then(|| Case {
+    if lines.is_empty() {
+        return None;
+    }
+    Some(Case {
         server: side.label.clone(),
         name: "settings".to_owned(),
         outcome: Outcome::Warned,

@@ -25,7 +25,7 @@ const LEGEND: &str = "times: ratio of geometric means of wall time to the first 
                       the kernel's mark of the largest process, of a tree at least its sampled sum; user and system: \
                       their sum is exact, the split goes by ticks; range: of all counted runs";
 
-/// Whether these are commands.
+/// True if commands were run to their end, and no servers.
 pub fn are_commands(comparison: &Comparison) -> bool {
     comparison.rows.iter().any(|row| row.measure.figure == Figure::Wall)
 }
@@ -41,25 +41,27 @@ fn cell(comparison: &Comparison, figure: Figure, side: usize) -> Option<&Cell> {
     comparison.row(&of_run(figure))?.cells.get(side)
 }
 
-/// How the wall time of a command compares with that of the first.
-fn time(comparison: &Comparison, side: usize) -> Option<&Ratio> {
+/// The ratio of a command's wall time to that of the first.
+fn time_ratio(comparison: &Comparison, side: usize) -> Option<&Ratio> {
     cell(comparison, Figure::Wall, side)?.ratio.as_ref()
 }
 
-/// What the commands printed, the figure that is known best first, without what is the same in all runs.
-pub fn printed(comparison: &Comparison) -> Vec<&Row> {
-    let varies = |row: &&Row| {
-        let mut values = row.cells.iter().flat_map(|cell| cell.values.iter().flatten());
-        let first = values.next();
-        values.any(|value| Some(value) != first)
-    };
-    let printed = comparison
+/// The figures that the commands printed, the one that is known best first, without those that never vary.
+pub fn printed_rows(comparison: &Comparison) -> Vec<&Row> {
+    let mut printed: Vec<&Row> = comparison
         .rows
         .iter()
-        .filter(|row| row.measure.figure == Figure::Printed);
-    let mut printed: Vec<&Row> = printed.filter(varies).collect();
-    printed.sort_by(|one, other| vagueness(one).total_cmp(&vagueness(other)));
+        .filter(|row| row.measure.figure == Figure::Printed && varies(row))
+        .collect();
+    printed.sort_by(|a, b| vagueness(a).total_cmp(&vagueness(b)));
     printed
+}
+
+/// True if the runs of all commands have different values.
+fn varies(row: &Row) -> bool {
+    let mut values = row.cells.iter().flat_map(|cell| cell.values.iter().flatten());
+    let first = values.next();
+    values.any(|value| Some(value) != first)
 }
 
 /// The widest interval of a figure, as a share of its median.
@@ -69,46 +71,67 @@ fn vagueness(row: &Row) -> f64 {
     shares.fold(0.0, f64::max)
 }
 
-/// How long each command took against the first one, and how far what it printed differs.
+/// Sentences about the wall time of each command against the first, and about the figures that they printed.
 pub fn verdict(comparison: &Comparison) -> Vec<Sentence> {
-    // Commands that ran at once took each other's time.
-    let Some(first) = comparison.sides.first().filter(|_| !comparison.is_shared()) else {
+    let Some((first, others)) = comparison.sides.split_first() else {
         return Vec::new();
     };
-    let printed = printed(comparison);
-    let others = comparison.sides.iter().enumerate().skip(1);
-    let sentences = others.flat_map(|(place, side)| {
-        // What prints figures of its own may run for a fixed time.
-        let ratio = time(comparison, place).filter(|ratio| printed.is_empty() || ratio.differs());
-        let time = ratio.map(|ratio| {
-            if ratio.differs() {
-                return format!("{} times the wall time of {}", ratio_and_times(ratio), first.label);
+    // Commands that ran at once took each other's time.
+    if comparison.is_shared() {
+        return Vec::new();
+    }
+    let printed = printed_rows(comparison);
+    let mut sentences = Vec::new();
+    for (place, side) in (1..).zip(others) {
+        let mut texts = Vec::new();
+        if let Some(ratio) = time_ratio(comparison, place) {
+            // A command that prints figures of its own may run for a fixed time.
+            if printed.is_empty() || ratio.differs() {
+                texts.push(time_in_words(ratio, &first.label));
             }
-            let what = undecided(ratio, "wall time");
-            format!("{what} against {} ({})", first.label, times(ratio))
-        });
-        let shown = printed.iter().filter_map(|row| {
-            let ratio = row.cells[place].ratio.as_ref().filter(|ratio| ratio.differs())?;
-            Some(format!("{} {}", row.measure.place.name(), figures::difference(ratio)?))
-        });
-        let shown: Vec<String> = shown.collect();
-        // Who asked for figures hears of one in any case.
-        let open = printed.iter().filter(|_| shown.is_empty()).find_map(|row| {
-            let ratio = row.cells[place].ratio.as_ref()?;
-            let difference = figures::difference(ratio)?;
-            Some(format!("{} ({difference})", undecided(ratio, row.measure.place.name())))
-        });
-        let shown = (!shown.is_empty()).then(|| shown.join(", "));
-        let texts: Vec<String> = time.into_iter().chain(shown).chain(open).collect();
-        let texts = texts.into_iter().map(|text| format!("{}: {text}", side.label));
-        texts
-            .map(|text| Sentence::answer("cold.time", Tone::Strong, text))
-            .collect::<Vec<_>>()
-    });
-    sentences.collect()
+        }
+        texts.extend(printed_in_words(&printed, place));
+        for text in texts {
+            let text = format!("{}: {text}", side.label);
+            sentences.push(Sentence::answer("cold.time", Tone::Strong, text));
+        }
+    }
+    sentences
 }
 
-/// What is said of a figure whose difference is not shown.
+fn time_in_words(ratio: &Ratio, first: &str) -> String {
+    if ratio.differs() {
+        format!("{} times the wall time of {first}", ratio_and_times(ratio))
+    } else {
+        format!("{} against {first} ({})", undecided(ratio, "wall time"), times(ratio))
+    }
+}
+
+/// The printed figures that differ. If none does, the first figure that can be compared: who had figures collected
+/// hears of one in any case.
+fn printed_in_words(printed: &[&Row], side: usize) -> Option<String> {
+    let mut differing = Vec::new();
+    let mut open = None;
+    for row in printed {
+        let Some(ratio) = &row.cells[side].ratio else { continue };
+        let Some(difference) = figures::difference(ratio) else {
+            continue;
+        };
+        let name = row.measure.place.name();
+        if ratio.differs() {
+            differing.push(format!("{name} {difference}"));
+        } else if open.is_none() {
+            open = Some(format!("{} ({difference})", undecided(ratio, name)));
+        }
+    }
+    if differing.is_empty() {
+        open
+    } else {
+        Some(differing.join(", "))
+    }
+}
+
+/// Words for a figure whose difference is not shown.
 fn undecided(ratio: &Ratio, figure: &str) -> String {
     if ratio.excludes_large() {
         format!("no measurable difference in {figure}")
@@ -117,14 +140,17 @@ fn undecided(ratio: &Ratio, figure: &str) -> String {
     }
 }
 
-/// Digits behind the point that tell a ratio from 1.
+/// Digits behind the point that tell a ratio and its interval from 1.
 fn digits(ratio: &Ratio) -> usize {
-    let distances = [ratio.low, ratio.ratio, ratio.high].map(|one| one - 1.0);
-    digits_of(distances.into_iter().fold(0.0, |farthest, one| one.abs().max(farthest)))
+    let mut farthest = 0.0_f64;
+    for value in [ratio.low, ratio.ratio, ratio.high] {
+        farthest = farthest.max((value - 1.0).abs());
+    }
+    digits_at(farthest)
 }
 
-/// Of a number this far from 1.
-fn digits_of(distance: f64) -> usize {
+/// Digits behind the point of a number at this distance from 1.
+fn digits_at(distance: f64) -> usize {
     if distance.abs() < 0.02 { 3 } else { 2 }
 }
 
@@ -147,38 +173,32 @@ pub fn table(comparison: &Comparison, id: &str, name: &str) -> Section {
         .map(|side| side.label.as_str())
         .enumerate()
         .collect();
-    let of = |figure: Figure| {
-        move |(side, _): &(usize, &str)| {
-            let cell = cell(comparison, figure, *side);
-            cell.map_or_else(|| HOLE.to_owned(), |cell| figures::with_interval(cell, figure.unit()))
-        }
-    };
-    let ratio = |(side, _): &(usize, &str)| match time(comparison, *side) {
-        None if *side == 0 => "1".to_owned(),
-        None => HOLE.to_owned(),
-        Some(ratio) => ratio_and_times(ratio),
-    };
-    let printed = printed(comparison);
-    let mut times = sides.iter().filter_map(|(side, _)| time(comparison, *side));
-    let is_timed = printed.is_empty() || times.any(Ratio::differs);
-    // Of what runs for a fixed time a narrow terminal shows what it printed.
-    let (of_time, of_printed) = if is_timed { (0, 1) } else { (2, 0) };
+    let printed = printed_rows(comparison);
+    let mut ratios = sides.iter().filter_map(|(side, _)| time_ratio(comparison, *side));
+    let is_timed = printed.is_empty() || ratios.any(Ratio::differs);
+    // If commands run for a fixed time, a narrow terminal shows the figures that they print.
+    let (time_rank, printed_rank) = if is_timed { (0, 1) } else { (2, 0) };
     let mut table = Table::new(&sides)
         .text("command", 0, |(_, label)| *label)
-        .number("wall", of_time, of(Figure::Wall))
-        .number("times", of_time, ratio)
-        .number("peak, MiB", 1, of(Figure::Peak));
+        .number("wall", time_rank, |(side, _)| {
+            figure_text(comparison, *side, Figure::Wall)
+        })
+        .number("times", time_rank, |(side, _)| ratio_text(comparison, *side))
+        .number("peak, MiB", 1, |(side, _)| figure_text(comparison, *side, Figure::Peak));
     for (place, row) in printed.iter().enumerate() {
-        let text = |(side, _): &(usize, &str)| figures::with_interval(&row.cells[*side], Figure::Printed.unit());
-        let rank = if place == 0 { of_printed } else { 1 };
-        table = table.number(row.measure.place.name().to_owned(), rank, text);
+        let rank = if place == 0 { printed_rank } else { 1 };
+        table = table.number(row.measure.place.name().to_owned(), rank, |(side, _)| {
+            figures::with_interval(&row.cells[*side], Figure::Printed.unit())
+        });
     }
     let table = table
-        .number("user", 2, of(Figure::User))
-        .number("system", 2, of(Figure::System))
-        .number("range", 3, |(side, _): &(usize, &str)| range(comparison, *side))
-        .number("faults", 4, of(Figure::Faults))
-        .number("switches", 5, of(Figure::Switches));
+        .number("user", 2, |(side, _)| figure_text(comparison, *side, Figure::User))
+        .number("system", 2, |(side, _)| figure_text(comparison, *side, Figure::System))
+        .number("range", 3, |(side, _)| range(comparison, *side))
+        .number("faults", 4, |(side, _)| figure_text(comparison, *side, Figure::Faults))
+        .number("switches", 5, |(side, _)| {
+            figure_text(comparison, *side, Figure::Switches)
+        });
     let title = match name {
         "" => "Time and peak memory".to_owned(),
         name => format!("Time and peak memory, {name}"),
@@ -192,21 +212,41 @@ pub fn table(comparison: &Comparison, id: &str, name: &str) -> Section {
         ))
 }
 
-/// From the shortest to the longest wall time of a command.
-fn range(comparison: &Comparison, side: usize) -> String {
-    let values = cell(comparison, Figure::Wall, side).map(|cell| cell.values.iter().flatten().copied());
-    let values: Vec<f64> = values.into_iter().flatten().collect();
-    let end = |pick: fn(f64, f64) -> f64| values.iter().copied().reduce(pick);
-    match (end(f64::min), end(f64::max)) {
-        (Some(low), Some(high)) => {
-            let text = |value| figures::value_like(value, Figure::Wall.unit(), high);
-            figures::span(&text(low), &text(high))
-        }
-        _ => HOLE.to_owned(),
+fn figure_text(comparison: &Comparison, side: usize, figure: Figure) -> String {
+    match cell(comparison, figure, side) {
+        Some(cell) => figures::with_interval(cell, figure.unit()),
+        None => HOLE.to_owned(),
     }
 }
 
-/// What was cold, for the legend.
+/// The ratio of wall times to the first command, which is itself 1.
+fn ratio_text(comparison: &Comparison, side: usize) -> String {
+    match time_ratio(comparison, side) {
+        Some(ratio) => ratio_and_times(ratio),
+        None if side == 0 => "1".to_owned(),
+        None => HOLE.to_owned(),
+    }
+}
+
+/// From the shortest to the longest wall time of a command, in the unit of the longest.
+fn range(comparison: &Comparison, side: usize) -> String {
+    let Some(cell) = cell(comparison, Figure::Wall, side) else {
+        return HOLE.to_owned();
+    };
+    let values: Vec<f64> = cell.values.iter().flatten().copied().collect();
+    let shortest = values.iter().copied().reduce(f64::min);
+    let longest = values.iter().copied().reduce(f64::max);
+    let (Some(shortest), Some(longest)) = (shortest, longest) else {
+        return HOLE.to_owned();
+    };
+    let unit = Figure::Wall.unit();
+    figures::span(
+        &figures::value_like(shortest, unit, longest),
+        &figures::value_like(longest, unit, longest),
+    )
+}
+
+/// The state of the page cache, for the legend.
 fn coldness(comparison: &Comparison) -> &'static str {
     match comparison.page_cache_dropped {
         Some(true) => "page cache emptied before each run; ",
@@ -224,21 +264,9 @@ pub fn joined(scenarios: &Scenarios, runs: &[Played]) -> Vec<Section> {
     let first_head = kind(&all, runs);
     let of_all = format!("all {first_head}s");
     let intervals = figures::intervals(all.iter().flat_map(|comparison| &comparison.rows));
-    let section = |(number, measure): (usize, Measure)| {
-        let rows = all.iter().filter_map(|comparison| {
-            let row = comparison.row(&measure)?;
-            Some(MatrixRow {
-                place: comparison.scenario.clone(),
-                cells: heads.iter().map(|head| joined_cell(comparison, row, head)).collect(),
-            })
-        });
-        let mut rows: Vec<MatrixRow> = rows.collect();
-        let means: Vec<Option<f64>> = heads.iter().map(|head| mean(&all, &measure, head)).collect();
-        rows.push(of_means("geometric mean", &means, |mean| {
-            figures::value(mean, measure.figure.unit())
-        }));
-        let first = means.first().copied().flatten();
-        rows.extend(first.map(|first| of_means("ratio", &means, |mean| format!("{:.2}", mean / first))));
+    let mut sections = Vec::new();
+    let measures = JOINED.map(of_run).into_iter().chain(all_printed(&all));
+    for (number, measure) in measures.enumerate() {
         let title = match (&measure.place, measure.figure) {
             (Place::Printed(name), _) => format!("{name}, {of_all}"),
             // A command has one phase.
@@ -251,66 +279,117 @@ pub fn joined(scenarios: &Scenarios, runs: &[Played]) -> Vec<Section> {
             first: first_head.to_owned(),
             heads: heads.clone(),
             colored: 0,
-            rows,
+            rows: joined_rows(&all, &heads, &measure),
         };
-        let section = Section::new(format!("cold-all-{number}"), title, Weight::Answer);
-        section.noted(format!("medians with {intervals}")).with(matrix)
-    };
-    let measures = JOINED.map(of_run).into_iter().chain(all_printed(&all));
-    measures.enumerate().map(section).collect()
+        let section = Section::new(format!("cold-all-{number}"), title, Weight::Answer)
+            .noted(format!("medians with {intervals}"))
+            .with(matrix);
+        sections.push(section);
+    }
+    sections
 }
 
-/// What holds over all projects: for each command the ratio of geometric means to the first command, and in how many projects
+/// A row for each project, and rows of the geometric means over all projects.
+fn joined_rows(all: &[&Comparison], heads: &[String], measure: &Measure) -> Vec<MatrixRow> {
+    let mut rows = Vec::new();
+    for comparison in all {
+        if let Some(row) = comparison.row(measure) {
+            rows.push(MatrixRow {
+                place: comparison.scenario.clone(),
+                cells: heads.iter().map(|head| joined_cell(comparison, row, head)).collect(),
+            });
+        }
+    }
+    let means: Vec<Option<f64>> = heads.iter().map(|head| mean(all, measure, head)).collect();
+    rows.push(row_of_means("geometric mean", &means, |mean| {
+        figures::value(mean, measure.figure.unit())
+    }));
+    if let Some(Some(first)) = means.first() {
+        rows.push(row_of_means("ratio", &means, |mean| format!("{:.2}", mean / first)));
+    }
+    rows
+}
+
+/// Conclusions over all projects: for each command the ratio of geometric means to the first command, and in how many projects
 /// a difference is shown. Empty for a single project, for several systems or lenses, and where a command is not compared in one
 /// of them.
 pub fn over_all(scenarios: &Scenarios, runs: &[Played]) -> Vec<Sentence> {
-    let Some((all, heads)) = projects(scenarios).filter(|_| is_one_target(scenarios)) else {
-        return Vec::new();
-    };
-    let are_compared = |comparison: &&Comparison| heads[1..].iter().all(|head| is_compared(comparison, head));
-    let is_known = |measure: &Measure| heads.iter().all(|head| mean(&all, measure, head).is_some());
-    if !all.iter().all(are_compared) {
+    if !is_one_target(scenarios) {
         return Vec::new();
     }
-    let printed = all_printed(&all).into_iter().filter(is_known);
-    let printed: Vec<Measure> = printed.collect();
-    let has_time = !all.iter().any(|comparison| comparison.is_shared());
-    let time = has_time.then(|| of_run(Figure::Wall));
-    let measures = printed.iter().cloned().chain(time).chain([of_run(Figure::Peak)]);
-    let measures: Vec<Measure> = measures.filter(is_known).collect();
-    let of = format!(
+    let Some((all, heads)) = projects(scenarios) else {
+        return Vec::new();
+    };
+    let others = &heads[1..];
+    for comparison in &all {
+        if !others.iter().all(|head| is_compared(comparison, head)) {
+            return Vec::new();
+        }
+    }
+    let (printed, measures) = measures_over_all(&all, &heads);
+    let of_first = format!(
         " of {} in the geometric mean of {} {}s",
         heads[0],
         all.len(),
         kind(&all, runs)
     );
-    let sentence = |head: &String| {
-        let ratios = measures.iter().filter_map(|measure| {
-            let ratio = mean(&all, measure, head)? / mean(&all, measure, &heads[0])?;
-            // What prints figures of its own may run for a fixed time.
-            let is_told = printed.is_empty() || measure.figure != Figure::Wall || (ratio - 1.0).abs() >= FIXED;
-            is_told.then_some((measure, ratio))
-        });
-        let parts = ratios.enumerate().map(|(place, (measure, ratio))| {
-            let of = if place == 0 { of.as_str() } else { "" };
-            let name = match &measure.place {
-                Place::Printed(name) => name.as_str(),
-                _ if measure.figure == Figure::Wall => "wall time",
-                _ => "resident peak",
+    let mut sentences = Vec::new();
+    for head in others {
+        let mut parts: Vec<String> = Vec::new();
+        for measure in &measures {
+            let Some(ratio) = ratio_of_means(&all, measure, head, &heads[0]) else {
+                continue;
             };
-            let digits = digits_of(ratio - 1.0);
-            format!("{ratio:.digits$} times the {name}{of} ({})", shown(&all, measure, head))
-        });
-        let text = format!("{head}: {}", parts.collect::<Vec<String>>().join(", "));
-        Sentence::answer("cold.over-all", Tone::Strong, text)
-    };
-    heads[1..].iter().map(sentence).collect()
+            // Commands that print figures of their own may run for a fixed time.
+            let is_fixed_time = !printed.is_empty() && measure.figure == Figure::Wall && (ratio - 1.0).abs() < FIXED;
+            if is_fixed_time {
+                continue;
+            }
+            let of_first = if parts.is_empty() { of_first.as_str() } else { "" };
+            let name = name_over_all(measure);
+            let digits = digits_at(ratio - 1.0);
+            let shown = projects_with_difference(&all, measure, head);
+            parts.push(format!("{ratio:.digits$} times the {name}{of_first} ({shown})"));
+        }
+        let text = format!("{head}: {}", parts.join(", "));
+        sentences.push(Sentence::answer("cold.over-all", Tone::Strong, text));
+    }
+    sentences
 }
 
-/// Whether the report compares a command with the first one.
+/// The figures that have a mean over all projects for every command: first the printed ones alone, then all.
+fn measures_over_all(all: &[&Comparison], heads: &[String]) -> (Vec<Measure>, Vec<Measure>) {
+    let mut printed = all_printed(all);
+    printed.retain(|measure| is_known_for_all(all, heads, measure));
+    let mut measures = printed.clone();
+    if !all.iter().any(|comparison| comparison.is_shared()) {
+        measures.push(of_run(Figure::Wall));
+    }
+    measures.push(of_run(Figure::Peak));
+    measures.retain(|measure| is_known_for_all(all, heads, measure));
+    (printed, measures)
+}
+
+fn is_known_for_all(all: &[&Comparison], heads: &[String], measure: &Measure) -> bool {
+    heads.iter().all(|head| mean(all, measure, head).is_some())
+}
+
+fn ratio_of_means(all: &[&Comparison], measure: &Measure, head: &str, first: &str) -> Option<f64> {
+    Some(mean(all, measure, head)? / mean(all, measure, first)?)
+}
+
+fn name_over_all(measure: &Measure) -> &str {
+    match &measure.place {
+        Place::Printed(name) => name,
+        _ if measure.figure == Figure::Wall => "wall time",
+        _ => "resident peak",
+    }
+}
+
+/// True if the report compares a command with the first one.
 fn is_compared(comparison: &Comparison, head: &str) -> bool {
     place(comparison, head)
-        .is_some_and(|place| time(comparison, place).is_some() && !words::is_refused(comparison, place))
+        .is_some_and(|place| time_ratio(comparison, place).is_some() && !words::is_refused(comparison, place))
 }
 
 fn is_one_target(scenarios: &Scenarios) -> bool {
@@ -323,20 +402,26 @@ fn is_one_target(scenarios: &Scenarios) -> bool {
 }
 
 /// In how many projects a command is shown to differ from the first.
-fn shown(all: &[&Comparison], measure: &Measure, head: &str) -> String {
-    let cells = all
-        .iter()
-        .filter_map(|comparison| comparison.row(measure)?.cells.get(place(comparison, head)?));
-    let ratios = cells
-        .filter_map(|cell| cell.ratio.as_ref())
-        .filter(|ratio| ratio.differs());
-    let (lower, higher): (Vec<&Ratio>, Vec<&Ratio>) = ratios.partition(|ratio| ratio.ratio < 1.0);
-    match (lower.len(), higher.len()) {
+fn projects_with_difference(all: &[&Comparison], measure: &Measure, head: &str) -> String {
+    let (mut lower, mut higher) = (0, 0);
+    for comparison in all {
+        match ratio_in_project(comparison, measure, head) {
+            Some(ratio) if ratio.differs() && ratio.ratio < 1.0 => lower += 1,
+            Some(ratio) if ratio.differs() => higher += 1,
+            _ => {}
+        }
+    }
+    match (lower, higher) {
         (0, 0) => "no difference shown".to_owned(),
         (lower, 0) => format!("shown lower in {lower}"),
         (0, higher) => format!("shown higher in {higher}"),
         (lower, higher) => format!("shown lower in {lower}, higher in {higher}"),
     }
+}
+
+fn ratio_in_project<'c>(comparison: &'c Comparison, measure: &Measure, head: &str) -> Option<&'c Ratio> {
+    let side = place(comparison, head)?;
+    comparison.row(measure)?.cells.get(side)?.ratio.as_ref()
 }
 
 /// Each project once, with all commands: machines and lenses have tables of their own. `None` for a single project, or if
@@ -347,7 +432,7 @@ fn projects(scenarios: &Scenarios) -> Option<(Vec<&Comparison>, Vec<String>)> {
     if all.len() < 2 || !all.iter().all(|comparison| are_commands(comparison)) {
         return None;
     }
-    // One that was cut off may lack commands.
+    // A project whose runs were cut off may lack commands.
     let mut heads: Vec<String> = Vec::new();
     for side in all.iter().flat_map(|comparison| &comparison.sides) {
         if !heads.contains(&side.label) {
@@ -357,24 +442,22 @@ fn projects(scenarios: &Scenarios) -> Option<(Vec<&Comparison>, Vec<String>)> {
     Some((all, heads))
 }
 
-/// What the rows of joined tables are: a project may have a row for each of several commands.
+/// The kind of thing in the rows of joined tables: a project may have a row for each of several commands.
 fn kind(all: &[&Comparison], runs: &[Played]) -> &'static str {
-    let in_place = |run: &Played| run.summary.header.workspace.is_original();
+    if runs.iter().all(|run| run.summary.header.workspace.is_original()) {
+        return "command";
+    }
     let projects: BTreeSet<&str> = runs
         .iter()
         .map(|run| run.summary.header.workspace.path.as_str())
         .collect();
-    match projects.len() < all.len() {
-        _ if runs.iter().all(in_place) => "command",
-        true => "case",
-        false => "project",
-    }
+    if projects.len() < all.len() { "case" } else { "project" }
 }
 
 /// Every figure that commands of any project printed.
 fn all_printed(all: &[&Comparison]) -> Vec<Measure> {
     let mut measures: Vec<Measure> = Vec::new();
-    for row in all.iter().flat_map(|comparison| printed(comparison)) {
+    for row in all.iter().flat_map(|comparison| printed_rows(comparison)) {
         if !measures.contains(&row.measure) {
             measures.push(row.measure.clone());
         }
@@ -389,31 +472,39 @@ fn place(comparison: &Comparison, label: &str) -> Option<usize> {
 
 /// A figure of a command; a hole where a project has no run of it.
 fn joined_cell(comparison: &Comparison, row: &Row, label: &str) -> MatrixCell {
-    let cell = place(comparison, label).map(|side| figures::cell(row, side));
-    cell.unwrap_or_else(|| MatrixCell {
-        median: HOLE.to_owned(),
-        ..MatrixCell::default()
-    })
+    match place(comparison, label) {
+        Some(side) => figures::cell(row, side),
+        None => MatrixCell {
+            median: HOLE.to_owned(),
+            ..MatrixCell::default()
+        },
+    }
 }
 
 /// The geometric mean of a command's medians; `None` if one is unknown or zero.
 fn mean(all: &[&Comparison], measure: &Measure, label: &str) -> Option<f64> {
-    let cells = all
+    let medians: Vec<Option<f64>> = all
         .iter()
-        .map(|comparison| comparison.row(measure)?.cells.get(place(comparison, label)?));
-    let medians = cells.map(|cell| cell?.median.map(|median| median.median));
-    let medians: Vec<Option<f64>> = medians.collect();
+        .map(|comparison| {
+            let side = place(comparison, label)?;
+            let cell = comparison.row(measure)?.cells.get(side)?;
+            Some(cell.median?.median)
+        })
+        .collect();
     Arm::of_runs(&medians).ok().map(|arm| arm.geometric_mean())
 }
 
-/// A row of what follows from the means of all commands.
-fn of_means(place: &str, means: &[Option<f64>], text: impl Fn(f64) -> String) -> MatrixRow {
-    let cell = |mean: &Option<f64>| MatrixCell {
-        median: mean.map_or_else(|| HOLE.to_owned(), &text),
-        ..MatrixCell::default()
-    };
+/// A row with a text for the mean of each command.
+fn row_of_means(place: &str, means: &[Option<f64>], text: impl Fn(f64) -> String) -> MatrixRow {
+    let mut cells = Vec::new();
+    for mean in means {
+        cells.push(MatrixCell {
+            median: mean.map_or_else(|| HOLE.to_owned(), &text),
+            ..MatrixCell::default()
+        });
+    }
     MatrixRow {
         place: place.to_owned(),
-        cells: means.iter().map(cell).collect(),
+        cells,
     }
 }

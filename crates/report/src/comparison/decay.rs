@@ -2,7 +2,7 @@
 
 use crate::charts::rows::Curves;
 use crate::run::decay;
-use analysis::compare::{Cell as Figures, Comparison, Decayed, Given, Side};
+use analysis::compare::{Cell as FigureCell, Comparison, Decayed, Given};
 use analysis::figures::Unit;
 use analysis::summary::decay::{AFTER, Gave};
 use base::text::Tone;
@@ -17,170 +17,200 @@ pub const SUBJECT: &str = "private, MiB, from the start of each window";
 
 const CURVE: usize = 20;
 
-struct Line<'c> {
-    name: String,
-    /// Whether it is the first server's.
-    first: bool,
+struct WindowRow<'c> {
+    window: String,
     server: &'c str,
-    /// The curve of its middle run.
+    is_baseline: bool,
+    /// The curve of the server's middle run.
     curve: String,
     decayed: &'c Decayed,
 }
 
-/// The table of windows, a row for each window and server, those of one window on one scale; `None` where there was none.
+/// The table of windows, a row for each window and server; `None` without windows.
 pub fn columns(comparison: &Comparison) -> Option<Vec<Column>> {
-    let lines = lines(comparison);
-    let against = |line: &Line| match line.decayed.floor.ratio.as_ref().filter(|_| !line.first) {
-        Some(ratio) => {
+    let rows = rows(comparison);
+    if rows.is_empty() {
+        return None;
+    }
+    let mut table = Table::new(&rows)
+        .text("window", 0, |row| (Tone::Strong, &row.window))
+        .text("server", 0, |row| row.server)
+        .sketch(decay::CURVE, 3, |row| row.curve.clone())
+        .number("from", 6, |row| median(&row.decayed.before, size));
+    for (place, seconds) in AFTER.iter().enumerate() {
+        table = table.number(format!("+{seconds} s"), 8, |row| median(&row.decayed.at[place], size));
+    }
+    let columns = table
+        .text("floor", 0, |row| {
+            figures::with_interval(&row.decayed.floor, Unit::Bytes)
+        })
+        .text("vs baseline", 4, difference_to_baseline)
+        .text("t50", 7, |row| median_and_interval(&row.decayed.t50, seconds))
+        .text("t90", 5, |row| median_and_interval(&row.decayed.t90, seconds))
+        .text("settle time", 2, |row| {
+            median_and_interval(&row.decayed.settle_time, seconds)
+        })
+        .number(decay::LAZILY, 8, |row| lazily_freed(row.decayed))
+        .text(decay::IN_WINDOW, 2, |row| {
+            median_and_interval(&row.decayed.share, units::percent)
+        })
+        .grouped(decay::RETURNED)
+        .text(decay::BY_THEN, 6, |row| {
+            median_and_interval(&row.decayed.returned, units::percent)
+        })
+        .grouped(decay::RETURNED)
+        .text("ended", 1, |row| ends(&row.decayed.ends))
+        .filled(HOLE);
+    Some(columns)
+}
+
+/// The rows of one window follow one another, and their curves have one scale.
+fn rows(comparison: &Comparison) -> Vec<WindowRow<'_>> {
+    let mut rows = Vec::new();
+    for window in &comparison.decays {
+        let shown = window.sides.iter().filter_map(|side| side.shown.as_ref());
+        let curves = Curves::new(shown.map(decay::curve));
+        for (place, (side, decayed)) in comparison.sides.iter().zip(&window.sides).enumerate() {
+            let curve = match &decayed.shown {
+                Some(shown) => curves.draw(decay::curve(shown), CURVE),
+                None => String::new(),
+            };
+            rows.push(WindowRow {
+                window: decay::label(&window.phase, window.kind, window.control),
+                server: &side.label,
+                is_baseline: place == 0,
+                curve,
+                decayed,
+            });
+        }
+    }
+    rows
+}
+
+/// The difference of the floors; empty in the rows of the baseline itself.
+fn difference_to_baseline(row: &WindowRow<'_>) -> Cell {
+    match &row.decayed.floor.ratio {
+        Some(ratio) if !row.is_baseline => {
             let difference = figures::against(ratio);
             Cell::toned(difference.tone(), difference.range)
         }
-        None => Cell::plain(""),
-    };
-    let size = |value: f64| figures::value(value, Unit::Bytes);
-    let time = |value: f64| decay::time(value.round() as u64);
-    let lazily = |one: &Decayed| {
-        let much = one.lazily_freed.median.zip(one.before.median);
-        let much = much.is_some_and(|(lazily, before)| lazily.median > before.median / 100.0);
-        if much {
-            with(&one.lazily_freed, size)
-        } else {
-            HOLE.to_owned()
+        _ => Cell::plain(""),
+    }
+}
+
+/// Lazily freed memory, if it is more than a hundredth of the memory at the window's start.
+fn lazily_freed(decayed: &Decayed) -> String {
+    match (decayed.lazily_freed.median, decayed.before.median) {
+        (Some(lazily), Some(before)) if lazily.median > before.median / 100.0 => {
+            median_and_interval(&decayed.lazily_freed, size)
         }
-    };
-    let table = Table::new(&lines)
-        .text("window", 0, |line| (Tone::Strong, &line.name))
-        .text("server", 0, |line| line.server)
-        .sketch(decay::CURVE, 3, |line| line.curve.clone())
-        .number("from", 6, |line| middle(&line.decayed.before, size));
-    let table = AFTER.iter().enumerate().fold(table, |table, (place, seconds)| {
-        table.number(format!("+{seconds} s"), 8, move |line| {
-            middle(&line.decayed.at[place], size)
-        })
-    });
-    let table = table
-        .text("floor", 0, |line| {
-            figures::with_interval(&line.decayed.floor, Unit::Bytes)
-        })
-        .text("vs baseline", 4, against)
-        .text("t50", 7, |line| with(&line.decayed.t50, time))
-        .text("t90", 5, |line| with(&line.decayed.t90, time))
-        .text("settle time", 2, |line| with(&line.decayed.settle_time, time))
-        .number(decay::LAZILY, 8, |line| lazily(line.decayed))
-        .text(decay::IN_WINDOW, 2, |line| with(&line.decayed.share, units::percent))
-        .grouped(decay::RETURNED)
-        .text(decay::BY_THEN, 6, |line| with(&line.decayed.returned, units::percent))
-        .grouped(decay::RETURNED)
-        .text("ended", 1, |line| ends(&line.decayed.ends))
-        .filled(HOLE);
-    (!lines.is_empty()).then_some(table)
+        _ => HOLE.to_owned(),
+    }
 }
 
-/// A line for each window and server, those of one window together and on one scale.
-fn lines<'c>(comparison: &'c Comparison) -> Vec<Line<'c>> {
-    let lines = comparison.decays.iter().flat_map(|window| {
-        let shown = window.sides.iter().filter_map(|side| side.shown.as_ref());
-        let curves = Curves::new(shown.map(decay::curve));
-        let sides = comparison.sides.iter().zip(&window.sides).enumerate();
-        let line = |(place, (side, decayed)): (usize, (&'c Side, &'c Decayed))| {
-            let curve = decayed
-                .shown
-                .as_ref()
-                .map(|shown| curves.draw(decay::curve(shown), CURVE));
-            Line {
-                name: decay::label(&window.phase, window.kind, window.control),
-                first: place == 0,
-                server: &side.label,
-                curve: curve.unwrap_or_default(),
-                decayed,
-            }
-        };
-        sides.map(line).collect::<Vec<Line>>()
-    });
-    lines.collect()
+fn size(bytes: f64) -> String {
+    figures::value(bytes, Unit::Bytes)
 }
 
-/// The median alone; a gap is `–`.
-fn middle(cell: &Figures, text: impl Fn(f64) -> String) -> String {
-    known(cell, |median| text(median.median))
+fn seconds(nanos: f64) -> String {
+    decay::time(nanos.round() as u64)
 }
 
-fn with(cell: &Figures, text: impl Fn(f64) -> String) -> String {
-    known(cell, |median| figures::around(median, &text))
+fn median(cell: &FigureCell, text: impl Fn(f64) -> String) -> String {
+    with_known_runs(cell, |median| text(median.median))
+}
+
+fn median_and_interval(cell: &FigureCell, text: impl Fn(f64) -> String) -> String {
+    with_known_runs(cell, |median| figures::around(median, &text))
 }
 
 /// The text of a figure, with the number of runs that have it if not all do. Below half it is not shown: `– (2 of 5)`.
-fn known(cell: &Figures, text: impl Fn(&MedianInterval) -> String) -> String {
-    let (of, all) = (cell.values.iter().flatten().count(), cell.values.len());
+fn with_known_runs(cell: &FigureCell, text: impl Fn(&MedianInterval) -> String) -> String {
+    let (known, all) = (cell.values.iter().flatten().count(), cell.values.len());
     match cell.median {
         None => HOLE.to_owned(),
-        Some(_) if of * 2 < all => format!("{HOLE} ({of} of {all})"),
-        Some(median) if of < all => format!("{} ({of} of {all})", text(&median)),
+        Some(_) if known * 2 < all => format!("{HOLE} ({known} of {all})"),
+        Some(median) if known < all => format!("{} ({known} of {all})", text(&median)),
         Some(median) => text(&median),
     }
 }
 
-/// What the columns of this table mean.
+/// The meanings of this table's columns and of its numbers of runs.
 pub fn legend(table: &[Column]) -> String {
-    let is_counted = |text: &str| text.ends_with(')') && text.contains(" of ");
-    let figures = table.iter().filter(|column| column.name() != "server");
-    let counted = figures
-        .flat_map(Column::cells)
-        .any(|cell| is_counted(&cell.text))
-        .then_some("2 of 5: so many runs have this value; below half it is not shown");
-    let meanings = Some(decay::legend(table)).filter(|meanings| !meanings.is_empty());
-    let parts: Vec<&str> = meanings.as_deref().into_iter().chain(counted).collect();
+    let mut parts = Vec::new();
+    let meanings = decay::legend(table);
+    if !meanings.is_empty() {
+        parts.push(meanings.as_str());
+    }
+    let mut figures = table.iter().filter(|column| column.name() != "server");
+    if figures.any(|column| column.cells().iter().any(|cell| has_known_runs(&cell.text))) {
+        parts.push("2 of 5: so many runs have this value; below half it is not shown");
+    }
     parts.join(" · ")
 }
 
+/// True for a text with a number of runs, as [`with_known_runs`] writes it.
+fn has_known_runs(text: &str) -> bool {
+    text.ends_with(')') && text.contains(" of ")
+}
+
+/// `settled` if all runs ended alike, else `3 settled, 2 held`.
 fn ends(ends: &[(WindowEnd, u64)]) -> String {
-    let word = |end: WindowEnd| match end {
+    if let [(end, _)] = ends {
+        return end_word(*end).to_owned();
+    }
+    let parts: Vec<String> = ends
+        .iter()
+        .map(|(end, count)| format!("{count} {}", end_word(*end)))
+        .collect();
+    parts.join(", ")
+}
+
+fn end_word(end: WindowEnd) -> &'static str {
+    match end {
         WindowEnd::Settled => "settled",
         WindowEnd::Held => "held",
         WindowEnd::TimedOut => "timed out",
         WindowEnd::TooShort => "too short",
         WindowEnd::Ended => "ended",
-    };
-    match ends {
-        [(end, _)] => word(*end).to_owned(),
-        ends => {
-            let parts: Vec<String> = ends
-                .iter()
-                .map(|(end, count)| format!("{count} {}", word(*end)))
-                .collect();
-            parts.join(", ")
-        }
     }
 }
 
-/// How much servers released in which windows: a line for those that did the same.
+/// Brief sentences about the memory released in windows, one for all servers that released alike.
 pub fn verdict(comparison: &Comparison) -> Vec<String> {
-    grouped(comparison, &brief)
+    sentences_of_servers(comparison, brief)
 }
 
-/// The same with every run, in more words.
+/// Sentences that count every run, without those that [`verdict`] has already.
 pub fn details(comparison: &Comparison) -> Vec<String> {
-    let all = grouped(comparison, &sentence);
+    let mut sentences = sentences_of_servers(comparison, sentence);
     let brief = verdict(comparison);
-    all.into_iter().filter(|sentence| !brief.contains(sentence)).collect()
+    sentences.retain(|sentence| !brief.contains(sentence));
+    sentences
 }
 
-fn grouped(comparison: &Comparison, sentence: &dyn Fn(&[Given]) -> Option<String>) -> Vec<String> {
+/// `ty, pyright: …`: servers with the same sentence share it.
+fn sentences_of_servers(
+    comparison: &Comparison,
+    sentence_of_windows: impl Fn(&[Given]) -> Option<String>,
+) -> Vec<String> {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for side in &comparison.sides {
-        let Some(sentence) = sentence(&side.gave) else { continue };
+        let Some(sentence) = sentence_of_windows(&side.gave) else {
+            continue;
+        };
         match groups.iter_mut().find(|(known, _)| *known == sentence) {
             Some((_, servers)) => servers.push(&side.label),
             None => groups.push((sentence, vec![&side.label])),
         }
     }
-    let sentences = groups.into_iter();
-    sentences
+    groups
+        .into_iter()
         .map(|(sentence, servers)| format!("{}: {sentence}", servers.join(", ")))
         .collect()
 }
 
-/// The cost of light traffic alone, for each server.
+/// The cost of light traffic alone, for each server that has a control phase.
 pub fn costs(comparison: &Comparison) -> Vec<String> {
     let costs = comparison.sides.iter().filter_map(|side| Some((side, side.traffic?)));
     costs
@@ -188,130 +218,170 @@ pub fn costs(comparison: &Comparison) -> Vec<String> {
         .collect()
 }
 
-/// `released nothing while idle, ≤ 26.6 MiB in light traffic`. What only more words can say is said in them.
-fn brief(gave: &[Given]) -> Option<String> {
-    let unusual = |one: &Gave| one.shared > 0.0 || one.much_lazily || one.took || one.for_a_while > 0.0;
-    let mut runs = gave.iter().flat_map(|given| &given.runs);
-    if runs.clone().any(unusual) || !runs.any(|one| one.much) {
-        return sentence(gave);
+/// `released nothing while idle, ≤ 26.6 MiB in light traffic`; the full [`sentence`] where that would hide something.
+fn brief(windows: &[Given]) -> Option<String> {
+    let runs: Vec<&Gave> = windows.iter().flat_map(|window| &window.runs).collect();
+    let is_much_released = runs.iter().any(|run| run.much);
+    if !is_much_released || runs.iter().any(|run| is_unusual(run)) {
+        return sentence(windows);
     }
-    let middles: Vec<Gave> = gave.iter().map(|given| given.middle).collect();
-    let mut parts: Vec<(String, Vec<String>)> = Vec::new();
-    for given in gave {
-        let released = given.runs.iter().map(|one| if one.much { one.released } else { 0.0 });
-        let (least, most) = released.fold((f64::INFINITY, 0.0_f64), |(least, most), one| {
-            (least.min(one), most.max(one))
-        });
-        let size = |bytes: f64| {
-            if bytes > 0.0 {
-                units::mib(bytes.round() as u64)
-            } else {
-                "0".to_owned()
-            }
+    let mut released: Vec<(String, Vec<&str>)> = Vec::new();
+    for window in windows {
+        let Some(amount) = released_amount(window) else {
+            continue;
         };
-        let amount = match (size(least), size(most)) {
-            // Nothing follows from a window that was too short.
-            _ if most <= 0.0 && given.middle.short.is_some() => continue,
-            _ if most <= 0.0 => "nothing".to_owned(),
-            (least, most) if least == most => format!("{most} MiB"),
-            (least, most) if least == "0" => format!("≤ {most} MiB"),
-            (least, most) => format!("{least} to {most} MiB"),
-        };
-        let when = decay::when(given.middle.kind).to_owned();
-        match parts.iter_mut().find(|(known, _)| *known == amount) {
-            Some((_, windows)) => windows.push(when),
-            None => parts.push((amount, vec![when])),
+        let when = decay::when(window.middle.kind);
+        match released.iter_mut().find(|(known, _)| *known == amount) {
+            Some((_, whens)) => whens.push(when),
+            None => released.push((amount, vec![when])),
         }
     }
-    let words = parts
+    let released: Vec<String> = released
         .iter()
-        .map(|(amount, windows)| format!("{amount} {}", windows.join(" or ")));
-    let words: Vec<String> = words.collect();
-    let released = (!words.is_empty()).then(|| format!("released {}", words.join(", ")));
-    let parts: Vec<String> = released.into_iter().chain(decay::not_known(&middles)).collect();
-    (!parts.is_empty()).then(|| parts.join("; "))
+        .map(|(amount, whens)| format!("{amount} {}", whens.join(" or ")))
+        .collect();
+    let mut parts = Vec::new();
+    if !released.is_empty() {
+        parts.push(format!("released {}", released.join(", ")));
+    }
+    parts.extend(decay::not_known(&middles(windows)));
+    joined(&parts)
 }
 
-/// Which windows released memory, where all runs say the same; of the others, in how many runs.
-fn sentence(gave: &[Given]) -> Option<String> {
-    let (alike, apart): (Vec<&Given>, Vec<&Given>) = gave.iter().partition(|given| {
-        let released = given.middle.much || given.runs.iter().all(is_nothing);
-        given.is_unanimous() && released
-    });
-    let alike: Vec<Gave> = alike.into_iter().map(|given| given.middle).collect();
-    let middles: Vec<Gave> = gave.iter().map(|given| given.middle).collect();
-    let parts = decay::seen(&alike)
-        .into_iter()
-        .chain(apart.into_iter().map(divided))
-        .chain(decay::not_known(&middles));
-    let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
-    (!parts.is_empty()).then(|| parts.join("; "))
+/// True if a run did more in a window than release private memory for good.
+fn is_unusual(run: &Gave) -> bool {
+    run.shared > 0.0 || run.much_lazily || run.took || run.for_a_while > 0.0
 }
 
-fn is_nothing(gave: &Gave) -> bool {
-    decay::is_nothing(gave.released, gave.share, gave.fell)
+/// `≤ 26.6 MiB`: the memory that runs released in a window. `None` if nothing was released in a window that was too
+/// short, from which nothing follows.
+fn released_amount(window: &Given) -> Option<String> {
+    let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
+    for run in &window.runs {
+        let released = if run.much { run.released } else { 0.0 };
+        least = least.min(released);
+        most = most.max(released);
+    }
+    if most <= 0.0 {
+        let is_short = window.middle.short.is_some();
+        return if is_short { None } else { Some("nothing".to_owned()) };
+    }
+    let most = units::mib(most.round() as u64);
+    if least <= 0.0 {
+        return Some(format!("≤ {most} MiB"));
+    }
+    let least = units::mib(least.round() as u64);
+    if least == most {
+        Some(format!("{most} MiB"))
+    } else {
+        Some(format!("{least} to {most} MiB"))
+    }
 }
 
-/// `25.1 and 6.1 MiB released in light traffic in 2 of 5 runs, nothing in 3`.
-fn divided(given: &Given) -> String {
-    let (much, rest): (Vec<&Gave>, Vec<&Gave>) = given.runs.iter().partition(|one| one.much);
-    let (when, all) = (decay::when(given.middle.kind), given.runs.len());
-    let is_short = given.middle.short.is_some();
-    let little = rest
+/// Which windows released memory, where all runs agree; of the others, in how many runs.
+fn sentence(windows: &[Given]) -> Option<String> {
+    let (agreed, divided): (Vec<&Given>, Vec<&Given>) = windows.iter().partition(|window| runs_agree(window));
+    let agreed: Vec<Gave> = agreed.into_iter().map(|window| window.middle).collect();
+    let mut parts = decay::released_parts(&agreed);
+    parts.extend(divided.into_iter().map(divided_runs));
+    parts.extend(decay::not_known(&middles(windows)));
+    parts.retain(|part| !part.is_empty());
+    joined(&parts)
+}
+
+/// True if the middle run of a window speaks for all: all released much, or all printed as nothing.
+fn runs_agree(window: &Given) -> bool {
+    window.is_unanimous() && (window.middle.much || window.runs.iter().all(is_nothing))
+}
+
+fn middles(windows: &[Given]) -> Vec<Gave> {
+    windows.iter().map(|window| window.middle).collect()
+}
+
+fn joined(parts: &[String]) -> Option<String> {
+    if parts.is_empty() { None } else { Some(parts.join("; ")) }
+}
+
+fn is_nothing(run: &Gave) -> bool {
+    decay::is_nothing(run.released, run.share, run.fell)
+}
+
+/// `25.1 and 6.1 MiB released in light traffic in 2 of 5 runs, nothing in 3`. May be empty.
+fn divided_runs(window: &Given) -> String {
+    let runs = &window.runs;
+    let all = runs.len();
+    let taken: Vec<f64> = runs.iter().filter(|run| run.took).map(|run| run.taken).collect();
+    let taken_again: Vec<f64> = runs
         .iter()
-        .filter(|one| !is_nothing(one))
-        .map(|one| one.released.max(one.fell));
-    let little = little
-        .reduce(f64::max)
-        .map(|most| format!("at most {}", decay::size(most)));
-    let again = rest.iter().map(|one| one.for_a_while).filter(|fell| *fell > 0.0);
-    let again: Vec<f64> = again.collect();
-    let released = match (much.len(), little) {
-        (0, None) if !again.is_empty() && !is_short => format!("nothing released for good {when}"),
-        (0, None) if given.runs.iter().any(|one| one.shared > 0.0) => format!("only shared memory released {when}"),
-        // Nothing follows from a window that was too short.
-        (0, None) if is_short => String::new(),
-        (0, None) => format!("nothing released {when}"),
-        (0, Some(little)) => format!("{little} released {when}, {}", decay::noise(&given.middle)),
-        (runs, little) => {
-            let rest = match rest.len() {
-                0 => String::new(),
-                left => format!(", {} in {left}", little.unwrap_or_else(|| "nothing".to_owned())),
-            };
-            let much = amounts(much.iter().map(|one| one.released).collect());
-            format!("{much} released {when} in {runs} of {all} runs{rest}")
-        }
-    };
-    let taken: Vec<f64> = given.runs.iter().filter(|one| one.took).map(|one| one.taken).collect();
-    let took = match taken.len() {
-        0 => String::new(),
-        runs => format!("; {} more taken in {runs} of {all} runs", amounts(taken)),
-    };
-    let again = match again.len() {
-        0 => String::new(),
-        runs => format!("; {} released and taken again in {runs} of {all} runs", amounts(again)),
-    };
-    let sentence = format!("{released}{again}{took}{}", left(given));
-    sentence.trim_start_matches("; ").to_owned()
+        .filter(|run| !run.much && run.for_a_while > 0.0)
+        .map(|run| run.for_a_while)
+        .collect();
+    let mut parts: Vec<String> = released_in_runs(window).into_iter().collect();
+    if !taken_again.is_empty() {
+        let count = taken_again.len();
+        let amounts = amounts(taken_again);
+        parts.push(format!("{amounts} released and taken again in {count} of {all} runs"));
+    }
+    if !taken.is_empty() {
+        let count = taken.len();
+        parts.push(format!("{} more taken in {count} of {all} runs", amounts(taken)));
+    }
+    parts.extend(left_to_kernel(runs));
+    parts.join("; ")
 }
 
-/// In how many runs some was left to the kernel: of those that know how much, and of those that do not.
-fn left(given: &Given) -> String {
-    let left: Vec<&Gave> = given.runs.iter().filter(|one| one.much_lazily).collect();
-    let lazily: Vec<f64> = left.iter().filter_map(|one| one.lazily).collect();
-    let (known, all) = (lazily.len(), given.runs.len());
-    let sized = match known {
-        0 => String::new(),
-        runs => format!(
-            "; {} left for the kernel to reclaim in {runs} of {all} runs",
-            amounts(lazily)
-        ),
-    };
-    let some = match left.len() - known {
-        0 => String::new(),
-        runs => format!("; {} in {runs} of {all} runs", decay::SOME_LEFT),
-    };
-    format!("{sized}{some}")
+/// The memory released in a window, in how many runs; `None` if nothing was released in a window that was too short,
+/// from which nothing follows.
+fn released_in_runs(window: &Given) -> Option<String> {
+    let (much, rest): (Vec<&Gave>, Vec<&Gave>) = window.runs.iter().partition(|run| run.much);
+    let when = decay::when(window.middle.kind);
+    let most_of_rest = rest
+        .iter()
+        .filter(|run| !is_nothing(run))
+        .map(|run| run.released.max(run.fell))
+        .reduce(f64::max);
+    let little = most_of_rest.map(|most| format!("at most {}", decay::size(most)));
+    if !much.is_empty() {
+        let amounts = amounts(much.iter().map(|run| run.released).collect());
+        let others = match rest.len() {
+            0 => String::new(),
+            others => format!(", {} in {others}", little.unwrap_or_else(|| "nothing".to_owned())),
+        };
+        let (count, all) = (much.len(), window.runs.len());
+        return Some(format!("{amounts} released {when} in {count} of {all} runs{others}"));
+    }
+    if let Some(little) = little {
+        return Some(format!("{little} released {when}, {}", decay::noise(&window.middle)));
+    }
+    let is_short = window.middle.short.is_some();
+    if !is_short && rest.iter().any(|run| run.for_a_while > 0.0) {
+        Some(format!("nothing released for good {when}"))
+    } else if rest.iter().any(|run| run.shared > 0.0) {
+        Some(format!("only shared memory released {when}"))
+    } else if is_short {
+        None
+    } else {
+        Some(format!("nothing released {when}"))
+    }
+}
+
+/// In how many runs memory was left to the kernel: of those that know how much, and of those that do not.
+fn left_to_kernel(runs: &[Gave]) -> Vec<String> {
+    let all = runs.len();
+    let leaving: Vec<&Gave> = runs.iter().filter(|run| run.much_lazily).collect();
+    let sizes: Vec<f64> = leaving.iter().filter_map(|run| run.lazily).collect();
+    let (sized, unsized_runs) = (sizes.len(), leaving.len() - sizes.len());
+    let mut parts = Vec::new();
+    if sized > 0 {
+        let amounts = amounts(sizes);
+        parts.push(format!(
+            "{amounts} left for the kernel to reclaim in {sized} of {all} runs"
+        ));
+    }
+    if unsized_runs > 0 {
+        parts.push(format!("{} in {unsized_runs} of {all} runs", decay::SOME_LEFT));
+    }
+    parts
 }
 
 /// Each of a few sizes, the span of many.
@@ -328,190 +398,26 @@ fn amounts(mut sizes: Vec<f64>) -> String {
 
 /// The cost of light traffic alone, with its interval over the runs.
 fn traffic(cost: &MedianInterval) -> String {
-    let size = |bytes: f64| units::signed_mib(bytes.round() as i64);
-    let mark = if cost.reached {
+    let span = if cost.n == 1 {
         String::new()
     } else {
-        format!(" {MARK}")
-    };
-    let span = match cost.n {
-        1 => String::new(),
-        _ => format!(" ({}{mark})", figures::span(&size(cost.low), &size(cost.high))),
+        let mark = if cost.reached {
+            String::new()
+        } else {
+            format!(" {MARK}")
+        };
+        let span = figures::span(&signed_size(cost.low), &signed_size(cost.high));
+        format!(" ({span}{mark})")
     };
     format!(
         "light traffic alone: {} MiB a minute{span} in the control phase; no figure is corrected for this",
-        size(cost.median)
+        signed_size(cost.median)
     )
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use analysis::summary::decay::{Short, WindowKind};
-    use record::Runtime;
-
-    fn given(kind: WindowKind, mib: &[f64]) -> Given {
-        let gave = |mib: f64| Gave {
-            kind,
-            released: mib.max(0.0) * f64::from(1 << 20),
-            share: None,
-            fell: 0.0,
-            for_a_while: 0.0,
-            taken: -mib.min(0.0) * f64::from(1 << 20),
-            noise: f64::from(1 << 19),
-            much: mib > 0.5,
-            took: mib < -0.5,
-            held: false,
-            never: false,
-            unknown: false,
-            passive: None,
-            short: None,
-            shared: 0.0,
-            lazily: None,
-            much_lazily: false,
-        };
-        let runs: Vec<Gave> = mib.iter().map(|mib| gave(*mib)).collect();
-        let middle = runs[runs.len() / 2];
-        Given { runs, middle }
-    }
-
-    #[test]
-    fn runs_that_disagree_on_what_they_released_are_counted() {
-        use WindowKind::{Silent, Simmer};
-        let sentences = |mib: &[f64]| sentence(&[given(Simmer, mib)]).unwrap();
-        assert_eq!(
-            sentence(&[
-                given(Silent, &[0.0, 0.01, 0.0, 0.0, 0.0]),
-                given(Simmer, &[25.1, 0.02, 6.1, 0.0, 0.0])
-            ])
-            .unwrap(),
-            "nothing released while idle; 25.1 and 6.1 MiB released in light traffic in 2 of 5 runs, nothing in 3"
-        );
-        assert_eq!(
-            sentences(&[7.0, 6.1, 25.1, 8.0, 0.0]),
-            "6.1 to 25.1 MiB released in light traffic in 4 of 5 runs, nothing in 1"
-        );
-        assert_eq!(
-            sentences(&[7.0, -3.0]),
-            "7.0 MiB released in light traffic in 1 of 2 runs, nothing in 1; 3.0 MiB more taken in 1 of 2 runs"
-        );
-        assert_eq!(
-            sentences(&[0.0, -3.0, -4.0]),
-            "nothing released in light traffic; 4.0 and 3.0 MiB more taken in 2 of 3 runs"
-        );
-        let mut left = given(Silent, &[0.0, 0.0, 0.0]);
-        (left.runs[1].lazily, left.runs[1].much_lazily) = (Some(f64::from(107 << 20)), true);
-        assert_eq!(
-            sentence(&[left]).unwrap(),
-            "nothing released while idle; 107.0 MiB left for the kernel to reclaim in 1 of \
-             3 runs"
-        );
-        assert_eq!(sentence(&[]), None);
-    }
-
-    #[test]
-    fn what_the_table_of_any_run_prints_is_not_called_nothing() {
-        let sentences = |mib: &[f64]| sentence(&[given(WindowKind::Simmer, mib)]).unwrap();
-        assert_eq!(sentences(&[0.0, 0.0]), "nothing released in light traffic");
-        assert_eq!(
-            sentences(&[0.0, 0.2, 0.4]),
-            "at most 0.4 MiB released in light traffic, within noise (0.5 MiB)"
-        );
-        assert_eq!(
-            sentences(&[7.0, 0.2, 0.0]),
-            "7.0 MiB released in light traffic in 1 of 3 runs, at most 0.2 MiB in 2"
-        );
-        let mut fell = given(WindowKind::Simmer, &[0.0, 0.0]);
-        fell.runs[1].for_a_while = f64::from(3 << 20);
-        assert_eq!(
-            sentence(&[fell]).unwrap(),
-            "nothing released for good in light traffic; 3.0 MiB released and taken again in 1 of 2 runs"
-        );
-        let mut shared = given(WindowKind::Simmer, &[0.04, 0.0]);
-        shared.runs[0].share = Some(0.03);
-        assert_eq!(
-            sentence(&[shared]).unwrap(),
-            "at most 41.0 KiB released in light traffic, within noise (0.5 MiB)"
-        );
-    }
-
-    #[test]
-    fn runs_that_left_an_unknown_size_to_the_kernel_are_counted() {
-        let mut given = given(WindowKind::Silent, &[0.0, 0.0, 0.0]);
-        given.runs[0].much_lazily = true;
-        assert_eq!(
-            sentence(&[given.clone()]).unwrap(),
-            "nothing released while idle; an unknown amount left for the kernel to reclaim in 1 of 3 runs"
-        );
-        (given.runs[1].lazily, given.runs[1].much_lazily) = (Some(f64::from(107 << 20)), true);
-        assert_eq!(
-            sentence(&[given.clone()]).unwrap(),
-            "nothing released while idle; 107.0 MiB left for the kernel to reclaim in 1 of \
-             3 runs; \
-             an unknown amount left for the kernel to reclaim in 1 of 3 runs"
-        );
-        given.runs.truncate(1);
-        given.middle = given.runs[0];
-        assert_eq!(
-            sentence(&[given]).unwrap(),
-            "nothing released while idle, but an unknown amount left for the kernel to reclaim"
-        );
-    }
-
-    #[test]
-    fn what_less_than_half_of_the_runs_have_is_no_figure() {
-        let sentences = |values: &[Option<f64>]| {
-            let known: Vec<f64> = values.iter().copied().flatten().collect();
-            let median = stats::median_interval(&known, 0.95);
-            let cell = Figures {
-                values: values.to_vec(),
-                median,
-                ratio: None,
-                clusters: Vec::new(),
-                outliers: Vec::new(),
-            };
-            middle(&cell, |value| format!("{value}"))
-        };
-        assert_eq!(sentences(&[None, None]), "–");
-        assert_eq!(sentences(&[Some(12.0), None, Some(12.0), None, None]), "– (2 of 5)");
-        assert_eq!(sentences(&[Some(12.0), None]), "12 (1 of 2)");
-        assert_eq!(sentences(&[Some(12.0), Some(12.0)]), "12");
-    }
-
-    #[test]
-    fn nothing_follows_from_runs_whose_windows_were_too_short() {
-        let short = |mib: &[f64], kind| {
-            let mut given = given(kind, mib);
-            let short = Some(Short {
-                took: 9_000_000_000,
-                needed: 17_000_000_000,
-                runtime: Runtime::V8,
-                full_decay_helps: true,
-            });
-            given.runs.iter_mut().for_each(|run| run.short = short);
-            given.middle.short = short;
-            given
-        };
-        let why = "not known: the window was 9 s, V8 needs about 17 s (`--full-decay`)";
-        assert_eq!(
-            brief(&[short(&[0.0, 0.0], WindowKind::Silent)]).unwrap(),
-            format!("what is released while idle is {why}")
-        );
-        assert_eq!(
-            brief(&[short(&[7.0, 9.0], WindowKind::Silent)]).unwrap(),
-            format!("released 7.0 to 9.0 MiB while idle; what else is released while idle is {why}")
-        );
-        assert_eq!(
-            sentence(&[short(&[0.0, -3.0], WindowKind::Silent)]).unwrap(),
-            format!("3.0 MiB more taken in 1 of 2 runs; what is released while idle is {why}")
-        );
-        let both = [
-            given(WindowKind::Simmer, &[0.0, 0.0]),
-            short(&[0.0, 0.0], WindowKind::Silent),
-        ];
-        assert_eq!(
-            brief(&both).unwrap(),
-            format!("nothing released in light traffic; what is released while idle is {why}")
-        );
-    }
+fn signed_size(bytes: f64) -> String {
+    units::signed_mib(bytes.round() as i64)
 }
+
+#[cfg(test)]
+mod tests;

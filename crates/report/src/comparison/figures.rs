@@ -21,34 +21,33 @@ pub const ENDS: &str = "intervals do not overlap, 4 runs or more";
 /// in one case of ten with three runs, in one of 35 with four.
 const APART: usize = 4;
 
-/// Whether a server has the least or the most of its place, shown beyond what varies from run to run: its interval is
-/// apart from that of every other. Nothing is where one of them cannot be compared with the baseline.
+/// The mark of the lowest or highest value of its place. A server has it only if its interval overlaps with no other,
+/// so that variation between runs cannot explain it. `None` if a server has too few runs or no ratio to the baseline.
 pub fn end_of(row: &Row, side: usize) -> Option<&'static str> {
-    let known = |(place, cell): (usize, &Cell)| Some((place, cell.ratio.is_some(), cell.median?));
-    let known: Vec<(usize, bool, MedianInterval)> = row.cells.iter().enumerate().filter_map(known).collect();
-    let is_few =
-        |(place, compared, median): &(usize, bool, MedianInterval)| median.n < APART || (*place > 0 && !compared);
     let own = row.cells[side].median?;
-    if known.len() < 2 || known.iter().any(is_few) {
-        return None;
+    let mut others: Vec<MedianInterval> = Vec::new();
+    for (place, cell) in row.cells.iter().enumerate() {
+        let Some(median) = cell.median else { continue };
+        let is_comparable = place == 0 || cell.ratio.is_some();
+        if median.n < APART || !is_comparable {
+            return None;
+        }
+        if place != side {
+            others.push(median);
+        }
     }
-    let others = || {
-        known
-            .iter()
-            .filter(|(place, ..)| *place != side)
-            .map(|(.., median)| median)
-    };
-    match (
-        others().all(|other| own.high < other.low),
-        others().all(|other| own.low > other.high),
-    ) {
-        (true, _) => Some(LEAST),
-        (_, true) => Some(document::MOST),
-        (false, false) => None,
+    if others.is_empty() {
+        None
+    } else if others.iter().all(|other| own.high < other.low) {
+        Some(LEAST)
+    } else if others.iter().all(|other| own.low > other.high) {
+        Some(document::MOST)
+    } else {
+        None
     }
 }
 
-/// What the intervals of these rows' medians are.
+/// Describes the intervals of these rows' medians.
 pub fn intervals<'r>(rows: impl IntoIterator<Item = &'r Row>) -> &'static str {
     let mut are_wide = false;
     let mut are_certain = false;
@@ -67,20 +66,28 @@ pub fn intervals<'r>(rows: impl IntoIterator<Item = &'r Row>) -> &'static str {
     }
 }
 
-/// Whether any of these rows has a least or a most.
+/// True if any of these rows has a lowest or highest mark.
 pub fn has_ends(rows: &[Row]) -> bool {
-    let marked = |row: &Row| (0..row.cells.len()).any(|side| end_of(row, side).is_some());
-    rows.iter().any(marked)
+    rows.iter()
+        .any(|row| (0..row.cells.len()).any(|side| end_of(row, side).is_some()))
 }
 
-/// What the signs mean, where any of these rows has one.
-pub fn ends(rows: &[Row]) -> Option<String> {
-    has_ends(rows).then(|| format!("{LEAST} and {}: {ENDS}", document::MOST))
+/// The meaning of the lowest and highest marks, if any of these rows has one.
+pub fn ends_note(rows: &[Row]) -> Option<String> {
+    if has_ends(rows) {
+        Some(format!("{LEAST} and {}: {ENDS}", document::MOST))
+    } else {
+        None
+    }
 }
 
-/// That the figures of a phase are those of one round, where any was played more than once.
-pub fn rounds(comparison: &Comparison) -> Option<String> {
-    comparison.repeats.then(|| "repeated phases: the last round".to_owned())
+/// A note for comparisons in which a phase was played more than once.
+pub fn rounds_note(comparison: &Comparison) -> Option<String> {
+    if comparison.repeats {
+        Some("repeated phases: the last round".to_owned())
+    } else {
+        None
+    }
 }
 
 /// A figure in its unit, sizes as MiB without one.
@@ -88,7 +95,7 @@ pub fn value(value: f64, unit: Unit) -> String {
     value_like(value, unit, value)
 }
 
-/// The same in the unit in which another figure of its kind is written, so that what stands together has one.
+/// A figure in the unit that suits `like`, so that two figures that stand together have one unit.
 pub fn value_like(value: f64, unit: Unit, like: f64) -> String {
     let (whole, like) = (value.round() as u64, like.round() as u64);
     let time = Duration::from_nanos;
@@ -122,7 +129,7 @@ pub fn as_set(unit: Unit) -> Unit {
     }
 }
 
-/// The same with `MiB`, for sentences.
+/// A figure in its unit, sizes with `MiB`, for sentences.
 pub fn value_with_unit(size: f64, unit: Unit) -> String {
     match unit {
         Unit::Bytes => format!("{} MiB", value(size, unit)),
@@ -135,21 +142,16 @@ pub fn median(cell: &Cell, unit: Unit) -> String {
         .map_or_else(|| HOLE.to_owned(), |median| value(median.median, unit))
 }
 
-/// The interval of the median, in the median's unit; marked where it is the range of too few runs.
+/// The interval of the median, in the median's unit; marked where it is the range of too few runs. Empty for one run.
 pub fn interval(cell: &Cell, unit: Unit) -> String {
-    match cell.median {
-        Some(median) if median.n > 1 => {
-            let mark = if median.reached { "" } else { MARK };
-            let end = |end: f64| value_like(end, unit, median.median);
-            let span = span(&end(median.low), &end(median.high));
-            if mark.is_empty() {
-                span
-            } else {
-                format!("{span} {mark}")
-            }
-        }
-        Some(_) | None => String::new(),
-    }
+    let Some(median) = cell.median.filter(|median| median.n > 1) else {
+        return String::new();
+    };
+    let span = span(
+        &value_like(median.low, unit, median.median),
+        &value_like(median.high, unit, median.median),
+    );
+    if median.reached { span } else { format!("{span} {MARK}") }
 }
 
 /// `2.3 s (2.1–2.6 s)`, marked where the interval is the range of too few runs; of one run only the value.
@@ -183,25 +185,30 @@ pub fn cell(row: &Row, side: usize) -> MatrixCell {
     }
 }
 
-/// How a server differs from the baseline.
+/// The difference between a server and the baseline, for a cell.
 pub fn against(ratio: &Ratio) -> Difference {
+    let direction = if ratio.low > 1.0 {
+        Some(Ordering::Greater)
+    } else if ratio.high < 1.0 {
+        Some(Ordering::Less)
+    } else {
+        None
+    };
     Difference {
-        direction: match ratio {
-            ratio if ratio.low > 1.0 => Some(Ordering::Greater),
-            ratio if ratio.high < 1.0 => Some(Ordering::Less),
-            _ => None,
-        },
+        direction,
         less_is_better: true,
         range: difference(ratio).unwrap_or_else(|| HOLE.to_owned()),
         by_machine: spread(ratio),
     }
 }
 
-/// `355.0–367.2`, `1.26–1.55 ms`, `< 10–30 ms`: the unit once where both have the same.
+/// `355.0–367.2`, `1.26–1.55 ms`, `< 10–30 ms`: a unit that both ends share stands once.
 pub fn span(low: &str, high: &str) -> String {
     match (low.rsplit_once(' '), high.rsplit_once(' ')) {
         _ if low == high => low.to_owned(),
-        (Some((number, one)), Some((_, other))) if one == other && !number.contains(char::is_alphabetic) => {
+        (Some((number, unit)), Some((_, other_unit)))
+            if unit == other_unit && !number.contains(char::is_alphabetic) =>
+        {
             format!("{number}–{high}")
         }
         _ => format!("{low}–{high}"),
@@ -221,7 +228,7 @@ pub fn difference(ratio: &Ratio) -> Option<String> {
     between(ratio.low, ratio.high)
 }
 
-/// The medians that a difference is of: `41.2 against 49.3 MiB`. Those of several machines are not pooled.
+/// The medians behind a difference: `41.2 against 49.3 MiB`. `None` for several machines, whose medians are not pooled.
 pub fn medians(row: &Row, place: usize) -> Option<String> {
     let cell = row.cells.get(place)?;
     let (own, baseline) = (cell.median?, row.cells.first()?.median?);
@@ -237,13 +244,14 @@ pub fn medians(row: &Row, place: usize) -> Option<String> {
     ))
 }
 
-/// How far the machines are apart, where there are several: `+3 to +5 %`.
+/// The span of the ratios of several machines: `+3 to +5 %`.
 pub fn spread(ratio: &Ratio) -> Option<String> {
     if ratio.machines.len() < 2 {
         return None;
     }
-    let ratios = || ratio.machines.values().copied();
-    between(ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max))
+    let lowest = ratio.machines.values().copied().fold(f64::INFINITY, f64::min);
+    let highest = ratio.machines.values().copied().fold(0.0, f64::max);
+    between(lowest, highest)
 }
 
 fn between(low: f64, high: f64) -> Option<String> {
@@ -255,30 +263,38 @@ fn between(low: f64, high: f64) -> Option<String> {
     }
     let (low, high) = ((low - 1.0) * 100.0, (high - 1.0) * 100.0);
     let digits = digits(low, high);
-    // An end that rounds to 0 would not tell on which side of it the interval ends.
-    let end = |end: f64| {
-        let most = if end == 0.0 { digits + 1 } else { 3 };
-        let shown = (digits..most).map(|digits| signed(end, digits));
-        shown
-            .reduce(|text, more| if text.starts_with(['+', '−']) { text } else { more })
-            .unwrap_or_default()
-    };
-    Some(match (end(low), end(high)) {
-        (low, high) if low == high => format!("{low} %"),
-        (low, high) => format!("{low} to {high} %"),
-    })
+    let (low, high) = (signed_end(low, digits), signed_end(high, digits));
+    if low == high {
+        Some(format!("{low} %"))
+    } else {
+        Some(format!("{low} to {high} %"))
+    }
+}
+
+/// An end of an interval, with more digits than these where it would round to 0: that would not tell on which side of 0
+/// the interval ends.
+fn signed_end(percent: f64, digits: usize) -> String {
+    let most_digits = if percent == 0.0 { digits } else { 2 };
+    let mut text = signed(percent, digits);
+    for more in digits + 1..=most_digits {
+        if text.starts_with(['+', '−']) {
+            break;
+        }
+        text = signed(percent, more);
+    }
+    text
 }
 
 /// The upper end in per cent above which a wide interval has none that is worth its digits.
 pub const MOST: f64 = 1_000.0;
 
-/// Whether an interval is too wide to say how much more there may be: it ends above [`MOST`], and at more than ten
+/// True if an interval is too wide to say how much more there may be: it ends above [`MOST`], and at more than ten
 /// times its start.
 pub fn is_boundless(low: f64, high: f64) -> bool {
     high > 1.0 + MOST / 100.0 && high > 10.0 * low
 }
 
-/// A difference in per cent with its sign; what rounds to nothing has none.
+/// A difference in per cent with its sign; without one if it rounds to 0.
 pub fn signed(percent: f64, digits: usize) -> String {
     let text = format!("{:.digits$}", percent.abs());
     match percent {
@@ -297,7 +313,7 @@ pub fn digits(low: f64, high: f64) -> usize {
     }
 }
 
-/// What a row is of and where: `private after goto`.
+/// The figure and the place of a row: `private after goto`.
 pub fn place(row: &Row) -> String {
     let figure = row.measure.figure;
     match &row.measure.place {
@@ -347,40 +363,51 @@ mod tests {
         Row { measure, cells }
     }
 
+    /// The mark of each server, whose median and interval are these.
+    fn marks(medians: &[(f64, f64, f64)]) -> String {
+        let mut cells = Vec::new();
+        for (place, (low, median, high)) in medians.iter().enumerate() {
+            cells.push(Cell {
+                ratio: if place > 0 { Some(ratio()) } else { None },
+                ..cell(*low, *median, *high)
+            });
+        }
+        let row = row(cells);
+        (0..medians.len())
+            .map(|side| end_of(&row, side).unwrap_or(" "))
+            .collect()
+    }
+
+    fn cell_of_runs(value: f64, n: usize, ratio: Option<Ratio>) -> Cell {
+        let cell = cell(value, value, value);
+        Cell {
+            median: cell.median.map(|median| MedianInterval { n, ..median }),
+            ratio,
+            ..cell
+        }
+    }
+
+    /// The mark of the lower of two servers with `n` runs each.
+    fn lower_mark(n: usize, ratio: Option<Ratio>) -> Option<&'static str> {
+        let cells = vec![cell_of_runs(1.0, n, None), cell_of_runs(2.0, n, ratio)];
+        end_of(&row(cells), 0)
+    }
+
     #[test]
     fn the_least_and_the_most_are_apart_from_the_next_and_not_only_from_the_other_end() {
-        let ends = |cells: &[(f64, f64, f64)]| {
-            let compared = |(place, (low, median, high)): (usize, &(f64, f64, f64))| Cell {
-                ratio: (place > 0).then(ratio),
-                ..cell(*low, *median, *high)
-            };
-            let row = row(cells.iter().enumerate().map(compared).collect());
-            (0..cells.len())
-                .map(|side| end_of(&row, side).unwrap_or(" "))
-                .collect::<String>()
-        };
-        assert_eq!(ends(&[(1.0, 2.0, 3.0), (4.0, 5.0, 6.0)]), "▾▴");
-        assert_eq!(ends(&[(1.0, 2.0, 3.0), (2.5, 5.0, 6.0), (7.0, 8.0, 9.0)]), "  ▴");
-        assert_eq!(ends(&[(1.0, 2.0, 3.0), (4.0, 5.0, 6.0), (5.0, 8.0, 9.0)]), "▾  ");
-        assert_eq!(ends(&[(0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1.0, 3.0, 9.0)]), "  ▴");
-        assert_eq!(ends(&[(2.0, 2.0, 2.0), (2.0, 2.0, 2.0)]), "  ");
-        assert_eq!(ends(&[(2.0, 2.0, 2.0)]), " ");
+        assert_eq!(marks(&[(1.0, 2.0, 3.0), (4.0, 5.0, 6.0)]), "▾▴");
+        assert_eq!(marks(&[(1.0, 2.0, 3.0), (2.5, 5.0, 6.0), (7.0, 8.0, 9.0)]), "  ▴");
+        assert_eq!(marks(&[(1.0, 2.0, 3.0), (4.0, 5.0, 6.0), (5.0, 8.0, 9.0)]), "▾  ");
+        assert_eq!(marks(&[(0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1.0, 3.0, 9.0)]), "  ▴");
+        assert_eq!(marks(&[(2.0, 2.0, 2.0), (2.0, 2.0, 2.0)]), "  ");
+        assert_eq!(marks(&[(2.0, 2.0, 2.0)]), " ");
     }
 
     #[test]
     fn three_runs_put_nobody_apart() {
-        let of = |low: f64, n: usize, ratio: Option<Ratio>| {
-            let cell = cell(low, low, low);
-            Cell {
-                median: cell.median.map(|median| MedianInterval { n, ..median }),
-                ratio,
-                ..cell
-            }
-        };
-        let marked = |n: usize, ratio: Option<Ratio>| end_of(&row(vec![of(1.0, n, None), of(2.0, n, ratio)]), 0);
-        assert_eq!(marked(4, Some(ratio())), Some(LEAST));
-        assert_eq!(marked(3, Some(ratio())), None);
-        assert_eq!(marked(4, None), None);
+        assert_eq!(lower_mark(4, Some(ratio())), Some(LEAST));
+        assert_eq!(lower_mark(3, Some(ratio())), None);
+        assert_eq!(lower_mark(4, None), None);
     }
 
     fn cell(low: f64, median: f64, high: f64) -> Cell {
@@ -403,19 +430,25 @@ mod tests {
 
     #[test]
     fn one_cell_has_one_unit() {
-        let told =
-            |low: f64, median: f64, high: f64, unit| with_interval(&cell(low * 1e6, median * 1e6, high * 1e6), unit);
-        assert_eq!(told(830.0, 1_020.0, 1_200.0, Unit::Nanos), "1.02 s (0.83–1.20 s)");
-        assert_eq!(told(0.8, 0.853, 1.38, Unit::Nanos), "853 µs (800–1380 µs)");
-        assert_eq!(told(20.0, 40.0, 220.0, Unit::CpuNanos), "40 ms (20–220 ms)");
+        for (low, median, high, unit, text) in [
+            (830e6, 1_020e6, 1_200e6, Unit::Nanos, "1.02 s (0.83–1.20 s)"),
+            (0.8e6, 0.853e6, 1.38e6, Unit::Nanos, "853 µs (800–1380 µs)"),
+            (20e6, 40e6, 220e6, Unit::CpuNanos, "40 ms (20–220 ms)"),
+        ] {
+            let cell = cell(low, median, high);
+            assert_eq!(with_interval(&cell, unit), text);
+        }
     }
 
     #[test]
     fn processor_time_that_no_tick_fell_into_is_less_than_one() {
-        let told = |low: f64, median: f64, high: f64| with_interval(&cell(low, median, high), Unit::CpuNanos);
-        assert_eq!(told(0.0, 0.0, 0.0), "< 10 ms (< 10 ms)");
-        assert_eq!(told(0.0, 0.0, 50e6), "< 10 ms (< 10–50 ms)");
-        assert_eq!(told(0.0, 1.2e9, 1.3e9), "1.20 s (< 0.010–1.30 s)");
+        for (low, median, high, text) in [
+            (0.0, 0.0, 0.0, "< 10 ms (< 10 ms)"),
+            (0.0, 0.0, 50e6, "< 10 ms (< 10–50 ms)"),
+            (0.0, 1.2e9, 1.3e9, "1.20 s (< 0.010–1.30 s)"),
+        ] {
+            assert_eq!(with_interval(&cell(low, median, high), Unit::CpuNanos), text);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::compare::{Comparison, Grown, Side};
+use analysis::compare::{Comparison, Grown};
 use analysis::growth::{Asked, End, LastGrowth, Repeated, Reservation, Sent, Unasked, WhyUnasked};
 use base::band::LEAST_ROUNDS;
 use base::lens::Lens;
@@ -12,8 +12,8 @@ use stats::{Answer, Growth, LEAST_RUNS, Open, Shape, WARM_UP_CYCLES};
 use base::text::Tone;
 use base::text::table::{Column, Table};
 
-/// What growth is called. An allocator as it was shipped keeps memory that is free, and perhaps more of it with every
-/// round, which is no leak; and one run is not enough to call it one.
+/// The word for growth. An allocator as it was shipped keeps memory that is free, and perhaps more of it with every
+/// round, which is no leak; and one run is not enough to call growth a leak.
 fn word(lens: Lens, runs: usize) -> &'static str {
     match lens {
         Lens::AsShipped => "retention growth",
@@ -22,9 +22,9 @@ fn word(lens: Lens, runs: usize) -> &'static str {
     }
 }
 
-/// One line of a table of growth: something that is repeated, in one run or in several.
+/// One line of a table of growth: a part that is repeated, in one run or in several.
 #[derive(Clone, Debug)]
-pub(crate) struct Line {
+pub(crate) struct GrowthLine {
     pub name: String,
     /// The server, where there are several.
     pub server: String,
@@ -38,17 +38,17 @@ pub(crate) struct Line {
     /// Per round, with the ends of the interval.
     slope: Option<(f64, f64, f64)>,
     shape: Option<Shape>,
-    said: Growth,
-    /// Why several runs decide nothing, and how many rounds probably would.
+    growth: Growth,
+    /// The reason why several runs decide nothing, and the number of rounds that probably would.
     open: Option<(Open, Option<usize>)>,
     /// Growth up to a crash or another end.
     up_to_end: Option<LastGrowth>,
 }
 
-impl Line {
-    pub fn of_run(repeated: &Repeated) -> Line {
+impl GrowthLine {
+    pub fn of_run(repeated: &Repeated) -> GrowthLine {
         let growth = repeated.growth();
-        Line {
+        GrowthLine {
             name: repeated.name.clone(),
             server: String::new(),
             rounds: repeated.values.len(),
@@ -59,19 +59,22 @@ impl Line {
             detectable: growth.map(|growth| growth.detectable),
             slope: growth.map(|growth| (growth.trend.slope, growth.trend.low, growth.trend.high)),
             shape: growth.map(|growth| growth.shape),
-            said: match (repeated.up_to_end, growth) {
+            growth: match (repeated.up_to_end, growth) {
                 (Some(_), _) => Growth::Above,
                 (None, Some(growth)) => growth.growth,
                 (None, None) => Growth::Unclear,
             },
-            open: (repeated.values.len() < LEAST_ROUNDS).then_some((Open::Rounds, Some(LEAST_ROUNDS))),
+            open: if repeated.values.len() < LEAST_ROUNDS {
+                Some((Open::Rounds, Some(LEAST_ROUNDS)))
+            } else {
+                None
+            },
             up_to_end: repeated.up_to_end,
         }
     }
 
-    /// Of several runs of a server.
-    pub fn of_runs(server: &str, grown: &Grown) -> Line {
-        Line {
+    pub fn of_runs(server: &str, grown: &Grown) -> GrowthLine {
+        GrowthLine {
             name: grown.name.clone(),
             server: server.to_owned(),
             rounds: grown.rounds,
@@ -82,7 +85,7 @@ impl Line {
             detectable: grown.verdict.detectable,
             slope: grown.verdict.slope,
             shape: grown.verdict.shape,
-            said: match grown.verdict.answer {
+            growth: match grown.verdict.answer {
                 _ if grown.up_to_end.is_some() => Growth::Above,
                 Answer::Fail => Growth::Above,
                 Answer::Pass => Growth::Below,
@@ -93,7 +96,7 @@ impl Line {
         }
     }
 
-    /// Why growth is neither shown nor denied.
+    /// The reason why growth is neither shown nor denied.
     fn why_open(&self) -> String {
         match self.open {
             Some((Open::Rounds, _)) if self.rounds < LEAST_ROUNDS => {
@@ -134,17 +137,14 @@ impl Line {
         let Some((sent, (slope, ..))) = self.sent.zip(self.slope) else {
             return units::UNKNOWN.to_owned();
         };
-        let each = sent.per_message(slope);
-        each.map_or_else(
-            || match sent {
-                Sent::Answers(_) => "only answers are sent".to_owned(),
-                _ => "nothing is sent".to_owned(),
-            },
-            |each| format!("{} per {}", units::slope(each), sent.name()),
-        )
+        match (sent.per_message(slope), sent) {
+            (Some(slope), _) => format!("{} per {}", units::slope(slope), sent.name()),
+            (None, Sent::Answers(_)) => "only answers are sent".to_owned(),
+            (None, _) => "nothing is sent".to_owned(),
+        }
     }
 
-    /// How it grows: up to an end, or with its slope and shape.
+    /// Growth up to an end, or with its slope and shape.
     fn growth_in_words(&self) -> String {
         let Some(growth) = self.up_to_end else {
             return format!("{}, {}", self.in_words(), self.shape());
@@ -185,16 +185,18 @@ impl Line {
         let Some((slope, low, high)) = self.slope else {
             return units::UNKNOWN.to_owned();
         };
-        let each = |value: f64| self.sent.and_then(|sent| sent.per_message(value));
-        match (self.sent, each(slope).zip(each(low)).zip(each(high))) {
-            (Some(sent), Some(((slope, low), high))) => units::slope_with_range(slope, low, high, sent.name()),
-            (Some(_) | None, _) => units::slope_with_range(slope, low, high, "round"),
+        match self.sent {
+            Some(sent) => match (sent.per_message(slope), sent.per_message(low), sent.per_message(high)) {
+                (Some(slope), Some(low), Some(high)) => units::slope_with_range(slope, low, high, sent.name()),
+                _ => units::slope_with_range(slope, low, high, "round"),
+            },
+            None => units::slope_with_range(slope, low, high, "round"),
         }
     }
 
     /// True if the server did not do all that the part repeats, so that growth cannot be denied.
     fn is_unasked(&self) -> bool {
-        self.asked != Asked::Yes && self.said != Growth::Above
+        self.asked != Asked::Yes && self.growth != Growth::Above
     }
 
     fn is_never_asked(&self) -> bool {
@@ -203,7 +205,7 @@ impl Line {
 
     /// Growth and open answers stand out.
     pub fn tone(&self) -> Tone {
-        match self.said {
+        match self.growth {
             Growth::Above => Tone::Warning,
             Growth::Below => Tone::Plain,
             Growth::Unclear => Tone::Quiet,
@@ -212,7 +214,7 @@ impl Line {
 
     /// The answer in one word.
     pub fn answer(&self) -> &'static str {
-        match self.said {
+        match self.growth {
             _ if self.is_unasked() && self.asked == Asked::Partly => "partly asked",
             _ if self.is_unasked() => "not asked",
             Growth::Above => "grows",
@@ -223,14 +225,14 @@ impl Line {
 }
 
 /// The table's columns, after the names.
-pub(crate) fn columns<'l>(names: Table<'l, Line>) -> Table<'l, Line> {
+pub(crate) fn columns<'l>(names: Table<'l, GrowthLine>) -> Table<'l, GrowthLine> {
     names
         .number("rounds", 5, |line| line.rounds.to_string())
         .number("per round", 1, |line| (line.tone(), line.per_round().0))
         .text("interval", 1, |line| (Tone::Quiet, line.per_round().1))
         .number("would find", 1, |line| (Tone::Quiet, line.would_find()))
-        .text("per message", 4, Line::per_message)
-        .text("shape", 3, Line::shape)
+        .text("per message", 4, GrowthLine::per_message)
+        .text("shape", 3, GrowthLine::shape)
 }
 
 /// Explains the column of the least growth.
@@ -241,8 +243,8 @@ pub(crate) fn note() -> String {
     format!("private memory at the end of each round, without the first {WARM_UP_CYCLES}")
 }
 
-/// Which of these parts grow: the attribution. One of `runs` denies nothing, it only says what it saw.
-pub(crate) fn attribution(lines: &[Line], lens: Lens, runs: usize) -> Vec<String> {
+/// Sentences on the parts that grow, that do not, and that are not decided. A single run cannot deny growth.
+pub(crate) fn attribution(lines: &[GrowthLine], lens: Lens, runs: usize) -> Vec<String> {
     let word = word(lens, runs);
     let growing = asked_lines(lines, Growth::Above);
     let mut sentences: Vec<String> = growing
@@ -287,19 +289,21 @@ pub(crate) fn attribution(lines: &[Line], lens: Lens, runs: usize) -> Vec<String
 }
 
 /// The lines with this answer about something that was asked and answered.
-fn asked_lines(lines: &[Line], answer: Growth) -> Vec<&Line> {
+fn asked_lines(lines: &[GrowthLine], answer: Growth) -> Vec<&GrowthLine> {
     let asked = lines.iter().filter(|line| !line.is_unasked());
-    asked.filter(|line| line.said == answer).collect()
+    asked.filter(|line| line.growth == answer).collect()
 }
 
-/// What growth is denied of only in part, in brackets: ` (40 % of the hover requests failed)`.
+/// Limits of a denial of growth, in brackets: ` (40 % of the hover requests failed)`.
 pub(crate) fn reservations(reserved: &[Reservation]) -> String {
     let mut parts: Vec<String> = Vec::new();
-    for one in reserved {
-        let failed = one.failed.map(units::percent);
-        parts.extend(failed.map(|share| format!("{share} of the `{}` requests failed", one.step)));
-        if one.found_nothing {
-            parts.push(format!("`{}` found nothing", one.step));
+    for reservation in reserved {
+        let step = &reservation.step;
+        if let Some(share) = reservation.failed {
+            parts.push(format!("{} of the `{step}` requests failed", units::percent(share)));
+        }
+        if reservation.found_nothing {
+            parts.push(format!("`{step}` found nothing"));
         }
     }
     if parts.is_empty() {
@@ -308,8 +312,8 @@ pub(crate) fn reservations(reserved: &[Reservation]) -> String {
     format!(" ({})", parts.join(", "))
 }
 
-/// Open answers, grouped by what would decide them; with the slope where one is seen.
-fn undecided(lines: &[Line]) -> Vec<String> {
+/// Sentences on parts whose growth is open, grouped by reason; with the slope where one is seen.
+fn undecided(lines: &[GrowthLine]) -> Vec<String> {
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     for line in asked_lines(lines, Growth::Unclear) {
         let why = line.why_open();
@@ -331,7 +335,7 @@ fn undecided(lines: &[Line]) -> Vec<String> {
 
 /// Steps that the server was not asked or did not answer, grouped by reason. Of a part that did other work too, the
 /// step is named.
-fn unasked(lines: &[Line]) -> Vec<String> {
+fn unasked(lines: &[GrowthLine]) -> Vec<String> {
     let mut groups: BTreeMap<WhyUnasked, Vec<String>> = BTreeMap::new();
     for line in lines.iter().filter(|line| line.is_unasked()) {
         for step in &line.unasked {
@@ -368,7 +372,7 @@ pub(crate) fn unasked_steps(unasked: &[Unasked]) -> String {
     format!("{what}: {}", named.join(", "))
 }
 
-/// Why growth is neither shown nor ruled out, and what would decide it.
+/// The reason why growth is neither shown nor ruled out, and what would decide it.
 pub(crate) fn reason(open: Open, needed: Option<usize>) -> String {
     let why = match open {
         Open::Runs => return format!("it takes {LEAST_RUNS} runs"),
@@ -384,11 +388,11 @@ pub(crate) fn reason(open: Open, needed: Option<usize>) -> String {
     }
 }
 
+/// The name of a shape; `n/a` if it is unknown.
 pub(crate) fn named(shape: Option<Shape>) -> &'static str {
-    shape.map_or(units::UNKNOWN, name_of)
-}
-
-fn name_of(shape: Shape) -> &'static str {
+    let Some(shape) = shape else {
+        return units::UNKNOWN;
+    };
     match shape {
         Shape::Flat => "flat",
         Shape::Step => "a step",
@@ -398,22 +402,22 @@ fn name_of(shape: Shape) -> &'static str {
     }
 }
 
-/// A line for each thing that is repeated and each server, those of one thing together.
-fn lines(comparison: &Comparison) -> Vec<Line> {
+/// A line for each repeated part and each server; the lines of one part follow one another.
+fn lines(comparison: &Comparison) -> Vec<GrowthLine> {
     let mut names: Vec<&str> = Vec::new();
     for grown in comparison.sides.iter().flat_map(|side| &side.growth) {
         if !names.contains(&grown.name.as_str()) {
             names.push(&grown.name);
         }
     }
-    let of = |name: &str, side: &Side| {
-        let grown = side.growth.iter().find(|grown| grown.name == name)?;
-        Some(Line::of_runs(&side.label, grown))
-    };
-    names
-        .iter()
-        .flat_map(|name| comparison.sides.iter().filter_map(|side| of(name, side)))
-        .collect()
+    let mut lines = Vec::new();
+    for name in names {
+        for side in &comparison.sides {
+            let grown = side.growth.iter().find(|grown| grown.name == name);
+            lines.extend(grown.map(|grown| GrowthLine::of_runs(&side.label, grown)));
+        }
+    }
+    lines
 }
 
 /// The table of these lines; `None` where nothing was repeated.
@@ -428,18 +432,16 @@ pub(crate) fn table(comparison: &Comparison) -> Option<Vec<Column>> {
         .non_empty()
 }
 
-/// What each server grows with, in sentences.
+/// Sentences on the growth of each server.
 pub(crate) fn verdict(comparison: &Comparison) -> Vec<String> {
-    let of_side = |side: &Side| {
-        let lines: Vec<Line> = side
-            .growth
-            .iter()
-            .map(|grown| Line::of_runs(&side.label, grown))
-            .collect();
+    let mut sentences = Vec::new();
+    for side in &comparison.sides {
+        let grown = side.growth.iter();
+        let lines: Vec<GrowthLine> = grown.map(|grown| GrowthLine::of_runs(&side.label, grown)).collect();
         let lens = side.growth.first().map_or(Lens::AsShipped, |grown| grown.lens);
-        let sentences = attribution(&lines, lens, side.runs.len().max(1)).into_iter();
-        let say = |sentence| format!("{}: {sentence}", side.label);
-        sentences.map(say).collect::<Vec<String>>()
-    };
-    comparison.sides.iter().flat_map(of_side).collect()
+        for sentence in attribution(&lines, lens, side.runs.len().max(1)) {
+            sentences.push(format!("{}: {sentence}", side.label));
+        }
+    }
+    sentences
 }

@@ -8,14 +8,15 @@ use super::cases::{Case, Outcome, Suite};
 
 pub fn render(suites: &[Suite]) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    let all = || suites.iter().flat_map(|suite| &suite.cases);
-    let _ = writeln!(out, "<testsuites name=\"lsp-soak\"{}>", counts(all(), &ELEMENTS[..2]));
+    let all: Vec<&Case> = suites.iter().flat_map(|suite| &suite.cases).collect();
+    let _ = writeln!(out, "<testsuites name=\"lsp-soak\"{}>", counts(&all, &ELEMENTS[..2]));
     for suite in suites {
+        let cases: Vec<&Case> = suite.cases.iter().collect();
         let _ = writeln!(
             out,
             "  <testsuite name=\"{}\"{}>",
             escape(&suite.name),
-            counts(suite.cases.iter(), &ELEMENTS)
+            counts(&cases, &ELEMENTS)
         );
         for case in &suite.cases {
             draw(&mut out, &suite.name, case);
@@ -52,23 +53,20 @@ fn element(outcome: Outcome) -> Option<&'static str> {
     }
 }
 
-/// What counts cases, and the element that it counts. Jenkins' schema refuses the last one of all suites together.
+/// Attributes that count cases, and the elements that they count. Jenkins' schema refuses the last one of all suites together.
 const ELEMENTS: [(&str, &str); 3] = [("failures", "failure"), ("errors", "error"), ("skipped", "skipped")];
 
-fn counts<'c>(cases: impl Iterator<Item = &'c Case> + Clone, elements: &[(&str, &str)]) -> String {
-    let count = |wanted: &str| {
-        cases
-            .clone()
-            .filter(|case| element(case.outcome) == Some(wanted))
-            .count()
-    };
-    let counted = elements
-        .iter()
-        .map(|(name, wanted)| format!(" {name}=\"{}\"", count(wanted)));
-    format!(" tests=\"{}\"{}", cases.clone().count(), counted.collect::<String>())
+/// ` tests="3" failures="1"`
+fn counts(cases: &[&Case], elements: &[(&str, &str)]) -> String {
+    let mut attributes = format!(" tests=\"{}\"", cases.len());
+    for (name, counted) in elements {
+        let of_element = cases.iter().filter(|case| element(case.outcome) == Some(*counted));
+        let _ = write!(attributes, " {name}=\"{}\"", of_element.count());
+    }
+    attributes
 }
 
-/// What XML would read as its own, and what no XML may hold, written otherwise.
+/// Escapes the characters that XML would read as markup, and replaces those that no XML may hold.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in clean_lines(text).chars() {

@@ -1,4 +1,4 @@
-//! What must be known to read the tables of a comparison right, each thing once.
+//! Notes without which the tables of a comparison could be misread, each thing once.
 
 use analysis::compare::{Cell, Comparison, Count, Difference, HugePages, Inequality, Row, Side, Strained, Task};
 use analysis::figures::Unit;
@@ -25,53 +25,50 @@ pub fn notes(comparison: &Comparison) -> Vec<Sentence> {
     }
     notes.extend(unusual(comparison));
     let baseline = comparison.sides.first().map_or("", |side| side.label.as_str());
-    let huge = comparison.sides.iter();
-    let huge = huge.filter_map(|side| Some(huge_pages(&side.label, baseline, side.huge_pages.as_ref()?)));
-    notes.extend(huge.map(|text| Sentence::warning("compare.huge-pages", text)));
-    notes.extend(looked(comparison).map(|text| Sentence::warning("compare.looked", text)));
-    notes.extend(
-        comparison
-            .differences
-            .iter()
-            .map(|differing| match differing.is_decisive() {
-                true => bad("compare.circumstances", difference(differing)),
-                false => Sentence::warning("compare.circumstances", difference(differing)),
-            }),
-    );
+    for side in &comparison.sides {
+        if let Some(found) = &side.huge_pages {
+            let text = huge_pages(&side.label, baseline, found);
+            notes.push(Sentence::warning("compare.huge-pages", text));
+        }
+    }
+    if comparison.sides.len() > 1 && comparison.looked {
+        notes.push(Sentence::warning("compare.looked", INTERIM_ANALYSES));
+    }
+    for differing in &comparison.differences {
+        let text = difference(differing);
+        notes.push(if differing.is_decisive() {
+            bad("compare.circumstances", text)
+        } else {
+            Sentence::warning("compare.circumstances", text)
+        });
+    }
     let strained = comparison.strains.iter().map(strained);
     notes.extend(strained.map(|text| Sentence::warning("compare.strained", text)));
     notes
 }
 
+/// The meaning of an interval if interim analyses ended the runs.
+const INTERIM_ANALYSES: &str = "`--runs auto` makes interim analyses, so a 95 % interval of a ratio covers 91 to 96 %, \
+                                and less after an early stop near a limit";
+
 /// Groups and outliers of memory.
 pub fn unusual(comparison: &Comparison) -> Vec<Sentence> {
-    let sides = comparison.sides.iter().enumerate();
-    let notes = sides.flat_map(|(place, side)| {
-        let groups = groups(comparison, place, side).map(|text| Sentence::warning("compare.groups", text));
+    let mut notes = Vec::new();
+    for (place, side) in comparison.sides.iter().enumerate() {
+        let groups = groups(comparison, place, side);
+        notes.extend(groups.map(|text| Sentence::warning("compare.groups", text)));
         let outliers = outliers(comparison, place, side).into_iter();
-        groups
-            .into_iter()
-            .chain(outliers.map(|text| Sentence::warning("compare.outliers", text)))
-    });
-    notes.collect()
+        notes.extend(outliers.map(|text| Sentence::warning("compare.outliers", text)));
+    }
+    notes
 }
 
-/// The comparison may be worth nothing.
+/// A sentence that may make the comparison worthless.
 fn bad(id: &'static str, text: String) -> Sentence {
     Sentence::answer(id, Tone::Bad, text).marked("important")
 }
 
-/// The meaning of an interval if interim analyses ended the runs.
-fn looked(comparison: &Comparison) -> Option<String> {
-    let compared = comparison.sides.len() > 1 && comparison.looked;
-    compared.then(|| {
-        "`--runs auto` makes interim analyses, so a 95 % interval of a ratio covers 91 to 96 %, and less \
-         after an early stop near a limit"
-            .to_owned()
-    })
-}
-
-/// That a server may not have had a setting which it was to be compared with.
+/// A note on a setting that a server may not have had, though it was to be compared with it.
 pub fn unseen(label: &str, knob: &KnobFacts) -> String {
     format!("{label}: {}", setting(knob))
 }
@@ -81,27 +78,37 @@ pub fn doubt(label: &str, text: &str) -> String {
     format!("{label}: {text}")
 }
 
-/// That nothing is known of a side's work, because it or the baseline has no run that counts; `None` where both have one.
+/// A note if the work of a side cannot be compared, because it or the baseline has no run that counts.
 pub fn unknown_work(side: &Side, baseline: &Side) -> Option<String> {
-    let without = [baseline, side].into_iter().find(|side| side.runs.is_empty())?;
-    Some(format!("its work is not known: no run of {} counts", without.label))
+    let runless = if baseline.runs.is_empty() {
+        baseline
+    } else if side.runs.is_empty() {
+        side
+    } else {
+        return None;
+    };
+    Some(format!("its work is not known: no run of {} counts", runless.label))
 }
 
 /// Work that a side did less of, or did otherwise, than the baseline: a sentence each.
 pub fn work(side: &Side, baseline: &str) -> Vec<Sentence> {
-    let of = |less: bool| -> Vec<&Inequality> { side.work.iter().filter(|work| work.less == less).collect() };
+    let (less, other): (Vec<&Inequality>, Vec<&Inequality>) = side.work.iter().partition(|work| work.less);
     let mut notes = Vec::new();
-    for (less, verb) in [(true, "less"), (false, "other")] {
-        let tasks: Vec<String> = of(less).chunk_by(|a, b| a.task == b.task).map(task).collect();
-        if !tasks.is_empty() {
-            let text = format!("{} does {verb} work than {baseline}: {}", side.label, tasks.join("; "));
-            notes.push(match less {
-                true => bad("compare.less-work", text),
-                false => Sentence::warning("compare.other-work", text),
-            });
-        }
+    if !less.is_empty() {
+        let text = format!("{} does less work than {baseline}: {}", side.label, tasks(&less));
+        notes.push(bad("compare.less-work", text));
+    }
+    if !other.is_empty() {
+        let text = format!("{} does other work than {baseline}: {}", side.label, tasks(&other));
+        notes.push(Sentence::warning("compare.other-work", text));
     }
     notes
+}
+
+/// The counts of all tasks; those of one task follow one another.
+fn tasks(work: &[&Inequality]) -> String {
+    let tasks: Vec<String> = work.chunk_by(|a, b| a.task == b.task).map(task).collect();
+    tasks.join("; ")
 }
 
 /// One piece of work that was not done as `other` did it.
@@ -110,21 +117,21 @@ pub fn unequal(label: &str, other: &str, work: &Inequality) -> String {
     format!("{label} does {verb} work than the {other}: {}", task(&[work]))
 }
 
-/// A circumstance that is not the same in all runs.
+/// A note on a circumstance that differs between runs.
 pub fn difference(difference: &Difference) -> String {
-    let is_hash = |value: &str| value.len() == 64 && value.chars().all(|c| c.is_ascii_hexdigit());
-    let values = difference.values.iter().map(|value| match value.as_str() {
-        value if is_hash(value) => &value[..HASH],
-        value => value,
-    });
-    format!(
-        "the runs differ in {}: {}",
-        difference.what,
-        values.collect::<Vec<&str>>().join(", ")
-    )
+    let mut values = Vec::new();
+    for value in &difference.values {
+        let value = value.as_str();
+        values.push(if is_hash(value) { &value[..HASH] } else { value });
+    }
+    format!("the runs differ in {}: {}", difference.what, values.join(", "))
 }
 
-/// What the machine did to some of the runs, and which sides had more of it where that is not the same.
+fn is_hash(value: &str) -> bool {
+    value.len() == 64 && value.chars().all(|c| c.is_ascii_hexdigit())
+}
+
+/// A note on a strain of the machine in some of the runs, with the sides that had more of it.
 pub fn strained(found: &Strained) -> String {
     let (some, all) = found.all();
     let runs = match (some, all) {
@@ -132,14 +139,14 @@ pub fn strained(found: &Strained) -> String {
         (some, all) if some == all => format!("all {}", units::counted(all as u64, "run")),
         (some, all) => format!("{some} of {}", units::counted(all as u64, "run")),
     };
-    let sides = found
-        .runs
-        .iter()
-        .map(|(name, some, all)| format!("{name} {some} of {all}"));
-    let sides = match found.is_even() {
-        true => String::new(),
-        false => format!("; {}", sides.collect::<Vec<String>>().join(", ")),
-    };
+    let mut sides = String::new();
+    if !found.is_even() {
+        let runs_of_sides = found.runs.iter();
+        let counts: Vec<String> = runs_of_sides
+            .map(|(name, some, all)| format!("{name} {some} of {all}"))
+            .collect();
+        sides = format!("; {}", counts.join(", "));
+    }
     match found.strain {
         Strain::Shared => format!(
             "{runs} shared the machine ({} at once{sides}), so their latencies and CPU time decide nothing",
@@ -166,17 +173,23 @@ pub fn strained(found: &Strained) -> String {
     }
 }
 
-/// That the difference may be one of huge pages.
+/// A note that huge pages may explain a difference of memory.
 pub fn huge_pages(label: &str, baseline: &str, found: &HugePages) -> String {
-    let size = |bytes: f64| units::bytes(bytes.abs() as u64);
-    let than = |bytes: f64| if bytes < 0.0 { "less" } else { "more" };
     format!(
-        "{label}: {} {} in huge pages and {} {} private memory (medians) than {baseline}; compare with `--thp never` too",
-        size(found.huge),
-        than(found.huge),
-        size(found.private),
-        than(found.private),
+        "{label}: {} in huge pages and {} private memory (medians) than {baseline}; compare with `--thp never` too",
+        more_or_less(found.huge),
+        more_or_less(found.private),
     )
+}
+
+/// `12.0 MiB more`
+fn more_or_less(bytes: f64) -> String {
+    let size = units::bytes(bytes.abs() as u64);
+    if bytes < 0.0 {
+        format!("{size} less")
+    } else {
+        format!("{size} more")
+    }
 }
 
 /// `goto › definition 388 hits against 400`, of one task.
@@ -186,19 +199,21 @@ fn task(counts: &[&Inequality]) -> String {
         Some(Task::Method(method)) => method.clone(),
         None => String::new(),
     };
-    let counts = counts.iter().map(|work| {
-        let thing = match work.count {
+    let mut texts = Vec::new();
+    for work in counts {
+        let unit = match work.count {
             Count::Requests => "requests",
             Count::Hits => "hits",
             Count::Items => "elements per result",
             Count::Bytes => "bytes per result",
         };
-        format!("{} against {} {thing}", number(work.candidate), number(work.baseline))
-    });
-    format!("{what} {}", counts.collect::<Vec<String>>().join(" and "))
+        let (candidate, baseline) = (number(work.candidate), number(work.baseline));
+        texts.push(format!("{candidate} against {baseline} {unit}"));
+    }
+    format!("{what} {}", texts.join(" and "))
 }
 
-/// Three digits, or all before the point; what never was is none.
+/// Three digits, or all before the point; `no` for a missing count.
 fn number(value: Option<f64>) -> String {
     match value {
         None => "no".to_owned(),
@@ -208,8 +223,8 @@ fn number(value: Option<f64>) -> String {
     }
 }
 
-/// Memory only: what CPU and latencies do is seen in the strips.
-fn of_memory(comparison: &Comparison, place: usize) -> impl Iterator<Item = (&Row, &Cell)> {
+/// The figures of memory. Unusual CPU times and latencies are seen in the strips.
+fn memory_cells(comparison: &Comparison, place: usize) -> impl Iterator<Item = (&Row, &Cell)> {
     let memory = comparison
         .rows
         .iter()
@@ -217,30 +232,36 @@ fn of_memory(comparison: &Comparison, place: usize) -> impl Iterator<Item = (&Ro
     memory.filter_map(move |row| Some((row, row.cells.get(place)?)))
 }
 
-/// That values fall into groups: private memory before all else where it is farthest apart, and how many other figures do.
+/// A note on values that fall into groups: of private memory if it has groups, else of the first figure that has, where
+/// they are farthest apart; and the number of other figures with groups.
 fn groups(comparison: &Comparison, place: usize, side: &Side) -> Option<String> {
-    let mut apart: Vec<(f64, &Row, &Cell)> = of_memory(comparison, place)
+    let mut grouped: Vec<(f64, &Row, &Cell)> = memory_cells(comparison, place)
         .filter_map(|(row, cell)| Some((gap(cell)?, row, cell)))
         .collect();
-    let figure = |row: &Row| row.measure.figure;
-    apart.sort_by(|a, b| figure(a.1).cmp(&figure(b.1)).then(b.0.total_cmp(&a.0)));
-    let (_, row, cell) = apart.first()?;
-    let others = match apart.len() - 1 {
+    grouped.sort_by(|(gap, row, _), (other_gap, other, _)| {
+        let by_figure = row.measure.figure.cmp(&other.measure.figure);
+        by_figure.then(other_gap.total_cmp(gap))
+    });
+    let (_, row, cell) = grouped.first()?;
+    let others = match grouped.len() - 1 {
         0 => String::new(),
         1 => "; so does 1 other figure of memory".to_owned(),
         others => format!("; so do {others} other figures of memory"),
     };
-    let said = in_groups(&side.label, &figures::place(row), cell, row.measure.figure.unit());
-    Some(format!("{said}{others}"))
+    let sentence = in_groups(&side.label, &figures::place(row), cell, row.measure.figure.unit());
+    Some(format!("{sentence}{others}"))
 }
 
 /// The distance between a figure's groups, as a share; `None` without groups worth a sentence.
 pub fn gap(cell: &Cell) -> Option<f64> {
+    if cell.clusters.len() < 2 {
+        return None;
+    }
     let gap = cell.clusters.last()?.low / cell.clusters.first()?.high - 1.0;
-    (cell.clusters.len() > 1 && gap >= WORTH).then_some(gap)
+    if gap >= WORTH { Some(gap) } else { None }
 }
 
-/// That the values of a figure fall into groups, and into which.
+/// A sentence on the groups into which the values of a figure fall.
 pub fn in_groups(label: &str, figure: &str, cell: &Cell, unit: Unit) -> String {
     let groups = cell.clusters.iter().map(|group| {
         let span = figures::span(
@@ -258,10 +279,13 @@ pub fn in_groups(label: &str, figure: &str, cell: &Cell, unit: Unit) -> String {
 /// The runs that are far from the others, each with the first of its figures that is.
 fn outliers(comparison: &Comparison, place: usize, side: &Side) -> Vec<String> {
     let mut runs: Vec<(&str, String, usize)> = Vec::new();
-    for (row, cell) in of_memory(comparison, place) {
+    for (row, cell) in memory_cells(comparison, place) {
         let middle = cell.median.map_or(0.0, |median| median.median);
-        let far = |value: f64| (value / middle - 1.0).abs() >= WORTH;
-        for outlier in cell.outliers.iter().filter(|outlier| far(outlier.value)) {
+        for outlier in &cell.outliers {
+            let is_far = (outlier.value / middle - 1.0).abs() >= WORTH;
+            if !is_far {
+                continue;
+            }
             let run = record(side, cell, outlier.run);
             if let Some((.., places)) = runs.iter_mut().find(|(name, ..)| *name == run) {
                 *places += 1;
@@ -277,24 +301,26 @@ fn outliers(comparison: &Comparison, place: usize, side: &Side) -> Vec<String> {
             runs.push((run, example, 1));
         }
     }
-    let sentence = |(run, example, places): &(&str, String, usize)| {
+    let mut sentences = Vec::new();
+    for (run, example, places) in runs {
         let more = match places {
             0 | 1 => String::new(),
             2 => ", as is 1 other figure of memory".to_owned(),
             more => format!(", as are {} other figures of memory", more - 1),
         };
-        format!(
+        sentences.push(format!(
             "{}: `{run}` is an outlier: {example}{more}; it still counts",
             side.label
-        )
-    };
-    runs.iter().map(sentence).collect()
+        ));
+    }
+    sentences
 }
 
 /// The record of the n-th known value of a cell.
 pub fn record<'s>(side: &'s Side, cell: &Cell, known: usize) -> &'s str {
-    let mut places = cell.values.iter().enumerate().filter(|(_, value)| value.is_some());
-    let run = places.nth(known).map(|(run, _)| run);
-    run.and_then(|run| side.runs.get(run))
+    let mut known_runs = cell.values.iter().enumerate().filter(|(_, value)| value.is_some());
+    known_runs
+        .nth(known)
+        .and_then(|(run, _)| side.runs.get(run))
         .map_or(units::UNKNOWN, String::as_str)
 }

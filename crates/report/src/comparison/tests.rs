@@ -21,25 +21,28 @@ fn run(label: &str, number: u32, percent: u64) -> Played {
     summary.header.server.label = label.to_owned();
     summary.header.server.version = Some(format!("{label} 0.4.2"));
     summary.header.plan.run = number;
-    let scale = |value: u64| value * percent / 100;
     for phase in &mut summary.phases {
-        phase.private = phase.private.map(scale);
-        phase.cpu = phase.cpu.map(scale);
+        phase.private = phase.private.map(|bytes| scaled(bytes, percent));
+        phase.cpu = phase.cpu.map(|time| scaled(time, percent));
     }
     let peaks = summary.phases.iter_mut().filter_map(|phase| phase.peak.as_mut());
     for peak in peaks.chain(&mut summary.peak) {
-        peak.lower = scale(peak.lower);
+        peak.lower = scaled(peak.lower, percent);
     }
     for program in &mut summary.programs {
-        program.cpu = program.cpu.map(scale);
+        program.cpu = program.cpu.map(|time| scaled(time, percent));
     }
     for method in &mut summary.methods {
-        method.p50 = method.p50.map(scale);
+        method.p50 = method.p50.map(|time| scaled(time, percent));
     }
     Played {
         record: format!("run-{number:03}-{label}.jsonl"),
         summary,
     }
+}
+
+fn scaled(value: u64, percent: u64) -> u64 {
+    value * percent / 100
 }
 
 /// Runs of one server at these per cent.
@@ -48,7 +51,7 @@ fn runs(label: &str, percents: &[u64]) -> Vec<Played> {
     numbered.map(|(number, percent)| run(label, number, *percent)).collect()
 }
 
-fn on(mut runs: Vec<Played>, target: &str, cpu: &str) -> Vec<Played> {
+fn on_machine(mut runs: Vec<Played>, target: &str, cpu: &str) -> Vec<Played> {
     for run in &mut runs {
         run.summary.header.host.target = target.to_owned();
         run.summary.header.host.cpu = Some(cpu.to_owned());
@@ -61,13 +64,14 @@ fn two() -> Vec<Played> {
     [system, runs("ty-mimalloc", &[129, 130, 131, 130, 128, 130])].concat()
 }
 
+fn warm_up(label: &str) -> Played {
+    let mut warm_up = run(label, 0, 140);
+    warm_up.summary.header.plan.warm_up = true;
+    warm_up
+}
+
 pub(crate) fn three() -> Vec<Played> {
-    let warm = |label: &str| {
-        let mut warm = run(label, 0, 140);
-        warm.summary.header.plan.warm_up = true;
-        warm
-    };
-    let mut all = vec![warm("ty-system"), warm("ty-jemalloc"), warm("ty-mimalloc")];
+    let mut all = vec![warm_up("ty-system"), warm_up("ty-jemalloc"), warm_up("ty-mimalloc")];
     all.extend(runs("ty-system", &[100, 101, 99]));
     all.extend(runs("ty-jemalloc", &[104, 100, 97]));
     all.extend(runs("ty-mimalloc", &[130, 131, 129, 131]));
@@ -113,7 +117,7 @@ fn groups() -> Vec<Played> {
 
 pub(crate) fn targets() -> Vec<Played> {
     let linux = "x86_64-unknown-linux-gnu";
-    let mut mac = on(
+    let mut mac = on_machine(
         [runs("system", &[80, 81, 80]), runs("mimalloc", &[79, 80, 81])].concat(),
         "aarch64-apple-darwin",
         "M4",
@@ -122,27 +126,24 @@ pub(crate) fn targets() -> Vec<Played> {
         run.summary.phases.remove(3);
     }
     let linux = [
-        on(runs("system", &[100, 101, 99]), linux, "EPYC"),
-        on(runs("jemalloc", &[104, 100, 97]), linux, "EPYC"),
-        on(runs("mimalloc", &[130, 131, 129]), linux, "EPYC"),
+        on_machine(runs("system", &[100, 101, 99]), linux, "EPYC"),
+        on_machine(runs("jemalloc", &[104, 100, 97]), linux, "EPYC"),
+        on_machine(runs("mimalloc", &[130, 131, 129]), linux, "EPYC"),
     ];
     [mac, linux.concat()].concat()
 }
 
 fn machines() -> Vec<Played> {
-    let linux = "x86_64-unknown-linux-gnu";
-    let machine = |cpu: &str, system: [u64; 3], mimalloc: [u64; 3]| {
-        on(
-            [runs("system", &system), runs("mimalloc", &mimalloc)].concat(),
-            linux,
-            cpu,
-        )
-    };
     [
-        machine("EPYC", [100, 101, 99], [130, 131, 129]),
-        machine("Xeon", [200, 201, 199], [240, 242, 238]),
+        two_on_machine("EPYC", [100, 101, 99], [130, 131, 129]),
+        two_on_machine("Xeon", [200, 201, 199], [240, 242, 238]),
     ]
     .concat()
+}
+
+fn two_on_machine(cpu: &str, system: [u64; 3], mimalloc: [u64; 3]) -> Vec<Played> {
+    let runs = [runs("system", &system), runs("mimalloc", &mimalloc)].concat();
+    on_machine(runs, "x86_64-unknown-linux-gnu", cpu)
 }
 
 fn compared(runs: Vec<Played>) -> Scenarios {
@@ -222,7 +223,7 @@ fn runs_of_unlike_scenarios_are_titled_as_a_list() {
     let mut other = runs("b", &[100]);
     other[0].summary.header.scenario.name = "other".to_owned();
     let runs = [runs("a", &[100]), other].concat();
-    let title = super::document::title(&compared(runs));
+    let title = super::title::title(&compared(runs));
     assert_eq!(title, "completions, other: a 0.4.2, b 0.4.2");
 }
 
@@ -233,14 +234,17 @@ fn every_block_of_a_comparison_is_in_every_format() {
     }
 }
 
+fn has_long_word(line: &str, columns: usize) -> bool {
+    line.split(' ').any(|word| word.chars().count() + 20 > columns)
+}
+
 #[test]
 fn no_line_is_wider_than_the_terminal() {
     for runs in [two, three, holes, unequal, groups, targets, machines] {
         for columns in [60, 80, 100, 160] {
             let text = drawn(runs(), columns);
             // A hash is copied as a whole.
-            let long = |line: &&str| line.split(' ').any(|word| word.chars().count() + 20 > columns);
-            let mut lines = text.lines().filter(|line| !long(line));
+            let mut lines = text.lines().filter(|line| !has_long_word(line, columns));
             let wide = lines.find(|line| line.chars().count() > columns);
             assert_eq!(wide, None, "at {columns}");
         }

@@ -8,7 +8,7 @@ use base::units;
 
 use super::{figures, words};
 
-/// A figure that has a value, and all that names it.
+/// A known figure of a server, and its place in the comparison.
 struct Point<'t> {
     target: &'t Target,
     side: &'t Side,
@@ -18,7 +18,7 @@ struct Point<'t> {
 }
 
 /// Bencher Metric Format: `{"completions/goto/ty": {"private": {"value": …, "lower_value": …, "upper_value": …}}}`, in
-/// bytes, nanoseconds and plain numbers. What has no value is not there.
+/// bytes, nanoseconds and plain numbers. Unknown figures are left out.
 pub fn bencher(scenarios: &Scenarios) -> Result<String, serde_json::Error> {
     let mut benches: Map<String, Value> = Map::new();
     for point in points(scenarios) {
@@ -41,26 +41,34 @@ pub fn bencher(scenarios: &Scenarios) -> Result<String, serde_json::Error> {
 
 /// The array of `customSmallerIsBetter`, in MiB and milliseconds, which its charts show as they are.
 pub fn benchmark_action(scenarios: &Scenarios) -> Result<String, serde_json::Error> {
-    let benchmark = |point: Point<'_>| {
-        let (unit, scale) = scale(point.row.measure.figure);
-        let scaled = |value: f64| (value / scale * 1_000.0).round() / 1_000.0;
-        let place = figures::place(point.row);
-        let mut benchmark = json!({
-            "name": format!("{} › {place} › {}", scenario(&point, scenarios), point.side.label),
-            "unit": unit,
-            "value": scaled(point.median),
-            "extra": extra(&point),
-        });
-        if let Some((low, high)) = bounds(&point) {
-            benchmark["range"] = json!(format!("{}–{}", scaled(low), scaled(high)));
-        }
-        benchmark
-    };
-    let has_direction = |point: &Point<'_>| point.row.measure.figure.has_direction();
-    pretty(&points(scenarios).filter(has_direction).map(benchmark).collect())
+    let benchmarks = points(scenarios)
+        .filter(|point| point.row.measure.figure.has_direction())
+        .map(|point| benchmark(&point, scenarios))
+        .collect();
+    pretty(&benchmarks)
 }
 
-/// The interval of the median, of several runs.
+fn benchmark(point: &Point<'_>, scenarios: &Scenarios) -> Value {
+    let (unit, scale) = scale(point.row.measure.figure);
+    let place = figures::place(point.row);
+    let mut benchmark = json!({
+        "name": format!("{} › {place} › {}", scenario(point, scenarios), point.side.label),
+        "unit": unit,
+        "value": scaled(point.median, scale),
+        "extra": extra(point),
+    });
+    if let Some((low, high)) = bounds(point) {
+        benchmark["range"] = json!(format!("{}–{}", scaled(low, scale), scaled(high, scale)));
+    }
+    benchmark
+}
+
+/// The value in its unit, with three decimals.
+fn scaled(value: f64, scale: f64) -> f64 {
+    (value / scale * 1_000.0).round() / 1_000.0
+}
+
+/// The interval of the median; `None` for one run.
 fn bounds(point: &Point<'_>) -> Option<(f64, f64)> {
     let median = point.cell.median.filter(|median| median.n > 1)?;
     Some((median.low, median.high))

@@ -9,55 +9,53 @@ use base::units;
 
 use super::figures::{self, digits};
 
-/// What to conclude of each server against the baseline, or that no run counts.
+/// A conclusion for each server against the baseline, or a sentence that no run counts.
 pub fn conclusions(comparison: &Comparison) -> Vec<String> {
-    match no_run_counts(comparison) {
-        Some(nothing) => vec![nothing],
-        None => (1..comparison.sides.len())
-            .filter_map(|place| verdict(comparison, place))
-            .collect(),
+    if let Some(nothing) = no_run_counts(comparison) {
+        return vec![nothing];
     }
+    (1..comparison.sides.len())
+        .filter_map(|place| verdict(comparison, place))
+        .collect()
 }
 
-/// What to conclude of one server against the baseline: how far the figures that a choice hangs on differ, or why nothing is
-/// concluded. Nothing of the baseline itself.
+/// The conclusion for one server against the baseline: how far the figures that a choice hangs on differ, or why nothing is
+/// concluded. `None` for the baseline itself.
 pub fn verdict(comparison: &Comparison, place: usize) -> Option<String> {
     let (baseline, side) = (comparison.sides.first()?, comparison.sides.get(place)?);
     if !side.is_purged_as(baseline) {
-        return Some(apart(side, baseline));
+        return Some(purged_differently(side, baseline));
     }
     if place == 0 {
         return None;
     }
-    if let Some(sentence) = [side, baseline].into_iter().find_map(without) {
+    if let Some(sentence) = denied_setting(side).or_else(|| denied_setting(baseline)) {
         return Some(sentence);
     }
-    let known = telling(comparison).into_iter();
-    let known: Vec<(&Row, &Ratio)> = known.filter_map(|row| Some((row, bounded(row, place)?))).collect();
+    let mut known: Vec<(&Row, &Ratio)> = Vec::new();
+    for row in decisive_rows(comparison) {
+        known.extend(bounded(row, place).map(|ratio| (row, ratio)));
+    }
     let Some((_, first)) = known.first() else {
-        return Some(nothing(comparison, place));
+        return Some(why_not_compared(comparison, place));
     };
     let all = (baseline.runs.len(), side.runs.len());
-    let runs_of = |ratio: &Ratio| runs_of(ratio, all);
-    let runs = runs_of(first);
-    let alike = known.iter().all(|(_, ratio)| runs_of(ratio) == runs);
+    let runs = runs_of(first, all);
+    let have_same_runs = known.iter().all(|(_, ratio)| runs_of(ratio, all) == runs);
     let (mut shown, mut open, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
     for (row, ratio) in &known {
+        let figure = figure_and_place(row);
+        let difference = how_much(ratio);
         let mut details: Vec<String> = figures::medians(row, place).into_iter().collect();
-        if !alike {
-            details.push(runs_of(ratio));
+        if !have_same_runs {
+            details.push(runs_of(ratio, all));
         }
         if ratio.differs() {
-            let details = if details.is_empty() {
-                String::new()
-            } else {
-                format!(" ({})", details.join(", "))
-            };
-            shown.push(format!("{} {}{details}", what(row), how_much(ratio)));
+            shown.push(format!("{figure} {difference}{}", in_brackets(&details)));
             continue;
         }
-        details.insert(0, how_much(ratio));
-        let text = format!("{} ({})", what(row), details.join(", "));
+        details.insert(0, difference);
+        let text = format!("{figure}{}", in_brackets(&details));
         if ratio.excludes_large() {
             open.push(text);
         } else {
@@ -74,24 +72,37 @@ pub fn verdict(comparison: &Comparison, place: usize) -> Option<String> {
     if !unknown.is_empty() {
         figures.push(format!("not known without more runs: {}", unknown.join(", ")));
     }
-    let runs = if alike { format!(" ({runs})") } else { String::new() };
+    let runs = if have_same_runs {
+        format!(" ({runs})")
+    } else {
+        String::new()
+    };
     Some(format!("{}: {}{runs}", side.label, figures.join("; ")))
 }
 
-/// Whether nothing may be concluded of a server against the baseline: they were purged in different ways, or a setting was not
-/// in force.
+/// ` (41.2 against 49.3 MiB, 8 runs each)`; empty without details.
+fn in_brackets(details: &[String]) -> String {
+    if details.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", details.join(", "))
+    }
+}
+
+/// True if nothing may be concluded about a server against the baseline: they were purged in different ways, or a setting was
+/// not in force.
 pub fn is_refused(comparison: &Comparison, place: usize) -> bool {
     let (baseline, side) = (&comparison.sides[0], &comparison.sides[place]);
-    !side.is_purged_as(baseline) || [side, baseline].into_iter().any(|side| without(side).is_some())
+    !side.is_purged_as(baseline) || denied_setting(side).is_some() || denied_setting(baseline).is_some()
 }
 
 fn bounded(row: &Row, place: usize) -> Option<&Ratio> {
     row.cells[place].ratio.as_ref().filter(|ratio| ratio.high.is_finite())
 }
 
-/// A server ran without a wanted setting, or could not confirm one, so no conclusion is drawn. `None` if all were in
-/// force as far as known.
-fn without(side: &Side) -> Option<String> {
+/// The sentence if a server ran without a wanted setting, or could not confirm one, so that no conclusion is drawn.
+/// `None` if all settings were in force as far as known.
+fn denied_setting(side: &Side) -> Option<String> {
     let knob = side.unseen.iter().find(|knob| is_denied(knob))?;
     let why = match knob.taken {
         Some(_) => "ran without its setting",
@@ -105,7 +116,7 @@ fn without(side: &Side) -> Option<String> {
 }
 
 /// Servers that were purged in different ways are not compared.
-fn apart(side: &Side, baseline: &Side) -> String {
+fn purged_differently(side: &Side, baseline: &Side) -> String {
     format!(
         "{} and {} are not compared: the purged lens compares versions of one server, and these use {} and {}, which \
          purge differently; compare allocators as shipped",
@@ -116,65 +127,71 @@ fn apart(side: &Side, baseline: &Side) -> String {
     )
 }
 
-fn nothing(comparison: &Comparison, place: usize) -> String {
+/// The reason why no figure of two servers can be compared.
+fn why_not_compared(comparison: &Comparison, place: usize) -> String {
     let (baseline, side) = (&comparison.sides[0], &comparison.sides[place]);
     let pair = format!("{} cannot be compared with {}", side.label, baseline.label);
-    let mut short = [side, baseline].into_iter().filter(|side| side.runs.len() < 2);
-    let failed = |side: &&Side| left(side, Why::Failed) > 0;
-    if let Some(failed) = short.clone().find(failed) {
+    let too_few: Vec<&Side> = [side, baseline]
+        .into_iter()
+        .filter(|side| side.runs.len() < 2)
+        .collect();
+    if let Some(failed) = too_few.iter().find(|side| has_failures(side)) {
         return format!("{pair}: {}", failed_runs(failed));
     }
-    match short.next_back() {
-        Some(short) if short.runs.is_empty() => format!("{pair}: no run of {} counts", short.label),
-        Some(short) => format!("{pair}: {} has 1 run, a comparison needs 2 of each", short.label),
-        None if are_apart(comparison, place) => {
+    match too_few.last() {
+        Some(side) if side.runs.is_empty() => format!("{pair}: no run of {} counts", side.label),
+        Some(side) => format!("{pair}: {} has 1 run, a comparison needs 2 of each", side.label),
+        None if are_on_different_machines(comparison, place) => {
             format!("{pair}: no machine has 2 runs of both in one part of the plan, and others are not compared")
         }
         None => format!("{pair}: they have no figure in common"),
     }
 }
 
-/// That no run of any server counts, and why; `None` where one does.
+/// The reason why there is no result at all: no run of any server counts. `None` if one does.
 pub fn no_run_counts(comparison: &Comparison) -> Option<String> {
     let sides = &comparison.sides;
     if sides.iter().any(|side| !side.runs.is_empty()) {
         return None;
     }
-    let failed = sides.iter().filter(|side| left(side, Why::Failed) > 0).map(failures);
-    let why: Vec<String> = failed.collect();
-    Some(match why.as_slice() {
-        [] if sides.iter().any(|side| left(side, Why::Unfinished) > 0) => {
-            "no run counts, so there is no result: the first was not played to its end".to_owned()
-        }
-        [] => "no run counts, so there is no result: allow more time or more runs".to_owned(),
-        why => format!("no run counts, so there is no result: {}", why.join(", ")),
-    })
+    let failures: Vec<String> = sides.iter().filter(|side| has_failures(side)).map(failures).collect();
+    let why = if !failures.is_empty() {
+        failures.join(", ")
+    } else if sides.iter().any(|side| excluded_runs(side, Why::Unfinished) > 0) {
+        "the first was not played to its end".to_owned()
+    } else {
+        "allow more time or more runs".to_owned()
+    };
+    Some(format!("no run counts, so there is no result: {why}"))
 }
 
 pub fn has_failures(side: &Side) -> bool {
-    left(side, Why::Failed) > 0
+    excluded_runs(side, Why::Failed) > 0
 }
 
 /// The number of runs that a server failed, and the first failure.
 pub fn failures(side: &Side) -> String {
-    let how = side.left.iter().find_map(|excluded| excluded.how.as_deref());
-    let how = how.map_or_else(String::new, |how| format!(": {how}"));
-    failed_runs(side) + &how
+    let failed_runs = failed_runs(side);
+    match side.left.iter().find_map(|excluded| excluded.how.as_deref()) {
+        Some(how) => format!("{failed_runs}: {how}"),
+        None => failed_runs,
+    }
 }
 
 fn failed_runs(side: &Side) -> String {
     format!(
         "{} failed in {}",
         side.label,
-        units::counted(left(side, Why::Failed), "run")
+        units::counted(excluded_runs(side, Why::Failed), "run")
     )
 }
 
-fn left(side: &Side, why: Why) -> u64 {
-    side.left.iter().filter(|left| left.why == why).count() as u64
+/// The number of runs that do not count for this reason.
+fn excluded_runs(side: &Side, why: Why) -> u64 {
+    side.left.iter().filter(|excluded| excluded.why == why).count() as u64
 }
 
-/// How many runs of a side count, and why others do not.
+/// `8 runs + 1 warm-up`: the runs of a side that count, and those that do not.
 pub fn runs(side: &Side) -> String {
     let mut text = units::counted(side.runs.len() as u64, "run");
     for (why, what) in [
@@ -183,28 +200,30 @@ pub fn runs(side: &Side) -> String {
         (Why::Failed, "failed"),
         (Why::Unfinished, "not finished"),
     ] {
-        let left = left(side, why);
-        if left > 0 {
-            text.push_str(&format!(" + {} {what}", units::count(left)));
+        let excluded = excluded_runs(side, why);
+        if excluded > 0 {
+            text.push_str(&format!(" + {} {what}", units::count(excluded)));
         }
     }
     text
 }
 
 /// The figures that a choice hangs on: private memory at the result, the peak, CPU.
-pub fn telling(comparison: &Comparison) -> Vec<&Row> {
-    let of_run = |figure| Measure {
-        place: Place::Run,
-        figure,
-    };
-    let of_runs = Figure::OF_RUNS.into_iter();
-    let of_runs = of_runs.filter(|figure| !(comparison.is_shared() && figure.is_time()));
-    let of_runs = of_runs.filter_map(|figure| comparison.row(&of_run(figure)));
-    comparison.result_row().into_iter().chain(of_runs).collect()
+pub fn decisive_rows(comparison: &Comparison) -> Vec<&Row> {
+    let mut rows: Vec<&Row> = comparison.result_row().into_iter().collect();
+    for figure in Figure::OF_RUNS {
+        // Runs that shared the machine took each other's time.
+        if comparison.is_shared() && figure.is_time() {
+            continue;
+        }
+        let place = Place::Run;
+        rows.extend(comparison.row(&Measure { place, figure }));
+    }
+    rows
 }
 
 /// `private memory after decay`.
-fn what(row: &Row) -> String {
+fn figure_and_place(row: &Row) -> String {
     format!("{}{}", row.measure.figure.words(), row.measure.place.suffix())
 }
 
@@ -213,36 +232,43 @@ fn how_much(ratio: &Ratio) -> String {
     figures::difference(ratio).unwrap_or_default() + &by_machine(ratio)
 }
 
-/// Whether both have enough runs of a figure, and no machine has enough of both.
-fn are_apart(comparison: &Comparison, place: usize) -> bool {
-    let enough = |cell: &Cell| cell.median.is_some_and(|median| median.n > 1 && median.low > 0.0);
-    telling(comparison)
+/// True if both have enough runs of a figure, so that only their machines can keep them from being compared.
+fn are_on_different_machines(comparison: &Comparison, place: usize) -> bool {
+    decisive_rows(comparison)
         .iter()
-        .any(|row| enough(&row.cells[0]) && enough(&row.cells[place]))
+        .any(|row| has_enough_runs(&row.cells[0]) && has_enough_runs(&row.cells[place]))
 }
 
-/// The runs that the ratio is of, which are those of machines that have two of both, and of how many where some are left out.
+fn has_enough_runs(cell: &Cell) -> bool {
+    cell.median.is_some_and(|median| median.n > 1 && median.low > 0.0)
+}
+
+/// `8 runs each`, `7 of 8 runs against 8`: the runs behind a ratio, which are those of machines with two of both.
 fn runs_of(ratio: &Ratio, (of_baseline, of_side): (usize, usize)) -> String {
-    let number = |runs: usize, all: usize| match runs == all {
-        true => units::count(all as u64),
-        false => format!("{runs} of {all}"),
-    };
-    let noun = |all: usize| if all == 1 { "run" } else { "runs" };
-    match ratio.runs {
-        (a, b) if a == b && of_baseline == of_side => format!("{} {} each", number(a, of_side), noun(of_side)),
-        (a, b) => format!(
-            "{} {} against {}",
-            number(b, of_side),
-            noun(of_side),
-            number(a, of_baseline)
-        ),
+    let (baseline, side) = ratio.runs;
+    let noun = if of_side == 1 { "run" } else { "runs" };
+    let side_runs = some_of(side, of_side);
+    if baseline == side && of_baseline == of_side {
+        format!("{side_runs} {noun} each")
+    } else {
+        format!("{side_runs} {noun} against {}", some_of(baseline, of_baseline))
     }
 }
 
-/// How far the machines are apart, where there are several.
+fn some_of(runs: usize, all: usize) -> String {
+    if runs == all {
+        units::count(all as u64)
+    } else {
+        format!("{runs} of {all}")
+    }
+}
+
+/// `, on 2 machines +3 to +5 %`; empty for one machine.
 fn by_machine(ratio: &Ratio) -> String {
-    let several = figures::spread(ratio).map(|spread| format!(", on {} machines {spread}", ratio.machines.len()));
-    several.unwrap_or_default()
+    match figures::spread(ratio) {
+        Some(spread) => format!(", on {} machines {spread}", ratio.machines.len()),
+        None => String::new(),
+    }
 }
 
 /// The interval of a ratio in words: `28–31 % more`, `3–5 % less`, `between 2 % less and 3 % more`.
@@ -267,9 +293,11 @@ pub fn range(low: f64, high: f64) -> String {
 
 fn between(low: f64, high: f64) -> String {
     let digits = digits(low, high);
-    match (format!("{low:.digits$}"), format!("{high:.digits$}")) {
-        (low, high) if low == high => format!("{low} %"),
-        (low, high) => format!("{low}–{high} %"),
+    let (low, high) = (format!("{low:.digits$}"), format!("{high:.digits$}"));
+    if low == high {
+        format!("{low} %")
+    } else {
+        format!("{low}–{high} %")
     }
 }
 

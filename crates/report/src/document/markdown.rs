@@ -15,21 +15,27 @@ pub fn render(document: &Document) -> String {
         Some(headline) => line_of(&mut out, format!("### {}\n\n{title}\n", prose(&clean(&headline.text)))),
         None => line_of(&mut out, format!("### {title}\n")),
     }
-    sentences(&mut out, document.verdict.iter());
-    let is_answer = |section: &&Section| section.weight == Weight::Answer;
-    let (answers, others): (Vec<&Section>, Vec<&Section>) = document.sections.iter().partition(is_answer);
+    for sentence in &document.verdict {
+        write_sentence(&mut out, sentence);
+    }
+    let (answers, others): (Vec<&Section>, Vec<&Section>) = document
+        .sections
+        .iter()
+        .partition(|section| section.weight == Weight::Answer);
     for section in answers {
         line_of(&mut out, format!("\n#### {}", escape(&section.title)));
-        blocks(&mut out, section);
+        write_blocks(&mut out, section);
     }
-    let has_text = |section: &&Section| !section.blocks.iter().all(is_chart);
-    others
-        .into_iter()
-        .filter(has_text)
-        .for_each(|section| folded(&mut out, section));
-    let charts = match document.titles(is_chart) {
-        none if none.is_empty() => none,
-        titles => format!("<br>Charts with `--format html`: {}.", escape(&titles)),
+    for section in others {
+        if !section.blocks.iter().all(is_chart) {
+            write_folded(&mut out, section);
+        }
+    }
+    let chart_titles = document.titles(is_chart);
+    let charts = if chart_titles.is_empty() {
+        String::new()
+    } else {
+        format!("<br>Charts with `--format html`: {}.", escape(&chart_titles))
     };
     let origin = escape(&document.origin);
     line_of(&mut out, format!("\n<sub>{origin} Made by lsp-soak.{charts}</sub>"));
@@ -40,30 +46,33 @@ fn is_chart(block: &Block) -> bool {
     matches!(block, Block::Timeline(_) | Block::Charts { .. })
 }
 
-fn folded(out: &mut String, section: &Section) {
+fn write_folded(out: &mut String, section: &Section) {
     line_of(
         out,
         format!("\n<details><summary>{}</summary>", escape(&section.caption())),
     );
-    blocks(out, section);
+    write_blocks(out, section);
     out.push_str("\n</details>\n");
 }
 
 /// The blocks of a section, then its definitions in small print.
-fn blocks(out: &mut String, section: &Section) {
+fn write_blocks(out: &mut String, section: &Section) {
     let mut small: Vec<String> = Vec::new();
-    if section.weight == Weight::Answer {
-        small.extend((!section.note.is_empty()).then(|| section.note.clone()));
+    let mut definitions: Vec<String> = Vec::new();
+    if section.weight == Weight::Answer && !section.note.is_empty() {
+        small.push(section.note.clone());
     }
-    let is_small = |block: &&Block| matches!(block, Block::Sentence(one) if one.weight == Weight::Definition);
-    let (definitions, others): (Vec<&Block>, Vec<&Block>) = section.blocks.iter().partition(is_small);
-    for block in others {
+    for block in &section.blocks {
         match block {
-            Block::Sentence(sentence) => sentences(out, std::iter::once(sentence)),
+            Block::Sentence(sentence) if sentence.weight == Weight::Definition => {
+                definitions.push(sentence.text.clone());
+            }
+            Block::Sentence(sentence) => write_sentence(out, sentence),
             Block::Facts { caption, facts } => {
-                match *caption == section.title {
-                    true => out.push('\n'),
-                    false => line_of(out, format!("\n{}:\n", escape(caption))),
+                if *caption == section.title {
+                    out.push('\n');
+                } else {
+                    line_of(out, format!("\n{}:\n", escape(caption)));
                 }
                 for (name, text) in facts {
                     line_of(out, format!("- {}: {}", escape(name), prose(text)));
@@ -75,12 +84,12 @@ fn blocks(out: &mut String, section: &Section) {
                 }
                 out.push('\n');
                 let (short, more) = shortened(columns);
-                table(out, &short);
+                write_table(out, &short);
                 small.extend(rows_left_out(more));
             }
             Block::Matrix(matrix) => {
                 out.push('\n');
-                table(out, &matrix.columns(|_, cell| text_of(cell)));
+                write_table(out, &matrix.columns(|_, cell| matrix_cell(cell)));
             }
             Block::Timeline(_) | Block::Charts { .. } => {}
             Block::Code { language, title, text } => {
@@ -88,80 +97,77 @@ fn blocks(out: &mut String, section: &Section) {
                     line_of(out, format!("\n{}:", escape(title)));
                 }
                 out.push('\n');
-                fenced(out, language, text);
+                write_code(out, language, text);
             }
-            Block::Folded(section) => folded(out, section),
+            Block::Folded(section) => write_folded(out, section),
         }
     }
-    small.extend(definitions.into_iter().filter_map(|block| match block {
-        Block::Sentence(sentence) => Some(sentence.text.clone()),
-        _ => None,
-    }));
+    small.append(&mut definitions);
     if !small.is_empty() {
         let small: Vec<String> = small.iter().map(|text| prose(text)).collect();
         line_of(out, format!("\n<sub>{}</sub>", small.join("<br>")));
     }
 }
 
-fn sentences<'s>(out: &mut String, sentences: impl Iterator<Item = &'s Sentence>) {
-    for sentence in sentences {
-        let text = prose(&clean(&sentence.text));
-        let text = match sentence.mark {
-            "" => text,
-            mark => format!("{mark}: {text}"),
-        };
-        match sentence.tone {
-            Tone::Bad => line_of(out, format!("- **{text}**")),
-            Tone::Plain | Tone::Strong | Tone::Quiet | Tone::Good | Tone::Warning => line_of(out, format!("- {text}")),
-        }
-        if !sentence.details.is_empty() {
-            let lines: Vec<String> = sentence.details.iter().map(|line| cut(&clean(line), WIDEST)).collect();
-            out.push('\n');
-            fenced(out, "text", &lines.join("\n"));
-            out.push('\n');
-        }
+fn write_sentence(out: &mut String, sentence: &Sentence) {
+    let text = prose(&clean(&sentence.text));
+    let text = match sentence.mark {
+        "" => text,
+        mark => format!("{mark}: {text}"),
+    };
+    match sentence.tone {
+        Tone::Bad => line_of(out, format!("- **{text}**")),
+        Tone::Plain | Tone::Strong | Tone::Quiet | Tone::Good | Tone::Warning => line_of(out, format!("- {text}")),
+    }
+    if !sentence.details.is_empty() {
+        let lines: Vec<String> = sentence.details.iter().map(|line| cut(&clean(line), WIDEST)).collect();
+        out.push('\n');
+        write_code(out, "text", &lines.join("\n"));
+        out.push('\n');
     }
 }
 
 /// `361.1 (355.0–367.2) ▴, +4.1 to +5.9 %`.
-fn text_of(cell: &MatrixCell) -> String {
+fn matrix_cell(cell: &MatrixCell) -> String {
     let mut text = cell.median.clone();
     if !cell.interval.is_empty() {
         text.push_str(&format!(" ({})", cell.interval));
     }
-    text.extend(cell.end.map(|end| format!(" {end}")));
+    if let Some(end) = cell.end {
+        text.push_str(&format!(" {end}"));
+    }
     if let Some(difference) = &cell.difference {
         text.push_str(&format!(", {}", difference.range));
-        text.extend(
-            difference
-                .by_machine
-                .as_ref()
-                .map(|spread| format!(", by machine {spread}")),
-        );
+        if let Some(spread) = &difference.by_machine {
+            text.push_str(&format!(", by machine {spread}"));
+        }
     }
     text
 }
 
 /// A table with text columns aligned left.
-fn table(out: &mut String, columns: &[Column]) {
-    let row = |out: &mut String, cells: Vec<String>| line_of(out, format!("| {} |", cells.join(" | ")));
-    row(out, columns.iter().map(|column| escape(&column.name())).collect());
+fn write_table(out: &mut String, columns: &[Column]) {
+    let names: Vec<String> = columns.iter().map(|column| escape(&column.name())).collect();
+    write_row(out, &names);
     let sides: String = columns
         .iter()
         .map(|column| if column.head().2 { "---|" } else { "--:|" })
         .collect();
     line_of(out, format!("|{sides}"));
-    for number in 0..columns.first().map_or(0, |first| first.cells().len()) {
-        let cells = columns.iter().map(|column| {
-            let text = escape(column.cells()[number].whole().trim());
+    for row in 0..columns.first().map_or(0, |first| first.cells().len()) {
+        let mut cells = Vec::new();
+        for column in columns {
+            let text = escape(column.cells()[row].whole().trim());
             // A column without a name holds the result of its row.
-            match column.name().is_empty() && !text.is_empty() {
-                true => format!("**{text}**"),
-                false => text,
-            }
-        });
-        row(out, cells.collect());
+            let is_result = column.name().is_empty() && !text.is_empty();
+            cells.push(if is_result { format!("**{text}**") } else { text });
+        }
+        write_row(out, &cells);
     }
+}
+
+fn write_row(out: &mut String, cells: &[String]) {
+    line_of(out, format!("| {} |", cells.join(" | ")));
 }
 
 /// A code fence longer than any run of backticks in the text.
@@ -171,7 +177,7 @@ fn fence(text: &str) -> String {
 }
 
 /// A code block that its text cannot close.
-fn fenced(out: &mut String, language: &str, text: &str) {
+fn write_code(out: &mut String, language: &str, text: &str) {
     let fence = fence(text);
     line_of(out, format!("{fence}{language}"));
     out.push_str(text.trim_end_matches('\n'));
@@ -185,12 +191,18 @@ fn prose(text: &str) -> String {
     if parts.len().is_multiple_of(2) {
         return escape(text);
     }
-    let parts = parts.iter().enumerate().map(|(place, part)| match place % 2 {
-        1 if part.trim().is_empty() => escape(&format!("`{part}`")),
-        1 => format!("`{}`", part.replace(is_hidden, " ")),
-        _ => escape(part),
-    });
-    parts.collect()
+    let mut prose = String::new();
+    for (place, part) in parts.iter().enumerate() {
+        let is_code = place % 2 == 1;
+        prose.push_str(&if is_code && part.trim().is_empty() {
+            escape(&format!("`{part}`"))
+        } else if is_code {
+            format!("`{}`", part.replace(is_hidden, " "))
+        } else {
+            escape(part)
+        });
+    }
+    prose
 }
 
 fn escape(text: &str) -> String {

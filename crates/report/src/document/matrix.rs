@@ -21,20 +21,18 @@ pub struct Matrix {
     /// Number of servers with a colour; the rest are near grey.
     pub colored: usize,
     pub rows: Vec<MatrixRow>,
-    /// Whether a terminal too has one row per place, with medians alone: for many places, each with a table of its own.
+    /// True if a terminal too has one row per place, with medians alone: for many places, each with a table of its own.
     pub crossed: bool,
 }
 
 impl Matrix {
     /// A row per place and a column per server; `text` gets the server's number.
     pub fn columns<C: Into<Cell>>(&self, text: impl Fn(usize, &MatrixCell) -> C) -> Vec<Column> {
-        let table = Table::new(&self.rows).text(self.first.clone(), 0, |row| row.place.as_str());
-        let heads = self.heads.iter().enumerate();
-        let table = heads.fold(table, |table, (server, label)| {
-            table.number(label.clone(), u8::from(server > 0), |row| {
-                text(server, &row.cells[server])
-            })
-        });
+        let mut table = Table::new(&self.rows).text(self.first.clone(), 0, |row| row.place.as_str());
+        for (server, label) in self.heads.iter().enumerate() {
+            let rank = u8::from(server > 0);
+            table = table.number(label.clone(), rank, |row| text(server, &row.cells[server]));
+        }
         table.columns()
     }
 }
@@ -59,9 +57,9 @@ pub struct MatrixCell {
 
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// Whether it is shown to be higher or lower; `None` if neither.
+    /// The direction that the runs show; `None` if neither.
     pub direction: Option<Ordering>,
-    /// Of what a command prints it is not known which way is better.
+    /// False for a figure that a command prints, because its better direction is unknown.
     pub less_is_better: bool,
     /// `+2.3 to +3.4 %`.
     pub range: String,

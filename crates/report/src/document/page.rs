@@ -23,15 +23,15 @@ const COLORS: usize = 7;
 const BESIDE: usize = 6;
 
 pub fn render(document: &Document) -> String {
-    let is_answer = |sentence: &&Sentence| sentence.weight == Weight::Answer;
-    let answers = || {
-        document
-            .headline
-            .iter()
-            .chain(document.verdict.iter().filter(is_answer))
-    };
-    let others = document.verdict.iter().filter(|sentence| !is_answer(sentence));
-    let others: Vec<Block> = others.cloned().map(Block::Sentence).collect();
+    let mut answers: Vec<&Sentence> = document.headline.iter().collect();
+    let mut others: Vec<Block> = Vec::new();
+    for sentence in &document.verdict {
+        if sentence.weight == Weight::Answer {
+            answers.push(sentence);
+        } else {
+            others.push(Block::Sentence(sentence.clone()));
+        }
+    }
     // The order: answers, other observations, then their evidence.
     let answering = document
         .sections
@@ -48,12 +48,12 @@ pub fn render(document: &Document) -> String {
             p.quiet { (clean(&document.origin)) }
         }
         main {
-            @if answers().next().is_some() { div.verdict {
-                @for (place, sentence) in answers().enumerate() { (verdict_sentence(place, sentence)) }
+            @if !answers.is_empty() { div.verdict {
+                @for (place, sentence) in answers.iter().enumerate() { (verdict_sentence(place, sentence)) }
             } }
-            @for section in first { (drawn(section)) }
-            @if !others.is_empty() { section { (list(&others)) } }
-            @for section in then { (drawn(section)) }
+            @for section in first { (section_with_heading(section)) }
+            @if !others.is_empty() { section { (sentence_list(&others)) } }
+            @for section in then { (section_with_heading(section)) }
         }
     };
     shell::document(&document.title, &body)
@@ -63,12 +63,11 @@ pub fn render(document: &Document) -> String {
 fn verdict_sentence(place: usize, sentence: &Sentence) -> Markup {
     let size = if place == 0 { "say ending" } else { "more" };
     html! {
-        p class={ (size) " " (tone(sentence.tone)) } { (marked(sentence)) (details(sentence)) }
+        p class={ (size) " " (tone(sentence.tone)) } { (marked_text(sentence)) (details(sentence)) }
     }
 }
 
-/// A section under its heading. `anchor` is its id.
-fn drawn(section: &Section) -> Markup {
+fn section_with_heading(section: &Section) -> Markup {
     let id = &section.anchor;
     html! {
         section id=(id) aria-labelledby={ (id) "-title" } {
@@ -82,14 +81,16 @@ fn drawn(section: &Section) -> Markup {
 }
 
 fn blocks(section: &Section) -> Markup {
-    let is_drawn = |block: &Block| matches!(block, Block::Timeline(_) | Block::Charts { .. });
-    let has_pictures = section.blocks.iter().any(is_drawn);
+    let has_pictures = section
+        .blocks
+        .iter()
+        .any(|block| matches!(block, Block::Timeline(_) | Block::Charts { .. }));
     // Adjacent sentences form one list.
-    let runs = section.blocks.chunk_by(|a, b| is_listed(a) && is_listed(b));
+    let groups = section.blocks.chunk_by(|a, b| is_listed(a) && is_listed(b));
     html! {
-        @for run in runs {
-            @if is_listed(&run[0]) { (list(run)) } @else {
-                @for block in run { (self::block(section, block, has_pictures)) }
+        @for group in groups {
+            @if is_listed(&group[0]) { (sentence_list(group)) } @else {
+                @for block in group { (block_markup(section, block, has_pictures)) }
             }
         }
     }
@@ -99,20 +100,20 @@ fn is_listed(block: &Block) -> bool {
     matches!(block, Block::Sentence(sentence) if sentence.weight < Weight::Definition)
 }
 
-fn list(sentences: &[Block]) -> Markup {
+fn sentence_list(sentences: &[Block]) -> Markup {
     html! {
         ul.sentences {
             @for block in sentences { @if let Block::Sentence(sentence) = block {
-                li class=(tone(sentence.tone)) { (marked(sentence)) (details(sentence)) }
+                li class=(tone(sentence.tone)) { (marked_text(sentence)) (details(sentence)) }
             } }
         }
     }
 }
 
-fn block(section: &Section, block: &Block, has_pictures: bool) -> Markup {
+fn block_markup(section: &Section, block: &Block, has_pictures: bool) -> Markup {
     match block {
         Block::Sentence(sentence) => html! { p.quiet { (prose(&sentence.text)) } },
-        Block::Facts { caption, facts } => facts_of(caption, facts),
+        Block::Facts { caption, facts } => fact_table(caption, facts),
         Block::Table { caption, columns } => {
             let caption = caption.clone().unwrap_or_else(|| section.caption());
             let kept: Vec<&Column> = columns
@@ -121,9 +122,9 @@ fn block(section: &Section, block: &Block, has_pictures: bool) -> Markup {
                 .collect();
             table(&caption, &kept)
         }
-        Block::Matrix(matrix) if section.note.is_empty() => crossed(matrix, &matrix.caption),
+        Block::Matrix(matrix) if section.note.is_empty() => matrix_table(matrix, &matrix.caption),
         // The note explains the signs.
-        Block::Matrix(matrix) => crossed(matrix, &section.caption()),
+        Block::Matrix(matrix) => matrix_table(matrix, &section.caption()),
         Block::Timeline(timeline) => timeline.embed(),
         Block::Charts { legend, class, charts } => html! {
             p.quiet { (legend) }
@@ -138,7 +139,7 @@ fn block(section: &Section, block: &Block, has_pictures: bool) -> Markup {
 }
 
 /// A sentence after its mark.
-fn marked(sentence: &Sentence) -> Markup {
+fn marked_text(sentence: &Sentence) -> Markup {
     let mut letters = sentence.mark.chars();
     let mark = letters
         .next()
@@ -185,20 +186,20 @@ fn copyable(caption: &str, table: &Markup) -> Markup {
 
 fn table(caption: &str, columns: &[&Column]) -> Markup {
     let rows = columns.first().map_or(0, |first| first.cells().len());
-    let side = |column: &Column| if column.head().2 { "text" } else { "number" };
     // Columns that fit into 1280 pixels in small letters only.
     const DENSE: usize = 12;
+    let density = if columns.len() >= DENSE { Some("dense") } else { None };
     let table = html! {
-        table class=[(columns.len() >= DENSE).then_some("dense")] {
+        table class=[density] {
             caption { (clean(caption)) }
-            thead { tr { @for column in columns { th scope="col" class=(side(column)) { (column.name()) } } } }
+            thead { tr { @for column in columns { th scope="col" class=(alignment(column)) { (column.name()) } } } }
             tbody {
                 @for row in 0..rows { tr {
                     @for (place, column) in columns.iter().enumerate() {
                         @let cell = &column.cells()[row];
-                        @let class = format!("{} {}", side(column), tone(cell.tone));
+                        @let class = format!("{} {}", alignment(column), tone(cell.tone));
                         @if place == 0 { th scope="row" class=(class) { (cell.whole()) } }
-                        @else { td class=(class) { (unbroken(&cell.whole())) } }
+                        @else { td class=(class) { (unbroken_value(&cell.whole())) } }
                     }
                 } }
             }
@@ -207,7 +208,12 @@ fn table(caption: &str, columns: &[&Column]) -> Markup {
     copyable(caption, &table)
 }
 
-fn facts_of(caption: &str, facts: &[(String, String)]) -> Markup {
+/// The class that aligns a column.
+fn alignment(column: &Column) -> &'static str {
+    if column.head().2 { "text" } else { "number" }
+}
+
+fn fact_table(caption: &str, facts: &[(String, String)]) -> Markup {
     let table = html! {
         table.facts {
             caption { (clean(caption)) }
@@ -221,7 +227,7 @@ fn facts_of(caption: &str, facts: &[(String, String)]) -> Markup {
 }
 
 /// A value and its bracketed part; each breaks to the next line as a whole.
-fn unbroken(text: &str) -> Markup {
+fn unbroken_value(text: &str) -> Markup {
     const LONGEST: usize = 32;
     let mut parts = text.split(" (");
     let first = parts.next().unwrap_or_default();
@@ -230,24 +236,22 @@ fn unbroken(text: &str) -> Markup {
     if is_long || !text.contains(' ') {
         return html! { (text) };
     }
-    // A short part stays whole even on a narrow screen.
+    html! {
+        span class=(whole_part(first)) { (first) }
+        @for part in parts { " " span class=(whole_part(part)) { "(" (part) } }
+    }
+}
+
+/// The class of an unbroken part. A short part stays whole even on a narrow screen.
+fn whole_part(part: &str) -> &'static str {
     const SHORT: usize = 9;
-    let class = |part: &str| if width(part) < SHORT { "whole short" } else { "whole" };
-    html! { span class=(class(first)) { (first) } @for part in parts { " " span class=(class(part)) { "(" (part) } } }
+    if width(part) < SHORT { "whole short" } else { "whole" }
 }
 
 /// A row per place and a column per server, or the other way round for many servers.
-fn crossed(matrix: &Matrix, caption: &str) -> Markup {
-    let servers = || 0..matrix.heads.len();
+fn matrix_table(matrix: &Matrix, caption: &str) -> Markup {
+    let servers = 0..matrix.heads.len();
     let keys = Keys::of_first(matrix.colored);
-    let name = |server: usize| {
-        clean(&matrix.heads[server])
-            + if server == 0 && matrix.heads.len() > 1 {
-                " (baseline)"
-            } else {
-                ""
-            }
-    };
     let is_turned = matrix.heads.len() > BESIDE.max(matrix.rows.len());
     let table = html! {
         table class=(if is_turned { "figures" } else { "figures beside" }) {
@@ -257,20 +261,20 @@ fn crossed(matrix: &Matrix, caption: &str) -> Markup {
                     th scope="col" class="text" { "server" }
                     @for row in &matrix.rows { th scope="col" class="number" { (clean(format!("{} {}", matrix.first, row.place).trim())) } }
                 } }
-                tbody { @for server in servers() { tr {
-                    th scope="row" class="text" { (head(matrix, server)) }
-                    @for row in &matrix.rows { td class="number" { (value(&row.cells[server], server)) } }
+                tbody { @for server in servers { tr {
+                    th scope="row" class="text" { (server_head(matrix, server)) }
+                    @for row in &matrix.rows { td class="number" { (matrix_value(&row.cells[server], server)) } }
                 } } }
             } @else {
                 thead { tr {
                     th scope="col" class="text" { (matrix.first) }
-                    @for server in servers() { th scope="col" class="number" { (head(matrix, server)) } }
+                    @for server in servers { th scope="col" class="number" { (server_head(matrix, server)) } }
                 } }
                 tbody { @for row in &matrix.rows { tr {
                     th scope="row" class="text" { (clean(&row.place)) }
                     // On a phone the servers are listed below each other, each with its name.
                     @for (server, cell) in row.cells.iter().enumerate() {
-                        td class={ "number " (keys.class(server)) } data-head=(name(server)) { (value(cell, server)) }
+                        td class={ "number " (keys.class(server)) } data-head=(server_name(matrix, server)) { (matrix_value(cell, server)) }
                     }
                 } } }
             }
@@ -279,16 +283,29 @@ fn crossed(matrix: &Matrix, caption: &str) -> Markup {
     copyable(caption, &table)
 }
 
-fn head(matrix: &Matrix, server: usize) -> Markup {
+fn server_name(matrix: &Matrix, server: usize) -> String {
+    let mut name = clean(&matrix.heads[server]);
+    if is_baseline(matrix, server) {
+        name.push_str(" (baseline)");
+    }
+    name
+}
+
+/// True for the first of several servers.
+fn is_baseline(matrix: &Matrix, server: usize) -> bool {
+    server == 0 && matrix.heads.len() > 1
+}
+
+fn server_head(matrix: &Matrix, server: usize) -> Markup {
     let keys = Keys::of_first(matrix.colored);
     html! {
         span class={ "key " (keys.class(server)) } aria-hidden="true" {}
         (clean(&matrix.heads[server]))
-        @if server == 0 && matrix.heads.len() > 1 { " " span.quiet { "(baseline)" } }
+        @if is_baseline(matrix, server) { " " span.quiet { "(baseline)" } }
     }
 }
 
-fn value(cell: &MatrixCell, server: usize) -> Markup {
+fn matrix_value(cell: &MatrixCell, server: usize) -> Markup {
     html! {
         strong { (cell.median) }
         @if !cell.interval.is_empty() { " " span.quiet.whole { "(" (cell.interval) ")" } }
@@ -298,12 +315,12 @@ fn value(cell: &MatrixCell, server: usize) -> Markup {
             Some(most) => { " " span.mark.warning { (most) " highest" } }
             None => {}
         }
-        @if let Some(difference) = &cell.difference { @if server > 0 { " " (ratio(difference)) } }
+        @if let Some(difference) = &cell.difference { @if server > 0 { " " (difference_markup(difference)) } }
     }
 }
 
 /// The difference with an arrow, so that colour is not its only sign.
-fn ratio(difference: &Difference) -> Markup {
+fn difference_markup(difference: &Difference) -> Markup {
     use std::cmp::Ordering;
     let (class, mark) = match difference.direction {
         Some(Ordering::Greater) => ("more", "▲ "),
@@ -320,7 +337,7 @@ fn ratio(difference: &Difference) -> Markup {
     }
 }
 
-/// Which servers of a page have strong colours: the first few of many.
+/// The servers of a page that have strong colours: the first few of many.
 #[derive(Clone, Copy, Debug)]
 pub struct Keys {
     strong: usize,
@@ -331,11 +348,11 @@ impl Keys {
 
     /// The first `strong` servers have their own colours, the rest are near grey.
     pub fn of_first(strong: usize) -> Keys {
-        match strong {
-            usize::MAX => Keys::ALIKE,
-            strong => Keys {
-                strong: strong.min(COLORS),
-            },
+        if strong == usize::MAX {
+            return Keys::ALIKE;
+        }
+        Keys {
+            strong: strong.min(COLORS),
         }
     }
 
@@ -369,13 +386,13 @@ mod tests {
 
     #[test]
     fn no_two_of_49_servers_have_one_colour_and_one_dash() {
-        let drawn = |place: usize| {
+        let mut looks: BTreeSet<(String, String)> = BTreeSet::new();
+        for place in 0..49 {
             let class = class(place);
             let (color, dash) = class.split_once(' ').unwrap_or((&class, &class));
-            (color.to_owned(), dash.replace('s', "d"))
-        };
-        let all: BTreeSet<(String, String)> = (0..49).map(drawn).collect();
-        assert_eq!(all.len(), 49);
+            looks.insert((color.to_owned(), dash.replace('s', "d")));
+        }
+        assert_eq!(looks.len(), 49);
         assert_eq!([class(6), class(7), class(13)], ["s6", "s0 d1", "s6 d0"]);
         assert_eq!(Keys::of_first(2).class(2), "s2 rest");
         assert_eq!(Keys::ALIKE.class(12), class(12));

@@ -9,7 +9,9 @@ use base::text::{Paint, Tone, ascii, clean_styled, hanging, item, line_of, parag
 use base::units;
 
 use super::matrix::{HOLE, LEAST, MOST};
-use super::{Block, Difference, Document, Matrix, MatrixCell, Section, Sentence, Weight, rows_left_out, shortened};
+use super::{
+    Block, Difference, Document, Matrix, MatrixCell, MatrixRow, Section, Sentence, Weight, rows_left_out, shortened,
+};
 
 const NARROWEST: usize = 40;
 
@@ -29,7 +31,7 @@ const STRIP: (usize, usize) = (24, 8);
 pub struct Look {
     /// Columns of the terminal, limited to 40–160.
     pub columns: usize,
-    /// Whether to write colour codes. `anstream` removes them where they are not wanted.
+    /// True to write colour codes. `anstream` removes them where they are not wanted.
     pub color: bool,
     pub details: bool,
     pub ascii: bool,
@@ -41,10 +43,9 @@ pub fn render(document: &Document, look: Look) -> String {
         paint: Paint(look.color),
         columns: look.columns.clamp(NARROWEST, WIDEST),
         details: look.details,
-        hidden: Vec::new(),
+        hidden_columns: Vec::new(),
         hidden_sentences: 0,
     };
-    let shows = |weight: Weight| look.details || weight == Weight::Answer;
     match &document.headline {
         Some(headline) => {
             page.sentence("", headline);
@@ -52,10 +53,15 @@ pub fn render(document: &Document, look: Look) -> String {
         }
         None => page.paragraph(Tone::Strong, "", &document.title),
     }
-    for sentence in document.verdict.iter().filter(|sentence| shows(sentence.weight)) {
-        page.sentence("  ", sentence);
+    for sentence in &document.verdict {
+        if page.shows(sentence.weight) {
+            page.sentence("  ", sentence);
+        }
     }
-    for section in sections(document).filter(|section| shows(section.weight)) {
+    for section in sections(document) {
+        if !page.shows(section.weight) {
+            continue;
+        }
         if look.details || !section.anchor.ends_with(WARNINGS) {
             page.gap();
         }
@@ -96,8 +102,9 @@ struct Page {
     paint: Paint,
     columns: usize,
     details: bool,
-    /// Columns and sentences that only `--details` shows.
-    hidden: Vec<String>,
+    /// Names of the columns that only `--details` shows.
+    hidden_columns: Vec<String>,
+    /// Number of the sentences that only `--details` shows.
     hidden_sentences: usize,
 }
 
@@ -138,58 +145,61 @@ impl Page {
         self.details || weight == Weight::Answer
     }
 
-    /// The line about what `--details` adds.
+    /// Writes the line about the content that `--details` adds.
     fn hint(&mut self, document: &Document) {
-        let sentences = document.verdict.iter().filter(|sentence| !self.shows(sentence.weight));
-        let sentences = match sentences.count() + self.hidden_sentences {
-            0 => None,
-            more => Some(units::counted(more as u64, "sentence")),
-        };
-        let hidden = sections(document).filter(|section| !self.shows(section.weight));
-        let hidden: Vec<String> = hidden.map(|section| section.title.clone()).collect();
-        let columns = match self.hidden.len() {
-            0 => None,
-            more => Some(units::counted(more as u64, "column")),
-        };
-        let more: Vec<String> = sentences.into_iter().chain(columns).chain(hidden).collect();
-        if !more.is_empty() {
-            let text = besides(&more, self.columns - 2);
+        let mut hidden = Vec::new();
+        let hidden_verdict = document.verdict.iter().filter(|sentence| !self.shows(sentence.weight));
+        let sentences = hidden_verdict.count() + self.hidden_sentences;
+        if sentences > 0 {
+            hidden.push(units::counted(sentences as u64, "sentence"));
+        }
+        if !self.hidden_columns.is_empty() {
+            hidden.push(units::counted(self.hidden_columns.len() as u64, "column"));
+        }
+        for section in sections(document) {
+            if !self.shows(section.weight) {
+                hidden.push(section.title.clone());
+            }
+        }
+        if !hidden.is_empty() {
+            let text = more_with_details(&hidden, self.columns - 2);
             self.paragraph(Tone::Quiet, "  ", &text);
         }
     }
 
     fn section(&mut self, section: &Section) {
         if !self.details && section.anchor.ends_with(WARNINGS) {
-            return self.few(section);
+            return self.short_warnings(section);
         }
         self.heading(&section.title, &section.note);
-        section.blocks.iter().for_each(|block| self.block(block));
+        for block in &section.blocks {
+            self.block(block);
+        }
     }
 
     /// Failures, the first warning if it is short, and the number of the rest.
-    fn few(&mut self, section: &Section) {
-        let sentences = section.blocks.iter().filter_map(|block| match block {
-            Block::Sentence(sentence) => Some(sentence),
-            _ => None,
-        });
-        let (failures, rest): (Vec<&Sentence>, Vec<&Sentence>) =
-            sentences.partition(|sentence| sentence.tone == Tone::Bad);
-        let is_short = |sentence: &&&Sentence| {
-            sentence.details.is_empty() && width(&sentence.text) < SHORT_LINES * (self.columns - 14)
-        };
-        let short = rest.first().filter(is_short);
-        let more = rest.len() - usize::from(short.is_some());
-        failures
-            .into_iter()
-            .chain(short.copied())
-            .for_each(|sentence| self.sentence("  ", sentence));
+    fn short_warnings(&mut self, section: &Section) {
+        let mut warnings: Vec<&Sentence> = Vec::new();
+        for block in &section.blocks {
+            match block {
+                Block::Sentence(failure) if failure.tone == Tone::Bad => self.sentence("  ", failure),
+                Block::Sentence(warning) => warnings.push(warning),
+                _ => {}
+            }
+        }
+        let mut more = warnings.len();
+        let mut which = "";
+        if let Some(first) = warnings.first()
+            && first.details.is_empty()
+            && width(&first.text) < SHORT_LINES * (self.columns - 14)
+        {
+            self.sentence("  ", first);
+            more -= 1;
+            which = "more ";
+        }
         if more > 0 {
-            let which = if short.is_some() { "more " } else { "" };
-            let noun = if rest.iter().any(|one| one.mark == "warning") {
-                "warning"
-            } else {
-                "note"
-            };
+            let has_warning = warnings.iter().any(|sentence| sentence.mark == "warning");
+            let noun = if has_warning { "warning" } else { "note" };
             let plural = if more == 1 { "" } else { "s" };
             self.paragraph(Tone::Warning, "  ", &format!("{more} {which}{noun}{plural}: --details"));
         }
@@ -210,19 +220,21 @@ impl Page {
                 self.table(columns);
             }
             Block::Matrix(matrix) if matrix.crossed => {
-                self.table(&matrix.columns(signed));
+                self.table(&matrix.columns(median_with_sign));
                 let text = format!(
                     "{LEAST} {MOST} shown to be lower or higher than the first; the tables below have intervals"
                 );
                 self.paragraph(Tone::Quiet, "  ", &text);
             }
             Block::Matrix(matrix) => {
-                let columns = rows_of(matrix, self.columns);
+                let columns = matrix_rows(matrix, self.columns);
                 self.table(&columns);
             }
             Block::Timeline(timeline) => {
                 if let Some((rows, legend)) = timeline.only.as_ref().and_then(|memory| memory.draw(self.columns)) {
-                    rows.iter().for_each(|row| line_of(&mut self.out, row));
+                    for row in &rows {
+                        line_of(&mut self.out, row);
+                    }
                     self.out.push('\n');
                     self.paragraph(Tone::Quiet, "  ", &legend);
                 }
@@ -250,13 +262,12 @@ impl Page {
             "" => indent.to_owned(),
             mark => format!("{indent}{mark}: "),
         };
-        let (tone, hang) = (sentence.tone, width(indent) + 2);
         item(
             &mut self.out,
             self.paint,
-            tone,
+            sentence.tone,
             &first,
-            hang.max(width(&first)),
+            width(&first).max(width(indent) + 2),
             &sentence.text,
             self.columns,
         );
@@ -275,40 +286,44 @@ impl Page {
     }
 
     fn table(&mut self, columns: &[Column]) {
-        let (short, more) = shortened(columns);
-        let (short, hidden): (Vec<Column>, Vec<Column>) =
-            short.into_iter().partition(|column| self.details || column.is_answer());
-        for name in hidden.iter().map(Column::name).filter(|name| !name.is_empty()) {
-            if !self.hidden.contains(&name) {
-                self.hidden.push(name);
+        let (columns, rows_hidden) = shortened(columns);
+        let (shown, hidden): (Vec<Column>, Vec<Column>) = columns
+            .into_iter()
+            .partition(|column| self.details || column.is_answer());
+        for column in &hidden {
+            let name = column.name();
+            if !name.is_empty() && !self.hidden_columns.contains(&name) {
+                self.hidden_columns.push(name);
             }
         }
-        table::draw(&mut self.out, self.paint, short, self.columns, JSON);
-        if let Some(text) = rows_left_out(more) {
+        table::draw(&mut self.out, self.paint, shown, self.columns, JSON);
+        if let Some(text) = rows_left_out(rows_hidden) {
             self.paragraph(Tone::Quiet, "  ", &text);
         }
     }
 }
 
-/// What `--details` adds, in one line; names without room are counted.
-fn besides(more: &[String], columns: usize) -> String {
-    let line = |named: usize| {
-        let names = more[..named].join(", ");
-        match more.len() - named {
-            0 => format!("more with --details: {names}"),
-            rest => format!("more with --details: {names} and {rest} more"),
+/// Names the hidden content in one line. Names without room are counted.
+fn more_with_details(hidden: &[String], columns: usize) -> String {
+    let mut text = String::new();
+    for named in (1..=hidden.len()).rev() {
+        text = format!("more with --details: {}", hidden[..named].join(", "));
+        if named < hidden.len() {
+            text.push_str(&format!(" and {} more", hidden.len() - named));
         }
-    };
-    let fits = (1..=more.len()).rev().find(|named| width(&line(*named)) <= columns);
-    line(fits.unwrap_or(1))
+        if width(&text) <= columns {
+            break;
+        }
+    }
+    text
 }
 
 /// Ends an interval that is the full range of too few runs.
 const STAR: &str = " *";
 
-/// A median with a sign of where it is shown to be from the first server's.
-fn signed(server: usize, cell: &MatrixCell) -> Cell {
-    let difference = cell.difference.as_ref().filter(|_| server > 0);
+/// A median with a sign if it is shown to be lower or higher than the first server's.
+fn median_with_sign(server: usize, cell: &MatrixCell) -> Cell {
+    let difference = difference_from_first(server, cell);
     let sign = match difference.and_then(|difference| difference.direction) {
         Some(Ordering::Less) => LEAST,
         Some(Ordering::Greater) => MOST,
@@ -318,52 +333,67 @@ fn signed(server: usize, cell: &MatrixCell) -> Cell {
     Cell::toned(tone, format!("{} {sign}", cell.median))
 }
 
+/// A row of the terminal's table: one server at one place.
+struct ServerRow<'m> {
+    matrix_row: &'m MatrixRow,
+    server: usize,
+    cell: &'m MatrixCell,
+}
+
 /// A row per server and place. The strips of one place share their scale.
-fn rows_of(matrix: &Matrix, columns: usize) -> Vec<Column> {
-    let lines: Vec<(usize, usize)> = (0..matrix.rows.len())
-        .flat_map(|row| (0..matrix.heads.len()).map(move |server| (row, server)))
-        .collect();
-    let at = |(row, server): &(usize, usize)| &matrix.rows[*row].cells[*server];
-    let intervals = || {
-        lines
-            .iter()
-            .map(|line| &at(line).interval)
-            .filter(|text| !text.is_empty())
-    };
+fn matrix_rows(matrix: &Matrix, columns: usize) -> Vec<Column> {
+    let mut rows: Vec<ServerRow> = Vec::new();
+    for matrix_row in &matrix.rows {
+        for server in 0..matrix.heads.len() {
+            let cell = &matrix_row.cells[server];
+            rows.push(ServerRow {
+                matrix_row,
+                server,
+                cell,
+            });
+        }
+    }
+    let mut intervals = rows
+        .iter()
+        .map(|row| row.cell.interval.as_str())
+        .filter(|text| !text.is_empty())
+        .peekable();
     // A star says that there are too few runs for 95 %. Where all have it, the head has it for them.
-    let is_range = intervals().count() > 0 && intervals().all(|text| text.ends_with(STAR));
+    let is_range = intervals.peek().is_some() && intervals.all(|text| text.ends_with(STAR));
     let head = if is_range { "full range *" } else { "95 % CI" };
-    let interval = |line| {
-        let text = at(line).interval.as_str();
-        (
-            Tone::Quiet,
-            text.strip_suffix(STAR).filter(|_| is_range).unwrap_or(text),
-        )
-    };
-    let mut table = Table::new(&lines)
-        .text("", 0, |(row, server)| match server {
-            0 => (Tone::Strong, matrix.rows[*row].place.as_str()),
+    let mut table = Table::new(&rows)
+        .text("", 0, |row| match row.server {
+            0 => (Tone::Strong, row.matrix_row.place.as_str()),
             _ => (Tone::Plain, ""),
         })
-        .text("server", 0, |(_, server)| &matrix.heads[*server])
-        .number("median", 0, |line| &at(line).median)
-        .text("", 0, |line| end(at(line)))
-        .text(head, 2, interval)
-        .text("vs baseline, 95 %", 1, |line| difference(line.1, at(line)))
-        .text("on each machine", 4, |line| {
-            let difference = at(line).difference.as_ref();
-            difference.and_then(|one| one.by_machine.clone()).unwrap_or_default()
+        .text("server", 0, |row| &matrix.heads[row.server])
+        .number("median", 0, |row| &row.cell.median)
+        .text("", 0, |row| end(row.cell))
+        .text(head, 2, |row| {
+            let text = row.cell.interval.as_str();
+            let without_star = if is_range { text.strip_suffix(STAR) } else { None };
+            (Tone::Quiet, without_star.unwrap_or(text))
+        })
+        .text("vs baseline, 95 %", 1, |row| difference(row.server, row.cell))
+        .text("on each machine", 4, |row| {
+            let difference = row.cell.difference.as_ref();
+            difference
+                .and_then(|difference| difference.by_machine.clone())
+                .unwrap_or_default()
         })
         .filled(HOLE);
     let room = strip_columns(&table, columns);
-    let strips = Table::new(&lines).text("runs", 5, |(row, server)| {
-        let cells = &matrix.rows[*row].cells;
-        let all = cells.iter().flat_map(|cell| cell.values.iter().flatten().copied());
+    let strips = Table::new(&rows).text("runs", 5, |row| {
+        let all = row.matrix_row.cells.iter().flat_map(known_values);
         let (low, high) = ends(all).unwrap_or_default();
-        strip(cells[*server].values.iter().flatten().copied(), low, high, room)
+        strip(known_values(row.cell), low, high, room)
     });
     table.extend(strips.columns());
     table
+}
+
+fn known_values(cell: &MatrixCell) -> impl Iterator<Item = f64> + Clone {
+    cell.values.iter().flatten().copied()
 }
 
 fn end(cell: &MatrixCell) -> Cell {
@@ -375,10 +405,16 @@ fn end(cell: &MatrixCell) -> Cell {
 }
 
 fn difference(server: usize, cell: &MatrixCell) -> Cell {
-    let Some(difference) = cell.difference.as_ref().filter(|_| server > 0) else {
-        return Cell::toned(Tone::Quiet, if server > 0 { HOLE } else { "" });
-    };
-    Cell::toned(difference.tone(), difference.range.clone())
+    match difference_from_first(server, cell) {
+        Some(difference) => Cell::toned(difference.tone(), difference.range.clone()),
+        None if server > 0 => Cell::toned(Tone::Quiet, HOLE),
+        None => Cell::toned(Tone::Quiet, ""),
+    }
+}
+
+/// The difference from the first server; `None` for that server itself.
+fn difference_from_first(server: usize, cell: &MatrixCell) -> Option<&Difference> {
+    if server > 0 { cell.difference.as_ref() } else { None }
 }
 
 /// Columns free for the strips, possibly after hiding wider columns.

@@ -16,7 +16,9 @@ struct Texts {
 impl Texts {
     fn section(&mut self, section: &Section) {
         self.texts.push(section.title.clone());
-        section.blocks.iter().for_each(|block| self.block(block));
+        for block in &section.blocks {
+            self.block(block);
+        }
     }
 
     fn block(&mut self, block: &Block) {
@@ -30,8 +32,8 @@ impl Texts {
                 let (short, _) = shortened(columns);
                 for column in short.iter().filter(|column| !column.is_sketch()) {
                     // A terminal stacks the group name above the column name.
-                    let (of, head, _) = column.head();
-                    self.texts.extend([of.to_owned(), head.to_owned()]);
+                    let (group, head, _) = column.head();
+                    self.texts.extend([group.to_owned(), head.to_owned()]);
                     self.cells.extend(column.cells().iter().map(Cell::whole));
                 }
             }
@@ -76,23 +78,23 @@ fn without_tags(page: &str) -> String {
 pub fn is_whole(document: &Document) {
     let mut texts = Texts::default();
     texts.texts.push(document.title.clone());
-    let verdict = document.headline.iter().chain(&document.verdict);
-    verdict.for_each(|sentence| texts.sentence(sentence));
-    document.sections.iter().for_each(|section| texts.section(section));
-    let look = Look {
-        columns: 160,
-        color: false,
-        ascii: false,
-        details: true,
-    };
+    for sentence in document.headline.iter().chain(&document.verdict) {
+        texts.sentence(sentence);
+    }
+    for section in &document.sections {
+        texts.section(section);
+    }
     let formats = [
-        ("terminal", bare(&terminal::render(document, look))),
+        ("terminal", bare(&terminal::render(document, look(160)))),
         ("markdown", bare(&markdown::render(document))),
         ("page", bare(&without_tags(&page::render(document)))),
     ];
     for (format, shown) in &formats {
-        let cells = texts.cells.iter().filter(|_| *format != "terminal");
-        for text in texts.texts.iter().chain(cells) {
+        let mut expected: Vec<&String> = texts.texts.iter().collect();
+        if *format != "terminal" {
+            expected.extend(&texts.cells);
+        }
+        for text in expected {
             assert!(
                 shown.contains(&bare(&base::text::clean_lines(text))),
                 "{format} of {} lacks {text:?}",
@@ -102,18 +104,33 @@ pub fn is_whole(document: &Document) {
     }
 }
 
+fn look(columns: usize) -> Look {
+    Look {
+        columns,
+        color: false,
+        ascii: false,
+        details: true,
+    }
+}
+
 fn figures() -> Matrix {
-    let cell = |median: &str, difference: Option<&str>| MatrixCell {
-        median: median.to_owned(),
+    let baseline = MatrixCell {
+        median: "1.5".to_owned(),
         interval: "1.0–2.0".to_owned(),
-        end: difference.map(|_| LEAST),
-        difference: difference.map(|range| Difference {
+        end: None,
+        difference: None,
+        values: vec![Some(1.0), None, Some(2.0)],
+    };
+    let lower = MatrixCell {
+        median: "1.2".to_owned(),
+        end: Some(LEAST),
+        difference: Some(Difference {
             direction: Some(std::cmp::Ordering::Less),
             less_is_better: true,
-            range: range.to_owned(),
+            range: "−20 to −10 %".to_owned(),
             by_machine: None,
         }),
-        values: vec![Some(1.0), None, Some(2.0)],
+        ..baseline.clone()
     };
     Matrix {
         crossed: false,
@@ -123,17 +140,16 @@ fn figures() -> Matrix {
         colored: usize::MAX,
         rows: vec![MatrixRow {
             place: "start".to_owned(),
-            cells: vec![cell("1.5", None), cell("1.2", Some("−20 to −10 %"))],
+            cells: vec![baseline, lower],
         }],
     }
 }
 
 fn sample() -> Document {
-    let cells = |texts: [&str; 3]| texts.map(Cell::plain).to_vec();
     let columns = vec![
-        Column::text("phase", 0, cells(["start", "goto|x", "decay"])),
-        Column::text("curve", 1, cells(["▁▂", "▂▃", "▃▄"])).sketched(),
-        Column::number("peak", 2, cells(["1.0", "20.0", "n/a"])).group("resident"),
+        Column::text("phase", 0, ["start", "goto|x", "decay"].map(Cell::plain).to_vec()),
+        Column::text("curve", 1, ["▁▂", "▂▃", "▃▄"].map(Cell::plain).to_vec()).sketched(),
+        Column::number("peak", 2, ["1.0", "20.0", "n/a"].map(Cell::plain).to_vec()).group("resident"),
     ];
     let warning = Sentence {
         details: vec!["panicked at `x`".to_owned()],
@@ -174,14 +190,12 @@ fn sample() -> Document {
 
 #[test]
 fn a_document_in_a_terminal() {
-    let look = |columns, details| Look {
-        columns,
-        color: false,
-        ascii: false,
-        details,
+    insta::assert_snapshot!("terminal", terminal::render(&sample(), look(80)));
+    let answers = Look {
+        details: false,
+        ..look(60)
     };
-    insta::assert_snapshot!("terminal", terminal::render(&sample(), look(80, true)));
-    insta::assert_snapshot!("terminal-answers", terminal::render(&sample(), look(60, false)));
+    insta::assert_snapshot!("terminal-answers", terminal::render(&sample(), answers));
 }
 
 #[test]
@@ -203,20 +217,23 @@ fn every_block_is_in_every_format() {
 
 #[test]
 fn colour_adds_nothing_but_codes_and_ascii_is_as_wide() {
-    let look = |color, ascii| Look {
-        columns: 60,
-        color,
-        ascii,
-        details: true,
+    let plain_look = look(60);
+    let plain = terminal::render(&sample(), plain_look);
+    let colored_look = Look {
+        color: true,
+        ..plain_look
     };
-    let plain = terminal::render(&sample(), look(false, false));
-    let colored = terminal::render(&sample(), look(true, false));
+    let colored = terminal::render(&sample(), colored_look);
     assert!(colored.contains('\u{1b}'));
     assert_eq!(
         anstream::adapter::strip_str(&colored).to_string().replace(" \n", "\n"),
         plain
     );
-    let ascii = terminal::render(&sample(), look(false, true));
+    let ascii_look = Look {
+        ascii: true,
+        ..plain_look
+    };
+    let ascii = terminal::render(&sample(), ascii_look);
     assert!(ascii.is_ascii(), "{ascii}");
     assert_eq!(ascii.chars().count(), plain.chars().count());
 }

@@ -48,14 +48,14 @@ pub fn columns() -> Vec<&'static str> {
 
 pub fn head(out: &mut impl Write) -> io::Result<()> {
     let names: Vec<String> = columns().into_iter().map(str::to_owned).collect();
-    end_line(out, &names)
+    write_line(out, &names)
 }
 
 /// The state needed to write a record's samples; it does not grow with the record.
 pub struct Samples {
     record: String,
     server: String,
-    /// Whether a tracer held up the server, so that its memory does not count.
+    /// True if a tracer held up the server, so that its memory does not count.
     held_up: bool,
     processes: HashMap<u32, Process>,
     phase: Option<PhaseRef>,
@@ -87,15 +87,11 @@ impl Samples {
     /// `mark` for the reading before a reset of the high-water marks. The curve has only changes and heartbeats. A
     /// traced run has no sizes and times.
     pub fn write(&mut self, entry: &Entry, out: &mut impl Write) -> io::Result<()> {
-        let row = |kind, phase, sample: &Sample| Row {
-            kind,
-            phase,
-            process: sample.process,
-            counters: sample.counters,
-            rollup: None,
-        };
         match &entry.event {
-            Event::Sample(sample) => self.line(entry.at, &row("sample", self.phase.as_ref(), sample), out),
+            Event::Sample(sample) => {
+                let row = Row::new("sample", self.phase.as_ref(), sample);
+                self.write_row(entry.at, &row, out)?;
+            }
             Event::Rollup(rollup) => {
                 let row = Row {
                     kind: "exact",
@@ -104,62 +100,77 @@ impl Samples {
                     counters: Counters::default(),
                     rollup: Some(rollup),
                 };
-                self.line(entry.at, &row, out)
+                self.write_row(entry.at, &row, out)?;
             }
-            Event::Checkpoint(taken) => taken.rounds.last().into_iter().flatten().try_for_each(|sample| {
-                let row = Row {
-                    counters: at_rest(taken, sample.process),
-                    rollup: taken.rollups.iter().find(|rollup| rollup.process == sample.process),
-                    ..row("checkpoint", Some(&taken.phase), sample)
-                };
-                self.line(entry.at, &row, out)
-            }),
-            Event::Peak(mark) => mark
-                .marks
-                .iter()
-                .try_for_each(|sample| self.line(entry.at, &row("mark", Some(&mark.phase), sample), out)),
+            Event::Checkpoint(taken) => {
+                for sample in taken.rounds.last().into_iter().flatten() {
+                    let row = Row {
+                        counters: at_rest(taken, sample.process),
+                        rollup: taken.rollups.iter().find(|rollup| rollup.process == sample.process),
+                        ..Row::new("checkpoint", Some(&taken.phase), sample)
+                    };
+                    self.write_row(entry.at, &row, out)?;
+                }
+            }
+            Event::Peak(mark) => {
+                for sample in &mark.marks {
+                    let row = Row::new("mark", Some(&mark.phase), sample);
+                    self.write_row(entry.at, &row, out)?;
+                }
+            }
             Event::Process(process) => {
                 self.processes.insert(process.process, process.clone());
-                Ok(())
             }
-            Event::PhaseStarted(started) => {
-                self.phase = Some(started.clone());
-                Ok(())
-            }
-            _ => Ok(()),
+            Event::PhaseStarted(started) => self.phase = Some(started.clone()),
+            _ => {}
         }
+        Ok(())
     }
 
-    fn line(&self, at: Nanos, row: &Row<'_>, out: &mut impl Write) -> io::Result<()> {
-        let number = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
-        let (now, rollup) = match self.held_up {
-            true => (counted(row.counters), None),
-            false => (row.counters, row.rollup),
+    fn write_row(&self, at: Nanos, row: &Row<'_>, out: &mut impl Write) -> io::Result<()> {
+        let (counters, rollup) = if self.held_up {
+            (counted(row.counters), None)
+        } else {
+            (row.counters, row.rollup)
         };
         let process = self.processes.get(&row.process);
-        let first = [
+        let mut cells = vec![
             self.record.clone(),
             self.server.clone(),
             format!("{}.{:09}", at / 1_000_000_000, at % 1_000_000_000),
             row.kind.to_owned(),
-            row.phase.map_or_else(String::new, |phase| phase.name.clone()),
-            number(row.phase.map(|phase| u64::from(phase.cycle))),
+            text_or_empty(row.phase.map(|phase| &phase.name)),
+            text_or_empty(row.phase.map(|phase| phase.cycle)),
             row.process.to_string(),
-            number(process.map(|process| u64::from(process.pid))),
-            process.map_or_else(String::new, |process| process.name.clone()),
+            text_or_empty(process.map(|process| process.pid)),
+            text_or_empty(process.map(|process| &process.name)),
         ];
-        let last = [
-            now.forked.map_or_else(String::new, |forked| forked.to_string()),
-            number(now.cpu),
-        ];
-        let counters = COUNTERS.iter().map(|(_, value)| number(value(&now)));
-        let exact = EXACT.iter().map(|(_, value)| number(rollup.and_then(value)));
-        let cells: Vec<String> = first.into_iter().chain(counters).chain(last).chain(exact).collect();
-        end_line(out, &cells)
+        cells.extend(COUNTERS.iter().map(|(_, counter)| text_or_empty(counter(&counters))));
+        cells.push(text_or_empty(counters.forked));
+        cells.push(text_or_empty(counters.cpu));
+        cells.extend(EXACT.iter().map(|(_, counter)| text_or_empty(rollup.and_then(counter))));
+        write_line(out, &cells)
     }
 }
 
-fn end_line(out: &mut impl Write, cells: &[String]) -> io::Result<()> {
+impl<'r> Row<'r> {
+    fn new(kind: &'static str, phase: Option<&'r PhaseRef>, sample: &Sample) -> Row<'r> {
+        Row {
+            kind,
+            phase,
+            process: sample.process,
+            counters: sample.counters,
+            rollup: None,
+        }
+    }
+}
+
+/// A value as a cell, empty if it is unknown.
+fn text_or_empty(value: Option<impl ToString>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+fn write_line(out: &mut impl Write, cells: &[String]) -> io::Result<()> {
     for (place, cell) in cells.iter().enumerate() {
         if place > 0 {
             out.write_all(b",")?;
@@ -190,7 +201,9 @@ mod tests {
         let mut out = Vec::new();
         let mut samples = Samples::new("a/b,c.jsonl", reader.header());
         head(&mut out).unwrap();
-        reader.for_each(|entry| samples.write(&entry.unwrap(), &mut out).unwrap());
+        for entry in reader {
+            samples.write(&entry.unwrap(), &mut out).unwrap();
+        }
         String::from_utf8(out).unwrap().replace("\"a/b,c.jsonl\"", "REC")
     }
 
@@ -217,14 +230,14 @@ mod tests {
     fn an_unknown_value_is_an_empty_cell_and_a_name_may_hold_anything() {
         let mut session = Session::new("server");
         session.spawn(0, "the \"best\",\u{1b}[2J\n\u{202e}server", None, 1, 0);
-        session.entries.iter_mut().for_each(|entry| {
+        for entry in &mut session.entries {
             if let Event::Sample(sample) = &mut entry.event {
                 sample.counters = Counters {
                     resident: Some(7),
                     ..Counters::default()
                 };
             }
-        });
+        }
         let bytes = session.bytes();
         let text = csv(Reader::new(&bytes[..]).unwrap());
         let line = text.lines().nth(1).unwrap();
@@ -242,7 +255,6 @@ mod tests {
         let text = csv(Reader::new(&bytes[..]).unwrap());
         let sizes = 9..17;
         let columns = columns();
-        let place = |name: &str| columns.iter().position(|column| *column == name).unwrap();
         assert_eq!(
             (columns[sizes.start], columns[sizes.end - 1]),
             ("resident_bytes", "virtual_bytes")
@@ -262,6 +274,10 @@ mod tests {
         );
     }
 
+    fn place(name: &str) -> usize {
+        columns().iter().position(|column| *column == name).unwrap()
+    }
+
     #[test]
     fn a_checkpoint_says_what_the_report_says_of_a_single_process() {
         let text = csv(golden::open("completed"));
@@ -269,16 +285,15 @@ mod tests {
         let checkpoint = summary.phases[0].checkpoint.as_ref().unwrap();
         let line = text.lines().find(|line| line.contains(",checkpoint,")).unwrap();
         let cells: Vec<&str> = line.split(',').collect();
-        let cell = |name| {
-            cells[columns().iter().position(|column| *column == name).unwrap()]
-                .parse()
-                .ok()
-        };
         assert_eq!(cells[1], "ty");
-        assert_eq!(cell("resident_bytes"), checkpoint.resident);
-        assert_eq!(cell("exact_private_bytes"), checkpoint.private_exact);
-        assert_eq!(cell("proportional_bytes"), checkpoint.proportional);
-        assert_eq!(cell("huge_pages_bytes"), checkpoint.huge_pages);
+        for (column, value) in [
+            ("resident_bytes", checkpoint.resident),
+            ("exact_private_bytes", checkpoint.private_exact),
+            ("proportional_bytes", checkpoint.proportional),
+            ("huge_pages_bytes", checkpoint.huge_pages),
+        ] {
+            assert_eq!(cells[place(column)].parse().ok(), value, "{column}");
+        }
         assert!(checkpoint.proportional.is_some());
     }
 

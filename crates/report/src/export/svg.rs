@@ -19,7 +19,7 @@ use crate::document::page::PALETTE;
 use crate::export::svg::panel::Panel;
 use crate::pictures::Named;
 use crate::run::{attribution, windows};
-use crate::verdict::{findings, headline, side_by_side, told_apart};
+use crate::verdict::{findings, headline, relabelled_runs, side_by_side};
 use analysis::compare::{Comparison, Played, Scenarios, Target};
 use analysis::gate::{Judgement, Sides};
 use analysis::summary::{Summary, held_up, measured};
@@ -63,7 +63,7 @@ pub fn comparison(scenarios: &Scenarios, runs: &[Played]) -> String {
 }
 
 pub fn gate(judgement: &Judgement, sides: &Sides) -> String {
-    let runs = told_apart(sides);
+    let runs = relabelled_runs(sides);
     picture(
         &headline(judgement, &findings(judgement)),
         &panels(&side_by_side(&runs), &runs),
@@ -73,21 +73,28 @@ pub fn gate(judgement: &Judgement, sides: &Sides) -> String {
 fn panels<'p>(scenarios: &'p Scenarios, runs: &'p [Played]) -> Vec<Panel<'p>> {
     let by_record: BTreeMap<&str, &Summary> = runs.iter().map(|run| (run.record.as_str(), &run.summary)).collect();
     let all: Vec<&Target> = scenarios.values().flatten().collect();
-    let panel = |target: &&'p Target| {
+    let mut panels = Vec::new();
+    for target in &all {
         let comparison = &target.comparison;
-        let servers = comparison.sides.iter();
-        Panel {
-            heading: (all.len() > 1).then(|| format!("{} on {}", comparison.scenario, target.name())),
-            sentences: conclusions(comparison),
-            servers: servers
-                .map(|side| (side.label.as_str(), played(&side.runs, &by_record)))
-                .collect::<Vec<(&str, Vec<Named>)>>(),
+        let mut servers: Vec<(&str, Vec<Named>)> = Vec::new();
+        for side in &comparison.sides {
+            servers.push((&side.label, played(&side.runs, &by_record)));
         }
-    };
-    all.iter().map(panel).collect()
+        let heading = if all.len() > 1 {
+            Some(format!("{} on {}", comparison.scenario, target.name()))
+        } else {
+            None
+        };
+        panels.push(Panel {
+            heading,
+            sentences: conclusions(comparison),
+            servers,
+        });
+    }
+    panels
 }
 
-/// What grows, or else the first sentence about each server; for a single server what it retains.
+/// Sentences on growth, or else the first sentence about each server, or on the memory that a single server retains.
 fn conclusions(comparison: &Comparison) -> Vec<String> {
     let grown = growth::verdict(comparison);
     if !grown.is_empty() {
@@ -103,16 +110,12 @@ fn picture(title: &str, panels: &[Panel]) -> String {
     let mut heading = wrap(&title, COLUMNS * 2 / 3);
     heading.truncate(2);
     let mut top = 16.0 + 24.0 * heading.len() as f64;
-    let drawn: Vec<Markup> = panels
-        .iter()
-        .enumerate()
-        .map(|(place, panel)| {
-            let (markup, height) = panel.draw(place);
-            let moved = html! { g transform={ "translate(0 " (top) ")" } { (markup) } };
-            top += height;
-            moved
-        })
-        .collect();
+    let mut charts: Vec<Markup> = Vec::new();
+    for (place, panel) in panels.iter().enumerate() {
+        let (chart, height) = panel.draw(place);
+        charts.push(html! { g transform={ "translate(0 " (top) ")" } { (chart) } });
+        top += height;
+    }
     let sentences: Vec<String> = panels.iter().flat_map(Panel::sentences).collect();
     let height = top + 24.0;
     let body = html! {
@@ -124,7 +127,7 @@ fn picture(title: &str, panels: &[Panel]) -> String {
             @for (row, line) in heading.iter().enumerate() {
                 text.title x="20" y=(30.0 + 24.0 * row as f64) { (line) }
             }
-            @for markup in &drawn { (markup) }
+            @for chart in &charts { (chart) }
             text.tick.end x=(WIDTH - 20.0) y=(height - 10.0) { "lsp-soak " (env!("CARGO_PKG_VERSION")) }
         }
     };

@@ -34,12 +34,11 @@ fn lines() -> Vec<Value> {
         samples += u64::from(matches!(entry.event, Event::Sample(_)));
         !matches!(entry.event, Event::Sample(_)) || samples % 6 == 0
     });
-    let requests = |entry: &Entry| matches!(entry.event, Event::Request(_));
-    let first = session.entries.iter().position(requests).unwrap();
+    let first = session.entries.iter().position(is_request).unwrap();
     let mut index = 0;
     session.entries.retain(|entry| {
         index += 1;
-        !requests(entry) || index < first + 40
+        !is_request(entry) || index < first + 40
     });
     session.entries.insert(
         first,
@@ -50,6 +49,10 @@ fn lines() -> Vec<Value> {
     );
     let text = String::from_utf8(session.bytes()).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn is_request(entry: &Entry) -> bool {
+    matches!(entry.event, Event::Request(_))
 }
 
 /// Collects the names of all integer fields.
@@ -63,7 +66,11 @@ fn names(value: &Value, list: &mut BTreeSet<String>) {
                 names(value, list);
             }
         }
-        Value::Array(values) => values.iter().for_each(|value| names(value, list)),
+        Value::Array(values) => {
+            for value in values {
+                names(value, list);
+            }
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
@@ -73,14 +80,26 @@ fn change(value: &mut Value, which: &mut impl FnMut(&str) -> Option<u64>) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
-                match which(name).filter(|_| value.is_u64()) {
-                    Some(number) => *value = Value::from(number),
-                    None => change(value, which),
+                match which(name) {
+                    Some(number) if value.is_u64() => *value = Value::from(number),
+                    _ => change(value, which),
                 }
             }
         }
-        Value::Array(values) => values.iter_mut().for_each(|value| change(value, which)),
+        Value::Array(values) => {
+            for value in values {
+                change(value, which);
+            }
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn is_valid(line: &Value, is_header: bool) -> bool {
+    if is_header {
+        serde_json::from_value::<Header>(line.clone()).is_ok()
+    } else {
+        serde_json::from_value::<Entry>(line.clone()).is_ok()
     }
 }
 
@@ -88,16 +107,15 @@ fn change(value: &mut Value, which: &mut impl FnMut(&str) -> Option<u64>) {
 fn survives(lines: &[Value], mut which: impl FnMut(&str, u64) -> Option<u64>) {
     let mut bytes = Vec::new();
     for (number, line) in lines.iter().enumerate() {
-        let fits = |line: &Value| match number {
-            0 => serde_json::from_value::<Header>(line.clone()).is_ok(),
-            _ => serde_json::from_value::<Entry>(line.clone()).is_ok(),
-        };
         let mut changed = LARGEST.into_iter().map(|largest| {
             let mut line = line.clone();
             change(&mut line, &mut |name| which(name, largest));
             line
         });
-        let line = changed.find(fits).unwrap_or_else(|| line.clone());
+        let is_header = number == 0;
+        let line = changed
+            .find(|line| is_valid(line, is_header))
+            .unwrap_or_else(|| line.clone());
         bytes.extend(line.to_string().into_bytes());
         bytes.push(b'\n');
     }
@@ -123,12 +141,17 @@ fn survives(lines: &[Value], mut which: impl FnMut(&str, u64) -> Option<u64>) {
 fn the_largest_numbers_in_any_field_break_nothing() {
     let lines = lines();
     let mut all = BTreeSet::new();
-    lines.iter().for_each(|line| names(line, &mut all));
+    for line in &lines {
+        names(line, &mut all);
+    }
     let version = ["major", "minor"];
     all.retain(|name| !version.contains(&name.as_str()));
     assert!(all.len() > 50, "{all:?}");
     for name in &all {
-        survives(&lines, |field, largest| (field == name).then_some(largest));
+        survives(
+            &lines,
+            |field, largest| if field == name { Some(largest) } else { None },
+        );
     }
 }
 
@@ -136,13 +159,18 @@ fn the_largest_numbers_in_any_field_break_nothing() {
 fn the_largest_numbers_in_all_fields_and_nothing_beside_them_break_nothing() {
     let lines = lines();
     let own = ["major", "minor", "process"];
-    survives(&lines, |field, largest| (!own.contains(&field)).then_some(largest));
+    survives(
+        &lines,
+        |field, largest| {
+            if own.contains(&field) { None } else { Some(largest) }
+        },
+    );
     for period in [2, 3, 5, 7] {
         let mut turn = 0;
         survives(&lines, |field, largest| {
             turn += 1;
             let number = if turn % period == 0 { 0 } else { largest };
-            (!own.contains(&field)).then_some(number)
+            if own.contains(&field) { None } else { Some(number) }
         });
     }
 }
@@ -172,10 +200,16 @@ fn the_head_says_the_allocator_and_how_sure_that_is() {
 /// Collects every number below a field with one of these names.
 fn numbers<'v>(value: &'v Value, named: &[&str], below: bool, list: &mut Vec<&'v Value>) {
     match value {
-        Value::Object(fields) => fields
-            .iter()
-            .for_each(|(name, value)| numbers(value, named, below || named.contains(&name.as_str()), list)),
-        Value::Array(values) => values.iter().for_each(|value| numbers(value, named, below, list)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                numbers(value, named, below || named.contains(&name.as_str()), list);
+            }
+        }
+        Value::Array(values) => {
+            for value in values {
+                numbers(value, named, below, list);
+            }
+        }
         Value::Number(_) if below => list.push(value),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
@@ -291,15 +325,15 @@ fn no_format_passes_on_what_steers_a_terminal_or_hides() {
         details: true,
     };
     let record = "run\u{202e}.jsonl";
-    let played = |label: &str| {
+    let mut runs = Vec::new();
+    for suffix in ["a", "b"] {
         let mut summary = summary.clone();
-        summary.header.server.label.push_str(label);
-        Played {
-            record: format!("{label}{record}"),
+        summary.header.server.label.push_str(suffix);
+        runs.push(Played {
+            record: format!("{suffix}{record}"),
             summary,
-        }
-    };
-    let runs = vec![played("a"), played("b")];
+        });
+    }
     let scenarios = by_target(runs.clone(), None);
     let hostile = summary.header.server.label.clone();
     let mut suites = comparison::suites(&scenarios);

@@ -33,7 +33,7 @@ pub struct Run {
     session: u32,
     /// Prefix of process names when the trace has several records.
     label: String,
-    /// Whether a tracer held up the server, so that its memory and latencies do not count.
+    /// True if a tracer held up the server, so that its memory and latencies do not count.
     held_up: bool,
     processes: HashMap<u32, Shown>,
     step: Option<(Nanos, StepStart)>,
@@ -50,17 +50,21 @@ struct Shown {
 }
 
 impl Trace {
-    /// The wished number if it is free, or else the next free one.
-    fn number(&mut self, wish: u32) -> u32 {
-        let mut free = std::iter::once(wish).chain(FREE..);
-        let own = free.find(|number| self.used.insert(*number));
-        own.unwrap_or(wish)
+    /// Takes the wished number if it is free, or else the next free one.
+    fn take_number(&mut self, wish: u32) -> u32 {
+        for number in std::iter::once(wish).chain(FREE..) {
+            if self.used.insert(number) {
+                return number;
+            }
+        }
+        wish
     }
 
     fn put(&mut self, out: &mut impl Write, line: &Line<'_, impl Serialize>) -> io::Result<()> {
-        let before: &[u8] = match self.started_file {
-            false => b"{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n",
-            true => b",\n",
+        let before: &[u8] = if self.started_file {
+            b",\n"
+        } else {
+            b"{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n"
         };
         self.started_file = true;
         out.write_all(before)?;
@@ -69,10 +73,11 @@ impl Trace {
 
     /// Begins a record. With `several`, process names include the server's label.
     pub fn run(&mut self, header: &Header, record: &str, several: bool, out: &mut impl Write) -> io::Result<Run> {
-        let session = self.number(FREE);
-        let label = match several {
-            true => format!("{} ({record}): ", header.server.label),
-            false => String::new(),
+        let session = self.take_number(FREE);
+        let label = if several {
+            format!("{} ({record}): ", header.server.label)
+        } else {
+            String::new()
         };
         let why = held_up(header).map(|why| format!(" ({why})")).unwrap_or_default();
         let name = format!("{label}{} on {}{why}", header.scenario.name, header.server.label);
@@ -94,16 +99,17 @@ impl Trace {
     }
 
     pub fn finish(self, out: &mut impl Write) -> io::Result<()> {
-        let rest: &[u8] = match self.started_file {
-            false => b"{\"traceEvents\":[]}\n",
-            true => b"\n]}\n",
+        let end: &[u8] = if self.started_file {
+            b"\n]}\n"
+        } else {
+            b"{\"traceEvents\":[]}\n"
         };
-        out.write_all(rest)
+        out.write_all(end)
     }
 }
 
 impl Run {
-    /// Writes what an entry contains: counters, requests and steps.
+    /// Writes the counters, requests and steps of an entry.
     pub fn write(&mut self, trace: &mut Trace, entry: &Entry, out: &mut impl Write) -> io::Result<()> {
         let at = entry.at;
         match &entry.event {
@@ -115,14 +121,19 @@ impl Run {
             Event::Sample(sample) => self.sample(trace, at, sample, out),
             Event::Rollup(rollup) => self.exact(trace, at, rollup, out),
             Event::Checkpoint(taken) => {
-                let mut rounds = taken.rounds.iter().flatten();
-                rounds.try_for_each(|sample| self.sample(trace, at, sample, out))?;
-                let mut rollups = taken.rollups.iter();
-                rollups.try_for_each(|rollup| self.exact(trace, at, rollup, out))
+                for sample in taken.rounds.iter().flatten() {
+                    self.sample(trace, at, sample, out)?;
+                }
+                for rollup in &taken.rollups {
+                    self.exact(trace, at, rollup, out)?;
+                }
+                Ok(())
             }
             Event::Peak(mark) => {
-                let mut marks = mark.marks.iter();
-                marks.try_for_each(|sample| self.sample(trace, at, sample, out))
+                for sample in &mark.marks {
+                    self.sample(trace, at, sample, out)?;
+                }
+                Ok(())
             }
             Event::PhaseStarted(phase) => {
                 self.phase = Some(phase.clone());
@@ -144,12 +155,13 @@ impl Run {
 
     fn process(&mut self, trace: &mut Trace, process: &Process, out: &mut impl Write) -> io::Result<()> {
         let known = self.processes.get(&process.process).map(|shown| shown.pid);
-        let pid = known.unwrap_or_else(|| trace.number(process.pid));
-        let other = match pid == process.pid {
-            true => String::new(),
-            false => format!(" (pid {})", process.pid),
+        let pid = known.unwrap_or_else(|| trace.take_number(process.pid));
+        let real_pid = if pid == process.pid {
+            String::new()
+        } else {
+            format!(" (pid {})", process.pid)
         };
-        let name = format!("{}{}{other}", self.label, process.name);
+        let name = format!("{}{}{real_pid}", self.label, process.name);
         let values = Values::default();
         self.processes.entry(process.process).or_insert(Shown { pid, values });
         trace.put(out, &Line::name("process_name", pid, None, &name))
@@ -159,9 +171,10 @@ impl Run {
         let Some(shown) = self.processes.get_mut(&sample.process) else {
             return Ok(());
         };
-        let counters = match self.held_up {
-            true => counted(sample.counters),
-            false => sample.counters,
+        let counters = if self.held_up {
+            counted(sample.counters)
+        } else {
+            sample.counters
         };
         if let Some(changed) = shown.values.sample(&counters) {
             trace.put(out, &Line::counters(shown.pid, at, changed))?;
@@ -182,7 +195,10 @@ impl Run {
     }
 
     fn exact(&mut self, trace: &mut Trace, at: Nanos, rollup: &Rollup, out: &mut impl Write) -> io::Result<()> {
-        let Some(shown) = self.processes.get_mut(&rollup.process).filter(|_| !self.held_up) else {
+        if self.held_up {
+            return Ok(());
+        }
+        let Some(shown) = self.processes.get_mut(&rollup.process) else {
             return Ok(());
         };
         match shown.values.rollup(rollup) {
@@ -230,7 +246,7 @@ impl Run {
         )
     }
 
-    /// Writes what the summary adds: phases, settling, windows, checkpoints and peaks.
+    /// Writes the phases, settling, windows, checkpoints and peaks of the summary.
     pub fn finish(mut self, trace: &mut Trace, summary: &Summary, out: &mut impl Write) -> io::Result<()> {
         if let Some((started, step)) = self.step.take() {
             let facts = json!({ "phase": step.phase.name, "round": step.phase.cycle, "method": step.method, "unfinished": true });
@@ -241,9 +257,10 @@ impl Run {
             )?;
         }
         let summary = &*measured(summary);
-        let phases = summary.phases.iter();
-        phases.into_iter().try_for_each(|phase| self.phase(trace, phase, out))?;
-        summary.windows.iter().try_for_each(|window| {
+        for phase in &summary.phases {
+            self.phase(trace, phase, out)?;
+        }
+        for window in &summary.windows {
             let course = window.private.as_ref();
             let facts = json!({
                 "phase": window.phase.name, "round": window.phase.cycle, "control": window.control, "messages": window.sent,
@@ -252,8 +269,12 @@ impl Run {
             });
             let span = (window.started, window.started.saturating_add(window.took));
             let name = window.kind.name();
-            trace.put(out, &Line::slice(name, "window", self.session, Track::Windows, span, facts))
-        })
+            trace.put(
+                out,
+                &Line::slice(name, "window", self.session, Track::Windows, span, facts),
+            )?;
+        }
+        Ok(())
     }
 
     fn phase(&self, trace: &mut Trace, phase: &PhaseSummary, out: &mut impl Write) -> io::Result<()> {

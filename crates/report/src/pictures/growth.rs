@@ -69,7 +69,7 @@ fn plots(servers: &[(&str, Vec<&Summary>)], classes: &[String]) -> Block {
                 runs: runs
                     .iter()
                     .flatten()
-                    .filter(|one| one.phase == *phase && one.name == *name)
+                    .filter(|part| part.phase == *phase && part.name == *name)
                     .cloned()
                     .collect(),
             });
@@ -79,7 +79,7 @@ fn plots(servers: &[(&str, Vec<&Summary>)], classes: &[String]) -> Block {
 }
 
 fn plot(name: &str, servers: &[Growing]) -> Option<Chart> {
-    let runs = servers.iter().flat_map(|one| &one.runs);
+    let runs = servers.iter().flat_map(|server| &server.runs);
     let rounds = runs.clone().map(|run| run.values.len()).max()?;
     let values = runs.flat_map(|run| run.values.iter().flatten().map(|value| *value as f64));
     values.clone().next()?;
@@ -102,25 +102,25 @@ fn plot(name: &str, servers: &[Growing]) -> Option<Chart> {
     })
 }
 
-fn series(one: &Growing) -> Series {
-    let middle = medians(&one.runs);
+fn series(server: &Growing) -> Series {
+    let middle = medians(&server.runs);
     let words = match (middle.first(), middle.last()) {
         (Some((_, first)), Some((rounds, last))) => format!(
             "{} from {} to {} MiB in {rounds} rounds",
-            one.label,
+            server.label,
             units::mib(*first as u64),
             units::mib(*last as u64)
         ),
         _ => String::new(),
     };
     let mut marks: Vec<Mark> = Vec::new();
-    if one.runs.len() > 1 {
-        marks.extend(one.runs.iter().map(|run| Mark::Line("fell faint", points(run))));
+    if server.runs.len() > 1 {
+        marks.extend(server.runs.iter().map(|run| Mark::Line("fell faint", points(run))));
     }
     marks.push(Mark::Line("fell", middle));
     Series {
-        label: one.label.to_owned(),
-        class: one.class.clone(),
+        label: server.label.to_owned(),
+        class: server.class.clone(),
         words,
         marks,
     }
@@ -134,7 +134,7 @@ fn points(run: &Repeated) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The median of the runs in each round that one of them knows.
+/// The median of the runs, for each round of which at least one value is known.
 fn medians(runs: &[Repeated]) -> Vec<(f64, f64)> {
     let rounds = runs.iter().map(|run| run.values.len()).max().unwrap_or(0);
     let mut points = Vec::new();

@@ -7,27 +7,32 @@ use crate::charts::{Chart, Mark, Series, Up};
 use analysis::summary::Histogram;
 use base::units;
 
-/// How high a row and its highest hill are.
+/// The heights of a row and of its highest hill.
 const ROW: f64 = 34.0;
 const HILL: f64 = 26.0;
 
 /// One server's latencies of a method, of all its runs.
 pub struct Latencies<'l> {
     pub label: &'l str,
-    /// Its classes, which are its colour.
+    /// CSS classes: the colour.
     pub class: String,
     pub histogram: Histogram,
-    /// Their median, in nanoseconds.
+    /// Median, in nanoseconds.
     pub p50: Option<f64>,
-    /// Their 95th percentile, in nanoseconds.
+    /// 95th percentile, in nanoseconds.
     pub p95: Option<f64>,
 }
 
 /// The plot of a method; `None` without answers.
 pub fn latencies(method: &str, servers: &[Latencies]) -> Option<Chart> {
-    let bounds = servers.iter().flat_map(|one| one.histogram.bins());
-    let bounds: Vec<f64> = bounds.flat_map(|(begin, end, _)| [begin, end]).collect();
-    let (low, high) = axis::ends(bounds.into_iter()).filter(|(low, high)| low < high)?;
+    let mut bounds = Vec::new();
+    for (begin, end, _) in servers.iter().flat_map(|server| server.histogram.bins()) {
+        bounds.extend([begin, end]);
+    }
+    let (low, high) = axis::ends(bounds.into_iter())?;
+    if low >= high {
+        return None;
+    }
     let across = Axis {
         is_log: true,
         ..Axis::new(low, high)
@@ -41,27 +46,29 @@ pub fn latencies(method: &str, servers: &[Latencies]) -> Option<Chart> {
     })
 }
 
-fn series(one: &Latencies) -> Series {
-    let known = |value: Option<f64>| value.map_or_else(|| units::UNKNOWN.to_owned(), time);
-    let bars = [("middle", "median", one.p50), ("tail", "95th percentile", one.p95)];
-    let bars = bars.into_iter().filter_map(|(class, name, value)| {
-        let ends = [(value?, 0.0), (value?, HILL)];
-        Some(Mark::Stroke(class, ends, format!("{name} {}", time(value?))))
-    });
-    let hills = hills(&one.histogram)
-        .into_iter()
-        .map(|points| Mark::Line("hill", points));
+fn series(server: &Latencies) -> Series {
+    let hills = hills(&server.histogram).into_iter();
+    let mut marks: Vec<Mark> = hills.map(|points| Mark::Line("hill", points)).collect();
+    for (class, name, value) in [
+        ("middle", "median", server.p50),
+        ("tail", "95th percentile", server.p95),
+    ] {
+        if let Some(value) = value {
+            let ends = [(value, 0.0), (value, HILL)];
+            marks.push(Mark::Stroke(class, ends, format!("{name} {}", time(value))));
+        }
+    }
     Series {
-        label: one.label.to_owned(),
-        class: one.class.clone(),
+        label: server.label.to_owned(),
+        class: server.class.clone(),
         words: format!(
             "{} median {}, 95th percentile {}, {}",
-            one.label,
-            known(one.p50),
-            known(one.p95),
-            units::counted(one.histogram.count(), "answer")
+            server.label,
+            units::or_unknown(server.p50, time),
+            units::or_unknown(server.p95, time),
+            units::counted(server.histogram.count(), "answer")
         ),
-        marks: hills.chain(bars).collect(),
+        marks,
     }
 }
 
@@ -69,19 +76,19 @@ fn time(nanos: f64) -> String {
     units::duration(Duration::from_nanos(nanos.round() as u64))
 }
 
-/// The outlines, as high as the fullest bin. Over an empty bin one goes back to the ground.
+/// The outlines of the bins, scaled to the fullest one. An outline ends before an empty bin.
 fn hills(histogram: &Histogram) -> Vec<Vec<(f64, f64)>> {
     let most = histogram.bins().map(|(.., count)| count).max().unwrap_or(1);
     let mut hills: Vec<Vec<(f64, f64)>> = Vec::new();
     for (begin, end, count) in histogram.bins() {
         let top = count as f64 / most as f64 * HILL;
         let bin = [(begin, top), (end, top), (end, 0.0)];
-        match hills.last_mut().filter(|hill| hill.last() == Some(&(begin, 0.0))) {
-            Some(hill) => {
+        match hills.last_mut() {
+            Some(hill) if hill.last() == Some(&(begin, 0.0)) => {
                 hill.pop();
                 hill.extend(bin);
             }
-            None => hills.push([&[(begin, 0.0)][..], &bin].concat()),
+            _ => hills.push([&[(begin, 0.0)][..], &bin].concat()),
         }
     }
     hills

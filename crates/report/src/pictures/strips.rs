@@ -18,7 +18,7 @@ pub fn strips(comparison: &Comparison, keys: Keys) -> Block {
         Place::Run => true,
         Place::Method(_) | Place::Window(_) | Place::Printed(_) => false,
     });
-    let rows = rows.chain(cold::printed(comparison));
+    let rows = rows.chain(cold::printed_rows(comparison));
     Block::charts(LEGEND, "plots", rows.map(|row| plot(comparison, row, keys)))
 }
 
@@ -50,20 +50,24 @@ fn plot(comparison: &Comparison, row: &Row, keys: Keys) -> Chart {
 fn marks(runs: &[String], cell: &Cell, unit: Unit) -> Vec<Mark> {
     /// Half the height of a row.
     const MIDDLE: f64 = 10.0;
-    let medians = cell.median.into_iter().flat_map(|one| {
-        let bar = [(one.median, 0.0), (one.median, 2.0 * MIDDLE)];
-        [
-            Mark::Band("band", (one.low, 1.0), (one.high, 2.0 * MIDDLE - 1.0)),
-            Mark::Stroke("middle", bar, String::new()),
-        ]
-    });
-    let dots = cell.values.iter().enumerate().filter_map(|(run, value)| {
+    let mut marks = Vec::new();
+    if let Some(interval) = cell.median {
+        let bar = [(interval.median, 0.0), (interval.median, 2.0 * MIDDLE)];
+        marks.push(Mark::Band(
+            "band",
+            (interval.low, 1.0),
+            (interval.high, 2.0 * MIDDLE - 1.0),
+        ));
+        marks.push(Mark::Stroke("middle", bar, String::new()));
+    }
+    for (run, value) in cell.values.iter().enumerate() {
+        let Some(value) = *value else { continue };
         // Points of equal value would overlap; the vertical position has no meaning.
         let shift = ((run * 7) % 5) as f64 * 2.4 - 4.8;
-        let text = format!("{}: {}", name(runs, run), figures::value_with_unit((*value)?, unit));
-        Some(Mark::Dot("run", ((*value)?, MIDDLE - shift), Shape::Circle(3.2), text))
-    });
-    medians.chain(dots).collect()
+        let text = format!("{}: {}", name(runs, run), figures::value_with_unit(value, unit));
+        marks.push(Mark::Dot("run", (value, MIDDLE - shift), Shape::Circle(3.2), text));
+    }
+    marks
 }
 
 /// The file of a record without its directory.

@@ -14,7 +14,7 @@ use stats::Schedule;
 /// A name that ends every element that it could stand in.
 pub const HOSTILE: &str = "</script></title></style><img src=x onerror=alert(1)>\"'`&";
 
-fn of(name: &str) -> Summary {
+fn read(name: &str) -> Summary {
     summary::read(golden::open(name)).unwrap()
 }
 
@@ -59,15 +59,12 @@ pub fn session(label: &str, private: u64) -> Session {
 }
 
 pub fn two() -> Vec<Played> {
-    let arm = |label: &'static str, private| move |run| session(label, private + run % 3);
-    (1..=4)
-        .flat_map(|run| {
-            [
-                played(arm("ty", 100), 2 * run - 1),
-                played(arm("ty-jemalloc", 130), 2 * run),
-            ]
-        })
-        .collect()
+    let mut runs = Vec::new();
+    for number in 1..=4 {
+        runs.push(played(|run| session("ty", 100 + run % 3), 2 * number - 1));
+        runs.push(played(|run| session("ty-jemalloc", 130 + run % 3), 2 * number));
+    }
+    runs
 }
 
 fn paged(summary: &Summary, record: &str) -> String {
@@ -77,14 +74,14 @@ fn paged(summary: &Summary, record: &str) -> String {
 #[test]
 fn every_block_of_a_run_is_in_every_format() {
     for name in ["completed", "crashed", "tree", "interrupted", "truncated"] {
-        is_whole(&run::document(&of(name), name));
+        is_whole(&run::document(&read(name), name));
     }
 }
 
 #[test]
 fn pages_of_runs_that_did_not_come_far_are_whole() {
     for name in ["interrupted", "truncated"] {
-        let page = paged(&of(name), name);
+        let page = paged(&read(name), name);
         assert!(page.ends_with("</html>"), "{name}");
     }
     let nothing = Session::new("server").bytes();
@@ -109,7 +106,7 @@ fn a_page_of_two_servers() {
 #[test]
 fn of_the_work_of_a_server_that_failed_nothing_is_said() {
     let mut runs = two();
-    let mut failed = of("crashed");
+    let mut failed = read("crashed");
     failed.header.scenario = runs[0].summary.header.scenario.clone();
     runs.push(Played {
         record: "run-009-clangd.jsonl".to_owned(),
@@ -145,13 +142,20 @@ fn a_page_of_one_server_says_what_it_keeps_and_its_peak() {
         .collect();
     let page = compared(&runs);
     let start = page.find("<div class=\"verdict\">").unwrap();
-    let said = "<p class=\"say ending strong\">ty: 84.3 MiB (83.3–85.3 MiB *) private after decay, peak 115.0 MiB (114.0–116.0 MiB *) \
+    let conclusion = "<p class=\"say ending strong\">ty: 84.3 MiB (83.3–85.3 MiB *) private after decay, peak 115.0 MiB (114.0–116.0 MiB *) \
                 resident (4 runs)</p>";
     assert!(
-        page[start..].starts_with(&format!("<div class=\"verdict\">{said}")),
+        page[start..].starts_with(&format!("<div class=\"verdict\">{conclusion}")),
         "{}",
         &page[start..]
     );
+}
+
+fn conclusion(size: &str, system: &str) -> String {
+    format!(
+        "<p class=\"{size} strong\">{system}: ty-jemalloc: private memory after decay +33 to +37 % (114.2 against 84.3 MiB), \
+         resident peak +25 to +28 % (145.5 against 115.0 MiB); no measurable difference in CPU time (−0.2 to +0.2 %) (4 runs each)</p>"
+    )
 }
 
 #[test]
@@ -166,33 +170,28 @@ fn a_page_of_several_systems_begins_with_a_sentence_for_each() {
     let page = compared(&runs);
     let main = page.find("<main>").unwrap();
     let end = page.find("<section id=\"all-completions\"").unwrap();
-    let said = |size: &str, system: &str| {
-        format!(
-            "<p class=\"{size} strong\">{system}: ty-jemalloc: private memory after decay +33 to +37 % (114.2 against 84.3 MiB), \
-             resident peak +25 to +28 % (145.5 against 115.0 MiB); no measurable difference in CPU time (−0.2 to +0.2 %) (4 runs each)</p>"
-        )
-    };
     assert_eq!(
         page[main..end],
         format!(
             "<main><div class=\"verdict\">{}{}</div>",
-            said("say ending", "macOS"),
-            said("more", "Linux")
+            conclusion("say ending", "macOS"),
+            conclusion("more", "Linux")
         )
     );
     assert!(page.contains("sizes of different systems are different quantities"));
 }
 
+fn runs_of_ty(private: u64) -> Vec<Played> {
+    (1..=3)
+        .map(|number| played(|run| session("ty", private + run), number))
+        .collect()
+}
+
 #[test]
 fn a_server_against_itself_is_two_servers_on_the_page_of_a_gate() {
-    let runs = |more: u64| {
-        (1..=3)
-            .map(|run| played(|run| session("ty", 100 + more + run), run))
-            .collect::<Vec<Played>>()
-    };
     let sides = Sides {
-        baseline: Some(runs(0)),
-        candidate: runs(40),
+        baseline: Some(runs_of_ty(100)),
+        candidate: runs_of_ty(140),
         anchor: None,
     };
     let end = Rule {
@@ -266,26 +265,24 @@ fn what_others_wrote_is_text_wherever_it_stands() {
 
 /// Three servers, eight runs each, ten minutes at 20 Hz.
 pub fn twenty_four() -> Vec<Played> {
-    let long = |label: &'static str| {
-        move |run: u64| {
-            let mut session = Session::new(label);
-            session.spawn(0, label, None, 40, 14);
-            session.phase("work");
-            session.wander(0, 300, run);
-            session.go(0, 400 + run, 1, 100);
-            session.wander(0, 300, run + 1_000);
-            session.settle(true);
-            session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Completed, "");
-            session
-        }
-    };
-    (1..=24)
-        .map(|number| match number % 3 {
-            0 => played(long("system"), number),
-            1 => played(long("jemalloc"), number),
-            _ => played(long("mimalloc"), number),
-        })
-        .collect()
+    let mut runs = Vec::new();
+    for number in 1..=24 {
+        let label = ["system", "jemalloc", "mimalloc"][number as usize % 3];
+        runs.push(played(|run| long_session(label, run), number));
+    }
+    runs
+}
+
+fn long_session(label: &str, run: u64) -> Session {
+    let mut session = Session::new(label);
+    session.spawn(0, label, None, 40, 14);
+    session.phase("work");
+    session.wander(0, 300, run);
+    session.go(0, 400 + run, 1, 100);
+    session.wander(0, 300, run + 1_000);
+    session.settle(true);
+    session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Completed, "");
+    session
 }
 
 #[test]
@@ -312,16 +309,12 @@ fn a_page_of_a_large_campaign_is_below_three_mebibytes_and_keeps_every_peak() {
 /// The highest value of a line as the script decodes it.
 fn highest(coded: &serde_json::Value) -> u64 {
     let mut first = 0;
-    let then = |place: usize| {
-        coded["then"]
-            .get(place)
-            .and_then(serde_json::Value::as_i64)
-            .unwrap_or(0)
-    };
-    let places = coded["first"].as_array().unwrap().iter().enumerate();
-    let values = places.filter_map(|(place, more)| {
-        first += more.as_i64()?;
-        Some(u64::try_from(first + then(place).max(0)).unwrap())
-    });
-    values.max().unwrap()
+    let mut highest = 0;
+    for (place, more) in coded["first"].as_array().unwrap().iter().enumerate() {
+        let Some(more) = more.as_i64() else { continue };
+        first += more;
+        let then = coded["then"].get(place).and_then(serde_json::Value::as_i64);
+        highest = highest.max(first + then.unwrap_or(0).max(0));
+    }
+    u64::try_from(highest).unwrap()
 }

@@ -6,73 +6,75 @@ use crate::charts::rows::Memory;
 use crate::charts::timeline::{Coded, Phase, Quantities, Run, Server, Stretch, Timeline, Typical, Window};
 use crate::document::page::Keys;
 use analysis::summary::lines::{self, Line, Quantity};
-use analysis::summary::{Bucket, PhaseSummary, PrivateMetric, Summary, together};
+use analysis::summary::{PhaseSummary, PrivateMetric, Summary, together};
 use base::text::clean;
 use record::{IdleKind, Nanos};
 
 /// A run with the name of its record.
 pub type Named<'s> = (&'s str, &'s Summary);
 
-/// The timeline of one run, which terminals have too.
+/// The timeline of one run, with the rows that terminals draw too.
 pub fn from_run(summary: &Summary, record: &str) -> Option<Timeline> {
     let servers = [(summary.header.server.label.as_str(), vec![(record, summary)])];
-    let bucket = |bucket: &Option<Bucket>| bucket.map(|one| (one.private.high(), one.resident.high()));
+    let mut buckets = Vec::new();
+    for bucket in &summary.timeline.buckets {
+        buckets.push(bucket.map(|bucket| (bucket.private.high(), bucket.resident.high())));
+    }
     let phases = summary.phases.iter();
     let only = Memory {
         width: summary.timeline.width,
-        buckets: summary.timeline.buckets.iter().map(bucket).collect(),
+        buckets,
         until: summary.duration,
         phases: phases.map(|phase| (phase.started, phase.phase.name.clone())).collect(),
-        resident: match summary.most_processes > 1 {
-            true => "resident (a lower bound)",
-            false => "resident",
+        resident: if summary.most_processes > 1 {
+            "resident (a lower bound)"
+        } else {
+            "resident"
         },
     };
-    from_servers(&servers, Keys::ALIKE).map(|timeline| Timeline {
-        only: Some(only),
-        ..timeline
-    })
+    let mut timeline = from_servers(&servers, Keys::ALIKE)?;
+    timeline.only = Some(only);
+    Some(timeline)
 }
 
-/// All runs on one grid of time. `None` where nothing was sampled.
+/// The timeline of all runs on one grid of time; `None` if nothing was sampled.
 pub fn from_servers(servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Timeline> {
-    let all = || {
-        servers
-            .iter()
-            .flat_map(|(_, runs)| runs.iter().map(|(_, summary)| *summary))
-    };
-    let width = lines::grid(all())?;
-    let servers = servers.iter().enumerate();
-    let servers = servers.filter_map(|(place, (label, runs))| server(label, place, keys.is_rest(place), runs, width));
-    let servers: Vec<Server> = servers.collect();
-    (!servers.is_empty()).then(|| Timeline {
+    let all: Vec<&Summary> = servers
+        .iter()
+        .flat_map(|(_, runs)| runs.iter().map(|(_, summary)| *summary))
+        .collect();
+    let width = lines::grid(all.iter().copied())?;
+    let mut drawn = Vec::new();
+    for (place, (label, runs)) in servers.iter().enumerate() {
+        drawn.extend(server(label, place, keys.is_rest(place), runs, width));
+    }
+    if drawn.is_empty() {
+        return None;
+    }
+    Some(Timeline {
         width: seconds(width),
-        exact: all().any(|run| run.private_metric == PrivateMetric::Exact),
-        servers,
+        exact: all.iter().any(|run| run.private_metric == PrivateMetric::Exact),
+        servers: drawn,
         only: None,
     })
 }
 
 fn server(label: &str, place: usize, rest: bool, runs: &[Named], width: Nanos) -> Option<Server> {
     let (name, typical) = together::typical(runs, |(_, summary)| summary)?;
-    let of = |quantity: Quantity| -> Vec<Line> {
-        let lines = runs.iter().map(|(_, summary)| lines::line(summary, quantity, width));
-        lines.collect()
-    };
-    let mut drawn: Vec<Run> = runs
-        .iter()
-        .map(|(name, summary)| Run {
+    let mut drawn = Vec::new();
+    for (name, summary) in runs {
+        let bounds = together::bounds(summary).into_iter().skip(1);
+        drawn.push(Run {
             name: clean(name),
-            bounds: together::bounds(summary)
-                .into_iter()
-                .skip(1)
-                .map(|at| seconds(at as Nanos))
-                .collect(),
+            bounds: bounds.map(|at| seconds(at as Nanos)).collect(),
             lines: Quantities::new(),
-        })
-        .collect();
+        });
+    }
     for quantity in Quantity::ALL {
-        let lines = of(quantity);
+        let lines: Vec<Line> = runs
+            .iter()
+            .map(|(_, summary)| lines::line(summary, quantity, width))
+            .collect();
         if lines.iter().flatten().all(Option::is_none) {
             continue;
         }
@@ -90,7 +92,7 @@ fn server(label: &str, place: usize, rest: bool, runs: &[Named], width: Nanos) -
     })
 }
 
-/// The name of a quantity for the script, and what one of its values stands for.
+/// The name of a quantity in the script, and the unit of its values.
 fn key(quantity: Quantity) -> (&'static str, u64) {
     match quantity {
         Quantity::Private => ("private", 1 << 10),
@@ -104,20 +106,26 @@ fn key(quantity: Quantity) -> (&'static str, u64) {
 
 fn coded(line: &Line, unit: u64) -> Coded {
     let mut before = 0;
-    let whole = |value: u64| (value / unit).cast_signed();
     let (mut first, mut then) = (Vec::with_capacity(line.len()), Vec::with_capacity(line.len()));
     for span in line {
-        first.push(span.map(|span| {
-            let more = whole(span.first) - before;
-            before += more;
-            more
-        }));
-        then.push(span.map_or(0, |span| whole(span.then) - whole(span.first)));
+        let Some(span) = span else {
+            first.push(None);
+            then.push(0);
+            continue;
+        };
+        let (span_first, span_then) = (in_units(span.first, unit), in_units(span.then, unit));
+        first.push(Some(span_first - before));
+        then.push(span_then - span_first);
+        before = span_first;
     }
     if then.iter().all(|more| *more == 0) {
         then.clear();
     }
     Coded { first, then }
+}
+
+fn in_units(value: u64, unit: u64) -> i64 {
+    (value / unit).cast_signed()
 }
 
 fn typical(run: &str, summary: &Summary, runs: &[Named], width: Nanos) -> Typical {
@@ -137,14 +145,15 @@ fn typical(run: &str, summary: &Summary, runs: &[Named], width: Nanos) -> Typica
             IdleKind::Simmer => "simmer",
         },
     });
-    let stretches = together::stretches(summary).into_iter().map(|one| Stretch {
-        name: clean(&one.name),
-        from: seconds(one.from),
-        to: seconds(one.to),
+    let stretches = together::stretches(summary).into_iter().map(|stretch| Stretch {
+        name: clean(&stretch.name),
+        from: seconds(stretch.from),
+        to: seconds(stretch.to),
     });
+    let phases = summary.phases.iter().map(|round| phase(round, &all, repeats));
     Typical {
         run: clean(run),
-        phases: summary.phases.iter().map(|one| phase(one, &all, repeats)).collect(),
+        phases: phases.collect(),
         stretches: stretches.collect(),
         windows: windows.collect(),
         requests: requests
@@ -157,20 +166,20 @@ fn typical(run: &str, summary: &Summary, runs: &[Named], width: Nanos) -> Typica
 fn phase(phase: &PhaseSummary, runs: &[&Summary], repeats: bool) -> Phase {
     let middle = together::phase(runs, &phase.phase);
     let taken = phase.checkpoint.as_ref();
-    let round = match repeats {
-        true => format!(" #{}", u64::from(phase.phase.cycle) + 1),
-        false => String::new(),
+    let round = if repeats {
+        format!(" #{}", u64::from(phase.phase.cycle) + 1)
+    } else {
+        String::new()
     };
-    let kib = |value: u64| value / 1024;
     Phase {
         name: clean(&format!("{}{round}", phase.phase.name)),
         from: seconds(phase.started),
         to: seconds(phase.ended),
         checkpoint: taken.map(|taken| seconds(taken.at)),
         settled: middle.settled,
-        private: middle.private.map(kib),
-        resident: middle.resident.map(kib),
-        peak: middle.peak.map(kib),
+        private: middle.private.map(|bytes| bytes / 1024),
+        resident: middle.resident.map(|bytes| bytes / 1024),
+        peak: middle.peak.map(|bytes| bytes / 1024),
     }
 }
 
@@ -184,18 +193,19 @@ mod tests {
     use super::*;
     use analysis::summary::Span;
 
+    fn span(first: u64, then: u64) -> Option<Span> {
+        Some(Span {
+            first: first << 10,
+            then: then << 10,
+        })
+    }
+
     #[test]
     fn differences_go_over_what_is_not_known() {
-        let at = |first: u64, then: u64| {
-            Some(Span {
-                first: first << 10,
-                then: then << 10,
-            })
-        };
-        let line = vec![at(10, 10), at(14, 20), None, at(12, 5)];
+        let line = vec![span(10, 10), span(14, 20), None, span(12, 5)];
         let coded = coded(&line, 1 << 10);
         assert_eq!(coded.first, [Some(10), Some(4), None, Some(-2)]);
         assert_eq!(coded.then, [0, 6, 0, -7]);
-        assert!(self::coded(&vec![at(1, 1)], 1).then.is_empty());
+        assert!(self::coded(&vec![span(1, 1)], 1).then.is_empty());
     }
 }

@@ -10,35 +10,46 @@ use base::text::table::Table;
 
 /// The facts about a program's allocator.
 pub fn document(shown: &str, facts: &AllocatorFacts, knobs: &[KnobFacts]) -> Document {
-    let known = [
+    let mut evidence: Vec<(&str, String)> = Vec::new();
+    for (name, value) in [
         ("version", &facts.version),
         ("prefix", &facts.prefix),
         ("reads", &facts.variable),
         ("built with", &facts.baked),
         ("beside it", &facts.beside),
-    ];
-    let known = known.into_iter();
-    let known = known.filter_map(|(name, value)| Some((name, value.clone().filter(|text| !text.is_empty())?)));
-    let knobs = knobs.iter().map(|knob| ("setting", setting(knob)));
-    let seen = facts.evidence.iter().map(|one| (one.source.as_str(), one.saw.clone()));
+    ] {
+        if let Some(value) = value
+            && !value.is_empty()
+        {
+            evidence.push((name, value.clone()));
+        }
+    }
+    evidence.extend(settings_and_observations(knobs, facts));
     let options = options(facts);
     let table = Table::new(&options)
         .text("option", 0, |(name, _)| *name)
         .text("in force", 0, |(_, value)| value);
-    let section = |id: &str, title: &str| Section::new(id, title, Weight::Answer);
+    let evidence = Section::new("known", "Evidence", Weight::Answer).with(Block::facts("Evidence", evidence));
+    let options = Section::new("options", "Options in force", Weight::Answer).with_all(table.non_empty());
     Document {
         title: format!("{shown}: {}", with_version(facts)),
         origin: String::new(),
         headline: None,
         verdict: Vec::new(),
-        sections: vec![
-            section("known", "Evidence").with(Block::facts("Evidence", known.chain(knobs).chain(seen))),
-            section("options", "Options in force").with_all(table.non_empty()),
-        ]
-        .into_iter()
-        .filter_map(Section::filled)
-        .collect(),
+        sections: [evidence, options].into_iter().filter_map(Section::filled).collect(),
     }
+}
+
+fn settings_and_observations<'f>(
+    knobs: &'f [KnobFacts],
+    facts: &'f AllocatorFacts,
+) -> impl Iterator<Item = (&'f str, String)> {
+    let settings = knobs.iter().map(|knob| ("setting", setting(knob)));
+    let observations = facts
+        .evidence
+        .iter()
+        .map(|evidence| (evidence.source.as_str(), evidence.saw.clone()));
+    settings.chain(observations)
 }
 
 fn with_version(facts: &AllocatorFacts) -> String {
@@ -55,11 +66,17 @@ pub(crate) fn headline(facts: &AllocatorFacts) -> String {
     }
 }
 
-/// Its version in short: as the allocator says it, else that of the library that was preloaded or of its package.
+/// The short version that the allocator reports, else that of the preloaded library or of its package.
 pub(crate) fn version(server: &ServerFacts, facts: &AllocatorFacts) -> Option<String> {
-    let preload = server.preload.as_ref().filter(|preload| preload.family == facts.family);
-    let own = facts.short_version().map(str::to_owned);
-    own.or_else(|| preload?.known_version())
+    if let Some(version) = facts.short_version() {
+        return Some(version.to_owned());
+    }
+    let preload = server.preload.as_ref()?;
+    if preload.family == facts.family {
+        preload.known_version()
+    } else {
+        None
+    }
 }
 
 /// The preloaded library and its origin; empty if none.
@@ -79,21 +96,23 @@ pub(crate) fn preloaded(server: &ServerFacts) -> String {
 
 /// The evidence: preloads, settings and observations, each with its source.
 pub(crate) fn evidence<'f>(server: &'f ServerFacts, facts: &'f AllocatorFacts) -> Vec<(&'f str, String)> {
-    let preloaded = Some(preloaded(server)).filter(|text| !text.is_empty());
-    let preloaded = preloaded.into_iter().map(|text| ("preloaded", text));
-    let knobs = server.knobs.iter().map(|knob| ("setting", setting(knob)));
-    let seen = facts.evidence.iter().map(|one| (one.source.as_str(), one.saw.clone()));
-    preloaded.chain(knobs).chain(seen).collect()
+    let mut evidence = Vec::new();
+    let preloaded = preloaded(server);
+    if !preloaded.is_empty() {
+        evidence.push(("preloaded", preloaded));
+    }
+    evidence.extend(settings_and_observations(&server.knobs, facts));
+    evidence
 }
 
-/// The options in force that say something of memory.
+/// The options in force that affect memory.
 pub(crate) fn options(facts: &AllocatorFacts) -> Vec<(&str, String)> {
-    let options = facts.options.iter().filter(|(name, _)| worth(name));
+    let options = facts.options.iter().filter(|(name, _)| affects_memory(name));
     options.map(|(name, value)| (name.as_str(), value.clone())).collect()
 }
 
-/// Options that say nothing of memory: what the question itself set.
-fn worth(name: &str) -> bool {
+/// False for options that the detection itself sets to ask the allocator, and for deprecated ones.
+fn affects_memory(name: &str) -> bool {
     ![
         "stats_print", "stats_print_opts", "confirm_conf", "verbose", "show_stats", "show_errors",
     ]
@@ -102,7 +121,7 @@ fn worth(name: &str) -> bool {
 }
 
 pub fn json(shown: &str, facts: &AllocatorFacts, knobs: &[KnobFacts]) -> serde_json::Result<String> {
-    let detected = Found {
+    let detected = Detected {
         program: shown,
         allocator: facts,
         knobs,
@@ -111,7 +130,7 @@ pub fn json(shown: &str, facts: &AllocatorFacts, knobs: &[KnobFacts]) -> serde_j
 }
 
 #[derive(Serialize)]
-struct Found<'f> {
+struct Detected<'f> {
     program: &'f str,
     allocator: &'f AllocatorFacts,
     knobs: &'f [KnobFacts],
@@ -123,11 +142,7 @@ pub(crate) mod tests {
     use crate::document::{Look, terminal};
     use record::{Confidence, Evidence, PreloadFacts};
 
-    pub fn found() -> (AllocatorFacts, Vec<KnobFacts>) {
-        let evidence = |source: &str, saw: &str| Evidence {
-            source: source.to_owned(),
-            saw: saw.to_owned(),
-        };
+    pub fn detected() -> (AllocatorFacts, Vec<KnobFacts>) {
         let facts = AllocatorFacts {
             family: AllocatorFamily::Jemalloc,
             version: Some("5.3.0-1-ge13ca993e8ccb9ba9847cc330696e02839f328f7".to_owned()),
@@ -144,14 +159,6 @@ pub(crate) mod tests {
                 evidence("libraries", "linked with glibc 2.36, imports malloc, realloc"),
             ],
         };
-        let knob = |option: &str, requested: &str, effective: &str| KnobFacts {
-            variable: "_RJEM_MALLOC_CONF".to_owned(),
-            option: Some(option.to_owned()),
-            requested: requested.to_owned(),
-            effective: Some(effective.to_owned()),
-            seen: Some("its statistics".to_owned()),
-            taken: Some(requested == effective),
-        };
         let knobs = vec![
             knob("dirty_decay_ms", "0", "0"),
             knob("tcache_max", "99999999999", "8388608"),
@@ -159,9 +166,27 @@ pub(crate) mod tests {
         (facts, knobs)
     }
 
+    fn evidence(source: &str, saw: &str) -> Evidence {
+        Evidence {
+            source: source.to_owned(),
+            saw: saw.to_owned(),
+        }
+    }
+
+    fn knob(option: &str, requested: &str, effective: &str) -> KnobFacts {
+        KnobFacts {
+            variable: "_RJEM_MALLOC_CONF".to_owned(),
+            option: Some(option.to_owned()),
+            requested: requested.to_owned(),
+            effective: Some(effective.to_owned()),
+            seen: Some("its statistics".to_owned()),
+            taken: Some(requested == effective),
+        }
+    }
+
     #[test]
     fn what_was_found_in_a_terminal() {
-        let (facts, knobs) = found();
+        let (facts, knobs) = detected();
         let look = Look {
             columns: 80,
             color: false,
@@ -191,20 +216,20 @@ pub(crate) mod tests {
             details: true,
         };
         let text = terminal::render(&document("/usr/bin/clangd", &facts, &[]), look);
-        let at = |value: &str| text.lines().find_map(|line| line.find(value));
-        assert_eq!(at(" 2"), at(" no limit"));
+        let [short, long] = [" 2", " no limit"].map(|value| text.lines().find_map(|line| line.find(value)));
+        assert_eq!(short, long);
     }
 
     #[test]
     fn what_was_found_for_programs_is_all_of_it() {
-        let (facts, knobs) = found();
+        let (facts, knobs) = detected();
         let text = json("/opt/bin/ty", &facts, &knobs).unwrap();
         insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(text) });
     }
 
     #[test]
     fn a_version_is_said_in_one_way_whoever_says_it() {
-        let (facts, _) = found();
+        let (facts, _) = detected();
         let mut server = ServerFacts::default();
         assert_eq!(version(&server, &facts).as_deref(), Some("5.3.0"));
         let silent = AllocatorFacts { version: None, ..facts };

@@ -1,4 +1,4 @@
-//! What a command used that was run to its end.
+//! Time and memory of a command that was run to its end.
 
 use crate::comparison::figures;
 use crate::document::{Section, Weight};
@@ -6,33 +6,37 @@ use analysis::figures::{Figure, Measure, Place};
 use analysis::summary::Summary;
 use base::text::table::Table;
 
-/// Its figures, a line for each; `None` of a server.
-pub fn used(summary: &Summary) -> Option<Section> {
+/// The command's figures, a line for each; `None` for a server.
+pub fn figures_section(summary: &Summary) -> Option<Section> {
     summary.command.as_ref()?;
-    let known = Measure::all(summary).into_iter().filter_map(|measure| {
-        let text = figures::amount(measure.value(summary)?, measure.figure.unit());
+    let mut known: Vec<(String, String)> = Vec::new();
+    for measure in Measure::all(summary) {
+        let Some(value) = measure.value(summary) else { continue };
         let name = match (&measure.place, measure.figure) {
             (Place::Printed(name), _) => name.clone(),
             (_, figure) => figure.words().to_owned(),
         };
-        Some((name, text))
-    });
-    let known: Vec<(String, String)> = known.collect();
+        known.push((name, figures::amount(value, measure.figure.unit())));
+    }
     let table = Table::new(&known)
         .text("figure", 0, |(name, _)| name.clone())
         .number("of this run", 0, |(_, text)| text.clone());
     Some(Section::new("command", "What it used", Weight::Answer).with(table.columns()))
 }
 
-/// Its time and its peak in a few words; `None` of a server.
+/// The command's time and peak in a few words; `None` for a server.
 pub fn conclusion(summary: &Summary) -> Option<String> {
     summary.command.as_ref()?;
-    let said = |figure: Figure| {
-        let place = Place::Run;
-        let value = Measure { place, figure }.value(summary)?;
-        Some(figures::value_with_unit(value, figure.unit()))
+    let time = figure_of_run(summary, Figure::Wall)?;
+    let peak = match figure_of_run(summary, Figure::Peak) {
+        Some(peak) => format!(", peak {peak} resident"),
+        None => String::new(),
     };
-    let time = said(Figure::Wall)?;
-    let peak = said(Figure::Peak).map(|peak| format!(", peak {peak} resident"));
-    Some(format!("{time} wall time{}", peak.unwrap_or_default()))
+    Some(format!("{time} wall time{peak}"))
+}
+
+fn figure_of_run(summary: &Summary, figure: Figure) -> Option<String> {
+    let place = Place::Run;
+    let value = Measure { place, figure }.value(summary)?;
+    Some(figures::value_with_unit(value, figure.unit()))
 }

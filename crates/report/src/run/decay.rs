@@ -1,8 +1,8 @@
-//! Windows of idleness as text: how they ended, and which of them released memory.
+//! Idle windows in words: their ends, and the memory that they released.
 
 use std::time::Duration;
 
-use analysis::summary::decay::{Gave, Short, TooShortFor, Traffic, Window, WindowKind};
+use analysis::summary::decay::{Course, Gave, Short, TooShortFor, Traffic, Window, WindowKind};
 use base::units;
 use record::{Delay, Nanos, Runtime, WindowEnd};
 
@@ -17,7 +17,7 @@ pub(crate) const SOME_LEFT: &str = "an unknown amount left for the kernel to rec
 /// The head of the column of curves.
 pub(crate) const CURVE: &str = "curve";
 
-/// What the columns of a table of windows mean that do not say it themselves.
+/// Meanings of the columns in a table of windows, where the head does not say it.
 const MEANINGS: [(&str, &str); 7] = [
     ("floor", "the lowest"),
     ("t50", "time until half of the fall"),
@@ -43,11 +43,14 @@ pub(crate) const IN_WINDOW: &str = "in window";
 
 pub(crate) const BY_THEN: &str = "by then";
 
-/// What the columns of this table of windows mean.
+/// The meanings of the columns that this table of windows has.
 pub(crate) fn legend(table: &[Column]) -> String {
-    let there = |name: &str| table.iter().any(|column| column.name() == name);
-    let meanings = MEANINGS.iter().filter(|(name, _)| there(name));
-    let definitions: Vec<String> = meanings.map(|(name, meaning)| format!("{name}: {meaning}")).collect();
+    let mut definitions = Vec::new();
+    for (name, meaning) in MEANINGS {
+        if table.iter().any(|column| column.name() == name) {
+            definitions.push(format!("{name}: {meaning}"));
+        }
+    }
     definitions.join(" · ")
 }
 
@@ -56,13 +59,13 @@ pub(crate) fn curve(window: &Window) -> (Nanos, &[u64]) {
     (window.took, &window.curve)
 }
 
-/// The name of a window: its phase and what it was.
+/// The name of a window: its kind and its phase.
 pub(crate) fn name(window: &Window) -> String {
     label(&window.phase.name, window.kind, window.control)
 }
 
-/// The same for a window of several runs. The kind comes first, since narrow tables cut the end off; a phase with the name
-/// of its kind is not named twice.
+/// The name of a window of one or several runs. The kind comes first, since narrow tables cut the end off; a phase with the
+/// name of its kind is not named twice.
 pub(crate) fn label(phase: &str, kind: WindowKind, control: bool) -> String {
     let (kind, stem) = match kind {
         _ if control => ("control", "control"),
@@ -78,16 +81,16 @@ pub(crate) fn label(phase: &str, kind: WindowKind, control: bool) -> String {
     }
 }
 
-/// How a window ended, with the settle time where memory settled.
+/// The end of a window in few words, with the settle time where memory settled.
 pub(crate) fn end(window: &Window) -> String {
-    let after = window.settle_time();
-    let after = after
-        .filter(|after| *after > 0)
-        .map(|after| format!(" in {}", time(after)));
+    let after = match window.settle_time() {
+        Some(settle_time) if settle_time > 0 => format!(" in {}", time(settle_time)),
+        _ => String::new(),
+    };
     match window.why() {
-        // It settled before the clock of the collector.
+        // Memory settled before the garbage collector's clock could run out.
         Some(WindowEnd::Settled) if window.too_short_for.is_some() => "too short".to_owned(),
-        Some(WindowEnd::Settled) => format!("settled{}", after.unwrap_or_default()),
+        Some(WindowEnd::Settled) => format!("settled{after}"),
         Some(WindowEnd::Held) => "held".to_owned(),
         Some(WindowEnd::TimedOut) => "timed out".to_owned(),
         Some(WindowEnd::TooShort) => "too short".to_owned(),
@@ -96,99 +99,99 @@ pub(crate) fn end(window: &Window) -> String {
     }
 }
 
-/// A time within a window: to a tenth of a second, since memory is looked at twenty times in one.
+/// A time within a window: to a tenth of a second, since memory is sampled twenty times a second.
 pub(crate) fn time(time: Nanos) -> String {
     format!("{:.1} s", Duration::from_nanos(time).as_secs_f64())
 }
 
-/// Which windows released memory, in one sentence of the figures that their table shows; `None` where there was no window.
-pub(crate) fn sentence(gave: &[Gave]) -> Option<String> {
-    let parts: Vec<String> = seen(gave).into_iter().chain(not_known(gave)).collect();
-    (!parts.is_empty()).then(|| parts.join("; "))
+/// One sentence on the windows that released memory, with the figures of their table; `None` without windows.
+pub(crate) fn sentence(windows: &[Gave]) -> Option<String> {
+    let mut parts = released_parts(windows);
+    parts.extend(not_known(windows));
+    if parts.is_empty() { None } else { Some(parts.join("; ")) }
 }
 
-/// What windows released, as far as they were long enough to tell.
-pub(crate) fn seen(gave: &[Gave]) -> Vec<String> {
-    let (mut much, rest): (Vec<&Gave>, Vec<&Gave>) = gave.iter().partition(|one| one.much);
+/// Clauses about the memory that windows released, as far as they were long enough to tell: most first, then little,
+/// then nothing, then lazily freed and shared memory, and memory that was taken.
+pub(crate) fn released_parts(windows: &[Gave]) -> Vec<String> {
+    let (mut much, rest): (Vec<&Gave>, Vec<&Gave>) = windows.iter().partition(|window| window.much);
     much.sort_by(|a, b| b.released.total_cmp(&a.released));
-    let back: Vec<String> = much
-        .iter()
-        .enumerate()
-        .map(|(place, one)| match place {
-            0 => format!(
-                "{} released {}{}",
-                size(one.released),
-                when(one.kind),
-                share(one, " of the growth so far")
-            ),
-            _ => format!("{} {}{}", size(one.released), when(one.kind), share(one, "")),
-        })
-        .collect();
-    let (again, rest): (Vec<&Gave>, Vec<&Gave>) = rest.into_iter().partition(|one| one.for_a_while > 0.0);
-    let again = again
-        .into_iter()
-        .map(|one| format!("{} released {} and taken again", size(one.for_a_while), when(one.kind)));
+    let (taken_again, rest): (Vec<&Gave>, Vec<&Gave>) = rest.into_iter().partition(|window| window.for_a_while > 0.0);
     let (nothing, little): (Vec<&Gave>, Vec<&Gave>) = rest
         .into_iter()
-        .partition(|one| is_nothing(one.released, one.share, one.fell));
-    let little = little.into_iter().map(|one| {
-        let share = share(one, " of the growth so far");
-        format!(
-            "{} released {}{share}, {}",
-            size(one.released.max(one.fell)),
-            when(one.kind),
-            noise(one)
-        )
-    });
-    let lazily = gave.iter().filter(|one| one.much_lazily).map(left_to_kernel);
-    let more = gave.iter().filter(|one| one.took);
-    let more = more.map(|one| format!("{} more taken {}", size(one.taken), when(one.kind)));
+        .partition(|window| is_nothing(window.released, window.share, window.fell));
+
+    let mut parts = Vec::new();
+    if !much.is_empty() {
+        parts.push(much_released(&much));
+    }
+    for window in taken_again {
+        let (size, when) = (size(window.for_a_while), when(window.kind));
+        parts.push(format!("{size} released {when} and taken again"));
+    }
+    for window in little {
+        let (size, when) = (size(window.released.max(window.fell)), when(window.kind));
+        let share = share(window, " of the growth so far");
+        parts.push(format!("{size} released {when}{share}, {}", noise(window)));
+    }
     let nothing: Vec<&Gave> = nothing
         .into_iter()
-        .filter(|one| !one.took && !one.much_lazily && one.shared <= 0.0 && one.short.is_none())
+        .filter(|window| !window.took && !window.much_lazily && window.shared <= 0.0 && window.short.is_none())
         .collect();
-    let parts = std::iter::once(list(&back))
-        .chain(again)
-        .chain(little)
-        .chain(released_nothing(&nothing));
-    let shared = gave.iter().filter(|one| one.shared > 0.0);
-    let shared = shared.map(|one| {
-        let (size, when) = (size(one.shared), when(one.kind));
-        format!("{size} of shared memory released {when} (no private figure counts it)")
-    });
+    parts.extend(released_nothing(&nothing));
+    parts.extend(windows.iter().filter(|window| window.much_lazily).map(left_to_kernel));
+    for window in windows.iter().filter(|window| window.shared > 0.0) {
+        let (size, when) = (size(window.shared), when(window.kind));
+        parts.push(format!(
+            "{size} of shared memory released {when} (no private figure counts it)"
+        ));
+    }
+    for window in windows.iter().filter(|window| window.took) {
+        parts.push(format!("{} more taken {}", size(window.taken), when(window.kind)));
+    }
     parts
-        .chain(lazily)
-        .chain(shared)
-        .chain(more)
-        .filter(|part| !part.is_empty())
-        .collect()
 }
 
-/// Windows that released nothing, those with one reason together.
+/// `40.0 MiB released after closing all documents (20 % of the growth so far) and 30.0 MiB while idle (15 %)`.
+fn much_released(windows: &[&Gave]) -> String {
+    let mut clauses = Vec::new();
+    for (place, window) in windows.iter().enumerate() {
+        let (size, when) = (size(window.released), when(window.kind));
+        clauses.push(if place == 0 {
+            format!("{size} released {when}{}", share(window, " of the growth so far"))
+        } else {
+            format!("{size} {when}{}", share(window, ""))
+        });
+    }
+    list(&clauses)
+}
+
+/// Sentences on windows that released nothing, grouped by reason.
 fn released_nothing(windows: &[&Gave]) -> Vec<String> {
     let mut groups: Vec<(Reason, Vec<&Gave>)> = Vec::new();
-    for one in windows {
-        let reason = reason(one);
+    for window in windows {
+        let reason = reason(window);
         match groups.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, same)) => same.push(one),
-            None => groups.push((reason, vec![one])),
+            Some((_, group)) => group.push(window),
+            None => groups.push((reason, vec![window])),
         }
     }
-    let sentence = |(reason, windows): (Reason, Vec<&Gave>)| {
+    let mut sentences = Vec::new();
+    for (reason, windows) in groups {
         let why = match (reason, windows.as_slice()) {
             (Reason::Passive(runtime), _) => format!(" ({} releases nothing by itself)", runtime.name()),
             (Reason::Unknown, _) => " (when its allocator releases is not known)".to_owned(),
-            (Reason::Other, [one]) if one.never => " (set never to purge)".to_owned(),
-            (Reason::Other, [one]) if one.held => " (purges only on activity)".to_owned(),
+            (Reason::Other, [only]) if only.never => " (set never to purge)".to_owned(),
+            (Reason::Other, [only]) if only.held => " (purges only on activity)".to_owned(),
             (Reason::Other, _) => String::new(),
         };
-        let when: Vec<String> = windows.iter().map(|one| when(one.kind).to_owned()).collect();
-        format!("nothing released {}{why}", joined(&when, "or"))
-    };
-    groups.into_iter().map(sentence).collect()
+        let when: Vec<String> = windows.iter().map(|window| when(window.kind).to_owned()).collect();
+        sentences.push(format!("nothing released {}{why}", joined(&when, "or")));
+    }
+    sentences
 }
 
-/// Why a window may have released nothing.
+/// A reason for which a window may have released nothing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reason {
     Passive(Runtime),
@@ -204,23 +207,23 @@ fn reason(gave: &Gave) -> Reason {
     }
 }
 
-/// What does not follow from windows that ended before the clock of a garbage collector did: `what is released while idle is
-/// not known: the window was 9 s, Go needs about 4 min (`--full-decay`)`.
-pub(crate) fn not_known(gave: &[Gave]) -> Option<String> {
-    let is_idle = |one: &&Gave| matches!(one.kind, WindowKind::Silent | WindowKind::Simmer);
-    let has_idle = gave.iter().any(|one| is_idle(&one));
+/// A clause about windows that ended before the clock of a garbage collector did: `what is released while idle is not
+/// known: the window was 9 s, Go needs about 4 min (`--full-decay`)`.
+pub(crate) fn not_known(windows: &[Gave]) -> Option<String> {
+    let has_idle = windows.iter().any(is_idle);
     // The idle windows after a closing are longer.
-    let short: Vec<(&Gave, Short)> = gave
+    let short: Vec<(&Gave, Short)> = windows
         .iter()
-        .filter(|one| is_idle(one) || !has_idle)
-        .filter_map(|one| Some((one, one.short?)))
+        .filter(|window| is_idle(window) || !has_idle)
+        .filter_map(|window| Some((window, window.short?)))
         .collect();
     let (_, longest) = short.iter().copied().max_by_key(|(_, short)| short.needed)?;
-    let when: Vec<String> = short.iter().map(|(one, _)| when(one.kind).to_owned()).collect();
+    let when: Vec<String> = short.iter().map(|(window, _)| when(window.kind).to_owned()).collect();
     let times: Vec<Nanos> = short.iter().map(|(_, short)| short.took).collect();
-    let what = match short.iter().any(|(one, _)| one.much) {
-        true => "what else is released",
-        false => "what is released",
+    let what = if short.iter().any(|(window, _)| window.much) {
+        "what else is released"
+    } else {
+        "what is released"
     };
     let longest = Short {
         full_decay_helps: short.iter().any(|(_, short)| short.full_decay_helps),
@@ -230,16 +233,21 @@ pub(crate) fn not_known(gave: &[Gave]) -> Option<String> {
     Some(format!("{what} {when} is not known: {}", needs(&times, longest)))
 }
 
-/// Why windows of these lengths prove nothing: `the window was 9 s, Go needs about 4 min (`--full-decay`)`.
+fn is_idle(window: &Gave) -> bool {
+    matches!(window.kind, WindowKind::Silent | WindowKind::Simmer)
+}
+
+/// The reason why windows of these lengths prove nothing: `the window was 9 s, Go needs about 4 min (`--full-decay`)`.
 pub(crate) fn needs(took: &[Nanos], short: Short) -> String {
     let times: Vec<String> = took.iter().copied().map(about).collect();
     let windows = match times.as_slice() {
         [one] => format!("the window was {one}"),
         several => format!("the windows were {}", list(several)),
     };
-    let cure = match short.full_decay_helps {
-        true => " (`--full-decay`)",
-        false => "",
+    let cure = if short.full_decay_helps {
+        " (`--full-decay`)"
+    } else {
+        ""
     };
     let needed = about(short.needed);
     format!("{windows}, {} needs about {needed}{cure}", short.runtime.name())
@@ -262,41 +270,48 @@ fn left_to_kernel(gave: &Gave) -> String {
     };
     let when = when(gave.kind);
     let is_nothing = is_nothing(gave.released, gave.share, gave.fell) && gave.short.is_none();
-    match is_nothing && !gave.took && gave.for_a_while == 0.0 {
-        true => format!("nothing released {when}, but {left}"),
-        false => format!("{when} {left}"),
+    if is_nothing && !gave.took && gave.for_a_while == 0.0 {
+        format!("nothing released {when}, but {left}")
+    } else {
+        format!("{when} {left}")
     }
 }
 
-/// Whether this much is printed as nothing, in bytes and as a share, and no fall is shown: only then may a sentence call it
-/// that. The difference of two sizes may be nothing in a table where they are not the same there.
+/// True if this much is printed as nothing, in bytes and as a share, and no fall is shown: only then may a sentence call it
+/// nothing. The difference of two sizes may round to nothing where the table prints two different sizes.
 pub(crate) fn is_nothing(released: f64, share: Option<f64>, fell: f64) -> bool {
-    let shown = share.map_or_else(|| units::percent(0.0), units::percent);
-    fell == 0.0
-        && (released < 0.0 || (units::mib(released.round() as u64) == units::mib(0) && shown == units::percent(0.0)))
+    if fell != 0.0 {
+        return false;
+    }
+    let share = units::percent(share.unwrap_or(0.0));
+    let is_printed_as_zero = units::mib(released.round() as u64) == units::mib(0) && share == units::percent(0.0);
+    released < 0.0 || is_printed_as_zero
 }
 
 /// A size in a sentence: in the unit of the tables, or a smaller one where that would print nothing.
 pub(crate) fn size(bytes: f64) -> String {
     let bytes = bytes.abs().round() as u64;
-    match units::mib(bytes) {
-        text if text == units::mib(0) => units::bytes(bytes),
-        text => format!("{text} MiB"),
+    let text = units::mib(bytes);
+    if text == units::mib(0) {
+        units::bytes(bytes)
+    } else {
+        format!("{text} MiB")
     }
 }
 
 /// ` (22 % of the growth so far)`; empty where the share prints as 0. For a forced release the table has the share at
 /// the window's end, which differs.
 fn share(gave: &Gave, of: &str) -> String {
-    let share = gave
-        .share
-        .filter(|_| gave.kind != WindowKind::Released)
-        .map(units::percent);
-    let share = share.filter(|share| *share != units::percent(0.0));
-    share.map_or_else(String::new, |share| format!(" ({share}{of})"))
+    if gave.kind == WindowKind::Released {
+        return String::new();
+    }
+    match gave.share.map(units::percent) {
+        Some(share) if share != units::percent(0.0) => format!(" ({share}{of})"),
+        _ => String::new(),
+    }
 }
 
-/// That this much may be chance.
+/// A remark that a window's release may be chance.
 pub(crate) fn noise(gave: &Gave) -> String {
     format!("within noise ({})", size(gave.noise))
 }
@@ -325,7 +340,7 @@ fn joined(parts: &[String], by: &str) -> String {
 }
 
 /// Lazily freed memory at the end of a window, if it is a large part.
-pub(crate) fn lazily(window: &Window) -> Option<String> {
+pub(crate) fn lazily_freed(window: &Window) -> Option<String> {
     let lazily = window.much_lazily_freed()?;
     let after = window.private.as_ref()?.after;
     Some(format!(
@@ -338,28 +353,32 @@ pub(crate) fn lazily(window: &Window) -> Option<String> {
 }
 
 /// Light traffic of a window that was due and not sent.
-pub(crate) fn left_out(window: &Window) -> Option<String> {
-    (window.left_out > 0).then(|| {
-        format!(
-            "{}: {} of {} were not sent, because an answer was still open or lsp-soak was late",
-            name(window),
-            units::count(window.left_out),
-            units::counted(window.sent.saturating_add(window.left_out), "message")
-        )
-    })
+pub(crate) fn unsent_traffic(window: &Window) -> Option<String> {
+    if window.left_out == 0 {
+        return None;
+    }
+    Some(format!(
+        "{}: {} of {} were not sent, because an answer was still open or lsp-soak was late",
+        name(window),
+        units::count(window.left_out),
+        units::counted(window.sent.saturating_add(window.left_out), "message")
+    ))
 }
 
-/// The cost of light traffic alone, beside its releases.
-pub(crate) fn cost(traffic: &Traffic) -> String {
-    let more = |bytes: f64| units::signed_mib(bytes.round() as i64);
-    let windows = traffic
-        .in_windows
-        .map(|bytes| format!(", so {} MiB of the change", more(bytes)));
+/// The memory cost of light traffic alone, which its releases hide.
+pub(crate) fn traffic_cost(traffic: &Traffic) -> String {
+    let in_windows = match traffic.in_windows {
+        Some(bytes) => format!(", so {} MiB of the change", signed_size(bytes)),
+        None => String::new(),
+    };
     format!(
-        "light traffic alone: {} MiB a minute in the control phase{}; no figure is corrected for this",
-        more(traffic.per_minute()),
-        windows.unwrap_or_default()
+        "light traffic alone: {} MiB a minute in the control phase{in_windows}; no figure is corrected for this",
+        signed_size(traffic.per_minute())
     )
+}
+
+fn signed_size(bytes: f64) -> String {
+    units::signed_mib(bytes.round() as i64)
 }
 
 /// A remark beyond the window's figures: it timed out, was not waited for, or its traffic has a cost.
@@ -392,46 +411,48 @@ pub(crate) fn remark(window: &Window) -> Option<String> {
             "{name}: still changing when the time was up: {}",
             window.moving
         )),
-        WindowEnd::Held => {
-            let runtime = window.decay.and_then(|decay| decay.runtime);
-            let why = match (runtime, window.decay.map(|decay| decay.delay)) {
-                (Some(runtime), _) => format!("{} releases nothing by itself", runtime.name()),
-                (None, Some(Delay::Never)) => "the allocator is set never to purge".to_owned(),
-                (None, _) => "the allocator purges only on activity".to_owned(),
-            };
-            let took = time(window.took);
-            // Why it ended was judged by what the driver saw at its looks, from which the curve may differ.
-            let gave = course.gave().max(course.gave_for_a_while().cast_signed()) as f64;
-            let fell = course.fell_as_shown() as f64;
-            Some(match is_nothing(gave, course.share, fell) {
-                true => format!("{name}: ended early, because {why}; nothing was released in {took}"),
-                false => {
-                    let gave = size(gave.max(fell));
-                    format!("{name}: ended early, because {why}, but its curve shows {gave} released in {took}")
-                }
-            })
-        }
+        WindowEnd::Held => Some(held(&name, window, course)),
         WindowEnd::Settled | WindowEnd::Ended if window.too_short_for.is_some() => {
             window.too_short_for.as_ref().map(|short| too_short(&name, short))
         }
-        WindowEnd::Settled | WindowEnd::Ended => window.decay.filter(|decay| decay.lazy).map(|_| {
-            format!(
-                "{name}: the allocator leaves freed memory for the kernel to reclaim (MADV_FREE): until then the \
-                 curve includes it, checkpoints do not"
-            )
-        }),
+        WindowEnd::Settled | WindowEnd::Ended if window.decay.is_some_and(|decay| decay.lazy) => Some(format!(
+            "{name}: the allocator leaves freed memory for the kernel to reclaim (MADV_FREE): until then the curve \
+             includes it, checkpoints do not"
+        )),
+        WindowEnd::Settled | WindowEnd::Ended => None,
     }
 }
 
-/// Why a window proves nothing of a garbage collector.
+/// A window that ended early because nothing more would be released.
+fn held(name: &str, window: &Window, course: &Course) -> String {
+    let runtime = window.decay.and_then(|decay| decay.runtime);
+    let why = match (runtime, window.decay.map(|decay| decay.delay)) {
+        (Some(runtime), _) => format!("{} releases nothing by itself", runtime.name()),
+        (None, Some(Delay::Never)) => "the allocator is set never to purge".to_owned(),
+        (None, _) => "the allocator purges only on activity".to_owned(),
+    };
+    let took = time(window.took);
+    // The driver ended the window by its own samples, from which the curve may differ.
+    let released = course.gave().max(course.gave_for_a_while().cast_signed()) as f64;
+    let fell = course.fell_as_shown() as f64;
+    if is_nothing(released, course.share, fell) {
+        format!("{name}: ended early, because {why}; nothing was released in {took}")
+    } else {
+        let size = size(released.max(fell));
+        format!("{name}: ended early, because {why}, but its curve shows {size} released in {took}")
+    }
+}
+
+/// A remark on a window that ended before the clock of a garbage collector did.
 fn too_short(name: &str, short: &TooShortFor) -> String {
     let whose = match short.program.as_str() {
         "" => String::new(),
         program => format!(" of `{program}`, which has most of the memory,"),
     };
-    let cure = match short.full_decay_helps {
-        true => "; `--full-decay` waits",
-        false => "",
+    let cure = if short.full_decay_helps {
+        "; `--full-decay` waits"
+    } else {
+        ""
     };
     format!(
         "{name}: too short to tell what is released later: {}{whose} needs about {}, the window was {}{cure}",

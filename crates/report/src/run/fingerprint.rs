@@ -11,20 +11,21 @@ type Fact = (&'static str, String);
 
 /// The fingerprint's facts; unknown ones are left out.
 pub(crate) fn facts(header: &Header) -> Vec<Fact> {
-    let facts = of_server(&header.server)
-        .into_iter()
-        .chain(of_work(&header.scenario, &header.workspace))
-        .chain(of_host(&header.host))
-        .chain(of_settings(&header.settings))
-        .chain([("began", header.started.clone()), ("lsp-soak", header.tool.clone())]);
-    facts.filter(|(_, text)| !text.is_empty()).collect()
+    let mut facts = server_facts(&header.server);
+    facts.extend(work_facts(&header.scenario, &header.workspace));
+    facts.extend(host_facts(&header.host));
+    facts.extend(settings_facts(&header.settings));
+    facts.push(("began", header.started.clone()));
+    facts.push(("lsp-soak", header.tool.clone()));
+    facts.retain(|(_, text)| !text.is_empty());
+    facts
 }
 
 fn text(value: &Option<String>) -> String {
     value.clone().unwrap_or_else(|| units::UNKNOWN.to_owned())
 }
 
-fn of_server(server: &ServerFacts) -> Vec<Fact> {
+fn server_facts(server: &ServerFacts) -> Vec<Fact> {
     let env = server.env.iter().map(|(name, value)| format!("{name}={value}"));
     let inherited = server.inherited.iter().map(|(name, value)| format!("{name}={value}"));
     vec![
@@ -58,26 +59,23 @@ fn package(package: &PackageFacts) -> String {
     format!("{ecosystem} {name} {version}, SHA-256 {}", text(sha256))
 }
 
-fn of_work(scenario: &ScenarioFacts, workspace: &WorkspaceFacts) -> Vec<Fact> {
-    let files = format!(
-        "{} {}, {}",
-        units::count(workspace.files),
-        workspace.language,
-        units::bytes(workspace.bytes)
-    );
-    let hash = workspace.tree.as_ref().map_or(&workspace.sha256, |tree| &tree.sha256);
-    // Of a command there is neither a file nor a selection.
+fn work_facts(scenario: &ScenarioFacts, workspace: &WorkspaceFacts) -> Vec<Fact> {
+    // A command has no scenario file and selects no files.
     let seed = format!("seed {}", scenario.seed);
-    let path = Some(scenario.path.as_str()).filter(|path| !path.is_empty());
-    let files = if workspace.files == 0 { String::new() } else { files };
+    let scenario_and_seed = if scenario.path.is_empty() {
+        seed
+    } else {
+        format!("{}, {seed}", scenario.path)
+    };
+    let files = if workspace.files == 0 {
+        String::new()
+    } else {
+        let (count, size) = (units::count(workspace.files), units::bytes(workspace.bytes));
+        format!("{count} {}, {size}", workspace.language)
+    };
+    let hash = workspace.tree.as_ref().map_or(&workspace.sha256, |tree| &tree.sha256);
     vec![
-        (
-            "scenario",
-            path.into_iter()
-                .chain([seed.as_str()])
-                .collect::<Vec<&str>>()
-                .join(", "),
-        ),
+        ("scenario", scenario_and_seed),
         ("scenario SHA-256", scenario.sha256.clone()),
         ("workspace", workspace.path.clone()),
         (
@@ -97,8 +95,7 @@ fn origin(facts: &OriginFacts) -> String {
     format!("{origin}, {setup}SHA-256 {sha256}")
 }
 
-fn of_host(host: &Host) -> Vec<Fact> {
-    let size = |value: Option<u64>| units::or_unknown(value, units::bytes);
+fn host_facts(host: &Host) -> Vec<Fact> {
     let system = [&host.distribution, &host.kernel, &host.libc].map(text).join(", ");
     let cpus = units::or_unknown(host.cpus, units::count);
     vec![
@@ -110,7 +107,11 @@ fn of_host(host: &Host) -> Vec<Fact> {
         ),
         (
             "memory",
-            format!("{}, swap {}", size(host.memory.total), size(host.memory.swap)),
+            format!(
+                "{}, swap {}",
+                units::or_unknown(host.memory.total, units::bytes),
+                units::or_unknown(host.memory.swap, units::bytes)
+            ),
         ),
         ("huge pages", units::or_unknown(host.memory.huge_pages(), str::to_owned)),
         ("container", text(&host.container)),
@@ -118,11 +119,12 @@ fn of_host(host: &Host) -> Vec<Fact> {
     ]
 }
 
-fn of_settings(settings: &Settings) -> Vec<Fact> {
-    let rule = settings.address_spaces.map_or("", |rule| match rule {
-        AddressSpaceRule::Kernel => "told apart by the kernel",
-        AddressSpaceRule::EqualCounters => "told apart by their counters, because the kernel may not be asked",
-    });
+fn settings_facts(settings: &Settings) -> Vec<Fact> {
+    let rule = match settings.address_spaces {
+        Some(AddressSpaceRule::Kernel) => "told apart by the kernel",
+        Some(AddressSpaceRule::EqualCounters) => "told apart by their counters, because the kernel may not be asked",
+        None => "",
+    };
     vec![
         (
             "memory limit",

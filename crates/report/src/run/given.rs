@@ -3,85 +3,99 @@
 use std::time::Duration;
 
 use analysis::summary::Summary;
-use analysis::summary::release::{Released, Reported};
+use analysis::summary::release::{Released, Reported, Share};
 use base::units;
-use record::Nanos;
+use record::{AllocatorFamily, Nanos};
 
 use base::text::table::{Column, Table};
 
-/// Most rows: of many the last.
+/// Most rows of a table: the last ones.
 const ROWS: usize = 24;
 
-/// What the first table is of.
+/// The caption of [`releases`].
 pub(crate) const RELEASES: &str = "Forced releases, private memory in MiB";
 
-/// What the second one is of.
+/// The caption of [`reports`].
 pub(crate) const REPORTS: &str = "Memory by the server's own report, MiB";
 
 /// A row for each forced release, of steps and of checkpoints, if there were any.
 pub(crate) fn releases(summary: &Summary) -> Option<Vec<Column>> {
-    let all = last(&summary.released);
-    let size = |value: Option<u64>| units::or_unknown(value, units::mib);
-    let back = |one: &Released| {
-        units::or_unknown(one.gave(), |gave| match gave {
-            0.. => units::mib(gave.unsigned_abs()),
-            _ => units::signed_mib(gave),
-        })
-    };
     let family = summary.header.server.allocator.as_ref().map(|facts| facts.family);
-    let by = |one: &Released| {
-        let mut by: Vec<String> = one.release.used.iter().map(|used| used.what.clone()).collect();
-        by.dedup();
-        by.extend(one.why(family).iter().map(|why| format!("not: {why}")));
-        by.join("; ")
-    };
-    let slowest = |one: &Released| one.release.used.iter().map(|used| used.took).max();
-    Table::new(all)
-        .text("phase", 0, |one| &one.phase.name)
-        .text("as", 3, |one| {
-            if one.step.is_none() {
+    Table::new(last(&summary.released))
+        .text("phase", 0, |released| &released.phase.name)
+        .text("as", 3, |released| {
+            if released.step.is_none() {
                 "before the checkpoint"
             } else {
                 "a step"
             }
         })
-        .text("by", 2, by)
-        .number("before", 1, |one| size(one.release.before))
-        .number("after", 1, |one| size(one.release.after))
-        .number("released", 0, back)
-        .number("took", 4, |one| units::or_unknown(slowest(one), time))
+        .text("by", 2, |released| means(released, family))
+        .number("before", 1, |released| {
+            units::or_unknown(released.release.before, units::mib)
+        })
+        .number("after", 1, |released| {
+            units::or_unknown(released.release.after, units::mib)
+        })
+        .number("released", 0, |released| {
+            units::or_unknown(released.gave(), released_size)
+        })
+        .number("took", 4, |released| {
+            let slowest = released.release.used.iter().map(|means| means.took).max();
+            units::or_unknown(slowest, time)
+        })
         .non_empty()
+}
+
+/// The means of a release, and the reasons why others were not used.
+fn means(released: &Released, family: Option<AllocatorFamily>) -> String {
+    let used = &released.release.used;
+    let mut means: Vec<String> = used.iter().map(|means| means.what.clone()).collect();
+    means.dedup();
+    means.extend(released.why(family).iter().map(|why| format!("not: {why}")));
+    means.join("; ")
+}
+
+/// Released MiB; negative if memory grew.
+fn released_size(bytes: i64) -> String {
+    if bytes >= 0 {
+        units::mib(bytes.unsigned_abs())
+    } else {
+        units::signed_mib(bytes)
+    }
 }
 
 /// A row for each time that the server was asked, if it was.
 pub(crate) fn reports(summary: &Summary) -> Option<Vec<Column>> {
-    let all = last(&summary.reported);
-    let unknown = || units::UNKNOWN.to_owned();
-    let asked = |one: &Reported| {
-        let asked = one.report.asked.clone().unwrap_or_else(unknown);
-        match one.report.missing.is_empty() {
-            true => asked,
-            false => format!("{asked}: {}", one.report.missing),
-        }
-    };
-    let of = |one: &Reported| {
-        one.share().map_or_else(unknown, |share| {
-            let what = if share.resident { "resident" } else { "private" };
-            format!("{} {what}", units::mib(share.of))
+    Table::new(last(&summary.reported))
+        .text("phase", 0, |reported| &reported.phase.name)
+        .text("asked", 2, request)
+        .number("accounts for", 0, |reported| {
+            units::or_unknown(reported.report.accounted, units::mib)
         })
-    };
-    Table::new(all)
-        .text("phase", 0, |one| &one.phase.name)
-        .text("asked", 2, asked)
-        .number("accounts for", 0, |one| {
-            units::or_unknown(one.report.accounted, units::mib)
+        .number("of", 0, |reported| units::or_unknown(reported.share(), measured_size))
+        .number("share", 1, |reported| {
+            units::or_unknown(reported.share(), |share| units::percent(share.ratio()))
         })
-        .number("of", 0, of)
-        .number("share", 1, |one| {
-            one.share().map_or_else(unknown, |share| units::percent(share.ratio()))
-        })
-        .number("took", 4, |one| units::or_unknown(one.report.took, time))
+        .number("took", 4, |reported| units::or_unknown(reported.report.took, time))
         .non_empty()
+}
+
+/// The request that asked for the report, with the reason if there is none.
+fn request(reported: &Reported) -> String {
+    let report = &reported.report;
+    let asked = report.asked.as_deref().unwrap_or(units::UNKNOWN);
+    if report.missing.is_empty() {
+        asked.to_owned()
+    } else {
+        format!("{asked}: {}", report.missing)
+    }
+}
+
+/// The measured memory that a report is compared with.
+fn measured_size(share: Share) -> String {
+    let kind = if share.resident { "resident" } else { "private" };
+    format!("{} {kind}", units::mib(share.of))
 }
 
 fn last<T>(all: &[T]) -> &[T] {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::run::{command, lens};
 use analysis::figures::Place;
 use analysis::findings::{headlines, outcome, ready_rule};
-use analysis::summary::{Peak, PhaseSummary, Summary, exit};
+use analysis::summary::{Peak, Summary, exit};
 use base::exit::Exit;
 use base::text::{Tone, together, width};
 use base::units;
@@ -37,12 +37,10 @@ pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// A time as people say it.
 pub fn time(nanos: Nanos) -> String {
     units::duration(Duration::from_nanos(nanos))
 }
 
-/// CPU time, as far as it is known.
 pub fn cpu_time(nanos: Nanos) -> String {
     units::cpu_time(Duration::from_nanos(nanos))
 }
@@ -59,7 +57,7 @@ pub fn peak(peak: Peak) -> String {
     }
 }
 
-/// How the run ended, in a few words.
+/// The end of the run in few words.
 pub fn ending(summary: &Summary) -> (Tone, String) {
     let word = outcome(summary);
     let (tone, mark) = match exit(summary) {
@@ -85,13 +83,17 @@ pub fn ending(summary: &Summary) -> (Tone, String) {
 
 /// Private memory at the result, or at the last checkpoint before it that was reached, with the phase.
 pub fn result(summary: &Summary) -> Option<(u64, &str)> {
-    let place = Place::result(summary);
-    let is_result =
-        |phase: &PhaseSummary| matches!(&place, Some(Place::Phase { number, .. }) if phase.phase.phase <= *number);
-    let reached = summary.phases.iter().rev().filter(|phase| is_result(phase));
-    reached
-        .into_iter()
-        .find_map(|phase| Some((phase.private?, phase.phase.name.as_str())))
+    let Some(Place::Phase { number, .. }) = Place::result(summary) else {
+        return None;
+    };
+    for phase in summary.phases.iter().rev() {
+        if phase.phase.phase <= number
+            && let Some(private) = phase.private
+        {
+            return Some((private, &phase.phase.name));
+        }
+    }
+    None
 }
 
 /// The result in one sentence without a full stop; `None` if its memory is unknown.
@@ -99,39 +101,47 @@ pub fn conclusion(summary: &Summary) -> Option<String> {
     if summary.command.is_some() {
         return command::conclusion(summary);
     }
-    let first = summary
-        .phases
-        .first()
-        .and_then(|phase| Some((phase.private?, &phase.phase.name)));
-    let kept = result(summary).map(|(private, name)| {
-        let is_rest = is_incomplete(summary, name);
-        let more = first
-            .filter(|(_, first)| *first != name && !is_rest)
-            .map(|(first, start)| {
-                let more = i64::try_from(i128::from(private) - i128::from(first)).unwrap_or(0);
-                format!(" ({} MiB since {start})", units::signed_mib(more))
-            });
-        let when = if is_rest {
-            format!("after {name}, without the process that ended")
-        } else if still_growing(summary, name) {
-            format!("at the end of {name}, still growing")
-        } else {
-            format!("after {name}")
-        };
-        format!("{} MiB private {when}{}", units::mib(private), more.unwrap_or_default())
-    });
-    let most = summary.peak.map(|most| format!("peak {} MiB resident", peak(most)));
-    let parts: Vec<String> = kept.into_iter().chain(most).collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
+    let mut parts = Vec::new();
+    if let Some((private, name)) = result(summary) {
+        parts.push(private_at_result(summary, private, name));
+    }
+    if let Some(most) = summary.peak {
+        parts.push(format!("peak {} MiB resident", peak(most)));
+    }
+    if parts.is_empty() { None } else { Some(parts.join(", ")) }
+}
+
+/// Private memory after the phase of this name, and its growth since the first phase if both are comparable.
+fn private_at_result(summary: &Summary, private: u64, name: &str) -> String {
+    let is_incomplete = is_incomplete(summary, name);
+    let when = if is_incomplete {
+        format!("after {name}, without the process that ended")
+    } else if still_growing(summary, name) {
+        format!("at the end of {name}, still growing")
+    } else {
+        format!("after {name}")
+    };
+    let size = units::mib(private);
+    let Some(first) = summary.phases.first() else {
+        return format!("{size} MiB private {when}");
+    };
+    match first.private {
+        Some(first_private) if first.phase.name != name && !is_incomplete => {
+            let more = i64::try_from(i128::from(private) - i128::from(first_private)).unwrap_or(0);
+            let (more, start) = (units::signed_mib(more), &first.phase.name);
+            format!("{size} MiB private {when} ({more} MiB since {start})")
+        }
+        _ => format!("{size} MiB private {when}"),
+    }
 }
 
 /// Programs that are named in the sentence about processes.
 const NAMED: usize = 4;
 
-/// Processes of the tree at the last checkpoint, and what else it held; `None` without a checkpoint.
+/// Processes, threads and open descriptors of the tree at the last checkpoint; `None` without a checkpoint.
 pub fn processes(summary: &Summary) -> Option<String> {
-    let taken = |phase: &PhaseSummary| Some((phase.phase.name.clone(), phase.checkpoint.clone()?));
-    let (name, taken) = summary.phases.iter().rev().find_map(taken)?;
+    let mut phases = summary.phases.iter().rev();
+    let (name, taken) = phases.find_map(|phase| Some((&phase.phase.name, phase.checkpoint.as_ref()?)))?;
     let mut parts = vec![format!(
         "{} after {name}{}",
         units::counted(taken.processes, "process"),
@@ -151,8 +161,17 @@ pub fn processes(summary: &Summary) -> Option<String> {
 /// The programs with the most memory that were still there at the shutdown: ` (node cli.js, node tsserver.js ×2)`.
 /// Nothing for a single process.
 fn program_names(summary: &Summary) -> String {
-    let mut programs: Vec<_> = summary.programs.iter().filter(|one| one.count > one.ended).collect();
-    if programs.iter().map(|one| one.count - one.ended).sum::<u64>() < 2 {
+    let mut programs: Vec<_> = summary
+        .programs
+        .iter()
+        .filter(|program| program.count > program.ended)
+        .collect();
+    if programs
+        .iter()
+        .map(|program| program.count - program.ended)
+        .sum::<u64>()
+        < 2
+    {
         return String::new();
     }
     programs.sort_by_key(|program| std::cmp::Reverse((program.private, program.peak)));
@@ -199,12 +218,12 @@ fn joined(parts: impl IntoIterator<Item = Option<String>>) -> String {
     }
 }
 
-/// What the server calls itself, with its version.
+/// The server's own name and version.
 fn version(summary: &Summary) -> Option<String> {
     let facts = &summary.header.server;
-    let own = summary.initialized.as_ref().and_then(|said| {
-        let name = said.name.clone()?;
-        Some(match &said.version {
+    let own = summary.initialized.as_ref().and_then(|initialized| {
+        let name = initialized.name.clone()?;
+        Some(match &initialized.version {
             None => name,
             Some(version) if width(version) <= VERSION => format!("{name} {version}"),
             // Some servers answer with all they were built from.
@@ -231,10 +250,11 @@ fn server(summary: &Summary) -> String {
         .iter()
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
-    let restarts = (summary.restarts > 0).then(|| match summary.restarts {
-        1 => "restarted once".to_owned(),
-        times => format!("restarted {times} times"),
-    });
+    let restarts = match summary.restarts {
+        0 => None,
+        1 => Some("restarted once".to_owned()),
+        times => Some(format!("restarted {times} times")),
+    };
     let lens = lens::words(&facts.lens);
     joined([
         version(summary),
@@ -304,7 +324,11 @@ fn samples(summary: &Summary) -> String {
         let latest = time(sampling.latest);
         format!("late by {} on average, {latest} at most", time(mean))
     });
-    let missed = (sampling.missed > 0).then(|| format!("{} missed", units::count(sampling.missed)));
+    let missed = if sampling.missed > 0 {
+        Some(format!("{} missed", units::count(sampling.missed)))
+    } else {
+        None
+    };
     let every = format!("every {}", time(summary.header.settings.interval));
     joined([Some(every), late, missed])
 }
@@ -314,13 +338,13 @@ fn shutdown(summary: &Summary) -> String {
         return units::UNKNOWN.to_owned();
     };
     let took = units::or_unknown(shutdown.took, time);
-    let on = match (&shutdown.reply, shutdown.exit_sent) {
+    let request = match (&shutdown.reply, shutdown.exit_sent) {
         (Some(ShutdownReply::Gone), _) | (_, Some(false)) => "`shutdown`",
         _ => "`exit`",
     };
     let stage = match shutdown.stage {
         ShutdownStage::AlreadyGone => "ended before it was asked".to_owned(),
-        ShutdownStage::Exit => format!("on {on} after {took}"),
+        ShutdownStage::Exit => format!("on {request} after {took}"),
         ShutdownStage::StdinClosed => format!("when its input was closed, after {took}"),
         ShutdownStage::Terminated => format!("on SIGTERM after {took}"),
         ShutdownStage::Killed => format!("killed after {took}"),

@@ -260,14 +260,11 @@ pub fn report(summary: &Summary) -> Report {
 }
 
 fn growth(repeated: Repeated) -> Growth {
-    let slope = |growth: RunGrowth| Slope {
+    let slope = repeated.growth().map(|growth| Slope {
         per_message: repeated.sent.and_then(|sent| sent.per_message(growth.trend.slope)),
         growth,
-    };
-    Growth {
-        slope: repeated.growth().map(slope),
-        repeated,
-    }
+    });
+    Growth { slope, repeated }
 }
 
 fn idle(window: &Window) -> Option<Idle> {

@@ -3,7 +3,8 @@
 use base::lens::Lens;
 use record::LensFacts;
 
-/// How the allocator was purged, and how reliably; `None` as shipped, unless the scenario collects garbage.
+/// The way in which the allocator was purged, and how far that is verified; `None` as shipped, unless the scenario
+/// collects garbage.
 pub(crate) fn words(facts: &LensFacts) -> Option<String> {
     if facts.name == Lens::AsShipped {
         let command = facts.collected_by.as_ref()?;
@@ -54,29 +55,29 @@ mod tests {
             approximate: true,
             ..LensFacts::default()
         };
-        let said = "purged lens: system asked to purge, approximate, not verified";
-        assert_eq!(words(&facts).as_deref(), Some(said));
+        let sentence = "purged lens: system asked to purge, approximate, not verified";
+        assert_eq!(words(&facts).as_deref(), Some(sentence));
         let forced = LensFacts {
             approximate: false,
             forced: true,
             ..facts
         };
-        let said = "purged lens: system purged before each checkpoint";
-        assert_eq!(words(&forced).as_deref(), Some(said));
+        let sentence = "purged lens: system purged before each checkpoint";
+        assert_eq!(words(&forced).as_deref(), Some(sentence));
         let collected = LensFacts {
             name: Lens::Purged,
             collected_by: Some("gopls.mem_stats".to_owned()),
             ..LensFacts::default()
         };
-        let said = "purged lens: garbage collected by `gopls.mem_stats` before each checkpoint";
-        assert_eq!(words(&collected).as_deref(), Some(said));
+        let sentence = "purged lens: garbage collected by `gopls.mem_stats` before each checkpoint";
+        assert_eq!(words(&collected).as_deref(), Some(sentence));
         assert_eq!(words(&LensFacts::default()), None);
         let leak_hunt = LensFacts {
             env: [("GOMEMLIMIT".to_owned(), "1".to_owned())].into(),
             collected_by: Some("custom/runGC".to_owned()),
             ..LensFacts::default()
         };
-        let said = "as shipped with GOMEMLIMIT=1: garbage collected by `custom/runGC` before each checkpoint";
-        assert_eq!(words(&leak_hunt).as_deref(), Some(said));
+        let sentence = "as shipped with GOMEMLIMIT=1: garbage collected by `custom/runGC` before each checkpoint";
+        assert_eq!(words(&leak_hunt).as_deref(), Some(sentence));
     }
 }

@@ -1,4 +1,4 @@
-//! Runs that have nothing to compare, one after the other in one document.
+//! Runs that cannot be compared, one after the other in one document.
 
 use crate::comparison::document::origin;
 use crate::document::{Document, Section, Weight};
@@ -8,21 +8,21 @@ use base::units;
 
 use super::head;
 
-/// An overview, then everything that each run says.
+/// An overview, then the report of each run.
 pub fn document(runs: &[Played]) -> Document {
     let mut sections = vec![overview(runs)];
     for (place, run) in runs.iter().enumerate() {
-        let one = super::document(&run.summary, &run.record);
+        let report = super::document(&run.summary, &run.record);
         let head = Section::new(
             format!("r{place}-result"),
-            format!("Result: {}", one.title),
+            format!("Result: {}", report.title),
             Weight::Answer,
         );
-        sections.push(head.with_all(one.verdict));
-        for section in one.sections {
+        sections.push(head.with_all(report.verdict));
+        for section in report.sections {
             sections.push(Section {
                 anchor: format!("r{place}-{}", section.anchor),
-                title: format!("{}: {}", section.title, one.title),
+                title: format!("{}: {}", section.title, report.title),
                 ..section
             });
         }

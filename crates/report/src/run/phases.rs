@@ -11,12 +11,12 @@ use base::units;
 use super::head::{cpu_time, peak, time};
 
 /// A row: a phase, or all rounds of one that is repeated.
-pub struct Line<'s> {
+pub struct PhaseRow<'s> {
     summary: Cow<'s, PhaseSummary>,
     rounds: usize,
 }
 
-impl Deref for Line<'_> {
+impl Deref for PhaseRow<'_> {
     type Target = PhaseSummary;
 
     fn deref(&self) -> &PhaseSummary {
@@ -24,41 +24,45 @@ impl Deref for Line<'_> {
     }
 }
 
-/// Every round of every phase.
-pub fn every_round(summary: &Summary) -> Vec<Line<'_>> {
-    let line = |phase| Line {
-        summary: Cow::Borrowed(phase),
-        rounds: 1,
-    };
-    summary.phases.iter().map(line).collect()
+/// A row for every round of every phase.
+pub fn every_round(summary: &Summary) -> Vec<PhaseRow<'_>> {
+    let mut rows = Vec::new();
+    for phase in &summary.phases {
+        rows.push(PhaseRow {
+            summary: Cow::Borrowed(phase),
+            rounds: 1,
+        });
+    }
+    rows
 }
 
-/// The rounds of each phase that follow one another in one row: the last checkpoint, and what all of them cost.
-pub fn together(summary: &Summary) -> Vec<Line<'_>> {
-    let chunks = summary.phases.chunk_by(|a, b| a.phase.phase == b.phase.phase);
-    let lines = chunks.filter_map(|rounds| {
-        let mut rounds_of = rounds.iter();
-        let mut all = Cow::Borrowed(rounds_of.next()?);
-        for next in rounds_of {
-            all = Cow::Owned(joined(&all, next));
+/// One row for the rounds of a phase that follow one another: the last checkpoint, and the cost of all of them.
+pub fn joined_rounds(summary: &Summary) -> Vec<PhaseRow<'_>> {
+    let mut rows: Vec<PhaseRow<'_>> = Vec::new();
+    for phase in &summary.phases {
+        match rows.last_mut() {
+            Some(row) if row.phase.phase == phase.phase.phase => {
+                row.summary = Cow::Owned(joined(&row.summary, phase));
+                row.rounds += 1;
+            }
+            _ => rows.push(PhaseRow {
+                summary: Cow::Borrowed(phase),
+                rounds: 1,
+            }),
         }
-        let rounds = rounds.len();
-        Some(Line { summary: all, rounds })
-    });
-    lines.collect()
+    }
+    rows
 }
 
 fn joined(before: &PhaseSummary, next: &PhaseSummary) -> PhaseSummary {
-    let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
-    let peak = |(a, b): (Peak, Peak)| Peak {
-        lower: a.lower.max(b.lower),
-        upper: a.upper.zip(b.upper).map(|(a, b)| a.max(b)),
-        unseen: a.unseen || b.unseen,
+    let peak = match (before.peak, next.peak) {
+        (Some(before), Some(next)) => Some(joined_peak(before, next)),
+        _ => None,
     };
     PhaseSummary {
         started: before.started,
         increment: before.increment.zip(next.increment).map(|(a, b)| a.saturating_add(b)),
-        peak: before.peak.zip(next.peak).map(peak),
+        peak,
         cpu: sum(before.cpu, next.cpu),
         minor_faults: sum(before.minor_faults, next.minor_faults),
         steps: before.steps.iter().chain(&next.steps).cloned().collect(),
@@ -66,19 +70,39 @@ fn joined(before: &PhaseSummary, next: &PhaseSummary) -> PhaseSummary {
     }
 }
 
-/// What each of these phases cost.
-pub fn table(summary: &Summary, phases: &[Line<'_>]) -> Vec<Column> {
-    let first = summary.phases.first().map(|phase| phase.phase.clone());
-    let is_first = |phase: &PhaseSummary| first.as_ref() == Some(&phase.phase);
+fn joined_peak(before: Peak, next: Peak) -> Peak {
+    Peak {
+        lower: before.lower.max(next.lower),
+        upper: before.upper.zip(next.upper).map(|(a, b)| a.max(b)),
+        unseen: before.unseen || next.unseen,
+    }
+}
+
+/// The sum; `None` if a part is unknown.
+fn sum(before: Option<u64>, next: Option<u64>) -> Option<u64> {
+    Some(before?.saturating_add(next?))
+}
+
+type Figure = fn(&PhaseSummary) -> Option<u64>;
+
+/// Columns that are shown only if a value is above 0: both lines of their heads, and the value.
+const RARE: [(&str, &str, Figure); 3] = [
+    ("huge", "pages", |phase| phase.checkpoint.as_ref()?.huge_pages),
+    ("lazily", "freed", |phase| phase.checkpoint.as_ref()?.lazy_free),
+    ("swapped", "out", |phase| phase.checkpoint.as_ref()?.swap),
+];
+
+/// The costs of these phases.
+pub fn table(summary: &Summary, phases: &[PhaseRow<'_>]) -> Vec<Column> {
+    let first = summary.phases.first().map(|phase| &phase.phase);
     let tree = summary.resident_metric == ResidentMetric::Proportional;
     let settled = if tree { "proportional" } else { "resident" };
     let gone = if tree { "private" } else { "resident" };
-    let threads = |phase: &PhaseSummary| phase.checkpoint.as_ref().and_then(|taken| taken.threads);
-    let table = Table::new(phases)
+    let mut table = Table::new(phases)
         .text("phase", 0, |phase| name(phase, summary))
         .number("checkpoint", 0, |phase| units::or_unknown(phase.private, units::mib))
         .grouped("private")
-        .number("increment", 1, |phase| increment(phase, is_first(phase)))
+        .number("increment", 1, |phase| increment(phase, first == Some(&phase.phase)))
         .grouped("private")
         .number("peak", 2, |phase| units::or_unknown(phase.peak, peak))
         .grouped("resident")
@@ -91,47 +115,50 @@ pub fn table(summary: &Summary, phases: &[Line<'_>]) -> Vec<Column> {
         .number("CPU", 7, |phase| units::or_unknown(phase.cpu, cpu_time))
         .number("time", 6, |phase| time(phase.ended.saturating_sub(phase.started)))
         .number("hits", 4, |phase| hits(&phase.steps));
-    // Shown only where there is something in them.
-    type Figure = fn(&PhaseSummary) -> Option<u64>;
-    let rare: [(&'static str, &'static str, Figure); 3] = [
-        ("huge", "pages", |phase| phase.checkpoint.as_ref()?.huge_pages),
-        ("lazily", "freed", |phase| phase.checkpoint.as_ref()?.lazy_free),
-        ("swapped", "out", |phase| phase.checkpoint.as_ref()?.swap),
-    ];
-    let rare = rare.into_iter();
-    let rare = rare.filter(|(.., value)| phases.iter().any(|phase| value(phase).unwrap_or(0) > 0));
-    let table = rare.fold(table, |table, (of, head, value)| {
-        table
-            .number(head, 9, |phase| units::or_unknown(value(phase), units::mib))
-            .grouped(of)
-    });
+    for (group, head, value) in RARE {
+        if phases.iter().any(|phase| value(phase).unwrap_or(0) > 0) {
+            table = table
+                .number(head, 9, |phase| units::or_unknown(value(phase), units::mib))
+                .grouped(group);
+        }
+    }
     table
         .number("faults", 10, |phase| {
             units::or_unknown(phase.minor_faults, units::count)
         })
         .grouped("minor")
-        .number("threads", 11, |phase| units::or_unknown(threads(phase), units::count))
+        .number("threads", 11, |phase| {
+            let threads = phase.checkpoint.as_ref().and_then(|checkpoint| checkpoint.threads);
+            units::or_unknown(threads, units::count)
+        })
         .columns()
 }
 
-/// The name between a mark and the round of a phase that repeats, neither of which may be cut off with a long name.
-fn name(phase: &Line<'_>, summary: &Summary) -> Cell {
+/// The name of a phase, between a mark and the round. A long name is cut off, the mark and the round are not.
+fn name(phase: &PhaseRow<'_>, summary: &Summary) -> Cell {
     let (tone, mark) = match &phase.checkpoint {
         Some(_) if phase.incomplete => (Tone::Bad, "†"),
         Some(taken) if taken.settled => (Tone::Plain, " "),
         Some(_) => (Tone::Warning, "~"),
         None => (Tone::Bad, "✗"),
     };
-    let any = |is: &dyn Fn(&PhaseSummary) -> bool| summary.phases.iter().any(is);
-    let marks = any(&|phase| phase.incomplete || phase.checkpoint.as_ref().is_none_or(|taken| !taken.settled));
-    let repeats = any(&|other| other.phase.phase == phase.phase.phase && other.phase.cycle > 0);
-    let mark = if marks { format!("{mark} ") } else { String::new() };
+    let has_marks = summary.phases.iter().any(is_marked);
+    let repeats = summary
+        .phases
+        .iter()
+        .any(|other| other.phase.phase == phase.phase.phase && other.phase.cycle > 0);
+    let mark = if has_marks { format!("{mark} ") } else { String::new() };
     let round = match phase.rounds {
         1 if repeats => format!(" #{}", u64::from(phase.phase.cycle) + 1),
         1 => String::new(),
         rounds => format!(" ×{rounds}"),
     };
     Cell::toned(tone, format!("{mark}{}", phase.phase.name)).ending(round)
+}
+
+/// True for a phase without a settled and complete checkpoint.
+fn is_marked(phase: &PhaseSummary) -> bool {
+    phase.incomplete || phase.checkpoint.as_ref().is_none_or(|taken| !taken.settled)
 }
 
 fn increment(phase: &PhaseSummary, first: bool) -> Cell {
@@ -166,16 +193,23 @@ fn share(phase: &PhaseSummary, tree: bool) -> Option<f64> {
 
 /// Hits of requests, over the steps that expect any. Those of a step that did not end are not known.
 fn hits(steps: &[StepSummary]) -> Cell {
-    let sum = |value: fn(&StepSummary) -> Option<u64>| {
-        let mut values = steps.iter().map(value);
-        values.try_fold(0, |sum: u64, value| Some(sum.saturating_add(value?)))
-    };
-    match sum(|step| step.hits).zip(sum(|step| step.requests)) {
+    let hits = known_sum(steps.iter().map(|step| step.hits));
+    let requests = known_sum(steps.iter().map(|step| step.requests));
+    match hits.zip(requests) {
         None => Cell::plain(units::UNKNOWN),
         Some((_, 0)) => Cell::toned(Tone::Quiet, "–"),
         Some((0, requests)) => Cell::toned(Tone::Bad, format!("0/{}", units::count(requests))),
         Some((hits, requests)) => Cell::plain(format!("{}/{}", units::count(hits), units::count(requests))),
     }
+}
+
+/// The sum; `None` if a value is unknown.
+fn known_sum(values: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+    let mut sum: u64 = 0;
+    for value in values {
+        sum = sum.saturating_add(value?);
+    }
+    Some(sum)
 }
 
 /// True for a record from before format 1.9, whose private figures have no shared memory.
@@ -184,7 +218,7 @@ fn lacks_shared(summary: &Summary) -> bool {
     taken.any(|taken| taken.uncounted_shared.is_some())
 }
 
-/// What the words of the table mean, and only those that it uses.
+/// The meanings of the words and signs that the table uses.
 pub fn legend(summary: &Summary) -> Vec<String> {
     let tree = summary.resident_metric == ResidentMetric::Proportional;
     let private = match summary.private_metric {
@@ -217,58 +251,68 @@ pub fn legend(summary: &Summary) -> Vec<String> {
 /// The signs that the table uses.
 fn marks(phases: &[PhaseSummary]) -> Vec<&'static str> {
     let peaks: Vec<String> = phases.iter().filter_map(|phase| phase.peak).map(peak).collect();
-    let any = |is: &dyn Fn(&str) -> bool| peaks.iter().any(|peak| is(peak));
-    let settled = |wanted: Option<bool>| {
-        phases
-            .iter()
-            .any(|phase| phase.checkpoint.as_ref().map(|taken| taken.settled) == wanted)
-    };
     let mut marks = Vec::new();
-    if any(&|peak| peak.starts_with('≥')) {
+    if peaks.iter().any(|peak| peak.starts_with('≥')) {
         marks.push("≥ a: at least that much: a high-water mark is not known, or a process ended and may have had more");
     }
-    if any(&|peak| peak.contains('–')) {
+    if peaks.iter().any(|peak| peak.contains('–')) {
         marks.push("a–b: the peak of a tree lies between the largest sampled sum and the sum of the high-water marks");
     }
-    if any(&|peak| peak.ends_with('?')) {
+    if peaks.iter().any(|peak| peak.ends_with('?')) {
         marks.push("?: a process ended and may have had more");
     }
-    if settled(Some(false)) {
+    let mut checkpoints = phases.iter().filter_map(|phase| phase.checkpoint.as_ref());
+    if checkpoints.any(|checkpoint| !checkpoint.settled) {
         marks.push("~ not settled: still busy at its checkpoint");
     }
     if phases.iter().any(|phase| phase.incomplete) {
         marks.push("† incomplete: the process with most of the memory had ended, figures are of the rest");
     }
-    if settled(None) {
+    if phases.iter().any(|phase| phase.checkpoint.is_none()) {
         marks.push("✗ not finished, no checkpoint");
     }
     marks
 }
 
-/// Why a share is not known.
+/// The reasons why shares of released memory are not known; `None` if all are.
 fn unreturned(summary: &Summary, tree: bool) -> Option<String> {
-    let shares = |phase: &PhaseSummary| tree && phase.checkpoint.as_ref().is_some_and(|taken| taken.forked > 0);
-    let mut before: Option<&PhaseSummary> = None;
+    let mut has_checkpoint_before = false;
     let mut reasons: Vec<&str> = Vec::new();
     for phase in &summary.phases {
-        let known = phase.checkpoint.as_ref().and_then(|taken| {
-            let private = taken.private_sampled.zip(phase.private_peak).map(|_| ());
-            let resident = taken.resident.zip(phase.peak).map(|_| ());
-            if tree { private } else { resident }
-        });
-        let reason = match (share(phase, tree), known, before) {
-            (Some(_), ..) => None,
-            (None, ..) if phase.incomplete => Some("a process had ended that held most of the memory"),
-            (None, None, _) if phase.checkpoint.is_none() => Some("the phase was not finished"),
-            (None, None, _) => Some("the peak or the checkpoint is not known"),
-            (None, Some(()), None) => Some("nothing has been allocated before the first checkpoint"),
-            (None, Some(()), Some(_)) if shares(phase) => {
-                Some("samples count pages twice that a child shares with its parent")
+        if share(phase, tree).is_none() {
+            let reason = why_unreturned(phase, tree, has_checkpoint_before);
+            if !reasons.contains(&reason) {
+                reasons.push(reason);
             }
-            (None, Some(()), Some(_)) => Some("less than 1 MiB was allocated"),
-        };
-        reasons.extend(reason.filter(|reason| !reasons.contains(reason)));
-        before = before.or(phase.checkpoint.as_ref().map(|_| phase));
+        }
+        has_checkpoint_before |= phase.checkpoint.is_some();
     }
-    (!reasons.is_empty()).then(|| format!("returned n/a: {}", reasons.join("; ")))
+    if reasons.is_empty() {
+        None
+    } else {
+        Some(format!("returned n/a: {}", reasons.join("; ")))
+    }
+}
+
+fn why_unreturned(phase: &PhaseSummary, tree: bool, has_checkpoint_before: bool) -> &'static str {
+    if phase.incomplete {
+        return "a process had ended that held most of the memory";
+    }
+    let Some(checkpoint) = &phase.checkpoint else {
+        return "the phase was not finished";
+    };
+    let is_known = if tree {
+        checkpoint.private_sampled.is_some() && phase.private_peak.is_some()
+    } else {
+        checkpoint.resident.is_some() && phase.peak.is_some()
+    };
+    if !is_known {
+        "the peak or the checkpoint is not known"
+    } else if !has_checkpoint_before {
+        "nothing has been allocated before the first checkpoint"
+    } else if tree && checkpoint.forked > 0 {
+        "samples count pages twice that a child shares with its parent"
+    } else {
+        "less than 1 MiB was allocated"
+    }
 }

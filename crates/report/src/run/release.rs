@@ -8,15 +8,17 @@ use analysis::summary::release::{Released, Reported};
 use base::units;
 use record::{AllocatorFamily, Nanos, ReleasedBy, Releaser};
 
-/// Reports to print; of repeated ones the last.
+/// Most self-reports that are printed: the last ones.
 const REPORTS: usize = 4;
 
-/// Everything that there is to say of it.
+/// All sentences on forced releases and self-reports.
 pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
-    let steps = summary.released.iter().filter(|released| released.step.is_some());
     let family = summary.header.server.allocator.as_ref().map(|facts| facts.family);
-    let window = |released: &Released| by_the_end(released, &summary.windows);
-    let mut sentences: Vec<String> = steps.map(|released| step(released, family, window(released))).collect();
+    let mut sentences = Vec::new();
+    for released in summary.released.iter().filter(|released| released.step.is_some()) {
+        let at_window_end = released_by_window_end(released, &summary.windows);
+        sentences.push(step(released, family, at_window_end));
+    }
     sentences.extend(checkpoints(&summary.released));
     let reports = &summary.reported;
     sentences.extend(reports[reports.len().saturating_sub(REPORTS)..].iter().map(report));
@@ -24,11 +26,15 @@ pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
 }
 
 /// Bytes released by the end of the release's window; `None` unless the phase has exactly one.
-fn by_the_end(released: &Released, windows: &[Window]) -> Option<i64> {
-    let is_its = |window: &&Window| window.kind == WindowKind::Released && window.phase == released.phase;
-    let mut its = windows.iter().filter(is_its);
-    let gave = its.next()?.private.as_ref().map(Course::gave);
-    gave.filter(|_| its.next().is_none())
+fn released_by_window_end(released: &Released, windows: &[Window]) -> Option<i64> {
+    let mut of_phase = windows
+        .iter()
+        .filter(|window| window.kind == WindowKind::Released && window.phase == released.phase);
+    let first = of_phase.next()?;
+    if of_phase.next().is_some() {
+        return None;
+    }
+    first.private.as_ref().map(Course::gave)
 }
 
 /// A release step: the means, and the release during it and by the end of its window.
@@ -38,50 +44,58 @@ fn step(released: &Released, family: Option<AllocatorFamily>, window: Option<i64
     if !released.is_done() {
         return format!("forced release in {name}: {} ({why})", units::UNKNOWN);
     }
-    let by = by(&released.release.used);
-    let beside = if why.is_empty() {
+    let means = means(&released.release.used);
+    let but = if why.is_empty() {
         String::new()
     } else {
         format!("; {why}")
     };
-    format!("forced release in {name} by {by}: {}{beside}", came(released, window))
+    format!(
+        "forced release in {name} by {means}: {}{but}",
+        private_change(released, window)
+    )
 }
 
 /// Private memory before and after, and the release by the window's end if that differs: pages are returned after the
 /// answer too. The table of windows has the share, as `returned`.
-fn came(released: &Released, window: Option<i64>) -> String {
+fn private_change(released: &Released, window: Option<i64>) -> String {
     let (Some(before), Some(after), Some(gave)) = (released.release.before, released.release.after, released.gave())
     else {
         return format!("private memory {}", units::UNKNOWN);
     };
-    let change = match gave {
-        0.. => format!("{} MiB released", units::mib(gave.unsigned_abs())),
-        _ => format!("{} MiB more taken", units::mib(gave.unsigned_abs())),
+    let change = if gave >= 0 { "released" } else { "more taken" };
+    let later = match window {
+        Some(by_end) if shown_size(by_end) != shown_size(gave) => {
+            format!(" while it ran, {} by the end of its window", shown_size(by_end))
+        }
+        _ => String::new(),
     };
-    let size = |bytes: i64| match bytes {
-        0.. => units::mib(bytes.unsigned_abs()),
-        _ => units::signed_mib(bytes),
-    };
-    let later = window.filter(|window| size(*window) != size(gave));
-    let later = later.map(|window| format!(" while it ran, {} by the end of its window", size(window)));
     format!(
-        "private {} → {} MiB, {change}{}",
+        "private {} → {} MiB, {} MiB {change}{later}",
         units::mib(before),
         units::mib(after),
-        later.unwrap_or_default()
+        units::mib(gave.unsigned_abs()),
     )
 }
 
+/// Released MiB; negative if memory grew.
+fn shown_size(released: i64) -> String {
+    if released >= 0 {
+        units::mib(released.unsigned_abs())
+    } else {
+        units::signed_mib(released)
+    }
+}
+
 /// `gopls.mem_stats in 265 ms and malloc_trim in 2 processes in 12 ms`.
-fn by(used: &[Releaser]) -> String {
-    let time = |nanos: Nanos| units::duration(Duration::from_nanos(nanos));
-    let server = used.iter().filter(|one| one.by == ReleasedBy::Server);
-    let mut parts: Vec<String> = server
-        .map(|one| format!("`{}` in {}", one.what, time(one.took)))
-        .collect();
-    let by_allocator: Vec<&Releaser> = used.iter().filter(|one| one.by == ReleasedBy::Allocator).collect();
+fn means(used: &[Releaser]) -> String {
+    let mut parts = Vec::new();
+    for means in used.iter().filter(|means| means.by == ReleasedBy::Server) {
+        parts.push(format!("`{}` in {}", means.what, time(means.took)));
+    }
+    let by_allocator: Vec<&Releaser> = used.iter().filter(|means| means.by == ReleasedBy::Allocator).collect();
     if let Some(first) = by_allocator.first() {
-        let slowest = by_allocator.iter().map(|one| one.took).max().unwrap_or_default();
+        let slowest = by_allocator.iter().map(|means| means.took).max().unwrap_or_default();
         let processes = match by_allocator.len() {
             1 => String::new(),
             many => format!(" in {}", units::counted(many as u64, "process")),
@@ -91,14 +105,18 @@ fn by(used: &[Releaser]) -> String {
     parts.join(" and ")
 }
 
-/// The lens's releases before checkpoints, all together.
+fn time(nanos: Nanos) -> String {
+    units::duration(Duration::from_nanos(nanos))
+}
+
+/// The lens's releases before checkpoints, in one sentence.
 fn checkpoints(released: &[Released]) -> Option<String> {
     let done: Vec<&Released> = released
         .iter()
-        .filter(|one| one.step.is_none() && one.is_done())
+        .filter(|released| released.step.is_none() && released.is_done())
         .collect();
-    let most = done.iter().max_by_key(|one| one.gave())?;
-    let by = by(&most.release.used);
+    let most = done.iter().max_by_key(|released| released.gave())?;
+    let means = means(&most.release.used);
     let which = match done.as_slice() {
         [_] => "before the checkpoint".to_owned(),
         all => format!(
@@ -107,17 +125,18 @@ fn checkpoints(released: &[Released]) -> Option<String> {
         ),
     };
     Some(format!(
-        "released by force {which} in {}, by {by}: {}",
+        "released by force {which} in {}, by {means}: {}",
         most.phase.name,
-        came(most, None)
+        private_change(most, None)
     ))
 }
 
 fn report(reported: &Reported) -> String {
     let name = &reported.phase.name;
     let report = &reported.report;
-    let Some(asked) = report.asked.as_ref().filter(|_| report.missing.is_empty()) else {
-        return format!("report of the server in {name}: {}, {}", units::UNKNOWN, report.missing);
+    let asked = match &report.asked {
+        Some(asked) if report.missing.is_empty() => asked,
+        _ => return format!("report of the server in {name}: {}, {}", units::UNKNOWN, report.missing),
     };
     match (report.accounted, reported.share()) {
         (None, _) => format!(
@@ -178,15 +197,15 @@ mod tests {
 
     #[test]
     fn a_release_says_by_what_and_what_came_back() {
-        let trim = || used(ReleasedBy::Allocator, "malloc_trim", 12);
+        let trim = used(ReleasedBy::Allocator, "malloc_trim", 12);
         let server = used(ReleasedBy::Server, "gopls.mem_stats", 265);
         for (released, words) in [
             (
-                released(vec![trim()], &[], 150),
+                released(vec![trim.clone()], &[], 150),
                 "forced release in decay by malloc_trim in 12.0 ms: private 200.0 → 150.0 MiB, 50.0 MiB released",
             ),
             (
-                released(vec![server, trim(), trim()], &[], 201),
+                released(vec![server, trim.clone(), trim], &[], 201),
                 "forced release in decay by `gopls.mem_stats` in 265 ms and malloc_trim in 2 processes in 12.0 ms: \
                  private \
                  200.0 → 201.0 MiB, 1.0 MiB more taken",
@@ -203,47 +222,54 @@ mod tests {
     #[test]
     fn what_came_back_after_the_release_had_answered_is_told_beside() {
         let released = released(vec![used(ReleasedBy::Allocator, "malloc_trim", 12)], &[], 150);
-        let sentences = |window: i64| came(&released, Some(window));
         let later = "50.0 MiB released while it ran, 90.0 by the end of its window";
-        assert_eq!(sentences(90 << 20), format!("private 200.0 → 150.0 MiB, {later}"));
-        assert!(sentences(-(1 << 20)).ends_with("while it ran, −1.0 by the end of its window"));
-        assert!(sentences(50 << 20).ends_with("50.0 MiB released"));
+        assert_eq!(
+            private_change(&released, Some(90 << 20)),
+            format!("private 200.0 → 150.0 MiB, {later}")
+        );
+        assert!(private_change(&released, Some(-(1 << 20))).ends_with("while it ran, −1.0 by the end of its window"));
+        assert!(private_change(&released, Some(50 << 20)).ends_with("50.0 MiB released"));
     }
 
     #[test]
     fn an_allocator_that_the_server_keeps_inside_is_not_reached() {
-        let trim = || vec![used(ReleasedBy::Allocator, "malloc_trim", 12)];
+        let trim = vec![used(ReleasedBy::Allocator, "malloc_trim", 12)];
         let words = "its jemalloc offers no way to purge from outside";
-        assert!(step(&released(trim(), &[], 199), Some(AllocatorFamily::Jemalloc), None).ends_with(words));
+        assert!(step(&released(trim, &[], 199), Some(AllocatorFamily::Jemalloc), None).ends_with(words));
         let both = vec![used(ReleasedBy::Allocator, "mallctl, malloc_trim", 12)];
         assert!(!step(&released(both, &[], 100), Some(AllocatorFamily::Jemalloc), None).contains(words));
         let server = vec![used(ReleasedBy::Server, "gopls.mem_stats", 12)];
         assert!(!step(&released(server, &[], 100), Some(AllocatorFamily::Jemalloc), None).contains(words));
     }
 
-    #[test]
-    fn releases_of_checkpoints_are_told_in_one_sentence() {
-        let at = |after| Released {
+    fn before_checkpoint(after: u64) -> Released {
+        Released {
             step: None,
             ..released(vec![used(ReleasedBy::Allocator, "malloc_trim", 3)], &[], after)
-        };
+        }
+    }
+
+    #[test]
+    fn releases_of_checkpoints_are_told_in_one_sentence() {
         assert_eq!(checkpoints(&[]), None);
-        let sentences = checkpoints(&[at(190), at(120), at(199)]).expect("there were some");
+        let sentences = checkpoints(&[before_checkpoint(190), before_checkpoint(120), before_checkpoint(199)])
+            .expect("there were some");
         let words = "released by force before each of 3 checkpoints, most in decay, by malloc_trim in 3.00 ms: \
                      private 200.0 → \
                      120.0 MiB, 80.0 MiB released";
         assert_eq!(sentences, words);
     }
 
+    fn sentence_of(report: SelfReport) -> String {
+        super::report(&Reported {
+            phase: place(),
+            step: 2,
+            report,
+        })
+    }
+
     #[test]
     fn what_a_server_accounts_for_stands_against_what_it_has() {
-        let sentences = |report: SelfReport| {
-            super::report(&Reported {
-                phase: place(),
-                step: 2,
-                report,
-            })
-        };
         let tree = SelfReport {
             asked: Some("$/memoryUsage".to_owned()),
             accounted: Some(512 * MIB),
@@ -252,20 +278,20 @@ mod tests {
             ..SelfReport::default()
         };
         assert_eq!(
-            sentences(tree.clone()),
+            sentence_of(tree.clone()),
             "`$/memoryUsage` reports 512.0 MiB of 4.0 GiB resident in decay (12 %)"
         );
         let several = SelfReport {
             resident: None,
             ..tree.clone()
         };
-        assert!(sentences(several).contains("of 3.0 GiB private"));
+        assert!(sentence_of(several).contains("of 3.0 GiB private"));
         let text = SelfReport {
             accounted: None,
             ..tree
         };
         assert_eq!(
-            sentences(text),
+            sentence_of(text),
             "report of `$/memoryUsage` in decay: n/a, the answer has no total"
         );
         let none = SelfReport {
@@ -273,6 +299,6 @@ mod tests {
             ..SelfReport::default()
         };
         let words = "report of the server in decay: n/a, the profile of the server has no command that reports memory";
-        assert_eq!(sentences(none), words);
+        assert_eq!(sentence_of(none), words);
     }
 }

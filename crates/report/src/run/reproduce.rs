@@ -1,4 +1,4 @@
-//! The commands by which records were made, to be typed again.
+//! The commands that made the records.
 
 use std::collections::BTreeMap;
 
@@ -6,61 +6,85 @@ use record::Header;
 
 use base::text::quoted;
 
-/// Variables that are everywhere and that a person has of their own.
+/// Variables that every shell has.
 const EVERYWHERE: [&str; 3] = ["HOME", "LANG", "PATH"];
 
-/// Each command once, in the order of its first record, with the directory that it was called in and what the servers
-/// had from its surroundings. Empty where the records do not say any.
+/// Each command once, in the order of its first record, with the directory that it was called in and the variables that the
+/// servers inherited. Empty if the records have no command.
 pub(crate) fn commands(headers: &[&Header]) -> Vec<String> {
-    // Servers of one command may have different variables set, and so inherit different ones: it had all of them.
-    let mut calls: Vec<(String, Option<&str>, BTreeMap<&str, &str>)> = Vec::new();
+    let mut calls: Vec<Call<'_>> = Vec::new();
     for header in headers {
-        let settings = &header.settings;
-        let (line, directory) = (command(&settings.command_line), settings.directory.as_deref());
+        let line = command(&header.settings.command_line);
         if line.is_empty() {
             continue;
         }
-        let had = header.server.inherited.iter();
-        let had = had.filter(|(name, _)| !EVERYWHERE.contains(&name.as_str()));
-        let had = had.map(|(name, value)| (name.as_str(), value.as_str()));
-        match calls
+        let directory = header.settings.directory.as_deref();
+        let known = calls
             .iter_mut()
-            .find(|(seen, place, _)| (seen, *place) == (&line, directory))
-        {
-            Some((.., seen)) => had.for_each(|(name, value)| {
-                seen.entry(name).or_insert(value);
-            }),
-            None => calls.push((line, directory, had.collect())),
+            .find(|call| call.line == line && call.directory == directory);
+        match known {
+            Some(call) => call.add_variables(header),
+            None => {
+                let variables = BTreeMap::new();
+                let mut call = Call {
+                    line,
+                    directory,
+                    variables,
+                };
+                call.add_variables(header);
+                calls.push(call);
+            }
         }
     }
-    let whole = |(line, directory, had): &(String, Option<&str>, BTreeMap<&str, &str>)| {
-        let directory = directory.map_or_else(String::new, |directory| format!("cd {} && ", quoted(directory)));
-        let had: String = had
-            .iter()
-            .map(|(name, value)| format!("{name}={} ", quoted(value)))
-            .collect();
-        format!("{directory}{had}{line}")
-    };
-    calls.iter().map(whole).collect()
+    calls.iter().map(Call::shell_line).collect()
 }
 
-/// On which processors the runs were played, where these were not all and no command says it.
+/// A command that made records.
+struct Call<'h> {
+    line: String,
+    directory: Option<&'h str>,
+    variables: BTreeMap<&'h str, &'h str>,
+}
+
+impl<'h> Call<'h> {
+    /// Servers of one command may have different variables set, and so inherit different ones: the command had all of
+    /// them.
+    fn add_variables(&mut self, header: &'h Header) {
+        for (name, value) in &header.server.inherited {
+            if !EVERYWHERE.contains(&name.as_str()) {
+                self.variables.entry(name).or_insert(value);
+            }
+        }
+    }
+
+    fn shell_line(&self) -> String {
+        let mut text = String::new();
+        if let Some(directory) = self.directory {
+            text.push_str(&format!("cd {} && ", quoted(directory)));
+        }
+        for (name, value) in &self.variables {
+            text.push_str(&format!("{name}={} ", quoted(value)));
+        }
+        text + &self.line
+    }
+}
+
+/// The processors on which the runs were played, if these were not all and no command says it.
 pub(crate) fn notes(headers: &[&Header]) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for header in headers {
-        let (host, words) = (&header.host, &header.settings.command_line);
-        let all = host.cpus.map(|cpus| match cpus {
-            1 => "0".to_owned(),
-            cpus => format!("0-{}", cpus.saturating_sub(1)),
-        });
-        let some = host
-            .affinity
-            .as_ref()
-            .filter(|_| !words.iter().any(|word| word.starts_with("--cpus")));
-        let Some(some) = some.filter(|some| all.as_ref().is_some_and(|all| all != *some)) else {
+        let (Some(used), Some(cpus)) = (&header.host.affinity, header.host.cpus) else {
             continue;
         };
-        let note = format!("on processors {some} (taskset or --cpus)");
+        let all = match cpus {
+            1 => "0".to_owned(),
+            cpus => format!("0-{}", cpus.saturating_sub(1)),
+        };
+        let words = &header.settings.command_line;
+        if *used == all || words.iter().any(|word| word.starts_with("--cpus")) {
+            continue;
+        }
+        let note = format!("on processors {used} (taskset or --cpus)");
         if !notes.contains(&note) {
             notes.push(note);
         }
@@ -70,15 +94,16 @@ pub(crate) fn notes(headers: &[&Header]) -> Vec<String> {
 
 /// A command line as a shell reads it.
 fn command(words: &[String]) -> String {
-    let words = words.iter().enumerate().map(|(place, word)| {
+    let mut quoted_words = Vec::new();
+    for (place, word) in words.iter().enumerate() {
         let word = match place {
             // Where the program lies on the machine that made the records says nothing.
             0 => word.rsplit(['/', '\\']).next().unwrap_or(word),
             _ => word,
         };
-        quoted(word)
-    });
-    words.collect::<Vec<String>>().join(" ")
+        quoted_words.push(quoted(word));
+    }
+    quoted_words.join(" ")
 }
 
 #[cfg(test)]
@@ -94,25 +119,24 @@ mod tests {
 
     #[test]
     fn a_command_says_where_it_was_called_with_what_and_on_which_processors() {
-        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-        let mut one = Header::default();
-        one.settings.command_line = words(&["lsp-soak", "run", "a.toml"]);
-        one.settings.directory = Some("/my project".to_owned());
+        let mut header = Header::default();
+        header.settings.command_line = ["lsp-soak", "run", "a.toml"].map(str::to_owned).to_vec();
+        header.settings.directory = Some("/my project".to_owned());
         for (name, value) in [("HOME", "/home/me"), ("PATH", "/bin"), ("VIRTUAL_ENV", "/venv")] {
-            one.server.inherited.insert(name.to_owned(), value.to_owned());
+            header.server.inherited.insert(name.to_owned(), value.to_owned());
         }
-        (one.host.cpus, one.host.affinity) = (Some(4), Some("0-1".to_owned()));
-        let mut other = one.clone();
+        (header.host.cpus, header.host.affinity) = (Some(4), Some("0-1".to_owned()));
+        let mut other = header.clone();
         other.server.inherited.clear();
-        let both = [&one, &other];
+        let both = [&header, &other];
         assert_eq!(
             commands(&both),
             ["cd '/my project' && VIRTUAL_ENV=/venv lsp-soak run a.toml"]
         );
         assert_eq!(notes(&both), ["on processors 0-1 (taskset or --cpus)"]);
-        other.settings.command_line = words(&["lsp-soak", "run", "a.toml", "--cpus=0-1"]);
+        other.settings.command_line = ["lsp-soak", "run", "a.toml", "--cpus=0-1"].map(str::to_owned).to_vec();
         assert_eq!(notes(&[&other]), [] as [String; 0]);
-        one.host.affinity = Some("0-3".to_owned());
-        assert_eq!(notes(&[&one]), [] as [String; 0]);
+        header.host.affinity = Some("0-3".to_owned());
+        assert_eq!(notes(&[&header]), [] as [String; 0]);
     }
 }

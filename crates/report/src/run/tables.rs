@@ -1,6 +1,6 @@
 //! Tables of programs, requests and steps.
 
-use analysis::summary::{MethodSummary, ProgramSummary, Summary};
+use analysis::summary::{MethodSummary, ProgramSummary, StepSummary, Summary};
 use base::text::Tone;
 use base::text::table::{Cell, Column, Table};
 use base::units;
@@ -14,12 +14,12 @@ const LISTED: usize = 20;
 /// Methods that are named for their latency.
 const SLOWEST: usize = 3;
 
-/// Whether there is more to say than of one process.
+/// True if the server had more than one process.
 pub fn has_processes(summary: &Summary) -> bool {
     summary.most_processes > 1 || summary.programs.len() > 1
 }
 
-/// The programs that have most.
+/// The programs with the most memory.
 pub fn programs(summary: &Summary) -> Vec<Column> {
     let mut programs: Vec<&ProgramSummary> = summary.programs.iter().collect();
     programs.sort_by_key(|program| std::cmp::Reverse((program.private, program.peak)));
@@ -46,75 +46,80 @@ pub fn most_sent(summary: &Summary) -> Vec<&MethodSummary> {
     methods
 }
 
-/// What the imitated editor sent by itself, as `pulled by the editor, beside the steps: 24 textDocument/diagnostic`.
+/// Requests that the imitated editor sent by itself, as `pulled by the editor, beside the steps: 24 textDocument/diagnostic`.
 pub fn sent_by_editor(summary: &Summary) -> Option<String> {
     if summary.editor.is_empty() {
         return None;
     }
-    let each = summary.editor.iter().map(|method| {
-        let unanswered = method.timeouts + method.lost;
-        let notes = [
-            (method.errors, "with an error"),
-            (unanswered, "not answered"),
-            (method.parked, "kept open"),
-        ];
-        let notes = notes.iter().filter(|(count, _)| *count > 0);
-        let notes: Vec<String> = notes
-            .map(|(count, what)| format!("{} {what}", units::count(*count)))
-            .collect();
-        let notes = if notes.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", notes.join(", "))
-        };
-        format!("{} {}{notes}", units::count(method.count), method.method)
-    });
-    let each: Vec<String> = each.collect();
-    Some(format!("pulled by the editor, beside the steps: {}", each.join(", ")))
+    let methods: Vec<String> = summary.editor.iter().map(requests_in_words).collect();
+    Some(format!(
+        "pulled by the editor, beside the steps: {}",
+        methods.join(", ")
+    ))
+}
+
+/// `24 textDocument/diagnostic (2 not answered)`
+fn requests_in_words(method: &MethodSummary) -> String {
+    let mut text = format!("{} {}", units::count(method.count), method.method);
+    let mut notes = Vec::new();
+    for (count, end) in [
+        (method.errors, "with an error"),
+        (method.timeouts + method.lost, "not answered"),
+        (method.parked, "kept open"),
+    ] {
+        if count > 0 {
+            notes.push(format!("{} {end}", units::count(count)));
+        }
+    }
+    if !notes.is_empty() {
+        text.push_str(&format!(" ({})", notes.join(", ")));
+    }
+    text
 }
 
 /// The slowest methods, as `slowest methods by 95th percentile: completion 213 ms, …`.
 pub fn slowest(summary: &Summary) -> Option<String> {
-    let known = summary
+    let mut known: Vec<(Nanos, &str)> = summary
         .methods
         .iter()
-        .filter_map(|method| Some((method.p95?, &method.method)));
-    let mut known: Vec<_> = known.collect();
+        .filter_map(|method| Some((method.p95?, method.method.as_str())))
+        .collect();
+    if known.is_empty() {
+        return None;
+    }
     known.sort_by(|a, b| b.cmp(a));
     known.truncate(SLOWEST);
-    let known = known.iter().map(|(p95, method)| {
+    let mut latencies = Vec::new();
+    for (p95, method) in known {
         let method = method.strip_prefix("textDocument/").unwrap_or(method);
-        format!("{method} {}", time(*p95))
-    });
-    let known: Vec<String> = known.collect();
-    (!known.is_empty()).then(|| format!("slowest methods by 95th percentile: {}", known.join(", ")))
+        latencies.push(format!("{method} {}", time(p95)));
+    }
+    Some(format!("slowest methods by 95th percentile: {}", latencies.join(", ")))
 }
 
-/// How the requests of these methods ended, and when.
+/// Ends and latencies of the requests of these methods.
 pub fn methods(methods: &[&MethodSummary]) -> Vec<Column> {
-    let count = |value: fn(&MethodSummary) -> u64| move |method: &&MethodSummary| units::count(value(method));
-    let bad = |value: fn(&MethodSummary) -> u64| {
-        let tone = |number| if number > 0 { Tone::Warning } else { Tone::Plain };
-        move |method: &&MethodSummary| (tone(value(method)), units::count(value(method)))
-    };
-    let latency = |value: fn(&MethodSummary) -> Option<u64>| {
-        move |method: &&MethodSummary| units::or_unknown(value(method), time)
-    };
     Table::new(methods)
         .text("method", 0, |method| &method.method)
-        .number("count", 1, count(|method| method.count))
-        .number("hits", 5, count(|method| method.hits))
-        .number("null", 7, count(|method| method.null))
-        .number("empty", 7, count(|method| method.empty))
-        .number("errors", 6, bad(|method| method.errors))
-        .number("timed out", 6, bad(|method| method.timeouts))
-        .number("lost", 6, bad(|method| method.lost))
-        .number("parked", 9, count(|method| method.parked))
-        .number("retries", 8, count(|method| method.retries))
-        .number("p50", 2, latency(|method| method.p50))
-        .number("p95", 2, latency(|method| method.p95))
-        .number("max", 3, latency(|method| method.max))
+        .number("count", 1, |method| units::count(method.count))
+        .number("hits", 5, |method| units::count(method.hits))
+        .number("null", 7, |method| units::count(method.null))
+        .number("empty", 7, |method| units::count(method.empty))
+        .number("errors", 6, |method| failures(method.errors))
+        .number("timed out", 6, |method| failures(method.timeouts))
+        .number("lost", 6, |method| failures(method.lost))
+        .number("parked", 9, |method| units::count(method.parked))
+        .number("retries", 8, |method| units::count(method.retries))
+        .number("p50", 2, |method| units::or_unknown(method.p50, time))
+        .number("p95", 2, |method| units::or_unknown(method.p95, time))
+        .number("max", 3, |method| units::or_unknown(method.max, time))
         .filled("0")
+}
+
+/// A number that should be 0.
+fn failures(number: u64) -> Cell {
+    let tone = if number > 0 { Tone::Warning } else { Tone::Plain };
+    Cell::toned(tone, units::count(number))
 }
 
 /// A step of the scenario, all its rounds together.
@@ -128,7 +133,7 @@ struct StepRow {
     skipped: bool,
 }
 
-/// The steps that ask for something.
+/// The rows of steps that ask for something, one for all rounds of a step.
 fn step_rows(summary: &Summary) -> Vec<StepRow> {
     let mut rows: Vec<StepRow> = Vec::new();
     for phase in &summary.phases {
@@ -145,14 +150,12 @@ fn step_rows(summary: &Summary) -> Vec<StepRow> {
                 row.skipped &= step.skipped;
                 continue;
             }
-            let name = step.method.as_ref().unwrap_or(&step.name);
-            let alike = phase
-                .steps
-                .iter()
-                .filter(|other| other.method.as_ref().unwrap_or(&other.name) == name);
-            let number = match alike.count() {
-                0 | 1 => String::new(),
-                _ => format!(" (step {})", u64::from(step.step) + 1),
+            let name = name(step);
+            let steps_of_name = phase.steps.iter().filter(|other| self::name(other) == name).count();
+            let number = if steps_of_name > 1 {
+                format!(" (step {})", u64::from(step.step) + 1)
+            } else {
+                String::new()
             };
             rows.push(StepRow {
                 place,
@@ -167,22 +170,31 @@ fn step_rows(summary: &Summary) -> Vec<StepRow> {
     rows
 }
 
+/// The method that a step asks, else its kind.
+fn name(step: &StepSummary) -> &str {
+    step.method.as_ref().unwrap_or(&step.name)
+}
+
 /// The steps that ask for something, if there are any.
 pub fn steps(summary: &Summary) -> Option<Vec<Column>> {
     let rows = step_rows(summary);
-    let share = |row: &StepRow| match row.requests {
-        _ if row.skipped => Cell::toned(Tone::Warning, "skipped: not offered"),
-        0 => Cell::toned(Tone::Warning, "not finished"),
-        requests => {
-            let tone = if row.hits == 0 { Tone::Bad } else { Tone::Plain };
-            Cell::toned(tone, format!("{}/{}", units::count(row.hits), units::count(requests)))
-        }
-    };
     Table::new(&rows)
         .text("phase / step", 0, |row| &row.name)
-        .number("hits", 1, share)
+        .number("hits", 1, hits)
         .number("time", 2, |row| units::or_unknown(row.took, time))
         .non_empty()
+}
+
+fn hits(row: &StepRow) -> Cell {
+    if row.skipped {
+        return Cell::toned(Tone::Warning, "skipped: not offered");
+    }
+    if row.requests == 0 {
+        return Cell::toned(Tone::Warning, "not finished");
+    }
+    let tone = if row.hits == 0 { Tone::Bad } else { Tone::Plain };
+    let (hits, requests) = (units::count(row.hits), units::count(row.requests));
+    Cell::toned(tone, format!("{hits}/{requests}"))
 }
 
 #[cfg(test)]
@@ -200,7 +212,11 @@ mod tests {
             for (name, requests, hits) in [("request", 20, 20), ("request", 8, 0), ("hover", 5, 4)] {
                 session.step(name);
                 if let Some(Event::StepStarted(start)) = session.entries.last_mut().map(|entry| &mut entry.event) {
-                    start.method = (name == "request").then(|| "x/y".to_owned());
+                    start.method = if name == "request" {
+                        Some("x/y".to_owned())
+                    } else {
+                        None
+                    };
                 }
                 session.step_end(name, requests, hits);
             }
@@ -217,12 +233,12 @@ mod tests {
         let bytes = session.bytes();
         let summary = analysis::summary::read(Reader::new(&bytes[..]).unwrap()).unwrap();
         let rows = step_rows(&summary);
-        let rows: Vec<(&str, u64, u64)> = rows
+        let hits: Vec<(&str, u64, u64)> = rows
             .iter()
             .map(|row| (row.name.as_str(), row.hits, row.requests))
             .collect();
         assert_eq!(
-            rows,
+            hits,
             [
                 ("raw / x/y (step 1)", 40, 40),
                 ("raw / x/y (step 2)", 0, 16),

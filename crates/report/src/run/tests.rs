@@ -1,10 +1,10 @@
 //! Runs of every ending, as a person reads them.
 
 use crate::document::{Look, markdown, page, terminal};
-use crate::run::allocator::tests::found;
+use crate::run::allocator::tests::detected;
 use analysis::golden::traced;
 use analysis::golden::with_release;
-use analysis::summary;
+use analysis::summary::{self, PhaseSummary};
 use record::golden::{self, Session};
 use record::{Ending, Event, Outcome, PreloadFacts, Reader, ShutdownStage};
 
@@ -18,8 +18,8 @@ fn pasted(summary: &Summary, record: &str) -> String {
     markdown::render(&document(summary, record))
 }
 
-fn of(name: &str, columns: usize) -> String {
-    drawn(&summary::read(golden::open(name)).unwrap(), columns)
+fn drawn_golden(name: &str, columns: usize) -> String {
+    drawn(&read(name), columns)
 }
 
 fn drawn(summary: &Summary, columns: usize) -> String {
@@ -34,9 +34,9 @@ fn drawn(summary: &Summary, columns: usize) -> String {
 
 #[test]
 fn a_completed_run_with_all_that_there_is_to_say() {
-    insta::assert_snapshot!("completed", of("completed", 100));
+    insta::assert_snapshot!("completed", drawn_golden("completed", 100));
     // Wider lines are hard to follow with the eye.
-    assert_eq!(of("completed", 200), of("completed", 160));
+    assert_eq!(drawn_golden("completed", 200), drawn_golden("completed", 160));
 }
 
 #[test]
@@ -53,14 +53,17 @@ fn answers_of_runs_that_ended_otherwise() {
     }
 }
 
+fn has_long_word(line: &str, columns: usize) -> bool {
+    line.split(' ').any(|word| base::text::width(word) + 20 > columns)
+}
+
 #[test]
 fn no_line_is_wider_than_the_terminal() {
     for name in ["completed", "crashed", "tree", "interrupted", "truncated"] {
         for columns in [40, 50, 60, 72, 80, 100, 120, 160, 200] {
             // A word that is wider than its column stays whole, since it is most often to be copied.
-            let long = |line: &&str| line.split(' ').any(|word| base::text::width(word) + 20 > columns);
-            let text = of(name, columns);
-            for line in text.lines().filter(|line| !long(line)) {
+            let text = drawn_golden(name, columns);
+            for line in text.lines().filter(|line| !has_long_word(line, columns)) {
                 assert!(base::text::width(line) <= columns, "{name} at {columns}: {line}");
             }
         }
@@ -123,14 +126,14 @@ fn the_last_words_of_a_server_are_shown_to_their_end() {
     let summary = summary::read(Reader::new(&bytes[..]).unwrap()).unwrap();
     for columns in [60, 100] {
         let text = drawn(&summary, columns);
-        let told: Vec<&str> = text
+        let failure: Vec<&str> = text
             .lines()
             .skip_while(|line| !line.starts_with("  failure: "))
             .take_while(|line| !line.is_empty())
             .collect();
-        let words = told.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = failure.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains(panic), "{text}");
-        insta::assert_snapshot!(format!("last-words-{columns}"), told.join("\n"));
+        insta::assert_snapshot!(format!("last-words-{columns}"), failure.join("\n"));
     }
 }
 
@@ -154,7 +157,7 @@ fn what_a_server_writes_cannot_steer_the_terminal() {
 #[test]
 fn it_says_how_the_allocator_is_known_and_by_which_command_it_was_made() {
     let mut summary = read("completed");
-    let (facts, knobs) = found();
+    let (facts, knobs) = detected();
     (summary.header.server.allocator, summary.header.server.knobs) = (Some(facts), knobs);
     summary.header.server.preload = Some(PreloadFacts {
         name: "jemalloc".to_owned(),
@@ -218,37 +221,40 @@ fn a_traced_run_has_its_calls_and_no_memory() {
     insta::assert_snapshot!("traced", text);
 }
 
+/// A round that keeps 64 KiB for each message that it sends.
+fn round_of(model: &PhaseSummary, number: u32, name: &str, sent: u64, round: u64) -> PhaseSummary {
+    let mut phase = model.clone();
+    phase.phase.phase = number;
+    phase.phase.name = name.to_owned();
+    phase.private = Some((100 << 20) + sent * round * 65_536);
+    for step in &mut phase.steps {
+        (step.requests, step.answered, step.notifications) = (Some(sent), Some(sent), Some(0));
+    }
+    phase.steps.truncate(1);
+    phase
+}
+
+fn growth_section(text: &str) -> &str {
+    let start = text.find("Growth per round").expect("twenty rounds say something");
+    let section = &text[start..];
+    &section[..section.find("\n\nSteps").unwrap_or(600)]
+}
+
 #[test]
 fn the_phase_that_grows_is_named_and_the_control_is_not() {
     let mut summary = read("completed");
     let model = summary.phases[1].clone();
-    let round = |(number, name, sent): (u32, &str, u64), round: u64| {
-        let mut phase = model.clone();
-        phase.phase.phase = number;
-        phase.phase.name = name.to_owned();
-        phase.private = Some((100 << 20) + sent * round * 65_536);
-        for step in &mut phase.steps {
-            (step.requests, step.answered, step.notifications) = (Some(sent), Some(sent), Some(0));
-        }
-        phase.steps.truncate(1);
-        phase
-    };
-    let rounds = [(1, "hover", 20), (2, "idle", 0)].map(|arm| (0..20).map(move |number| (arm, number)));
-    summary.phases = rounds
-        .into_iter()
-        .flatten()
-        .map(|(arm, number)| round(arm, number))
-        .collect();
-    let growth = |summary: &Summary| {
-        let text = drawn(summary, 100);
-        let at = text.find("Growth per round")?;
-        Some(text[at..at + text[at..].find("\n\nSteps").unwrap_or(600)].to_owned())
-    };
-    insta::assert_snapshot!("growth", growth(&summary).expect("twenty rounds say something"));
+    summary.phases.clear();
+    for (number, name, sent) in [(1, "hover", 20), (2, "idle", 0)] {
+        summary
+            .phases
+            .extend((0..20).map(|round| round_of(&model, number, name, sent, round)));
+    }
+    insta::assert_snapshot!("growth", growth_section(&drawn(&summary, 100)));
     summary.phases.truncate(7);
-    let said = drawn(&summary, 200);
+    let text = drawn(&summary, 200);
     assert!(
-        said.contains("not decided in hover: 7 rounds, the rule needs 20"),
-        "{said}"
+        text.contains("not decided in hover: 7 rounds, the rule needs 20"),
+        "{text}"
     );
 }

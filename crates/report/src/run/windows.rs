@@ -9,10 +9,10 @@ use base::text::table::{Column, Table};
 use base::units;
 use record::{Nanos, WindowEnd};
 
-/// What the table of windows is of.
+/// The note of the table of windows.
 pub const SUBJECT: &str = "MiB, private, from the start of each window";
 
-/// Most rows: of many windows the last.
+/// Most rows of the table: the last windows.
 const ROWS: usize = 12;
 
 const CURVE: usize = 20;
@@ -20,63 +20,79 @@ const CURVE: usize = 20;
 /// A row for each window, if there were any.
 pub fn columns(summary: &Summary) -> Option<Vec<Column>> {
     let shown = shown(&summary.windows);
-    (!shown.is_empty()).then(|| rows(&shown))
+    if shown.is_empty() { None } else { Some(rows(&shown)) }
 }
 
-/// Which windows released memory.
+/// One sentence on the windows that released memory.
 pub fn released(summary: &Summary) -> Option<String> {
     words::sentence(&decay::gave(&summary.windows))
 }
 
-/// What else there is to say of windows, and of memory that was released by force.
+/// Remarks on windows, and on memory that was released by force.
 pub fn remarks(summary: &Summary) -> Vec<String> {
-    let forced = release::sentences(summary);
-    let lazily = shown(&summary.windows).into_iter().filter_map(words::lazily);
-    let left_out = shown(&summary.windows).into_iter().filter_map(words::left_out);
-    let cost = decay::traffic(&summary.windows).as_ref().map(words::cost);
-    let after = cost.into_iter().chain(left_out).chain(lazily).chain(forced);
-    after.collect()
+    let shown = shown(&summary.windows);
+    let mut remarks = Vec::new();
+    remarks.extend(decay::traffic(&summary.windows).as_ref().map(words::traffic_cost));
+    remarks.extend(shown.iter().filter_map(|window| words::unsent_traffic(window)));
+    remarks.extend(shown.iter().filter_map(|window| words::lazily_freed(window)));
+    remarks.extend(release::sentences(summary));
+    remarks
 }
 
 /// The windows with a row.
 pub fn shown(all: &[Window]) -> Vec<&Window> {
     let shown: Vec<&Window> = all
         .iter()
-        .filter(|one| one.control || decay::counts(one, all))
+        .filter(|window| window.control || decay::counts(window, all))
         .collect();
     shown[shown.len().saturating_sub(ROWS)..].to_vec()
 }
 
 fn rows(windows: &[&Window]) -> Vec<Column> {
     let curves = Curves::new(windows.iter().map(|window| words::curve(window)));
-    let size = |value: fn(&Course) -> Option<u64>| known(value, units::mib);
-    let when = |value: fn(&Course) -> Option<Nanos>| known(value, words::time);
-    let share = |value: fn(&Course) -> Option<f64>| known(value, units::percent);
-    let table = Table::new(windows)
+    let mut table = Table::new(windows)
         .text("window", 0, |window| words::name(window))
         .sketch(words::CURVE, 2, |window| curves.draw(words::curve(window), CURVE))
-        .number("from", 1, size(|course| Some(course.before)));
-    let table = (0..AFTER.len()).fold(table, |table, place| {
-        let at = known(move |course| course.at[place], units::mib);
-        table.number(format!("+{} s", AFTER[place]), 6, at)
-    });
-    let resident = |window: &&Window| units::or_unknown(window.resident.as_ref(), |course| units::mib(course.floor));
+        .number("from", 1, |window| size(private(window, |course| Some(course.before))));
+    for (place, seconds) in AFTER.iter().enumerate() {
+        table = table.number(format!("+{seconds} s"), 6, |window| {
+            size(private(window, |course| course.at[place]))
+        });
+    }
     table
-        .number("floor", 0, size(|course| Some(course.floor)))
-        .number("t50", 4, when(|course| course.t50))
-        .number("t90", 3, when(|course| course.t90))
-        .number(words::IN_WINDOW, 1, share(|course| course.share))
+        .number("floor", 0, |window| size(private(window, |course| Some(course.floor))))
+        .number("t50", 4, |window| time(private(window, |course| course.t50)))
+        .number("t90", 3, |window| time(private(window, |course| course.t90)))
+        .number(words::IN_WINDOW, 1, |window| {
+            share(private(window, |course| course.share))
+        })
         .grouped(words::RETURNED)
-        .number(words::BY_THEN, 2, share(|course| course.returned))
+        .number(words::BY_THEN, 2, |window| {
+            share(private(window, |course| course.returned))
+        })
         .grouped(words::RETURNED)
-        .number("resident", 5, resident)
+        .number("resident", 5, |window| {
+            size(window.resident.as_ref().map(|course| course.floor))
+        })
         .text("", 0, |window| (tone(window), words::end(window)))
         .filled(units::UNKNOWN)
 }
 
 /// A figure of private memory.
-fn known<T>(value: impl Fn(&Course) -> Option<T>, text: fn(T) -> String) -> impl Fn(&&Window) -> String {
-    move |window| units::or_unknown(window.private.as_ref().and_then(&value), text)
+fn private<T>(window: &Window, figure: impl Fn(&Course) -> Option<T>) -> Option<T> {
+    figure(window.private.as_ref()?)
+}
+
+fn size(bytes: Option<u64>) -> String {
+    units::or_unknown(bytes, units::mib)
+}
+
+fn time(nanos: Option<Nanos>) -> String {
+    units::or_unknown(nanos, words::time)
+}
+
+fn share(share: Option<f64>) -> String {
+    units::or_unknown(share, units::percent)
 }
 
 fn tone(window: &Window) -> Tone {

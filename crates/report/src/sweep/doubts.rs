@@ -1,4 +1,4 @@
-//! What limits the answer of a sweep: memory that was still moving, and speed that is not shown.
+//! Doubts that limit the answer of a sweep, such as memory that was still moving and speed that is not shown.
 
 use std::time::Duration;
 
@@ -8,32 +8,33 @@ use analysis::figures::{Figure, Unit};
 use analysis::tune::{CellResult, Moving, Sweep, Timed, Why, as_fast};
 use base::units;
 
-use super::columns::after;
+use super::columns::after_phase;
 
-/// All of them, a sentence each.
+/// All doubts, each as a sentence.
 pub(crate) fn doubts(sweep: &Sweep) -> Vec<String> {
-    let left = sweep.cells.iter().filter(|cell| cell.stopped.is_none());
-    let huge_pages = left.filter_map(|cell| {
-        let default = sweep.cells.first()?;
-        Some(notes::huge_pages(
-            &cell.label,
-            &default.label,
-            cell.huge_pages.as_ref()?,
-        ))
-    });
-    let others = not_fastest(sweep)
-        .into_iter()
-        .chain(unsettled(&sweep.cells))
-        .chain(collected_later(&sweep.cells));
-    let others = others
-        .chain(in_groups(sweep))
-        .chain(beside_failed(sweep))
-        .chain(unprinted(sweep));
-    let differences = sweep.differences.iter().map(notes::difference);
-    others.chain(huge_pages).chain(differences).collect()
+    let mut doubts = Vec::new();
+    doubts.extend(not_fastest(sweep));
+    doubts.extend(unsettled(&sweep.cells));
+    doubts.extend(collected_later(&sweep.cells));
+    doubts.extend(in_groups(sweep));
+    doubts.extend(stopped_by_failed(sweep));
+    doubts.extend(unprinted(sweep));
+    doubts.extend(huge_pages(sweep));
+    doubts.extend(sweep.differences.iter().map(notes::difference));
+    doubts
 }
 
-/// That settings are compared before the clock of their garbage collector ends.
+fn huge_pages(sweep: &Sweep) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for cell in sweep.cells.iter().filter(|cell| cell.stopped.is_none()) {
+        if let Some(found) = &cell.huge_pages {
+            sentences.push(notes::huge_pages(&cell.label, &sweep.cells[0].label, found));
+        }
+    }
+    sentences
+}
+
+/// Says that settings were compared before the clock of their garbage collector ended.
 fn collected_later(cells: &[CellResult]) -> Option<String> {
     let short = cells.iter().filter_map(|cell| cell.rest.short).min()?;
     Some(format!(
@@ -42,92 +43,105 @@ fn collected_later(cells: &[CellResult]) -> Option<String> {
     ))
 }
 
-/// That no run printed the figure that settings are weighed by.
+/// Says that no run printed the figure that settings are weighed by.
 fn unprinted(sweep: &Sweep) -> Option<String> {
     let Some(Timed::Printed(name)) = &sweep.places.command else {
         return None;
     };
-    let is_known = sweep.cells.iter().any(|cell| cell.median(Figure::P95).is_some());
-    let is_run = sweep.cells.iter().any(|cell| !cell.runs.is_empty());
-    (is_run && !is_known)
-        .then(|| format!("no run printed `{name}`, so the cost of settings is not known: check --cost"))
+    let is_printed = sweep.cells.iter().any(|cell| cell.median(Figure::P95).is_some());
+    let has_runs = sweep.cells.iter().any(|cell| !cell.runs.is_empty());
+    if is_printed || !has_runs {
+        return None;
+    }
+    Some(format!(
+        "no run printed `{name}`, so the cost of settings is not known: check --cost"
+    ))
 }
 
-/// The cells whose private memory falls into groups, so that its mean is that of no run; the default, which all ratios
-/// are against, among them. What was stopped is no answer.
+/// A sentence for each cell whose private memory falls into groups, so that its mean is that of no run. Stopped cells
+/// are no answer, so theirs do not matter.
 fn in_groups(sweep: &Sweep) -> Vec<String> {
-    let doubts = sweep.cells.iter().enumerate().filter_map(|(place, cell)| {
+    let name = format!("{}{}", sweep.places.name(Figure::Private), after_phase(sweep));
+    let mut sentences = Vec::new();
+    for (place, cell) in sweep.cells.iter().enumerate() {
         let figure = cell.figure(Figure::Private);
-        let apart = cell.stopped.is_none() && notes::gap(figure).is_some();
-        let name = format!("{}{}", sweep.places.name(Figure::Private), after(sweep));
-        let doubts = apart.then(|| notes::in_groups(&cell.label, &name, figure, Unit::Bytes))?;
-        let all = "; all others are compared with their mean";
-        Some(if place == 0 { format!("{doubts}{all}") } else { doubts })
-    });
-    doubts.collect()
+        if cell.stopped.is_some() || notes::gap(figure).is_none() {
+            continue;
+        }
+        let mut sentence = notes::in_groups(&cell.label, &name, figure, Unit::Bytes);
+        let is_default = place == 0;
+        if is_default {
+            sentence.push_str("; all others are compared with their mean");
+        }
+        sentences.push(sentence);
+    }
+    sentences
 }
 
-/// The cells that stopped because of one that the server failed with later, in a sentence for each of those.
-fn beside_failed(sweep: &Sweep) -> Vec<String> {
-    let because = |cell: &CellResult| match &cell.stopped.as_ref()?.why {
-        Why::Beaten(other) | Why::WorseHalf(other) | Why::Slower(other) => Some(other.clone()),
-        Why::Failed(_) | Why::OverLimit => None,
-    };
-    let failed = sweep.cells.iter().filter(|cell| cell.failed());
-    let doubts = failed.filter_map(|failed| {
-        let stopped = sweep
-            .cells
-            .iter()
-            .filter(|cell| because(cell).as_ref() == Some(&failed.label));
-        let labels: Vec<&str> = stopped.map(|cell| cell.label.as_str()).collect();
-        (!labels.is_empty()).then(|| {
-            format!(
+/// A sentence for each failed cell that others were stopped for before it failed.
+fn stopped_by_failed(sweep: &Sweep) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for failed in sweep.cells.iter().filter(|cell| cell.failed()) {
+        let mut labels: Vec<&str> = Vec::new();
+        for cell in &sweep.cells {
+            if stopped_by(cell) == Some(&failed.label) {
+                labels.push(&cell.label);
+            }
+        }
+        if !labels.is_empty() {
+            sentences.push(format!(
                 "{} stopped because of {failed}, with which the server failed later: run the sweep without {failed} \
                  to judge it",
                 labels.join(", "),
                 failed = failed.label
-            )
-        })
-    });
-    doubts.collect()
+            ));
+        }
+    }
+    sentences
 }
 
-/// That the one that was chosen as the fastest may not be it.
+/// Label of the better cell because of which this one was stopped.
+fn stopped_by(cell: &CellResult) -> Option<&String> {
+    match &cell.stopped.as_ref()?.why {
+        Why::Beaten(other) | Why::WorseHalf(other) | Why::Slower(other) => Some(other),
+        Why::Failed(_) | Why::OverLimit => None,
+    }
+}
+
+/// Says that the chosen cell may not be the fastest.
 fn not_fastest(sweep: &Sweep) -> Option<String> {
     let others: Vec<&str> = as_fast(sweep).into_iter().map(|cell| cell.label.as_str()).collect();
-    (!others.is_empty()).then(|| {
-        format!(
-            "it may not be the fastest: the interval of its {} overlaps with those of {}, all under the limit",
-            sweep.places.name(Figure::P95),
-            others.join(", ")
-        )
-    })
+    if others.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "it may not be the fastest: the interval of its {} overlaps with those of {}, all under the limit",
+        sweep.places.name(Figure::P95),
+        others.join(", ")
+    ))
 }
 
 /// The cells whose memory had not settled, in one sentence with the reason of the first.
 pub(crate) fn unsettled<'s>(cells: impl IntoIterator<Item = &'s CellResult>) -> Option<String> {
-    let movers = cells
-        .into_iter()
-        .filter_map(|cell| Some((cell, cell.rest.why.as_ref()?)));
-    let movers: Vec<(&CellResult, &Moving)> = movers.collect();
-    let (first, why) = movers.first()?;
-    let labels: Vec<&str> = movers.iter().map(|(cell, _)| cell.label.as_str()).collect();
-    let (why, cure) = match why {
+    let moving: Vec<&CellResult> = cells.into_iter().filter(|cell| cell.rest.why.is_some()).collect();
+    let first = moving.first()?;
+    let labels: Vec<&str> = moving.iter().map(|cell| cell.label.as_str()).collect();
+    let (why, cure) = match first.rest.why.as_ref()? {
         Moving::TimedOut(what) => {
             let what = if what.is_empty() { "its memory" } else { what };
             let why = format!("{what} was still changing when the window ended");
             (why, "raise `at-most`")
         }
         Moving::TooShort { took, decay, capped } => {
-            let time = |nanos: &u64| units::duration(Duration::from_nanos(*nanos));
             let why = format!(
                 "it was idle for {}, and its allocator, which keeps freed memory for {}, may release until twice that",
-                time(took),
-                time(decay)
+                units::duration(Duration::from_nanos(*took)),
+                units::duration(Duration::from_nanos(*decay))
             );
-            let cure = match capped {
-                true => "raise `at-most`",
-                false => "set `until = \"settled\"`",
+            let cure = if *capped {
+                "raise `at-most`"
+            } else {
+                "set `until = \"settled\"`"
             };
             (why, cure)
         }

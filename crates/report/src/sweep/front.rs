@@ -18,87 +18,119 @@ const LEGEND: &str = "Down and left is better. Point: the median of a setting, w
                       Rings are not; a square is the default. Scales do not begin at 0. The default, what is chosen and the front, \
                       seven at most, have colours of their own; the others are near grey.";
 
-/// How the settings of a sweep are told from each other on its page.
+/// Numbers, order and colours of the settings on the page of a sweep.
 pub struct Front {
-    /// Of each cell its row in the table, from 1.
+    /// Each cell's row in the table, from 1.
     pub numbers: Vec<usize>,
-    /// Of each cell its place on the page, which is its colour.
+    /// Each cell's place on the page, which is its colour.
     pub places: Vec<usize>,
     /// The cells in the order of the page.
     pub order: Vec<usize>,
-    /// Which of them are drawn strongly.
+    /// The cells that are drawn strongly.
     pub keys: Keys,
 }
 
 impl Front {
-    /// The default first, then what is chosen, then the front, and then all others; these in the order of the table.
+    /// The default first, then the chosen cell, then the front, and then all others in the order of the table.
     pub fn new(sweep: &Sweep, chosen: Option<&CellResult>) -> Front {
         let table = order(sweep);
-        let rank = |cell: &CellResult| match cell {
-            cell if cell.sets.default => 0,
-            cell if chosen.is_some_and(|chosen| chosen.label == cell.label) => 1,
-            cell if cell.front => 2,
-            _ => 3,
-        };
         let mut page = table.clone();
-        page.sort_by_key(|place| rank(&sweep.cells[*place]));
-        let strong = sweep.cells.iter().filter(|cell| rank(cell) < 3).count();
-        let places_of = |order: &[usize]| {
-            let mut places = vec![0; order.len()];
-            for (place, cell) in order.iter().enumerate() {
-                places[*cell] = place;
-            }
-            places
-        };
+        page.sort_by_key(|cell| rank(&sweep.cells[*cell], chosen));
+        let strong = sweep.cells.iter().filter(|cell| rank(cell, chosen) < REST).count();
         Front {
-            numbers: places_of(&table).into_iter().map(|place| place + 1).collect(),
-            places: places_of(&page),
+            numbers: places_of_cells(&table).into_iter().map(|place| place + 1).collect(),
+            places: places_of_cells(&page),
             order: page,
             keys: Keys::of_first(strong),
         }
     }
 }
 
-/// A picture for each thing that memory is bought with.
-pub fn fronts(sweep: &Sweep, front: &Front) -> Block {
-    let charts = [Figure::P95, Figure::Cpu].into_iter().filter_map(|against| {
-        let places = &sweep.places;
-        let memory = places.memory();
-        let title = match (against, &places.command) {
-            (Figure::P95, None) => format!("{memory} against p95 of {}", places.method.as_ref()?),
-            (Figure::P95, Some(_)) => format!("{memory} against {}", places.name(against)),
-            _ => format!("{memory} against CPU of the whole run"),
-        };
-        Some(chart(title, sweep, front, against))
-    });
-    Block::charts(LEGEND, "fronts", charts)
+/// Rank of the cells that are drawn near grey.
+const REST: u8 = 3;
+
+fn rank(cell: &CellResult, chosen: Option<&CellResult>) -> u8 {
+    if cell.sets.default {
+        0
+    } else if chosen.is_some_and(|chosen| chosen.label == cell.label) {
+        1
+    } else if cell.front {
+        2
+    } else {
+        REST
+    }
 }
 
-/// Private memory against this, with a number at each point.
+/// The place of each cell in this order of cells.
+fn places_of_cells(order: &[usize]) -> Vec<usize> {
+    let mut places = vec![0; order.len()];
+    for (place, cell) in order.iter().enumerate() {
+        places[*cell] = place;
+    }
+    places
+}
+
+/// A picture for each thing that memory is bought with.
+pub fn fronts(sweep: &Sweep, front: &Front) -> Block {
+    let places = &sweep.places;
+    let memory = places.memory();
+    let mut charts = Vec::new();
+    let p95_title = match (&places.command, &places.method) {
+        (Some(_), _) => Some(format!("{memory} against {}", places.name(Figure::P95))),
+        (None, Some(method)) => Some(format!("{memory} against p95 of {method}")),
+        (None, None) => None,
+    };
+    if let Some(title) = p95_title {
+        charts.push(chart(title, sweep, front, Figure::P95));
+    }
+    let cpu_title = format!("{memory} against CPU of the whole run");
+    charts.push(chart(cpu_title, sweep, front, Figure::Cpu));
+    Block::charts(LEGEND, "fronts", charts.into_iter())
+}
+
+/// A setting that has both figures of a chart.
+struct Point<'s> {
+    /// Place in the sweep.
+    place: usize,
+    /// Row in the table, from 1.
+    number: usize,
+    cell: &'s CellResult,
+    across: MedianInterval,
+    private: MedianInterval,
+}
+
+/// Private memory against another figure, with a number at each point.
 fn chart(title: String, sweep: &Sweep, front: &Front, against: Figure) -> Chart {
-    let cells = front.order.iter().map(|place| (*place, &sweep.cells[*place]));
-    let points = cells.filter_map(|(place, cell)| {
-        let (across, up) = (cell.figure(against).median?, cell.figure(Figure::Private).median?);
-        Some((place, cell, across, up))
-    });
-    let points: Vec<(usize, &CellResult, MedianInterval, MedianInterval)> = points.collect();
-    let across = axis(points.iter().map(|(.., across, _)| *across)).with_ends(|end| value(end, against));
-    let up = axis(points.iter().map(|(.., up)| *up)).with_ends(|end| value(end, Figure::Private));
-    let series = points.iter().map(|(place, cell, across, up)| Series {
-        label: String::new(),
-        class: format!(
-            "{} {}{}{}",
-            front.keys.class(front.places[*place]),
-            if cell.front { "on" } else { "off" },
-            if cell.stopped.is_some() { " gone" } else { "" },
-            if sweep.choice.place() == Some(*place) {
-                " use"
-            } else {
-                ""
-            }
-        ),
-        words: words(&sweep.places, (front.numbers[*place], cell), against, across, up),
-        marks: marks(sweep, (*place, front.numbers[*place]), against, across, up),
+    let mut points = Vec::new();
+    for place in &front.order {
+        let cell = &sweep.cells[*place];
+        if let (Some(across), Some(private)) = (cell.figure(against).median, cell.figure(Figure::Private).median) {
+            points.push(Point {
+                place: *place,
+                number: front.numbers[*place],
+                cell,
+                across,
+                private,
+            });
+        }
+    }
+    let across = axis(points.iter().map(|point| point.across)).with_ends(|end| value(end, against));
+    let up = axis(points.iter().map(|point| point.private)).with_ends(|end| value(end, Figure::Private));
+    let series = points.iter().map(|point| {
+        let is_chosen = sweep.choice.place() == Some(point.place);
+        let words = words(&sweep.places, point, against);
+        Series {
+            label: String::new(),
+            class: format!(
+                "{} {}{}{}",
+                front.keys.class(front.places[point.place]),
+                if point.cell.front { "on" } else { "off" },
+                if point.cell.stopped.is_some() { " gone" } else { "" },
+                if is_chosen { " use" } else { "" }
+            ),
+            marks: marks(point, is_chosen, words.clone()),
+            words,
+        }
     });
     Chart {
         title,
@@ -115,65 +147,59 @@ fn chart(title: String, sweep: &Sweep, front: &Front, against: Figure) -> Chart 
     }
 }
 
-/// Over all medians, and over their intervals as far as they go no farther beyond these than half of what they span: one
-/// setting with an interval that is much longer would press all the others together.
-fn axis(intervals: impl Iterator<Item = MedianInterval> + Clone) -> Axis {
-    let medians = || intervals.clone().map(|interval| interval.median);
-    let (low, high) = (medians().fold(f64::INFINITY, f64::min), medians().fold(0.0, f64::max));
+/// Covers all medians. Intervals may extend it by half of the medians' span on each side: one very long interval would
+/// press all the others together.
+fn axis(intervals: impl Iterator<Item = MedianInterval>) -> Axis {
+    let intervals: Vec<MedianInterval> = intervals.collect();
+    let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
+    for interval in &intervals {
+        low = low.min(interval.median);
+        high = high.max(interval.median);
+    }
     let beyond = (high - low).max(high * 0.02) / 2.0;
-    let ends = intervals.flat_map(move |one| [one.low.max(low - beyond), one.high.min(high + beyond)]);
-    Axis::around(ends.collect::<Vec<f64>>().into_iter(), |high| high * 0.02)
+    let ends = intervals
+        .iter()
+        .flat_map(|interval| [interval.low.max(low - beyond), interval.high.min(high + beyond)]);
+    Axis::around(ends, |high| high * 0.02)
 }
 
-fn marks(
-    sweep: &Sweep,
-    (place, number): (usize, usize),
-    against: Figure,
-    across: &MedianInterval,
-    up: &MedianInterval,
-) -> Vec<Mark> {
-    let cell = &sweep.cells[place];
-    let point = (across.median, up.median);
-    let whisker = |ends| Mark::Stroke("whisker", ends, String::new());
-    let shape = match cell.sets.default {
-        true => Shape::Square(POINT),
-        false => Shape::Circle(POINT),
+fn marks(point: &Point<'_>, is_chosen: bool, tooltip: String) -> Vec<Mark> {
+    let (across, private) = (&point.across, &point.private);
+    let middle = (across.median, private.median);
+    let shape = if point.cell.sets.default {
+        Shape::Square(POINT)
+    } else {
+        Shape::Circle(POINT)
     };
-    let used = sweep.choice.place() == Some(place);
-    let star = if used { "★ " } else { "" };
-    let names = [format!("{star}{number} {}", cell.label), format!("{star}{number}")];
+    let star = if is_chosen { "★ " } else { "" };
+    let short_name = format!("{star}{}", point.number);
+    let long_name = format!("{short_name} {}", point.cell.label);
     let mut marks = vec![
-        whisker([(across.low, point.1), (across.high, point.1)]),
-        whisker([(point.0, up.low), (point.0, up.high)]),
-        Mark::Name(point, names),
-        Mark::Dot(
-            "point",
-            point,
-            shape,
-            words(&sweep.places, (number, cell), against, across, up),
-        ),
+        whisker((across.low, middle.1), (across.high, middle.1)),
+        whisker((middle.0, private.low), (middle.0, private.high)),
+        Mark::Name(middle, [long_name, short_name]),
+        Mark::Dot("point", middle, shape, tooltip),
     ];
-    if used {
-        marks.push(Mark::Dot("ring", point, Shape::Circle(POINT + 4.0), String::new()));
+    if is_chosen {
+        marks.push(Mark::Dot("ring", middle, Shape::Circle(POINT + 4.0), String::new()));
     }
     marks
 }
 
-fn words(
-    places: &Places,
-    (number, cell): (usize, &CellResult),
-    against: Figure,
-    across: &MedianInterval,
-    up: &MedianInterval,
-) -> String {
+fn whisker(from: (f64, f64), to: (f64, f64)) -> Mark {
+    Mark::Stroke("whisker", [from, to], String::new())
+}
+
+fn words(places: &Places, point: &Point<'_>, against: Figure) -> String {
     format!(
-        "{number} {}: {} {}, {} {}{}",
-        cell.label,
-        amount(up.median, Figure::Private),
+        "{} {}: {} {}, {} {}{}",
+        point.number,
+        point.cell.label,
+        amount(point.private.median, Figure::Private),
         places.name(Figure::Private),
         places.name(against),
-        amount(across.median, against),
-        if cell.front { ", on the front" } else { "" }
+        amount(point.across.median, against),
+        if point.cell.front { ", on the front" } else { "" }
     )
 }
 

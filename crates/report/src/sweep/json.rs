@@ -120,11 +120,17 @@ pub fn render(sweep: &Sweep, notes: &[String], exit_code: u8) -> Result<String, 
 /// The sweep in the types of this format.
 fn report<'s>(sweep: &'s Sweep, notes: &[String], exit_code: u8) -> Report<'s> {
     let chosen = super::chosen(sweep);
-    let texts = sentences(sweep).into_iter().map(|sentence| sentence.text);
-    let forms = Form::VARIANTS.iter().copied().filter_map(|form| {
-        let text = ship::text(form, &sweep.server, &chosen?.sets).ok()?;
-        Some((form.name().to_owned(), text))
-    });
+    let mut findings = vec![headline(sweep)];
+    findings.extend(sentences(sweep).into_iter().map(|sentence| sentence.text));
+    findings.extend(notes.iter().cloned());
+    let mut forms = BTreeMap::new();
+    if let Some(cell) = chosen {
+        for form in Form::VARIANTS {
+            if let Ok(text) = ship::text(*form, &sweep.server, &cell.sets) {
+                forms.insert(form.name().to_owned(), text);
+            }
+        }
+    }
     Report {
         format: FORMAT,
         scenario: sweep.scenario.clone(),
@@ -141,11 +147,8 @@ fn report<'s>(sweep: &'s Sweep, notes: &[String], exit_code: u8) -> Report<'s> {
         },
         chosen: chosen.map(|cell| cell.label.clone()),
         exit_code,
-        findings: std::iter::once(headline(sweep))
-            .chain(texts)
-            .chain(notes.iter().cloned())
-            .collect(),
-        ship: forms.collect(),
+        findings,
+        ship: forms,
         rules: &sweep.rules,
         phase: sweep.places.phase.as_ref().map(|(_, name)| name.clone()),
         method: sweep.places.method.clone(),

@@ -22,9 +22,9 @@ use record::CellFacts;
 /// Variables that make a loader load a library first.
 const PRELOADS: [&str; 2] = ["LD_PRELOAD", "DYLD_INSERT_LIBRARIES"];
 
-/// What a cell sets in this form; or why it cannot be written so, as a sentence with what to do instead.
+/// The settings of a cell in this form. The error is a sentence on why they cannot be written so, with what to do instead.
 pub fn text(form: Form, server: &Server, sets: &CellFacts) -> Result<String, String> {
-    let setting = Setting::of(server, sets);
+    let setting = Setting::new(server, sets);
     if setting.is_empty() {
         return Err("nothing to set: these are the server's defaults".to_owned());
     }
@@ -39,16 +39,13 @@ pub fn text(form: Form, server: &Server, sets: &CellFacts) -> Result<String, Str
     }
 }
 
-/// The forms that say something of this cell, without being asked for: where it is set, and how a program is built with it.
+/// The forms that a report shows without being asked for them, as far as this cell can be written in them.
 pub fn usual(server: &Server, sets: &CellFacts) -> Vec<Form> {
-    let forms = [Form::Env, Form::Rust, Form::Cargo];
-    forms
-        .into_iter()
-        .filter(|form| text(*form, server, sets).is_ok())
-        .collect()
+    let forms = [Form::Env, Form::Rust, Form::Cargo].into_iter();
+    forms.filter(|form| text(*form, server, sets).is_ok()).collect()
 }
 
-/// What a cell sets, and on which server.
+/// A cell's settings for one server.
 #[derive(Clone)]
 struct Setting<'s> {
     server: &'s Server,
@@ -63,8 +60,7 @@ struct Setting<'s> {
 type Pair<'s> = (&'s String, &'s String);
 
 impl<'s> Setting<'s> {
-    fn of(server: &'s Server, sets: &'s CellFacts) -> Setting<'s> {
-        let value = |text: &Option<String>| text.as_deref().and_then(|text| serde_json::from_str(text).ok());
+    fn new(server: &'s Server, sets: &'s CellFacts) -> Setting<'s> {
         let mut env = sets.given.clone();
         env.extend(sets.env.clone());
         Setting {
@@ -72,17 +68,21 @@ impl<'s> Setting<'s> {
             env,
             args: &sets.args,
             cpus: sets.cpus.as_deref(),
-            settings: value(&sets.settings),
-            init_options: value(&sets.init_options),
+            settings: sets.settings.as_deref().and_then(json_value),
+            init_options: sets.init_options.as_deref().and_then(json_value),
         }
     }
 
     fn is_empty(&self) -> bool {
-        let nothing = self.settings.is_none() && self.init_options.is_none() && self.cpus.is_none();
-        nothing && self.env.is_empty() && self.args.is_empty()
+        self.env.is_empty()
+            && self.args.is_empty()
+            && self.cpus.is_none()
+            && self.settings.is_none()
+            && self.init_options.is_none()
     }
 
-    fn preloading(&self) -> Option<&'static str> {
+    /// The variable that preloads a library, if one is set.
+    fn preload_variable(&self) -> Option<&'static str> {
         PRELOADS.into_iter().find(|name| self.env.contains_key(*name))
     }
 
@@ -96,27 +96,24 @@ impl<'s> Setting<'s> {
         (named, odd)
     }
 
-    /// What besides environment variables has to be set, each as a sentence.
-    fn rest(&self) -> Vec<String> {
-        let mut rest = Vec::new();
+    /// Instructions for all that is not an environment variable.
+    fn instructions(&self) -> Vec<String> {
+        let mut instructions = Vec::new();
         if !self.args.is_empty() {
-            rest.push(format!("and start it as: {}", self.command()));
+            instructions.push(format!("and start it as: {}", self.command()));
         }
         if let Some(cpus) = self.cpus {
-            rest.push(format!(
+            instructions.push(format!(
                 "and keep it to processors {cpus}, such as by `taskset -c {cpus}`"
             ));
         }
-        let values = [
-            ("settings", &self.settings),
-            ("initialization options", &self.init_options),
-        ];
-        rest.extend(
-            values
-                .into_iter()
-                .filter_map(|(what, value)| Some(format!("and these {what}: {}", value.as_ref()?))),
-        );
-        rest
+        if let Some(settings) = &self.settings {
+            instructions.push(format!("and these settings: {settings}"));
+        }
+        if let Some(options) = &self.init_options {
+            instructions.push(format!("and these initialization options: {options}"));
+        }
+        instructions
     }
 
     /// The program that is started.
@@ -124,16 +121,17 @@ impl<'s> Setting<'s> {
         self.server.path.as_ref().unwrap_or(&self.server.program)
     }
 
-    /// The program with all its arguments.
-    fn words(&self) -> Vec<&str> {
-        let program = std::iter::once(self.program());
-        let words = program.chain(&self.server.args).chain(self.args);
-        words.map(String::as_str).collect()
-    }
-
-    /// The same as a shell takes it.
+    /// The command line of the program with all its arguments, for a shell.
     fn command(&self) -> String {
-        let words: Vec<String> = self.words().into_iter().map(escape::shell).collect();
-        words.join(" ")
+        let words = std::iter::once(self.program())
+            .chain(&self.server.args)
+            .chain(self.args);
+        let escaped: Vec<String> = words.map(|word| escape::shell(word)).collect();
+        escaped.join(" ")
     }
+}
+
+/// The value of a text that is JSON.
+fn json_value(text: &str) -> Option<Value> {
+    serde_json::from_str(text).ok()
 }

@@ -47,8 +47,16 @@ fn shipped() -> Sweep {
     sweep(&runs(), &Rules::default()).unwrap()
 }
 
-fn of(rules: &Rules) -> Sweep {
+fn swept_by(rules: &Rules) -> Sweep {
     sweep(&runs(), rules).unwrap()
+}
+
+/// Rules that limit private memory.
+fn limited(max_private: u64) -> Rules {
+    Rules {
+        max_private: Some(max_private),
+        ..Rules::default()
+    }
 }
 
 fn notes() -> Vec<String> {
@@ -94,10 +102,6 @@ fn every_block_of_a_sweep_is_in_every_format() {
 
 #[test]
 fn every_answer_is_one_sentence() {
-    let limit = |bytes: u64| Rules {
-        max_private: Some(bytes),
-        ..Rules::default()
-    };
     let dear = Rules {
         cpu: 0.0,
         latency: 0.0,
@@ -110,10 +114,10 @@ fn every_answer_is_one_sentence() {
     let mut few = runs();
     few.retain(|run| run.summary.header.plan.block <= 2);
     let all = [
-        headline(&of(&Rules::default())),
-        headline(&of(&limit(1 << 40))),
-        headline(&of(&limit(1 << 20))),
-        headline(&of(&dear)),
+        headline(&swept_by(&Rules::default())),
+        headline(&swept_by(&limited(1 << 40))),
+        headline(&swept_by(&limited(1 << 20))),
+        headline(&swept_by(&dear)),
         headline(&sweep(&few, &Rules::default()).unwrap()),
         headline(&sweep(&unplayed, &Rules::default()).unwrap()),
         headline(&sweep(&failed, &Rules::default()).unwrap()),
@@ -125,8 +129,10 @@ fn every_answer_is_one_sentence() {
 fn a_cost_that_is_left_open_says_so_and_how_many_runs_may_settle_it() {
     let cells = [("default", (100, 100, 100)), ("dirty-0", (70, 100, 100))];
     let mut runs = played(&cells, 8, &Rules::default());
-    let own = |run: &&mut Played| run.summary.header.server.label == "dirty-0";
-    for run in runs.iter_mut().filter(own) {
+    for run in &mut runs {
+        if run.summary.header.server.label != "dirty-0" {
+            continue;
+        }
         let times = [1, 12, 1, 1][run.summary.header.plan.block as usize % 4];
         for method in &mut run.summary.methods {
             method.p95 = method.p95.map(|value| value * times);
@@ -148,18 +154,15 @@ fn a_cost_that_is_left_open_says_so_and_how_many_runs_may_settle_it() {
 #[test]
 fn nothing_is_recommended_whose_cost_the_runs_leave_open() {
     let mut runs = runs();
-    let told = |runs: &[Played]| headline(&sweep(runs, &Rules::default()).unwrap());
-    assert!(
-        told(&runs).starts_with("use dirty-1000"),
-        "its limits are shown to be kept"
-    );
+    let answer = headline(&sweep(&runs, &Rules::default()).unwrap());
+    assert!(answer.starts_with("use dirty-1000"), "its limits are shown to be kept");
     for run in &mut runs {
         let more = 90 + 20 * u64::from(run.summary.header.plan.block % 2);
         for method in &mut run.summary.methods {
             method.p95 = method.p95.map(|value| value / 100 * more);
         }
     }
-    let open = told(&runs);
+    let open = headline(&sweep(&runs, &Rules::default()).unwrap());
     assert!(open.starts_with("nothing is recommended yet: "), "{open}");
     assert!(open.contains("do not show whether") && open.contains("p95"), "{open}");
 }
@@ -172,13 +175,12 @@ fn an_answer_from_memory_that_was_still_moving_says_so() {
     }
     let moving = sweep(&runs, &Rules::default()).unwrap();
     assert!(headline(&moving).ends_with("; memory was still changing in 5 of 5 settings"));
-    let said: Vec<String> = sentences(&moving).into_iter().map(|sentence| sentence.text).collect();
-    let said = said.join("\n");
+    let text = texts(&moving).join("\n");
     assert!(
-        said.contains("in 8 of 8 runs of default its memory was still changing when the window ended"),
-        "{said}"
+        text.contains("in 8 of 8 runs of default its memory was still changing when the window ended"),
+        "{text}"
     );
-    assert!(!said.contains("19 of 20 cases"), "a promise: {said}");
+    assert!(!text.contains("19 of 20 cases"), "a promise: {text}");
     assert!(legend(&moving).contains("private: not settled everywhere, at the checkpoint"));
     assert!(legend(&shipped()).contains("private: settled, at the checkpoint"));
     assert_eq!(value(&moving)["cells"][0]["settled"], json!(false));
@@ -191,9 +193,8 @@ fn an_answer_from_memory_that_was_still_moving_says_so() {
     );
 }
 
-fn told(runs: &[Played]) -> Vec<String> {
-    let said = sentences(&sweep(runs, &Rules::default()).unwrap());
-    said.into_iter().map(|sentence| sentence.text).collect()
+fn texts(sweep: &Sweep) -> Vec<String> {
+    sentences(sweep).into_iter().map(|sentence| sentence.text).collect()
 }
 
 #[test]
@@ -208,63 +209,54 @@ fn settings_that_were_compared_before_the_collectors_clock_say_so() {
             full_decay_helps: true,
         });
     }
-    let said = told(&runs).join("\n");
+    let sweep = sweep(&runs, &Rules::default()).unwrap();
+    let text = texts(&sweep).join("\n");
     let why = "what is released later is not known: the window was 9 s, Go needs about 4 min (`--full-decay`)";
-    assert!(said.contains(why), "{said}");
-    assert!(
-        headline(&sweep(&runs, &Rules::default()).unwrap()).starts_with("use "),
-        "all are of one age"
-    );
+    assert!(text.contains(why), "{text}");
+    assert!(headline(&sweep).starts_with("use "), "all are of one age");
 }
 
 #[test]
 fn private_memory_that_falls_into_groups_is_told_of_the_default_and_of_settings() {
-    for (label, of_all) in [("default", true), ("dirty-1000", false)] {
+    for (label, is_default) in [("default", true), ("dirty-1000", false)] {
         let mut runs = runs();
-        let is_it = |run: &&mut Played| run.summary.header.server.label == label;
-        for run in runs.iter_mut().filter(is_it) {
+        for run in &mut runs {
+            if run.summary.header.server.label != label {
+                continue;
+            }
             let more = 10 * u64::from(run.summary.header.plan.block % 2);
             for phase in &mut run.summary.phases {
                 phase.private = phase.private.map(|value| value / 100 * (100 + more));
             }
         }
-        let told: Vec<String> = told(&runs).into_iter().filter(|text| text.contains("groups")).collect();
-        let [one] = told.as_slice() else { panic!("{told:?}") };
-        assert!(one.starts_with(&format!("{label}: private after ")), "{one}");
+        let mut texts = texts(&sweep(&runs, &Rules::default()).unwrap());
+        texts.retain(|text| text.contains("groups"));
+        let [text] = texts.as_slice() else { panic!("{texts:?}") };
+        assert!(text.starts_with(&format!("{label}: private after ")), "{text}");
         assert!(
-            one.contains("falls into groups, 4 runs of ") && one.contains(" and 4 runs of "),
-            "{one}"
+            text.contains("falls into groups, 4 runs of ") && text.contains(" and 4 runs of "),
+            "{text}"
         );
-        assert_eq!(one.contains("all others are compared"), of_all, "{one}");
+        assert_eq!(text.contains("all others are compared"), is_default, "{text}");
     }
-    assert!(told(&runs()).iter().all(|text| !text.contains("groups")));
+    assert!(texts(&shipped()).iter().all(|text| !text.contains("groups")));
 }
 
 #[test]
 fn where_cpu_decides_among_settings_that_are_near_each_other_the_reason_says_so() {
-    let reason = |near: u64| {
+    for (private, reason) in [
+        (705, "chosen: within 1 % of the least private memory"),
+        (690, "chosen: the least private memory"),
+    ] {
         let cells = [
-            ("default", (100, 100, 100)),
+            ("default", (1_000, 1_000, 1_000)),
             ("dirty-0", (700, 1_000, 1_000)),
-            ("dirty-1000", (near, 1_000, 900)),
+            ("dirty-1000", (private, 1_000, 900)),
         ];
-        let cells = cells.map(|(label, (private, p95, cpu))| match label {
-            "default" => (label, (1_000, 1_000, 1_000)),
-            _ => (label, (private, p95, cpu)),
-        });
         let sweep = sweep(&played(&cells, 8, &Rules::default()), &Rules::default()).unwrap();
-        sentences(&sweep)[0].text.clone()
-    };
-    assert!(
-        reason(705).starts_with("chosen: within 1 % of the least private memory"),
-        "{}",
-        reason(705)
-    );
-    assert!(
-        reason(690).starts_with("chosen: the least private memory"),
-        "{}",
-        reason(690)
-    );
+        let text = &texts(&sweep)[0];
+        assert!(text.starts_with(reason), "{text}");
+    }
 }
 
 #[test]
@@ -274,9 +266,9 @@ fn what_stopped_because_of_one_that_failed_later_is_told() {
             crashes(run);
         }
     });
-    let told = told(&runs);
-    let of = |text: &&String| text.contains("because of dirty-impostor, with which the server failed later");
-    assert!(told.iter().any(|text| of(&text)), "{told:?}");
+    let text = texts(&sweep(&runs, &Rules::default()).unwrap()).join("\n");
+    let part = "because of dirty-impostor, with which the server failed later";
+    assert!(text.contains(part), "{text}");
 }
 
 #[test]
@@ -291,64 +283,65 @@ fn the_fastest_is_not_called_so_where_intervals_overlap() {
         rungs: vec![3],
         ..Rules::default()
     };
-    let told = |cells: &[(&str, (u64, u64, u64))]| {
-        let sweep = sweep(&played(cells, 3, &rules), &rules).unwrap();
-        let said = sentences(&sweep)
-            .into_iter()
-            .find(|said| said.text.contains("may not be the fastest"));
-        (headline(&sweep), said.map(|said| said.text))
-    };
-    let (answer, said) = told(&same[..2]);
+    let overlapping = sweep(&played(&same[..2], 3, &rules), &rules).unwrap();
+    let answer = headline(&overlapping);
+    let doubt = doubt_about_fastest(&overlapping).unwrap();
     assert!(
         answer.starts_with("keep the default: no setting under ")
-            && said.unwrap().ends_with("with those of dirty-0, all under the limit"),
+            && doubt.ends_with("with those of dirty-0, all under the limit"),
         "{answer}"
     );
-    assert_eq!(told(&[same[0], same[2]]).1, None, "one of them is far faster");
+    let clear = sweep(&played(&[same[0], same[2]], 3, &rules), &rules).unwrap();
+    assert_eq!(doubt_about_fastest(&clear), None, "one of them is far faster");
+}
+
+fn doubt_about_fastest(sweep: &Sweep) -> Option<String> {
+    texts(sweep)
+        .into_iter()
+        .find(|text| text.contains("may not be the fastest"))
 }
 
 #[test]
 fn a_sweep_says_what_ended_it_and_what_it_was_played_for() {
-    let told = |runs: &[Played], rules: &Rules| -> Vec<String> {
-        let sweep = sweep(runs, rules).unwrap();
-        let said = sentences(&sweep).into_iter().map(|sentence| sentence.text);
-        std::iter::once(headline(&sweep)).chain(said).collect()
-    };
-    let until = |block: u32, time_budget: Option<u64>| {
-        let mut runs = runs();
-        runs.retain(|run| run.summary.header.plan.block <= block);
-        for run in &mut runs {
-            let cell = run.summary.header.plan.cell.as_mut().unwrap();
-            cell.sweep = Some(SweepFacts {
-                rungs: Rules::default().rungs,
-                time_budget,
-                ..SweepFacts::default()
-            });
-        }
-        runs
-    };
     let rules = Rules::default();
     let budget = Some(300_000_000_000);
-    let said = told(&until(4, budget), &rules).join("\n");
+    let text = headline_and_sentences(&runs_until(4, budget), &rules);
     assert!(
-        said.contains("the time budget of 5 min 00 s ended the sweep after 4 of 8 runs of each"),
-        "{said}"
+        text.contains("the time budget of 5 min 00 s ended the sweep after 4 of 8 runs of each"),
+        "{text}"
     );
-    let said = told(&until(0, budget), &rules).join("\n");
-    assert!(said.contains("after 0 of 8 runs"), "{said}");
-    let said = told(&until(4, None), &rules).join("\n");
-    assert!(said.contains("the sweep ended after 4 of 8 runs of each"), "{said}");
-    let whole = until(8, budget);
-    let said = told(&whole, &rules).join("\n");
-    assert!(!said.contains("ended"), "{said}");
-    let limit = Rules {
-        max_private: Some(1 << 40),
-        ..rules
-    };
-    let said = told(&whole, &limit).join("\n");
-    assert!(said.contains("were eliminated for another --max-private"), "{said}");
+    let text = headline_and_sentences(&runs_until(0, budget), &rules);
+    assert!(text.contains("after 0 of 8 runs"), "{text}");
+    let text = headline_and_sentences(&runs_until(4, None), &rules);
+    assert!(text.contains("the sweep ended after 4 of 8 runs of each"), "{text}");
+    let whole = runs_until(8, budget);
+    let text = headline_and_sentences(&whole, &rules);
+    assert!(!text.contains("ended"), "{text}");
+    let limit = limited(1 << 40);
+    let text = headline_and_sentences(&whole, &limit);
+    assert!(text.contains("were eliminated for another --max-private"), "{text}");
     // An earlier elimination stays.
     assert_eq!(sweep(&whole, &limit).unwrap().cells.len(), 5);
+}
+
+/// Runs of a sweep that ended after this block.
+fn runs_until(block: u32, time_budget: Option<u64>) -> Vec<Played> {
+    let mut runs = runs();
+    runs.retain(|run| run.summary.header.plan.block <= block);
+    for run in &mut runs {
+        let cell = run.summary.header.plan.cell.as_mut().unwrap();
+        cell.sweep = Some(SweepFacts {
+            rungs: Rules::default().rungs,
+            time_budget,
+            ..SweepFacts::default()
+        });
+    }
+    runs
+}
+
+fn headline_and_sentences(runs: &[Played], rules: &Rules) -> String {
+    let sweep = sweep(runs, rules).unwrap();
+    format!("{}\n{}", headline(&sweep), texts(&sweep).join("\n"))
 }
 
 #[test]
@@ -383,11 +376,7 @@ fn value(sweep: &Sweep) -> Value {
 #[test]
 fn every_sweep_keeps_to_the_schema_and_a_program_finds_the_line_to_ship() {
     let validator = jsonschema::validator_for(&json::schema()).unwrap();
-    let limit = Rules {
-        max_private: Some(1),
-        ..Rules::default()
-    };
-    for sweep in [shipped(), of(&limit)] {
+    for sweep in [shipped(), swept_by(&limited(1))] {
         let report = value(&sweep);
         let errors: Vec<String> = validator.iter_errors(&report).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{errors:?}");

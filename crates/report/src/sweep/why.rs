@@ -1,4 +1,4 @@
-//! Why a setting is not recommended, in one sentence, and why the default stays.
+//! Reasons that a setting is not recommended or that the default stays, each in one sentence.
 
 use crate::comparison::figures;
 use analysis::figures::Figure;
@@ -7,12 +7,12 @@ use analysis::tune::MOST_RUNS;
 use analysis::tune::{CellResult, LEAST_RUNS, Sweep, WhyNot, runs_to_settle};
 use base::units;
 
-use super::columns::{amount, in_brackets, stop};
+use super::columns::{amount, stop};
 
-/// Why a cell is not recommended; `None` of one that is, and of the default where nothing is.
+/// The reason that a cell is not recommended; `None` for the recommended cell, or for the default if none is.
 pub fn why_not(sweep: &Sweep, cell: &CellResult) -> Option<String> {
     let why = cell.why_not.as_ref()?;
-    let private = in_brackets(&difference(cell, Figure::Private));
+    let private = in_brackets(difference(cell, Figure::Private));
     let memory = sweep.places.memory();
     Some(match why {
         WhyNot::NotLess if is_more(cell) => format!("it needs more {memory} than the default{private}"),
@@ -22,24 +22,23 @@ pub fn why_not(sweep: &Sweep, cell: &CellResult) -> Option<String> {
     })
 }
 
-/// Why the default stays although this cell is shown to need less, for a reason that is none of cost.
+/// The reason, other than cost, that the default stays although this cell is shown to need less.
 pub(crate) fn barred(sweep: &Sweep, cell: &CellResult) -> String {
     format!("keep the default: {}", less_but(sweep, cell))
 }
 
-/// That a cell needs less memory, and why it is not recommended.
+/// `dirty-0 needs less private memory (−30 %), but …` with the reason that it is not recommended.
 fn less_but(sweep: &Sweep, cell: &CellResult) -> String {
-    let why = cell.why_not.as_ref().map(|why| clause(sweep, cell, why));
     format!(
         "{} needs less {}{}, but {}",
         cell.label,
         sweep.places.memory(),
-        in_brackets(&difference(cell, Figure::Private)),
-        why.unwrap_or_else(|| units::UNKNOWN.to_owned())
+        in_brackets(difference(cell, Figure::Private)),
+        units::or_unknown(cell.why_not.as_ref(), |why| clause(sweep, cell, why))
     )
 }
 
-/// Why nothing is recommended if the cost of a better cell is not shown, and what would show it.
+/// Says that nothing is recommended because the cost of a better cell is not shown, and what would show it.
 pub(crate) fn cost_open(sweep: &Sweep, cell: &CellResult) -> String {
     let text = format!("nothing is recommended yet: {}", less_but(sweep, cell));
     match cell.why_not {
@@ -48,7 +47,7 @@ pub(crate) fn cost_open(sweep: &Sweep, cell: &CellResult) -> String {
     }
 }
 
-/// How many runs of a cell would show its cost.
+/// The number of runs that would show a cell's cost, in a clause.
 pub(crate) fn to_settle(sweep: &Sweep, cell: &CellResult) -> String {
     let runs = sweep
         .cells
@@ -67,27 +66,29 @@ pub(crate) fn to_settle(sweep: &Sweep, cell: &CellResult) -> String {
 }
 
 /// A cell's cost in these figures, beside the limits.
-pub(crate) fn limits(sweep: &Sweep, cell: &CellResult, of: &[Figure]) -> String {
-    let allowed = sweep
-        .rules
-        .allowed()
-        .into_iter()
-        .filter(|(figure, _)| of.contains(figure));
-    let parts = allowed.map(|(figure, most)| {
-        let shown = difference(cell, figure);
-        let shown = shown.first().map_or(units::UNKNOWN, String::as_str);
-        format!(
-            "{} {shown}, at most +{} allowed",
-            sweep.places.name(figure),
-            units::percent(most)
-        )
-    });
-    parts.collect::<Vec<String>>().join("; ")
+pub(crate) fn limits(sweep: &Sweep, cell: &CellResult, figures: &[Figure]) -> String {
+    let mut parts = Vec::new();
+    for (figure, most) in sweep.rules.allowed() {
+        if figures.contains(&figure) {
+            parts.push(format!(
+                "{} {}, at most +{} allowed",
+                sweep.places.name(figure),
+                units::or_unknown(difference(cell, figure), |difference| difference),
+                units::percent(most)
+            ));
+        }
+    }
+    parts.join("; ")
 }
 
-fn difference(cell: &CellResult, figure: Figure) -> Vec<String> {
-    let ratio = cell.figure(figure).ratio.as_ref();
-    ratio.and_then(figures::difference).into_iter().collect()
+/// The difference from the default; `None` if the runs cannot be compared.
+fn difference(cell: &CellResult, figure: Figure) -> Option<String> {
+    let ratio = cell.figure(figure).ratio.as_ref()?;
+    figures::difference(ratio)
+}
+
+fn in_brackets(text: Option<String>) -> String {
+    text.map_or_else(String::new, |text| format!(" ({text})"))
 }
 
 fn is_more(cell: &CellResult) -> bool {
@@ -99,20 +100,24 @@ fn in_percent(ratio: f64) -> String {
     format!("{} %", figures::signed((ratio - 1.0) * 100.0, 0))
 }
 
-/// The processor time of a cell and of another.
-fn cpus(sweep: &Sweep, cell: &CellResult, label: &str) -> String {
+/// The processor times of a cell and of the cell with this label.
+fn cpu_times(sweep: &Sweep, cell: &CellResult, label: &str) -> String {
     let other = sweep.cells.iter().find(|other| other.label == label);
-    let cpu = |cell: &CellResult| units::or_unknown(cell.median(Figure::Cpu), |value| amount(value, Figure::Cpu));
-    let other = other.map_or_else(|| units::UNKNOWN.to_owned(), cpu);
-    format!("CPU {}, {label} {other}", cpu(cell))
+    let other_cpu = other.map_or_else(|| units::UNKNOWN.to_owned(), cpu_time);
+    format!("CPU {}, {label} {other_cpu}", cpu_time(cell))
+}
+
+fn cpu_time(cell: &CellResult) -> String {
+    units::or_unknown(cell.median(Figure::Cpu), |value| amount(value, Figure::Cpu))
+}
+
+fn memory_size(bytes: f64) -> String {
+    amount(bytes, Figure::Private)
 }
 
 /// The reason, without the remark on memory that stands elsewhere.
 fn clause(sweep: &Sweep, cell: &CellResult, why: &WhyNot) -> String {
-    let bytes = |value: f64| amount(value, Figure::Private);
     let (memory, time) = (sweep.places.memory(), sweep.places.name(Figure::P95));
-    let costs = |of: &[Figure]| limits(sweep, cell, of);
-    let cpu_of = |label: &str| cpus(sweep, cell, label);
     match why {
         WhyNot::Stopped => format!("it stopped {}", cell.stopped.as_ref().map(stop).unwrap_or_default()),
         WhyNot::DidLess => "it did less work than the default".to_owned(),
@@ -126,31 +131,37 @@ fn clause(sweep: &Sweep, cell: &CellResult, why: &WhyNot) -> String {
         WhyNot::NotLess => format!("it shows no less {memory}"),
         WhyNot::NotWorth { saved, worth } => {
             let saved = if *saved > 0.0 {
-                bytes(*saved)
+                memory_size(*saved)
             } else {
                 "nothing".to_owned()
             };
             format!(
                 "saves {saved} by the median, and a recommendation needs {}",
-                bytes(*worth)
+                memory_size(*worth)
             )
         }
-        WhyNot::Dearer(of) => format!("it costs more than the limits allow: {}", costs(of)),
-        WhyNot::CostOpen(of) => format!("its runs do not show whether it keeps within the limits: {}", costs(of)),
-        WhyNot::CostUnknown(of) => format!("its cost is not known: {}", costs(of)),
+        WhyNot::Dearer(figures) => format!("it costs more than the limits allow: {}", limits(sweep, cell, figures)),
+        WhyNot::CostOpen(figures) => format!(
+            "its runs do not show whether it keeps within the limits: {}",
+            limits(sweep, cell, figures)
+        ),
+        WhyNot::CostUnknown(figures) => format!("its cost is not known: {}", limits(sweep, cell, figures)),
         WhyNot::OverLimit => format!(
             "its {memory} may be {}, over the limit of {}",
-            units::or_unknown(cell.most_private(), bytes),
+            units::or_unknown(cell.most_private(), memory_size),
             units::or_unknown(sweep.rules.max_private, units::exact_bytes)
         ),
         WhyNot::Beaten(other) => format!("{other} is as good in all figures and clearly better in one"),
         WhyNot::NeedsMore(other) => format!("{other} needs less {memory}"),
         WhyNot::MoreCpu(other) if sweep.rules.max_private.is_some() => {
-            format!("{other} is as fast and needs no more CPU ({})", cpu_of(other))
+            format!(
+                "{other} is as fast and needs no more CPU ({})",
+                cpu_times(sweep, cell, other)
+            )
         }
         WhyNot::MoreCpu(other) => format!(
             "{other} is within 1 % of its {memory} and needs no more CPU ({})",
-            cpu_of(other)
+            cpu_times(sweep, cell, other)
         ),
         WhyNot::Slower {
             than,

@@ -14,7 +14,7 @@ use base::text::{Sentence, Tone};
 use base::units;
 use record::KnobFacts;
 
-use super::columns::{after, against, amount, stop};
+use super::columns::{after_phase, against, amount, stop};
 use super::doubts::{doubts, unsettled};
 use super::why;
 
@@ -26,7 +26,7 @@ pub fn chosen(sweep: &Sweep) -> Option<&CellResult> {
     }
 }
 
-/// The answer in one sentence, with what makes it no answer for good.
+/// The answer in one sentence, with a warning if memory was still changing.
 pub fn headline(sweep: &Sweep) -> String {
     let moving = sweep.cells.iter().filter(|cell| cell.rest.moving > 0).count();
     let is_open = matches!(
@@ -36,8 +36,7 @@ pub fn headline(sweep: &Sweep) -> String {
     if is_open || moving == 0 {
         return answer(sweep);
     }
-    let all = units::counted(sweep.cells.len() as u64, "setting");
-    let all = match chosen(sweep) {
+    let moving_settings = match chosen(sweep) {
         Some(chosen) if chosen.rest.moving == 0 => {
             let default = if sweep.cells[0].rest.moving > 0 {
                 ", the default among them"
@@ -46,41 +45,31 @@ pub fn headline(sweep: &Sweep) -> String {
             };
             format!("{moving} of {} other settings{default}", sweep.cells.len() - 1)
         }
-        _ => format!("{moving} of {all}"),
+        _ => format!("{moving} of {}", units::counted(sweep.cells.len() as u64, "setting")),
     };
-    format!("{}; memory was still changing in {all}", answer(sweep))
+    format!("{}; memory was still changing in {moving_settings}", answer(sweep))
 }
 
 fn answer(sweep: &Sweep) -> String {
-    let label = |place: usize| {
-        sweep
-            .cells
-            .get(place)
-            .map_or(units::UNKNOWN, |cell| cell.label.as_str())
-    };
-    let private =
-        |cell: &CellResult| units::or_unknown(cell.median(Figure::Private), |value| amount(value, Figure::Private));
     let limit = units::or_unknown(sweep.rules.max_private, units::exact_bytes);
     match sweep.choice {
         Recommendation::Use(place) => {
             let cell = &sweep.cells[place];
-            let default = &sweep.cells[0];
-            let saved = cell
-                .figure(Figure::Private)
-                .ratio
-                .as_ref()
-                .and_then(figures::difference);
-            let saved = saved.map_or_else(String::new, |saved| format!(", {saved}"));
+            let ratio = cell.figure(Figure::Private).ratio.as_ref();
+            let saved = match ratio.and_then(figures::difference) {
+                Some(saved) => format!(", {saved}"),
+                None => String::new(),
+            };
             format!(
                 "use {}: {} {}{} instead of {}{saved}",
                 cell.label,
-                private(cell),
+                private_memory(cell),
                 sweep.places.name(Figure::Private),
-                after(sweep),
-                private(default)
+                after_phase(sweep),
+                private_memory(&sweep.cells[0])
             )
         }
-        Recommendation::Default(KeepReason::TooFew) => match cut(sweep) {
+        Recommendation::Default(KeepReason::TooFew) => match cut_short(sweep) {
             Some(cut) => format!("no recommendation: {cut}, and {LEAST_RUNS} are needed"),
             None => format!("no recommendation: fewer than {LEAST_RUNS} runs of each setting; use more --rungs"),
         },
@@ -90,8 +79,8 @@ fn answer(sweep: &Sweep) -> String {
         Recommendation::Default(KeepReason::CostOpen(place)) => why::cost_open(sweep, &sweep.cells[place]),
         Recommendation::Default(KeepReason::TooDear(place)) => format!(
             "keep the default: settings with less memory cost more than the limits allow, such as {} ({})",
-            label(place),
-            why::limits(sweep, &sweep.cells[place], &dear(sweep, &sweep.cells[place]))
+            sweep.cells[place].label,
+            why::limits(sweep, &sweep.cells[place], &dear_figures(sweep, &sweep.cells[place]))
         ),
         Recommendation::Default(KeepReason::Fastest) if !as_fast(sweep).is_empty() => {
             format!("keep the default: no setting under {limit} is faster")
@@ -100,28 +89,32 @@ fn answer(sweep: &Sweep) -> String {
         Recommendation::None(None) => format!("no setting stays under {limit}"),
         Recommendation::None(Some(place)) => format!(
             "no setting stays under {limit}: {} comes nearest, with up to {}",
-            label(place),
-            units::or_unknown(nearest(&sweep.cells[place]), |most| amount(most, Figure::Private))
+            sweep.cells[place].label,
+            units::or_unknown(highest_private(&sweep.cells[place]), |most| amount(
+                most,
+                Figure::Private
+            ))
         ),
         Recommendation::Unknown => "no result: the server failed with its defaults".to_owned(),
     }
 }
 
+fn private_memory(cell: &CellResult) -> String {
+    units::or_unknown(cell.median(Figure::Private), |value| amount(value, Figure::Private))
+}
+
 /// Caveats of a cell that a user wants to ship: not recommended, or not settled.
 pub fn reservations(sweep: &Sweep, cell: &CellResult) -> Vec<String> {
     let label = &cell.label;
-    let is_default = |one: &&CellResult| one.label == *label;
-    let default = sweep.cells.first().filter(|one| !is_default(one));
+    let default = sweep.cells.first().filter(|default| default.label != *label);
     let moving = unsettled(default.into_iter().chain([cell]));
     if chosen(sweep).is_some_and(|chosen| chosen.label == *label) {
         return moving.into_iter().collect();
     }
     let mut sentences = Vec::new();
-    let stopped = cell
-        .stopped
-        .as_ref()
-        .map(|stopped| format!("{label} stopped {}", stop(stopped)));
-    sentences.extend(stopped);
+    if let Some(stopped) = &cell.stopped {
+        sentences.push(format!("{label} stopped {}", stop(stopped)));
+    }
     if cell.runs.is_empty() {
         let failed = cell.left.iter().filter(|left| left.why == Excluded::Failed).count() as u64;
         sentences.push(match failed {
@@ -146,66 +139,70 @@ fn not_taken(label: &str, knob: &KnobFacts) -> String {
     format!("{label}: {}, so it is not recommended", setting(knob))
 }
 
-/// What a cell that is over the limit needs at most, as far as that is known.
-fn nearest(cell: &CellResult) -> Option<f64> {
+/// The upper bound of a cell's private memory, or else its median.
+fn highest_private(cell: &CellResult) -> Option<f64> {
     cell.most_private().or_else(|| cell.median(Figure::Private))
 }
 
 /// The figures in which a cell is shown to cost more than is allowed.
-fn dear(sweep: &Sweep, cell: &CellResult) -> Vec<Figure> {
-    let allowed = sweep.rules.allowed().into_iter();
-    let dear = allowed.filter(|(figure, most)| cost_of(cell, *figure, *most) == Cost::Dear);
-    dear.map(|(figure, _)| figure).collect()
+fn dear_figures(sweep: &Sweep, cell: &CellResult) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for (figure, most) in sweep.rules.allowed() {
+        if cost_of(cell, figure, most) == Cost::Dear {
+            figures.push(figure);
+        }
+    }
+    figures
 }
 
 /// The reason, the price, and all caveats. Eliminated cells have sentences of their own.
 pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
     let mut sentences = Vec::new();
-    let mut add = |tone: Tone, text: String| {
-        let mark = if tone == Tone::Plain { "" } else { "note" };
-        sentences.push(Sentence::answer("tune.sentence", tone, text).marked(mark));
-    };
     if let Some(cell) = chosen(sweep) {
-        add(Tone::Plain, reason(sweep, cell));
-        add(Tone::Plain, price(sweep, cell));
-        if let Some(text) = promised(sweep, cell) {
-            add(Tone::Plain, text);
-        }
+        sentences.push(plain(reason(sweep, cell)));
+        sentences.push(plain(price(sweep, cell)));
+        sentences.extend(prediction(sweep, cell).map(plain));
     }
-    for text in doubts(sweep) {
-        add(Tone::Warning, text);
-    }
+    sentences.extend(doubts(sweep).into_iter().map(warning));
     for cell in &sweep.cells {
         if let Some(text) = unequal(cell) {
             let tone = if cell.did_less() { Tone::Bad } else { Tone::Warning };
-            add(tone, text);
+            sentences.push(note(tone, text));
         }
         for knob in cell.refused() {
-            add(Tone::Warning, not_taken(&cell.label, knob));
+            sentences.push(warning(not_taken(&cell.label, knob)));
         }
     }
-    if let Some(text) = untold(sweep) {
-        add(Tone::Warning, text);
-    }
-    if sweep.choice != Recommendation::Default(KeepReason::TooFew)
-        && let Some(text) = cut(sweep)
-    {
-        add(Tone::Warning, text);
+    sentences.extend(unconfirmed(sweep).map(warning));
+    if sweep.choice != Recommendation::Default(KeepReason::TooFew) {
+        sentences.extend(cut_short(sweep).map(warning));
     }
     if sweep.was_played_otherwise() {
         let text = "settings were eliminated for another --max-private and may suit this one: run the sweep with it";
-        add(Tone::Warning, text.to_owned());
+        sentences.push(warning(text.to_owned()));
     }
     if sweep.missing > 0 {
         let missing = units::counted(u64::from(sweep.missing), "setting");
         let verb = if sweep.missing == 1 { "has" } else { "have" };
-        add(Tone::Warning, format!("{missing} of the sweep {verb} no run yet"));
+        sentences.push(warning(format!("{missing} of the sweep {verb} no run yet")));
     }
     sentences
 }
 
-/// What ended it before its end, and after how many runs of each.
-fn cut(sweep: &Sweep) -> Option<String> {
+fn plain(text: String) -> Sentence {
+    Sentence::answer("tune.sentence", Tone::Plain, text)
+}
+
+fn warning(text: String) -> Sentence {
+    note(Tone::Warning, text)
+}
+
+fn note(tone: Tone, text: String) -> Sentence {
+    Sentence::answer("tune.sentence", tone, text).marked("note")
+}
+
+/// `the sweep ended after 4 of 8 runs of each`; `None` if it was played to its end.
+fn cut_short(sweep: &Sweep) -> Option<String> {
     let (had, most) = sweep.cut_short()?;
     let ended = match sweep.planned.as_ref().and_then(|planned| planned.time_budget) {
         Some(budget) => format!(
@@ -218,39 +215,45 @@ fn cut(sweep: &Sweep) -> Option<String> {
     Some(format!("{ended} after {had} of {runs} of each"))
 }
 
-/// What a fresh run will have.
-fn promised(sweep: &Sweep, cell: &CellResult) -> Option<String> {
+/// The interval in which one new run is expected.
+fn prediction(sweep: &Sweep, cell: &CellResult) -> Option<String> {
     let (low, high) = cell.promise?;
     Some(format!(
         "expect {} to {} {}{} in one new run (95 %); the best of many settings flatters its own figures",
         amount(low, Figure::Private),
         amount(high, Figure::Private),
         sweep.places.name(Figure::Private),
-        after(sweep)
+        after_phase(sweep)
     ))
 }
 
-/// The cells with settings that no allocator confirms, in one sentence.
-fn untold(sweep: &Sweep) -> Option<String> {
-    let of = |cell: &&CellResult| cell.untold().next().is_some();
-    if let Some(cell) = chosen(sweep).filter(of) {
+/// A sentence on settings that no allocator confirms: those of the chosen cell, or else the labels of all such cells.
+fn unconfirmed(sweep: &Sweep) -> Option<String> {
+    if let Some(cell) = chosen(sweep) {
         let settings: Vec<String> = cell.untold().map(KnobFacts::written).collect();
-        return Some(format!(
-            "whether {} is in force is not known, except that the figures differ from the default's",
-            settings.join(" and ")
-        ));
+        if !settings.is_empty() {
+            return Some(format!(
+                "whether {} is in force is not known, except that the figures differ from the default's",
+                settings.join(" and ")
+            ));
+        }
     }
-    let labels: Vec<&str> = sweep.cells.iter().filter(of).map(|cell| cell.label.as_str()).collect();
-    (!labels.is_empty()).then(|| {
-        format!(
-            "whether these are in force is not known, except where their figures differ from the default's: {}",
-            labels.join(", ")
-        )
-    })
+    let mut labels: Vec<&str> = Vec::new();
+    for cell in &sweep.cells {
+        if cell.untold().next().is_some() {
+            labels.push(&cell.label);
+        }
+    }
+    if labels.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "whether these are in force is not known, except where their figures differ from the default's: {}",
+        labels.join(", ")
+    ))
 }
 
 fn reason(sweep: &Sweep, chosen: &CellResult) -> String {
-    let share = |share: f64| units::percent(share);
     let rules = &sweep.rules;
     let memory = sweep.places.memory();
     if rules.is_shared {
@@ -261,8 +264,8 @@ fn reason(sweep: &Sweep, chosen: &CellResult) -> String {
     let limits = format!(
         "{} at most {} and CPU at most {} above the default (95 % bounds)",
         sweep.places.name(Figure::P95),
-        share(rules.latency),
-        share(rules.cpu)
+        units::percent(rules.latency),
+        units::percent(rules.cpu)
     );
     match rules.max_private {
         Some(limit) => format!(
@@ -282,32 +285,30 @@ fn is_undercut(sweep: &Sweep, chosen: &CellResult) -> bool {
         return false;
     };
     let least = most / (1.0 + Figure::Private.slack());
-    let is_near = |cell: &&CellResult| {
-        cell.median(Figure::Private)
-            .is_some_and(|private| private >= least && private < most)
-    };
-    let mut near = sweep.cells.iter().filter(is_near);
-    near.any(|cell| {
-        matches!(
+    sweep.cells.iter().any(|cell| {
+        let private = cell.median(Figure::Private);
+        let is_near = private.is_some_and(|private| private >= least && private < most);
+        let loses_by_other_figures = matches!(
             cell.why_not,
             Some(WhyNot::MoreCpu(_) | WhyNot::Beaten(_) | WhyNot::Stopped)
-        )
+        );
+        is_near && loses_by_other_figures
     })
 }
 
-/// What the chosen cell costs against the default.
+/// The cost of the chosen cell against the default.
 fn price(sweep: &Sweep, cell: &CellResult) -> String {
-    let figures = [Figure::P50, Figure::P95, Figure::Cpu, Figure::Faults, Figure::Peak];
-    let figures = figures.into_iter().filter(|figure| sweep.rules.decides_by(*figure));
-    let costs = figures.filter_map(|figure| {
-        let text = against(cell, figure);
-        (!text.is_empty()).then(|| format!("{} {text}", sweep.places.name(figure)))
-    });
-    let costs: Vec<String> = costs.collect();
-    match costs.is_empty() {
-        true => "its cost is not known".to_owned(),
-        false => format!("against the default: {}", costs.join(", ")),
+    let mut costs = Vec::new();
+    for figure in [Figure::P50, Figure::P95, Figure::Cpu, Figure::Faults, Figure::Peak] {
+        let difference = against(cell, figure);
+        if sweep.rules.decides_by(figure) && !difference.is_empty() {
+            costs.push(format!("{} {difference}", sweep.places.name(figure)));
+        }
     }
+    if costs.is_empty() {
+        return "its cost is not known".to_owned();
+    }
+    format!("against the default: {}", costs.join(", "))
 }
 
 /// Unequal work in short; less work comes first.
@@ -317,15 +318,18 @@ fn unequal(cell: &CellResult) -> Option<String> {
         1 => String::new(),
         all => format!("; and {} more", units::count(all as u64 - 1)),
     };
-    let so = if cell.did_less() {
+    let consequence = if cell.did_less() {
         "; so it is not recommended"
     } else {
         ""
     };
-    Some(format!("{}{more}{so}", notes::unequal(&cell.label, "default", worst)))
+    Some(format!(
+        "{}{more}{consequence}",
+        notes::unequal(&cell.label, "default", worst)
+    ))
 }
 
-/// What the columns are, in one paragraph.
+/// Explains the columns, in one paragraph.
 pub fn legend(sweep: &Sweep) -> String {
     if let Some(timed) = &sweep.places.command {
         return format!(
@@ -350,11 +354,13 @@ pub fn legend(sweep: &Sweep) -> String {
         .method
         .as_deref()
         .unwrap_or("no method (none was asked often enough)");
-    let all = |is: fn(&CellResult) -> bool| sweep.cells.iter().filter(|cell| !cell.runs.is_empty()).all(is);
-    let settled = match (all(|cell| cell.rest.settled), all(|cell| cell.rest.moving == 0)) {
-        (true, _) => "settled, ",
-        (false, true) => "",
-        (false, false) => "not settled everywhere, ",
+    let mut played = sweep.cells.iter().filter(|cell| !cell.runs.is_empty());
+    let settled = if played.clone().all(|cell| cell.rest.settled) {
+        "settled, "
+    } else if played.all(|cell| cell.rest.moving == 0) {
+        ""
+    } else {
+        "not settled everywhere, "
     };
     format!(
         "medians, sizes in MiB · private: {settled}at the checkpoint{}; interval: of the median (* full range: too few runs \
@@ -362,10 +368,11 @@ pub fn legend(sweep: &Sweep) -> String {
          (resident memory for one process, private for several) · t90: time until nine tenths of the fall in {window} · \
          p50, p95: latency of {method} · CPU, faults: over the whole run · front: no other setting is as good in {} and \
          clearly better in one",
-        after(sweep),
-        match sweep.rules.is_shared {
-            true => "private",
-            false => "private, p95 and CPU",
+        after_phase(sweep),
+        if sweep.rules.is_shared {
+            "private"
+        } else {
+            "private, p95 and CPU"
         }
     )
 }

@@ -1,7 +1,7 @@
-//! A gate as a list of cases: what test reports and annotations are made from.
+//! A gate as a list of cases, for test reports and annotations.
 
 use crate::comparison::{Case, Outcome, Suite, difference, headlines_case, unequal};
-use analysis::gate::{Against, Judged, Judgement, Party, Role};
+use analysis::gate::{Against, Judgement, Party, Role};
 use base::units;
 use stats::Answer;
 
@@ -16,20 +16,23 @@ pub fn suites(judgement: &Judgement, strict: bool) -> Vec<Suite> {
     let mut cases: Vec<Case> = judgement.parties.iter().map(|party| runs(judgement, party)).collect();
     cases.extend(headlines_case(String::new(), &important(judgement)));
     cases.extend(judgement.against.iter().map(|against| work(judgement, against)));
-    match judgement.is_refused() {
-        true => cases.extend(unjudged(judgement)),
-        false => cases.extend(findings(judgement).iter().map(|one| rule(judgement, one, strict))),
+    if judgement.is_refused() {
+        cases.extend(unjudged_rules(judgement));
+    } else {
+        cases.extend(
+            findings(judgement)
+                .iter()
+                .map(|finding| rule(judgement, finding, strict)),
+        );
     }
-    let decisive = judgement
-        .differences
-        .iter()
-        .filter(|difference| difference.is_decisive());
-    cases.extend(decisive.map(|differing| Case {
-        server: String::new(),
-        name: format!("same {}", differing.what),
-        outcome: Outcome::Warned,
-        text: difference(differing),
-    }));
+    for differing in judgement.differences.iter().filter(|other| other.is_decisive()) {
+        cases.push(Case {
+            server: String::new(),
+            name: format!("same {}", differing.what),
+            outcome: Outcome::Warned,
+            text: difference(differing),
+        });
+    }
     vec![Suite {
         name: format!("gate {}", judgement.scenario),
         cases,
@@ -71,16 +74,12 @@ fn work(judgement: &Judgement, against: &Against) -> Case {
         .iter()
         .map(|work| unequal(Role::Candidate.name(), other, work))
         .collect();
-    let has_none = |role: Role| {
-        judgement
-            .parties
-            .iter()
-            .any(|party| party.role == role && party.runs == 0)
-    };
+    let lacks_runs = judgement
+        .parties
+        .iter()
+        .any(|party| party.runs == 0 && (party.role == against.role || party.role == Role::Candidate));
     let (outcome, text) = match lines.as_slice() {
-        [] if has_none(against.role) || has_none(Role::Candidate) => {
-            (Outcome::Skipped, "there are no runs to compare".to_owned())
-        }
+        [] if lacks_runs => (Outcome::Skipped, "there are no runs to compare".to_owned()),
         [] => (Outcome::Passed, format!("the same work as the {other}")),
         lines if against.work.iter().any(|work| work.less) => (Outcome::Failed, lines.join("\n")),
         lines => (Outcome::Warned, lines.join("\n")),
@@ -93,8 +92,8 @@ fn work(judgement: &Judgement, against: &Against) -> Case {
     }
 }
 
-fn rule(judgement: &Judgement, found: &Finding, strict: bool) -> Case {
-    let outcome = match (found.decides, found.answer) {
+fn rule(judgement: &Judgement, finding: &Finding, strict: bool) -> Case {
+    let outcome = match (finding.decides, finding.answer) {
         (_, None) => Outcome::Errored,
         (_, Some(Answer::Pass)) => Outcome::Passed,
         (true, Some(Answer::Fail)) => Outcome::Failed,
@@ -105,23 +104,25 @@ fn rule(judgement: &Judgement, found: &Finding, strict: bool) -> Case {
     };
     Case {
         server: name(judgement, Role::Candidate),
-        name: found.about.title(),
+        name: finding.about.title(),
         outcome,
-        text: found.text.clone(),
+        text: finding.text.clone(),
     }
 }
 
-/// The rules that nothing was decided of, so that a report has the same cases whatever happened.
-fn unjudged(judgement: &Judgement) -> Vec<Case> {
-    let rules = judgement.against.iter().flat_map(|against| {
-        let judged = against.primaries.iter().chain(&against.advisory);
-        judged.map(|Judged { rule, .. }| About::Endpoint(rule.subject.to_string(), against.role))
-    });
-    let case = |about: About| Case {
-        server: name(judgement, Role::Candidate),
-        name: about.title(),
-        outcome: Outcome::Skipped,
-        text: "not judged: a server failed or did less work".to_owned(),
-    };
-    rules.map(case).collect()
+/// Skipped cases for the rules of a refused gate, so that a report has the same cases whatever happened.
+fn unjudged_rules(judgement: &Judgement) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for against in &judgement.against {
+        for judged in against.primaries.iter().chain(&against.advisory) {
+            let about = About::Endpoint(judged.rule.subject.to_string(), against.role);
+            cases.push(Case {
+                server: name(judgement, Role::Candidate),
+                name: about.title(),
+                outcome: Outcome::Skipped,
+                text: "not judged: a server failed or did less work".to_owned(),
+            });
+        }
+    }
+    cases
 }

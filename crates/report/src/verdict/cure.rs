@@ -1,13 +1,12 @@
-//! What would decide an open gate, or make a decided one surer.
+//! The next step that would decide an open gate, or make a decided one surer.
 
-use analysis::gate::{Judged, Judgement, Kept, Leaking};
+use analysis::gate::{Judgement, Kept, Leaking};
 use stats::Schedule;
 use stats::{Answer, Known, LEAST_RUNS, LEAST_TO_DECIDE, Open};
 
 /// Runs of a budget that is open, in multiples of those that it has: more is no advice.
 const MOST: f64 = 20.0;
 
-/// What helps a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cure {
     /// The session ended before its last interim analysis; the next one is after so many runs of each server.
@@ -18,14 +17,18 @@ pub enum Cure {
     Calibrate,
 }
 
-/// What helps this gate; `None` if nothing does, or nothing has to.
+/// The step that helps this gate; `None` if none does, or none is needed.
 pub fn cure(judgement: &Judgement, looks: &Schedule) -> Option<Cure> {
     let has_unknown = judgement.missing.iter().any(|missing| !missing.is_too_few());
     if judgement.is_refused() || has_unknown {
         return None;
     }
     if judgement.answer != Answer::Inconclusive {
-        return is_blind(judgement).then_some(Cure::Calibrate);
+        return if is_blind(judgement) {
+            Some(Cure::Calibrate)
+        } else {
+            None
+        };
     }
     let open = open_rules(judgement);
     let fewest = open.iter().map(|rule| rule.runs).min()?;
@@ -101,13 +104,12 @@ fn runs_for_growth(leak: &Leaking) -> Option<usize> {
 
 /// True if a deciding comparison has an answer without calibrations. Most budgets are far enough from their limits.
 fn is_blind(judgement: &Judgement) -> bool {
-    let is_seen = |judged: &Judged| judged.endpoint.known == Known::Seen;
     let mut rules = judgement.against.iter().flat_map(|against| &against.primaries);
-    rules.any(is_seen)
+    rules.any(|judged| judged.endpoint.known == Known::Seen)
 }
 
 impl Cure {
-    /// It in a sentence, before its command.
+    /// The step in words, to stand before its command.
     pub fn sentence(self) -> String {
         match self {
             Cure::Continue(_) => "play on to the next interim analysis".to_owned(),

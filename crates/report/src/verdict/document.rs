@@ -1,4 +1,4 @@
-//! What a gate says: the verdict with what decided it, above the comparison of its sides.
+//! A gate as a document: the verdict with what decided it, above the comparison of its sides.
 
 use crate::comparison::{self, amount, span};
 use crate::document::page::Keys;
@@ -12,40 +12,44 @@ use base::text::{Sentence, Tone};
 use base::units;
 use stats::{Answer, Evidence, Seen};
 
-use super::findings::{About, Finding, doubts, findings, missed_groups, missing, not_known, unmeasured};
+use super::findings::{About, Finding, findings};
+use super::notes::{doubts, missed_groups, missing, not_known, unmeasured};
 use super::words::{bounds, change, floor, name, outcome, share, who, word};
 
-/// What the amounts of a rule are: not the medians of the comparison.
+/// Group of the amounts of a rule, which are not the medians of the comparison.
 const MEAN: &str = "geomean";
 
 /// The head of the limits, in two lines.
 const LIMITS: [&str; 2] = ["fails above /", "passes below"];
 
-/// More rules than this are only counted in the headline.
-const MOST_SAID: usize = 2;
+/// Further reasons are only counted in the headline.
+const MOST_REASONS: usize = 2;
 
 /// The whole document; `next` and `notes` follow the findings.
 pub fn document(judgement: &Judgement, sides: &Sides, notes: &[String], next: Option<&NextCommand>) -> Document {
-    let runs = told_apart(sides);
+    let runs = relabelled_runs(sides);
     let scenarios = side_by_side(&runs);
     let conclusions = findings(judgement);
     let mut sections: Vec<Section> = next.map(NextCommand::section).into_iter().collect();
-    for against in judgement.against.iter().filter(|_| !judgement.is_refused()) {
-        sections.extend(rules(against, "rules", Weight::Answer, &against.primaries));
+    if !judgement.is_refused() {
+        for against in &judgement.against {
+            sections.extend(rules(against, "rules", Weight::Answer, &against.primaries));
+        }
     }
     sections.extend(warnings(judgement, &scenarios, notes));
     sections.push(parties(judgement));
     sections.extend(advice(judgement, &conclusions));
     sections.extend(every_run(judgement));
     let compared_sections = comparison::sections(&scenarios, &runs, Keys::ALIKE, true);
-    // What a gate answers is its rules; everything else of the comparison supports them.
+    // The rules are the answer of a gate; the comparison supports them.
     sections.extend(compared_sections.into_iter().map(|section| Section {
         weight: section.weight.max(Weight::Evidence),
         ..section
     }));
-    let tone = match judgement.is_refused() {
-        true => Tone::Bad,
-        false => tone(judgement.answer),
+    let tone = if judgement.is_refused() {
+        Tone::Bad
+    } else {
+        tone(judgement.answer)
     };
     Document {
         title: title(judgement),
@@ -69,66 +73,72 @@ fn title(judgement: &Judgement) -> String {
     format!("{gate} against {}", name(judgement, Role::Baseline))
 }
 
-/// What must be known to read the verdict right.
+/// Notes without which the verdict may be misread.
 fn warnings(judgement: &Judgement, scenarios: &Scenarios, notes: &[String]) -> Option<Section> {
     let doubts = doubts(judgement).into_iter().chain(notes.iter().cloned());
-    let doubts = doubts.map(|text| Sentence::answer("gate.note", Tone::Warning, text).marked("note"));
     // The comparison's warnings that are not in the verdict.
     let comparisons = scenarios.values().flatten().map(|target| &target.comparison);
     let unusual = comparisons.flat_map(comparison::unusual);
     Section::new("gate-warnings", "Notes", Weight::Answer)
-        .with_all(doubts)
+        .with_all(doubts.map(note))
         .with_all(unusual)
         .filled()
 }
 
-/// What decides, then what advises against it, and what was not measured.
-fn verdict(judgement: &Judgement, conclusions: &[Finding]) -> Vec<Sentence> {
-    let note = |text: String| Sentence::answer("gate.note", Tone::Warning, text).marked("note");
-    let against = conclusions
-        .iter()
-        .filter(|one| !one.decides && one.answer == Some(Answer::Fail));
-    let against = against.map(|one| note(one.text.clone()));
-    let deciding = conclusions.iter().filter(|one| one.decides);
-    let peaks = judgement.peaks.iter().filter(|peaks| !peaks.is_far_above);
-    let peaks = peaks.map(peak_advice);
-    let (said, _) = reasons(judgement, conclusions);
-    important(judgement)
-        .into_iter()
-        .map(|text| Sentence::answer("gate.headline", Tone::Bad, text).marked("important"))
-        .chain(deciding.map(|one| {
-            let tone = match one.answer {
-                Some(Answer::Pass) => Tone::Plain,
-                Some(answer) => self::tone(answer),
-                None => Tone::Bad,
-            };
-            let sentence = Sentence::answer("gate.finding", tone, one.text.clone()).marked(one.word());
-            // The table of rules says the same, except why a rule is open, which the headline says of the first ones.
-            let weight = match (&one.about, one.answer) {
-                (About::Endpoint(..), Some(Answer::Pass | Answer::Fail)) => Weight::Evidence,
-                (About::Endpoint(..), _) if one.is_short && said.contains(&one.short) => Weight::Evidence,
-                _ => Weight::Answer,
-            };
-            Sentence { weight, ..sentence }
-        }))
-        .chain(missing(judgement).into_iter().map(note))
-        .chain(against)
-        .chain(peaks.map(|text| Sentence::answer("gate.peak", Tone::Quiet, text)))
-        .chain(missed_groups(judgement).into_iter().map(note))
-        .chain(unmeasured(judgement).map(note))
-        .chain(not_known(judgement).map(note))
-        .collect()
+fn note(text: String) -> Sentence {
+    Sentence::answer("gate.note", Tone::Warning, text).marked("note")
 }
 
-/// What stands above every rule: headlines of the sides, and peaks far above the other side's.
+/// Deciding findings first, then failed advice, and notes on what the gate could not judge.
+fn verdict(judgement: &Judgement, conclusions: &[Finding]) -> Vec<Sentence> {
+    let mut sentences = Vec::new();
+    for text in important(judgement) {
+        sentences.push(Sentence::answer("gate.headline", Tone::Bad, text).marked("important"));
+    }
+    let (headline_reasons, _) = reasons(judgement, conclusions);
+    for finding in conclusions.iter().filter(|finding| finding.decides) {
+        sentences.push(deciding_sentence(finding, &headline_reasons));
+    }
+    sentences.extend(missing(judgement).into_iter().map(note));
+    for finding in conclusions {
+        if !finding.decides && finding.answer == Some(Answer::Fail) {
+            sentences.push(note(finding.text.clone()));
+        }
+    }
+    for peaks in judgement.peaks.iter().filter(|peaks| !peaks.is_far_above) {
+        sentences.push(Sentence::answer("gate.peak", Tone::Quiet, peak_advice(peaks)));
+    }
+    sentences.extend(missed_groups(judgement).into_iter().map(note));
+    sentences.extend(unmeasured(judgement).map(note));
+    sentences.extend(not_known(judgement).map(note));
+    sentences
+}
+
+fn deciding_sentence(finding: &Finding, headline_reasons: &[String]) -> Sentence {
+    let tone = match finding.answer {
+        Some(Answer::Pass) => Tone::Plain,
+        Some(answer) => tone(answer),
+        None => Tone::Bad,
+    };
+    // The table of rules has passes and failures. The headline has the reasons of the first open rules.
+    let is_repeated = match (&finding.about, finding.answer) {
+        (About::Endpoint(..), Some(Answer::Pass | Answer::Fail)) => true,
+        (About::Endpoint(..), _) => finding.is_short && headline_reasons.contains(&finding.short),
+        _ => false,
+    };
+    Sentence {
+        weight: if is_repeated { Weight::Evidence } else { Weight::Answer },
+        ..Sentence::answer("gate.finding", tone, finding.text.clone()).marked(finding.word())
+    }
+}
+
+/// Sentences above all rules: headlines of the sides, and peaks far above the other side's.
 pub(super) fn important(judgement: &Judgement) -> Vec<String> {
-    let far = judgement.peaks.iter().filter(|peaks| peaks.is_far_above);
-    judgement
-        .headlines
-        .iter()
-        .cloned()
-        .chain(far.map(peak_headline))
-        .collect()
+    let mut important = judgement.headlines.clone();
+    for peaks in judgement.peaks.iter().filter(|peaks| peaks.is_far_above) {
+        important.push(peak_headline(peaks));
+    }
+    important
 }
 
 /// A peak far above the other side's, whichever figure decides.
@@ -162,108 +172,98 @@ fn spread(range: Range) -> String {
 
 /// The verdict in one sentence: what decided it, with its bounds.
 pub fn headline(judgement: &Judgement, conclusions: &[Finding]) -> String {
-    let (said, more) = reasons(judgement, conclusions);
+    let (reasons, more) = reasons(judgement, conclusions);
     let more = match more {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    format!("{}: {}{more}", outcome(judgement), said.join(", "))
+    format!("{}: {}{more}", outcome(judgement), reasons.join(", "))
 }
 
-/// What the headline says of the first findings that decide, and how many others there are.
+/// Short texts of the first findings that explain the outcome, and the number of others.
 fn reasons(judgement: &Judgement, conclusions: &[Finding]) -> (Vec<String>, usize) {
-    // Where nothing is decided, there are only the reasons for that.
+    // A refused gate has only the reasons for the refusal, which have no answer.
     let answer = if judgement.is_refused() {
         None
     } else {
         Some(judgement.answer)
     };
     let mut reasons: Vec<String> = Vec::new();
-    for one in conclusions.iter().filter(|one| one.decides && one.answer == answer) {
-        if !reasons.contains(&one.short) {
-            reasons.push(one.short.clone());
+    for finding in conclusions {
+        if finding.decides && finding.answer == answer && !reasons.contains(&finding.short) {
+            reasons.push(finding.short.clone());
         }
     }
-    let more = reasons.len().saturating_sub(MOST_SAID);
-    reasons.truncate(MOST_SAID);
+    let more = reasons.len().saturating_sub(MOST_REASONS);
+    reasons.truncate(MOST_REASONS);
     (reasons, more)
 }
 
-/// Bounds and limits of these rules.
+/// Bounds and limits of these rules; `None` without rules.
 fn rules(against: &Against, anchor: &str, weight: Weight, judged: &[Judged]) -> Option<Section> {
+    if judged.is_empty() {
+        return None;
+    }
     let role = against.role.name();
-    let what = "geometric means, and one-sided bounds of their ratio (α = 0.05 over all interim analyses): a rule \
-                fails if the lower bound is above the tolerance, and passes if the upper bound is below the limit to \
-                rule out";
-    (!judged.is_empty()).then(|| {
-        let lens = common_lens(judged);
-        let through = lens.map_or_else(String::new, |lens| format!(", {lens}"));
-        Section::new(
-            format!("{anchor}-{role}"),
-            format!("Rules against the {role}{through}"),
-            weight,
-        )
-        .with(table_of(against.role, judged, lens))
-        .with(Sentence::definition("gate.legend", what))
-    })
+    let lens = common_lens(judged);
+    let of_lens = lens.map_or_else(String::new, |lens| format!(", {lens}"));
+    let legend = "geometric means, and one-sided bounds of their ratio (α = 0.05 over all interim analyses): a rule \
+                  fails if the lower bound is above the tolerance, and passes if the upper bound is below the limit to \
+                  rule out";
+    let section = Section::new(
+        format!("{anchor}-{role}"),
+        format!("Rules against the {role}{of_lens}"),
+        weight,
+    )
+    .with(rule_table(against.role, judged, lens))
+    .with(Sentence::definition("gate.legend", legend));
+    Some(section)
 }
 
 /// The lens that all of these rules name.
 fn common_lens(judged: &[Judged]) -> Option<Lens> {
-    let lens = judged.first()?.rule.subject.lens?;
-    judged
-        .iter()
-        .all(|one| one.rule.subject.lens == Some(lens))
-        .then_some(lens)
+    let lens = judged.first()?.rule.subject.lens;
+    if judged.iter().all(|judged| judged.rule.subject.lens == lens) {
+        lens
+    } else {
+        None
+    }
 }
 
-/// `lens` is in the title, and so not in the name of each rule.
-fn table_of(role: Role, judged: &[Judged], lens: Option<Lens>) -> Vec<Column> {
-    let rule = |judged: &Judged| match lens {
-        Some(_) => judged.rule.subject.clone().through(None).to_string(),
-        None => judged.rule.subject.to_string(),
-    };
-    type Shown = fn(&Judged, &Evidence) -> String;
-    let shown = |text: Shown| {
-        move |judged: &Judged| {
-            let evidence = judged.verdict.evidence.as_ref();
-            evidence.map_or_else(|_| units::UNKNOWN.to_owned(), |evidence| text(judged, evidence))
-        }
-    };
-    fn amounts(judged: &Judged, value: f64) -> String {
-        amount(value, judged.rule.subject.figure.unit())
-    }
+/// A row per rule. `common_lens` is in the section's title, and so not in the name of each rule.
+fn rule_table(role: Role, judged: &[Judged], common_lens: Option<Lens>) -> Vec<Column> {
     Table::new(judged)
-        .text("rule", 0, rule)
+        .text("rule", 0, |judged| match common_lens {
+            Some(_) => judged.rule.subject.clone().through(None).to_string(),
+            None => judged.rule.subject.to_string(),
+        })
         // Both means stay in a narrow terminal, where the sentences above have answers and limits.
         .text("", 2, |judged| {
             (tone(judged.verdict.answer), word(judged.verdict.answer))
         })
-        .number(
-            role.name(),
-            1,
-            shown(|judged, evidence| amounts(judged, evidence.means.0)),
-        )
+        .number(role.name(), 1, |judged| {
+            evidence_cell(judged, |evidence| figure_amount(judged, evidence.means.0))
+        })
         .grouped(MEAN)
-        .number(
-            "candidate",
-            1,
-            shown(|judged, evidence| amounts(judged, evidence.means.1)),
-        )
+        .number("candidate", 1, |judged| {
+            evidence_cell(judged, |evidence| figure_amount(judged, evidence.means.1))
+        })
         .grouped(MEAN)
-        .number("difference", 4, shown(|_, evidence| change(evidence.contrast.ratio())))
-        .number("bounds", 0, shown(|_, evidence| bounds(evidence)))
-        .number(
-            LIMITS[1],
-            2,
-            shown(|_, evidence| format!("{} / {}", share(evidence.fail_above), share(evidence.pass_below))),
-        )
+        .number("difference", 4, |judged| {
+            evidence_cell(judged, |evidence| change(evidence.contrast.ratio()))
+        })
+        .number("bounds", 0, |judged| evidence_cell(judged, bounds))
+        .number(LIMITS[1], 2, |judged| {
+            evidence_cell(judged, |evidence| {
+                format!("{} / {}", share(evidence.fail_above), share(evidence.pass_below))
+            })
+        })
         .grouped(LIMITS[0])
-        .number(
-            "set by",
-            4,
-            shown(|judged, evidence| floor(judged, evidence.fail_above).unwrap_or_default()),
-        )
+        .number("set by", 4, |judged| {
+            evidence_cell(judged, |evidence| {
+                floor(judged, evidence.fail_above).unwrap_or_default()
+            })
+        })
         .grouped("limit")
         .number("runs", 5, |judged| {
             units::or_unknown(judged.basis.look, |look| look.to_string())
@@ -271,47 +271,67 @@ fn table_of(role: Role, judged: &[Judged], lens: Option<Lens>) -> Vec<Column> {
         .filled("")
 }
 
-/// The rules that advise, and decide nothing.
-fn advice(judgement: &Judgement, conclusions: &[Finding]) -> Option<Section> {
-    let tables = judgement.against.iter().filter(|_| !judgement.is_refused());
-    let tables = tables.filter_map(|against| rules(against, "advice", Weight::Evidence, &against.advisory));
-    let advising = conclusions.iter().filter(|one| !one.decides);
-    let sentences = advising.map(|one| Sentence::evidence("gate.advice", one.text.clone()).marked(one.word()));
-    Section::new("advice", "Advisory rules", Weight::Evidence)
-        .with_all(tables)
-        .with_all(sentences)
-        .filled()
+fn evidence_cell(judged: &Judged, text: impl Fn(&Evidence) -> String) -> String {
+    match &judged.verdict.evidence {
+        Ok(evidence) => text(evidence),
+        Err(_) => units::UNKNOWN.to_owned(),
+    }
 }
 
-/// The figure in each run, machines apart.
+/// An amount in the unit of the rule's figure.
+fn figure_amount(judged: &Judged, value: f64) -> String {
+    amount(value, judged.rule.subject.figure.unit())
+}
+
+/// The rules that advise, and decide nothing.
+fn advice(judgement: &Judgement, conclusions: &[Finding]) -> Option<Section> {
+    let mut section = Section::new("advice", "Advisory rules", Weight::Evidence);
+    if !judgement.is_refused() {
+        for against in &judgement.against {
+            section = section.with_all(rules(against, "advice", Weight::Evidence, &against.advisory));
+        }
+    }
+    for finding in conclusions.iter().filter(|finding| !finding.decides) {
+        section = section.with(Sentence::evidence("gate.advice", finding.text.clone()).marked(finding.word()));
+    }
+    section.filled()
+}
+
+/// The figure of each rule in each run.
 fn every_run(judgement: &Judgement) -> Option<Section> {
-    let against = judgement.against.iter().filter(|_| !judgement.is_refused());
-    let rows: Vec<(&Against, &Judged)> = against
-        .flat_map(|against| {
-            let judged = against.primaries.iter().chain(&against.advisory);
-            judged.map(move |judged| (against, judged))
-        })
-        .collect();
-    let values = |judged: &Judged, seen: &[Seen]| -> String {
-        let unit = judged.rule.subject.figure.unit();
-        let machines = seen.chunk_by(|a, b| a.machine == b.machine);
-        let of_machine = |runs: &[Seen]| -> String {
-            let values = runs
-                .iter()
-                .map(|run| units::or_unknown(run.value, |value| amount(value, unit)));
-            values.collect::<Vec<String>>().join(", ")
-        };
-        machines.map(of_machine).collect::<Vec<String>>().join("; ")
-    };
+    if judgement.is_refused() {
+        return None;
+    }
+    let mut rows: Vec<(Role, &Judged)> = Vec::new();
+    for against in &judgement.against {
+        for judged in against.primaries.iter().chain(&against.advisory) {
+            rows.push((against.role, judged));
+        }
+    }
     let table = Table::new(&rows)
         .text("rule", 0, |(_, judged)| judged.rule.subject.to_string())
-        .text("against", 2, |(against, _)| against.role.name())
-        .text("its runs", 1, |(_, judged)| values(judged, &judged.endpoint.baseline))
+        .text("against", 2, |(role, _)| role.name())
+        .text("its runs", 1, |(_, judged)| {
+            values_by_machine(judged, &judged.endpoint.baseline)
+        })
         .text("the candidate's", 1, |(_, judged)| {
-            values(judged, &judged.endpoint.candidate)
+            values_by_machine(judged, &judged.endpoint.candidate)
         });
     let section = Section::new("gate-runs", "Every run, by rule", Weight::Evidence);
     table.non_empty().map(|table| section.with(table))
+}
+
+/// Values separated by commas, machines by semicolons.
+fn values_by_machine(judged: &Judged, runs: &[Seen]) -> String {
+    let mut machines = Vec::new();
+    for runs in runs.chunk_by(|a, b| a.machine == b.machine) {
+        let values: Vec<String> = runs
+            .iter()
+            .map(|run| units::or_unknown(run.value, |value| figure_amount(judged, value)))
+            .collect();
+        machines.push(values.join(", "));
+    }
+    machines.join("; ")
 }
 
 /// The runs of each side, and the deciding lens.
@@ -347,22 +367,26 @@ pub fn side_by_side(runs: &[Played]) -> Scenarios {
     by_target(runs.to_vec(), baseline.as_deref())
 }
 
-/// The runs of all sides, each under a label of its own: a server may be judged against itself.
-pub fn told_apart(sides: &Sides) -> Vec<Played> {
-    let label = |runs: &[Played]| runs.first().map(|run| run.summary.header.server.label.clone());
-    let all = sides.parties();
-    let alike = |runs: &[Played]| all.iter().filter(|(_, other)| label(other) == label(runs)).count() > 1;
-    let named = all.iter().flat_map(|(role, runs)| {
-        let alike = alike(runs);
-        runs.iter().map(move |run| {
+/// The runs of all sides, each side with a label of its own: a server may be judged against itself.
+pub fn relabelled_runs(sides: &Sides) -> Vec<Played> {
+    let parties = sides.parties();
+    let mut relabelled = Vec::new();
+    for (role, runs) in &parties {
+        let sides_with_label = parties.iter().filter(|(_, other)| label(other) == label(runs)).count();
+        for run in runs.iter() {
             let mut run = run.clone();
             // Records of two directories may have one name.
             run.record = format!("{}: {}", role.name(), run.record);
-            if alike {
+            if sides_with_label > 1 {
                 run.summary.header.server.label = format!("{} ({})", run.summary.header.server.label, role.name());
             }
-            run
-        })
-    });
-    named.collect()
+            relabelled.push(run);
+        }
+    }
+    relabelled
+}
+
+/// The label that all runs of a side share; `None` without runs.
+fn label(runs: &[Played]) -> Option<&str> {
+    runs.first().map(|run| run.summary.header.server.label.as_str())
 }

@@ -15,7 +15,8 @@ use analysis::gate::Judgement;
 use record::Version;
 use stats::Answer;
 
-use super::findings::{Finding, doubts, findings, missed_groups, missing, not_known, unmeasured};
+use super::findings::{Finding, findings};
+use super::notes::{doubts, missed_groups, missing, not_known, unmeasured};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would misread.
 pub const FORMAT: Version = Version { major: 2, minor: 3 };

@@ -5,7 +5,7 @@ use analysis::gate::{Judged, Judgement, Party, Role};
 use base::units;
 use stats::{Answer, Bound, Evidence};
 
-/// The word of a gate that decides nothing.
+/// Outcome of a gate that decides nothing.
 pub const REFUSED: &str = "REFUSED";
 
 pub fn word(answer: Answer) -> &'static str {
@@ -16,23 +16,29 @@ pub fn word(answer: Answer) -> &'static str {
     }
 }
 
-/// PASS, FAIL or INCONCLUSIVE, and none of these where nothing is decided.
 pub fn outcome(judgement: &Judgement) -> &'static str {
-    match judgement.is_refused() {
-        true => REFUSED,
-        false => word(judgement.answer),
+    if judgement.is_refused() {
+        REFUSED
+    } else {
+        word(judgement.answer)
     }
 }
 
 /// A ratio as a signed difference: `+2.80 %`.
 pub fn change(ratio: f64) -> String {
-    match ratio {
-        ratio if !ratio.is_finite() || ratio <= 0.0 => units::UNKNOWN.to_owned(),
-        ratio => {
-            let percent = (ratio - 1.0) * 100.0;
-            format!("{} %", signed(percent, decimals(percent)))
-        }
+    if !is_known(ratio) {
+        return units::UNKNOWN.to_owned();
     }
+    let percent = percent_more(ratio);
+    format!("{} %", signed(percent, decimals(percent)))
+}
+
+fn is_known(ratio: f64) -> bool {
+    ratio.is_finite() && ratio > 0.0
+}
+
+fn percent_more(ratio: f64) -> f64 {
+    (ratio - 1.0) * 100.0
 }
 
 /// Two decimals near the usual limits of about 1 %, fewer for larger values.
@@ -46,30 +52,36 @@ fn decimals(percent: f64) -> usize {
 
 /// Both bounds of a change: `+2.71 to +3.29 %`.
 pub fn bounds(evidence: &Evidence) -> String {
-    let percent = |ratio: f64| (ratio - 1.0) * 100.0;
-    let digits = decimals(percent(evidence.upper) - percent(evidence.lower));
-    let end = |ratio: f64| match ratio.is_finite() && ratio > 0.0 {
-        true => signed(percent(ratio), digits),
-        false => units::UNKNOWN.to_owned(),
-    };
-    format!("{} to {} %", end(evidence.lower), end(evidence.upper))
+    let digits = decimals(percent_more(evidence.upper) - percent_more(evidence.lower));
+    let [lower, upper] = [evidence.lower, evidence.upper].map(|ratio| {
+        if is_known(ratio) {
+            signed(percent_more(ratio), digits)
+        } else {
+            units::UNKNOWN.to_owned()
+        }
+    });
+    format!("{lower} to {upper} %")
 }
 
 /// The amount that sets a limit where the share would be less than the noise that is believed of the figure.
 pub fn floor(judged: &Judged, bound: Bound) -> Option<String> {
-    let (rule, unit) = (&judged.rule, judged.rule.subject.figure.unit());
-    bound.by_floor.then(|| amount(rule.tolerance.floor(), as_set(unit)))
+    if !bound.by_floor {
+        return None;
+    }
+    let unit = judged.rule.subject.figure.unit();
+    Some(amount(judged.rule.tolerance.floor(), as_set(unit)))
 }
 
 /// A limit as a share, which is mostly round.
 pub fn share(bound: Bound) -> String {
     let text = change(bound.ratio);
-    text.strip_suffix(".00 %")
-        .or_else(|| text.strip_suffix(".0 %"))
-        .map_or(text.clone(), |round| format!("{round} %"))
+    match text.strip_suffix(".00 %").or_else(|| text.strip_suffix(".0 %")) {
+        Some(whole) => format!("{whole} %"),
+        None => text,
+    }
 }
 
-/// The same with the amount that sets it.
+/// A limit as a share, with the amount that sets it.
 pub fn limit(judged: &Judged, bound: Bound) -> String {
     match floor(judged, bound) {
         Some(floor) => format!("{} ({floor})", share(bound)),
@@ -77,23 +89,26 @@ pub fn limit(judged: &Judged, bound: Bound) -> String {
     }
 }
 
-/// What a server is called in a sentence: its label, with its part where the label does not tell it from the others.
+/// A server's label, with its role if another server has the same label.
 pub fn name(judgement: &Judgement, role: Role) -> String {
     let mut parties = judgement.parties.iter();
     let Some(party) = parties.clone().find(|party| party.role == role) else {
         return role.name().to_owned();
     };
-    match parties.any(|other| other.role != role && other.label == party.label) {
-        true => format!("{} ({})", party.label, role.name()),
-        false => party.label.clone(),
+    if parties.any(|other| other.role != role && other.label == party.label) {
+        format!("{} ({})", party.label, role.name())
+    } else {
+        party.label.clone()
     }
 }
 
 /// Label, runs, version and preloaded library of a server. The profile's name stands in for a missing label.
 pub fn who(party: &Party) -> String {
-    let profile = party.profile.as_ref().filter(|_| party.label == party.role.name());
-    let runs = units::counted(party.runs as u64, "run");
-    let mut text = format!("{}, {runs}", profile.unwrap_or(&party.label));
+    let label = match &party.profile {
+        Some(profile) if party.label == party.role.name() => profile,
+        _ => &party.label,
+    };
+    let mut text = format!("{label}, {}", units::counted(party.runs as u64, "run"));
     if party.left > 0 {
         text.push_str(&format!(" + {} not counted", units::count(party.left as u64)));
     }

@@ -1,4 +1,4 @@
-//! Servers whose runs fall into two groups, which few runs do not show: how often the rule errs, over all looks.
+//! The error rate of the rule, over all looks, for servers whose runs fall into two groups that few runs do not show.
 
 use crate::schedule::Schedule;
 use crate::{Answer, Budget, Endpoint, Known, decide_by_looks, judge_budget_by_looks, unseen};
@@ -36,11 +36,12 @@ struct Shape {
 impl Shape {
     fn draw(self, random: &mut Random, effect: f64, runs: usize) -> Vec<f64> {
         let distance = self.distance.ln_1p();
-        let one = |random: &mut Random| {
+        let mut values = Vec::new();
+        for _ in 0..runs {
             let group = if uniform(random) < self.share { distance } else { 0.0 };
-            BASE * (1.0 + effect) * (group - self.share * distance + self.within * bell(random)).exp()
-        };
-        (0..runs).map(|_| one(random)).collect()
+            values.push(BASE * (1.0 + effect) * (group - self.share * distance + self.within * bell(random)).exp());
+        }
+        values
     }
 
     fn single(self) -> Shape {
@@ -62,11 +63,15 @@ impl Shape {
     }
 }
 
-/// How both sides are known: from the runs alone, or also from calibrations of so many runs each, made so many at a time.
+/// The source of the noise that both sides are believed to have.
 #[derive(Clone, Copy)]
 enum Knowledge {
     Runs,
-    Calibrations { runs: usize, each: usize },
+    /// A calibration of each side by `runs` runs, made in sessions of `each` runs.
+    Calibrations {
+        runs: usize,
+        each: usize,
+    },
 }
 
 impl Knowledge {
@@ -207,13 +212,15 @@ fn one_group_that_varies_by_a_thousandth_passes_within_six_runs() {
         within: 0.001,
     };
     let mut random = Random::for_use(43, "one group");
-    let passed = (0..SESSIONS).filter(|_| {
-        let sides = [0, 1].map(|_| shape.draw(&mut random, 0.0, 12));
-        let one = endpoint(Tolerance::PURGED, &sides[0], &sides[1]);
-        let verdict = decide_by_looks(&[one], &Schedule::default()).unwrap();
-        verdict.answer == Answer::Pass && verdict.look <= Some(6)
-    });
-    assert!(passed.count() * 100 >= 95 * SESSIONS);
+    let mut passed = 0;
+    for _ in 0..SESSIONS {
+        let baseline = shape.draw(&mut random, 0.0, 12);
+        let candidate = shape.draw(&mut random, 0.0, 12);
+        let endpoint = endpoint(Tolerance::PURGED, &baseline, &candidate);
+        let verdict = decide_by_looks(&[endpoint], &Schedule::default()).unwrap();
+        passed += usize::from(verdict.answer == Answer::Pass && verdict.look <= Some(6));
+    }
+    assert!(passed * 100 >= 95 * SESSIONS);
 }
 
 #[test]
@@ -251,16 +258,16 @@ fn a_budget_that_a_server_of_two_groups_keeps_or_breaks_is_judged_with_few_error
 
 #[test]
 fn three_runs_decide_nothing_however_far_apart_they_are() {
-    let runs = |level: f64, count: usize| -> Vec<f64> { vec![level * 2e8; count] };
-    let answer = |count: usize, level: f64| {
-        let one = endpoint(Tolerance::AS_SHIPPED, &runs(1.0, count), &runs(level, count));
-        let verdict = decide_by_looks(&[one], &Schedule::default()).unwrap();
-        (verdict.answer, verdict.look)
-    };
-    assert_eq!(answer(3, 1.3), (Answer::Inconclusive, Some(3)));
-    assert_eq!(answer(12, 1.3), (Answer::Fail, Some(5)));
-    assert_eq!(answer(12, 1.0), (Answer::Pass, Some(5)));
-    assert_eq!(answer(12, 1.03), (Answer::Pass, Some(5)));
+    for (runs, ratio, answer, look) in [
+        (3, 1.3, Answer::Inconclusive, 3),
+        (12, 1.3, Answer::Fail, 5),
+        (12, 1.0, Answer::Pass, 5),
+        (12, 1.03, Answer::Pass, 5),
+    ] {
+        let endpoint = endpoint(Tolerance::AS_SHIPPED, &vec![2e8; runs], &vec![ratio * 2e8; runs]);
+        let verdict = decide_by_looks(&[endpoint], &Schedule::default()).unwrap();
+        assert_eq!((verdict.answer, verdict.look), (answer, Some(look)), "{runs} {ratio}");
+    }
 }
 
 #[test]
@@ -269,16 +276,13 @@ fn a_side_that_shows_one_group_may_have_those_of_the_other() {
     let mut grouped = quiet;
     grouped[1] = 2.4e8;
     grouped[2] = 2.4e8;
-    let judged = |baseline: &[f64], candidate: &[f64]| {
-        let one = endpoint(Tolerance::AS_SHIPPED, baseline, candidate);
-        decide_by_looks(&[one], &Schedule::default())
-            .unwrap()
-            .endpoints
-            .remove(0)
-    };
-    let open = judged(&grouped, &quiet);
-    assert_eq!(open.answer, Answer::Inconclusive, "{open:?}");
-    let apart = open.evidence.unwrap().groups.unwrap();
-    assert!((apart - 1.2).abs() < 1e-9, "{apart}");
-    assert_eq!(judged(&quiet, &quiet).evidence.unwrap().groups, None);
+    let [grouped, single] = [grouped, quiet].map(|baseline| {
+        let endpoint = endpoint(Tolerance::AS_SHIPPED, &baseline, &quiet);
+        let mut verdict = decide_by_looks(&[endpoint], &Schedule::default()).unwrap();
+        verdict.endpoints.remove(0)
+    });
+    assert_eq!(grouped.answer, Answer::Inconclusive, "{grouped:?}");
+    let distance = grouped.evidence.unwrap().groups.unwrap();
+    assert!((distance - 1.2).abs() < 1e-9, "{distance}");
+    assert_eq!(single.evidence.unwrap().groups, None);
 }

@@ -33,15 +33,12 @@ fn sessions(runs: usize, rounds: usize, mut curve: impl FnMut(&mut Random, usize
     let mut share = Share { fail: 0.0, pass: 0.0 };
     let times = SESSIONS * 20 / rounds;
     for _ in 0..times {
-        let mut run = || -> Vec<f64> {
+        let mut kept: Vec<Vec<f64>> = Vec::new();
+        for _ in 0..runs {
             let values = curve(&mut random, rounds);
-            let noisy = values
-                .into_iter()
-                .map(|value| value + 0.001 * LEVEL * bell(&mut random));
-            noisy.skip(WARM_UP_CYCLES).collect()
-        };
-        let kept: Vec<Vec<f64>> = (0..runs).map(|_| run()).collect();
-        match answer(&Weighed::of(&kept, LEAK_ALPHA), &LeakLimit::default()).0 {
+            kept.push(noisy_rounds(&mut random, values)[WARM_UP_CYCLES..].to_vec());
+        }
+        match answer(&Weighed::new(&kept, LEAK_ALPHA), &LeakLimit::default()).0 {
             Answer::Fail => share.fail += 100.0 / times as f64,
             Answer::Pass => share.pass += 100.0 / times as f64,
             Answer::Inconclusive => {}
@@ -50,7 +47,13 @@ fn sessions(runs: usize, rounds: usize, mut curve: impl FnMut(&mut Random, usize
     share
 }
 
-/// The same curve in every run, by the number of the round, from 1.
+/// These values with a noise of 0.1 %.
+fn noisy_rounds(random: &mut Random, values: Vec<f64>) -> Vec<f64> {
+    let noisy = values.into_iter().map(|value| value + 0.001 * LEVEL * bell(random));
+    noisy.collect()
+}
+
+/// A curve without chance, by the number of the round, from 1.
 fn always(rounds: usize, value: impl Fn(f64) -> f64) -> Vec<f64> {
     (1..=rounds).map(|round| LEVEL + value(round as f64)).collect()
 }
@@ -72,14 +75,18 @@ fn filling(round: f64, tau: f64, leak: f64) -> f64 {
 
 #[test]
 fn a_leak_of_64_kib_per_round_is_found_nine_times_in_ten_and_never_passes() {
-    let leak = |kib: f64, rounds| sessions(3, rounds, |_, rounds| always(rounds, |round| kib * KIB * round));
-    let found = leak(64.0, 20);
-    assert!(found.fail >= 89.5 && found.pass <= 1.0, "{found:?}");
-    let found = leak(64.0, 22);
-    assert!(found.fail >= 94.0 && found.pass <= 1.0, "{found:?}");
-    assert!(leak(128.0, 20).fail >= 98.0);
-    assert!(leak(32.0, 40).fail >= 89.0);
-    assert!(leak(16.0, 80).fail >= 89.0);
+    let share = leaking_sessions(64.0, 20);
+    assert!(share.fail >= 89.5 && share.pass <= 1.0, "{share:?}");
+    let share = leaking_sessions(64.0, 22);
+    assert!(share.fail >= 94.0 && share.pass <= 1.0, "{share:?}");
+    assert!(leaking_sessions(128.0, 20).fail >= 98.0);
+    assert!(leaking_sessions(32.0, 40).fail >= 89.0);
+    assert!(leaking_sessions(16.0, 80).fail >= 89.0);
+}
+
+/// Sessions with a leak of this many KiB per round.
+fn leaking_sessions(kib: f64, rounds: usize) -> Share {
+    sessions(3, rounds, |_, rounds| always(rounds, |round| kib * KIB * round))
 }
 
 #[test]
@@ -92,13 +99,17 @@ fn a_server_that_keeps_its_level_passes_and_is_not_said_to_grow() {
 #[test]
 fn a_cache_that_fills_is_not_said_to_grow() {
     // Smaller than 2 MiB it is within the noise, and slower it is still filling at the end: docs/evidence.md has what that costs.
-    let slowest = [(2.0, 8.0), (4.0, 10.0), (8.0, 10.0), (16.0, 10.0), (40.0, 10.0)];
-    let caches = slowest.into_iter().flat_map(|(size, slowest)| {
-        let taus = [2.0, 2.25, 2.5, 3.0, 4.0, 6.0, 8.0, 10.0].into_iter();
-        taus.filter(move |tau| *tau <= slowest).map(move |tau| (size, tau))
-    });
-    let played = caches.flat_map(|cache| [(3, 20), (3, 22), (5, 20)].map(|session| (cache, session)));
-    for ((size, tau), (runs, rounds)) in one_of(7, played) {
+    let mut cases = Vec::new();
+    for (size, slowest) in [(2.0, 8.0), (4.0, 10.0), (8.0, 10.0), (16.0, 10.0), (40.0, 10.0)] {
+        for tau in [2.0, 2.25, 2.5, 3.0, 4.0, 6.0, 8.0, 10.0] {
+            for (runs, rounds) in [(3, 20), (3, 22), (5, 20)] {
+                if tau <= slowest {
+                    cases.push((size, tau, runs, rounds));
+                }
+            }
+        }
+    }
+    for (size, tau, runs, rounds) in one_of(7, cases) {
         let filled = sessions(runs, rounds, |_, rounds| {
             always(rounds, |round| cache(round, size, tau))
         });
@@ -129,11 +140,12 @@ fn random_walks_and_sawteeth_are_not_said_to_grow() {
     for step in [64.0 * KIB, 256.0 * KIB, MIB] {
         let walk = sessions(3, 20, |random, rounds| {
             let mut level = LEVEL;
-            let mut next = || {
+            let mut values = Vec::new();
+            for _ in 0..rounds {
                 level += step * bell(random);
-                level
-            };
-            (0..rounds).map(|_| next()).collect()
+                values.push(level);
+            }
+            values
         });
         assert!(walk.fail <= 5.0, "{step}: {walk:?}");
     }
@@ -150,15 +162,17 @@ fn random_walks_and_sawteeth_are_not_said_to_grow() {
     }
 }
 
-fn three(random: &mut Random, rounds: usize, curve: impl Fn(f64) -> f64) -> Vec<Vec<Option<f64>>> {
-    let mut run = || -> Vec<Option<f64>> {
-        let values = always(rounds, &curve);
-        values
-            .into_iter()
-            .map(|value| Some(value + 0.001 * LEVEL * bell(random)))
-            .collect()
-    };
-    (0..3).map(|_| run()).collect()
+fn known(values: Vec<f64>) -> Vec<Option<f64>> {
+    values.into_iter().map(Some).collect()
+}
+
+/// Three runs with noise.
+fn three_noisy_runs(random: &mut Random, rounds: usize, curve: impl Fn(f64) -> f64) -> Vec<Vec<Option<f64>>> {
+    let mut runs = Vec::new();
+    for _ in 0..3 {
+        runs.push(known(noisy_rounds(random, always(rounds, &curve))));
+    }
+    runs
 }
 
 fn verdict(runs: &[Vec<Option<f64>>]) -> LeakVerdict {
@@ -188,12 +202,12 @@ fn the_rounds_that_are_advised_decide() {
     for (name, curve, right) in curves {
         let (mut advised, mut decided, mut wrong) = (0, 0, 0);
         for _ in 0..30 {
-            let Some(needed) = verdict(&three(&mut random, 20, curve)).needed else {
+            let Some(needed) = verdict(&three_noisy_runs(&mut random, 20, curve)).needed else {
                 continue;
             };
             advised += 1;
             assert!((25..=400).contains(&needed), "{name}: {needed}");
-            let answer = verdict(&three(&mut random, needed, curve)).answer;
+            let answer = verdict(&three_noisy_runs(&mut random, needed, curve)).answer;
             decided += usize::from(answer != Answer::Inconclusive);
             wrong += usize::from(answer != right && answer != Answer::Inconclusive);
         }
@@ -208,29 +222,17 @@ fn the_rounds_that_are_advised_decide() {
 #[test]
 fn the_cases_that_were_called_leaks_are_not_and_say_what_would_decide() {
     // 256 KiB kept by each of the first 160 requests, sixteen in a round.
-    let kept = |rounds| {
-        vec![
-            always(rounds, |round| 4.0 * MIB * round.min(10.0))
-                .into_iter()
-                .map(Some)
-                .collect();
-            3
-        ]
-    };
-    let short: Vec<Vec<Option<f64>>> = kept(10);
+    let [short, long] = [10, 20].map(|rounds| {
+        let run = known(always(rounds, |round| 4.0 * MIB * round.min(10.0)));
+        verdict(&vec![run; 3])
+    });
     assert_eq!(
-        (verdict(&short).answer, verdict(&short).open, verdict(&short).needed),
+        (short.answer, short.open, short.needed),
         (Answer::Inconclusive, Some(Open::Rounds), Some(20))
     );
-    assert_eq!(verdict(&kept(20)).answer, Answer::Pass);
-    let slow = vec![
-        always(20, |round| filling(round, 5.0, 0.0))
-            .into_iter()
-            .map(Some)
-            .collect();
-        3
-    ];
-    let slow = verdict(&slow);
+    assert_eq!(long.answer, Answer::Pass);
+    let slow = known(always(20, |round| filling(round, 5.0, 0.0)));
+    let slow = verdict(&vec![slow; 3]);
     assert_eq!((slow.answer, slow.open), (Answer::Inconclusive, Some(Open::Slowing)));
     assert!(
         slow.needed.is_some_and(|rounds| (40..=100).contains(&rounds)),
@@ -240,7 +242,7 @@ fn the_cases_that_were_called_leaks_are_not_and_say_what_would_decide() {
 
 #[test]
 fn a_limit_of_the_user_is_what_fails_and_what_must_be_ruled_out() {
-    let leak = vec![always(20, |round| 128.0 * KIB * round).into_iter().map(Some).collect(); 3];
+    let leak = vec![known(always(20, |round| 128.0 * KIB * round)); 3];
     for (limit, right) in [
         (LeakLimit::default(), Answer::Fail),
         (LeakLimit::of(0.0), Answer::Fail),
@@ -254,37 +256,41 @@ fn a_limit_of_the_user_is_what_fails_and_what_must_be_ruled_out() {
 /// Without noise a slope that falls by a thousandth is significantly slower, and still a leak.
 #[test]
 fn a_leak_that_slows_down_by_next_to_nothing_is_one() {
-    let run = |offset: f64| -> Vec<Option<f64>> {
-        let values = always(20, |round| (1_536.0 * KIB + offset) * round - 100.0 * round * round);
-        values.into_iter().map(Some).collect()
-    };
-    assert_eq!(verdict(&[run(0.0), run(5.0), run(9.0)]).answer, Answer::Fail);
+    let runs = [0.0, 5.0, 9.0].map(|offset| {
+        known(always(20, |round| {
+            (1_536.0 * KIB + offset) * round - 100.0 * round * round
+        }))
+    });
+    assert_eq!(verdict(&runs).answer, Answer::Fail);
 }
 
 #[test]
 fn less_than_a_page_per_round_is_not_called_growth() {
     for (bytes, right) in [(1_024.0, Answer::Pass), (8_192.0, Answer::Fail)] {
-        let slow = vec![always(20, |round| bytes * round).into_iter().map(Some).collect(); 3];
+        let slow = vec![known(always(20, |round| bytes * round)); 3];
         assert_eq!(verdict(&slow).answer, right, "{bytes}");
     }
 }
 
 #[test]
 fn too_few_runs_or_rounds_never_pass_and_what_is_known_is_sized() {
-    let flat: Vec<Option<f64>> = always(20, |_| 0.0).into_iter().map(Some).collect();
+    let flat = known(always(20, |_| 0.0));
     let mut unknown = flat.clone();
     unknown[5] = None;
-    let open = |runs: &[Vec<Option<f64>>]| (verdict(runs).answer, verdict(runs).open);
-    let because = |why| (Answer::Inconclusive, Some(why));
-    assert_eq!(open(&[]), because(Open::Runs));
-    assert_eq!(open(&[flat.clone(), flat.clone()]), because(Open::Runs));
-    assert_eq!(open(&[flat.clone(), flat.clone(), unknown]), because(Open::Rounds));
-    assert_eq!(open(&vec![flat[..19].to_vec(); 3]), because(Open::Rounds));
-    assert_eq!(open(&vec![vec![]; 5]), because(Open::Rounds));
-    assert_eq!(open(&vec![vec![Some(f64::INFINITY); 20]; 5]), because(Open::Rounds));
-    assert_eq!(open(&vec![flat; 3]), (Answer::Pass, None));
-    let leak = vec![always(20, |round| 2.0 * MIB * round).into_iter().map(Some).collect(); 3];
-    let leak = verdict(&leak);
+    for (runs, why) in [
+        (vec![], Open::Runs),
+        (vec![flat.clone(), flat.clone()], Open::Runs),
+        (vec![flat.clone(), flat.clone(), unknown], Open::Rounds),
+        (vec![flat[..19].to_vec(); 3], Open::Rounds),
+        (vec![vec![]; 5], Open::Rounds),
+        (vec![vec![Some(f64::INFINITY); 20]; 5], Open::Rounds),
+    ] {
+        let verdict = verdict(&runs);
+        assert_eq!((verdict.answer, verdict.open), (Answer::Inconclusive, Some(why)));
+    }
+    let flat = verdict(&vec![flat; 3]);
+    assert_eq!((flat.answer, flat.open), (Answer::Pass, None));
+    let leak = verdict(&vec![known(always(20, |round| 2.0 * MIB * round)); 3]);
     assert_eq!((leak.answer, leak.shape), (Answer::Fail, Some(Shape::Linear)));
     assert_eq!(leak.slope, Some((2.0 * MIB, 2.0 * MIB, 2.0 * MIB)));
 }
@@ -294,35 +300,37 @@ fn each_look_has_its_share_of_alpha_and_the_first_answer_counts() {
     let mut random = Random::for_use(3, "looks");
     let (mut failed, all) = (0, 300);
     for _ in 0..all {
-        let runs: Vec<Vec<Option<f64>>> = (0..4).flat_map(|_| three(&mut random, 20, |_| 0.0)).collect();
+        let runs: Vec<Vec<Option<f64>>> = (0..4)
+            .flat_map(|_| three_noisy_runs(&mut random, 20, |_| 0.0))
+            .collect();
         let verdict = judge_leak_by_looks(&runs, &LeakLimit::default(), &Schedule::default());
         failed += usize::from(verdict.answer == Answer::Fail);
     }
     assert!(failed * 20 <= all, "{failed} of {all}");
-    let leak = vec![always(20, |round| 2.0 * MIB * round).into_iter().map(Some).collect(); 2];
+    let leak = vec![known(always(20, |round| 2.0 * MIB * round)); 2];
     let before = judge_leak_by_looks(&leak, &LeakLimit::default(), &Schedule::default());
     assert_eq!((before.answer, before.open), (Answer::Inconclusive, Some(Open::Runs)));
 }
 
-fn played(value: impl Fn(f64) -> f64) -> Vec<Option<f64>> {
-    always(21, value).into_iter().map(Some).collect()
+fn known_rounds(value: impl Fn(f64) -> f64) -> Vec<Option<f64>> {
+    known(always(21, value))
 }
 
 /// Rounds that lie by `noise` above and below a line in turn.
-fn in_turn(grows: f64, noise: f64) -> Vec<Option<f64>> {
-    played(|round| grows * round + noise * (-1.0_f64).powf(round))
+fn alternating(grows: f64, noise: f64) -> Vec<Option<f64>> {
+    known_rounds(|round| grows * round + noise * (-1.0_f64).powf(round))
 }
 
 #[test]
 fn growth_that_is_shown_has_a_shape_also_where_noise_is_as_large() {
-    let leak = verdict(&vec![in_turn(64.0 * KIB, 224.0 * KIB); 3]);
+    let leak = verdict(&vec![alternating(64.0 * KIB, 224.0 * KIB); 3]);
     assert_eq!((leak.answer, leak.shape), (Answer::Fail, Some(Shape::Linear)));
 }
 
 #[test]
 fn one_run_grows_if_it_falls_by_less_than_it_gains() {
     for (noise, right) in [(2.0, Growth::Above), (8.0, Growth::Unclear)] {
-        let run = run_growth(&in_turn(MIB, noise * MIB), &LeakLimit::default()).unwrap();
+        let run = run_growth(&alternating(MIB, noise * MIB), &LeakLimit::default()).unwrap();
         assert_eq!(run.growth, right, "{noise}");
     }
 }
@@ -331,29 +339,48 @@ fn one_run_grows_if_it_falls_by_less_than_it_gains() {
 #[test]
 fn the_rounds_that_are_advised_follow_noise_and_distance() {
     for (kib, noise, rounds) in [(16.0, 1.0, 90), (-16.0, 1.0, 65), (16.0, 8.0, 345)] {
-        let open = verdict(&vec![in_turn(kib * KIB, noise * MIB); 3]);
+        let open = verdict(&vec![alternating(kib * KIB, noise * MIB); 3]);
         assert_eq!(open.needed, Some(rounds), "{kib} KiB, {noise} MiB");
     }
-    let slow = |runs| verdict(&vec![played(|round| filling(round, 5.0, 0.0)); runs]).needed;
-    assert_eq!(slow(3), slow(6), "where all runs fill alike");
+    let slow = known_rounds(|round| filling(round, 5.0, 0.0));
+    let [three, six] = [3, 6].map(|runs| verdict(&vec![slow.clone(); runs]).needed);
+    assert_eq!(three, six, "where all runs fill alike");
 }
 
 #[test]
 fn a_bend_is_seen_in_its_noise() {
-    let bent = |bend: f64| {
-        let value = |step: f64| 0.5 * step - bend * step * step + (-1.0_f64).powf(step + 8.5);
-        is_bent(&[&(0..18).map(|round| value(f64::from(round) - 8.5)).collect::<Vec<f64>>()])
-    };
-    assert_eq!([0.0, 0.02, 0.04].map(bent), [false, false, true]);
+    for (bend, right) in [(0.0, false), (0.02, false), (0.04, true)] {
+        let steps = (0..18).map(|round| f64::from(round) - 8.5);
+        let values: Vec<f64> = steps
+            .map(|step| 0.5 * step - bend * step * step + (-1.0_f64).powf(step + 8.5))
+            .collect();
+        assert_eq!(is_bent(&[&values]), right, "{bend}");
+    }
 }
 
-/// Rounds of a level with noise, which grow by `slope`; each run's own slope varies by `apart`.
-fn noisy(random: &mut Random, rounds: usize, slope: f64, noise: f64, apart: f64) -> Vec<Option<f64>> {
-    let own = slope + apart * bell(random);
-    always(rounds, |round| own * round)
-        .into_iter()
-        .map(|value| Some(value + noise * bell(random)))
-        .collect()
+/// Noisy runs that grow by `slope` per round; each run's own slope varies by `apart`.
+fn sloped_runs(random: &mut Random, runs: usize, rounds: usize, slope: f64, apart: f64) -> Vec<Vec<Option<f64>>> {
+    let mut session = Vec::new();
+    for _ in 0..runs {
+        let own = slope + apart * bell(random);
+        session.push(known(noisy_rounds(random, always(rounds, |round| own * round))));
+    }
+    session
+}
+
+/// The slope that these runs would have shown.
+fn detectable(runs: &[Vec<Option<f64>>], limit: &LeakLimit) -> f64 {
+    match runs {
+        [run] => run_growth(run, limit).unwrap().detectable,
+        _ => judge_leak(runs, limit, LEAK_ALPHA).detectable.unwrap(),
+    }
+}
+
+fn is_leak_shown(runs: &[Vec<Option<f64>>], limit: &LeakLimit) -> bool {
+    match runs {
+        [run] => run_growth(run, limit).unwrap().growth == Growth::Above,
+        _ => judge_leak(runs, limit, LEAK_ALPHA).answer == Answer::Fail,
+    }
 }
 
 /// The share of sessions, in percent, that show a leak of the size that a session without one would have shown.
@@ -361,19 +388,10 @@ fn seen_in_100(runs: usize, rounds: usize, apart: f64, limit: &LeakLimit) -> f64
     let mut random = Random::for_use(34, "detectable slope");
     let (mut seen, times) = (0, 300);
     for _ in 0..times {
-        let mut session = |slope: f64| {
-            let mut run = || noisy(&mut random, rounds, slope, 0.001 * LEVEL, apart);
-            let runs: Vec<Vec<Option<f64>>> = (0..runs).map(|_| run()).collect();
-            if runs.len() == 1 {
-                let growth = run_growth(&runs[0], limit).unwrap();
-                (growth.detectable, growth.growth == Growth::Above)
-            } else {
-                let verdict = judge_leak(&runs, limit, LEAK_ALPHA);
-                (verdict.detectable.unwrap(), verdict.answer == Answer::Fail)
-            }
-        };
-        let (detectable, _) = session(0.0);
-        seen += usize::from(session(detectable).1);
+        let flat = sloped_runs(&mut random, runs, rounds, 0.0, apart);
+        let slope = detectable(&flat, limit);
+        let leaking = sloped_runs(&mut random, runs, rounds, slope, apart);
+        seen += usize::from(is_leak_shown(&leaking, limit));
     }
     100.0 * seen as f64 / f64::from(times)
 }

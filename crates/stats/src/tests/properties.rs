@@ -1,4 +1,4 @@
-//! What holds for any data.
+//! Properties that hold for any data.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -13,9 +13,22 @@ fn runs() -> impl Strategy<Value = Vec<f64>> {
     vec(1e6..1e9_f64, 2..7)
 }
 
-/// Whatever a broken record could hold.
+/// Values that a broken record could hold.
 fn anything() -> impl Strategy<Value = Vec<f64>> {
     vec(prop_oneof![3 => 1e6..1e9_f64, 1 => any::<f64>()], 0..14)
+}
+
+fn is_unusable(values: &[f64]) -> bool {
+    values.len() < 2 || values.iter().any(|value| !value.is_finite() || *value <= 0.0)
+}
+
+/// The answer without a floor in bytes: it is a smaller share of a larger candidate, whose spread would shrink with it.
+fn answer_without_bytes(baseline: &[f64], candidate: &[f64]) -> Answer {
+    let endpoint = Endpoint {
+        noise: NoiseFloor::RELATIVE,
+        ..endpoint(Tolerance::PURGED, baseline, candidate)
+    };
+    decide(&[endpoint], 0.05).unwrap().answer
 }
 
 proptest! {
@@ -49,27 +62,26 @@ proptest! {
     fn holm_is_between_bonferroni_and_no_correction(p in vec(0.0..0.2_f64, 1..4)) {
         let held = holm(&p, 0.05);
         for (p, held) in p.iter().zip(&held) {
-            prop_assert!(held.rejected || *p >= 0.05 / held_count(&held.level));
+            prop_assert!(held.rejected || *p >= 0.05 / divisor(held.level));
             prop_assert!(!held.rejected || *p < 0.05);
         }
-        let bonferroni = p.iter().filter(|one| **one < 0.05 / p.len() as f64).count();
+        let bonferroni = p.iter().filter(|p_value| **p_value < 0.05 / p.len() as f64).count();
         prop_assert!(held.iter().filter(|held| held.rejected).count() >= bonferroni);
     }
 
     #[test]
     fn broken_data_never_panic_and_never_pass(baseline in anything(), candidate in anything(), cut in 0..4_usize) {
-        let unusable = |values: &[f64]| values.len() < 2 || values.iter().any(|value| !(value.is_finite() && *value > 0.0));
         let endpoints = [endpoint(Tolerance::AS_SHIPPED, &baseline, &candidate)];
         let verdict = decide(&endpoints, 0.05).unwrap();
-        if unusable(&baseline) || unusable(&candidate) {
+        if is_unusable(&baseline) || is_unusable(&candidate) {
             prop_assert_eq!(verdict.answer, Answer::Inconclusive);
         }
         let looks = Schedule::new([3, 5, 8, 12][cut..].to_vec(), 0.05).unwrap();
         let verdict = decide_by_looks(&endpoints, &looks).unwrap();
         if let Some(runs) = verdict.look {
             prop_assert!(runs <= baseline.len().min(candidate.len()));
-            let reached = |values: &[f64]| unusable(&values[..runs]);
-            prop_assert!(verdict.answer == Answer::Inconclusive || !(reached(&baseline) || reached(&candidate)));
+            let is_either_unusable = is_unusable(&baseline[..runs]) || is_unusable(&candidate[..runs]);
+            prop_assert!(verdict.answer == Answer::Inconclusive || !is_either_unusable);
         } else {
             prop_assert_eq!(verdict.answer, Answer::Inconclusive);
         }
@@ -79,13 +91,7 @@ proptest! {
     #[test]
     fn a_larger_candidate_is_never_judged_better(baseline in runs(), candidate in runs(), more in 1.0..1.5_f64) {
         let larger: Vec<f64> = candidate.iter().map(|value| value * more).collect();
-        // A floor in bytes is a smaller share of a larger candidate: with one, its spread would shrink.
-        let answer = |candidate: &[f64]| {
-            let noise = NoiseFloor::RELATIVE;
-            let endpoint = Endpoint { noise, ..endpoint(Tolerance::PURGED, &baseline, candidate) };
-            decide(&[endpoint], 0.05).unwrap().answer
-        };
-        match (answer(&candidate), answer(&larger)) {
+        match (answer_without_bytes(&baseline, &candidate), answer_without_bytes(&baseline, &larger)) {
             (Answer::Fail, later) => prop_assert_eq!(later, Answer::Fail),
             (Answer::Inconclusive, later) => prop_assert_ne!(later, Answer::Pass),
             (Answer::Pass, _) => {}
@@ -122,7 +128,7 @@ proptest! {
     }
 }
 
-/// By how much Holm divided α for a level.
-fn held_count(level: &f64) -> f64 {
+/// The number by which Holm divided an α of 0.05 for this level.
+fn divisor(level: f64) -> f64 {
     (0.05 / level).round()
 }

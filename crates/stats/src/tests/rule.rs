@@ -18,38 +18,37 @@ fn answer(endpoints: &[Endpoint], alpha: f64) -> Answer {
     decide(endpoints, alpha).unwrap().answer
 }
 
-fn one(tolerance: Tolerance, baseline: &[f64], candidate: &[f64]) -> Answer {
+fn answer_for_one(tolerance: Tolerance, baseline: &[f64], candidate: &[f64]) -> Answer {
     answer(&[endpoint(tolerance, baseline, candidate)], 0.0125)
 }
 
 #[test]
 fn three_quiet_runs_decide_both_ways() {
     let base = quiet(200.0, 3);
-    assert_eq!(one(Tolerance::PURGED, &base, &quiet(200.0, 3)), Answer::Pass);
-    assert_eq!(one(Tolerance::PURGED, &base, &quiet(206.0, 3)), Answer::Fail);
-    assert_eq!(one(Tolerance::PURGED, &base, &quiet(150.0, 3)), Answer::Pass);
+    assert_eq!(answer_for_one(Tolerance::PURGED, &base, &quiet(200.0, 3)), Answer::Pass);
+    assert_eq!(answer_for_one(Tolerance::PURGED, &base, &quiet(206.0, 3)), Answer::Fail);
+    assert_eq!(answer_for_one(Tolerance::PURGED, &base, &quiet(150.0, 3)), Answer::Pass);
 }
 
 #[test]
 fn equal_values_are_believed_as_far_as_the_floor_lets_them() {
-    assert_eq!(one(Tolerance::PURGED, &[2e8; 3], &[2e8; 3]), Answer::Pass);
-    assert_eq!(one(Tolerance::PURGED, &[2e8; 3], &[2.06e8; 3]), Answer::Fail);
+    assert_eq!(answer_for_one(Tolerance::PURGED, &[2e8; 3], &[2e8; 3]), Answer::Pass);
+    assert_eq!(answer_for_one(Tolerance::PURGED, &[2e8; 3], &[2.06e8; 3]), Answer::Fail);
     // Two runs of 200 MB with a floor of 0.1 % are known to 0.9 %; of 20 MB, with 64 KiB, to no less than 2.6 %.
     let strict = Tolerance::new(0.0, 0.01, 0.0).unwrap();
-    assert_eq!(one(strict, &[2e8; 2], &[2e8; 2]), Answer::Pass);
-    assert_eq!(one(strict, &[2e7; 2], &[2e7; 2]), Answer::Inconclusive);
+    assert_eq!(answer_for_one(strict, &[2e8; 2], &[2e8; 2]), Answer::Pass);
+    assert_eq!(answer_for_one(strict, &[2e7; 2], &[2e7; 2]), Answer::Inconclusive);
 }
 
 #[test]
 fn no_data_can_never_pass_or_fail() {
     let good = quiet(200.0, 12);
-    let spoilt = |value: f64| {
-        let mut values = good.clone();
-        values[4] = value;
-        values
-    };
     let mut bad = vec![vec![], vec![2e8]];
-    bad.extend([f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -2e8].map(spoilt));
+    for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -2e8] {
+        let mut spoilt = good.clone();
+        spoilt[4] = value;
+        bad.push(spoilt);
+    }
     for values in bad {
         for (baseline, candidate) in [(&good, &values), (&values, &good), (&values, &values)] {
             let endpoints = [endpoint(Tolerance::AS_SHIPPED, baseline, candidate)];
@@ -89,13 +88,19 @@ fn the_reason_names_the_side_and_the_run() {
 #[test]
 fn the_absolute_floor_forgives_what_the_share_does_not() {
     // 3 % more of 20 MiB is 0.6 MiB, under the floor of 2 MiB.
-    assert_eq!(one(Tolerance::PURGED, &quiet(20.0, 8), &quiet(20.6, 8)), Answer::Pass);
+    assert_eq!(
+        answer_for_one(Tolerance::PURGED, &quiet(20.0, 8), &quiet(20.6, 8)),
+        Answer::Pass
+    );
     let verdict = decide(&[endpoint(Tolerance::PURGED, &quiet(20.0, 8), &quiet(20.6, 8))], 0.05).unwrap();
     let evidence = verdict.endpoints[0].evidence.unwrap();
     assert!(evidence.fail_above.by_floor && evidence.pass_below.by_floor);
     assert!((evidence.fail_above.ratio - 1.1).abs() < 1e-3, "{evidence:?}");
     let no_floor = Tolerance::new(0.01, 0.05, 0.0).unwrap();
-    assert_eq!(one(no_floor, &quiet(200.0, 8), &quiet(206.0, 8)), Answer::Fail);
+    assert_eq!(
+        answer_for_one(no_floor, &quiet(200.0, 8), &quiet(206.0, 8)),
+        Answer::Fail
+    );
 }
 
 #[test]
@@ -128,10 +133,11 @@ fn holm_holds_the_lower_bounds_but_not_the_upper_ones() {
     let near = endpoint(Tolerance::PURGED, &quiet(200.0, 3), &quiet(202.9, 3));
     let alone = decide(std::slice::from_ref(&near), 0.05).unwrap();
     let three = decide(&[near.clone(), near.clone(), near], 0.05).unwrap();
-    let evidence = |verdict: &Verdict| verdict.endpoints[0].evidence.unwrap();
-    assert!((evidence(&three).fail_level - 0.05 / 3.0).abs() < 1e-12);
-    assert!(evidence(&three).lower < evidence(&alone).lower);
-    assert_eq!(evidence(&three).upper, evidence(&alone).upper);
+    let alone = alone.endpoints[0].evidence.unwrap();
+    let of_three = three.endpoints[0].evidence.unwrap();
+    assert!((of_three.fail_level - 0.05 / 3.0).abs() < 1e-12);
+    assert!(of_three.lower < alone.lower);
+    assert_eq!(of_three.upper, alone.upper);
 }
 
 #[test]
@@ -157,8 +163,12 @@ fn looks_go_on_after_a_fail_until_every_endpoint_has_its_answer() {
     (noisy[0], noisy[1], noisy[2]) = (noisy[0] * 1.03, noisy[1] * 0.97, noisy[2] * 1.03);
     let open = endpoint(Tolerance::PURGED, &quiet(200.0, 12), &noisy);
     let verdict = decide_by_looks(&[fails.clone(), open], &Schedule::default()).unwrap();
-    let told: Vec<(Answer, Option<usize>)> = verdict.endpoints.iter().map(|one| (one.answer, one.look)).collect();
-    assert_eq!(told, [(Answer::Fail, Some(3)), (Answer::Pass, Some(8))]);
+    let answers: Vec<(Answer, Option<usize>)> = verdict
+        .endpoints
+        .iter()
+        .map(|endpoint| (endpoint.answer, endpoint.look))
+        .collect();
+    assert_eq!(answers, [(Answer::Fail, Some(3)), (Answer::Pass, Some(8))]);
     assert_eq!((verdict.answer, verdict.look), (Answer::Fail, Some(8)));
     assert!(verdict.is_settled());
     // Data that no more runs can mend hold nothing up.
@@ -169,35 +179,46 @@ fn looks_go_on_after_a_fail_until_every_endpoint_has_its_answer() {
     assert!(verdict.is_settled());
 }
 
-/// Runs at these places, a little apart.
-fn on(machines: &[usize], base: f64) -> Vec<Seen> {
-    let values = quiet(base, machines.len());
-    let seen = machines.iter().zip(values);
-    seen.map(|(machine, value)| Seen {
-        machine: *machine,
-        value: Some(value),
-    })
-    .collect()
+/// Quiet runs on these machines, in this order.
+fn quiet_on(machines: &[usize], base: f64) -> Vec<Seen> {
+    let mut seen = Vec::new();
+    for (machine, value) in machines.iter().zip(quiet(base, machines.len())) {
+        seen.push(Seen {
+            machine: *machine,
+            value: Some(value),
+        });
+    }
+    seen
+}
+
+/// The verdict on a candidate that needs 3 % more, with runs of both sides on these machines.
+fn judged_on(machines: &[usize]) -> Verdict {
+    let endpoint = Endpoint {
+        baseline: quiet_on(machines, 200.0),
+        candidate: quiet_on(machines, 206.0),
+        ..endpoint(Tolerance::PURGED, &[], &[])
+    };
+    decide_by_looks(&[endpoint], &Schedule::default()).unwrap()
 }
 
 #[test]
 fn a_look_counts_the_runs_that_decide() {
-    let judged = |machines: &[usize]| {
-        let mut one = endpoint(Tolerance::PURGED, &[], &[]);
-        (one.baseline, one.candidate) = (on(machines, 200.0), on(machines, 206.0));
-        let verdict = decide_by_looks(&[one], &Schedule::default()).unwrap();
-        let runs = verdict.endpoints[0]
-            .evidence
-            .as_ref()
-            .ok()
-            .map(|evidence| evidence.runs);
-        (verdict.answer, verdict.look, runs)
-    };
-    // Two runs on one machine and one on another are two that decide, and no look.
-    assert_eq!(judged(&[0, 0, 1]), (Answer::Inconclusive, None, Some((2, 2))));
-    assert_eq!(judged(&[0, 1, 2, 3]), (Answer::Inconclusive, None, None));
-    assert_eq!(judged(&[0, 0, 1, 1]), (Answer::Fail, Some(4), Some((4, 4))));
-    assert_eq!(judged(&[0, 1, 0, 1, 0, 1]), (Answer::Fail, Some(4), Some((4, 4))));
+    let one_on_the_second = [0, 0, 1];
+    let one_on_each = [0, 1, 2, 3];
+    let two_on_each = [0, 0, 1, 1];
+    let in_turn = [0, 1, 0, 1, 0, 1];
+    for (machines, answer, look, runs) in [
+        // The lone run does not decide, and two are no look.
+        (&one_on_the_second[..], Answer::Inconclusive, None, Some((2, 2))),
+        (&one_on_each[..], Answer::Inconclusive, None, None),
+        (&two_on_each[..], Answer::Fail, Some(4), Some((4, 4))),
+        (&in_turn[..], Answer::Fail, Some(4), Some((4, 4))),
+    ] {
+        let verdict = judged_on(machines);
+        let evidence = verdict.endpoints[0].evidence.ok();
+        assert_eq!((verdict.answer, verdict.look), (answer, look), "{machines:?}");
+        assert_eq!(evidence.map(|evidence| evidence.runs), runs, "{machines:?}");
+    }
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn welch_on_logs_agrees_with_scipy() {
 #[test]
 fn one_arm_against_a_value_agrees_with_scipy() {
     for row in rows("single") {
-        let contrast = Contrast::against(&arm(&list(&row, "values")), number(&row, "limit"), NONE);
+        let contrast = Contrast::one_sample(&arm(&list(&row, "values")), number(&row, "limit"), NONE);
         check(contrast.p_above(1.0), number(&row, "greater"), &row);
         check(contrast.freedom(), number(&row, "df"), &row);
     }

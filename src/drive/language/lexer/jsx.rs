@@ -144,7 +144,7 @@ fn regex(rest: &str) -> Option<usize> {
     Some(rest.len() - flags.trim_start_matches(|c: char| c.is_ascii_alphabetic()).len())
 }
 
-/// Whether the text after a `<` at the start of a value is a tag, not the type parameters of an arrow function.
+/// True if the text after a `<` at the start of a value is a tag, not the type parameters of an arrow function.
 fn opens_tag(rest: &str) -> bool {
     let name = rest.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '$' | '-' | '.' | ':'));
     let (name, after) = rest.split_at(name.unwrap_or(rest.len()));

@@ -274,12 +274,12 @@ fn each_circumstance_is_told_by_itself_with_its_values_and_what_it_means() {
         change(&mut other);
         // Whichever comes first, and however many there are of one.
         let headers = [other, header(), header()];
-        let told = Difference {
+        let expected = Difference {
             what: what.into(),
             values: values.map(str::to_owned).to_vec(),
             weight,
         };
-        assert_eq!(differences(headers.iter()), [told]);
+        assert_eq!(differences(headers.iter()), [expected]);
     }
 }
 
@@ -289,9 +289,9 @@ fn what_is_the_same_everywhere_is_no_difference_and_what_is_not_known_is_one() {
     assert!(differences([].iter()).is_empty());
     let mut unknown = header();
     unknown.host.kernel = None;
-    let told = differences([header(), unknown].iter());
-    assert_eq!(told[0].values, ["6.1.0-28-amd64", "n/a"]);
-    assert_eq!(told[0].weight, Weight::Host);
+    let differences = differences([header(), unknown].iter());
+    assert_eq!(differences[0].values, ["6.1.0-28-amd64", "n/a"]);
+    assert_eq!(differences[0].weight, Weight::Host);
 }
 
 #[test]
@@ -343,83 +343,84 @@ fn runs_of_one_label_are_of_one_server() {
     for (what, change) in changes {
         let mut other = header();
         change(&mut other);
-        let told = differences_of("ty", [header(), other, header()].iter());
-        assert_eq!(told.len(), 1, "{what}: {told:?}");
+        let differences = differences_of("ty", [header(), other, header()].iter());
+        assert_eq!(differences.len(), 1, "{what}: {differences:?}");
         assert!(
-            told[0].what == what && told[0].is_decisive() && told[0].values.len() == 2,
-            "{told:?}"
+            differences[0].what == what && differences[0].is_decisive() && differences[0].values.len() == 2,
+            "{differences:?}"
         );
     }
     assert!(differences_of("ty", [header(), header()].iter()).is_empty());
 }
 
+/// A server with one environment variable.
+fn with_variable(name: &str, value: &str) -> Header {
+    let mut header = header();
+    header.server.env = [(name.to_owned(), value.to_owned())].into();
+    header
+}
+
+/// A server whose allocator the purged lens set.
+fn purged(malloc_conf: &str) -> Header {
+    let mut header = with_variable("MALLOC_CONF", malloc_conf);
+    header.server.lens.name = Lens::Purged;
+    header.server.lens.env.clone_from(&header.server.env);
+    header
+}
+
 #[test]
 fn what_the_lens_sets_and_where_caches_are_is_the_same_server() {
-    let with = |name: &str, value: &str| {
-        let mut header = header();
-        header.server.env = [(name.to_owned(), value.to_owned())].into();
-        header
-    };
-    let cache = |slot: &str| with("CACHE", &format!("/tmp/lsp-soak-1000/0123abcd-{slot}/cache/ty"));
-    assert!(differences_of("ty", [cache("0"), cache("1")].iter()).is_empty());
-    let elsewhere = |place: &str| with("HOME", &format!("/home/lsp-soak/{place}/cache"));
-    assert_eq!(
-        differences_of("ty", [elsewhere("a/b"), elsewhere("c/b")].iter()).len(),
-        1
-    );
+    let caches = ["0", "1"].map(|slot| with_variable("CACHE", &format!("/tmp/lsp-soak-1000/0123abcd-{slot}/cache/ty")));
+    assert!(differences_of("ty", caches.iter()).is_empty());
+    let homes = ["a/b", "c/b"].map(|place| with_variable("HOME", &format!("/home/lsp-soak/{place}/cache")));
+    assert_eq!(differences_of("ty", homes.iter()).len(), 1);
     // What the user sets too stands before it.
-    let own = with("MALLOC_CONF", "narenas:1");
-    let purged = |value: &str| {
-        let mut purged = with("MALLOC_CONF", value);
-        purged.server.lens.name = Lens::Purged;
-        purged.server.lens.env.clone_from(&purged.server.env);
-        purged
-    };
+    let own = with_variable("MALLOC_CONF", "narenas:1");
     let one = purged("narenas:1,dirty_decay_ms:0");
     assert!(differences_of("ty", [&own, &one, &own].into_iter()).is_empty());
-    let told = differences_of("ty", [&own, &one, &purged("narenas:2,dirty_decay_ms:0")].into_iter());
-    assert_eq!(told.len(), 1, "{told:?}");
+    let differences = differences_of("ty", [&own, &one, &purged("narenas:2,dirty_decay_ms:0")].into_iter());
+    assert_eq!(differences.len(), 1, "{differences:?}");
 }
 
 #[test]
 fn a_comparison_tells_when_runs_of_a_label_are_of_two_servers() {
     let mut all = runs(&[100, 100], &[100, 100]);
     all[3].summary.header.server.args = vec!["--other".to_owned()];
-    let told = compare(&all, None).differences;
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].what == "arguments of b" && told[0].is_decisive());
+    let differences = compare(&all, None).differences;
+    assert_eq!(differences.len(), 1, "{differences:?}");
+    assert!(differences[0].what == "arguments of b" && differences[0].is_decisive());
+}
+
+/// The names and values of the differences between a baseline and a candidate, all of which are only noted.
+fn noted_between(baseline: &Header, candidate: &Header) -> Vec<(String, Vec<String>)> {
+    let differences = differences_between(&[("baseline", vec![baseline]), ("candidate", vec![candidate])]);
+    let mut noted = Vec::new();
+    for difference in differences {
+        assert_eq!(difference.weight, Weight::Noted);
+        noted.push((difference.what.into_owned(), difference.values));
+    }
+    noted
 }
 
 #[test]
 fn what_was_typed_for_one_side_of_a_gate_is_noted_with_the_side() {
-    let with = |name: &str, value: &str| {
-        let mut header = header();
-        header.server.env = [(name.to_owned(), value.to_owned())].into();
-        header
-    };
-    let (plain, set, flagged) = (header(), with("MALLOC_ARENA_MAX", "1"), {
-        let mut header = header();
-        header.server.args = vec!["--flag".to_owned()];
-        header
-    });
-    let between = |baseline: &Header, candidate: &Header| {
-        let told = differences_between(&[("baseline", vec![baseline]), ("candidate", vec![candidate])]);
-        assert!(told.iter().all(|one| one.weight == Weight::Noted));
-        told.into_iter()
-            .map(|one| (one.what.into_owned(), one.values))
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(between(&plain, &plain), []);
+    let (plain, set) = (header(), with_variable("MALLOC_ARENA_MAX", "1"));
+    let mut flagged = header();
+    flagged.server.args = vec!["--flag".to_owned()];
+    assert_eq!(noted_between(&plain, &plain), []);
     assert_eq!(
-        between(&plain, &set),
+        noted_between(&plain, &set),
         [(
             "memory settings of the sides".to_owned(),
             vec!["baseline: none".to_owned(), "candidate: MALLOC_ARENA_MAX=1".to_owned()]
         )]
     );
-    assert_eq!(between(&flagged, &plain)[0].1, ["baseline: --flag", "candidate: none"]);
     assert_eq!(
-        between(&plain, &with("RUST_LOG", "debug"))[0].0,
+        noted_between(&flagged, &plain)[0].1,
+        ["baseline: --flag", "candidate: none"]
+    );
+    assert_eq!(
+        noted_between(&plain, &with_variable("RUST_LOG", "debug"))[0].0,
         "environment of the sides"
     );
 }
@@ -444,32 +445,44 @@ fn a_calibration_holds_for_machines_of_one_type_and_for_nothing_else() {
 
 #[test]
 fn swap_of_about_one_size_is_noted_and_where_the_system_makes_it_as_it_goes_it_is_not_looked_at() {
-    let with = |os: &str, mib: u64| {
-        let mut header = header();
-        header.host.os = os.to_owned();
-        header.host.memory.swap = Some(mib << 20);
-        header
-    };
-    let told = |a: Header, b: Header| differences([a, b].iter()).first().map(|one| one.weight);
-    assert_eq!(told(with("linux", 4_000), with("linux", 4_100)), Some(Weight::Noted));
-    assert_eq!(told(with("linux", 4_000), with("linux", 0)), Some(Weight::Host));
-    assert_eq!(told(with("macos", 1_024), with("macos", 3_072)), None);
+    for (os, swaps, expected) in [
+        ("linux", [4_000, 4_100], Some(Weight::Noted)),
+        ("linux", [4_000, 0], Some(Weight::Host)),
+        ("macos", [1_024, 3_072], None),
+    ] {
+        let headers = swaps.map(|mib| with_swap(os, mib));
+        let weight = differences(headers.iter()).first().map(|difference| difference.weight);
+        assert_eq!(weight, expected, "{os}: {swaps:?}");
+    }
+}
+
+fn with_swap(os: &str, mib: u64) -> Header {
+    let mut header = header();
+    header.host.os = os.to_owned();
+    header.host.memory.swap = Some(mib << 20);
+    header
 }
 
 #[test]
 fn machines_of_one_type_are_one_machine() {
-    let on = |kernel: &str, more: u64| {
-        let mut run = run("a", 1, 100);
-        run.summary.header.host.kernel = text(kernel);
-        run.summary.header.host.memory.total = Some((16_u64 << 30).wrapping_add(more));
-        run.machine()
-    };
-    assert_eq!(on("6.12.41", 0), on("6.12.57+deb13-amd64", 3 << 20));
-    assert_ne!(on("6.12.41", 0), on("6.16.1", 0));
+    const GIB_16: u64 = 16 << 30;
+    assert_eq!(
+        machine_with("6.12.41", GIB_16),
+        machine_with("6.12.57+deb13-amd64", GIB_16 + (3 << 20))
+    );
+    assert_ne!(machine_with("6.12.41", GIB_16), machine_with("6.16.1", GIB_16));
     // The kernel keeps more on one of them: 15.64 and 15.66 GiB are no two machines, 16 and 24 GiB are.
-    let kept = |mib: u64| on("6.12.41", 0_u64.wrapping_sub(mib << 20));
-    assert_eq!(kept(369), kept(348));
-    assert_ne!(kept(369), on("6.12.41", 7 << 30));
+    let less = machine_with("6.12.41", GIB_16 - (369 << 20));
+    assert_eq!(less, machine_with("6.12.41", GIB_16 - (348 << 20)));
+    assert_ne!(less, machine_with("6.12.41", GIB_16 + (7 << 30)));
+}
+
+/// The machine of a run with this kernel and so many bytes of memory.
+fn machine_with(kernel: &str, memory: u64) -> String {
+    let mut run = run("a", 1, 100);
+    run.summary.header.host.kernel = text(kernel);
+    run.summary.header.host.memory.total = Some(memory);
+    run.machine()
 }
 
 #[test]
@@ -479,10 +492,12 @@ fn a_campaign_goes_on_on_another_host_and_not_with_another_server() {
     assert_eq!(changes(&header(), &other), []);
     other.server.sha256 = text("b");
     other.scenario.seed = 2;
-    let told = |name, then: &str, now: &str| (name, then.to_owned(), now.to_owned());
     assert_eq!(
         changes(&header(), &other),
-        [told("seed", "1", "2"), told("program", "n/a", "b")]
+        [
+            ("seed", "1".to_owned(), "2".to_owned()),
+            ("program", "n/a".to_owned(), "b".to_owned())
+        ]
     );
 }
 

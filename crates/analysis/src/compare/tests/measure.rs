@@ -53,7 +53,7 @@ fn program(cpu: Option<u64>) -> ProgramSummary {
     }
 }
 
-fn of(summary: &Summary, place: &Place, figure: Figure) -> Option<f64> {
+fn value_of(summary: &Summary, place: &Place, figure: Figure) -> Option<f64> {
     let measure = Measure {
         place: place.clone(),
         figure,
@@ -85,11 +85,11 @@ fn every_figure_is_found_where_it_is_and_nowhere_else() {
         (Figure::P50, None, None, Some(50.0)),
         (Figure::P95, None, None, Some(95.0)),
     ] {
-        assert_eq!(of(&summary, &second(&summary), figure), phase, "{figure:?}");
-        assert_eq!(of(&summary, &Place::Run, figure), whole, "{figure:?}");
-        assert_eq!(of(&summary, &hover, figure), method, "{figure:?}");
+        assert_eq!(value_of(&summary, &second(&summary), figure), phase, "{figure:?}");
+        assert_eq!(value_of(&summary, &Place::Run, figure), whole, "{figure:?}");
+        assert_eq!(value_of(&summary, &hover, figure), method, "{figure:?}");
         let other = Place::Method("textDocument/rename".to_owned());
-        assert_eq!(of(&summary, &other, figure), None, "{figure:?}");
+        assert_eq!(value_of(&summary, &other, figure), None, "{figure:?}");
     }
 }
 
@@ -97,7 +97,7 @@ fn every_figure_is_found_where_it_is_and_nowhere_else() {
 fn of_a_tree_the_proportional_size_is_what_is_resident() {
     let mut summary = distinct();
     summary.resident_metric = ResidentMetric::Proportional;
-    assert_eq!(of(&summary, &second(&summary), Figure::Resident), Some(2_004.0));
+    assert_eq!(value_of(&summary, &second(&summary), Figure::Resident), Some(2_004.0));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_phase_without_a_checkpoint_has_no_figures() {
     let mut summary = distinct();
     summary.phases[1].checkpoint = None;
     for figure in Figure::OF_PHASES.into_iter().chain(Figure::HELD) {
-        assert_eq!(of(&summary, &second(&summary), figure), None, "{figure:?}");
+        assert_eq!(value_of(&summary, &second(&summary), figure), None, "{figure:?}");
     }
 }
 
@@ -113,9 +113,9 @@ fn a_phase_without_a_checkpoint_has_no_figures() {
 fn processor_time_of_which_a_part_is_not_known_is_not_known() {
     let mut summary = distinct();
     summary.programs.push(program(None));
-    assert_eq!(of(&summary, &Place::Run, Figure::Cpu), None);
+    assert_eq!(value_of(&summary, &Place::Run, Figure::Cpu), None);
     summary.programs.clear();
-    assert_eq!(of(&summary, &Place::Run, Figure::Cpu), None);
+    assert_eq!(value_of(&summary, &Place::Run, Figure::Cpu), None);
 }
 
 #[test]
@@ -123,7 +123,9 @@ fn everything_is_listed_once_in_the_order_in_which_it_was_played() {
     let mut summary = distinct();
     // Rounds of the whole scenario: the phases come again.
     let mut again = summary.phases.clone();
-    again.iter_mut().for_each(|phase| phase.phase.cycle = 1);
+    for phase in &mut again {
+        phase.phase.cycle = 1;
+    }
     summary.phases.extend(again);
     let listed: Vec<(String, Figure)> = Measure::all(&summary)
         .into_iter()
@@ -173,8 +175,8 @@ fn figures_have_the_names_units_and_noise_of_the_method() {
         ("read", Unit::Bytes, NoiseFloor::MEMORY),
         ("written", Unit::Bytes, NoiseFloor::MEMORY),
     ];
-    let told = Figure::COMPARED.map(|figure| (figure.name(), figure.unit(), figure.noise()));
-    assert_eq!(told, expected);
+    let facts = Figure::COMPARED.map(|figure| (figure.name(), figure.unit(), figure.noise()));
+    assert_eq!(facts, expected);
 }
 
 #[test]

@@ -5,31 +5,32 @@ use record::CommandEnd;
 
 use super::*;
 
-fn changed(runs: Vec<Played>, change: impl Fn(&mut Summary)) -> Vec<Played> {
-    let mut runs = runs;
-    runs.iter_mut().for_each(|run| change(&mut run.summary));
+fn changed(mut runs: Vec<Played>, change: impl Fn(&mut Summary)) -> Vec<Played> {
+    for run in &mut runs {
+        change(&mut run.summary);
+    }
     runs
 }
 
 fn names(scenarios: &Scenarios) -> Vec<(&str, Vec<String>)> {
-    let names = |targets: &Vec<Target>| targets.iter().map(Target::name).collect();
-    scenarios
-        .iter()
-        .map(|(name, targets)| (name.as_str(), names(targets)))
-        .collect()
+    let mut names = Vec::new();
+    for (scenario, targets) in scenarios {
+        names.push((scenario.as_str(), targets.iter().map(Target::name).collect()));
+    }
+    names
 }
 
 /// Runs of `a` and `b` as they are, those of another target, through another lens, and of another scenario.
 fn mixed() -> Vec<Played> {
-    let two = || runs(&[100, 100], &[110, 110]);
+    let plain = runs(&[100, 100], &[110, 110]);
     [
-        changed(two(), |run| run.header.scenario.name = "second".to_owned()),
-        changed(two(), |run| run.header.scenario.name = "first".to_owned()),
-        changed(two(), |run| {
+        changed(plain.clone(), |run| run.header.scenario.name = "second".to_owned()),
+        changed(plain.clone(), |run| run.header.scenario.name = "first".to_owned()),
+        changed(plain.clone(), |run| {
             run.header.scenario.name = "first".to_owned();
             run.header.host.target = "aarch64-apple-darwin".to_owned();
         }),
-        changed(two(), |run| {
+        changed(plain.clone(), |run| {
             run.header.scenario.name = "first".to_owned();
             run.header.server.lens.name = Lens::Purged;
             run.header.server.lens.allocator = Some("jemalloc".to_owned());
@@ -83,13 +84,13 @@ fn machines_are_named_once_each_in_their_order() {
 
 #[test]
 fn the_parts_of_a_plan_are_machines_of_their_own() {
-    let part = |partition: &str| {
+    let [first, second] = ["1/2", "2/2"].map(|partition| {
         let mut run = run("a", 1, 100);
         run.summary.header.plan.partition = Some(partition.to_owned());
         run.machine()
-    };
-    assert!(part("1/2").starts_with("part 1/2 on "));
-    assert_ne!(part("1/2"), part("2/2"));
+    });
+    assert!(first.starts_with("part 1/2 on "));
+    assert_ne!(first, second);
     let mut other = run("a", 1, 100);
     for change in [
         |run: &mut Summary| run.header.host.cpus = Some(1),
@@ -104,33 +105,28 @@ fn the_parts_of_a_plan_are_machines_of_their_own() {
 
 #[test]
 fn servers_that_purge_in_different_ways_are_in_no_ratio_and_the_lens_names_them_all() {
-    let told = |label: &str, allocator: &str, verified: Option<bool>| {
-        changed(vec![run(label, 1, 100), run(label, 2, 101)], |run| {
-            let lens = &mut run.header.server.lens;
-            (lens.name, lens.allocator, lens.verified) = (Lens::Purged, Some(allocator.to_owned()), verified);
-        })
-    };
     let runs = [
-        told("a", "jemalloc", Some(true)),
-        told("b", "jemalloc", Some(true)),
-        told("c", "system", None),
+        purged("a", "jemalloc", Some(true)),
+        purged("b", "jemalloc", Some(true)),
+        purged("c", "system", None),
     ];
     let scenarios = by_target(runs.concat(), None);
     let target = &scenarios.values().next().unwrap()[0];
     assert_eq!(target.lens.allocator.as_deref(), Some("jemalloc and system"));
     assert_eq!(target.lens.verified, None);
-    let ratios = |side: usize| {
-        target
-            .comparison
-            .rows
-            .iter()
-            .filter(|row| row.cells[side].ratio.is_some())
-            .count()
-    };
-    assert!(ratios(1) > 0);
-    assert_eq!(ratios(2), 0);
+    let rows = &target.comparison.rows;
+    assert!(rows.iter().any(|row| row.cells[1].ratio.is_some()));
+    assert!(rows.iter().all(|row| row.cells[2].ratio.is_none()));
     let sides = &target.comparison.sides;
     assert!(sides[1].is_purged_as(&sides[0]) && !sides[2].is_purged_as(&sides[0]));
+}
+
+/// Two runs of a server whose allocator was purged.
+fn purged(label: &str, allocator: &str, verified: Option<bool>) -> Vec<Played> {
+    changed(vec![run(label, 1, 100), run(label, 2, 101)], |run| {
+        let lens = &mut run.header.server.lens;
+        (lens.name, lens.allocator, lens.verified) = (Lens::Purged, Some(allocator.to_owned()), verified);
+    })
 }
 
 /// A run of a command in a project.
@@ -152,19 +148,18 @@ fn the_fastest_command_is_the_baseline_of_all_projects() {
         ("middle", [("a", 2000), ("b", 2100), ("c", 100)]),
         ("large", [("a", 9000), ("b", 4000), ("c", 0)]),
     ];
-    let runs = walls.iter().flat_map(|(project, walls)| {
-        let walls = walls.iter().filter(|(_, wall)| *wall > 0);
-        walls.flat_map(move |(label, wall)| (1..=2).map(move |number| timed(label, number, project, *wall)))
-    });
-    let runs: Vec<Played> = runs.collect();
-    let first = |baseline| {
-        let scenarios = by_target(runs.clone(), baseline);
-        let sides = scenarios
-            .values()
-            .flatten()
-            .map(|target| target.comparison.sides[0].label.clone());
-        sides.collect::<Vec<String>>()
-    };
-    assert_eq!(first(None), ["b", "b", "b"]);
-    assert_eq!(first(Some("a")), ["a", "a", "a"]);
+    let mut runs: Vec<Played> = Vec::new();
+    for (project, walls) in walls {
+        for (label, wall) in walls.into_iter().filter(|(_, wall)| *wall > 0) {
+            runs.extend((1..=2).map(|number| timed(label, number, project, wall)));
+        }
+    }
+    for (asked, expected) in [(None, "b"), (Some("a"), "a")] {
+        let scenarios = by_target(runs.clone(), asked);
+        let targets = scenarios.values().flatten();
+        let baselines: Vec<&str> = targets
+            .map(|target| target.comparison.sides[0].label.as_str())
+            .collect();
+        assert_eq!(baselines, [expected; 3]);
+    }
 }

@@ -7,15 +7,15 @@ use record::golden::Session;
 
 #[test]
 fn a_wedge_names_what_is_stuck_and_in_which_direction() {
-    let wedged = |method, after, unsent| super::wedged(method, after, unsent, "attach a debugger");
-    let reading = wedged("textDocument/hover", "30.0 s", 0);
+    const ADVICE: &str = "attach a debugger";
+    let reading = wedged("textDocument/hover", "30.0 s", 0, ADVICE);
     assert!(
         reading.contains("`textDocument/hover` has been open for 30.0 s"),
         "{reading}"
     );
-    let writing = wedged("", "30.0 s", 65_536);
+    let writing = wedged("", "30.0 s", 65_536, ADVICE);
     assert!(writing.contains("for 30.0 s it has read none of 64.0 KiB"), "{writing}");
-    let own = wedged(BARRIER, "30.0 s", 0);
+    let own = wedged(BARRIER, "30.0 s", 0, ADVICE);
     assert!(own.contains("a request of lsp-soak (`lspSoak/barrier`)"), "{own}");
 }
 
@@ -75,7 +75,7 @@ fn a_server_that_ends_by_itself_has_not_crashed_and_still_shows_its_last_words()
 
 #[test]
 fn a_shutdown_that_took_no_more_than_a_phase_is_not_spoken_of() {
-    for (more, by_text) in [(0, false), (MORE - 1, false), (MORE, true)] {
+    for (more, is_reported) in [(0, false), (MORE - 1, false), (MORE, true)] {
         let mut summary = summarised(&Session::new("server"));
         summary.peak = Some(crate::summary::Peak {
             lower: 8 << 20,
@@ -85,7 +85,7 @@ fn a_shutdown_that_took_no_more_than_a_phase_is_not_spoken_of() {
         summary.shutdown_peak = Some((8 << 20) + more);
         let mut list = Vec::new();
         shutdown(&summary, &mut list);
-        assert_eq!(!list.is_empty(), by_text, "{list:?}");
+        assert_eq!(!list.is_empty(), is_reported, "{list:?}");
     }
 }
 
@@ -115,6 +115,14 @@ fn a_step_of_errors_says_which_and_not_that_nothing_is_there() {
     assert!(some.details[0].ends_with("25 requests, nothing found, 3 errors, most often: -32603: no index"));
 }
 
+/// A run in which these steps had no results.
+fn run_with_empty_steps(steps: &[&EmptyStep]) -> Summary {
+    let mut session = Session::new("server");
+    let steps = steps.iter().copied().cloned().collect();
+    session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Empty { steps }, "");
+    summarised(&session)
+}
+
 #[test]
 fn a_step_that_asked_nothing_is_blamed_on_nobody_and_says_what_it_looked_for() {
     let silent = EmptyStep {
@@ -133,13 +141,7 @@ fn a_step_that_asked_nothing_is_blamed_on_nobody_and_says_what_it_looked_for() {
         lacks: Some("textDocument/definition".to_owned()),
         ..silent.clone()
     };
-    let ended = |steps: &[&EmptyStep]| {
-        let mut session = Session::new("server");
-        let steps = steps.iter().copied().cloned().collect();
-        session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Empty { steps }, "");
-        summarised(&session)
-    };
-    let summary = ended(&[&silent]);
+    let summary = run_with_empty_steps(&[&silent]);
     let last = super::ending(&summary).unwrap();
     assert!(last.text.starts_with("the scenario asked nothing"), "{}", last.text);
     assert_eq!(
@@ -148,7 +150,7 @@ fn a_step_that_asked_nothing_is_blamed_on_nobody_and_says_what_it_looked_for() {
     );
     assert_eq!(exit(&summary), Exit::OwnFailure);
     assert_eq!(super::super::outcome(&summary), "asked nothing");
-    let summary = ended(&[&lacks]);
+    let summary = run_with_empty_steps(&[&lacks]);
     let last = super::ending(&summary).unwrap();
     assert!(last.text.starts_with("the server supports nothing"), "{}", last.text);
     assert_eq!(exit(&summary), Exit::ServerFailed);
@@ -159,38 +161,39 @@ fn a_step_that_asked_nothing_is_blamed_on_nobody_and_says_what_it_looked_for() {
         error: Some("-1: no".to_owned()),
         ..silent.clone()
     };
-    let summary = ended(&[&silent, &refused]);
+    let summary = run_with_empty_steps(&[&silent, &refused]);
     assert!(super::ending(&summary).unwrap().text.contains("with an error"));
     assert_eq!(exit(&summary), Exit::ServerFailed);
 }
 
+/// The text about a server that hangs after an unfinished message, or after these notifications.
+fn hang_text(unfinished: Option<UnfinishedMessage>, notifications: &[(&str, u64)]) -> String {
+    let mut summary = summarised(&Session::new("server"));
+    summary.close = Some(record::Close {
+        unfinished,
+        notifications: notifications
+            .iter()
+            .map(|(method, count)| ((*method).to_owned(), *count))
+            .collect(),
+        ..record::Close::default()
+    });
+    summary.ending = Some(Ending::Wedged {
+        method: "textDocument/definition".to_owned(),
+        after: 30_000_000_000,
+        unsent: 0,
+        during: String::new(),
+    });
+    super::ending(&summary).unwrap().text
+}
+
 #[test]
 fn a_server_that_stands_still_after_notifications_of_its_own_may_wait_for_their_answer() {
-    let ended_after = |unfinished: Option<UnfinishedMessage>, notifications: &[(&str, u64)]| {
-        let mut summary = summarised(&Session::new("server"));
-        let all = notifications
-            .iter()
-            .map(|(method, count)| ((*method).to_owned(), *count));
-        summary.close = Some(record::Close {
-            unfinished,
-            notifications: all.collect(),
-            ..record::Close::default()
-        });
-        summary.ending = Some(Ending::Wedged {
-            method: "textDocument/definition".to_owned(),
-            after: 30_000_000_000,
-            unsent: 0,
-            during: String::new(),
-        });
-        super::ending(&summary).unwrap().text
-    };
-    let ended = |notifications: &[(&str, u64)]| ended_after(None, notifications);
-    let own = ended(&[("tsserver/request", 3), ("window/logMessage", 9)]);
+    let own = hang_text(None, &[("tsserver/request", 3), ("window/logMessage", 9)]);
     assert!(
         own.contains("does not send: `tsserver/request` (3 times); if not, attach"),
         "{own}"
     );
-    let none = ended(&[("window/logMessage", 9)]);
+    let none = hang_text(None, &[("window/logMessage", 9)]);
     assert!(none.contains("it waits for something: attach a debugger"), "{none}");
     let mut unframed = summarised(&Session::new("server"));
     unframed.close = Some(record::Close {
@@ -208,7 +211,7 @@ fn a_server_that_stands_still_after_notifications_of_its_own_may_wait_for_their_
         announced: 500,
         came: 450,
     };
-    let short = ended_after(Some(short), &[]);
+    let short = hang_text(Some(short), &[]);
     assert!(
         short.contains("of its last message 450 came and its `Content-Length` announces 500"),
         "{short}"

@@ -90,12 +90,16 @@ fn several_endpoints_share_alpha_and_advice_takes_none_of_it() {
 fn what_failed_first_leaves_its_alpha_to_the_next() {
     let mut sides = pair(&UNSURE.0, &UNSURE.1, end);
     for (runs, bytes) in [(sides.baseline.as_mut().unwrap(), 100), (&mut sides.candidate, 200)] {
-        runs.iter_mut().for_each(|run| peak(&mut run.summary, bytes * MIB));
+        for run in runs {
+            peak(&mut run.summary, bytes * MIB);
+        }
     }
     assert_eq!(answers(&sides, &primaries(&["private", "peak"])), [Answer::Fail; 2]);
     // Beside a peak that does not fail, half of it is too little.
     for runs in [sides.baseline.as_mut().unwrap(), &mut sides.candidate] {
-        runs.iter_mut().for_each(|run| peak(&mut run.summary, 100 * MIB));
+        for run in runs {
+            peak(&mut run.summary, 100 * MIB);
+        }
     }
     assert_eq!(
         answers(&sides, &primaries(&["private", "peak"])),
@@ -143,63 +147,69 @@ fn every_figure_is_weighed_by_its_own_noise() {
 #[test]
 fn the_order_in_which_directories_are_named_makes_no_difference() {
     // A part in which the candidate needs more, and one in which it does not, of one plan.
-    let part = |label: &str, machine: &str, percent: u64, blocks: [u32; 3]| -> Vec<Played> {
-        let run = |block: u32| {
-            let mut run = run(label, block, Lens::Purged, percent);
-            run.summary.header.plan.block = block;
-            run.summary.header.plan.partition = Some(machine.to_owned());
-            run
-        };
-        blocks.into_iter().map(run).collect()
+    let baseline = [part("a", "1/2", 100, [1, 2, 3]), part("a", "2/2", 100, [4, 5, 6])];
+    let candidate = [part("b", "1/2", 110, [1, 2, 3]), part("b", "2/2", 100, [4, 5, 6])];
+    let ordered = Sides {
+        baseline: Some(baseline.concat()),
+        candidate: candidate.concat(),
+        anchor: None,
     };
-    let (first, second) = ([1, 2, 3], [4, 5, 6]);
-    let judged = |turned: bool| {
-        let of = |label: &str, one: u64, other: u64| {
-            let mut parts = [part(label, "1/2", one, first), part(label, "2/2", other, second)];
-            if turned {
-                parts.reverse();
-            }
-            parts.concat()
-        };
-        let sides = Sides {
-            baseline: Some(of("a", 100, 100)),
-            candidate: of("b", 110, 100),
-            anchor: None,
-        };
+    let [first, second] = &baseline;
+    let [candidate_first, candidate_second] = &candidate;
+    let reversed = Sides {
+        baseline: Some([second.as_slice(), first].concat()),
+        candidate: [candidate_second.as_slice(), candidate_first].concat(),
+        anchor: None,
+    };
+    for sides in [ordered, reversed] {
         let judgement = answer(&sides);
-        let runs = judgement.against[0].primaries[0]
-            .verdict
-            .evidence
-            .as_ref()
-            .unwrap()
-            .runs;
-        (judgement.answer, judgement.against[0].look, runs)
-    };
-    assert_eq!(judged(false), (Answer::Fail, Some(3), (3, 3)));
-    assert_eq!(judged(true), judged(false));
+        let against = &judgement.against[0];
+        let evidence = against.primaries[0].verdict.evidence.as_ref().unwrap();
+        assert_eq!((judgement.answer, against.look), (Answer::Fail, Some(3)));
+        assert_eq!(evidence.runs, (3, 3));
+    }
+}
+
+/// Runs of one part of a plan.
+fn part(label: &str, partition: &str, percent: u64, blocks: [u32; 3]) -> Vec<Played> {
+    let mut runs = Vec::new();
+    for block in blocks {
+        let mut run = run(label, block, Lens::Purged, percent);
+        run.summary.header.plan.block = block;
+        run.summary.header.plan.partition = Some(partition.to_owned());
+        runs.push(run);
+    }
+    runs
 }
 
 #[test]
 fn a_fail_is_not_the_end_while_another_rule_that_decides_is_open() {
-    let judged = |runs: usize| {
-        let mut sides = sides(&vec![100; runs], &vec![110; runs], None);
-        for (number, run) in sides.candidate.iter_mut().enumerate() {
-            let wave = [106, 94, 106].get(number).copied().unwrap_or(100);
-            peak(&mut run.summary, wave * MIB);
-        }
-        for run in sides.baseline.as_mut().unwrap() {
-            peak(&mut run.summary, 100 * MIB);
-        }
-        let mut rules = primaries(&["private", "peak"]);
-        rules.primaries[1].tolerance = Tolerance::new(0.01, 0.3, 0.0).unwrap();
-        judge(&sides, &rules, &Schedule::default())
-    };
-    let early = judged(3);
+    let early = judge_open_peak(3);
     assert_eq!((early.answer, early.is_final()), (Answer::Fail, false));
-    let late = judged(12);
+    let late = judge_open_peak(12);
     assert_eq!((late.answer, late.is_final()), (Answer::Fail, true));
-    let looks: Vec<Option<usize>> = late.against[0].primaries.iter().map(|one| one.verdict.look).collect();
-    assert_eq!(looks, [Some(3), Some(5)]);
+    assert_eq!(looks(&late), [Some(3), Some(5)]);
+}
+
+/// The verdict on more private memory, and on a peak that is decided late.
+fn judge_open_peak(runs: usize) -> Judgement {
+    let mut sides = sides(&vec![100; runs], &vec![110; runs], None);
+    for (number, run) in sides.candidate.iter_mut().enumerate() {
+        let wave = [106, 94, 106].get(number).copied().unwrap_or(100);
+        peak(&mut run.summary, wave * MIB);
+    }
+    for run in sides.baseline.as_mut().unwrap() {
+        peak(&mut run.summary, 100 * MIB);
+    }
+    let mut rules = primaries(&["private", "peak"]);
+    rules.primaries[1].tolerance = Tolerance::new(0.01, 0.3, 0.0).unwrap();
+    judge(&sides, &rules, &Schedule::default())
+}
+
+/// The look that answered each rule against the baseline.
+fn looks(judgement: &Judgement) -> Vec<Option<usize>> {
+    let primaries = judgement.against[0].primaries.iter();
+    primaries.map(|judged| judged.verdict.look).collect()
 }
 
 #[test]
@@ -222,7 +232,7 @@ fn every_rule_has_a_tolerance_of_its_own() {
         let answers: Vec<Answer> = judgement.against[0]
             .primaries
             .iter()
-            .map(|one| one.verdict.answer)
+            .map(|judged| judged.verdict.answer)
             .collect();
         assert_eq!(answers, [Answer::Fail, answer]);
     }
@@ -231,12 +241,12 @@ fn every_rule_has_a_tolerance_of_its_own() {
 #[test]
 fn the_candidate_is_held_against_the_baseline_and_against_the_anchor() {
     let judgement = answer(&sides(&[100; 3], &[110; 3], Some(&[110; 3])));
-    let told: Vec<(Role, Answer)> = judgement
+    let answers: Vec<(Role, Answer)> = judgement
         .against
         .iter()
         .map(|against| (against.role, against.answer))
         .collect();
-    assert_eq!(told, [(Role::Baseline, Answer::Fail), (Role::Anchor, Answer::Pass)]);
+    assert_eq!(answers, [(Role::Baseline, Answer::Fail), (Role::Anchor, Answer::Pass)]);
     assert_eq!((judgement.exit(), judgement.is_final()), (Exit::GateFailed, true));
     let means = judgement.against[0].primaries[0]
         .verdict
@@ -261,26 +271,24 @@ fn an_anchor_that_was_not_run_often_enough_leaves_it_open() {
 
 #[test]
 fn a_candidate_that_did_less_than_the_anchor_is_refused_and_one_that_did_more_is_not() {
-    let halve = |runs: &mut [Played]| {
-        for step in runs
-            .iter_mut()
-            .flat_map(|run| &mut run.summary.phases)
-            .flat_map(|phase| &mut phase.steps)
-        {
-            step.hits = step.hits.map(|hits| hits / 2);
-        }
-    };
     let mut less = sides(&[100; 3], &[100; 3], Some(&[100; 3]));
-    halve(less.baseline.as_mut().unwrap());
-    halve(&mut less.candidate);
+    halve_hits(less.baseline.as_mut().unwrap());
+    halve_hits(&mut less.candidate);
     let judgement = answer(&less);
     assert!(judgement.less_work().all(|(role, _)| role == Role::Anchor));
     assert_eq!(judgement.exit(), Exit::ServerFailed);
     let mut more = sides(&[100; 3], &[100; 3], None);
-    halve(more.baseline.as_mut().unwrap());
+    halve_hits(more.baseline.as_mut().unwrap());
     let judgement = answer(&more);
     assert!(!judgement.against[0].work.is_empty());
     assert_eq!(judgement.exit(), Exit::Passed);
+}
+
+fn halve_hits(runs: &mut [Played]) {
+    let phases = runs.iter_mut().flat_map(|run| &mut run.summary.phases);
+    for step in phases.flat_map(|phase| &mut phase.steps) {
+        step.hits = step.hits.map(|hits| hits / 2);
+    }
 }
 
 /// Runs of which some answered four in ten requests less.
@@ -337,18 +345,14 @@ fn equal_work_is_asked_of_the_runs_that_decide_and_of_no_others() {
 
 #[test]
 fn equal_work_is_asked_of_each_rule_at_its_own_look() {
-    let twelve = || {
-        let mut sides = sides(&[100; 12], &[100; 12], None);
-        for (number, run) in (0..).zip(sides.baseline.iter_mut().flatten().chain(&mut sides.candidate)) {
-            peak(&mut run.summary, (if number % 2 == 0 { 80 } else { 120 }) * MIB);
-        }
-        less_of(&mut sides.candidate, 0..2);
-        sides
-    };
     // Of all twelve runs the median did its work, and of the three by which one endpoint passes it did not.
-    let two = judge(&twelve(), &primaries(&["private", "peak"]), &Schedule::default());
-    let looks: Vec<Option<usize>> = two.against[0].primaries.iter().map(|one| one.verdict.look).collect();
-    assert_eq!((two.exit(), looks), (Exit::ServerFailed, vec![Some(3), Some(12)]));
+    let mut sides = sides(&[100; 12], &[100; 12], None);
+    for (number, run) in (0..).zip(sides.baseline.iter_mut().flatten().chain(&mut sides.candidate)) {
+        peak(&mut run.summary, (if number % 2 == 0 { 80 } else { 120 }) * MIB);
+    }
+    less_of(&mut sides.candidate, 0..2);
+    let two = judge(&sides, &primaries(&["private", "peak"]), &Schedule::default());
+    assert_eq!((two.exit(), looks(&two)), (Exit::ServerFailed, vec![Some(3), Some(12)]));
     let budget = Rules {
         primaries: Vec::new(),
         advisory: vec![rule("private")],
@@ -358,11 +362,9 @@ fn equal_work_is_asked_of_each_rule_at_its_own_look() {
         }],
         ..rules()
     };
-    assert_eq!(
-        judge(&twelve(), &budget, &Schedule::default()).exit(),
-        Exit::ServerFailed
-    );
-    let late = judge(&twelve(), &budget, &Schedule::once(12, 0.05).unwrap());
+    let early = judge(&sides, &budget, &Schedule::default());
+    assert_eq!(early.exit(), Exit::ServerFailed);
+    let late = judge(&sides, &budget, &Schedule::once(12, 0.05).unwrap());
     assert_eq!(late.exit(), Exit::Passed, "they all decide, and most did their work");
 }
 
@@ -385,13 +387,6 @@ fn work_is_held_to_the_rule_s_limits() {
 
 #[test]
 fn a_run_that_any_side_failed_is_named_and_one_that_was_cut_off_is_only_left_out() {
-    let crashed = || {
-        Some(Ending::Crashed {
-            signal: Some(11),
-            code: None,
-            during: String::new(),
-        })
-    };
     for (role, place) in [(Role::Baseline, 0), (Role::Candidate, 1), (Role::Anchor, 2)] {
         let mut sides = sides(&[100; 3], &[100; 3], Some(&[100; 3]));
         let runs = match role {
@@ -399,13 +394,17 @@ fn a_run_that_any_side_failed_is_named_and_one_that_was_cut_off_is_only_left_out
             Role::Candidate => &mut sides.candidate,
             Role::Anchor => sides.anchor.as_mut().unwrap(),
         };
-        runs[1].summary.ending = crashed();
+        runs[1].summary.ending = Some(Ending::Crashed {
+            signal: Some(11),
+            code: None,
+            during: String::new(),
+        });
         let record = runs[1].record.clone();
         let judgement = answer(&sides);
         let broken: Vec<(Role, &str)> = judgement
             .broken
             .iter()
-            .map(|one| (one.role, one.record.as_str()))
+            .map(|run| (run.role, run.record.as_str()))
             .collect();
         assert_eq!(broken, [(role, record.as_str())]);
         assert_eq!((judgement.parties[place].runs, judgement.parties[place].left), (2, 1));
@@ -437,9 +436,9 @@ fn circumstances_of_every_side_are_held_against_each_other() {
         let anchor = sides.anchor.as_mut().unwrap();
         let all = [sides.baseline.as_mut().unwrap(), &mut sides.candidate, anchor];
         all[place][2].summary.header.scenario.seed += 1;
-        let told = answer(&sides).differences;
-        let told: Vec<&str> = told.iter().map(|difference| difference.what.as_ref()).collect();
-        assert_eq!(told, ["seed"], "{place}");
+        let differences = answer(&sides).differences;
+        let names: Vec<&str> = differences.iter().map(|difference| difference.what.as_ref()).collect();
+        assert_eq!(names, ["seed"], "{place}");
     }
 }
 
@@ -448,12 +447,12 @@ fn a_side_of_two_servers_is_told() {
     let mut sides = sides(&[100; 3], &[100; 3], None);
     sides.candidate[2].summary.header.server.sha256 = Some("other".to_owned());
     let judgement = answer(&sides);
-    let told: Vec<(&str, bool)> = judgement
+    let differences: Vec<(&str, bool)> = judgement
         .differences
         .iter()
         .map(|difference| (difference.what.as_ref(), difference.is_decisive()))
         .collect();
-    assert_eq!(told, [("program of the candidate", true)]);
+    assert_eq!(differences, [("program of the candidate", true)]);
 }
 
 #[test]
@@ -485,18 +484,16 @@ fn who_took_part_is_said_with_labels_versions_and_lenses() {
 
 #[test]
 fn runs_are_recommended_only_where_nothing_is_decided_and_up_to_a_look() {
-    let needed = |candidate: &[u64; 3]| {
-        let sides = pair(&UNSURE.0, candidate, end);
+    for (candidate, answer, needed) in [
+        (UNSURE.1, Answer::Inconclusive, Some(8)),
+        ([103_500_000, 104_500_000, 105_500_000], Answer::Inconclusive, Some(5)),
+        ([203_000_000, 204_000_000, 205_000_000], Answer::Fail, None),
+    ] {
+        let sides = pair(&UNSURE.0, &candidate, end);
         let judgement = judge(&sides, &primaries(&["private"]), &Schedule::default());
         let judged = &judgement.against[0].primaries[0];
-        (judged.verdict.answer, judged.needed)
-    };
-    assert_eq!(needed(&UNSURE.1), (Answer::Inconclusive, Some(8)));
-    assert_eq!(
-        needed(&[103_500_000, 104_500_000, 105_500_000]),
-        (Answer::Inconclusive, Some(5))
-    );
-    assert_eq!(needed(&[203_000_000, 204_000_000, 205_000_000]), (Answer::Fail, None));
+        assert_eq!((judged.verdict.answer, judged.needed), (answer, needed));
+    }
 }
 
 #[test]
@@ -513,7 +510,7 @@ fn runs_are_recommended_for_the_nearer_answer() {
     assert_eq!(judgement.against[0].primaries[0].needed, Some(12));
 }
 
-/// What a calibration says of private memory at the end of the golden scenario.
+/// A calibration of private memory at the end of the golden scenario.
 fn calibration(lens: Lens, variation: f64) -> Held {
     let phases = run("a", 1, lens, 100).summary.header.scenario.phases;
     let noise = Noise {
@@ -529,34 +526,46 @@ fn calibration(lens: Lens, variation: f64) -> Held {
 
 #[test]
 fn three_runs_that_agree_pass_only_where_both_sides_are_calibrated() {
-    let of_sides = |roles: &[Role], variation: f64| Calibrations {
-        of_sides: roles
-            .iter()
-            .map(|role| (*role, vec![calibration(Lens::AsShipped, variation)]))
-            .collect(),
-    };
-    let judged = |runs: usize, lens: Lens, calibrations: &Calibrations| {
-        let mut sides = pair(&vec![100 * MIB; runs], &vec![100 * MIB; runs], end);
-        for run in sides.baseline.iter_mut().flatten().chain(&mut sides.candidate) {
-            run.summary.header.server.lens.name = lens;
-        }
-        let mut rules = Rules {
-            lens,
-            ..primaries(&["private"])
-        };
-        rules.primaries[0].tolerance = Tolerance::AS_SHIPPED;
-        let judgement = judge_calibrated(&sides, &rules, &Schedule::default(), calibrations);
-        (judgement.answer, judgement.against[0].primaries[0].endpoint.known)
-    };
-    let (none, one) = (Calibrations::default(), of_sides(&[Role::Baseline], 0.002));
-    let both = |variation| of_sides(&[Role::Baseline, Role::Candidate], variation);
-    let shipped = |runs, calibrations: &Calibrations| judged(runs, Lens::AsShipped, calibrations);
-    assert_eq!(shipped(3, &none), (Answer::Inconclusive, Known::Seen));
-    assert_eq!(shipped(5, &none), (Answer::Pass, Known::Seen));
-    assert_eq!(shipped(3, &one), (Answer::Inconclusive, Known::Seen));
-    assert_eq!(shipped(3, &both(0.002)), (Answer::Pass, Known::Calibrated));
+    let one = calibrations(&[Role::Baseline], 0.002);
+    let both = calibrations(&[Role::Baseline, Role::Candidate], 0.002);
     // Groups that were calibrated are not forgotten because three runs do not show them.
-    assert_eq!(shipped(8, &both(0.09)), (Answer::Inconclusive, Known::Calibrated));
-    assert_eq!(judged(3, Lens::Purged, &none), (Answer::Inconclusive, Known::Seen));
-    assert_eq!(judged(5, Lens::Purged, &none), (Answer::Pass, Known::Seen));
+    let grouped = calibrations(&[Role::Baseline, Role::Candidate], 0.09);
+    let none = Calibrations::default();
+    for (runs, lens, calibrations, answer, known) in [
+        (3, Lens::AsShipped, &none, Answer::Inconclusive, Known::Seen),
+        (5, Lens::AsShipped, &none, Answer::Pass, Known::Seen),
+        (3, Lens::AsShipped, &one, Answer::Inconclusive, Known::Seen),
+        (3, Lens::AsShipped, &both, Answer::Pass, Known::Calibrated),
+        (8, Lens::AsShipped, &grouped, Answer::Inconclusive, Known::Calibrated),
+        (3, Lens::Purged, &none, Answer::Inconclusive, Known::Seen),
+        (5, Lens::Purged, &none, Answer::Pass, Known::Seen),
+    ] {
+        let judgement = judge_equal_runs(runs, lens, calibrations);
+        assert_eq!(judgement.answer, answer, "{runs} {lens}");
+        assert_eq!(judgement.against[0].primaries[0].endpoint.known, known, "{runs} {lens}");
+    }
+}
+
+/// As-shipped calibrations of these sides.
+fn calibrations(roles: &[Role], variation: f64) -> Calibrations {
+    let of_sides = roles
+        .iter()
+        .map(|role| (*role, vec![calibration(Lens::AsShipped, variation)]));
+    Calibrations {
+        of_sides: of_sides.collect(),
+    }
+}
+
+/// The verdict on private memory that is the same in all runs.
+fn judge_equal_runs(runs: usize, lens: Lens, calibrations: &Calibrations) -> Judgement {
+    let mut sides = pair(&vec![100 * MIB; runs], &vec![100 * MIB; runs], end);
+    for run in sides.baseline.iter_mut().flatten().chain(&mut sides.candidate) {
+        run.summary.header.server.lens.name = lens;
+    }
+    let mut rules = Rules {
+        lens,
+        ..primaries(&["private"])
+    };
+    rules.primaries[0].tolerance = Tolerance::AS_SHIPPED;
+    judge_calibrated(&sides, &rules, &Schedule::default(), calibrations)
 }

@@ -29,9 +29,9 @@ fn of_growth_alone() -> Rules {
 fn a_budget_is_the_candidate_s_through_the_lens_that_decides_unless_it_names_one() {
     let mut sides = pair(&[500 * MIB; 3], &[100 * MIB; 3], end);
     let mut shipped = valued("b", &[300 * MIB; 3], end);
-    shipped
-        .iter_mut()
-        .for_each(|run| run.summary.header.server.lens.name = Lens::AsShipped);
+    for run in &mut shipped {
+        run.summary.header.server.lens.name = Lens::AsShipped;
+    }
     sides.candidate.extend(shipped);
     for (what, answer) in [("private", Answer::Pass), ("as-shipped private", Answer::Fail)] {
         let rules = Rules {
@@ -66,7 +66,7 @@ fn a_budget_within_its_noise_is_neither_kept_nor_broken() {
 
 #[test]
 fn a_budget_is_kept_from_five_runs_on_without_calibrations() {
-    let judged = |runs: usize| {
+    for (runs, answer) in [(3, Answer::Inconclusive), (5, Answer::Pass)] {
         let mut sides = pair(&vec![100 * MIB; runs], &vec![100 * MIB; runs], end);
         for run in sides.baseline.iter_mut().flatten().chain(&mut sides.candidate) {
             run.summary.header.server.lens.name = Lens::AsShipped;
@@ -76,11 +76,9 @@ fn a_budget_is_kept_from_five_runs_on_without_calibrations() {
             budgets: vec![budget("private", (130 * MIB) as f64)],
             ..primaries(&["private"])
         };
-        crate::gate::judge(&sides, &rules, &Schedule::default()).budgets[0]
-            .verdict
-            .answer
-    };
-    assert_eq!((judged(3), judged(5)), (Answer::Inconclusive, Answer::Pass));
+        let judgement = crate::gate::judge(&sides, &rules, &Schedule::default());
+        assert_eq!(judgement.budgets[0].verdict.answer, answer, "{runs}");
+    }
 }
 
 /// Three runs that play two phases twenty times each, of which one grows by so much from round to round.
@@ -89,25 +87,28 @@ fn growing(label: &str, lens: Lens, step: u64) -> Vec<Played> {
 }
 
 fn several_growing(label: &str, lens: Lens, step: u64, count: u32) -> Vec<Played> {
-    let runs = (1..=count).map(|number| {
+    let mut runs = Vec::new();
+    for number in 1..=count {
         let mut run = run(label, number, lens, 100);
-        let first = run.summary.phases[1].clone();
-        let round = |number: u32, cycle: u32, name: &str, bytes: u64| {
-            let mut phase = first.clone();
-            phase.phase.phase = number;
-            phase.phase.cycle = cycle;
-            phase.phase.name = name.to_owned();
-            phase.private = Some(bytes);
-            phase
-        };
-        let still = (0..20).map(|cycle| round(0, cycle, "still", 100 * MIB));
-        let grows = (0..20).map(|cycle| round(1, cycle, "grows", 100 * MIB + u64::from(cycle) * step));
-        run.summary.phases = still.chain(grows).collect();
+        let model = run.summary.phases[1].clone();
+        run.summary.phases.clear();
+        for (number, name, step) in [(0, "still", 0), (1, "grows", step)] {
+            for cycle in 0..20 {
+                let mut phase = model.clone();
+                phase.phase.phase = number;
+                phase.phase.cycle = cycle;
+                phase.phase.name = name.to_owned();
+                phase.private = Some(100 * MIB + u64::from(cycle) * step);
+                run.summary.phases.push(phase);
+            }
+        }
         run.summary.header.scenario.phases = vec!["still".to_owned(), "grows".to_owned()];
-        run.summary.windows.iter_mut().for_each(|window| window.phase.phase = 1);
-        run
-    });
-    runs.collect()
+        for window in &mut run.summary.windows {
+            window.phase.phase = 1;
+        }
+        runs.push(run);
+    }
+    runs
 }
 
 /// The findings on growth, and the overall answer.
@@ -130,14 +131,15 @@ fn leaks(sides: &Sides, phase: Option<&str>) -> (Vec<(String, Answer)>, Answer) 
 
 #[test]
 fn growth_of_the_candidate_fails_the_gate_and_that_of_the_baseline_does_not() {
-    let sides = |baseline, candidate| Sides {
-        baseline: Some(growing("a", Lens::Purged, baseline)),
-        candidate: growing("b", Lens::Purged, candidate),
-        anchor: None,
-    };
-    let told = |grows| vec![("still".to_owned(), Answer::Pass), ("grows".to_owned(), grows)];
-    assert_eq!(leaks(&sides(0, 4 * MIB), None), (told(Answer::Fail), Answer::Fail));
-    assert_eq!(leaks(&sides(4 * MIB, 0), None), (told(Answer::Pass), Answer::Pass));
+    for (baseline, candidate, answer) in [(0, 4 * MIB, Answer::Fail), (4 * MIB, 0, Answer::Pass)] {
+        let sides = Sides {
+            baseline: Some(growing("a", Lens::Purged, baseline)),
+            candidate: growing("b", Lens::Purged, candidate),
+            anchor: None,
+        };
+        let findings = vec![("still".to_owned(), Answer::Pass), ("grows".to_owned(), answer)];
+        assert_eq!(leaks(&sides, None), (findings, answer));
+    }
 }
 
 #[test]
@@ -174,16 +176,8 @@ fn growth_that_the_rule_tolerates_passes() {
     }
 }
 
-/// Runs in which a cache fills: 256 KiB of each of the first 160 requests stay, sixteen in a round.
 #[test]
 fn identical_sides_whose_cache_fills_never_fail() {
-    let filling = |label| {
-        let mut runs = growing(label, Lens::Purged, 4 * MIB);
-        for phase in runs.iter_mut().flat_map(|run| &mut run.summary.phases) {
-            phase.private = phase.private.map(|private| private.min(140 * MIB));
-        }
-        runs
-    };
     let mut same = Sides {
         baseline: Some(filling("a")),
         candidate: filling("b"),
@@ -194,6 +188,15 @@ fn identical_sides_whose_cache_fills_never_fail() {
         run.summary.phases.retain(|phase| phase.phase.cycle < 10);
     }
     assert_eq!(leaks(&same, Some("grows")).1, Answer::Inconclusive);
+}
+
+/// Runs in which a cache fills: 256 KiB of each of the first 160 requests stay, sixteen in a round.
+fn filling(label: &str) -> Vec<Played> {
+    let mut runs = growing(label, Lens::Purged, 4 * MIB);
+    for phase in runs.iter_mut().flat_map(|run| &mut run.summary.phases) {
+        phase.private = phase.private.map(|private| private.min(140 * MIB));
+    }
+    runs
 }
 
 #[test]
@@ -251,7 +254,7 @@ fn a_comparison_tells_the_growth_of_phases_of_one_name_apart() {
         phase.phase.name = "edits".to_owned();
     }
     let growth = compare::compare(&runs, None).sides.remove(0).growth;
-    let answers: Vec<Answer> = growth.iter().map(|one| one.verdict.answer).collect();
+    let answers: Vec<Answer> = growth.iter().map(|grown| grown.verdict.answer).collect();
     assert_eq!(answers, [Answer::Pass, Answer::Fail]);
 }
 

@@ -21,10 +21,12 @@ impl Pass {
     /// Sums a tick after its last sample: earlier, memory that moved between processes would count twice. A tick ends
     /// when a process appears that was already read, or that is too late for it.
     pub(super) fn sample(&mut self, at: Nanos, sample: &Sample) {
-        let long = self.summary.header.settings.interval / 2;
-        let same = |tick: &Tick| sample.process > tick.process && at.saturating_sub(tick.began) <= long;
-        if !self.tick.as_ref().is_some_and(same) {
-            self.complete_tick();
+        let longest = self.summary.header.settings.interval / 2;
+        if let Some(tick) = self.tick {
+            let is_same_tick = sample.process > tick.process && at.saturating_sub(tick.began) <= longest;
+            if !is_same_tick {
+                self.complete_tick();
+            }
         }
         self.summary.sampling.samples += 1;
         let began = self.tick.map_or(at, |tick| tick.began);
@@ -42,17 +44,19 @@ impl Pass {
     pub(super) fn process_ended(&mut self, at: Nanos, end: &ProcessEnd) {
         let process = end.process;
         let moment = self.summary.header.settings.interval / 10;
-        let found_gone = |tick: &Tick| at.saturating_sub(tick.last) <= moment && !self.ticked.contains(&process);
-        if !self.tick.as_ref().is_some_and(found_gone) {
-            self.complete_tick();
+        if let Some(tick) = self.tick {
+            let is_missing_in_tick = at.saturating_sub(tick.last) <= moment && !self.ticked.contains(&process);
+            if !is_missing_in_tick {
+                self.complete_tick();
+            }
         }
         if let Some(live) = self.tree.vanish(process, end.used) {
             self.epoch.ended(at, &live);
             self.losses.ended(at, end, &live, &self.tree);
             self.draw(at);
         }
-        self.summary.curves.ended(at, process);
-        self.watch.gone(process);
+        self.summary.curves.process_ended(at, process);
+        self.watch.process_ended(process);
         self.phases.process_ended(at, process);
     }
 
@@ -61,16 +65,16 @@ impl Pass {
         let Some(tick) = self.tick.take() else { return };
         // The look that found the processes of this tick was a little earlier than its first sample.
         let interval = self.summary.header.settings.interval;
-        self.tree.looked(tick.began.saturating_sub(interval));
+        self.tree.set_looked_at(tick.began.saturating_sub(interval));
         self.epoch.tick(self.tree.sums());
         self.draw(tick.last);
     }
 
-    /// Adds what the tree has now to the curve.
+    /// Adds the current memory of the tree to the curve.
     pub(super) fn draw(&mut self, at: Nanos) {
         let sums = self.tree.sums();
         self.summary.timeline.add(at, sums.private.zip(sums.resident_lower));
-        self.watch.see(at, &sums, self.tree.totals().cpu());
+        self.watch.add(at, &sums, self.tree.totals().cpu());
         self.summary.curves.totals(at, self.tree.totals());
     }
 }

@@ -9,7 +9,7 @@ use base::shown;
 use base::units;
 use record::Nanos;
 
-use super::curve::{Curve, at};
+use super::curve::{Curve, value_at};
 
 const SECOND: Nanos = 1_000_000_000;
 
@@ -69,35 +69,32 @@ impl From<&[Option<u64>; AFTER.len()]> for AtMoments {
 impl Course {
     /// The figures of a curve over `took`; `peak`, before it began, and `base` are the run's, of the same quantity. `None` where a value
     /// was not known.
-    pub(super) fn of(curve: &Curve, took: Nanos, peak: Option<u64>, base: Option<u64>) -> Option<Course> {
+    pub(super) fn new(curve: &Curve, took: Nanos, peak: Option<u64>, base: Option<u64>) -> Option<Course> {
         let points = curve.points()?;
         let floor = curve.lowest()?;
         let (before, after) = (points.first()?.1, points.last()?.1);
-        let fell = before.saturating_sub(floor);
-        let reached = |part: f64| {
-            let value = before as f64 - fell as f64 * part;
-            let first = points.iter().find(|(_, one)| *one as f64 <= value);
-            first.map(|(at, _)| *at).filter(|_| fell > band::around(before))
-        };
         // Memory before the floor never exceeds the peak, whenever that was last read.
-        let until = points
+        let until_floor = points
             .iter()
             .take_while(|(_, value)| *value > floor)
             .map(|(_, value)| *value);
-        let peak = peak.map(|peak| until.fold(peak.max(before), u64::max));
+        let peak = peak.map(|peak| until_floor.fold(peak.max(before), u64::max));
         // A run may release memory from before its first checkpoint: bytes and share still refer to one whole.
         let base = base.map(|base| base.min(floor));
-        let part = |value| share(peak, Some(value), base);
+        let returned_before = share(peak, Some(before), base);
+        let returned_after = share(peak, Some(after), base);
         Some(Course {
             before,
             after,
             floor,
-            at: AFTER.map(|seconds| at(points, seconds * SECOND).filter(|_| seconds * SECOND <= took)),
-            t50: reached(0.5),
-            t90: reached(0.9),
-            returned: part(floor),
-            share: part(after).zip(part(before)).map(|(after, before)| after - before),
-            settle_time: settled(points, floor),
+            at: AFTER.map(|seconds| value_after(points, seconds * SECOND, took)),
+            t50: time_of_fall(points, before, floor, 0.5),
+            t90: time_of_fall(points, before, floor, 0.9),
+            returned: share(peak, Some(floor), base),
+            share: returned_after
+                .zip(returned_before)
+                .map(|(after, before)| after - before),
+            settle_time: settle_time(points, floor),
         })
     }
 
@@ -106,12 +103,12 @@ impl Course {
         i64::try_from(i128::from(self.before) - i128::from(self.after)).unwrap_or(0)
     }
 
-    /// Whether the release exceeds noise.
+    /// True if the release exceeds noise.
     pub fn gave_much(&self) -> bool {
         self.before.saturating_sub(self.after) > band::around(self.before)
     }
 
-    /// Memory released beyond that and taken again before the end.
+    /// Bytes released and taken again before the end; 0 if that is within noise, or if the release lasted.
     pub fn gave_for_a_while(&self) -> u64 {
         let fell = self.before.saturating_sub(self.floor);
         if fell > band::around(self.before) && !self.gave_much() {
@@ -121,26 +118,49 @@ impl Course {
         }
     }
 
-    /// The fall to the floor, if a table would show it but no release.
+    /// Bytes of the fall to the floor, if a table shows that fall while it shows a release of zero; otherwise 0.
     pub fn fell_as_shown(&self) -> u64 {
-        let shown = units::mib(self.before) != units::mib(self.floor);
-        let gave = u64::try_from(self.gave()).unwrap_or(0);
-        match shown && units::mib(gave) == units::mib(0) {
-            true => self.before.saturating_sub(self.floor),
-            false => 0,
+        let is_fall_shown = units::mib(self.before) != units::mib(self.floor);
+        let released = u64::try_from(self.gave()).unwrap_or(0);
+        let is_release_shown = units::mib(released) != units::mib(0);
+        if is_fall_shown && !is_release_shown {
+            self.before.saturating_sub(self.floor)
+        } else {
+            0
         }
     }
 
-    /// Whether memory grew by more than noise.
-    pub fn took_much(&self) -> bool {
+    /// True if memory grew by more than noise.
+    pub fn grew_much(&self) -> bool {
         self.after.saturating_sub(self.before) > band::around(self.before)
     }
 }
 
-/// When the curve entered the band above its floor for good.
-fn settled(points: &[(Nanos, u64)], floor: u64) -> Option<Nanos> {
-    let outside = |value: u64| value - floor > band::around(floor);
-    match points.iter().rposition(|(_, value)| outside(*value)) {
+/// The value at a moment of a window; `None` if the window was over by then.
+fn value_after(points: &[(Nanos, u64)], moment: Nanos, took: Nanos) -> Option<u64> {
+    if moment > took {
+        return None;
+    }
+    value_at(points, moment)
+}
+
+/// Time until `part` of the fall from `before` to `floor`; `None` if the fall is within noise.
+fn time_of_fall(points: &[(Nanos, u64)], before: u64, floor: u64, part: f64) -> Option<Nanos> {
+    let fall = before.saturating_sub(floor);
+    if fall <= band::around(before) {
+        return None;
+    }
+    let threshold = before as f64 - fall as f64 * part;
+    let (at, _) = points.iter().find(|(_, value)| *value as f64 <= threshold)?;
+    Some(*at)
+}
+
+/// The time when the curve entered the band above its floor for good.
+fn settle_time(points: &[(Nanos, u64)], floor: u64) -> Option<Nanos> {
+    let last_outside = points
+        .iter()
+        .rposition(|(_, value)| value - floor > band::around(floor));
+    match last_outside {
         None => Some(0),
         Some(last) => points.get(last + 1).map(|(at, _)| *at),
     }

@@ -11,10 +11,11 @@ const MOST: usize = 4096;
 pub(super) struct Curve {
     /// Time since the window began, and the value from then on.
     points: Vec<(Nanos, u64)>,
-    /// Points are at least so far apart: 0 until there were too many.
-    apart: Nanos,
+    /// Least time between two points: 0 until there were too many.
+    spacing: Nanos,
     /// The lowest of all values, also of those that are no point any more.
     lowest: Option<u64>,
+    /// True if the value was unknown at some moment.
     holes: bool,
 }
 
@@ -28,7 +29,7 @@ impl Curve {
         self.lowest = Some(self.lowest.map_or(value, |lowest| lowest.min(value)));
         match self.points.last_mut() {
             Some((_, last)) if *last == value => return,
-            Some((then, last)) if at.saturating_sub(*then) < self.apart.max(1) => *last = value,
+            Some((then, last)) if at.saturating_sub(*then) < self.spacing.max(1) => *last = value,
             Some(_) | None => self.points.push((at, value)),
         }
         if self.points.len() > MOST {
@@ -38,11 +39,11 @@ impl Curve {
 
     fn thin(&mut self) {
         let span = self.points.last().map_or(0, |(at, _)| *at);
-        self.apart = self.apart.saturating_mul(2).max(span / MOST as u64).max(1);
+        self.spacing = self.spacing.saturating_mul(2).max(span / MOST as u64).max(1);
         let mut kept: Vec<(Nanos, u64)> = Vec::with_capacity(MOST);
         for (at, value) in &self.points {
             match kept.last_mut() {
-                Some((then, last)) if at.saturating_sub(*then) < self.apart => *last = *value,
+                Some((then, last)) if at.saturating_sub(*then) < self.spacing => *last = *value,
                 Some(_) | None => kept.push((*at, *value)),
             }
         }
@@ -51,7 +52,10 @@ impl Curve {
 
     /// The points, if a value was known throughout.
     pub fn points(&self) -> Option<&[(Nanos, u64)]> {
-        Some(self.points.as_slice()).filter(|points| !self.holes && !points.is_empty())
+        if self.holes || self.points.is_empty() {
+            return None;
+        }
+        Some(&self.points)
     }
 
     pub fn lowest(&self) -> Option<u64> {
@@ -59,8 +63,8 @@ impl Curve {
     }
 }
 
-/// The value that holds at a moment.
-pub(super) fn at(points: &[(Nanos, u64)], moment: Nanos) -> Option<u64> {
+/// The value that holds at a moment; `None` before the first point.
+pub(super) fn value_at(points: &[(Nanos, u64)], moment: Nanos) -> Option<u64> {
     let after = points.partition_point(|(at, _)| *at <= moment);
     points.get(after.checked_sub(1)?).map(|(_, value)| *value)
 }
@@ -79,7 +83,7 @@ mod tests {
         assert!(curve.points.len() <= MOST);
         assert_eq!(curve.lowest(), Some(7));
         let points = curve.points().unwrap();
-        let middle = at(points, 300_000 * 50_000_000).unwrap();
+        let middle = value_at(points, 300_000 * 50_000_000).unwrap();
         assert!(middle.abs_diff(700_000) < 2_000, "{middle}");
     }
 
@@ -92,7 +96,7 @@ mod tests {
         assert_eq!(curve.points(), Some(&[(0, 5), (20, 3)][..]));
         let points = curve.points().unwrap();
         assert_eq!(
-            (at(points, 19), at(points, 20), at(points, 99)),
+            (value_at(points, 19), value_at(points, 20), value_at(points, 99)),
             (Some(5), Some(3), Some(3))
         );
         curve.add(30, None);

@@ -16,33 +16,83 @@ pub struct Gave {
     pub share: Option<f64>,
     /// The fall of one window to its floor, in bytes, if a table shows it but no release.
     pub fell: f64,
-    /// Bytes that one released and took again, beyond the noise.
+    /// Bytes that one window released and took again, beyond the noise.
     pub for_a_while: f64,
     /// Bytes by which memory grew in other windows.
     pub taken: f64,
     /// The noise of memory, in bytes.
     pub noise: f64,
-    /// One of them released more than that.
+    /// True if one window released more than noise.
     pub much: bool,
-    /// Whether one of them grew by more than noise.
+    /// True if memory grew by more than noise in one window.
     pub took: bool,
-    /// Whether the allocator is known not to purge in this kind of window.
+    /// True if the allocator is known not to purge in this kind of window.
     pub held: bool,
-    /// Whether it is then set never to purge.
+    /// True if the allocator is set never to purge.
     pub never: bool,
-    /// Whether nothing is known of when the allocator purges.
+    /// True if it is unknown when the allocator purges.
     pub unknown: bool,
     /// The runtime that releases nothing by itself.
     pub passive: Option<Runtime>,
-    /// The shortest window that ended before the clock of a garbage collector did, so that nothing follows from what it
-    /// did not release.
+    /// The shortest window that ended before a garbage collector's clock did: it may release later what it kept.
     pub short: Option<Short>,
-    /// Bytes that became lazily freed; `None` where that is not known of each window.
+    /// Bytes that became lazily freed; `None` unless known for each window.
     pub lazily: Option<f64>,
     /// Bytes of shared memory freed, if more than noise: no private figure counts them.
     pub shared: f64,
-    /// Whether one window exceeded noise, even if the total is unknown.
+    /// True if more than noise became lazily freed in one window, even if the total is unknown.
     pub much_lazily: bool,
+}
+
+impl Gave {
+    /// The release of a single window; `None` if its private memory is unknown.
+    fn from_window(window: &Window) -> Option<Gave> {
+        let private = window.private.as_ref()?;
+        let is_held = window.end == Some(WindowEnd::Held);
+        Some(Gave {
+            kind: window.kind,
+            released: private.gave().max(0) as f64,
+            share: private.share.map(|share| share.max(0.0)),
+            fell: private.fell_as_shown() as f64,
+            for_a_while: private.gave_for_a_while() as f64,
+            taken: private.gave().min(0).unsigned_abs() as f64,
+            noise: band::around(private.before) as f64,
+            much: private.gave_much(),
+            took: private.grew_much(),
+            held: is_held,
+            never: is_held && window.decay.is_some_and(|decay| decay.delay == Delay::Never),
+            unknown: window.decay.is_none() && matches!(window.kind, WindowKind::Silent | WindowKind::Simmer),
+            passive: window.decay.filter(|decay| !decay.idle).and_then(|decay| decay.runtime),
+            short: window.too_short_for.as_ref().map(TooShortFor::short),
+            shared: freed_shared_memory(window),
+            lazily: window.became_lazy().map(|bytes| bytes as f64),
+            much_lazily: window.became_much_lazy(),
+        })
+    }
+
+    /// Adds the release of another window of this kind.
+    fn merge(self, other: Gave) -> Gave {
+        let share = self.share.zip(other.share).map(|(a, b)| a + b);
+        Gave {
+            kind: self.kind,
+            released: self.released + other.released,
+            share: share.filter(|share| *share <= 1.0),
+            fell: self.fell.max(other.fell),
+            for_a_while: self.for_a_while.max(other.for_a_while),
+            taken: self.taken + other.taken,
+            noise: self.noise + other.noise,
+            much: self.much || other.much,
+            took: self.took || other.took,
+            held: self.held && other.held,
+            never: self.never && other.never,
+            unknown: self.unknown && other.unknown,
+            passive: self.passive.filter(|runtime| other.passive == Some(*runtime)),
+            short: shorter(self.short, other.short),
+            shared: self.shared + other.shared,
+            lazily: self.lazily.zip(other.lazily).map(|(a, b)| a + b),
+            much_lazily: self.much_lazily || other.much_lazily,
+        }
+    }
 }
 
 /// A window too short for a garbage collector.
@@ -51,7 +101,7 @@ pub struct Short {
     pub took: Nanos,
     pub needed: Nanos,
     pub runtime: Runtime,
-    /// Whether `--full-decay` makes it long enough.
+    /// True if `--full-decay` makes it long enough.
     pub full_decay_helps: bool,
 }
 
@@ -66,34 +116,10 @@ pub fn shorter(one: Option<Short>, other: Option<Short>) -> Option<Short> {
 /// Releases by kind, in the order of first appearance. Of a repeated phase the last round counts; controls do not.
 pub fn gave(windows: &[Window]) -> Vec<Gave> {
     let mut releases: Vec<Gave> = Vec::new();
-    for one in windows.iter().filter(|window| counts(window, windows)).filter_map(of) {
-        match releases.iter_mut().find(|sum| sum.kind == one.kind) {
-            None => releases.push(one),
-            Some(sum) => {
-                *sum = Gave {
-                    kind: sum.kind,
-                    released: sum.released + one.released,
-                    share: sum
-                        .share
-                        .zip(one.share)
-                        .map(|(sum, one)| sum + one)
-                        .filter(|share| *share <= 1.0),
-                    fell: sum.fell.max(one.fell),
-                    for_a_while: sum.for_a_while.max(one.for_a_while),
-                    taken: sum.taken + one.taken,
-                    noise: sum.noise + one.noise,
-                    much: sum.much || one.much,
-                    took: sum.took || one.took,
-                    held: sum.held && one.held,
-                    never: sum.never && one.never,
-                    unknown: sum.unknown && one.unknown,
-                    passive: sum.passive.filter(|runtime| one.passive == Some(*runtime)),
-                    short: shorter(sum.short, one.short),
-                    shared: sum.shared + one.shared,
-                    lazily: sum.lazily.zip(one.lazily).map(|(sum, one)| sum + one),
-                    much_lazily: sum.much_lazily || one.much_lazily,
-                }
-            }
+    for release in own(windows).filter_map(Gave::from_window) {
+        match releases.iter_mut().find(|sum| sum.kind == release.kind) {
+            None => releases.push(release),
+            Some(sum) => *sum = sum.merge(release),
         }
     }
     releases
@@ -103,45 +129,28 @@ pub fn gave(windows: &[Window]) -> Vec<Gave> {
 /// rounds. A forced release takes no time, and its lack of effect is a result.
 const SHORT: Nanos = 1_000_000_000;
 
-/// Whether a window is of the last round of its phase, long enough to say something, and no control.
+/// True if a window is reported: it is no control, belongs to the last round of its phase, and is long enough or released
+/// something.
 pub fn counts(window: &Window, windows: &[Window]) -> bool {
-    let later = |other: &Window| other.phase.phase == window.phase.phase && other.phase.cycle > window.phase.cycle;
-    let long = window.took >= SHORT || window.kind == WindowKind::Released;
-    let much = window.became_much_lazy() || window.private.as_ref().is_some_and(Course::gave_much);
-    let says = long || much || shared(window) > 0.0;
-    !window.control && says && !windows.iter().any(later)
+    let is_long = window.took >= SHORT || window.kind == WindowKind::Released;
+    let released_much = window.became_much_lazy()
+        || window.private.as_ref().is_some_and(Course::gave_much)
+        || freed_shared_memory(window) > 0.0;
+    let has_later_round = windows
+        .iter()
+        .any(|other| other.phase.phase == window.phase.phase && other.phase.cycle > window.phase.cycle);
+    !window.control && (is_long || released_much) && !has_later_round
 }
 
-/// The windows that say what a server did of its own accord.
+/// The windows that are reported, see [`counts`].
 pub fn own(windows: &[Window]) -> impl DoubleEndedIterator<Item = &Window> {
     windows.iter().filter(|window| counts(window, windows))
 }
 
-/// Shared memory that was freed in a window, if much.
-fn shared(window: &Window) -> f64 {
-    let much = window.shared.as_ref().filter(|course| course.gave_much());
-    much.map_or(0.0, |course| course.gave() as f64)
-}
-
-fn of(window: &Window) -> Option<Gave> {
-    let course = window.private.as_ref()?;
-    Some(Gave {
-        kind: window.kind,
-        released: course.gave().max(0) as f64,
-        share: course.share.map(|share| share.max(0.0)),
-        fell: course.fell_as_shown() as f64,
-        for_a_while: course.gave_for_a_while() as f64,
-        taken: course.gave().min(0).unsigned_abs() as f64,
-        noise: band::around(course.before) as f64,
-        much: course.gave_much(),
-        took: course.took_much(),
-        held: window.end == Some(WindowEnd::Held),
-        never: window.end == Some(WindowEnd::Held) && window.decay.is_some_and(|decay| decay.delay == Delay::Never),
-        unknown: window.decay.is_none() && matches!(window.kind, WindowKind::Silent | WindowKind::Simmer),
-        passive: window.decay.filter(|decay| !decay.idle).and_then(|decay| decay.runtime),
-        short: window.too_short_for.as_ref().map(TooShortFor::short),
-        shared: shared(window),
-        lazily: window.became_lazy().map(|bytes| bytes as f64),
-        much_lazily: window.became_much_lazy(),
-    })
+/// Bytes of shared memory that were freed in a window; 0 if that is within noise.
+fn freed_shared_memory(window: &Window) -> f64 {
+    match &window.shared {
+        Some(course) if course.gave_much() => course.gave() as f64,
+        _ => 0.0,
+    }
 }

@@ -1,4 +1,4 @@
-//! What a tree has freed lazily, as far as exact counters tell it of a moment.
+//! Lazily freed memory of a tree, from exact counters.
 
 use std::collections::BTreeMap;
 
@@ -7,47 +7,49 @@ use record::{Nanos, Rollup};
 /// Lazily freed memory, as far as the record was read.
 #[derive(Debug, Default)]
 pub(super) struct Lazy {
-    /// What each process had when its exact counters were last read.
-    of: BTreeMap<u32, u64>,
-    /// When the last of these were read.
+    /// Bytes of each process when its exact counters were last read.
+    bytes: BTreeMap<u32, u64>,
+    /// Time of the last reading of any process.
     at: Nanos,
-    /// Whether the server has done nothing since.
+    /// True if the server has done nothing since all processes were read.
     fresh: bool,
 }
 
 impl Lazy {
     /// Exact counters of a process were read.
-    pub fn exact(&mut self, at: Nanos, rollup: &Rollup) {
+    pub fn add_rollup(&mut self, at: Nanos, rollup: &Rollup) {
         self.at = at;
-        self.of.insert(rollup.process, rollup.lazy_free);
+        self.bytes.insert(rollup.process, rollup.lazy_free);
     }
 
-    /// Those of all processes were read.
-    pub fn looked(&mut self) {
+    /// Exact counters of all processes were read.
+    pub fn mark_fresh(&mut self) {
         self.fresh = true;
     }
 
-    /// The server begins to do something else than to give memory back.
-    pub fn worked(&mut self) {
+    /// The server begins to do something else than to release memory.
+    pub fn mark_stale(&mut self) {
         self.fresh = false;
     }
 
-    pub fn gone(&mut self, process: u32) {
-        self.of.remove(&process);
+    pub fn remove(&mut self, process: u32) {
+        self.bytes.remove(&process);
     }
 
-    pub fn at(&self) -> Nanos {
+    pub fn last_read(&self) -> Nanos {
         self.at
     }
 
     /// Bytes when counters were last read; `None` where they never were.
     pub fn last(&self) -> Option<u64> {
-        let known = !self.of.is_empty();
-        known.then(|| self.of.values().copied().fold(0, u64::saturating_add))
+        if self.bytes.is_empty() {
+            return None;
+        }
+        Some(self.bytes.values().copied().fold(0, u64::saturating_add))
     }
 
     /// Bytes at this moment; `None` where counters were not read since the server last did something.
     pub fn now(&self) -> Option<u64> {
-        self.last().filter(|_| self.fresh)
+        if self.fresh { self.last() } else { None }
     }
 }

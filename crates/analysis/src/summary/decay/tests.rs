@@ -16,7 +16,7 @@ fn course(values: &[(u64, u64)], seconds: u64) -> Course {
     for (at, mib) in values {
         curve.add(at * SECOND, Some(mib * MIB));
     }
-    Course::of(&curve, seconds * SECOND, Some(220 * MIB), Some(20 * MIB)).unwrap()
+    Course::new(&curve, seconds * SECOND, Some(220 * MIB), Some(20 * MIB)).unwrap()
 }
 
 #[test]
@@ -35,17 +35,19 @@ fn a_fall_in_steps_has_its_times() {
 
 #[test]
 fn a_fall_that_sizes_show_and_their_difference_does_not_is_known() {
-    let fell = |end: u64| {
+    for (end, shown) in [
+        (1_060_864, 81_920),
+        (1_101_824, 81_920),
+        // The difference is shown.
+        (1_019_904, 0),
+    ] {
         let mut curve = Curve::default();
         for (at, bytes) in [(0, 1_101_824), (2, 1_019_904), (4, end)] {
             curve.add(at * SECOND, Some(bytes));
         }
-        let course = Course::of(&curve, 10 * SECOND, Some(2 * MIB), Some(MIB)).unwrap();
-        course.fell_as_shown()
-    };
-    assert_eq!(fell(1_060_864), 81_920);
-    assert_eq!(fell(1_101_824), 81_920);
-    assert_eq!(fell(1_019_904), 0, "the difference is shown");
+        let course = Course::new(&curve, 10 * SECOND, Some(2 * MIB), Some(MIB)).unwrap();
+        assert_eq!(course.fell_as_shown(), shown, "{end}");
+    }
 }
 
 #[test]
@@ -53,7 +55,7 @@ fn a_share_of_next_to_nothing_is_not_known() {
     let mut curve = Curve::default();
     curve.add(0, Some(20 * MIB));
     curve.add(SECOND, Some(20 * MIB - 4096));
-    let flat = Course::of(&curve, 5 * SECOND, Some(20 * MIB), Some(20 * MIB)).unwrap();
+    let flat = Course::new(&curve, 5 * SECOND, Some(20 * MIB), Some(20 * MIB)).unwrap();
     assert_eq!(
         (flat.t50, flat.t90, flat.returned, flat.share),
         (None, None, None, None)
@@ -67,7 +69,7 @@ fn what_is_taken_after_the_floor_was_not_returned_by_then() {
     for (at, value) in [(0, 100), (2, 100), (3, 140), (5, 140)] {
         curve.add(at * SECOND, Some(value * MIB));
     }
-    let taken = Course::of(&curve, 5 * SECOND, Some(100 * MIB), Some(20 * MIB)).unwrap();
+    let taken = Course::new(&curve, 5 * SECOND, Some(100 * MIB), Some(20 * MIB)).unwrap();
     assert_eq!((taken.floor, taken.returned), (100 * MIB, Some(0.0)));
     assert_eq!(taken.share, Some(-0.5));
 }
@@ -79,11 +81,11 @@ fn what_ends_above_its_floor_has_not_settled() {
         (grows.floor, grows.after, grows.settle_time),
         (90 * MIB, 120 * MIB, None)
     );
-    assert_eq!((grows.gave(), grows.took_much()), (-20 * MIB.cast_signed(), true));
+    assert_eq!((grows.gave(), grows.grew_much()), (-20 * MIB.cast_signed(), true));
 }
 
 /// A session with 200 MiB of growth, up to the phase with windows.
-fn taken() -> Session {
+fn grown_session() -> Session {
     let mut session = Session::new("server");
     session.spawn(0, "server", None, 20, 20);
     session.phase("start");
@@ -108,7 +110,7 @@ fn close(session: &mut Session, step: &str, left_open: u64) {
 
 #[test]
 fn silence_traffic_and_closed_documents_are_told_apart() {
-    let mut session = taken();
+    let mut session = grown_session();
     session.idle(IdleKind::Silent, 0, 220, 12);
     session.idle(IdleKind::Simmer, 0, 180, 8);
     session.settle(true);
@@ -137,16 +139,16 @@ fn silence_traffic_and_closed_documents_are_told_apart() {
     );
 }
 
-/// Exact counters with this many MiB lazily freed.
-fn looked(session: &mut Session, mib: u64) {
+/// Records exact counters with this many MiB lazily freed.
+fn put_rollup(session: &mut Session, mib: u64) {
     session.put(Event::Rollup(Rollup {
         lazy_free: mib * MIB,
         ..Rollup::default()
     }));
 }
 
-/// A checkpoint with this many MiB lazily freed.
-fn settled_with(session: &mut Session, mib: u64) {
+/// Records a checkpoint with this many MiB lazily freed.
+fn settle_with_lazy(session: &mut Session, mib: u64) {
     session.settle(true);
     if let Event::Checkpoint(checkpoint) = session.last_checkpoint() {
         checkpoint.rollups[0].lazy_free = mib * MIB;
@@ -155,27 +157,28 @@ fn settled_with(session: &mut Session, mib: u64) {
 
 /// Lazily freed memory at the start and end of each window, in MiB.
 fn lazily(session: &Session) -> Vec<(WindowKind, Option<u64>, Option<u64>)> {
-    let mib = |bytes: Option<u64>| bytes.map(|bytes| bytes / MIB);
-    let windows = summarised(session).windows;
-    let told = windows
-        .iter()
-        .map(|one| (one.kind, mib(one.lazily_before), mib(one.lazily_freed)));
-    told.collect()
+    let mut lazily = Vec::new();
+    for window in summarised(session).windows {
+        let before = window.lazily_before.map(|bytes| bytes / MIB);
+        let after = window.lazily_freed.map(|bytes| bytes / MIB);
+        lazily.push((window.kind, before, after));
+    }
+    lazily
 }
 
 #[test]
 fn what_became_lazily_freed_is_known_between_two_looks_and_only_then() {
-    let mut session = taken();
-    settled_with(&mut session, 3);
+    let mut session = grown_session();
+    settle_with_lazy(&mut session, 3);
     session.phase("close");
     close(&mut session, "close", 0);
     session.go(0, 220, 3, 0);
-    settled_with(&mut session, 60);
+    settle_with_lazy(&mut session, 60);
     session.phase("silence");
     session.step("idle");
     session.window();
     session.go(0, 220, 6, 0);
-    looked(&mut session, 110);
+    put_rollup(&mut session, 110);
     session.idle_end(IdleKind::Silent, 6);
     session.idle(IdleKind::Simmer, 0, 220, 4);
     session.idle(IdleKind::Silent, 0, 220, 4);
@@ -204,15 +207,15 @@ fn what_became_lazily_freed_is_known_between_two_looks_and_only_then() {
 
 #[test]
 fn what_closed_documents_left_to_the_kernel_is_told_as_the_next_silence_begins() {
-    let mut session = taken();
-    settled_with(&mut session, 3);
+    let mut session = grown_session();
+    settle_with_lazy(&mut session, 3);
     session.phase("close");
     close(&mut session, "close", 0);
     session.step("idle");
     session.window();
-    looked(&mut session, 40);
+    put_rollup(&mut session, 40);
     session.go(0, 220, 6, 0);
-    looked(&mut session, 110);
+    put_rollup(&mut session, 110);
     session.idle_end(IdleKind::Silent, 6);
     session.settle(true);
     assert_eq!(
@@ -223,14 +226,14 @@ fn what_closed_documents_left_to_the_kernel_is_told_as_the_next_silence_begins()
         ]
     );
     // In older records the first look may be a second late, when an allocator may have begun.
-    let mut session = taken();
-    settled_with(&mut session, 3);
+    let mut session = grown_session();
+    settle_with_lazy(&mut session, 3);
     session.phase("close");
     close(&mut session, "close", 0);
     session.step("idle");
     session.window();
     session.go(0, 220, 2, 0);
-    looked(&mut session, 100);
+    put_rollup(&mut session, 100);
     session.idle_end(IdleKind::Silent, 2);
     session.settle(true);
     assert_eq!(
@@ -241,8 +244,8 @@ fn what_closed_documents_left_to_the_kernel_is_told_as_the_next_silence_begins()
         ]
     );
     // Work in between makes both unknown.
-    let mut session = taken();
-    settled_with(&mut session, 3);
+    let mut session = grown_session();
+    settle_with_lazy(&mut session, 3);
     session.phase("close");
     session.step("hover");
     session.step_end("hover", 1, 1);
@@ -256,7 +259,7 @@ fn what_closed_documents_left_to_the_kernel_is_told_as_the_next_silence_begins()
 /// A silent step of twelve seconds: in the first two the server still works on earlier requests and frees 80 MiB of
 /// 220; in the window it frees 20 more.
 fn after_work() -> Session {
-    let mut session = taken();
+    let mut session = grown_session();
     session.step("idle");
     session.go(0, 140, 2, 90);
     session.window();
@@ -278,24 +281,35 @@ fn a_window_begins_when_the_work_before_it_is_done() {
     assert_eq!(course.at[1], Some(130 * MIB), "five of its ten seconds");
     assert_eq!(course.t50, Some(5 * SECOND));
     assert_eq!(window.took, 10 * SECOND);
-    let place = |wanted: fn(&Event) -> bool| session.entries.iter().position(|entry| wanted(&entry.event)).unwrap();
-    let began = session.entries[place(|event| matches!(event, Event::WindowBegan(_)))].at;
+    let mut entries = session.entries.iter();
+    let began = entries.find(|entry| is_window_begin(&entry.event)).unwrap().at;
     assert_eq!(window.started, began);
     assert_eq!(window.resident.as_ref().unwrap().before, 160 * MIB);
+}
+
+fn is_window_begin(event: &Event) -> bool {
+    matches!(event, Event::WindowBegan(_))
 }
 
 #[test]
 fn of_a_record_that_does_not_say_when_a_window_began_it_begins_with_its_step() {
     let mut session = after_work();
-    let begins = |event: &Event| matches!(event, Event::WindowBegan(_));
-    session.entries.retain(|entry| !begins(&entry.event));
+    session.entries.retain(|entry| !is_window_begin(&entry.event));
     let windows = summarised(&session).windows;
     assert_eq!(windows[0].private.as_ref().unwrap().before, 220 * MIB);
 }
 
+/// MiB of private memory released by kind of window.
+fn releases(session: &Session) -> Vec<(WindowKind, i64)> {
+    gave(&summarised(session).windows)
+        .iter()
+        .map(|release| (release.kind, release.released as i64 / MIB.cast_signed()))
+        .collect()
+}
+
 #[test]
 fn what_closed_documents_give_back_before_the_next_window_begins_is_theirs() {
-    let mut session = taken();
+    let mut session = grown_session();
     close(&mut session, "close", 0);
     session.step("idle");
     session.go(0, 140, 2, 90);
@@ -303,25 +317,16 @@ fn what_closed_documents_give_back_before_the_next_window_begins_is_theirs() {
     session.go(0, 120, 10, 0);
     session.idle_end(IdleKind::Silent, 10);
     session.settle(true);
-    let gave = |session: &Session| {
-        let gave = gave(&summarised(session).windows);
-        let gave = gave
-            .iter()
-            .map(|one| (one.kind, one.released as i64 / MIB.cast_signed()));
-        gave.collect::<Vec<_>>()
-    };
-    assert_eq!(gave(&session), [(WindowKind::Closed, 80), (WindowKind::Silent, 20)]);
+    assert_eq!(releases(&session), [(WindowKind::Closed, 80), (WindowKind::Silent, 20)]);
     // A record that does not say when the window began has it begin with its step.
-    session
-        .entries
-        .retain(|entry| !matches!(entry.event, Event::WindowBegan(_)));
-    assert_eq!(gave(&session), [(WindowKind::Silent, 100)]);
+    session.entries.retain(|entry| !is_window_begin(&entry.event));
+    assert_eq!(releases(&session), [(WindowKind::Silent, 100)]);
 }
 
 #[test]
 fn what_comes_back_by_force_before_a_checkpoint_is_none_of_the_open_window() {
     for (step, kind) in [("close", WindowKind::Closed), ("release", WindowKind::Released)] {
-        let mut session = taken();
+        let mut session = grown_session();
         close(&mut session, step, 0);
         session.go(0, 200, 3, 0);
         session.release_began();
@@ -344,7 +349,7 @@ fn what_comes_back_by_force_before_a_checkpoint_is_none_of_the_open_window() {
 
 #[test]
 fn a_held_window_has_no_settle_time() {
-    let mut session = taken();
+    let mut session = grown_session();
     session.idle(IdleKind::Silent, 0, 220, 12);
     session.idle(IdleKind::Silent, 0, 220, 12);
     if let Some(Event::StepEnded(end)) = session.entries.last_mut().map(|entry| &mut entry.event)
@@ -359,7 +364,7 @@ fn a_held_window_has_no_settle_time() {
 
 #[test]
 fn documents_of_which_some_stay_open_are_no_window_and_controls_do_not_count() {
-    let mut session = taken();
+    let mut session = grown_session();
     close(&mut session, "close", 3);
     session.idle(IdleKind::Simmer, 0, 150, 8);
     if let Some(Event::StepEnded(end)) = session.entries.last_mut().map(|entry| &mut entry.event)
@@ -375,7 +380,7 @@ fn documents_of_which_some_stay_open_are_no_window_and_controls_do_not_count() {
 
 #[test]
 fn light_traffic_is_no_work_that_servers_are_compared_by() {
-    let mut session = taken();
+    let mut session = grown_session();
     session.requests("textDocument/hover", 3, 900, &record::Outcome::Null, 0);
     session.step("idle");
     session.requests("textDocument/hover", 40, 900, &record::Outcome::Null, 0);
@@ -385,9 +390,12 @@ fn light_traffic_is_no_work_that_servers_are_compared_by() {
     assert_eq!(counts, [3]);
 }
 
-#[test]
-fn the_control_says_what_light_traffic_costs_by_itself() {
-    let window = |control, sent, took, before: u64, after: u64| Window {
+/// A window of light traffic in which private memory goes from one value to another, in bytes.
+fn simmer(control: bool, sent: u64, took: Nanos, before: u64, after: u64) -> Window {
+    let mut curve = Curve::default();
+    curve.add(0, Some(before));
+    curve.add(took, Some(after));
+    Window {
         cpu: None,
         late_cpu: None,
         phase: PhaseRef {
@@ -412,20 +420,19 @@ fn the_control_says_what_light_traffic_costs_by_itself() {
         started: 0,
         took,
         shared: None,
-        private: {
-            let mut curve = Curve::default();
-            curve.add(0, Some(before));
-            curve.add(took, Some(after));
-            Course::of(&curve, took, None, None)
-        },
+        private: Course::new(&curve, took, None, None),
         resident: None,
         curve: Vec::new(),
-    };
-    let control = window(true, 40, 10_000_000_000, 8 << 20, 9 << 20);
+    }
+}
+
+#[test]
+fn the_control_says_what_light_traffic_costs_by_itself() {
+    let control = simmer(true, 40, 10_000_000_000, 8 << 20, 9 << 20);
     let cost = traffic(std::slice::from_ref(&control)).expect("there is a control");
     assert_eq!((cost.bytes, cost.in_windows), (f64::from(1 << 20), None));
     assert_eq!(cost.per_minute(), f64::from(6 << 20));
-    let other = window(false, 120, 30_000_000_000, 20 << 20, 10 << 20);
+    let other = simmer(false, 120, 30_000_000_000, 20 << 20, 10 << 20);
     assert_eq!(
         traffic(std::slice::from_ref(&other)),
         None,
@@ -449,21 +456,18 @@ fn what_a_run_had_before_its_first_checkpoint_is_released_as_bytes_and_share_ali
     session.idle(IdleKind::Simmer, 0, 130, 12);
     session.settle(true);
     let windows = summarised(&session).windows;
-    let figures = windows.iter().map(|window| {
+    let mut figures: Vec<(i64, f64, f64)> = Vec::new();
+    for window in &windows {
         let course = window.private.as_ref().unwrap();
-        (
-            course.gave() / MIB.cast_signed(),
-            course.share.unwrap(),
-            course.returned.unwrap(),
-        )
-    });
-    let figures: Vec<(i64, f64, f64)> = figures.collect();
+        let released = course.gave() / MIB.cast_signed();
+        figures.push((released, course.share.unwrap(), course.returned.unwrap()));
+    }
     assert_eq!(figures, [(50, 1.0, 1.0), (50, 0.5, 1.0)]);
 }
 
 #[test]
 fn windows_that_released_more_than_was_ever_there_at_once_have_no_share_together() {
-    let mut session = taken();
+    let mut session = grown_session();
     for to in [60, 60] {
         session.idle(IdleKind::Silent, 0, to, 12);
         session.go(0, 220, 2, 100);
@@ -488,9 +492,10 @@ fn what_is_released_and_taken_again_is_known_of_a_window() {
     assert_eq!(keeps.gave_for_a_while(), 0);
 }
 
-/// A window that closes with its phase: memory moves to each of these in a second of its own, with a second of rest after it.
-fn in_bursts(amounts: &[u64]) -> Option<u64> {
-    let mut session = taken();
+/// The growth rate of a phase that ends with a silent window, in which memory moves to each of these amounts in a second of
+/// its own, with a second of rest after it.
+fn growth_rate_in_bursts(amounts: &[u64]) -> Option<u64> {
+    let mut session = grown_session();
     session.step("idle");
     session.window();
     for amount in amounts {
@@ -511,13 +516,13 @@ fn in_bursts(amounts: &[u64]) -> Option<u64> {
 
 #[test]
 fn memory_that_a_timer_takes_while_idle_still_grows_though_a_checkpoint_sees_it_at_rest() {
-    let rate = in_bursts(&[230, 240, 250, 260, 270, 280, 290, 300]).unwrap();
+    let rate = growth_rate_in_bursts(&[230, 240, 250, 260, 270, 280, 290, 300]).unwrap();
     assert!(rate.abs_diff(5 * MIB) < MIB, "{rate}");
     for ended in [
         [230, 240, 250, 260, 260, 260, 260, 260],
         [220, 220, 220, 220, 230, 240, 250, 260],
         [230, 240, 250, 260, 220, 230, 240, 250],
     ] {
-        assert_eq!(in_bursts(&ended), None, "{ended:?}");
+        assert_eq!(growth_rate_in_bursts(&ended), None, "{ended:?}");
     }
 }

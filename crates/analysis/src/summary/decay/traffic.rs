@@ -27,20 +27,32 @@ impl Traffic {
     }
 }
 
-/// What the controls of a run show; `None` where none was played, or its memory is not known.
+/// Computes the cost of light traffic from the control windows of a run; `None` if there are none, or if their memory is
+/// unknown.
 pub fn traffic(windows: &[Window]) -> Option<Traffic> {
     let (controls, others): (Vec<&Window>, Vec<&Window>) = windows
         .iter()
         .filter(|window| window.kind == WindowKind::Simmer)
         .partition(|window| window.control);
-    let sent = |windows: &[&Window]| windows.iter().map(|window| window.sent).sum::<u64>();
     let releases = controls.iter().map(|window| Some(window.private.as_ref()?.gave()));
     let bytes = -(releases.sum::<Option<i64>>()? as f64);
-    let messages = sent(&controls);
-    (messages > 0).then(|| Traffic {
+    let messages = count_messages(&controls);
+    if messages == 0 {
+        return None;
+    }
+    let in_windows = if others.is_empty() {
+        None
+    } else {
+        Some(bytes * count_messages(&others) as f64 / messages as f64)
+    };
+    Some(Traffic {
         bytes,
         sent: messages,
         took: controls.iter().map(|window| window.took).sum(),
-        in_windows: (!others.is_empty()).then(|| bytes * sent(&others) as f64 / messages as f64),
+        in_windows,
     })
+}
+
+fn count_messages(windows: &[&Window]) -> u64 {
+    windows.iter().map(|window| window.sent).sum()
 }

@@ -5,23 +5,23 @@ use record::{IdleKind, Nanos, PhaseRef, Rollup, StepEnd, StepStart, WindowEnd, W
 use crate::summary::tree::Sums;
 
 use super::course::Course;
-use super::curve::{Curve, at};
+use super::curve::{Curve, value_at};
 use super::lazy::Lazy;
 use super::{POINTS, Window, WindowKind};
 
 /// Exact counters are read at the start of a silent window; readings up to this much later count as its start.
 const SOON: Nanos = 500_000_000;
 
-/// The state of the run so far, by quantity.
+/// Peaks and lowest checkpoints of the run so far.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Known {
+pub struct Extremes {
     pub private_peak: Option<u64>,
     /// Private memory of the lowest checkpoint so far.
     pub private_base: Option<u64>,
     pub resident_peak: Option<u64>,
     /// Resident memory of the lowest checkpoint so far.
     pub resident_base: Option<u64>,
-    /// Whether there was never more than one process.
+    /// True if there was never more than one process.
     pub single: bool,
 }
 
@@ -36,12 +36,12 @@ struct Open {
     shared: Curve,
     /// Processor time of the tree since the start of the run.
     cpu: Curve,
-    /// Whether it is an idle step.
+    /// True if it is an idle step.
     idle: bool,
     /// Lazily freed memory at its start.
     lazily_before: Option<u64>,
-    /// The state of the run at its start: growth after its floor is not part of the whole.
-    known: Known,
+    /// The extremes of the run at its start: growth after its floor is not part of the whole.
+    extremes: Extremes,
     /// Its kind, once its step has ended and it goes on.
     kind: Option<WindowKind>,
 }
@@ -60,7 +60,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    pub fn see(&mut self, at: Nanos, sums: &Sums, cpu: Option<Nanos>) {
+    /// Adds the current figures of the tree to the windows under way.
+    pub fn add(&mut self, at: Nanos, sums: &Sums, cpu: Option<Nanos>) {
         let ending = self.ending.iter_mut().map(|(open, _)| open);
         for open in self.open.iter_mut().chain(ending) {
             let since = at.saturating_sub(open.started);
@@ -72,39 +73,41 @@ impl Watch {
     }
 
     /// Exact counters of a process were read.
-    pub fn exact(&mut self, at: Nanos, rollup: &Rollup) {
-        self.lazy.exact(at, rollup);
+    pub fn add_rollup(&mut self, at: Nanos, rollup: &Rollup) {
+        self.lazy.add_rollup(at, rollup);
     }
 
-    /// The counters of all processes were read. At the start of an idle window they hold for its start, and for the
+    /// Exact counters of all processes were read. At the start of an idle window they hold for its start, and for the
     /// end of the previous one.
-    pub fn looked(&mut self) {
-        self.lazy.looked();
-        let now = self.lazy.now();
+    pub fn rollups_complete(&mut self) {
+        self.lazy.mark_fresh();
+        let lazily_freed = self.lazy.now();
         let Some(open) = self.open.as_mut().filter(|open| open.idle) else {
             return;
         };
-        let ended = self.awaiting.take().and_then(|place| self.done.get_mut(place));
-        // In older records the first look may come later, when an allocator may have begun.
-        if self.lazy.at().saturating_sub(open.started) <= SOON {
-            open.lazily_before = open.lazily_before.or(now);
-            if let Some(window) = ended {
-                window.lazily_freed = now;
+        let previous = self.awaiting.take().and_then(|place| self.done.get_mut(place));
+        // In older records the first reading may come later, when an allocator may have begun to purge.
+        if self.lazy.last_read().saturating_sub(open.started) <= SOON {
+            open.lazily_before = open.lazily_before.or(lazily_freed);
+            if let Some(window) = previous {
+                window.lazily_freed = lazily_freed;
             }
         }
     }
 
-    pub fn gone(&mut self, process: u32) {
-        self.lazy.gone(process);
+    pub fn process_ended(&mut self, process: u32) {
+        self.lazy.remove(process);
     }
 
     /// A step begins and ends an open window, unless the step has a window of its own. Until that begins, releases
     /// belong to the earlier window, such as that of closed documents.
-    pub fn step_started(&mut self, at: Nanos, start: &StepStart, known: Known) {
+    pub fn step_started(&mut self, at: Nanos, start: &StepStart, extremes: Extremes) {
         let before = self.open.clone();
-        self.over(at, known);
-        if ["idle", "release"].contains(&start.name.as_str())
-            && let Some(open) = before.filter(|open| open.kind.is_some())
+        self.end_window(at, extremes);
+        let has_own_window = ["idle", "release"].contains(&start.name.as_str());
+        if has_own_window
+            && let Some(open) = before
+            && open.kind.is_some()
             && let Some(window) = self.done.pop()
         {
             self.ending = Some((open, window));
@@ -120,45 +123,54 @@ impl Watch {
                 cpu: Curve::default(),
                 idle: start.name == "idle",
                 lazily_before: self.lazy.now(),
-                known,
+                extremes,
                 kind: None,
             });
         }
         if start.name != "idle" {
-            self.lazy.worked();
+            self.lazy.mark_stale();
         }
     }
 
     /// The window of the step under way begins only here. Records before 1.4 do not say when that was; theirs begin with the
     /// step.
-    pub fn began(&mut self, at: Nanos, start: &WindowStart, known: Known) {
-        let of = |open: &&mut Open| open.kind.is_none() && open.phase == start.phase && open.step == start.step;
-        if let Some(open) = self.open.as_mut().filter(of) {
-            (open.started, open.known) = (at, known);
-            (open.private, open.resident, open.shared, open.cpu) = Default::default();
-            if let Some((ending, window)) = self.ending.take() {
-                // Exact counters are next read in this window, where it is a silent one.
-                self.awaiting = open.idle.then_some(self.done.len());
-                self.done.push(ending.window(window.kind, at, known));
-            }
+    pub fn window_began(&mut self, at: Nanos, start: &WindowStart, extremes: Extremes) {
+        let Some(open) = &mut self.open else { return };
+        if open.kind.is_some() || open.phase != start.phase || open.step != start.step {
+            return;
+        }
+        (open.started, open.extremes) = (at, extremes);
+        (open.private, open.resident, open.shared, open.cpu) = Default::default();
+        if let Some((ending, window)) = self.ending.take() {
+            // Exact counters are next read in this window, where it is a silent one.
+            self.awaiting = if open.idle { Some(self.done.len()) } else { None };
+            self.done.push(ending.window(window.kind, at, extremes));
         }
     }
 
     /// A step ends. An idle window ends with it; that of closed documents or of a release goes on, for a server takes its
     /// time.
-    pub fn step_ended(&mut self, at: Nanos, end: &StepEnd, known: Known) {
+    pub fn step_ended(&mut self, at: Nanos, end: &StepEnd, extremes: Extremes) {
         self.done.extend(self.ending.take().map(|(_, window)| window));
         self.awaiting = None;
         let is_silent = end.idle.as_ref().is_some_and(|idle| idle.kind == IdleKind::Silent);
         if end.idle.is_some() && !is_silent {
-            self.lazy.worked();
+            self.lazy.mark_stale();
         }
-        // While idle, counters are recorded when they change, so the last ones hold at the end.
-        let lazily_freed = self.lazy.last().filter(|_| is_silent);
         let Some(open) = &mut self.open else { return };
         if let Some(idle) = &end.idle {
+            let kind = match idle.kind {
+                IdleKind::Silent => WindowKind::Silent,
+                IdleKind::Simmer => WindowKind::Simmer,
+            };
+            let (lazily_before, lazily_freed) = if is_silent {
+                // While idle, counters are recorded when they change, so the last ones hold at the end.
+                (open.lazily_before, self.lazy.last())
+            } else {
+                (None, None)
+            };
             let mut window = Window {
-                lazily_before: open.lazily_before.filter(|_| is_silent),
+                lazily_before,
                 lazily_freed,
                 control: idle.control,
                 end: idle.end,
@@ -170,14 +182,7 @@ impl Watch {
                 decay: idle.decay,
                 holder: idle.holder.clone(),
                 took: idle.took,
-                ..open.window(
-                    match idle.kind {
-                        IdleKind::Silent => WindowKind::Silent,
-                        IdleKind::Simmer => WindowKind::Simmer,
-                    },
-                    at,
-                    known,
-                )
+                ..open.window(kind, at, extremes)
             };
             window.too_short_for = window.too_short_for();
             if let (Some(WindowEnd::Held), Some(private)) = (window.end, &mut window.private) {
@@ -194,35 +199,38 @@ impl Watch {
             }
             _ => None,
         };
-        self.open = self.open.take().filter(|open| open.kind.is_some());
+        if open.kind.is_none() {
+            self.open = None;
+        }
     }
 
-    pub fn over(&mut self, at: Nanos, known: Known) {
+    /// Ends the window under way, if any.
+    pub fn end_window(&mut self, at: Nanos, extremes: Extremes) {
         self.done.extend(self.ending.take().map(|(_, window)| window));
         if let Some(open) = self.open.take()
             && let Some(kind) = open.kind
         {
             self.done.push(Window {
                 lazily_freed: self.lazy.now(),
-                ..open.window(kind, at, known)
+                ..open.window(kind, at, extremes)
             });
         }
     }
 
-    /// All windows, in the order in which they were played. Of closed documents the record names no runtime: it is that of
-    /// the idle windows.
+    /// All windows, in the order in which they were played. The record names no runtime for the windows of closed documents:
+    /// they get that of the idle windows.
     pub fn finish(mut self) -> Vec<Window> {
-        let known = self
+        let with_runtime = self
             .done
             .iter()
-            .rev()
-            .find(|window| window.decay.is_some_and(|decay| decay.runtime.is_some()));
-        let known = known.map(|window| (window.decay, window.holder.clone()));
+            .rfind(|window| window.decay.is_some_and(|decay| decay.runtime.is_some()));
+        let Some(with_runtime) = with_runtime else {
+            return self.done;
+        };
+        let (decay, holder) = (with_runtime.decay, with_runtime.holder.clone());
         for window in &mut self.done {
-            if window.kind == WindowKind::Closed
-                && let Some((decay, holder)) = &known
-            {
-                (window.decay, window.holder) = (*decay, holder.clone());
+            if window.kind == WindowKind::Closed {
+                (window.decay, window.holder) = (decay, holder.clone());
                 window.too_short_for = window.too_short_for();
             }
         }
@@ -234,12 +242,21 @@ impl Open {
     /// Processor time between two moments of the window.
     fn used(&self, from: Nanos, to: Nanos) -> Option<Nanos> {
         let points = self.cpu.points()?;
-        Some(at(points, to)?.saturating_sub(at(points, from)?))
+        Some(value_at(points, to)?.saturating_sub(value_at(points, from)?))
     }
 
-    fn window(&self, kind: WindowKind, end: Nanos, known: Known) -> Window {
+    fn window(&self, kind: WindowKind, end: Nanos, extremes: Extremes) -> Window {
         let took = end.saturating_sub(self.started);
-        let resident = Course::of(&self.resident, took, self.known.resident_peak, known.resident_base);
+        let resident = if extremes.single {
+            Course::new(
+                &self.resident,
+                took,
+                self.extremes.resident_peak,
+                extremes.resident_base,
+            )
+        } else {
+            None
+        };
         Window {
             phase: self.phase.clone(),
             step: self.step,
@@ -260,25 +277,32 @@ impl Open {
             took,
             cpu: self.used(0, took),
             late_cpu: self.used(took / 2, took),
-            private: Course::of(&self.private, took, self.known.private_peak, known.private_base),
-            resident: resident.filter(|_| known.single),
-            shared: Course::of(&self.shared, took, None, None),
-            curve: drawn(&self.private, took),
+            private: Course::new(&self.private, took, self.extremes.private_peak, extremes.private_base),
+            resident,
+            shared: Course::new(&self.shared, took, None, None),
+            curve: drawn_points(&self.private, took),
         }
     }
 }
 
 /// The curve at even distances; each point has the highest value since the one before, so that no spike is lost.
-fn drawn(curve: &Curve, took: Nanos) -> Vec<u64> {
+fn drawn_points(curve: &Curve, took: Nanos) -> Vec<u64> {
     let Some(points) = curve.points() else {
         return Vec::new();
     };
-    let moment = |place: usize| took / POINTS as u64 * place as u64;
-    let highest = |place: usize| {
-        let (from, to) = (moment(place), moment(place + 1));
-        let within = points.iter().skip(points.partition_point(|(at, _)| *at < from));
-        let within = within.take_while(|(at, _)| *at < to).map(|(_, value)| *value);
-        within.chain(at(points, from)).max()
-    };
-    (0..POINTS).filter_map(highest).collect()
+    let distance = took / POINTS as u64;
+    (0..POINTS as u64)
+        .filter_map(|place| highest(points, distance * place, distance * (place + 1)))
+        .collect()
+}
+
+/// The highest value from one moment to another.
+fn highest(points: &[(Nanos, u64)], from: Nanos, to: Nanos) -> Option<u64> {
+    let first = points.partition_point(|(at, _)| *at < from);
+    points[first..]
+        .iter()
+        .take_while(|(at, _)| *at < to)
+        .map(|(_, value)| *value)
+        .chain(value_at(points, from))
+        .max()
 }

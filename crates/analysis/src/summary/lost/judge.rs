@@ -1,4 +1,4 @@
-//! Which ends were losses, once the whole record is known.
+//! Judges which ends were losses, once the whole record is known.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use record::{EndCause, PhaseRef};
 
 use super::{End, Losses, LostProcess};
 
-/// Least private memory in bytes of processes that held a quarter of the tree and are told.
-const LEAST_TOLD: u64 = 16 << 20;
+/// Least private memory in bytes of processes that are reported because they held a quarter of the tree.
+const LEAST_REPORTED: u64 = 16 << 20;
 
 /// The losses of a run, and the phases at whose checkpoints a lost process was missing.
 pub(in crate::summary) struct Judged {
@@ -60,40 +60,40 @@ impl Losses {
     }
 
     pub fn judge(mut self) -> Judged {
-        let last = self.missing();
-        let mut checkpoints = std::mem::take(&mut self.checkpoints);
-        let jobs: Vec<bool> = self.ends.iter().map(|end| self.is_job(end)).collect();
-        let mut told: Vec<bool> = self
+        let missing_at_end = self.missing();
+        let is_job: Vec<bool> = self.ends.iter().map(|end| self.is_job(end)).collect();
+        let mut is_reported: Vec<bool> = self
             .ends
             .iter()
-            .zip(&jobs)
+            .zip(&is_job)
             .map(|(end, is_job)| !is_job && end.decides_alone())
             .collect();
         let mut incomplete = Vec::new();
-        let ends_of_run = std::iter::once((None, last));
-        let taken = checkpoints.drain(..).map(|(phase, missing)| (Some(phase), missing));
-        for (phase, mut missing) in taken.chain(ends_of_run) {
-            missing.retain(|place| !jobs[*place]);
-            let mut others = missing.clone();
-            others.retain(|place| !self.ends[*place].decides_alone() && !self.followed_parent(*place));
-            self.judge_together(&others, &mut told);
-            if missing.iter().any(|place| self.ends[*place].decides_alone()) {
-                incomplete.extend(phase);
+        for (phase, missing) in std::mem::take(&mut self.checkpoints) {
+            if self.judge_missing(missing, &is_job, &mut is_reported) {
+                incomplete.push(phase);
             }
         }
-        let replaced: Vec<bool> = (0..self.ends.len())
-            .map(|place| self.last_of_chain(place).is_none())
-            .collect();
-        let list = self
-            .ends
-            .into_iter()
-            .zip(told.into_iter().zip(replaced))
-            .filter(|(_, (is_told, _))| *is_told)
-            .map(|(end, (_, replaced))| LostProcess { replaced, ..end.lost });
-        Judged {
-            list: list.collect(),
-            incomplete,
+        self.judge_missing(missing_at_end, &is_job, &mut is_reported);
+        let mut list = Vec::new();
+        for (place, end) in self.ends.iter().enumerate() {
+            if is_reported[place] {
+                list.push(LostProcess {
+                    replaced: self.last_of_chain(place).is_none(),
+                    ..end.lost.clone()
+                });
+            }
         }
+        Judged { list, incomplete }
+    }
+
+    /// Judges the processes that were missing at one moment. Returns true if figures of that moment are incomplete.
+    fn judge_missing(&mut self, mut missing: Vec<usize>, is_job: &[bool], is_reported: &mut [bool]) -> bool {
+        missing.retain(|place| !is_job[*place]);
+        let mut undecided = missing.clone();
+        undecided.retain(|place| !self.ends[*place].decides_alone() && !self.followed_parent(*place));
+        self.judge_together(&undecided, is_reported);
+        missing.iter().any(|place| self.ends[*place].decides_alone())
     }
 
     /// True for a process whose parent is lost: it ended because of that.
@@ -103,11 +103,11 @@ impl Losses {
     }
 
     /// Judges processes that were missing at the same time: alone none may have held most of the memory.
-    fn judge_together(&mut self, missing: &[usize], told: &mut [bool]) {
+    fn judge_together(&mut self, missing: &[usize], is_reported: &mut [bool]) {
         if held_share(&self.ends, missing, 2) {
             for place in missing {
                 self.ends[*place].lost.held_most = true;
-                told[*place] = true;
+                is_reported[*place] = true;
             }
             return;
         }
@@ -116,9 +116,9 @@ impl Losses {
             .copied()
             .filter(|place| self.ends[*place].rested)
             .collect();
-        if held_share(&self.ends, &rested, 4) && held(&self.ends, &rested) >= LEAST_TOLD {
+        if held_share(&self.ends, &rested, 4) && held(&self.ends, &rested) >= LEAST_REPORTED {
             for place in rested {
-                told[place] = true;
+                is_reported[place] = true;
             }
         }
     }
@@ -152,7 +152,7 @@ impl End {
         self.lost.crashed() || self.lost.held_most
     }
 
-    /// How much its absence changes figures.
+    /// Orders ends by the effect of the process's absence on the figures.
     fn weight(&self) -> (bool, Option<u64>) {
         (self.decides_alone(), self.lost.private)
     }
@@ -164,7 +164,7 @@ impl End {
 
     /// True for a job of the same name that succeeded and was not much smaller: a query for the version is another matter.
     fn succeeded_like(&self, failed: &End) -> bool {
-        let private = |end: &End| end.lost.private.unwrap_or(0);
-        self.has_done_its_job() && self.lost.name == failed.lost.name && private(self) >= private(failed) / 4
+        let (own, others) = (self.lost.private.unwrap_or(0), failed.lost.private.unwrap_or(0));
+        self.has_done_its_job() && self.lost.name == failed.lost.name && own >= others / 4
     }
 }

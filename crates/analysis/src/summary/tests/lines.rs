@@ -1,4 +1,4 @@
-//! What holds for the drawn lines of any samples: no line shows a turn that its samples do not have.
+//! Properties of the drawn lines of any samples: no line shows a turn that its samples do not have.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -32,11 +32,14 @@ fn run(samples: &[(u64, u64)], share: f64) -> Summary {
     summary
 }
 
-/// How often these values turn round.
+/// Counts the changes from rising to falling values and back.
 fn turns(values: impl IntoIterator<Item = u64>) -> usize {
     let values: Vec<u64> = values.into_iter().collect();
-    let moves = values.windows(2).filter(|pair| pair[0] != pair[1]);
-    let rises: Vec<bool> = moves.map(|pair| pair[0] < pair[1]).collect();
+    let rises: Vec<bool> = values
+        .windows(2)
+        .filter(|pair| pair[0] != pair[1])
+        .map(|pair| pair[0] < pair[1])
+        .collect();
     rises.windows(2).filter(|pair| pair[0] != pair[1]).count()
 }
 
@@ -67,8 +70,9 @@ fn one_way() -> impl Strategy<Value = Vec<(u64, u64)>> {
 fn laid(runs: &[Summary], coarser: u64, places: usize) -> Vec<Line> {
     let together = Together::of(&runs.iter().collect::<Vec<&Summary>>());
     let width = lines::grid(runs.iter()).unwrap() << coarser;
-    let lay = |run: &Summary| together.lay(run, &lines::line(run, Quantity::Private, width), width, places);
-    runs.iter().map(lay).collect()
+    runs.iter()
+        .map(|run| together.lay(run, &lines::line(run, Quantity::Private, width), width, places))
+        .collect()
 }
 
 proptest! {
@@ -78,9 +82,9 @@ proptest! {
     ) {
         let runs: Vec<Summary> = all.iter().map(|(samples, share)| run(samples, *share)).collect();
         for ((samples, _), line) in all.iter().zip(laid(&runs, coarser, places)) {
-            let values = || samples.iter().map(|(_, value)| *value);
-            prop_assert!(turns(drawn(&line)) <= turns(values()), "{samples:?} {line:?}");
-            prop_assert_eq!(drawn(&line).max(), values().max());
+            let values = samples.iter().map(|(_, value)| *value);
+            prop_assert!(turns(drawn(&line)) <= turns(values.clone()), "{samples:?} {line:?}");
+            prop_assert_eq!(drawn(&line).max(), values.max());
         }
     }
 
@@ -103,8 +107,8 @@ proptest! {
         for (place, span) in median(&lines).iter().enumerate() {
             let Some(span) = span else { continue };
             for part in [|span: &Span| span.first, |span: &Span| span.then] {
-                let there = || lines.iter().filter_map(|line| line[place].as_ref()).map(part);
-                let (least, most) = (there().min().unwrap(), there().max().unwrap());
+                let of_runs = lines.iter().filter_map(|line| line[place].as_ref()).map(part);
+                let (least, most) = (of_runs.clone().min().unwrap(), of_runs.max().unwrap());
                 prop_assert!((least..=most).contains(&part(span)), "{place}");
             }
         }
@@ -118,22 +122,25 @@ fn rounds_of_a_checkpoint_are_not_drawn_after_samples_that_came_later() {
     session.phase("work");
     session.go(0, 50, 2, 0);
     session.settle(true);
-    let events = session.entries.iter_mut().map(|entry| &mut entry.event);
-    for round in events.filter_map(|event| match event {
-        Event::Checkpoint(taken) => taken.rounds.first_mut(),
-        _ => None,
-    }) {
-        // While memory fell, as the samples have it.
-        round[0].counters.private = Some(70 << 20);
+    for entry in &mut session.entries {
+        if let Event::Checkpoint(taken) = &mut entry.event
+            && let Some(round) = taken.rounds.first_mut()
+        {
+            // While memory fell, as the samples have it.
+            round[0].counters.private = Some(70 << 20);
+        }
     }
     let summary = summarised(&session);
     let line = lines::line(&summary, Quantity::Private, summary.timeline.width);
     assert_eq!(turns(drawn(&line)), 0, "{line:?}");
 }
 
+fn span(first: u64, then: u64) -> Span {
+    Span { first, then }
+}
+
 #[test]
 fn a_stretch_has_its_extremes_in_the_order_in_which_they_came() {
-    let span = |first, then| Span { first, then };
     assert_eq!(span(5, 5).join(span(9, 9)), span(5, 9));
     assert_eq!(span(9, 9).join(span(5, 5)), span(9, 5));
     assert_eq!(span(5, 9).join(span(7, 7)), span(5, 9));

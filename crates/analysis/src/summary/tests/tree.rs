@@ -58,11 +58,9 @@ fn without_reset() -> Session {
             }
             Event::Sample(sample) => sample.counters.high_water = Some(60 * MIB),
             Event::Checkpoint(taken) => {
-                taken
-                    .rounds
-                    .iter_mut()
-                    .flatten()
-                    .for_each(|sample| sample.counters.high_water = Some(100 * MIB));
+                for sample in taken.rounds.iter_mut().flatten() {
+                    sample.counters.high_water = Some(100 * MIB);
+                }
             }
             _ => {}
         }
@@ -132,26 +130,21 @@ fn the_peak_of_a_tree_is_bracketed_by_samples_and_marks() {
 
 #[test]
 fn a_child_that_was_gone_at_every_checkpoint_makes_no_tree() {
-    let wrapped = |until_the_end: bool| {
+    for (is_gone, metric) in [(true, ResidentMetric::Resident), (false, ResidentMetric::Proportional)] {
         let mut session = Session::new("server");
         session.spawn(0, "server", None, 100, 0);
         session.spawn(1, "uname", Some(0), 1, 0);
         for name in ["one", "two"] {
             session.phase(name);
             session.go(0, 120, 1, 10);
-            if name == "one" && !until_the_end {
+            if name == "one" && is_gone {
                 session.vanish(1);
             }
             session.settle(true);
         }
-        summarised(&session)
-    };
-    let gone = wrapped(false);
-    assert_eq!(
-        (gone.most_processes, gone.resident_metric),
-        (2, ResidentMetric::Resident)
-    );
-    assert_eq!(wrapped(true).resident_metric, ResidentMetric::Proportional);
+        let summary = summarised(&session);
+        assert_eq!((summary.most_processes, summary.resident_metric), (2, metric));
+    }
 }
 
 #[test]
@@ -168,34 +161,36 @@ fn without_exact_counters_a_tree_had_its_anonymous_pages_and_one_file_part() {
     );
 }
 
-/// One process of 10 MiB and one of 100, and the next reading of the first.
-fn moving() -> (Session, impl Fn(u32, u64) -> Entry) {
+/// One process of 10 MiB and one of 100.
+fn small_and_large() -> Session {
     let mut session = Session::new("server");
     session.spawn(0, "a", None, 10, 0);
     session.spawn(1, "b", Some(0), 100, 0);
     session.phase("one");
-    let sample = |process: u32, private: u64| {
-        let (size, zero) = (Some(private * MIB), Some(0));
-        let counters = Counters {
-            resident: size,
-            private: size,
-            file: zero,
-            shared: zero,
-            ..Counters::default()
-        };
-        Entry {
-            // Each is stamped when it was read, a little after the one before.
-            at: 1_000_000_000 + u64::from(process) * 1_000,
-            event: Event::Sample(Sample { process, counters }),
-        }
+    session
+}
+
+/// The next sample of a process, with this private memory in MiB.
+fn next_sample(process: u32, private: u64) -> Entry {
+    let (size, zero) = (Some(private * MIB), Some(0));
+    let counters = Counters {
+        resident: size,
+        private: size,
+        file: zero,
+        shared: zero,
+        ..Counters::default()
     };
-    (session, sample)
+    Entry {
+        // Each is stamped when it was read, a little after the one before.
+        at: 1_000_000_000 + u64::from(process) * 1_000,
+        event: Event::Sample(Sample { process, counters }),
+    }
 }
 
 #[test]
 fn memory_that_moves_between_processes_within_a_tick_is_not_counted_twice() {
-    let (mut session, sample) = moving();
-    session.entries.extend([sample(0, 100), sample(1, 10)]);
+    let mut session = small_and_large();
+    session.entries.extend([next_sample(0, 100), next_sample(1, 10)]);
     let summary = summarised(&session);
     assert_eq!(summary.phases[0].peak.unwrap().lower, 110 * MIB);
     assert_eq!(summary.phases[0].private_peak, Some(110 * MIB));
@@ -203,26 +198,26 @@ fn memory_that_moves_between_processes_within_a_tick_is_not_counted_twice() {
 
 #[test]
 fn memory_that_moves_out_of_a_process_as_it_ends_is_not_counted_twice() {
-    let (mut session, sample) = moving();
-    // The round that reads the memory of one finds the other ended.
-    let gone = |at| Entry {
-        at,
-        event: Event::ProcessEnded(ProcessEnd {
-            process: 1,
-            used: None,
-            cause: None,
-        }),
-    };
-    let most = |session: &Session| {
-        let phase = summarised(session).phases.remove(0);
-        (phase.private_peak, phase.peak.map(|peak| peak.lower))
-    };
-    session.entries.extend([sample(0, 100), gone(1_000_001_000)]);
-    assert_eq!(most(&session), (Some(110 * MIB), Some(110 * MIB)));
-    // A later round finds it gone: then it was there beside the other, unchanged.
-    session.entries.pop();
-    session.entries.push(gone(1_200_000_000));
-    assert_eq!(most(&session), (Some(200 * MIB), Some(200 * MIB)));
+    for (end, peak) in [
+        // The round that reads the memory of one finds the other ended.
+        (1_000_001_000, 110 * MIB),
+        // A later round finds it gone: then it was there beside the other, unchanged.
+        (1_200_000_000, 200 * MIB),
+    ] {
+        let mut session = small_and_large();
+        session.entries.push(next_sample(0, 100));
+        session.entries.push(Entry {
+            at: end,
+            event: Event::ProcessEnded(ProcessEnd {
+                process: 1,
+                used: None,
+                cause: None,
+            }),
+        });
+        let phase = summarised(&session).phases.remove(0);
+        assert_eq!(phase.private_peak, Some(peak));
+        assert_eq!(phase.peak.map(|peak| peak.lower), Some(peak));
+    }
 }
 
 #[test]
@@ -264,6 +259,16 @@ fn a_program_that_begins_itself_again_keeps_its_peak() {
     assert_eq!(programs, [(1, 0, Some(100 * MIB))]);
 }
 
+/// All samples of an event.
+fn samples_of(event: &mut Event) -> Vec<&mut Sample> {
+    match event {
+        Event::Sample(sample) => vec![sample],
+        Event::Checkpoint(taken) => taken.rounds.iter_mut().flatten().collect(),
+        Event::Peak(mark) => mark.marks.iter_mut().collect(),
+        _ => Vec::new(),
+    }
+}
+
 #[test]
 fn pages_of_a_forked_child_are_in_the_curve_but_not_in_what_is_told_of_it() {
     let mut session = Session::new("server");
@@ -281,15 +286,11 @@ fn pages_of_a_forked_child_are_in_the_curve_but_not_in_what_is_told_of_it() {
     let all = summarised(&session);
     assert!(all.phases[2].returned.private.is_some() && all.windows[0].private.is_some());
     for entry in &mut session.entries {
-        let fork = |sample: &mut Sample| sample.counters.forked = Some(sample.process == 1);
-        match &mut entry.event {
-            Event::Sample(sample) => fork(sample),
-            Event::Checkpoint(taken) => {
-                taken.rounds.iter_mut().flatten().for_each(fork);
-                taken.rollups.clear();
-            }
-            Event::Peak(mark) => mark.marks.iter_mut().for_each(fork),
-            _ => {}
+        for sample in samples_of(&mut entry.event) {
+            sample.counters.forked = Some(sample.process == 1);
+        }
+        if let Event::Checkpoint(taken) = &mut entry.event {
+            taken.rollups.clear();
         }
     }
     let summary = summarised(&session);
@@ -338,14 +339,13 @@ fn with_a_process_that_cannot_be_read_sums_are_not_known_and_bounds_are() {
     session.step("wait");
     session.go(0, 110, 1, 10);
     let at = session.at;
-    let unknown = |entry: &mut Entry| {
+    for entry in &mut session.entries {
         if let Event::Sample(sample) = &mut entry.event
             && sample.process == 1
         {
             sample.counters = Counters::default();
         }
-    };
-    session.entries.iter_mut().for_each(unknown);
+    }
     let summary = summarised(&session);
     assert_eq!(summary.timeline.between(at / 2, at), None);
     let phase = &summary.phases[0];
@@ -423,13 +423,9 @@ fn a_peak_while_the_server_is_shut_down_is_of_no_phase() {
     let summary = summarised(&session);
     assert_eq!(summary.peak.map(|peak| peak.lower), Some(110 * MIB));
     assert_eq!(summary.shutdown_peak, Some(130 * MIB));
-    let told = findings::findings(&summary);
-    assert!(
-        told.iter().any(|one| one
-            .text
-            .contains("at least 130.0 MiB, more than the 110.0 MiB of any phase")),
-        "{told:?}"
-    );
+    let list = findings::findings(&summary);
+    let words = "at least 130.0 MiB, more than the 110.0 MiB of any phase";
+    assert!(list.iter().any(|finding| finding.text.contains(words)), "{list:?}");
     // It ended before the next reading, so only its memory at the reset of its mark is known.
     session.entries = without;
     session.vanish(0);
@@ -451,15 +447,11 @@ fn two_alike(rule: Option<AddressSpaceRule>, borrowed: bool) -> Summary {
         session.settle(true);
     }
     for entry in &mut session.entries {
-        let samples: Vec<&mut Sample> = match &mut entry.event {
-            Event::Sample(sample) => vec![sample],
-            Event::Checkpoint(taken) => taken.rounds.iter_mut().flatten().collect(),
-            Event::Peak(mark) => mark.marks.iter_mut().collect(),
-            _ => Vec::new(),
-        };
-        for sample in samples.into_iter().filter(|sample| sample.process == 1) {
-            sample.counters.forked = Some(true);
-            sample.counters.memory_of = if borrowed { Some(0) } else { None };
+        for sample in samples_of(&mut entry.event) {
+            if sample.process == 1 {
+                sample.counters.forked = Some(true);
+                sample.counters.memory_of = if borrowed { Some(0) } else { None };
+            }
         }
     }
     summarised(&session)
@@ -512,27 +504,18 @@ fn peak_of_shared(resident: u64) -> (u64, u64) {
         session.settle(true);
     }
     for entry in &mut session.entries {
-        match &mut entry.event {
-            Event::Sample(sample) => count_shared(sample, resident),
-            Event::Checkpoint(taken) => {
-                for sample in taken.rounds.iter_mut().flatten() {
-                    count_shared(sample, resident);
-                }
-                for rollup in &mut taken.rollups {
-                    rollup.lazy_free = 0;
-                    rollup.shared_memory = Some(SharedMemory {
-                        own: 100 * MIB,
-                        own_resident: resident * MIB,
-                        ..SharedMemory::default()
-                    });
-                }
+        for sample in samples_of(&mut entry.event) {
+            count_shared(sample, resident);
+        }
+        if let Event::Checkpoint(taken) = &mut entry.event {
+            for rollup in &mut taken.rollups {
+                rollup.lazy_free = 0;
+                rollup.shared_memory = Some(SharedMemory {
+                    own: 100 * MIB,
+                    own_resident: resident * MIB,
+                    ..SharedMemory::default()
+                });
             }
-            Event::Peak(mark) => {
-                for sample in &mut mark.marks {
-                    count_shared(sample, resident);
-                }
-            }
-            _ => {}
         }
     }
     let summary = summarised(&session);

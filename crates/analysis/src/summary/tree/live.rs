@@ -11,26 +11,26 @@ pub struct Live {
     pub title: String,
     /// True once its command line was seen.
     pub has_command: bool,
-    /// Whether it is the server's own process.
+    /// True for the server's own process.
     pub server: bool,
     pub counters: Counters,
     /// Private memory when it was last known: a process that is ending has lost it.
     pub last_private: Option<u64>,
-    /// Whether it was ever read: a process that began and ended between two samples is in no sum.
+    /// True once it was read: a process that began and ended between two samples is in no sum.
     pub read: bool,
     /// Most resident memory sampled in this epoch.
     pub resident_max: u64,
-    /// From when on it may have been there: the last look before it was seen.
+    /// Earliest time at which it may have begun: the last look before it was seen.
     pub since: Nanos,
-    /// The libraries that were preloaded and that it does not have.
-    pub without: Vec<String>,
-    /// How far it has the variables that the server was given; `None` where that is not known of its program.
+    /// Preloaded libraries that it has not mapped.
+    pub missing_libraries: Vec<String>,
+    /// State of the server's variables in this process; `None` where it is unknown for its program.
     pub environment: Option<Environment>,
-    /// Whether it runs in the memory of another process, as a child does from `vfork` to `exec`.
+    /// True while it runs in the memory of another process, as a child does from `vfork` to `exec`.
     pub borrows: bool,
     /// True if the last exact reading saw its own shared memory mapped once, so that samples count it once.
     pub shares_once: bool,
-    /// What its high-water mark must exceed to belong to this epoch; `None` after a reset and for a new process.
+    /// A high-water mark of this epoch exceeds this; `None` after a reset and for a new process.
     pub mark_floor: Option<u64>,
 }
 

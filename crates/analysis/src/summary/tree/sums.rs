@@ -3,7 +3,7 @@
 use base::band;
 use record::Counters;
 
-use super::known;
+use super::non_zero;
 
 /// Sums over the tree at one moment. A lower bound leaves out unknown parts; the other sums are `None` then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,39 +20,52 @@ pub struct Sums {
     /// Resident shared memory (`MAP_SHARED`, System V) that private memory leaves out, of the process with the most: the
     /// others may have the same pages.
     pub shared: Option<u64>,
-    /// What the tree had resident at the least. Anonymous pages of processes that were exec'd separately are never
-    /// shared, so they add up; of file and of shared pages only the largest part of one process is sure.
+    /// A lower bound of resident memory. Anonymous pages of processes that were exec'd separately are never shared, so
+    /// they add up; of file and of shared pages only the largest part of one process is sure.
     pub resident_lower: Option<u64>,
 }
 
 impl Sums {
     /// Sums over processes with memory of their own, by the last reading of each, and whether its own shared memory is
     /// mapped once.
-    pub fn of<'c>(processes: impl Iterator<Item = (&'c Counters, bool)> + Clone) -> Sums {
-        let read = || processes.clone().map(|(counters, _)| counters);
-        let own = || processes.clone().filter(|(counters, _)| counters.forked != Some(true));
-        let anonymous = own()
+    pub fn new<'c>(processes: impl Iterator<Item = (&'c Counters, bool)> + Clone) -> Sums {
+        let all = processes.clone().map(|(counters, _)| counters);
+        let unforked = processes.clone().filter(|(counters, _)| counters.forked != Some(true));
+        let is_any_forked = all.clone().any(|counters| counters.forked == Some(true));
+        let is_mapped_again = processes
+            .clone()
+            .any(|(counters, shares_once)| !shares_once && is_much_shared(counters));
+        let private = add(all.clone().map(|counters| counters.private));
+        let anonymous = unforked
+            .clone()
             .filter_map(|(counters, _)| anonymous(counters))
             .fold(0, u64::saturating_add);
-        let private = add(read().map(|one| one.private));
-        let forked = read().any(|counters| counters.forked == Some(true));
-        let mapped_again = processes
-            .clone()
-            .any(|(counters, once)| !once && is_much_shared(counters));
-        let most = |part: fn(&Counters) -> Option<u64>| read().filter_map(part).max().unwrap_or(0);
-        let files = most(|one| one.file).saturating_add(most(|one| one.shared));
-        let resident_lower = files.saturating_add(most_anonymous(anonymous, read()));
+        let most_file = largest(all.clone().map(|counters| counters.file));
+        let most_shared = largest(all.clone().map(|counters| counters.shared));
+        let most_resident = largest(all.clone().map(|counters| counters.resident));
+        let resident_lower = most_file
+            .saturating_add(most_shared)
+            .saturating_add(certain_anonymous(anonymous, all.clone()));
         Sums {
             private,
-            private_once: if forked || mapped_again { None } else { private },
-            private_lower: add(own()
-                .map(|(counters, once)| private_lower(counters, once))
+            private_once: if is_any_forked || is_mapped_again {
+                None
+            } else {
+                private
+            },
+            private_lower: add(unforked
+                .map(|(counters, shares_once)| private_lower(counters, shares_once))
                 .filter(Option::is_some)),
-            resident: add(read().map(|one| one.resident)),
-            shared: read().filter_map(uncounted_shared).max(),
-            resident_lower: known(resident_lower.max(most(|one| one.resident))),
+            resident: add(all.clone().map(|counters| counters.resident)),
+            shared: all.filter_map(uncounted_shared).max(),
+            resident_lower: non_zero(resident_lower.max(most_resident)),
         }
     }
+}
+
+/// The largest known value; 0 if none is known.
+fn largest(values: impl Iterator<Item = Option<u64>>) -> u64 {
+    values.flatten().max().unwrap_or(0)
 }
 
 /// Resident shared memory in bytes that is no part of private memory: named files of a tmpfs, and all of it in records
@@ -81,9 +94,10 @@ fn private_lower(counters: &Counters, shares_once: bool) -> Option<u64> {
     Some(counters.private?.saturating_sub(uncertain))
 }
 
-/// Where the system does not split resident memory, the private figure is no part of it and says nothing here.
-fn most_anonymous<'c>(anonymous: u64, mut counters: impl Iterator<Item = &'c Counters>) -> u64 {
-    if counters.all(|one| one.file.is_some() || one.resident.is_none()) {
+/// Anonymous memory, if it is certain to be resident: where the system does not split resident memory, the private figure
+/// is no part of it.
+fn certain_anonymous<'c>(anonymous: u64, mut processes: impl Iterator<Item = &'c Counters>) -> u64 {
+    if processes.all(|counters| counters.file.is_some() || counters.resident.is_none()) {
         anonymous
     } else {
         0
@@ -94,7 +108,7 @@ fn most_anonymous<'c>(anonymous: u64, mut counters: impl Iterator<Item = &'c Cou
 fn add(mut values: impl Iterator<Item = Option<u64>>) -> Option<u64> {
     values
         .try_fold(0u64, |sum, value| Some(sum.saturating_add(value?)))
-        .and_then(known)
+        .and_then(non_zero)
 }
 
 #[cfg(test)]
@@ -103,16 +117,18 @@ mod tests {
 
     #[test]
     fn shared_memory_that_private_memory_counts_is_not_counted_again() {
-        let counters = |own_shared| Counters {
-            shared: Some(100),
-            own_shared,
-            ..Counters::default()
-        };
-        let shared = |own_shared| {
-            let counters = counters(own_shared);
-            Sums::of(std::iter::once((&counters, true))).shared
-        };
-        assert_eq!(shared(Some(80)), Some(20));
-        assert_eq!(shared(None), Some(100), "as in records before format 1.9");
+        for (own_shared, uncounted) in [
+            (Some(80), 20),
+            // As in records before format 1.9.
+            (None, 100),
+        ] {
+            let counters = Counters {
+                shared: Some(100),
+                own_shared,
+                ..Counters::default()
+            };
+            let sums = Sums::new(std::iter::once((&counters, true)));
+            assert_eq!(sums.shared, Some(uncounted), "{own_shared:?}");
+        }
     }
 }

@@ -5,6 +5,13 @@ use record::{AllocatorDecay, Delay, WindowEnd};
 
 use super::*;
 
+fn under_limit(bytes: u64) -> Rules {
+    Rules {
+        max_private: Some(bytes),
+        ..Rules::default()
+    }
+}
+
 #[test]
 fn under_a_limit_halving_keeps_the_fastest_and_stops_what_is_over_it() {
     let cells = [
@@ -14,18 +21,20 @@ fn under_a_limit_halving_keeps_the_fastest_and_stops_what_is_over_it() {
         ("dirty-large", (300, 60, 90)),
     ];
     let usual = swept(&cells, &Rules::default());
-    let of = |sweep: &Sweep, label: &str| sweep.cells.iter().find(|cell| cell.label == label).unwrap().clone();
-    let limit = 2 * of(&usual, "default").median(Figure::Private).unwrap() as u64;
-    let rules = Rules {
-        max_private: Some(limit),
-        ..Rules::default()
-    };
-    assert!(of(&usual, "dirty-quick").stopped.is_some(), "it has thrice the least");
+    let rules = under_limit(2 * cell(&usual, "default").median(Figure::Private).unwrap() as u64);
+    assert!(cell(&usual, "dirty-quick").stopped.is_some(), "it has thrice the least");
     let sweep = swept(&cells, &rules);
     assert_eq!(shipped(&sweep), "dirty-quick");
-    let why = |label: &str| of(&sweep, label).stopped.map(|stopped| (stopped.after, stopped.why));
-    assert_eq!(why("dirty-large"), Some((1, Why::OverLimit)));
-    assert_eq!(why("dirty-lean"), Some((3, Why::Slower("dirty-quick".to_owned()))));
+    let over_limit = Stopped {
+        after: 1,
+        why: Why::OverLimit,
+    };
+    assert_eq!(cell(&sweep, "dirty-large").stopped, Some(over_limit));
+    let slower = Stopped {
+        after: 3,
+        why: Why::Slower("dirty-quick".to_owned()),
+    };
+    assert_eq!(cell(&sweep, "dirty-lean").stopped, Some(slower));
     let few = Rules {
         rungs: vec![1, 2],
         ..rules
@@ -39,11 +48,10 @@ fn a_latency_that_is_not_known_is_not_shown_to_be_allowed() {
     let rules = Rules::default();
     let mut runs = played(&cells, 8, &rules);
     assert_eq!(shipped(&sweep(&runs, &rules).unwrap()), "dirty-0");
-    for run in runs
-        .iter_mut()
-        .filter(|run| run.summary.header.server.label == "dirty-0")
-    {
-        run.summary.methods.iter_mut().for_each(|method| method.p95 = None);
+    for run in of_cell(&mut runs, "dirty-0") {
+        for method in &mut run.summary.methods {
+            method.p95 = None;
+        }
     }
     let unknown = sweep(&runs, &rules).unwrap();
     assert_eq!(
@@ -64,8 +72,7 @@ fn only_what_is_shown_to_be_allowed_is_recommended() {
     let rules = Rules::default();
     assert_eq!(shipped(&swept(&cells, &rules)), "dirty-0", "runs that hardly vary");
     let mut runs = played(&cells, 8, &rules);
-    let varying = |run: &&mut Played| run.summary.header.server.label == "dirty-0";
-    for run in runs.iter_mut().filter(varying) {
+    for run in of_cell(&mut runs, "dirty-0") {
         let more = 95 + 10 * (u64::from(run.summary.header.plan.block) % 2);
         for method in &mut run.summary.methods {
             method.p95 = method.p95.map(|value| value / 100 * more);
@@ -109,44 +116,35 @@ fn where_nothing_is_shown_to_need_less_the_default_stays() {
 #[test]
 fn under_a_limit_the_fastest_is_shipped() {
     let default = swept(&cells(), &Rules::default());
-    let of = |label: &str| {
-        let cell = default.cells.iter().find(|cell| cell.label == label).unwrap();
-        cell.figure(Figure::Private).median.unwrap().high as u64
-    };
-    let under = |limit: u64| Rules {
-        max_private: Some(limit),
-        ..Rules::default()
-    };
     assert_eq!(
-        shipped(&swept(&cells(), &under(of("dirty-5000")))),
+        shipped(&swept(&cells(), &under_limit(most_private(&default, "dirty-5000")))),
         "dirty-5000",
         "the fastest of all"
     );
-    assert_eq!(shipped(&swept(&cells(), &under(of("dirty-1000")))), "dirty-1000");
+    assert_eq!(
+        shipped(&swept(&cells(), &under_limit(most_private(&default, "dirty-1000")))),
+        "dirty-1000"
+    );
     assert!(matches!(
-        swept(&cells(), &under(of("dirty-0") / 2)).choice,
+        swept(&cells(), &under_limit(most_private(&default, "dirty-0") / 2)).choice,
         Recommendation::None(Some(_))
     ));
+}
+
+/// The upper end of the interval of a cell's private memory, in bytes.
+fn most_private(sweep: &Sweep, label: &str) -> u64 {
+    let private = cell(sweep, label).figure(Figure::Private);
+    private.median.unwrap().high as u64
 }
 
 #[test]
 fn the_least_memory_that_costs_no_more_than_is_allowed_is_shipped() {
     let rules = Rules::default();
-    let sweep_of = swept(&cells(), &rules);
-    assert_eq!(
-        shipped(&sweep_of),
-        "dirty-1000",
-        "35 % more CPU is too much for the least"
-    );
-    let (low, high) = sweep_of
-        .cells
-        .iter()
-        .find(|cell| cell.label == "dirty-1000")
-        .unwrap()
-        .promise
-        .unwrap();
-    let median = sweep_of.cells.iter().find(|cell| cell.label == "dirty-1000").unwrap();
-    let median = median.median(Figure::Private).unwrap();
+    let sweep = swept(&cells(), &rules);
+    assert_eq!(shipped(&sweep), "dirty-1000", "35 % more CPU is too much for the least");
+    let chosen = cell(&sweep, "dirty-1000");
+    let (low, high) = chosen.promise.unwrap();
+    let median = chosen.median(Figure::Private).unwrap();
     assert!(
         low < median && median < high && high / low < 1.02,
         "{low} {median} {high}"
@@ -158,56 +156,66 @@ fn the_least_memory_that_costs_no_more_than_is_allowed_is_shipped() {
     assert_eq!(shipped(&swept(&cells(), &lax)), "dirty-0");
 }
 
-/// Ends every idle window of a run so.
-fn ended(run: &mut Played, end: WindowEnd, decay: Option<AllocatorDecay>) {
+/// Makes every idle window of a run end like this.
+fn end_windows(run: &mut Played, end: WindowEnd, decay: Option<AllocatorDecay>) {
     for window in &mut run.summary.windows {
         (window.end, window.settled, window.decay) = (Some(end), None, decay);
     }
 }
 
+/// The sweep of one run of each cell, where the idle windows of `label` ended so; of all cells for an empty `label`.
+fn swept_after(label: &str, end: WindowEnd, decay: Option<AllocatorDecay>) -> Sweep {
+    let rules = Rules::default();
+    let mut runs = played(&cells(), 1, &rules);
+    for run in &mut runs {
+        if label.is_empty() || run.summary.header.server.label == label {
+            end_windows(run, end, decay);
+        }
+    }
+    sweep(&runs, &rules).unwrap()
+}
+
+fn is_hopeless_stopped(sweep: &Sweep) -> bool {
+    cell(sweep, "dirty-hopeless").stopped.is_some()
+}
+
 #[test]
 fn memory_that_is_still_moving_stops_nobody_and_is_no_reason_to_stop() {
-    let rules = Rules::default();
-    let thread = |nanos: u64| {
+    let [too_short, long_enough] = [60_000_000_000, 1_000_000].map(|nanos| {
         Some(AllocatorDecay {
             idle: true,
             delay: Delay::After(nanos),
             lazy: false,
             runtime: None,
         })
-    };
-    let stops = |of: &str, end: WindowEnd, decay: Option<AllocatorDecay>| {
-        let mut runs = played(&cells(), 1, &rules);
-        let mine = |run: &&mut Played| of.is_empty() || run.summary.header.server.label == of;
-        runs.iter_mut().filter(mine).for_each(|run| ended(run, end, decay));
-        let halving = stopped(&runs, &rules);
-        (
-            halving.stopped.contains_key("dirty-hopeless"),
-            sweep(&runs, &rules).unwrap(),
-        )
-    };
-    let (too_short, long_enough) = (thread(60_000_000_000), thread(1_000_000));
-    assert!(stops("dirty-hopeless", WindowEnd::Settled, None).0);
-    assert!(stops("dirty-hopeless", WindowEnd::Ended, long_enough).0);
-    assert!(stops("dirty-0", WindowEnd::TimedOut, None).0, "others need less too");
-    for (end, decay) in [(WindowEnd::TimedOut, None), (WindowEnd::Ended, too_short)] {
-        assert!(!stops("dirty-hopeless", end, decay).0, "{end:?}");
-        let (any, sweep) = stops("", end, decay);
-        assert!(!any, "{end:?}");
-        let known = |cell: &CellResult| cell.rest.moving > 0 && !cell.rest.settled && cell.promise.is_none();
-        assert!(sweep.cells.iter().all(known), "{end:?}");
+    });
+    for (label, end, decay) in [
+        ("dirty-hopeless", WindowEnd::Settled, None),
+        ("dirty-hopeless", WindowEnd::Ended, long_enough),
+        // Others need less than the hopeless one too.
+        ("dirty-0", WindowEnd::TimedOut, None),
+    ] {
+        assert!(is_hopeless_stopped(&swept_after(label, end, decay)), "{label} {end:?}");
     }
-    let unknown = stops("", WindowEnd::Ended, None).1;
-    assert!(
-        unknown
-            .cells
-            .iter()
-            .all(|cell| !cell.rest.settled && cell.rest.moving == 0)
-    );
+    for (end, decay) in [(WindowEnd::TimedOut, None), (WindowEnd::Ended, too_short)] {
+        let one_moves = swept_after("dirty-hopeless", end, decay);
+        assert!(!is_hopeless_stopped(&one_moves), "{end:?}");
+        let all_move = swept_after("", end, decay);
+        assert!(!is_hopeless_stopped(&all_move), "{end:?}");
+        for cell in &all_move.cells {
+            assert!(
+                cell.rest.moving > 0 && !cell.rest.settled && cell.promise.is_none(),
+                "{end:?}"
+            );
+        }
+    }
+    for cell in &swept_after("", WindowEnd::Ended, None).cells {
+        assert!(!cell.rest.settled && cell.rest.moving == 0);
+    }
 }
 
-/// A server of a few MiB.
-fn small(cells: &[(&str, Percents)]) -> Vec<Played> {
+/// Runs of a server of a few MiB.
+fn played_small(cells: &[(&str, Percents)]) -> Vec<Played> {
     let mut runs = played(cells, 8, &Rules::default());
     for phase in runs.iter_mut().flat_map(|run| &mut run.summary.phases) {
         phase.private = phase.private.map(|value| value / 40);
@@ -218,7 +226,7 @@ fn small(cells: &[(&str, Percents)]) -> Vec<Played> {
 #[test]
 fn less_memory_that_is_not_worth_a_setting_is_not_called_no_less() {
     let cells = [("default", (100, 100, 100)), ("dirty-0", (70, 95, 95))];
-    let sweep = sweep(&small(&cells), &Rules::default()).unwrap();
+    let sweep = sweep(&played_small(&cells), &Rules::default()).unwrap();
     assert_eq!(sweep.choice, Recommendation::Default(KeepReason::Barred(1)));
     let own = &sweep.cells[1];
     assert!(own.front && own.is_shown_less(), "less memory and less CPU");
@@ -229,8 +237,9 @@ fn less_memory_that_is_not_worth_a_setting_is_not_called_no_less() {
 fn less_memory_of_one_that_did_less_is_not_called_no_less() {
     let cells = [("default", (100, 100, 100)), ("dirty-0", (70, 100, 100))];
     let mut runs = played(&cells, 8, &Rules::default());
-    let own = |run: &&mut Played| run.summary.header.server.label == "dirty-0";
-    runs.iter_mut().filter(own).for_each(does_half);
+    for run in of_cell(&mut runs, "dirty-0") {
+        does_half(run);
+    }
     let sweep = sweep(&runs, &Rules::default()).unwrap();
     assert_eq!(sweep.choice, Recommendation::Default(KeepReason::Barred(1)));
     assert_eq!(sweep.cells[1].why_not, Some(WhyNot::DidLess));
@@ -263,27 +272,29 @@ fn of_settings_with_as_little_memory_the_one_whose_cost_the_fewest_runs_show_is_
     assert_eq!(open.choice, Recommendation::Default(KeepReason::CostOpen(2)));
 }
 
-#[test]
-fn a_cost_is_called_more_than_is_allowed_only_when_it_is_shown() {
+/// A sweep whose only setting needs less memory and multiplies p95 by these factors, in turn from run to run.
+fn swept_with_latency(factors: [u64; 4]) -> Sweep {
     let cells = [("default", (100, 100, 100)), ("dirty-0", (70, 100, 100))];
     let rules = Rules::default();
-    let with = |times: [u64; 4]| {
-        let mut runs = played(&cells, 8, &rules);
-        let own = |run: &&mut Played| run.summary.header.server.label == "dirty-0";
-        for run in runs.iter_mut().filter(own) {
-            let times = times[run.summary.header.plan.block as usize % 4];
-            for method in &mut run.summary.methods {
-                method.p95 = method.p95.map(|value| value * times);
-            }
+    let mut runs = played(&cells, 8, &rules);
+    for run in of_cell(&mut runs, "dirty-0") {
+        let factor = factors[run.summary.header.plan.block as usize % 4];
+        for method in &mut run.summary.methods {
+            method.p95 = method.p95.map(|value| value * factor);
         }
-        sweep(&runs, &rules).unwrap()
-    };
-    let open = with([1, 12, 1, 1]);
+    }
+    sweep(&runs, &rules).unwrap()
+}
+
+#[test]
+fn a_cost_is_called_more_than_is_allowed_only_when_it_is_shown() {
+    let rules = Rules::default();
+    let open = swept_with_latency([1, 12, 1, 1]);
     assert_eq!(open.choice, Recommendation::Default(KeepReason::CostOpen(1)));
     assert_eq!(open.cells[1].why_not, Some(WhyNot::CostOpen(vec![Figure::P95])));
     let runs = runs_to_settle(&open.cells[1], &open.cells[0], &rules).unwrap();
     assert!((9..80).contains(&runs), "{runs}");
-    let shown = with([8; 4]);
+    let shown = swept_with_latency([8; 4]);
     assert_eq!(shown.choice, Recommendation::Default(KeepReason::TooDear(1)));
     assert_eq!(shown.cells[1].why_not, Some(WhyNot::Dearer(vec![Figure::P95])));
     assert_eq!(
@@ -314,15 +325,12 @@ fn memory_alone_decides_among_runs_that_are_played_at_once() {
 
 #[test]
 fn every_cell_that_is_not_recommended_says_why() {
-    let limit = |bytes: u64| Rules {
-        max_private: Some(bytes),
-        ..Rules::default()
-    };
     let few = Rules {
         rungs: vec![1, 2],
         ..Rules::default()
     };
-    for rules in [Rules::default(), limit(1 << 40), limit(120 << 20), limit(1), few] {
+    let limits = [1 << 40, 120 << 20, 1].map(under_limit);
+    for rules in [vec![Rules::default()], limits.to_vec(), vec![few]].concat() {
         let sweep = swept(&cells(), &rules);
         for (place, cell) in sweep.cells.iter().enumerate() {
             let is_chosen = sweep.choice.place() == Some(place);
@@ -336,17 +344,12 @@ fn every_cell_that_is_not_recommended_says_why() {
         }
     }
     let sweep = swept(&cells(), &Rules::default());
-    let why = |label: &str| {
-        sweep
-            .cells
-            .iter()
-            .find(|cell| cell.label == label)
-            .unwrap()
-            .why_not
-            .clone()
-    };
-    assert_eq!(why("default"), Some(WhyNot::NeedsMore("dirty-1000".to_owned())));
-    assert_eq!(why("dirty-0"), Some(WhyNot::Dearer(vec![Figure::Cpu])));
-    assert_eq!(why("dirty-5000"), Some(WhyNot::NeedsMore("dirty-1000".to_owned())));
-    assert_eq!(why("dirty-hopeless"), Some(WhyNot::Stopped));
+    for (label, why) in [
+        ("default", WhyNot::NeedsMore("dirty-1000".to_owned())),
+        ("dirty-0", WhyNot::Dearer(vec![Figure::Cpu])),
+        ("dirty-5000", WhyNot::NeedsMore("dirty-1000".to_owned())),
+        ("dirty-hopeless", WhyNot::Stopped),
+    ] {
+        assert_eq!(cell(&sweep, label).why_not, Some(why));
+    }
 }

@@ -1,4 +1,4 @@
-//! What counts as an element of a result.
+//! Counts of the elements of a result.
 
 use super::*;
 
@@ -16,9 +16,12 @@ fn symbols(result: &str) -> Facts {
     whole.facts().unwrap().clone()
 }
 
+fn symbol(children: &str) -> String {
+    format!(r#"{{"name":"a,b","range":{{"start":{{"line":1}}}},"children":{children}}}"#)
+}
+
 #[test]
 fn symbols_inside_of_others_are_elements_too() {
-    let symbol = |children: &str| format!(r#"{{"name":"a,b","range":{{"start":{{"line":1}}}},"children":{children}}}"#);
     let leaf = symbol("[]");
     let tree = format!(
         "[{},{leaf}]",

@@ -7,7 +7,7 @@ use analysis::compare::{Played, by_target};
 use super::super::tests::{holes, targets, three};
 use super::{render, schema};
 
-fn of(runs: &[Played]) -> Value {
+fn rendered(runs: &[Played]) -> Value {
     serde_json::from_str(&render(&by_target(runs.to_vec(), None), runs).unwrap()).unwrap()
 }
 
@@ -15,7 +15,7 @@ fn of(runs: &[Played]) -> Value {
 fn every_comparison_keeps_to_the_schema() {
     let validator = jsonschema::validator_for(&schema()).unwrap();
     for runs in [Vec::new(), three(), holes(), targets()] {
-        let report = of(&runs);
+        let report = rendered(&runs);
         let errors: Vec<String> = validator.iter_errors(&report).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{errors:?}");
     }
@@ -24,29 +24,30 @@ fn every_comparison_keeps_to_the_schema() {
 #[test]
 fn the_schema_refuses_what_is_no_comparison() {
     let validator = jsonschema::validator_for(&schema()).unwrap();
-    let mut report = of(&three());
+    let mut report = rendered(&three());
     assert!(validator.is_valid(&report));
     report["scenarios"][0]["targets"][0]["rows"][0]["cells"][0]["values"][0] = Value::from("20 MiB");
     assert!(!validator.is_valid(&report));
 }
 
+fn row<'t>(target: &'t Value, place: &str, figure: &str) -> &'t Value {
+    let mut rows = target["rows"].as_array().unwrap().iter();
+    rows.find(|row| row["name"] == place && row["figure"] == figure)
+        .unwrap()
+}
+
 #[test]
 fn what_is_not_known_of_a_comparison_is_null() {
-    let report = of(&holes());
+    let report = rendered(&holes());
     let target = &report["scenarios"][0]["targets"][0];
-    let row = |place: &str, figure: &str| {
-        let rows = target["rows"].as_array().unwrap();
-        let is = |row: &&Value| row["name"] == place && row["figure"] == figure;
-        rows.iter().find(is).unwrap().clone()
-    };
-    let decay = row("decay", "private");
+    let decay = row(target, "decay", "private");
     let (short, one, none) = (&decay["cells"][1], &decay["cells"][2], &decay["cells"][3]);
     assert_eq!(short["values"], serde_json::json!([null, null, null]));
     assert_eq!(short["median"], Value::Null);
     assert_eq!(one["ratio"], Value::Null, "one run has no ratio");
     assert_eq!(none["values"], serde_json::json!([]));
     assert_eq!(
-        row("textDocument/completion", "p50")["cells"][1]["values"][1],
+        row(target, "textDocument/completion", "p50")["cells"][1]["values"][1],
         Value::Null
     );
     assert_eq!(target["servers"][3]["left_out"][0]["why"], "unfinished");
@@ -55,7 +56,7 @@ fn what_is_not_known_of_a_comparison_is_null() {
 
 #[test]
 fn a_value_is_found_by_the_record_that_it_is_from() {
-    let report = of(&three());
+    let report = rendered(&three());
     let target = &report["scenarios"][0]["targets"][0];
     let mimalloc = &target["servers"][2];
     assert_eq!(mimalloc["runs"].as_array().unwrap().len(), 3);

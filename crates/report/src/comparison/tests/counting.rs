@@ -1,4 +1,4 @@
-//! Which runs count, and the text if none does.
+//! Runs that count, and the text if none does.
 
 use super::*;
 
@@ -39,11 +39,11 @@ fn a_server_that_crashes_while_it_warms_up_is_an_error_everywhere() {
     // Where the other has runs, it is still the one that failed that is named.
     let mut some = crashed_at_once();
     some.extend(runs("small", &[100, 101, 100]));
-    let said = drawn(some, 200);
-    assert!(said.contains("crash failed in 1 run: crashed"), "{said}");
+    let text = drawn(some, 200);
+    assert!(text.contains("crash failed in 1 run: crashed"), "{text}");
     assert!(
-        said.contains("crash cannot be compared with small: crash failed in 1 run"),
-        "{said}"
+        text.contains("crash cannot be compared with small: crash failed in 1 run"),
+        "{text}"
     );
 }
 
@@ -51,13 +51,11 @@ fn a_server_that_crashes_while_it_warms_up_is_an_error_everywhere() {
 fn runs_of_one_server_say_what_it_keeps_and_its_peak() {
     let words =
         "ty: 147.0 MiB (145.5–148.5 MiB *) private after decay, peak 226.0 MiB (223.7–228.3 MiB *) resident (3 runs)";
-    let runs = || runs("ty", &[100, 101, 99]);
-    assert!(drawn(runs(), 200).contains(words), "{}", drawn(runs(), 200));
-    assert!(
-        pasted(runs()).contains(&words.replace('*', "\\*")),
-        "{}",
-        pasted(runs())
-    );
+    let runs = runs("ty", &[100, 101, 99]);
+    let terminal = drawn(runs.clone(), 200);
+    assert!(terminal.contains(words), "{terminal}");
+    let markdown = pasted(runs);
+    assert!(markdown.contains(&words.replace('*', "\\*")), "{markdown}");
     // Beside another one, its distinguishing facts name it.
     assert!(!pasted(two()).contains("ty-system: 1"));
 }
@@ -74,20 +72,26 @@ fn warm_ups_alone_are_no_run_that_counts() {
     }
 }
 
+fn on_epyc(label: &str, percents: &[u64]) -> Vec<Played> {
+    on_machine(runs(label, percents), "x86_64-unknown-linux-gnu", "EPYC")
+}
+
+fn on_xeon(label: &str, percents: &[u64]) -> Vec<Played> {
+    on_machine(runs(label, percents), "x86_64-unknown-linux-gnu", "Xeon")
+}
+
 #[test]
 fn runs_that_a_ratio_leaves_out_are_not_counted_for_it() {
-    let here = |label: &str, percents: &[u64]| on(runs(label, percents), "x86_64-unknown-linux-gnu", "EPYC");
-    let there = |label: &str, percents: &[u64]| on(runs(label, percents), "x86_64-unknown-linux-gnu", "Xeon");
     let uneven = [
-        here("system", &[100]),
-        here("mimalloc", &[130]),
-        there("system", &[200, 201]),
-        there("mimalloc", &[240, 242]),
+        on_epyc("system", &[100]),
+        on_epyc("mimalloc", &[130]),
+        on_xeon("system", &[200, 201]),
+        on_xeon("mimalloc", &[240, 242]),
     ];
     let text = drawn(uneven.concat(), 160);
     assert!(text.contains("(2 of 3 runs each)"), "{text}");
     assert!(!text.contains("(3 runs each)"), "{text}");
-    let apart = [here("system", &[100, 101]), there("mimalloc", &[130, 131])];
+    let apart = [on_epyc("system", &[100, 101]), on_xeon("mimalloc", &[130, 131])];
     let text = drawn(apart.concat(), 160);
     let words = "no machine has 2 runs of both in one part of the plan, and others are not compared";
     assert!(text.contains(words), "{text}");

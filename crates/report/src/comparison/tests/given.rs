@@ -5,24 +5,29 @@ use record::{AllocatorFamily, PreloadFacts};
 
 use super::*;
 
-fn given() -> Vec<Played> {
+fn with_releases_and_reports() -> Vec<Played> {
     let mut all = two();
     for (place, run) in (0..).zip(&mut all) {
-        let old = run.record.ends_with("ty-system.jsonl");
-        let accounted = (old || place % 2 == 0).then_some(if old { 90 + place } else { 200 });
-        run.summary = with_release(run.summary.clone(), if old { 50 + place } else { 0 }, accounted);
+        let summary = run.summary.clone();
+        let is_baseline = run.record.ends_with("ty-system.jsonl");
+        run.summary = if is_baseline {
+            with_release(summary, 50 + place, Some(90 + place))
+        } else {
+            let accounted = if place % 2 == 0 { Some(200) } else { None };
+            with_release(summary, 0, accounted)
+        };
     }
     all
 }
 
 #[test]
 fn what_servers_gave_back_by_force_and_account_for_is_said_of_each() {
-    insta::assert_snapshot!("given", answered(given()));
+    insta::assert_snapshot!("given", answered(with_releases_and_reports()));
 }
 
-/// The same before a checkpoint, as the purged lens does.
+/// Runs with forced releases before checkpoints, as the purged lens makes them.
 fn before_checkpoints() -> Vec<Played> {
-    let mut all = given();
+    let mut all = with_releases_and_reports();
     for run in &mut all {
         run.summary = before_checkpoint(run.summary.clone());
     }
@@ -41,11 +46,11 @@ fn what_was_given_back_before_checkpoints_has_medians_and_intervals_in_every_for
     assert!(!page.contains("forced release in"), "it is no step");
     let sides = scenarios.values().flatten().flat_map(|target| &target.comparison.sides);
     for side in sides {
-        let [one] = side.forced_before_checkpoints.as_slice() else {
+        let [release] = side.forced_before_checkpoints.as_slice() else {
             panic!("{}", side.label)
         };
-        let known = [&one.before, &one.after, &one.gave].map(|median| median.expect("it is known"));
-        assert!(side.forced.is_empty() && one.step.is_none());
+        let known = [&release.before, &release.after, &release.gave].map(|median| median.expect("it is known"));
+        assert!(side.forced.is_empty() && release.step.is_none());
         assert!(
             known
                 .iter()

@@ -5,16 +5,18 @@ use super::*;
 
 /// The sentences about the machine of two servers, of three runs each: load and pressure of each run.
 fn sentences(of_a: [(f64, f64); 3], of_b: [(f64, f64); 3]) -> Vec<String> {
-    let put = |label: &str, strains: [(f64, f64); 3]| {
-        let mut runs = runs(label, &[100, 101, 99]);
-        for (run, (load, pressure)) in runs.iter_mut().zip(strains) {
-            let host = &mut run.summary.header.host;
-            (host.cpus, host.load, host.memory_pressure) = (Some(4), Some(load), Some(pressure));
-        }
-        runs
-    };
-    let comparison = compare(&[put("a", of_a), put("b", of_b)].concat(), None);
-    comparison.strains.iter().map(strained).collect()
+    let runs = [runs_under("a", of_a), runs_under("b", of_b)].concat();
+    compare(&runs, None).strains.iter().map(strained).collect()
+}
+
+/// Three runs with this load and memory pressure.
+fn runs_under(label: &str, strains: [(f64, f64); 3]) -> Vec<Played> {
+    let mut runs = runs(label, &[100, 101, 99]);
+    for (run, (load, pressure)) in runs.iter_mut().zip(strains) {
+        let host = &mut run.summary.header.host;
+        (host.cpus, host.load, host.memory_pressure) = (Some(4), Some(load), Some(pressure));
+    }
+    runs
 }
 
 #[test]

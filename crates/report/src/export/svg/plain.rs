@@ -44,33 +44,35 @@ pub fn painted(markup: &str) -> String {
     let mut painted = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let (classes, rest) = part.split_once('"').unwrap_or((part, ""));
-        let looks: String = classes
-            .split(' ')
-            .filter_map(look)
-            .map(|look| format!(" {look}"))
-            .collect();
-        painted.push_str(&format!("{CLASS}{classes}\"{looks}{rest}"));
+        painted.push_str(&format!("{CLASS}{classes}\""));
+        for class in classes.split(' ') {
+            if let Some(attributes) = attributes(class) {
+                painted.push_str(&format!(" {attributes}"));
+            }
+        }
+        painted.push_str(rest);
     }
     painted
 }
 
-fn look(class: &str) -> Option<String> {
-    let known = LOOKS
-        .iter()
-        .find(|(name, _)| *name == class)
-        .map(|(_, look)| (*look).to_owned());
-    let look = known.or_else(|| is_server(class).then(|| format!("color=\"--{class}\"")))?;
+/// The attributes of a class, with the values of its colours.
+fn attributes(class: &str) -> Option<String> {
+    let look = match LOOKS.iter().find(|(name, _)| *name == class) {
+        Some((_, look)) => (*look).to_owned(),
+        None if is_server(class) => format!("color=\"--{class}\""),
+        None => return None,
+    };
     let mut colored = String::new();
     for part in look.split_inclusive('"') {
-        match part.strip_suffix('"').filter(|name| name.starts_with("--")) {
-            Some(name) => colored.extend([color(name), "\""]),
-            None => colored.push_str(part),
+        match part.strip_suffix('"') {
+            Some(name) if name.starts_with("--") => colored.extend([color(name), "\""]),
+            _ => colored.push_str(part),
         }
     }
     Some(colored)
 }
 
-/// Whether the class is a server's: `s0`, `s1` and so on.
+/// True if the class is a server's: `s0`, `s1` and so on.
 fn is_server(class: &str) -> bool {
     class
         .strip_prefix('s')
@@ -97,7 +99,7 @@ mod tests {
              class=&quot;ground&quot;</g>"
         );
         for (class, _) in LOOKS {
-            assert!(!look(class).unwrap().contains("--"), "{class}");
+            assert!(!attributes(class).unwrap().contains("--"), "{class}");
         }
     }
 }

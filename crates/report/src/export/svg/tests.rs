@@ -93,57 +93,41 @@ fn a_picture_of_a_large_campaign_is_below_two_hundred_kibibytes() {
 /// The heights of each path's points, for paths of this class; larger is further down.
 fn paths(picture: &str, class: &str) -> Vec<Vec<i64>> {
     let start = format!("class=\"{class}\" ");
-    let drawn = picture.split(&start).skip(1);
-    let drawn = drawn.map(|rest| rest.split_once(" d=\"").unwrap().1.split('"').next().unwrap());
-    let heights = |path: &str| {
-        let (mut at, mut heights) = (0, Vec::new());
-        // A command is a letter, then numbers separated by blanks or signs.
-        for part in path
-            .split_inclusive(|_: char| true)
-            .fold(Vec::<String>::new(), |mut parts, letter| {
-                match letter {
-                    "M" | "l" | "h" => parts.push(letter.to_owned()),
-                    letter => parts.last_mut().unwrap().push_str(letter),
-                }
-                parts
-            })
-        {
-            let spaced = part[1..].replace('-', " -");
-            let numbers: Vec<i64> = spaced
-                .split_whitespace()
-                .map(|number| number.parse().unwrap())
-                .collect();
-            match &part[..1] {
-                "M" => at = numbers[1],
-                "l" => at += numbers[1],
-                _ => {}
-            }
-            heights.push(at);
+    let mut paths = Vec::new();
+    for element in picture.split(&start).skip(1) {
+        let (_, path) = element.split_once(" d=\"").unwrap();
+        paths.push(heights(path.split('"').next().unwrap()));
+    }
+    paths
+}
+
+fn heights(path: &str) -> Vec<i64> {
+    let (mut height, mut heights) = (0, Vec::new());
+    // A command is a letter, then numbers separated by blanks or signs.
+    let spaced = path
+        .replace('-', " -")
+        .replace('M', ";M")
+        .replace('l', ";l")
+        .replace('h', ";h");
+    for command in spaced.split(';').skip(1) {
+        let numbers: Vec<i64> = command[1..]
+            .split_whitespace()
+            .map(|number| number.parse().unwrap())
+            .collect();
+        match &command[..1] {
+            "M" => height = numbers[1],
+            "l" => height += numbers[1],
+            _ => {}
         }
-        heights
-    };
-    drawn.map(heights).collect()
+        heights.push(height);
+    }
+    heights
 }
 
 #[test]
 fn memory_that_only_grows_is_drawn_as_lines_that_only_rise() {
     // Runs with phases of different lengths, and one step in each.
-    let grown = |run: u64| {
-        let mut session = Session::new("ty");
-        session.spawn(0, "server", None, 20, 14);
-        for (name, to, seconds) in [
-            ("start", 40, 2 + run),
-            ("goto", 400, 1 + 3 % run),
-            ("decay", 410, 5 * run),
-        ] {
-            session.phase(name);
-            session.go(0, to, seconds, 100);
-            session.settle(true);
-        }
-        session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Completed, "");
-        session
-    };
-    let runs: Vec<Played> = (1..=5).map(|number| played(grown, number)).collect();
+    let runs: Vec<Played> = (1..=5).map(|number| played(growing_session, number)).collect();
     let picture = compared(&runs);
     let lines: Vec<Vec<i64>> = ["run", "line"]
         .iter()
@@ -157,4 +141,21 @@ fn memory_that_only_grows_is_drawn_as_lines_that_only_rise() {
             "{line:?}"
         );
     }
+}
+
+/// A session with phases whose lengths depend on the run.
+fn growing_session(run: u64) -> Session {
+    let mut session = Session::new("ty");
+    session.spawn(0, "server", None, 20, 14);
+    for (name, to, seconds) in [
+        ("start", 40, 2 + run),
+        ("goto", 400, 1 + 3 % run),
+        ("decay", 410, 5 * run),
+    ] {
+        session.phase(name);
+        session.go(0, to, seconds, 100);
+        session.settle(true);
+    }
+    session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Completed, "");
+    session
 }

@@ -157,10 +157,17 @@ impl Values {
 
 /// Updates values and returns those that changed and are known.
 fn changed(values: &mut [Option<u64>], now: impl Iterator<Item = (&'static str, Option<u64>)>) -> Option<Changed> {
-    let changed = values.iter_mut().zip(now).filter_map(|(value, (name, now))| {
+    let mut changed: Vec<(&str, u64)> = Vec::new();
+    for (value, (name, now)) in values.iter_mut().zip(now) {
         let before = std::mem::replace(value, now);
-        Some((name, now.filter(|_| now != before)?))
-    });
-    let changed: Vec<(&str, u64)> = changed.collect();
-    (!changed.is_empty()).then_some(Changed(changed))
+        if let Some(known) = now
+            && now != before
+        {
+            changed.push((name, known));
+        }
+    }
+    if changed.is_empty() {
+        return None;
+    }
+    Some(Changed(changed))
 }

@@ -38,8 +38,9 @@ fn a_trace_has_everything_that_was_done_and_every_value_that_changed() {
     assert_eq!(count(&events, "checkpoint"), 5);
     assert_eq!(count(&events, "peak"), 5);
     assert_eq!(count(&events, "window"), summary.windows.len());
-    let asked = |entry: &&Entry| matches!(entry.event, Event::Request(_));
-    assert_eq!(count(&events, "request"), session.entries.iter().filter(asked).count());
+    let entries = session.entries.iter();
+    let requests = entries.filter(|entry| matches!(entry.event, Event::Request(_)));
+    assert_eq!(count(&events, "request"), requests.count());
     let highest = events
         .iter()
         .filter_map(|event| event["args"]["private_bytes"].as_u64());
@@ -55,12 +56,7 @@ fn a_traced_record_has_what_was_done_and_no_size_and_no_latency() {
     let (events, summary) = events(&session);
     assert_eq!(count(&events, "phase"), summary.phases.len());
     assert_eq!(count(&events, "request") + count(&events, "peak"), 0);
-    let sized = |event: &&Value| {
-        event["args"]
-            .as_object()
-            .is_some_and(|args| args.keys().any(|key| key.ends_with("_bytes") || key.ends_with("_ns")))
-    };
-    assert_eq!(events.iter().find(sized), None);
+    assert_eq!(events.iter().find(|event| has_measure(event)), None);
     assert!(
         events[0]["args"]["name"]
             .as_str()
@@ -69,6 +65,13 @@ fn a_traced_record_has_what_was_done_and_no_size_and_no_latency() {
         "{}",
         events[0]
     );
+}
+
+/// True if an event has a size or a time.
+fn has_measure(event: &Value) -> bool {
+    event["args"]
+        .as_object()
+        .is_some_and(|args| args.keys().any(|key| key.ends_with("_bytes") || key.ends_with("_ns")))
 }
 
 #[test]
@@ -101,9 +104,12 @@ fn a_process_id_that_is_used_again_is_another_process() {
         }
     }
     let (events, _) = events(&session);
-    let named = |name: &str| events.iter().find(|event| event["args"]["name"] == name).unwrap()["pid"].clone();
-    assert_eq!(named("server"), 7);
-    assert_ne!(named("a helper (pid 7)"), 7);
+    assert_eq!(pid_of(&events, "server"), 7);
+    assert_ne!(pid_of(&events, "a helper (pid 7)"), 7);
+}
+
+fn pid_of<'e>(events: &'e [Value], name: &str) -> &'e Value {
+    &events.iter().find(|event| event["args"]["name"] == name).unwrap()["pid"]
 }
 
 #[test]

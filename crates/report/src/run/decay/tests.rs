@@ -6,7 +6,12 @@ use record::{Event, IdleKind, Reader};
 
 use super::*;
 
-fn gave(kind: WindowKind, mib: f64, held: bool) -> Gave {
+fn sentence_of(windows: &[Gave]) -> String {
+    sentence(windows).unwrap()
+}
+
+/// A window that released so many MiB, or took them if negative.
+fn a_window(kind: WindowKind, mib: f64, held: bool) -> Gave {
     Gave {
         kind,
         released: mib.max(0.0) * f64::from(1 << 20),
@@ -28,66 +33,69 @@ fn gave(kind: WindowKind, mib: f64, held: bool) -> Gave {
     }
 }
 
-/// The same where so much became lazily freed.
-fn lazy(one: Gave, mib: f64) -> Gave {
+/// The window with so many MiB that became lazily freed.
+fn lazy(window: Gave, mib: f64) -> Gave {
     Gave {
         lazily: Some(mib * f64::from(1 << 20)),
         much_lazily: mib > 1.0,
-        ..one
+        ..window
     }
 }
 
 #[test]
 fn shared_memory_that_went_is_not_called_nothing() {
-    let mut silent = gave(WindowKind::Silent, 0.0, true);
+    let mut silent = a_window(WindowKind::Silent, 0.0, true);
     silent.shared = 64.0 * f64::from(1 << 20);
     let freed = format!(
         "64.0 MiB of shared memory released {} (no private figure counts it)",
         when(WindowKind::Silent)
     );
     assert_eq!(sentence(&[silent]).as_ref(), Some(&freed));
-    let said = sentence(&[silent, gave(WindowKind::Simmer, 20.0, false)]).unwrap();
+    let sentence = sentence_of(&[silent, a_window(WindowKind::Simmer, 20.0, false)]);
     assert!(
-        said.starts_with("20.0 MiB released") && said.ends_with(&freed),
-        "{said}"
+        sentence.starts_with("20.0 MiB released") && sentence.ends_with(&freed),
+        "{sentence}"
     );
 }
 
 #[test]
 fn what_was_left_to_the_kernel_is_not_called_nothing() {
     use WindowKind::{Closed, Silent, Simmer};
-    let said = |windows: &[Gave]| sentence(windows).unwrap();
-    let left = lazy(gave(Silent, 0.0, false), 107.0);
+    let left = lazy(a_window(Silent, 0.0, false), 107.0);
     assert_eq!(
-        said(&[left]),
+        sentence_of(&[left]),
         "nothing released while idle, but 107.0 MiB left for the kernel to reclaim"
     );
-    let closed = lazy(gave(Closed, 8.0, false), 40.0);
+    let closed = lazy(a_window(Closed, 8.0, false), 40.0);
     assert_eq!(
-        said(&[closed, left, gave(Simmer, 0.0, false)]),
+        sentence_of(&[closed, left, a_window(Simmer, 0.0, false)]),
         "8.0 MiB released after closing all documents (4 % of the growth so far); nothing released in light traffic; \
          after \
          closing all documents 40.0 MiB left for the kernel to reclaim; nothing released while idle, \
          but 107.0 MiB left for the kernel to reclaim"
     );
     assert_eq!(
-        said(&[lazy(gave(Silent, 0.0, false), 0.2)]),
+        sentence_of(&[lazy(a_window(Silent, 0.0, false), 0.2)]),
         "nothing released while idle"
     );
 }
 
+/// A window that left an unknown size to the kernel.
+fn lazy_unknown(mib: f64) -> Gave {
+    Gave {
+        much_lazily: true,
+        ..a_window(WindowKind::Silent, mib, false)
+    }
+}
+
 #[test]
 fn what_was_left_to_the_kernel_in_one_of_two_windows_is_told_without_a_size() {
-    let unknown = |mib: f64| Gave {
-        much_lazily: true,
-        ..gave(WindowKind::Silent, mib, false)
-    };
     assert_eq!(
-        sentence(&[unknown(0.0)]).unwrap(),
+        sentence(&[lazy_unknown(0.0)]).unwrap(),
         "nothing released while idle, but an unknown amount left for the kernel to reclaim"
     );
     assert_eq!(
-        sentence(&[unknown(8.0)]).unwrap(),
+        sentence(&[lazy_unknown(8.0)]).unwrap(),
         "8.0 MiB released while idle (4 % of the growth so far); while idle an unknown amount left for the kernel to \
          reclaim"
     );
@@ -96,33 +104,35 @@ fn what_was_left_to_the_kernel_in_one_of_two_windows_is_told_without_a_size() {
 #[test]
 fn one_sentence_says_which_window_released_memory() {
     use WindowKind::{Closed, Released, Silent, Simmer};
-    let said = |windows: &[Gave]| sentence(windows).unwrap();
     assert_eq!(
-        said(&[gave(Silent, 0.0, true), gave(Simmer, 43.0, false)]),
+        sentence_of(&[a_window(Silent, 0.0, true), a_window(Simmer, 43.0, false)]),
         "43.0 MiB released in light traffic (22 % of the growth so far); nothing released while idle (purges only on \
          activity)"
     );
     let never = Gave {
         never: true,
-        ..gave(Silent, 0.0, true)
+        ..a_window(Silent, 0.0, true)
     };
-    assert_eq!(said(&[never]), "nothing released while idle (set never to purge)");
     assert_eq!(
-        said(&[
-            gave(Silent, 30.0, false),
-            gave(Simmer, 0.01, false),
-            gave(Closed, 40.0, false)
+        sentence_of(&[never]),
+        "nothing released while idle (set never to purge)"
+    );
+    assert_eq!(
+        sentence_of(&[
+            a_window(Silent, 30.0, false),
+            a_window(Simmer, 0.01, false),
+            a_window(Closed, 40.0, false)
         ]),
         "40.0 MiB released after closing all documents (20 % of the growth so far) and 30.0 MiB while idle (15 %); \
          nothing \
          released in light traffic"
     );
     assert_eq!(
-        said(&[gave(Silent, 0.0, false), gave(Released, 0.0, false)]),
+        sentence_of(&[a_window(Silent, 0.0, false), a_window(Released, 0.0, false)]),
         "nothing released while idle or by a forced release"
     );
     assert_eq!(
-        said(&[gave(Simmer, -3.0, false)]),
+        sentence_of(&[a_window(Simmer, -3.0, false)]),
         "3.0 MiB more taken in light traffic"
     );
     assert_eq!(sentence(&[]), None);
@@ -134,10 +144,10 @@ fn what_the_table_prints_is_not_called_nothing_and_no_share_of_it_is_called_none
     let small = Gave {
         share: Some(0.16),
         noise: f64::from(1 << 19),
-        ..gave(Simmer, 0.2, false)
+        ..a_window(Simmer, 0.2, false)
     };
     assert_eq!(
-        sentence(&[gave(Silent, 0.0, false), small]).unwrap(),
+        sentence(&[a_window(Silent, 0.0, false), small]).unwrap(),
         "0.2 MiB released in light traffic (16 % of the growth so far), within noise (0.5 MiB); nothing released \
          while idle"
     );
@@ -160,22 +170,22 @@ fn what_the_table_prints_is_not_called_nothing_and_no_share_of_it_is_called_none
     );
     let large = Gave {
         share: Some(0.003),
-        ..gave(Simmer, 41.4, false)
+        ..a_window(Simmer, 41.4, false)
     };
     assert_eq!(sentence(&[large]).unwrap(), "41.4 MiB released in light traffic");
     let fell = Gave {
         for_a_while: f64::from(3 << 20),
-        ..gave(Simmer, 0.0, false)
+        ..a_window(Simmer, 0.0, false)
     };
     assert_eq!(
-        sentence(&[gave(Silent, 0.0, false), fell]).unwrap(),
+        sentence(&[a_window(Silent, 0.0, false), fell]).unwrap(),
         "3.0 MiB released in light traffic and taken again; nothing released while idle"
     );
     // One of two windows released what the other took again.
     let both = Gave {
         taken: f64::from(5 << 20),
         took: true,
-        ..gave(Silent, 5.0, false)
+        ..a_window(Silent, 5.0, false)
     };
     assert_eq!(
         sentence(&[both]).unwrap(),
@@ -236,7 +246,7 @@ fn what_is_said_of_a_held_window_follows_its_curve() {
     );
 }
 
-/// The same from a window that was too short for Go's clock.
+/// A window that was too short for Go's clock.
 fn short(kind: WindowKind, mib: f64, seconds: u64) -> Gave {
     Gave {
         short: Some(Short {
@@ -245,53 +255,55 @@ fn short(kind: WindowKind, mib: f64, seconds: u64) -> Gave {
             runtime: Runtime::Go,
             full_decay_helps: kind != WindowKind::Closed,
         }),
-        ..gave(kind, mib, false)
+        ..a_window(kind, mib, false)
     }
 }
 
 #[test]
 fn nothing_follows_from_a_window_that_was_too_short_for_the_collector() {
     use WindowKind::{Closed, Silent, Simmer};
-    let said = |windows: &[Gave]| sentence(windows).unwrap();
     assert_eq!(
-        said(&[short(Silent, 0.0, 9)]),
+        sentence_of(&[short(Silent, 0.0, 9)]),
         "what is released while idle is not known: the window was 9 s, Go needs about 4 min (`--full-decay`)"
     );
     assert_eq!(
-        said(&[short(Silent, 12.0, 9), short(Simmer, 0.0, 14)]),
+        sentence_of(&[short(Silent, 12.0, 9), short(Simmer, 0.0, 14)]),
         "12.0 MiB released while idle (6 % of the growth so far); what else is released while idle or in light traffic \
          is not known: the windows were 9 s and 14 s, Go needs about 4 min (`--full-decay`)"
     );
     assert_eq!(
-        said(&[short(Closed, 0.0, 1), gave(Silent, 0.0, false)]),
+        sentence_of(&[short(Closed, 0.0, 1), a_window(Silent, 0.0, false)]),
         "nothing released while idle",
         "the idle window follows the closing, and was long enough"
     );
     assert_eq!(
-        said(&[short(Closed, 0.0, 1)]),
+        sentence_of(&[short(Closed, 0.0, 1)]),
         "what is released after closing all documents is not known: the window was 1 s, Go needs about 4 min"
     );
-    let grew = said(&[short(Silent, -3.0, 9)]);
+    let grew = sentence_of(&[short(Silent, -3.0, 9)]);
     assert!(
         grew.starts_with("3.0 MiB more taken while idle; what is released"),
         "{grew}"
     );
 }
 
+fn passive(kind: WindowKind, runtime: Runtime) -> Gave {
+    Gave {
+        passive: Some(runtime),
+        ..a_window(kind, 0.0, true)
+    }
+}
+
 #[test]
 fn a_runtime_that_releases_nothing_by_itself_is_named() {
     use WindowKind::{Silent, Simmer};
-    let passive = |kind, runtime| Gave {
-        passive: Some(runtime),
-        ..gave(kind, 0.0, true)
-    };
     assert_eq!(
         sentence(&[passive(Silent, Runtime::G1), passive(Simmer, Runtime::G1)]).unwrap(),
         "nothing released while idle or in light traffic (G1 releases nothing by itself)"
     );
     let unknown = Gave {
         unknown: true,
-        ..gave(Silent, 0.0, false)
+        ..a_window(Silent, 0.0, false)
     };
     assert_eq!(
         sentence(&[unknown, passive(Simmer, Runtime::Cpython)]).unwrap(),

@@ -10,7 +10,7 @@ use super::{render, schema};
 
 const RECORDS: [&str; 5] = ["completed", "crashed", "tree", "interrupted", "truncated"];
 
-fn of(name: &str) -> Value {
+fn rendered(name: &str) -> Value {
     let summary = summary::read(golden::open(name)).unwrap();
     serde_json::from_str(&render(&summary).unwrap()).unwrap()
 }
@@ -19,7 +19,7 @@ fn of(name: &str) -> Value {
 fn every_report_keeps_to_the_schema() {
     let validator = jsonschema::validator_for(&schema()).unwrap();
     for name in RECORDS {
-        let report = of(name);
+        let report = rendered(name);
         let errors: Vec<String> = validator.iter_errors(&report).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{name}: {errors:?}");
     }
@@ -28,18 +28,18 @@ fn every_report_keeps_to_the_schema() {
 #[test]
 fn the_schema_refuses_what_is_no_report() {
     let validator = jsonschema::validator_for(&schema()).unwrap();
-    let mut report = of("completed");
+    let mut report = rendered("completed");
     report["phases"][0]["private"] = Value::from("20 MiB");
     assert!(!validator.is_valid(&report));
 }
 
 #[test]
 fn what_is_not_known_is_null() {
-    let report = of("crashed");
+    let report = rendered("crashed");
     assert_eq!(report["phases"][1]["private"], Value::Null);
     assert_eq!(report["phases"][1]["peak"]["upper"], Value::Null);
     assert_eq!(report["exit_code"], 4);
-    assert_eq!(of("truncated")["ending"], Value::Null);
+    assert_eq!(rendered("truncated")["ending"], Value::Null);
 }
 
 #[test]
@@ -48,8 +48,13 @@ fn a_traced_run_has_no_time_of_its_beginning_and_of_its_end() {
     let held_up = traced(plain.clone(), 7);
     for (summary, known) in [(plain, true), (held_up, false)] {
         let report = super::report(&summary);
-        assert_eq!(report.initialized.is_some_and(|one| one.latency.is_some()), known);
-        assert_eq!(report.shutdown.is_some_and(|one| one.took.is_some()), known);
+        assert_eq!(
+            report
+                .initialized
+                .is_some_and(|initialized| initialized.latency.is_some()),
+            known
+        );
+        assert_eq!(report.shutdown.is_some_and(|shutdown| shutdown.took.is_some()), known);
         assert_eq!(!report.readiness.is_empty(), known);
     }
 }

@@ -8,9 +8,10 @@ use base::text::{is_hidden, quoted};
 fn spelled(text: &str, as_written: impl Fn(char) -> String) -> String {
     let mut spelled = String::with_capacity(text.len());
     for c in text.chars() {
-        match is_hidden(c) {
-            true => spelled.push_str(&as_written(c)),
-            false => spelled.push(c),
+        if is_hidden(c) {
+            spelled.push_str(&as_written(c));
+        } else {
+            spelled.push(c);
         }
     }
     spelled
@@ -25,50 +26,58 @@ pub(crate) fn comment(sign: &str, text: &str) -> String {
 /// makes those. Line ends stay, since `$(…)` would drop trailing ones.
 pub(crate) fn shell(word: &str) -> String {
     let body = word.trim_end_matches('\n');
-    let is_odd = |c: char| is_hidden(c) && c != '\n' && c != '\t';
-    if !body.contains(is_odd) {
+    if !body.contains(is_dropped) {
         return quoted(word);
     }
     let mut text = String::new();
     for c in body.chars() {
-        match c {
-            '\\' => text.push_str("\\\\"),
-            c if is_odd(c) => {
-                let mut bytes = [0; 4];
-                let bytes = c.encode_utf8(&mut bytes).bytes();
-                bytes.for_each(|byte| text.push_str(&format!("\\0{byte:03o}")));
+        if c == '\\' {
+            text.push_str("\\\\");
+        } else if is_dropped(c) {
+            for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+                text.push_str(&format!("\\0{byte:03o}"));
             }
-            c => text.push(c),
+        } else {
+            text.push(c);
         }
     }
-    let ends = match &word[body.len()..] {
+    let line_ends = match &word[body.len()..] {
         "" => String::new(),
-        ends => quoted(ends),
+        line_ends => quoted(line_ends),
     };
-    format!("\"$(printf '%b' {})\"{ends}", quoted(&text))
+    format!("\"$(printf '%b' {})\"{line_ends}", quoted(&text))
+}
+
+/// True if a terminal may drop or change the character when it is pasted.
+fn is_dropped(c: char) -> bool {
+    is_hidden(c) && c != '\n' && c != '\t'
 }
 
 /// True if a shell accepts the name of a variable.
 pub(crate) fn is_name(name: &str) -> bool {
-    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    begins && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// JSON in lines. Outside of strings only line ends are hidden.
 pub(crate) fn json(value: &Value) -> String {
     let text = serde_json::to_string_pretty(value).unwrap_or_default();
-    let lines = text
-        .split('\n')
-        .map(|line| spelled(line, |c| format!("\\u{:04x}", u32::from(c))));
-    lines.collect::<Vec<String>>().join("\n")
+    let mut lines = Vec::new();
+    for line in text.split('\n') {
+        lines.push(spelled(line, |c| format!("\\u{:04x}", u32::from(c))));
+    }
+    lines.join("\n")
 }
 
-/// What stands between the quotes of a byte string of Rust.
-pub(crate) fn bytes(text: &str) -> String {
-    let escaped = text.bytes().flat_map(std::ascii::escape_default).map(char::from);
-    escaped.collect()
+/// The content of a Rust byte string, without its quotes.
+pub(crate) fn byte_string(text: &str) -> String {
+    text.bytes()
+        .flat_map(std::ascii::escape_default)
+        .map(char::from)
+        .collect()
 }
 
-pub(crate) fn joined(lines: impl Iterator<Item = String>) -> String {
+/// Ends each line and joins them.
+pub(crate) fn join_lines(lines: impl Iterator<Item = String>) -> String {
     lines.map(|line| line + "\n").collect()
 }

@@ -1,4 +1,4 @@
-//! What extensions of Visual Studio Code call the settings of their servers.
+//! Names of the settings in extensions of Visual Studio Code.
 
 use serde_json::{Value, json};
 
@@ -9,33 +9,38 @@ pub(crate) struct Extension {
     server: &'static str,
     pub env: Option<&'static str>,
     pub args: Option<&'static str>,
-    /// Where another program in the server's place goes.
+    /// The setting that names another program in the server's place.
     path: Option<Path>,
-    /// What begins the names of the settings that it makes initialization options of.
+    /// Prefix of the settings that it makes initialization options of.
     pub section: Option<&'static str>,
-    /// Why nothing of this can be set in it.
+    /// The reason that none of these can be set, and what to do instead.
     pub instead: Option<&'static str>,
 }
 
+/// The form of a setting that names a program.
 enum Path {
     Text(&'static str),
-    First(&'static str),
-    /// As a member of an object.
+    /// A list with the program as its only item.
+    List(&'static str),
+    /// The setting, an object, and its member.
     Member(&'static str, &'static str),
 }
 
 impl Extension {
-    /// That of a server, where it is known: by its profile, which may be the user's own, or by its program.
-    pub fn of(server: &Server) -> Option<&'static Extension> {
-        let named = |name: &str| EXTENSIONS.iter().find(|one| one.server == name);
-        named(&server.name).or_else(|| named(&server.program))
+    /// Finds a server's extension by its profile, which may be the user's own, or by its program.
+    pub fn for_server(server: &Server) -> Option<&'static Extension> {
+        Extension::by_name(&server.name).or_else(|| Extension::by_name(&server.program))
+    }
+
+    fn by_name(name: &str) -> Option<&'static Extension> {
+        EXTENSIONS.iter().find(|extension| extension.server == name)
     }
 
     /// The setting that puts `program` in the server's place.
     pub fn program(&self, program: &str) -> Option<(&'static str, Value)> {
         Some(match self.path.as_ref()? {
             Path::Text(key) => (key, json!(program)),
-            Path::First(key) => (key, json!([program])),
+            Path::List(key) => (key, json!([program])),
             Path::Member(key, name) => (key, json!({ *name: program })),
         })
     }
@@ -82,13 +87,13 @@ static EXTENSIONS: [Extension; 11] = [
     },
     Extension {
         server: "ty",
-        path: Some(Path::First("ty.path")),
+        path: Some(Path::List("ty.path")),
         section: Some("ty"),
         ..NONE
     },
     Extension {
         server: "ruff",
-        path: Some(Path::First("ruff.path")),
+        path: Some(Path::List("ruff.path")),
         section: Some("ruff"),
         ..NONE
     },
@@ -123,6 +128,6 @@ static EXTENSIONS: [Extension; 11] = [
     },
 ];
 
-/// Why nothing can be set for a server that is a script.
+/// The reason that nothing can be set for a server that is a script.
 const OWN_NODE: &str = "its extension runs the server that it brings along in VS Code's own Node.js, and passes neither \
                         environment nor arguments on: use another editor, or start VS Code from a shell that has the variables";

@@ -1,14 +1,14 @@
-//! Settings that are built into a program: only a Rust program with a jemalloc of its own takes any so.
+//! Settings that are built into a program, which only works for a Rust program with a jemalloc of its own.
 
 use record::variables::added;
 use record::{AllocatorFacts, AllocatorFamily};
 
 use super::Setting;
-use super::escape::{bytes, comment, joined, json};
+use super::escape::{byte_string, comment, join_lines, json};
 
-/// What the crate `tikv-jemalloc-sys` puts before jemalloc's names. A jemalloc without it may be of any program, and of a C
+/// Prefix of jemalloc's names in the crate `tikv-jemalloc-sys`. A jemalloc without it may be of any program, and of a C
 /// program's build nothing is known.
-const RUST: &str = "_rjem_";
+const RUST_PREFIX: &str = "_rjem_";
 
 /// A static that jemalloc reads before `main`: a pointer to text that ends with NUL, under the name that its prefix gives.
 pub(crate) fn rust(setting: &Setting<'_>) -> Result<String, String> {
@@ -19,10 +19,13 @@ pub(crate) fn rust(setting: &Setting<'_>) -> Result<String, String> {
     let length = options.len() + 1;
     let lines = [
         "/// Read by jemalloc before `main`; an environment variable wins over it.".to_owned(),
-        format!("#[unsafe(export_name = \"{RUST}malloc_conf\")]"),
-        format!("pub static MALLOC_CONF: &[u8; {length}] = b\"{}\\0\";", bytes(&options)),
+        format!("#[unsafe(export_name = \"{RUST_PREFIX}malloc_conf\")]"),
+        format!(
+            "pub static MALLOC_CONF: &[u8; {length}] = b\"{}\\0\";",
+            byte_string(&options)
+        ),
     ];
-    Ok(joined(lines.into_iter().chain(comments(setting, "//"))))
+    Ok(join_lines(lines.into_iter().chain(comments(setting, "//"))))
 }
 
 /// The variable that the build script of `tikv-jemalloc-sys` reads, and the feature for the thread.
@@ -40,7 +43,7 @@ pub(crate) fn cargo(setting: &Setting<'_>) -> Result<String, String> {
             "# for the thread alone there is a feature: cargo add tikv-jemallocator --features background_threads";
         lines.push(feature.to_owned());
     }
-    Ok(joined(lines.into_iter().chain(comments(setting, "#"))))
+    Ok(join_lines(lines.into_iter().chain(comments(setting, "#"))))
 }
 
 /// Built-in options, extended by these.
@@ -49,41 +52,52 @@ fn with_baked(facts: &AllocatorFacts, options: &str) -> String {
     added("MALLOC_CONF", baked, options).unwrap_or_else(|| options.to_owned())
 }
 
-/// What else the cell sets, which no program can be built with.
+/// Comments on the settings that cannot be built into a program.
 fn comments(setting: &Setting<'_>, sign: &str) -> Vec<String> {
     let facts = setting.server.allocator.as_ref();
     let variable = facts.and_then(|facts| facts.variable.as_deref());
-    let others = setting.env.iter().filter(|(name, _)| Some(name.as_str()) != variable);
-    let others = others.map(|(name, value)| format!("and set {name}={value}"));
-    others.chain(setting.rest()).map(|line| comment(sign, &line)).collect()
+    let mut comments = Vec::new();
+    for (name, value) in &setting.env {
+        if Some(name.as_str()) != variable {
+            comments.push(comment(sign, &format!("and set {name}={value}")));
+        }
+    }
+    for instruction in setting.instructions() {
+        comments.push(comment(sign, &instruction));
+    }
+    comments
 }
 
-/// jemalloc's options and the facts of it; or why `what` cannot have them, and what to do instead.
-fn built_in<'s>(setting: &'s Setting<'_>, what: &str) -> Result<(&'s str, &'s AllocatorFacts), String> {
-    let cannot = |why: &str| Err(format!("{what} cannot have it: {why}"));
-    if let Some(variable) = setting.preloading() {
-        return cannot(&format!(
+/// jemalloc's options and the allocator's facts. The error is a sentence on why `place` cannot have them, and what to do
+/// instead.
+fn built_in<'s>(setting: &'s Setting<'_>, place: &str) -> Result<(&'s str, &'s AllocatorFacts), String> {
+    rust_jemalloc_options(setting).map_err(|why| format!("{place} cannot have it: {why}"))
+}
+
+fn rust_jemalloc_options<'s>(setting: &'s Setting<'_>) -> Result<(&'s str, &'s AllocatorFacts), String> {
+    if let Some(variable) = setting.preload_variable() {
+        return Err(format!(
             "a library that is preloaded ({variable}) reads nothing of the program: use --print env"
         ));
     }
     let Some(facts) = &setting.server.allocator else {
-        return cannot("the allocator is not known: use --print env");
+        return Err("the allocator is not known: use --print env".to_owned());
     };
-    let name = &setting.server.name;
     match (facts.family, facts.prefix.as_deref()) {
-        (AllocatorFamily::Jemalloc, Some(RUST)) => {}
+        (AllocatorFamily::Jemalloc, Some(RUST_PREFIX)) => {}
         (AllocatorFamily::Jemalloc, _) => {
-            return cannot(&format!(
-                "the jemalloc of {name} is not that of Rust's tikv-jemallocator, whose names begin with `{RUST}`: use \
-                 --print env, or in a program in C `const char *malloc_conf`"
+            let name = &setting.server.name;
+            return Err(format!(
+                "the jemalloc of {name} is not that of Rust's tikv-jemallocator, whose names begin with \
+                 `{RUST_PREFIX}`: use --print env, or in a program in C `const char *malloc_conf`"
             ));
         }
-        (AllocatorFamily::Unknown, _) => return cannot("the allocator is not known: use --print env"),
-        (family, _) => return cannot(&format!("{family} reads nothing from there: use --print env")),
+        (AllocatorFamily::Unknown, _) => return Err("the allocator is not known: use --print env".to_owned()),
+        (family, _) => return Err(format!("{family} reads nothing from there: use --print env")),
     }
     let options = facts.variable.as_deref().and_then(|variable| setting.env.get(variable));
     match options {
         Some(options) => Ok((options, facts)),
-        None => cannot("it sets none of jemalloc's options: use --print env"),
+        None => Err("it sets none of jemalloc's options: use --print env".to_owned()),
     }
 }

@@ -1,7 +1,7 @@
 //! Lines for a shell.
 
 use super::Setting;
-use super::escape::{comment, is_name, joined, shell};
+use super::escape::{comment, is_name, join_lines, shell};
 
 /// `export NAME=value`, a line each, that a POSIX shell reads.
 pub(crate) fn env(setting: &Setting<'_>) -> String {
@@ -14,6 +14,6 @@ pub(crate) fn env(setting: &Setting<'_>) -> String {
             &format!("no shell has a variable of this name: start the server by `env {pair} …`"),
         )
     });
-    let rest = setting.rest().into_iter().map(|line| comment("#", &line));
-    joined(lines.chain(odd).chain(rest))
+    let instructions = setting.instructions().into_iter().map(|line| comment("#", &line));
+    join_lines(lines.chain(odd).chain(instructions))
 }

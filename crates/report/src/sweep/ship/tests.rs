@@ -14,7 +14,11 @@ fn server(name: &str, family: AllocatorFamily, prefix: Option<&str>, variable: &
         allocator: Some(AllocatorFacts {
             family,
             prefix: prefix.map(str::to_owned),
-            variable: Some(variable.to_owned()).filter(|variable| !variable.is_empty()),
+            variable: if variable.is_empty() {
+                None
+            } else {
+                Some(variable.to_owned())
+            },
             ..AllocatorFacts::default()
         }),
         ..Server::default()
@@ -22,13 +26,17 @@ fn server(name: &str, family: AllocatorFamily, prefix: Option<&str>, variable: &
 }
 
 fn cell(env: &[(&str, &str)]) -> CellFacts {
-    let env = env
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     CellFacts {
-        env: env.collect(),
+        env: owned(env),
         ..CellFacts::default()
     }
+}
+
+fn owned(variables: &[(&str, &str)]) -> BTreeMap<String, String> {
+    variables
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect()
 }
 
 #[test]
@@ -54,21 +62,23 @@ fn everything() -> CellFacts {
     all
 }
 
-/// The same on a server that is given something anyway.
-fn given(mut cell: CellFacts, given: &[(&str, &str)]) -> CellFacts {
-    let given = given
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    cell.given = given.collect();
-    cell
+/// A cell on a server that has these variables with any setting.
+fn with_given(cell: CellFacts, given: &[(&str, &str)]) -> CellFacts {
+    CellFacts {
+        given: owned(given),
+        ..cell
+    }
 }
 
-fn forms(server: &Server, cell: &CellFacts) -> String {
-    let one = |form: Form| match text(form, server, cell) {
-        Ok(text) => format!("--- {}\n{text}", form.name()),
-        Err(why) => format!("--- {}: cannot, {why}\n", form.name()),
-    };
-    Form::VARIANTS.iter().copied().map(one).collect()
+fn all_forms(server: &Server, cell: &CellFacts) -> String {
+    let mut texts = String::new();
+    for form in Form::VARIANTS {
+        texts.push_str(&match text(*form, server, cell) {
+            Ok(text) => format!("--- {}\n{text}", form.name()),
+            Err(why) => format!("--- {}: cannot, {why}\n", form.name()),
+        });
+    }
+    texts
 }
 
 /// Servers, each with a setting and a peculiarity.
@@ -101,7 +111,7 @@ fn cases() -> [(&'static str, Server, CellFacts); 10] {
         (
             "preloaded",
             server("clangd", je, None, "MALLOC_CONF"),
-            given(
+            with_given(
                 cell(&[("MALLOC_CONF", "narenas:1")]),
                 &[("LD_PRELOAD", "/usr/lib/libjemalloc.so.2"), ("CLANGD_FLAGS", "-j=2")],
             ),
@@ -136,12 +146,9 @@ fn cases() -> [(&'static str, Server, CellFacts); 10] {
 
 #[test]
 fn settings_are_printed_as_they_are_pasted() {
-    let cases = cases();
-    let told = cases
-        .iter()
-        .map(|(name, server, cell)| format!("## {name}\n{}\n", forms(server, cell)));
-    let told = told.collect::<Vec<String>>().join("\n");
-    insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(told) });
+    let texts = cases().map(|(name, server, cell)| format!("## {name}\n{}\n", all_forms(&server, &cell)));
+    let text = texts.join("\n");
+    insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(text) });
 }
 
 #[test]

@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 
 use record::leaves;
 
-use super::escape::{comment, is_name, joined, json as in_json, shell};
+use super::escape::{comment, is_name, join_lines, json as in_json, shell};
 use super::extension::Extension;
 use super::{Pair, Setting};
 
 /// The members, a line each. Comments hold what the extension has no setting for.
 pub(crate) fn text(setting: &Setting<'_>) -> String {
-    let extension = Extension::of(setting.server);
+    let extension = Extension::for_server(setting.server);
     let mut members: BTreeMap<String, Value> = BTreeMap::new();
     let mut comments: Vec<String> = Vec::new();
-    // What no setting takes goes into a script in the server's place.
+    // A script in the server's place sets all that the extension has no setting for.
     let mut scripted = Setting {
         settings: None,
         init_options: None,
@@ -23,16 +23,20 @@ pub(crate) fn text(setting: &Setting<'_>) -> String {
     };
     if let Some(key) = extension.and_then(|extension| extension.env) {
         let env = std::mem::take(&mut scripted.env);
-        members.extend((!env.is_empty()).then(|| (key.to_owned(), json!(env))));
+        if !env.is_empty() {
+            members.insert(key.to_owned(), json!(env));
+        }
     }
     if let Some(key) = extension.and_then(|extension| extension.args) {
         let args = std::mem::take(&mut scripted.args);
-        members.extend((!args.is_empty()).then(|| (key.to_owned(), json!(args))));
+        if !args.is_empty() {
+            members.insert(key.to_owned(), json!(args));
+        }
     }
     if !scripted.is_empty() {
         match extension.and_then(|extension| extension.instead) {
             Some(instead) => comments.push(instead.to_owned()),
-            None => members.extend(in_its_place(&scripted, extension, &mut comments)),
+            None => members.extend(script_member(&scripted, extension, &mut comments)),
         }
     }
     if let Some(settings) = &setting.settings {
@@ -51,12 +55,12 @@ pub(crate) fn text(setting: &Setting<'_>) -> String {
         .iter()
         .map(|(key, value)| format!("{}: {},", in_json(&json!(key)), in_json(value)));
     let comments = comments.iter().map(|line| comment("//", line));
-    joined(comments.chain(members))
+    join_lines(comments.chain(members))
 }
 
 /// The setting that names a script, which `comments` contain. Starting the editor with the server's environment would
 /// set it for every program that the editor starts, and preload libraries into all of them.
-fn in_its_place(
+fn script_member(
     setting: &Setting<'_>,
     extension: Option<&Extension>,
     comments: &mut Vec<String>,
@@ -77,19 +81,22 @@ fn in_its_place(
     let (named, odd) = setting.variables(is_name);
     let named: Vec<Pair<'_>> = named.collect();
     comments.push("  #!/bin/sh".to_owned());
-    // A comment is one line, and a value of several would not be the same on one.
+    // A comment is one line, which cannot hold a value of several lines.
     if named.iter().any(|(_, value)| value.contains('\n')) {
         comments.push("  … and here the lines of --print env".to_owned());
     } else {
-        let line = |(name, value): &Pair<'_>| format!("  export {name}={}", shell(value));
-        comments.extend(named.iter().map(line));
+        for (name, value) in named {
+            comments.push(format!("  export {name}={}", shell(value)));
+        }
     }
-    let before: Vec<String> = odd.map(|(name, value)| shell(&format!("{name}={value}"))).collect();
+    let odd: Vec<String> = odd.map(|(name, value)| shell(&format!("{name}={value}"))).collect();
     let mut words = vec!["exec".to_owned()];
-    if !before.is_empty() {
-        words.push(format!("env {}", before.join(" ")));
+    if !odd.is_empty() {
+        words.push(format!("env {}", odd.join(" ")));
     }
-    words.extend(setting.cpus.map(|cpus| format!("taskset -c {cpus}")));
+    if let Some(cpus) = setting.cpus {
+        words.push(format!("taskset -c {cpus}"));
+    }
     words.extend([shell(setting.program()), "\"$@\"".to_owned()]);
     words.extend(setting.args.iter().map(|arg| shell(arg)));
     comments.push(format!("  {}", words.join(" ")));

@@ -9,17 +9,17 @@ const TEXTS: usize = 200;
 
 /// Messages so far, in the order of first appearance.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct Messages {
     pub warnings: Vec<WarningSummary>,
-    /// Warnings that are none of these.
+    /// Count of warnings beyond those in `warnings`.
     pub more_warnings: u64,
     pub messages: Vec<ServerMessage>,
-    /// Messages that are none of these.
+    /// Count of messages beyond those in `messages`.
     pub more_messages: u64,
 }
 
-impl Said {
-    /// Something to know was written down.
+impl Messages {
+    /// Adds a warning of the record.
     pub fn warn(&mut self, Warning { kind, text }: Warning) {
         let mut known = self.warnings.iter_mut();
         if let Some(known) = known.find(|known| known.kind == kind && known.text == text) {
@@ -31,14 +31,14 @@ impl Said {
         }
     }
 
-    /// One warning that stands for this many.
-    pub fn counted(&mut self, text: &str, count: u64) {
+    /// Counts the repeats of a warning that is in the record only once.
+    pub fn count_repeats(&mut self, text: &str, count: u64) {
         if let Some(known) = self.warnings.iter_mut().find(|known| known.text == text) {
             known.count += count.saturating_sub(1);
         }
     }
 
-    /// The server wrote something for people. Some report the requests that lsp-soak sends of its own accord.
+    /// Adds a log message of the server, unless it reports a request that lsp-soak sends of its own accord.
     pub fn message(&mut self, level: u8, text: String) {
         if text.contains(BARRIER) {
             return;
