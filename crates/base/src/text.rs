@@ -228,7 +228,7 @@ pub fn item(out: &mut String, paint: Paint, tone: Tone, first: &str, hang: usize
     }
 }
 
-/// Appends a line of foreign text, for example of stderr, in at most [`ROWS`] rows. Continued rows are indented
+/// Appends a line of foreign text, for example of stderr, in at most twelve rows. Continued rows are indented
 /// further. Leading blanks stay, since they show structure.
 pub fn hanging(out: &mut String, paint: Paint, tone: Tone, indent: usize, text: &str, columns: usize) {
     let text = clean(text);
