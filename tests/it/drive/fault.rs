@@ -14,6 +14,7 @@ use crate::lsp::peer::{ask, connect, usual};
 use crate::lsp::process::shell;
 #[cfg(target_os = "linux")]
 use lsp::Gauge;
+#[cfg(target_os = "linux")]
 use proctree::process::Server;
 
 const PATIENCE: Duration = Duration::from_millis(600);
