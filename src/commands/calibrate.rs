@@ -45,7 +45,7 @@ fn calibrate_options(command: Command) -> Option<cli::Calibrate> {
 
 /// Plays the runs, then calibrates. A resumed directory plays only the missing runs.
 fn live(options: &cli::Calibrate, resumed: Option<Directory>, interrupt: &Interrupt) -> anyhow::Result<u8> {
-    let new_out = new_directory(options.out.as_deref(), resumed.as_ref());
+    let new_out = new_directory(options.out.as_deref(), resumed.is_some());
     let jobs = prepare::share(&options.processors, options.measuring.thp, "calibrate")?;
     let (scenarios, choices) = prepare::understood(&prepare::Typed {
         scenarios: options.scenario.as_slice(),

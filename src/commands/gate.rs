@@ -69,7 +69,7 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
     let anchor = options.anchor.as_deref();
     let recorded_anchor = anchor.and_then(Named::parse).map(Named::read).transpose()?;
     let servers = driven(options, if recorded_anchor.is_none() { anchor } else { None });
-    let new_out = new_directory(options.out.as_deref(), resumed.as_ref());
+    let new_out = new_directory(options.out.as_deref(), resumed.is_some());
     let (scenarios, choices) = prepare::understood(&prepare::Typed {
         scenarios: options.scenario.as_slice(),
         options: &options.scenario_options,

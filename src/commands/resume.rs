@@ -24,9 +24,9 @@ pub fn directory_hold(processors: &Processors) -> Hold {
     }
 }
 
-/// The directory that must be new: that of `--out`, unless runs are resumed.
-pub fn new_directory<'o>(out: Option<&'o Path>, resumed: Option<&Directory>) -> Option<&'o Path> {
-    if resumed.is_some() { None } else { out }
+/// The directory that must be new: that of `--out`, unless runs are resumed, since those have records in it.
+pub fn new_directory(out: Option<&Path>, is_resumed: bool) -> Option<&Path> {
+    if is_resumed { None } else { out }
 }
 
 /// Makes a directory for each scenario and writes into it how this process was called, with the versions of their projects: a
@@ -146,8 +146,11 @@ fn with_output(before: &[OsString], now: Vec<OsString>) -> Vec<OsString> {
             value.or_else(|| typed.next());
         } else if name.to_string_lossy().starts_with("--export-") {
             let file = value.or_else(|| typed.next()).unwrap_or_default();
-            let here = std::path::absolute(&file).ok().filter(|_| file != "-");
-            more.extend([name, here.map_or(file, Into::into)]);
+            let place = match std::path::absolute(&file) {
+                Ok(absolute) if file != "-" => absolute.into(),
+                _ => file,
+            };
+            more.extend([name, place]);
         } else {
             more.push(word);
         }

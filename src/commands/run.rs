@@ -21,7 +21,7 @@ use base::units;
 use report::verdict::regression;
 
 use super::report::require_label;
-use super::resume::{Begun, Resumed, begin, directory_hold, resume};
+use super::resume::{Begun, Resumed, begin, directory_hold, new_directory, resume};
 use super::show::{Outputs, Shape};
 use super::{exports, formats, github, next, prepare};
 
@@ -36,8 +36,7 @@ pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let options = resumed_options.as_ref().unwrap_or(options);
     let out = options.recording.out.as_deref();
     let jobs = prepare::share(&options.recording.processors, options.recording.measuring.thp, "run")?;
-    // A resumed directory is not empty.
-    let new_out = if begun.is_none() { out } else { None };
+    let new_out = new_directory(out, begun.is_some());
     let tracing = prepare::find_tracer(options.trace_syscalls, &options.recording.processors)?;
     let understood = prepare::understood(&prepare::Typed::from_run(options, new_out));
     let (tracer, (scenarios, choices)) = prepare::require_tracer(tracing, understood)?;

@@ -64,7 +64,7 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
     let jobs = prepare::share(&options.processors, options.measuring.thp, "tune")?;
     let tracing = prepare::find_tracer(options.trace_syscalls && !options.list, &options.processors)?;
     let talk = crate::commands::talk(options.voice);
-    let new_out = new_directory(options.out.as_deref(), resumed.as_ref());
+    let new_out = new_directory(options.out.as_deref(), resumed.is_some());
     let understood = understood(options, new_out, jobs.each());
     let (tracer, understood) = prepare::require_tracer(tracing, understood)?;
     let Understood {

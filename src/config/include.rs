@@ -11,7 +11,7 @@ pub fn flatten(mut own: Scenario, included: Vec<Scenario>) -> Scenario {
     if included.is_empty() {
         return own;
     }
-    let leads = own.phases.first().is_some_and(starts);
+    let leads = own.phases.first().is_some_and(Phase::starts_server);
     let head: Vec<Phase> = own.phases.drain(..usize::from(leads)).collect();
     let tail = std::mem::take(&mut own.phases);
     let workspace = included.iter().find_map(|scenario| scenario.workspace.clone());
@@ -29,10 +29,6 @@ pub fn flatten(mut own: Scenario, included: Vec<Scenario>) -> Scenario {
     own.phases = renamed(one_start(phases));
     own.include.clear();
     own
-}
-
-fn starts(phase: &Phase) -> bool {
-    phase.steps.iter().any(|step| matches!(step, Step::Start(_)))
 }
 
 fn filled(settle: Settle, under: Settle) -> Settle {
@@ -55,7 +51,7 @@ fn one_start(phases: Vec<(String, Phase)>) -> Vec<(String, Phase)> {
                     return None;
                 }
             }
-            started |= starts(&phase);
+            started |= phase.starts_server();
             Some((scenario, phase))
         })
         .collect()

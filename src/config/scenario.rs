@@ -191,6 +191,13 @@ pub struct ReadinessLimits {
     pub cpu: Share,
 }
 
+impl Phase {
+    /// True if one of its steps starts the server.
+    pub fn starts_server(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Start(_)))
+    }
+}
+
 impl Readiness {
     /// Completes the options from `under`, then from the defaults.
     pub fn over(self, under: Readiness) -> ReadinessLimits {

@@ -100,7 +100,11 @@ pub fn outline(scenario: &Scenario, files: u64) -> Outline {
         .iter()
         .map(|phase| walk.phase(scenario, phase))
         .collect();
-    let once = scenario.phases.iter().position(starts).map_or(0, |index| index + 1);
+    let once = scenario
+        .phases
+        .iter()
+        .position(Phase::starts_server)
+        .map_or(0, |index| index + 1);
     let (first, rest) = phases.split_at(once);
     let first: Amount = first.iter().map(|phase| phase.total).sum();
     let rest: Amount = rest.iter().map(|phase| phase.total).sum();
@@ -114,10 +118,6 @@ pub fn outline(scenario: &Scenario, files: u64) -> Outline {
         once,
         repeat: scenario.repeat,
     }
-}
-
-fn starts(phase: &Phase) -> bool {
-    phase.steps.iter().any(|step| matches!(step, Step::Start(_)))
 }
 
 fn repeated(time: Duration, times: u64) -> Duration {

@@ -69,7 +69,7 @@ impl Lines {
                 Some(self.warning(&format!("not ready: {}", ready.missing)))
             }
             Event::Ready(ready) if verbose => {
-                let after = units::duration(Duration::from_nanos(ready.after));
+                let after = units::nanoseconds(ready.after);
                 Some(format!("{}: ready after {after}", self.label))
             }
             Event::Spawned { restarts: 0, .. } => {

@@ -20,7 +20,10 @@ pub fn suits(choices: &[ServerChoice], scenarios: &[Loaded], mistakes: &mut Repo
 fn unsuited(choice: &ServerChoice, loaded: &Loaded) -> Option<(String, String)> {
     let own = &choice.profile.languages;
     let language = &loaded.project.language;
-    let first = own.first().filter(|_| !own.contains(language))?;
+    if own.contains(language) {
+        return None;
+    }
+    let first = own.first()?;
     let name = choice.profile_name.as_deref().unwrap_or(&choice.label);
     let title = format!(
         "`{name}` is for {}, and the workspace of `{}` is in {language}",

@@ -1,9 +1,10 @@
 //! From the started program to the one that allocates: scripts lead to interpreters, launchers to their programs.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::paths::real;
 use proctree::host;
 use record::Evidence;
 
@@ -118,10 +119,6 @@ fn lacks_component(proxy: &Path, cure: &str) -> String {
     )
 }
 
-fn real(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
-}
-
 /// A program that a shell script runs.
 struct Launch {
     program: PathBuf,
@@ -223,6 +220,7 @@ fn command_words(line: &str, directory: &Path, own_directory: &[String]) -> Vec<
 mod tests {
     use super::super::probe::Subject;
     use super::*;
+    use std::fs;
 
     fn none(_: &str) -> Option<PathBuf> {
         None

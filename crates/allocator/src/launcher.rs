@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::paths::{entries, is_same_file};
 use serde_json::Value;
 
 use super::elf;
@@ -189,13 +190,6 @@ fn wheel_record(site: &Path, script: &Path, name: &str) -> Option<String> {
     None
 }
 
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    match (fs::canonicalize(a), fs::canonicalize(b)) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => false,
-    }
-}
-
 fn has_ending(path: &Path, ending: &str) -> bool {
     path.extension().is_some_and(|own| own == ending)
 }
@@ -289,14 +283,6 @@ pub(super) fn collect_files(
             Ok(_) | Err(_) => {}
         }
     }
-}
-
-/// The entries of a directory by name; empty if it cannot be read.
-pub(super) fn entries(directory: &Path) -> Vec<PathBuf> {
-    let read = fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> = read.map(|entry| entry.path()).collect();
-    paths.sort();
-    paths
 }
 
 #[cfg(all(test, target_os = "linux"))]

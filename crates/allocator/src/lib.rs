@@ -10,6 +10,7 @@ pub mod knobs;
 mod launcher;
 mod mimalloc;
 mod modules;
+mod paths;
 pub mod preload;
 mod probe;
 mod rustup;

@@ -5,7 +5,8 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::launcher::{self, Starts, collect_files, entries};
+use super::launcher::{self, Starts, collect_files};
+use super::paths::entries;
 
 /// Files of a package that are looked at, at most: a server's own modules are few.
 const FILES: usize = 4_000;

@@ -64,12 +64,7 @@ fn is_one_file(a: &Path, b: &Path) -> bool {
 }
 
 #[cfg(not(unix))]
-fn is_one_file(a: &Path, b: &Path) -> bool {
-    match (fs::canonicalize(a), fs::canonicalize(b)) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => false,
-    }
-}
+use super::paths::is_same_file as is_one_file;
 
 #[cfg(all(test, unix))]
 mod tests {

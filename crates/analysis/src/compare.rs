@@ -28,6 +28,7 @@ pub use crate::compare::gather::{Excluded, Why, compare, counts, doubts, headlin
 pub use crate::compare::growth::Grown;
 pub use crate::compare::huge_pages::{HugePages, huge_pages};
 pub use crate::compare::metric::one_metric;
+pub(crate) use crate::compare::played::summaries;
 pub use crate::compare::played::{Copied, Played, are_unlike, labels, once};
 pub use crate::compare::primary::primary;
 pub use crate::compare::release::{Accounted, Forced};

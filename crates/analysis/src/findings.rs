@@ -14,8 +14,6 @@ mod settings;
 mod shared;
 mod started;
 
-use std::time::Duration;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -284,7 +282,7 @@ fn messages(summary: &Summary, list: &mut Vec<Finding>) {
 
 fn readiness(summary: &Summary, list: &mut Vec<Finding>) {
     for readiness in &summary.readiness {
-        let after = units::duration(Duration::from_nanos(readiness.after));
+        let after = units::nanoseconds(readiness.after);
         let missing = &readiness.missing;
         let text = match readiness.outcome {
             ReadyOutcome::Ready | ReadyOutcome::NoWork => continue,

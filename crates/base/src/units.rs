@@ -226,6 +226,11 @@ string_form!(Size, Span, Share);
 /// Stands for an unknown number.
 pub const UNKNOWN: &str = "n/a";
 
+/// A time in nanoseconds, as [`duration`] prints it.
+pub fn nanoseconds(value: u64) -> String {
+    duration(Duration::from_nanos(value))
+}
+
 /// `1536` → `1.5 KiB`; one decimal from KiB up.
 pub fn bytes(value: u64) -> String {
     let value = value as f64;

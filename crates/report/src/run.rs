@@ -15,8 +15,6 @@ mod reproduce;
 pub(crate) mod tables;
 pub(crate) mod windows;
 
-use std::time::Duration;
-
 use crate::comparison::{calls, growth};
 use crate::document::{Block, Document, Section, Weight, page};
 use analysis::findings::{self, Severity};
@@ -155,7 +153,7 @@ fn warnings(summary: &Summary) -> Option<Section> {
 fn timeline<'s>(summary: &'s Summary, record: &'s str) -> Option<Section> {
     let lines = timeline::from_run(summary, record)?;
     let section = Section::new("timeline", "Timeline", Weight::Evidence);
-    let note = format!("MiB over {}", head::time(summary.duration));
+    let note = format!("MiB over {}", units::nanoseconds(summary.duration));
     Some(section.noted(note).with(Block::Timeline(lines)))
 }
 
@@ -393,7 +391,7 @@ pub fn one_line(summary: &Summary) -> String {
             "{} (traced): {}, {}",
             name(summary),
             units::counted(traced.advice(), "madvise call"),
-            units::duration(Duration::from_nanos(summary.duration)),
+            units::nanoseconds(summary.duration),
         );
     }
     let warm_up = if summary.header.plan.warm_up {
@@ -406,14 +404,14 @@ pub fn one_line(summary: &Summary) -> String {
             "✗ {}{warm_up}: {}, after {}",
             name(summary),
             findings::brief(summary),
-            units::duration(Duration::from_nanos(summary.duration)),
+            units::nanoseconds(summary.duration),
         );
     }
     if let Some(command) = &summary.command {
         return format!(
             "{}: {}, peak {}",
             name(summary),
-            units::duration(Duration::from_nanos(command.wall)),
+            units::nanoseconds(command.wall),
             units::or_unknown(summary.peak, |peak| units::bytes(peak.lower)),
         );
     }
@@ -423,7 +421,7 @@ pub fn one_line(summary: &Summary) -> String {
         name(summary),
         units::or_unknown(end, units::bytes),
         units::or_unknown(summary.peak, |peak| units::bytes(peak.lower)),
-        units::duration(Duration::from_nanos(summary.duration)),
+        units::nanoseconds(summary.duration),
     )
 }
 

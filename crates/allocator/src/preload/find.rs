@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::elf::{self, Machine};
 use super::distribution::{Distribution, stems};
+use crate::paths::entries;
 use record::{Known, Preload};
 
 #[derive(Clone, Debug)]
@@ -129,14 +130,6 @@ fn directories(root: &Path, usual: &str) -> Vec<PathBuf> {
             .collect(),
         None => vec![root.join(usual)],
     }
-}
-
-/// The entries of a directory by name.
-fn entries(directory: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    paths.sort();
-    paths
 }
 
 /// `[4, 5]` for `libx.so.4.5` and `libx.4.5.dylib`, empty for `libx.so`; `None` for other names.

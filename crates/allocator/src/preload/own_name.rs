@@ -1,9 +1,9 @@
 //! The name of a library that stays when it is updated: the one by which programs need it, as a link to its file.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::super::elf;
+use crate::paths::is_same_file;
 
 /// The library under its own name (`libmimalloc.so.2` for `libmimalloc.so.2.0`), if that is the same file; else
 /// unchanged.
@@ -17,12 +17,9 @@ pub fn by_own_name(library: &Path) -> PathBuf {
     library.to_owned()
 }
 
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
-}
-
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::symlink;
 
     use super::*;

@@ -10,6 +10,7 @@ use super::super::probe::{self, Subject};
 use super::super::scan::Mark;
 use super::super::{elf, scan, version_suffix};
 use super::bindings::{self, Image, NEW};
+use crate::paths::real;
 use proctree::host;
 use record::{AllocatorFamily, Confidence};
 
@@ -327,8 +328,4 @@ fn means_file(name: &str, file: &Path, started: &Path) -> bool {
         return real(path) == *file || (path == started && real(started) == *file);
     }
     file.file_name().is_some_and(|own| own == name)
-}
-
-fn real(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }

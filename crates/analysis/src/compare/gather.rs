@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::compare::summaries;
 use crate::figures::{Figure, Measure, Place, WorkLimits};
 use crate::findings::{self, Doubt, Headline, brief};
 use crate::summary::calls::Traced;
@@ -268,10 +269,6 @@ fn note_kind(kinds: &mut Vec<Kind>, kind: String, text: String, run: usize) {
             runs: vec![run],
         }),
     }
-}
-
-fn summaries<'r>(arm: &[&'r Played]) -> Vec<&'r Summary> {
-    arm.iter().map(|run| &run.summary).collect()
 }
 
 /// Every measure that a run has, in the order of the first run; what later ones add comes after.

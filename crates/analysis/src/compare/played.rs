@@ -15,6 +15,10 @@ pub struct Played {
     pub summary: Summary,
 }
 
+pub(crate) fn summaries<'r>(runs: &[&'r Played]) -> Vec<&'r Summary> {
+    runs.iter().map(|run| &run.summary).collect()
+}
+
 impl Played {
     /// The identity of the run's machine: hardware, system, and part of the plan. Machines of one type may differ by
     /// kernel patches and by megabytes.

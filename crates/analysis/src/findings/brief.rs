@@ -1,12 +1,10 @@
 //! A short description of a run's end, for report heads and other sentences.
 
-use std::time::Duration;
-
 use crate::summary::{Departure, LostProcess, departures, exit, last_words_of_run};
 use base::exit::Exit;
 use base::text::complaint::complains;
 use base::units;
-use record::{EndCause, Ending, Nanos};
+use record::{EndCause, Ending};
 
 use super::super::summary::Summary;
 use super::ending::{cause_words, status};
@@ -81,11 +79,11 @@ fn circumstances(summary: &Summary) -> String {
             after,
             unsent: 0,
             ..
-        }) => format!(", `{method}` not answered within {}", time(*after)),
+        }) => format!(", `{method}` not answered within {}", units::nanoseconds(*after)),
         Some(Ending::Wedged { method, after, .. }) if !method.is_empty() => {
-            format!(", `{method}` open for {}", time(*after))
+            format!(", `{method}` open for {}", units::nanoseconds(*after))
         }
-        Some(Ending::TimedOut { after, .. }) => format!(", its input not taken for {}", time(*after)),
+        Some(Ending::TimedOut { after, .. }) => format!(", its input not taken for {}", units::nanoseconds(*after)),
         Some(Ending::Disconnected { reason } | Ending::Refused { reason } | Ending::Emptied { reason }) => {
             format!(", {}", short(reason))
         }
@@ -127,10 +125,6 @@ fn death(summary: &Summary) -> String {
         Some(Departure { shutdown, .. }) => format!(", {}", short_status(shutdown.code, shutdown.signal)),
         None => String::new(),
     }
-}
-
-fn time(nanos: Nanos) -> String {
-    units::duration(Duration::from_nanos(nanos))
 }
 
 /// The most private memory of the phase in which a server crashed; empty before the first checkpoint.

@@ -6,7 +6,7 @@ use crate::growth::{Counted, RepeatedCount, repeated_counts};
 use crate::summary::Summary;
 use crate::summary::decay::{Window, WindowKind};
 use base::units;
-use record::{Nanos, nanos};
+use record::nanos;
 
 use super::{Headline, Severity, headline};
 
@@ -75,15 +75,11 @@ pub(super) fn busy_at_rest(summary: &Summary) -> Option<Headline> {
     let text = format!(
         "the server uses {} of a processor while nothing is asked ({} of {} in `{}`)",
         units::percent(share),
-        units::or_unknown(window.cpu, time),
-        time(window.took),
+        units::or_unknown(window.cpu, units::nanoseconds),
+        units::nanoseconds(window.took),
         window.phase.name
     );
     Some(headline("busy", Severity::Warning, text))
-}
-
-fn time(nanos: Nanos) -> String {
-    units::duration(Duration::from_nanos(nanos))
 }
 
 /// The share of a processor in a window without traffic. The second half must be as busy, or late work of earlier

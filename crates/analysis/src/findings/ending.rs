@@ -4,7 +4,6 @@
 mod tests;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use crate::summary::{Departure, departures, last_words_of_run};
 use base::text::complaint::complains;
@@ -208,7 +207,7 @@ pub(super) fn ending(summary: &Summary) -> Option<Finding> {
 
 /// `30.0 s in hover`. Older records have no place.
 fn time_and_place(nanos: u64, during: &str) -> String {
-    let time = units::duration(Duration::from_nanos(nanos));
+    let time = units::nanoseconds(nanos);
     match during {
         "" => time,
         during => format!("{time} in {during}"),

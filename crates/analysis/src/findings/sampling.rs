@@ -1,7 +1,5 @@
 //! Findings about samples that are missing, late or failed, swapped memory, and unsettled checkpoints.
 
-use std::time::Duration;
-
 use base::units;
 
 use super::super::summary::Summary;
@@ -19,7 +17,7 @@ pub(super) fn doubts(summary: &Summary, list: &mut Vec<Finding>) {
              and high-water marks are not affected: run fewer programs, or use a longer `--interval`",
             units::count(sampling.missed),
             units::count(ticks),
-            units::duration(Duration::from_nanos(sampling.latest)),
+            units::nanoseconds(sampling.latest),
         );
         list.push(finding(Severity::Warning, text));
     }

@@ -1,6 +1,7 @@
 //! From runs to a verdict: equal work first, then every rule, each with the numbers that decided it.
 
 use crate::compare::calibration::Held;
+use crate::compare::summaries;
 use crate::compare::{Played, headlines, huge_pages, one_metric, strained};
 use crate::figures::rules::{Rule, Rules};
 use crate::summary::decay::{self, TooShortFor, WindowKind};
@@ -15,7 +16,7 @@ use super::leaking::Basis;
 use super::machines::Machines;
 use super::peaks::peaks;
 use super::role::Role;
-use super::sides::{DecidingRuns, counted_runs, known_noise, runs_through, seen_values, summaries, unequal_work};
+use super::sides::{DecidingRuns, counted_runs, known_noise, runs_through, seen_values, unequal_work};
 use super::still_growing::{self, StillGrowing};
 
 /// The chance of an answer that a number of runs should have before it is recommended.

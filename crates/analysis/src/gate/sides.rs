@@ -1,6 +1,7 @@
 //! Checks of the sides before any figure: failures, circumstances, and the same work.
 
 use crate::compare::calibration::{Held, believed};
+use crate::compare::summaries;
 use crate::compare::{
     Difference, Inequality, Played, counts, differences, differences_between, differences_of, inequalities,
     shared_memory,
@@ -77,10 +78,6 @@ pub(super) fn runs_through(runs: &[Played], lens: Lens) -> Vec<&Played> {
     let mut runs = counted_runs(runs);
     runs.retain(|run| run.summary.header.server.lens.name == lens);
     runs
-}
-
-pub(super) fn summaries<'r>(runs: &[&'r Played]) -> Vec<&'r Summary> {
-    runs.iter().map(|run| &run.summary).collect()
 }
 
 fn broken(role: Role, runs: &[Played]) -> Vec<Broken> {

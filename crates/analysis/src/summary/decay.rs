@@ -203,6 +203,11 @@ pub enum WindowKind {
 }
 
 impl WindowKind {
+    /// True if the server was left to itself, but for light traffic.
+    pub fn is_idle(self) -> bool {
+        matches!(self, WindowKind::Silent | WindowKind::Simmer)
+    }
+
     /// Its name in reports and in JSON.
     pub fn name(self) -> &'static str {
         match self {

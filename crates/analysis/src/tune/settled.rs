@@ -68,11 +68,7 @@ pub(super) fn settled_state(runs: &[&Played], places: &Places) -> SettledState {
 /// The last idle window of the phase that settings are chosen by.
 fn last_window<'s>(summary: &'s Summary, places: &Places) -> Option<&'s Window> {
     let (phase, _) = places.phase.as_ref()?;
-    decay::own(&summary.windows).rfind(|window| is_idle(window) && window.phase.phase == *phase)
-}
-
-fn is_idle(window: &Window) -> bool {
-    matches!(window.kind, WindowKind::Silent | WindowKind::Simmer)
+    decay::own(&summary.windows).rfind(|window| window.kind.is_idle() && window.phase.phase == *phase)
 }
 
 fn run_state(summary: &Summary, places: &Places) -> RunState {
@@ -132,7 +128,7 @@ fn undisturbed_time(window: &Window, all: &[Window]) -> Nanos {
 
 /// True if `earlier` is the idle window of the step before `window`, under the same decay.
 fn adjoins(earlier: &Window, window: &Window) -> bool {
-    is_idle(earlier)
+    earlier.kind.is_idle()
         && earlier.phase == window.phase
         && earlier.step.checked_add(1) == Some(window.step)
         && earlier.decay == window.decay

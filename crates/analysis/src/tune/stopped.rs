@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::compare::summaries;
 use crate::compare::{Played, counts, inequalities, unseen};
 use crate::figures::{Figure, WorkLimits};
 use crate::findings::{brief, loss};
-use crate::summary::{Summary, exit};
+use crate::summary::exit;
 use crate::tune::figure::WEIGHED;
 use base::exit::Exit;
 
@@ -201,8 +202,4 @@ fn known_values(figure: Figure, runs: &[&Played], places: &Places) -> Vec<f64> {
         return Vec::new();
     };
     runs.iter().filter_map(|run| measure.value(&run.summary)).collect()
-}
-
-fn summaries<'r>(runs: &[&'r Played]) -> Vec<&'r Summary> {
-    runs.iter().map(|run| &run.summary).collect()
 }

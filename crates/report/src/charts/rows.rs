@@ -1,7 +1,5 @@
 //! Charts of characters: memory over a run, the curve of a window, and runs as marks on a line.
 
-use std::time::Duration;
-
 use base::text::{clean, cut, width};
 use base::units;
 use record::Nanos;
@@ -71,7 +69,7 @@ impl Memory {
             "█ private (an upper bound); · {}; ┬ a phase begins, right after the checkpoint of the one before; each column is \
              the highest of {}{blank}",
             self.resident,
-            units::duration(Duration::from_nanos(column))
+            units::nanoseconds(column)
         );
         Some((rows, legend))
     }

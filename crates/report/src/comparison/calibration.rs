@@ -88,7 +88,7 @@ fn mean(noise: &Noise) -> String {
     match Figure::named(&noise.figure).map(Figure::unit) {
         Some(Unit::Bytes) => units::bytes(noise.mean as u64),
         Some(Unit::CpuNanos) => units::cpu_time(Duration::from_nanos(noise.mean as u64)),
-        _ => units::duration(Duration::from_nanos(noise.mean as u64)),
+        _ => units::nanoseconds(noise.mean as u64),
     }
 }
 

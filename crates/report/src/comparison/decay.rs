@@ -2,6 +2,7 @@
 
 use crate::charts::rows::Curves;
 use crate::run::decay;
+use crate::run::decay::signed_size;
 use analysis::compare::{Cell as FigureCell, Comparison, Decayed, Given};
 use analysis::figures::Unit;
 use analysis::summary::decay::{AFTER, Gave};
@@ -413,10 +414,6 @@ fn traffic(cost: &MedianInterval) -> String {
         "light traffic alone: {} MiB a minute{span} in the control phase; no figure is corrected for this",
         signed_size(cost.median)
     )
-}
-
-fn signed_size(bytes: f64) -> String {
-    units::signed_mib(bytes.round() as i64)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::run::json::lines as json_lines;
 use analysis::compare::{Cell, Row, Scenarios, Side, Target};
 use analysis::figures::{Figure, Place, Unit};
 use base::units;
@@ -36,16 +37,16 @@ pub fn bencher(scenarios: &Scenarios) -> Result<String, serde_json::Error> {
         let bench = benches.entry(name).or_insert_with(|| json!({}));
         bench[point.row.measure.figure.name()] = metric;
     }
-    pretty(&Value::Object(benches))
+    json_lines(&Value::Object(benches))
 }
 
 /// The array of `customSmallerIsBetter`, in MiB and milliseconds, which its charts show as they are.
 pub fn benchmark_action(scenarios: &Scenarios) -> Result<String, serde_json::Error> {
-    let benchmarks = points(scenarios)
+    let benchmarks: Vec<Value> = points(scenarios)
         .filter(|point| point.row.measure.figure.has_direction())
         .map(|point| benchmark(&point, scenarios))
         .collect();
-    pretty(&benchmarks)
+    json_lines(&benchmarks)
 }
 
 fn benchmark(point: &Point<'_>, scenarios: &Scenarios) -> Value {
@@ -125,10 +126,4 @@ fn extra(point: &Point<'_>) -> String {
         text.push_str(&format!(", {} than {baseline}", words::range(ratio.low, ratio.high)));
     }
     text
-}
-
-fn pretty(value: &Value) -> Result<String, serde_json::Error> {
-    let mut text = serde_json::to_string_pretty(value)?;
-    text.push('\n');
-    Ok(text)
 }

@@ -1,7 +1,5 @@
 //! Distributions of latency: for each method a hill for each server over powers of ten, with median and 95th percentile.
 
-use std::time::Duration;
-
 use crate::charts::axis::{self, Axis};
 use crate::charts::{Chart, Mark, Series, Up};
 use analysis::summary::Histogram;
@@ -73,7 +71,7 @@ fn series(server: &Latencies) -> Series {
 }
 
 fn time(nanos: f64) -> String {
-    units::duration(Duration::from_nanos(nanos.round() as u64))
+    units::nanoseconds(nanos.round() as u64)
 }
 
 /// The outlines of the bins, scaled to the fullest one. An outline ends before an empty bin.

@@ -210,11 +210,11 @@ fn reason(gave: &Gave) -> Reason {
 /// A clause about windows that ended before the clock of a garbage collector did: `what is released while idle is not
 /// known: the window was 9 s, Go needs about 4 min (`--full-decay`)`.
 pub(crate) fn not_known(windows: &[Gave]) -> Option<String> {
-    let has_idle = windows.iter().any(is_idle);
+    let has_idle = windows.iter().any(|window| window.kind.is_idle());
     // The idle windows after a closing are longer.
     let short: Vec<(&Gave, Short)> = windows
         .iter()
-        .filter(|window| is_idle(window) || !has_idle)
+        .filter(|window| window.kind.is_idle() || !has_idle)
         .filter_map(|window| Some((window, window.short?)))
         .collect();
     let (_, longest) = short.iter().copied().max_by_key(|(_, short)| short.needed)?;
@@ -231,10 +231,6 @@ pub(crate) fn not_known(windows: &[Gave]) -> Option<String> {
     };
     let when = joined(&when, "or");
     Some(format!("{what} {when} is not known: {}", needs(&times, longest)))
-}
-
-fn is_idle(window: &Gave) -> bool {
-    matches!(window.kind, WindowKind::Silent | WindowKind::Simmer)
 }
 
 /// The reason why windows of these lengths prove nothing: `the window was 9 s, Go needs about 4 min (`--full-decay`)`.
@@ -377,7 +373,7 @@ pub(crate) fn traffic_cost(traffic: &Traffic) -> String {
     )
 }
 
-fn signed_size(bytes: f64) -> String {
+pub(crate) fn signed_size(bytes: f64) -> String {
     units::signed_mib(bytes.round() as i64)
 }
 

@@ -1,11 +1,11 @@
 //! Tables of forced releases and self-reports.
 
-use std::time::Duration;
+use crate::run::release::released_size;
 
 use analysis::summary::Summary;
 use analysis::summary::release::{Released, Reported, Share};
 use base::units;
-use record::{AllocatorFamily, Nanos};
+use record::AllocatorFamily;
 
 use base::text::table::{Column, Table};
 
@@ -42,7 +42,7 @@ pub(crate) fn releases(summary: &Summary) -> Option<Vec<Column>> {
         })
         .number("took", 4, |released| {
             let slowest = released.release.used.iter().map(|means| means.took).max();
-            units::or_unknown(slowest, time)
+            units::or_unknown(slowest, units::nanoseconds)
         })
         .non_empty()
 }
@@ -54,15 +54,6 @@ fn means(released: &Released, family: Option<AllocatorFamily>) -> String {
     means.dedup();
     means.extend(released.why(family).iter().map(|why| format!("not: {why}")));
     means.join("; ")
-}
-
-/// Released MiB; negative if memory grew.
-fn released_size(bytes: i64) -> String {
-    if bytes >= 0 {
-        units::mib(bytes.unsigned_abs())
-    } else {
-        units::signed_mib(bytes)
-    }
 }
 
 /// A row for each time that the server was asked, if it was.
@@ -77,7 +68,9 @@ pub(crate) fn reports(summary: &Summary) -> Option<Vec<Column>> {
         .number("share", 1, |reported| {
             units::or_unknown(reported.share(), |share| units::percent(share.ratio()))
         })
-        .number("took", 4, |reported| units::or_unknown(reported.report.took, time))
+        .number("took", 4, |reported| {
+            units::or_unknown(reported.report.took, units::nanoseconds)
+        })
         .non_empty()
 }
 
@@ -100,8 +93,4 @@ fn measured_size(share: Share) -> String {
 
 fn last<T>(all: &[T]) -> &[T] {
     &all[all.len().saturating_sub(ROWS)..]
-}
-
-fn time(nanos: Nanos) -> String {
-    units::duration(Duration::from_nanos(nanos))
 }

@@ -37,10 +37,6 @@ pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     facts
 }
 
-pub fn time(nanos: Nanos) -> String {
-    units::duration(Duration::from_nanos(nanos))
-}
-
 pub fn cpu_time(nanos: Nanos) -> String {
     units::cpu_time(Duration::from_nanos(nanos))
 }
@@ -78,7 +74,10 @@ pub fn ending(summary: &Summary) -> (Tone, String) {
     } else {
         format!(": {}", server.join(", "))
     };
-    (tone, format!("{mark} {word} after {}{server}", time(summary.duration)))
+    (
+        tone,
+        format!("{mark} {word} after {}{server}", units::nanoseconds(summary.duration)),
+    )
 }
 
 /// Private memory at the result, or at the last checkpoint before it that was reached, with the phase.
@@ -298,7 +297,7 @@ fn ready(summary: &Summary) -> String {
     let Some(first) = summary.readiness.first() else {
         return units::UNKNOWN.to_owned();
     };
-    let after = time(first.after);
+    let after = units::nanoseconds(first.after);
     match first.outcome {
         ReadyOutcome::Ready => {
             let tokens = units::counted(first.progress, "progress token");
@@ -321,15 +320,15 @@ fn peaks(summary: &Summary) -> String {
 fn samples(summary: &Summary) -> String {
     let sampling = &summary.sampling;
     let late = sampling.mean_delay().map(|mean| {
-        let latest = time(sampling.latest);
-        format!("late by {} on average, {latest} at most", time(mean))
+        let latest = units::nanoseconds(sampling.latest);
+        format!("late by {} on average, {latest} at most", units::nanoseconds(mean))
     });
     let missed = if sampling.missed > 0 {
         Some(format!("{} missed", units::count(sampling.missed)))
     } else {
         None
     };
-    let every = format!("every {}", time(summary.header.settings.interval));
+    let every = format!("every {}", units::nanoseconds(summary.header.settings.interval));
     joined([Some(every), late, missed])
 }
 
@@ -337,7 +336,7 @@ fn shutdown(summary: &Summary) -> String {
     let Some(shutdown) = &summary.shutdown else {
         return units::UNKNOWN.to_owned();
     };
-    let took = units::or_unknown(shutdown.took, time);
+    let took = units::or_unknown(shutdown.took, units::nanoseconds);
     let request = match (&shutdown.reply, shutdown.exit_sent) {
         (Some(ShutdownReply::Gone), _) | (_, Some(false)) => "`shutdown`",
         _ => "`exit`",

@@ -8,7 +8,7 @@ use base::text::Tone;
 use base::text::table::{Cell, Column, Table};
 use base::units;
 
-use super::head::{cpu_time, peak, time};
+use super::head::{cpu_time, peak};
 
 /// A row: a phase, or all rounds of one that is repeated.
 pub struct PhaseRow<'s> {
@@ -113,7 +113,9 @@ pub fn table(summary: &Summary, phases: &[PhaseRow<'_>]) -> Vec<Column> {
         })
         .grouped(gone)
         .number("CPU", 7, |phase| units::or_unknown(phase.cpu, cpu_time))
-        .number("time", 6, |phase| time(phase.ended.saturating_sub(phase.started)))
+        .number("time", 6, |phase| {
+            units::nanoseconds(phase.ended.saturating_sub(phase.started))
+        })
         .number("hits", 4, |phase| hits(&phase.steps));
     for (group, head, value) in RARE {
         if phases.iter().any(|phase| value(phase).unwrap_or(0) > 0) {

@@ -1,12 +1,10 @@
 //! Forced releases and self-reports in words.
 
-use std::time::Duration;
-
 use analysis::summary::Summary;
 use analysis::summary::decay::{Course, Window, WindowKind};
 use analysis::summary::release::{Released, Reported};
 use base::units;
-use record::{AllocatorFamily, Nanos, ReleasedBy, Releaser};
+use record::{AllocatorFamily, ReleasedBy, Releaser};
 
 /// Most self-reports that are printed: the last ones.
 const REPORTS: usize = 4;
@@ -65,8 +63,8 @@ fn private_change(released: &Released, window: Option<i64>) -> String {
     };
     let change = if gave >= 0 { "released" } else { "more taken" };
     let later = match window {
-        Some(by_end) if shown_size(by_end) != shown_size(gave) => {
-            format!(" while it ran, {} by the end of its window", shown_size(by_end))
+        Some(by_end) if released_size(by_end) != released_size(gave) => {
+            format!(" while it ran, {} by the end of its window", released_size(by_end))
         }
         _ => String::new(),
     };
@@ -79,7 +77,7 @@ fn private_change(released: &Released, window: Option<i64>) -> String {
 }
 
 /// Released MiB; negative if memory grew.
-fn shown_size(released: i64) -> String {
+pub(super) fn released_size(released: i64) -> String {
     if released >= 0 {
         units::mib(released.unsigned_abs())
     } else {
@@ -91,7 +89,7 @@ fn shown_size(released: i64) -> String {
 fn means(used: &[Releaser]) -> String {
     let mut parts = Vec::new();
     for means in used.iter().filter(|means| means.by == ReleasedBy::Server) {
-        parts.push(format!("`{}` in {}", means.what, time(means.took)));
+        parts.push(format!("`{}` in {}", means.what, units::nanoseconds(means.took)));
     }
     let by_allocator: Vec<&Releaser> = used.iter().filter(|means| means.by == ReleasedBy::Allocator).collect();
     if let Some(first) = by_allocator.first() {
@@ -100,13 +98,9 @@ fn means(used: &[Releaser]) -> String {
             1 => String::new(),
             many => format!(" in {}", units::counted(many as u64, "process")),
         };
-        parts.push(format!("{}{processes} in {}", first.what, time(slowest)));
+        parts.push(format!("{}{processes} in {}", first.what, units::nanoseconds(slowest)));
     }
     parts.join(" and ")
-}
-
-fn time(nanos: Nanos) -> String {
-    units::duration(Duration::from_nanos(nanos))
 }
 
 /// The lens's releases before checkpoints, in one sentence.

@@ -6,7 +6,7 @@ use base::text::table::{Cell, Column, Table};
 use base::units;
 use record::Nanos;
 
-use super::head::{cpu_time, time};
+use super::head::cpu_time;
 
 /// Programs and methods that are listed.
 const LISTED: usize = 20;
@@ -92,7 +92,7 @@ pub fn slowest(summary: &Summary) -> Option<String> {
     let mut latencies = Vec::new();
     for (p95, method) in known {
         let method = method.strip_prefix("textDocument/").unwrap_or(method);
-        latencies.push(format!("{method} {}", time(p95)));
+        latencies.push(format!("{method} {}", units::nanoseconds(p95)));
     }
     Some(format!("slowest methods by 95th percentile: {}", latencies.join(", ")))
 }
@@ -110,9 +110,9 @@ pub fn methods(methods: &[&MethodSummary]) -> Vec<Column> {
         .number("lost", 6, |method| failures(method.lost))
         .number("parked", 9, |method| units::count(method.parked))
         .number("retries", 8, |method| units::count(method.retries))
-        .number("p50", 2, |method| units::or_unknown(method.p50, time))
-        .number("p95", 2, |method| units::or_unknown(method.p95, time))
-        .number("max", 3, |method| units::or_unknown(method.max, time))
+        .number("p50", 2, |method| units::or_unknown(method.p50, units::nanoseconds))
+        .number("p95", 2, |method| units::or_unknown(method.p95, units::nanoseconds))
+        .number("max", 3, |method| units::or_unknown(method.max, units::nanoseconds))
         .filled("0")
 }
 
@@ -181,7 +181,7 @@ pub fn steps(summary: &Summary) -> Option<Vec<Column>> {
     Table::new(&rows)
         .text("phase / step", 0, |row| &row.name)
         .number("hits", 1, hits)
-        .number("time", 2, |row| units::or_unknown(row.took, time))
+        .number("time", 2, |row| units::or_unknown(row.took, units::nanoseconds))
         .non_empty()
 }
 

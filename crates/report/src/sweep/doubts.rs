@@ -1,7 +1,5 @@
 //! Doubts that limit the answer of a sweep, such as memory that was still moving and speed that is not shown.
 
-use std::time::Duration;
-
 use crate::comparison::notes;
 use crate::run::decay;
 use analysis::figures::{Figure, Unit};
@@ -135,8 +133,8 @@ pub(crate) fn unsettled<'s>(cells: impl IntoIterator<Item = &'s CellResult>) -> 
         Moving::TooShort { took, decay, capped } => {
             let why = format!(
                 "it was idle for {}, and its allocator, which keeps freed memory for {}, may release until twice that",
-                units::duration(Duration::from_nanos(*took)),
-                units::duration(Duration::from_nanos(*decay))
+                units::nanoseconds(*took),
+                units::nanoseconds(*decay)
             );
             let cure = if *capped {
                 "raise `at-most`"

@@ -1,7 +1,5 @@
 //! A sweep in sentences: what to ship and why, its cost, and the caveats.
 
-use std::time::Duration;
-
 use crate::comparison::{figures, notes};
 use analysis::compare::Why as Excluded;
 use analysis::figures::Figure;
@@ -205,10 +203,7 @@ fn note(tone: Tone, text: String) -> Sentence {
 fn cut_short(sweep: &Sweep) -> Option<String> {
     let (had, most) = sweep.cut_short()?;
     let ended = match sweep.planned.as_ref().and_then(|planned| planned.time_budget) {
-        Some(budget) => format!(
-            "the time budget of {} ended the sweep",
-            units::duration(Duration::from_nanos(budget))
-        ),
+        Some(budget) => format!("the time budget of {} ended the sweep", units::nanoseconds(budget)),
         None => "the sweep ended".to_owned(),
     };
     let runs = units::counted(u64::from(most), "run");
