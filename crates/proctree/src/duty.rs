@@ -7,6 +7,7 @@ use record::Nanos;
 pub struct Duty {
     share: f64,
     least: Nanos,
+    /// The earliest next start.
     next: Nanos,
 }
 
@@ -19,11 +20,6 @@ impl Duty {
     /// True if the work may start now.
     pub fn ready(&self, now: Nanos) -> bool {
         now >= self.next
-    }
-
-    /// The earliest next start.
-    pub fn next(&self) -> Nanos {
-        self.next
     }
 
     /// Records work that began at `now` and took `cost`; the pause after it is at most `most`. Work before its time
@@ -45,9 +41,9 @@ mod tests {
         let mut duty = Duty::new(0.01, 1_000);
         assert!(duty.ready(0));
         duty.spent(0, 1, Nanos::MAX);
-        assert_eq!(duty.next(), 1_000);
+        assert_eq!(duty.next, 1_000);
         duty.spent(5_000, 50, Nanos::MAX);
-        assert_eq!(duty.next(), 10_000);
+        assert_eq!(duty.next, 10_000);
         assert!(!duty.ready(9_999) && duty.ready(10_000));
     }
 
@@ -56,15 +52,15 @@ mod tests {
         let mut duty = Duty::new(0.01, 0);
         duty.spent(0, 50, Nanos::MAX);
         duty.spent(1_000, 1, Nanos::MAX);
-        assert_eq!(duty.next(), 5_000);
+        assert_eq!(duty.next, 5_000);
         duty.spent(2_000, 40, Nanos::MAX);
-        assert_eq!(duty.next(), 6_000);
+        assert_eq!(duty.next, 6_000);
     }
 
     #[test]
     fn no_share_is_never_again_and_does_not_overflow() {
         let mut duty = Duty::new(0.0, 0);
         duty.spent(7, 1, Nanos::MAX);
-        assert_eq!(duty.next(), Nanos::MAX);
+        assert_eq!(duty.next, Nanos::MAX);
     }
 }

@@ -42,11 +42,6 @@ impl Guard {
         }
     }
 
-    /// True while there is a limit to watch.
-    pub fn is_on(&self) -> bool {
-        self.limit.is_some()
-    }
-
     /// Takes a sampled sum; true if it calls for an exact reading.
     pub fn suspects(&mut self, at: Nanos, private: Option<u64>) -> bool {
         let (Some(limit), Some(private)) = (self.limit, private) else {
@@ -155,6 +150,6 @@ mod tests {
     #[test]
     fn without_a_limit_nothing_is_suspected() {
         let mut guard = Guard::new(None);
-        assert!(!guard.suspects(1, Some(u64::MAX)) && !guard.is_on());
+        assert!(!guard.suspects(1, Some(u64::MAX)) && guard.limit.is_none());
     }
 }

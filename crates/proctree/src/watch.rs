@@ -126,11 +126,6 @@ impl<S: Source> Watch<S> {
         changed || ended
     }
 
-    /// True if the memory limit must be watched between samples.
-    pub fn is_limited(&self) -> bool {
-        self.guard.is_on()
-    }
-
     /// Kills the tree once it exceeds its memory limit, and whatever it starts after that.
     pub fn guard_limit(&mut self, now: Now) {
         let at = now();
