@@ -15,9 +15,8 @@ use analysis::figures::{Figure, Named};
 use analysis::tune::{CellResult, KeepReason, NotChosen, Reason, Recommendation, Rules, Sweep};
 use record::{AllocatorFacts, Version};
 
-use super::columns::stop;
 use super::ship;
-use super::why::why_not;
+use super::why::{stop, why_not};
 use super::words::{headline, sentences};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would misread.
