@@ -13,6 +13,7 @@ use crate::resolve::{self, ServerChoice, package_sha256};
 use crate::trace::Tracer;
 use allocator::Detection;
 use allocator::knobs::Checked;
+use base::Cancel;
 use base::lens::Lens;
 use base::processors;
 use proctree::host;
@@ -48,7 +49,7 @@ const DECIDING: [&str; 19] = [
     "VIRTUAL_ENV", "XDG_CACHE_HOME", "XDG_CONFIG_HOME",
 ];
 
-/// Builds the header. `stop` skips the slow parts.
+/// Builds the header. What is cancelled is left out.
 pub fn header(
     run: &Run,
     job: &Job,
@@ -56,7 +57,7 @@ pub fn header(
     scrubbed: Vec<String>,
     detection: &Detection,
     checked: Checked,
-    stop: &dyn Fn() -> bool,
+    cancel: &Cancel,
 ) -> Header {
     let Run { loaded, choice, .. } = run;
     let project = &loaded.project;
@@ -71,10 +72,10 @@ pub fn header(
             scrubbed,
             lens: detector::lens(&run.choice, &checked),
             allocator: Some(detector::facts(&run.choice, detection, &checked)),
-            preload: preload::facts(&run.choice, detection, stop),
+            preload: preload::facts(&run.choice, detection, cancel),
             knobs: checked.knobs,
             shim: job.library.as_ref().and_then(shim::facts),
-            ..server(run, &job.launch, stop)
+            ..server(run, &job.launch, cancel)
         },
         scenario: scenario(loaded, job.seed),
         workspace: WorkspaceFacts {
@@ -90,7 +91,7 @@ pub fn header(
                 _ => job.selection.sha256.clone(),
             },
             tree,
-            revision: host::revision(&project.root, stop),
+            revision: host::revision(&project.root, cancel),
         },
         settings: Settings {
             full_decay: job.scenario.waits_for_full_decay(),
@@ -156,7 +157,7 @@ pub fn settings(measuring: &Measuring, choice: &ServerChoice, capabilities: Stri
     }
 }
 
-fn server(run: &Run, launch: &Launch, stop: &dyn Fn() -> bool) -> ServerFacts {
+fn server(run: &Run, launch: &Launch, cancel: &Cancel) -> ServerFacts {
     let choice = &run.choice;
     ServerFacts {
         label: choice.label.clone(),
@@ -164,8 +165,8 @@ fn server(run: &Run, launch: &Launch, stop: &dyn Fn() -> bool) -> ServerFacts {
         program: launch.program.display().to_string(),
         sha256: host::file_sha256(&launch.program).ok(),
         file_size: std::fs::metadata(&launch.program).ok().map(|file| file.len()),
-        interpreter: detector::interpreter(choice, &launch.program, Some(&launch.cwd), stop),
-        version: detector::version(choice, &launch.program, Some(&launch.cwd), stop),
+        interpreter: detector::interpreter(choice, &launch.program, Some(&launch.cwd), cancel),
+        version: detector::version(choice, &launch.program, Some(&launch.cwd), cancel),
         package: choice.package.as_ref().map(|package| PackageFacts {
             sha256: package_sha256(&package.ecosystem, &launch.program),
             ..package.clone()

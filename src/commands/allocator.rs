@@ -11,6 +11,7 @@ use crate::config::Report;
 use crate::config::options::Format;
 use crate::resolve::{ChoiceError, Common, Program, ServerChoice, ServerSpec, detector, preload, which};
 use allocator::Detection;
+use base::Cancel;
 use record::{AllocatorFacts, KnobFacts};
 use report::document::terminal;
 use report::run;
@@ -53,7 +54,7 @@ fn of_program(options: &cli::AllocatorOptions, program: &str) -> anyhow::Result<
     let mut choice = match crate::resolve::choose(std::slice::from_ref(&spec), &Common::default(), &catalogue, &which) {
         Ok(choices) => choices.into_iter().next().context("one server was named")?,
         Err(errors) if path.is_file() && !errors.iter().any(is_proxy) => {
-            let detection = allocator::of_file(path, &|| false);
+            let detection = allocator::of_file(path, &Cancel::default());
             return Ok((spec.target.clone(), detection.facts, Vec::new()));
         }
         Err(errors) => {
@@ -65,13 +66,14 @@ fn of_program(options: &cli::AllocatorOptions, program: &str) -> anyhow::Result<
     let program = built(&choice)?;
     // A missing program has no settings and no preloads to check.
     if !(choice.env.is_empty() && choice.libraries.is_empty())
-        && let Some(missing) = detector::missing(&choice, &program, &|| false)
+        && let Some(missing) = detector::missing(&choice, &program, &Cancel::default())
     {
         return Err(error_text(missing).into());
     }
-    let preloaded = preload::verified(&choice, &program, &|| false).map_err(|error| error_text(error.to_string()))?;
-    let detection = detector::detection(&choice, &program, &|| false);
-    let mut checked = detector::knobs(&choice, &program, &|| false).map_err(|errors| {
+    let preloaded =
+        preload::verified(&choice, &program, &Cancel::default()).map_err(|error| error_text(error.to_string()))?;
+    let detection = detector::detection(&choice, &program, &Cancel::default());
+    let mut checked = detector::knobs(&choice, &program, &Cancel::default()).map_err(|errors| {
         let words: Vec<String> = errors.iter().map(|error| format!("error: {error}")).collect();
         Mistakes(words.join("\n"))
     })?;
@@ -96,5 +98,9 @@ fn live(pid: u32) -> anyhow::Result<Detection> {
     let cannot_look = format!("cannot look at process {pid}; name one of your own that lives, on Linux");
     let exe = fs::read_link(format!("/proc/{pid}/exe")).context(cannot_look.clone())?;
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).context(cannot_look)?;
-    Ok(allocator::of_process(&exe, &proctree::mapped(&maps), &|| false))
+    Ok(allocator::of_process(
+        &exe,
+        &proctree::mapped(&maps),
+        &Cancel::default(),
+    ))
 }

@@ -9,14 +9,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use super::Env;
 use super::tools::tools;
-use super::{Env, which};
 use crate::config::Allocator;
 use crate::resolve::{Program, ServerChoice, asks_for};
 use allocator::knobs::{self, Checked, KnobError};
 use allocator::preload::VARIABLE;
 use allocator::preload::{Unlistable, compose};
 use allocator::{Detection, RUNTIME_VARIABLES, Subject, Told};
+use base::Cancel;
 use base::lens::Lens;
 use proctree::host::{self, Toolchain};
 use record::AllocatorDecay;
@@ -89,24 +90,23 @@ type Answer = Result<Checked, Vec<KnobError>>;
 type Asked = (Key, Vec<(String, String)>, Option<AllocatorFamily>);
 
 /// The allocator facts of a server that is `program`.
-pub fn detection(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> Arc<Detection> {
-    detected(&key(choice, program), stop)
+pub fn detection(choice: &ServerChoice, program: &Path, cancel: &Cancel) -> Arc<Detection> {
+    detected(&key(choice, program), cancel)
 }
 
 /// The allocator facts of a server that is started in `project`, whose files may choose its toolchain.
-pub fn detection_in(project: &Path, choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> Arc<Detection> {
-    detected(&key(choice, program).in_project(Some(project)), stop)
+pub fn detection_in(project: &Path, choice: &ServerChoice, program: &Path, cancel: &Cancel) -> Arc<Detection> {
+    detected(&key(choice, program).in_project(Some(project)), cancel)
 }
 
 /// A reason why the program of a server runs nothing, found without starting it.
-pub fn missing(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> Option<String> {
+pub fn missing(choice: &ServerChoice, program: &Path, cancel: &Cancel) -> Option<String> {
     let subject = subject(choice, program);
-    let which = which(Some(subject.path.clone()));
-    allocator::missing(&subject, &|name| which.program(name), stop)
+    allocator::missing(&subject, cancel)
 }
 
 /// Checks if the server takes the settings that it is given; every mistake in them is an error.
-pub fn knobs(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> Answer {
+pub fn knobs(choice: &ServerChoice, program: &Path, cancel: &Cancel) -> Answer {
     let settings: Vec<(String, String)> = choice
         .env
         .iter()
@@ -118,10 +118,10 @@ pub fn knobs(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> 
     }
     let declared = declared(choice);
     let asked = (key(choice, program), settings, declared);
-    find_once(&CHECKED, &asked, stop, || {
-        let detection = detected(&asked.0, stop);
+    find_once(&CHECKED, &asked, cancel, || {
+        let detection = detected(&asked.0, cancel);
         let env = asked.1.iter().cloned().collect();
-        knobs::check(&env, &asked.0.subject, &detection, declared, stop)
+        knobs::check(&env, &asked.0.subject, &detection, declared, cancel)
     })
 }
 
@@ -129,7 +129,7 @@ pub fn knobs(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> 
 fn find_once<K: Clone + Eq + Hash, V: Clone>(
     results: &Mutex<HashMap<K, V>>,
     key: &K,
-    stop: &dyn Fn() -> bool,
+    cancel: &Cancel,
     find: impl FnOnce() -> V,
 ) -> V {
     let earlier = results.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
@@ -137,7 +137,7 @@ fn find_once<K: Clone + Eq + Hash, V: Clone>(
         return earlier;
     }
     let result = find();
-    if !stop() {
+    if !cancel.is_cancelled() {
         let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
         results.insert(key.clone(), result.clone());
     }
@@ -148,7 +148,7 @@ fn find_once<K: Clone + Eq + Hash, V: Clone>(
 pub fn look(choices: &mut [ServerChoice]) {
     for choice in choices {
         if let Program::File(program) = &choice.program {
-            choice.found = Some(detection(choice, program, &|| false).facts.clone());
+            choice.found = Some(detection(choice, program, &Cancel::default()).facts.clone());
         }
     }
 }
@@ -352,10 +352,9 @@ pub fn lens(choice: &ServerChoice, checked: &Checked) -> LensFacts {
     }
 }
 
-fn detected(key: &Key, stop: &dyn Fn() -> bool) -> Arc<Detection> {
-    find_once(&FOUND, key, stop, || {
-        let which = which(Some(key.subject.path.clone()));
-        Arc::new(allocator::detect(&key.subject, &|name| which.program(name), stop))
+fn detected(key: &Key, cancel: &Cancel) -> Arc<Detection> {
+    find_once(&FOUND, key, cancel, || {
+        Arc::new(allocator::detect(&key.subject, cancel))
     })
 }
 
@@ -411,17 +410,12 @@ pub fn listed(choice: &ServerChoice) -> Result<Option<OsString>, Unlistable> {
 }
 
 /// The version that a server prints: mostly it did so when it was asked for its allocator, and is not started again.
-pub fn version(
-    choice: &ServerChoice,
-    program: &Path,
-    project: Option<&Path>,
-    stop: &dyn Fn() -> bool,
-) -> Option<String> {
+pub fn version(choice: &ServerChoice, program: &Path, project: Option<&Path>, cancel: &Cancel) -> Option<String> {
     let key = key(choice, program).in_project(project);
-    if let Some(version) = &detected(&key, stop).version {
+    if let Some(version) = &detected(&key, cancel).version {
         return Some(version.clone());
     }
-    find_once(&VERSIONS, &key, stop, || allocator::version(&key.subject, stop))
+    find_once(&VERSIONS, &key, cancel, || allocator::version(&key.subject, cancel))
 }
 
 /// The interpreter of a server that is a script. Each is asked once.
@@ -429,14 +423,13 @@ pub fn interpreter(
     choice: &ServerChoice,
     program: &Path,
     project: Option<&Path>,
-    stop: &dyn Fn() -> bool,
+    cancel: &Cancel,
 ) -> Option<Interpreter> {
-    let which = which(Some(key(choice, program).subject.path));
-    let path = host::interpreter_file(program, |name| which.program(name))?;
+    let path = host::interpreter_file(program, &subject(choice, program).which())?;
     let toolchain = project.map(Toolchain::read).unwrap_or_default();
     let key = (File::read(&path), path, toolchain);
-    find_once(&INTERPRETERS, &key, stop, || {
-        Some(host::interpreter(&key.1, &key.2, stop))
+    find_once(&INTERPRETERS, &key, cancel, || {
+        Some(host::interpreter(&key.1, &key.2, cancel))
     })
 }
 

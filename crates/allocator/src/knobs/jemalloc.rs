@@ -62,7 +62,7 @@ fn confirmation(variable: &str, value: &str, question: &Question<'_>) -> Option<
     if !value.is_empty() {
         conf = format!("{conf},{value}");
     }
-    let heard = probe::ask(question.subject, &[(variable, &conf)], question.stop).ok()?;
+    let heard = probe::ask(question.subject, &[(variable, &conf)], question.cancel).ok()?;
     let mut outputs = read(&heard.said.stderr).into_iter();
     outputs.find(|output| !output.set.is_empty() || !output.complaints.is_empty())
 }

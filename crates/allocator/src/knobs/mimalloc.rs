@@ -40,7 +40,7 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
     env.remove(QUESTION.0);
     let mut variables = vec![QUESTION];
     variables.extend(probe::pairs(&env));
-    let heard = probe::ask(question.subject, &variables, question.stop);
+    let heard = probe::ask(question.subject, &variables, question.cancel);
     let Some(output) = heard.ok().and_then(|heard| read(&heard.said.stderr)) else {
         return Ok(unconfirmed(&env));
     };

@@ -93,7 +93,7 @@ pub(super) fn check(question: &Question<'_>, family: AllocatorFamily) -> Result<
         }
         let variables = [(knob.variable.as_str(), knob.requested.as_str())];
         let (subject, program) = (question.subject, &detection.file);
-        let Some(heard) = probe::ask_other(subject, program, reader.args, &variables, question.stop) else {
+        let Some(heard) = probe::ask_other(subject, program, reader.args, &variables, question.cancel) else {
             continue;
         };
         let mut lines = heard.said.stderr.lines();

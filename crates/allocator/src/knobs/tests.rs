@@ -1,6 +1,7 @@
 //! Tests of the variables that fit an allocator, without any process.
 
 use super::*;
+use base::Cancel;
 use record::{AllocatorFacts, Confidence};
 
 fn detection(family: AllocatorFamily, variable: Option<&str>) -> Detection {
@@ -165,7 +166,7 @@ fn what_only_a_guess_speaks_against_is_not_refused() {
 /// Checks one setting. An error is the text of the first mistake.
 fn check_one(variable: &str, value: &str, detection: &Detection) -> Result<Checked, String> {
     let env = BTreeMap::from([(variable.to_owned(), value.to_owned())]);
-    let result = check(&env, &Subject::default(), detection, None, &|| false);
+    let result = check(&env, &Subject::default(), detection, None, &Cancel::default());
     result.map_err(|errors| errors[0].to_string())
 }
 

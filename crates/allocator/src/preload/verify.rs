@@ -11,6 +11,7 @@ use super::super::scan::Mark;
 use super::super::{elf, scan, version_suffix};
 use super::bindings::{self, Image, NEW};
 use crate::paths::real;
+use base::Cancel;
 use proctree::host;
 use record::{AllocatorFamily, Confidence};
 
@@ -88,7 +89,7 @@ pub struct Question<'q> {
     pub with: &'q Subject,
     /// An empty directory for the loader's output.
     pub scratch: &'q Path,
-    pub stop: &'q dyn Fn() -> bool,
+    pub cancel: &'q Cancel,
 }
 
 /// True if the server's loader reports that the library serves it. False if that is not known: the loaders of musl and of
@@ -103,7 +104,7 @@ pub fn verify(question: &Question<'_>) -> Result<bool, PreloadError> {
         ("LD_BIND_NOW", "1"),
         ("LD_DEBUG_OUTPUT", output.as_str()),
     ];
-    let Ok(heard) = probe::ask(question.with, &variables, question.stop) else {
+    let Ok(heard) = probe::ask(question.with, &variables, question.cancel) else {
         return Ok(false);
     };
     if let Some(why) = bindings::refusal(&heard.said.stderr, &library) {
@@ -130,7 +131,7 @@ fn read_images(directory: &Path) -> Vec<Image> {
 
 /// True if the server ends by itself without the library.
 fn runs_without_library(question: &Question<'_>) -> bool {
-    let heard = probe::ask(question.without, &[], question.stop);
+    let heard = probe::ask(question.without, &[], question.cancel);
     heard.is_ok_and(|heard| heard.ended.is_some_and(|ended| ended.code().is_some()))
 }
 
