@@ -139,10 +139,6 @@ pub fn verified(
         libraries: choice.libraries[1..].to_vec(),
         ..choice.clone()
     };
-    // Without a directory for the loader's output it cannot be seen, and the record says so.
-    let Ok(scratch) = tempfile::Builder::new().prefix("lsp-soak-loader-").tempdir() else {
-        return Ok(Some(None));
-    };
     let detected = detector::detection(&plain, program, cancel);
     let answer = preload::verify(&Question {
         library,
@@ -150,13 +146,11 @@ pub fn verified(
             facts: detector::believed(detector::declared(&plain), detected.facts.clone()),
             ..Detection::clone(&detected)
         },
-        without: &detector::subject(&plain, program),
-        with: &detector::subject(choice, program),
-        scratch: scratch.path(),
-        cancel,
+        with: &detector::detection(choice, program, cancel),
+        subject: &detector::subject(choice, program),
     });
     let answer = match answer {
-        Ok(true) => Ok(Some("the library to which the loader bound `malloc`")),
+        Ok(true) => Ok(Some("the program's imports, which a preloaded library serves first")),
         Ok(false) => Ok(None),
         Err(error) => Err(error),
     };

@@ -65,20 +65,21 @@ impl Holders {
         family
     }
 
-    /// What each of them has for an allocator; nothing of the program that was looked at before the run.
+    /// The allocator of each. Of the program that was inspected before the run only what a module brought into it.
     pub fn found(&self, job: &Job, server: &ServerFacts, cancel: &Cancel) -> Vec<Holder> {
         let known = std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner));
         let holders = known.into_iter().map(|(program, (pid, libraries))| {
-            let (mut allocator, mut unread) = (None::<AllocatorFacts>, Vec::new());
-            if program != job.native {
+            let (allocator, unread) = if program == job.native {
+                (allocator_of_module(job, &program, &libraries, cancel), Vec::new())
+            } else {
                 let holders = allocator::of_process(&program, &libraries, cancel);
                 let variables = server.knobs.iter().map(|knob| knob.variable.clone());
-                unread = variables
+                let mut unread: Vec<String> = variables
                     .filter(|name| !allocator::knobs::is_read(name, &holders))
                     .collect();
                 unread.dedup();
-                allocator = Some(allocator::knobs::under(&server.env, holders.facts));
-            }
+                (Some(allocator::knobs::under(&server.env, holders.facts)), unread)
+            };
             Holder {
                 pid,
                 program: program.display().to_string(),
@@ -87,6 +88,22 @@ impl Holders {
             }
         });
         holders.collect()
+    }
+}
+
+/// The allocator that a native module brought into the interpreter of a script: before the run nothing tells which
+/// modules it will load.
+fn allocator_of_module(job: &Job, program: &Path, libraries: &[PathBuf], cancel: &Cancel) -> Option<AllocatorFacts> {
+    proctree::host::named_interpreter(&job.launch.program)?;
+    // Of a preload more is known: it was asked for, and gives an account of its own.
+    if !job.choice.libraries.is_empty() {
+        return None;
+    }
+    let facts = allocator::of_process(program, libraries, cancel).facts;
+    if facts.family.is_replacement() {
+        Some(facts)
+    } else {
+        None
     }
 }
 

@@ -1,15 +1,14 @@
 //! Examines a program: its answer to the probe, its bytes, and its libraries.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::elf::{self, Linking};
 use super::follow::{Followed, follow};
-use super::modules;
 use super::preload::VARIABLE;
 use super::probe::{self, Context, Subject};
 use super::scan::{self, Mark};
+use super::starts;
 use super::verdict::{Place, Signs, families, name_variable, verdict};
 use super::{evidence, glibc, mimalloc, stated, version_suffix};
 use base::Cancel;
@@ -17,6 +16,16 @@ use base::units;
 use proctree::host;
 use record::jemalloc;
 use record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence};
+
+/// How the run for the version ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProbeEnd {
+    Exit,
+    Signal,
+    /// It was not run, or did not end in time.
+    #[default]
+    Unknown,
+}
 
 /// The facts about a program's allocator, and the files that settings are checked with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,6 +38,9 @@ pub struct Detection {
     pub node: bool,
     /// True if the program only starts another one that was not found: a shell, or a script that may be a launcher.
     pub is_launcher: bool,
+    pub probe: ProbeEnd,
+    /// Its stderr when it ran for its version, on which a loader complains of preloads.
+    pub stderr: String,
     /// The version that it printed; `None` if it printed none on stdout, or if a preloaded library may have printed it.
     pub version: Option<String>,
 }
@@ -134,6 +146,8 @@ struct Inspection<'c> {
     signs: Signs,
     evidence: Vec<Evidence>,
     loader: Option<PathBuf>,
+    probe: ProbeEnd,
+    stderr: String,
     version: Option<String>,
 }
 
@@ -144,6 +158,8 @@ impl<'c> Inspection<'c> {
             signs: Signs::default(),
             evidence: Vec::new(),
             loader: None,
+            probe: ProbeEnd::Unknown,
+            stderr: String::new(),
             version: None,
         }
     }
@@ -162,6 +178,11 @@ impl<'c> Inspection<'c> {
             Err(why) => return self.note("probe", why),
         };
         self.signs.asked = heard.ended.is_some_and(|status| status.code().is_some());
+        self.probe = if self.signs.asked {
+            ProbeEnd::Exit
+        } else {
+            ProbeEnd::Signal
+        };
         if !self.signs.asked {
             self.note("probe", format!("`{}` was ended by a signal", subject.shown()));
         }
@@ -175,6 +196,7 @@ impl<'c> Inspection<'c> {
         let stderr = &heard.said.stderr;
         self.signs.jemalloc = jemalloc::read(stderr);
         self.signs.mimalloc = mimalloc::read(stderr);
+        self.stderr = heard.said.stderr;
         self.note_answers();
     }
 
@@ -202,11 +224,13 @@ impl<'c> Inspection<'c> {
 
     /// Examines the final program and all that it loads. Returns the program.
     fn inspect_files(&mut self, followed: &Followed) -> PathBuf {
-        let mut file = followed.file.clone();
-        if let Some((script, interpreter)) = &followed.script
-            && let Some(program) = self.inspect_script(script, interpreter)
-        {
-            file = program;
+        let file = followed.file.clone();
+        if let Some((script, interpreter)) = &followed.script {
+            if starts::may_start(script, interpreter) {
+                let saw = format!("`{}` starts programs, and may be a launcher of one", script.display());
+                self.note("wrapper", saw);
+                self.signs.may_start = true;
+            }
         }
         let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         self.signs.shell = ["sh", "bash", "dash", "busybox", "zsh", "ksh"].contains(&name);
@@ -228,36 +252,6 @@ impl<'c> Inspection<'c> {
         self.read_node_version(&file);
         self.read_python_version(&file);
         file
-    }
-
-    /// Examines the packages of a script. Returns the program that they start in its place, if that is known.
-    fn inspect_script(&mut self, script: &Path, interpreter: &Path) -> Option<PathBuf> {
-        let packages = modules::inspect_packages(script, interpreter, &self.context.subject.which());
-        for module in &packages.modules {
-            self.inspect_library(module, Place::Library, "wrapper");
-        }
-        let mut launched = packages.launched;
-        if launched.is_none() && packages.started == Some("java") {
-            launched = find_java(&self.context);
-        }
-        if let Some(program) = launched {
-            self.note("wrapper", format!("its package starts `{}`", program.display()));
-            self.signs.is_inferred = true;
-            return Some(fs::canonicalize(&program).unwrap_or(program));
-        }
-        if let Some(name) = packages.started {
-            let saw = format!(
-                "`{}` starts `{name}`, whose program is not known before the run",
-                script.display()
-            );
-            self.note("wrapper", saw);
-            self.signs.starts_unknown = true;
-        } else if packages.may_start {
-            let saw = format!("`{}` starts programs, and may be a launcher of one", script.display());
-            self.note("wrapper", saw);
-            self.signs.may_start = true;
-        }
-        None
     }
 
     /// Looks for the marks of allocators and runtimes in the program's own bytes.
@@ -475,20 +469,11 @@ impl<'c> Inspection<'c> {
             loader: self.loader,
             node: self.signs.node.is_some(),
             is_launcher: self.signs.is_launcher(),
+            probe: self.probe,
+            stderr: self.stderr,
             version: self.version,
         }
     }
-}
-
-/// The Java virtual machine that a launcher finds: that of `JAVA_HOME`, else the one on the search path.
-fn find_java(context: &Context<'_>) -> Option<PathBuf> {
-    if let Some(home) = context.subject.variable("JAVA_HOME") {
-        let java = PathBuf::from(home).join("bin/java");
-        if java.is_file() {
-            return Some(java);
-        }
-    }
-    context.subject.which().program("java")
 }
 
 fn is_named_like_allocator(path: &Path) -> bool {

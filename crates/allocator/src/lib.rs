@@ -7,14 +7,13 @@ mod follow;
 mod glibc;
 mod golang;
 pub mod knobs;
-mod launcher;
 mod mimalloc;
-mod modules;
 mod paths;
 pub mod preload;
 mod probe;
 mod rustup;
 mod scan;
+mod starts;
 mod stated;
 mod verdict;
 mod within;
@@ -25,6 +24,8 @@ pub use elf::{Machine, is_static, machine};
 pub use probe::{Subject, version};
 pub use rustup::missing_component;
 pub use within::within;
+
+pub use base::Cancel;
 
 use record::Evidence;
 
