@@ -15,7 +15,6 @@ use crate::drive::documents::OpenDocuments;
 use crate::drive::workspace::{self, Selection, Workspace, WorkspaceError, tree};
 use crate::resolve::{Env, Program, ServerChoice, detector, preload, shim, tail};
 use crate::soak::{self, Interrupt};
-use allocator::knobs::Checked;
 use analysis::findings;
 use base::Cancel;
 use base::text::quoted;
@@ -263,25 +262,27 @@ impl Run {
             return Ok(None);
         }
         let selection = selection?;
-        let checked = self.checked(&program, cancel)?;
+        let examined = detector::examine(choice, &program, Some(root), cancel);
+        let inspected = &examined.inspected;
+        let checked = examined.settings();
+        let checked = checked.map_err(|words| anyhow!("`{}`: {}", choice.label, words.join("; ")))?;
         let (mut launch, scrubbed) = launch(choice, program, root, &prepared_workspace.caches)?;
-        let detection = detector::detection_in(root, choice, &launch.program, cancel);
         detector::confirm(&mut launch.env, &checked);
         let (scratch, trace) = self.traced(&mut launch)?;
         let (preloaded, report) = written_beside(choice, library, prepared_workspace.reports.as_ref());
         let mut job = Job {
             scenario: header::played(&loaded.scenario, choice),
             choice: choice.clone(),
-            decay: detector::decay(choice, &detection.facts, &checked),
+            decay: examined.decay(choice),
             runtime_settings: detector::runtime_settings(choice),
-            native: if detection.is_launcher {
+            native: if inspected.is_launcher {
                 PathBuf::new()
             } else {
-                detection.file.clone()
+                inspected.file.clone()
             },
             launch,
             library: preloaded,
-            no_library: shim::missing(&loaded.scenario, &detection),
+            no_library: shim::missing(&loaded.scenario, inspected),
             root: root.to_owned(),
             selection,
             capabilities: capabilities(loaded, choice),
@@ -295,7 +296,7 @@ impl Run {
             return Ok(None);
         }
         let documents = OpenDocuments::new(&job, cancel);
-        let header = header::header(self, &job, tree, scrubbed, &detection, checked, cancel);
+        let header = header::header(self, &job, tree, scrubbed, &examined, checked, cancel);
         // After the header: the library's settings differ in every run and are not the server's.
         if let Some(library) = &job.library {
             shim::preload(&mut job.launch.env, library)?;
@@ -303,7 +304,7 @@ impl Run {
         // Also after the header: this does not change memory, so runs with and without it are comparable. Of a command it
         // would change the time.
         if choice.command.is_none() {
-            preload::ask(&mut job.launch.env, choice, &detection, cancel);
+            preload::ask(&mut job.launch.env, &examined);
         }
         let prepared = Prepared {
             prepared_workspace,
@@ -347,22 +348,6 @@ impl Run {
         } else {
             Ok(None)
         }
-    }
-
-    /// The allocator settings and the preload, each with the value in force.
-    fn checked(&self, program: &Path, cancel: &Cancel) -> anyhow::Result<Checked> {
-        let choice = &self.choice;
-        let label = |words: String| anyhow!("`{}`: {words}", choice.label);
-        if let Some(missing) = detector::missing(choice, program, cancel) {
-            return Err(label(missing));
-        }
-        let mut checked = detector::knobs(choice, program, cancel).map_err(|errors| {
-            let words = errors.iter().map(ToString::to_string);
-            label(words.collect::<Vec<String>>().join("; "))
-        })?;
-        let preloaded = preload::verified(choice, program, cancel).map_err(|error| label(error.to_string()))?;
-        checked.knobs.extend(preloaded.map(|seen| preload::knob(choice, seen)));
-        Ok(checked)
     }
 }
 

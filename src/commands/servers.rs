@@ -43,12 +43,11 @@ pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
         };
         status.show(&format!("asking {name} for its version and allocator"));
         let choice = chosen(name, profile, &program);
-        let version = detector::version(&choice, &program, None, &Cancel::default());
-        let detected = detector::detection(&choice, &program, &Cancel::default());
+        let inspected = detector::inspect(&choice, &program, None, &Cancel::default());
         rows.push([
             name.to_owned(),
-            version.unwrap_or_else(|| UNKNOWN.to_owned()),
-            detected.facts.to_string(),
+            inspected.version.clone().unwrap_or_else(|| UNKNOWN.to_owned()),
+            inspected.facts.to_string(),
             program.display().to_string(),
             profile.languages.join(", "),
         ]);

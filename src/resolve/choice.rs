@@ -341,7 +341,7 @@ fn missing_variant(target: &str, catalogue: &Catalogue, which: &Which) -> Option
 /// True if the installed program of a profile has this allocator by itself.
 fn has_allocator(name: &str, profile: &Profile, program: &Path, allocator: &str) -> bool {
     let choice = ServerChoice::plain(name, profile.clone(), Program::File(program.to_owned()));
-    let found = detector::detection(&choice, program, &Cancel::default());
+    let found = detector::inspect(&choice, program, None, &Cancel::default());
     found.facts.family.name() == allocator
 }
 

@@ -1,38 +1,31 @@
 //! Finds the libraries to preload into servers, and verifies their use.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use super::Env;
 use crate::resolve::{Program, ServerChoice};
 use allocator::preload::{self, Places, PreloadError, Question, VARIABLE};
-use allocator::{Detection, Machine, machine};
+use allocator::{Inspected, Machine, machine};
 use base::Cancel;
 use proctree::host;
 use record::Preload;
 use record::{AllocatorFamily, KnobFacts, PreloadFacts};
 
-use super::detector::{self, Key};
+use super::detector::{self, Examined};
 
 /// Time limit for the list of the loader's libraries, which is one short file.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The sign that a preload serves a server, for people.
+const SEEN: &str = "the program's imports, which a preloaded library serves first";
 
 static PLACES: LazyLock<Places> = LazyLock::new(|| Places {
     root: PathBuf::from("/"),
     cache: cache().unwrap_or_default(),
 });
-
-/// Results of verified preloads, for the lifetime of lsp-soak.
-static VERIFIED: LazyLock<Mutex<HashMap<Key, Answer>>> = LazyLock::new(Mutex::default);
-
-/// The packages of libraries; a package manager is not asked before every run.
-static PACKAGES: LazyLock<Mutex<HashMap<PathBuf, Option<String>>>> = LazyLock::new(Mutex::default);
-
-/// The sign that the library serves the server, or an error if it would not; `None` where that cannot be seen.
-type Answer = Result<Option<&'static str>, PreloadError>;
 
 /// The loader's list of libraries. The program that prints it is often not on a user's PATH; systems without glibc have none.
 fn cache() -> Option<String> {
@@ -102,78 +95,57 @@ fn adopt(choice: &mut ServerChoice) -> Result<(), String> {
 /// The server's machine type: for a script its interpreter's, for a server that is built later our own.
 fn machine_of(choice: &ServerChoice) -> Option<Machine> {
     match &choice.program {
-        Program::File(program) => machine(&detector::detection(choice, program, &Cancel::default()).file),
+        Program::File(program) => machine(&detector::inspect(choice, program, None, &Cancel::default()).file),
         Program::Build(_) => machine(&std::env::current_exe().ok()?),
     }
 }
 
 /// The library of the wanted preload, once found.
-fn library(choice: &ServerChoice) -> Option<&PathBuf> {
+pub fn library(choice: &ServerChoice) -> Option<&PathBuf> {
     if choice.preload == Preload::System {
         return None;
     }
     choice.libraries.first()
 }
 
-/// The sign that the preload serves the server; `Some(None)` where that cannot be seen, `None` without a preload. A
-/// preload that cannot work is refused.
-pub fn verified(
+/// The preload as a setting, so that reports on unconfirmed settings include it; `None` without a preload. One that
+/// cannot work is refused. `with` is the server with it.
+pub fn verify(
     choice: &ServerChoice,
     program: &Path,
+    project: Option<&Path>,
+    with: &Inspected,
     cancel: &Cancel,
-) -> Result<Option<Option<&'static str>>, PreloadError> {
+) -> Result<Option<KnobFacts>, PreloadError> {
     let Some(library) = library(choice) else {
         return Ok(None);
     };
-    let key = detector::key(choice, program);
-    let known = VERIFIED
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .get(&key)
-        .cloned();
-    if let Some(known) = known {
-        return known.map(Some);
-    }
-    let plain = ServerChoice {
+    let without = ServerChoice {
         preload: Preload::System,
         libraries: choice.libraries[1..].to_vec(),
         ..choice.clone()
     };
-    let detected = detector::detection(&plain, program, cancel);
-    let answer = preload::verify(&Question {
+    let plain = detector::inspect(&without, program, project, cancel);
+    let serves = preload::verify(&Question {
         library,
-        plain: &Detection {
-            facts: detector::believed(detector::declared(&plain), detected.facts.clone()),
-            ..Detection::clone(&detected)
+        plain: &Inspected {
+            facts: detector::believed(detector::declared(&without), plain.facts.clone()),
+            ..Inspected::clone(&plain)
         },
-        with: &detector::detection(choice, program, cancel),
+        with,
         subject: &detector::subject(choice, program),
-    });
-    let answer = match answer {
-        Ok(true) => Ok(Some("the program's imports, which a preloaded library serves first")),
-        Ok(false) => Ok(None),
-        Err(error) => Err(error),
-    };
-    if !cancel.is_cancelled() {
-        let mut known = VERIFIED.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(key, answer.clone());
-    }
-    answer.map(Some)
-}
-
-/// The preload as a setting, so that reports on unconfirmed settings include it.
-pub fn knob(choice: &ServerChoice, seen: Option<&str>) -> KnobFacts {
-    let path = library(choice)
-        .map(|path| path.display().to_string())
-        .unwrap_or_default();
-    KnobFacts {
+    })?;
+    let mut knob = KnobFacts {
         variable: VARIABLE.to_owned(),
-        option: None,
-        effective: seen.map(|_| path.clone()),
-        requested: path,
-        seen: seen.map(str::to_owned),
-        taken: seen.map(|_| true),
+        requested: library.display().to_string(),
+        ..KnobFacts::default()
+    };
+    if serves {
+        knob.effective = Some(knob.requested.clone());
+        knob.seen = Some(SEEN.to_owned());
+        knob.taken = Some(true);
     }
+    Ok(Some(knob))
 }
 
 /// Mistakes in the settings of installed servers, a sentence each.
@@ -183,7 +155,8 @@ pub fn mistakes(choices: &[ServerChoice]) -> Vec<String> {
         let Program::File(program) = &choice.program else {
             continue;
         };
-        for words in program_mistakes(choice, program) {
+        let examined = detector::examine(choice, program, None, &Cancel::default());
+        for words in examined.settings().err().unwrap_or_default() {
             let mistake = format!("`{}`: {words}", choice.label);
             if !mistakes.contains(&mistake) {
                 mistakes.push(mistake);
@@ -193,28 +166,15 @@ pub fn mistakes(choices: &[ServerChoice]) -> Vec<String> {
     mistakes
 }
 
-/// Settings are not checked where their allocator would not be used.
-fn program_mistakes(choice: &ServerChoice, program: &Path) -> Vec<String> {
-    if let Some(missing) = detector::missing(choice, program, &Cancel::default()) {
-        return vec![missing];
-    }
-    if let Err(error) = verified(choice, program, &Cancel::default()) {
-        return vec![error.to_string()];
-    }
-    match detector::knobs(choice, program, &Cancel::default()) {
-        Ok(_) => Vec::new(),
-        Err(errors) => errors.iter().map(ToString::to_string).collect(),
-    }
-}
-
 /// Makes the preload report its memory at the end of the run.
-pub fn ask(env: &mut Env, choice: &ServerChoice, detected: &Detection, cancel: &Cancel) {
-    let Some(library) = library(choice) else { return };
-    let Some((usual, value)) = preload::asked(family(choice, library, cancel)) else {
+pub fn ask(env: &mut Env, examined: &Examined) {
+    let Some(preload) = &examined.preload else { return };
+    let Some((usual, value)) = preload::asked(preload.family) else {
         return;
     };
-    let is_jemalloc = detected.facts.family == AllocatorFamily::Jemalloc;
-    let variable = match detected.facts.variable.as_deref() {
+    let facts = &examined.inspected.facts;
+    let is_jemalloc = facts.family == AllocatorFamily::Jemalloc;
+    let variable = match facts.variable.as_deref() {
         Some(variable) if is_jemalloc => variable,
         _ => usual,
     };
@@ -239,11 +199,11 @@ fn family(choice: &ServerChoice, library: &Path, cancel: &Cancel) -> AllocatorFa
 }
 
 /// The preload's facts for the record.
-pub fn facts(choice: &ServerChoice, detected: &Detection, cancel: &Cancel) -> Option<PreloadFacts> {
+pub fn facts(choice: &ServerChoice, inspected: &Inspected, cancel: &Cancel) -> Option<PreloadFacts> {
     let library = library(choice)?;
     let family = family(choice, library, cancel);
-    let version = if detected.facts.family == family {
-        detected.facts.version.clone()
+    let version = if inspected.facts.family == family {
+        inspected.facts.version.clone()
     } else {
         None
     };
@@ -253,7 +213,7 @@ pub fn facts(choice: &ServerChoice, detected: &Detection, cancel: &Cancel) -> Op
         path: library.display().to_string(),
         sha256: host::file_sha256(library).ok(),
         version,
-        package: package(library, cancel),
+        package: preload::package(library, cancel),
     })
 }
 
@@ -264,16 +224,4 @@ fn marked_family(library: &Path, cancel: &Cancel) -> AllocatorFamily {
         AllocatorFamily::Glibc | AllocatorFamily::Musl => AllocatorFamily::Unknown,
         family => family,
     }
-}
-
-fn package(library: &Path, cancel: &Cancel) -> Option<String> {
-    let mut known = PACKAGES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(package) = known.get(library) {
-        return package.clone();
-    }
-    let package = preload::package(library, cancel);
-    if !cancel.is_cancelled() {
-        known.insert(library.to_owned(), package.clone());
-    }
-    package
 }

@@ -29,8 +29,11 @@ pub enum ProbeEnd {
 
 /// The facts about a program's allocator, and the files that settings are checked with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Detection {
+pub struct Inspected {
     pub facts: AllocatorFacts,
+    /// The reason why the program runs nothing, and what to do, such as a toolchain's proxy without the toolchain. Such a
+    /// program is not started.
+    pub missing: Option<String>,
     /// The native program at the end of all wrappers.
     pub file: PathBuf,
     pub loader: Option<PathBuf>,
@@ -41,54 +44,54 @@ pub struct Detection {
     pub probe: ProbeEnd,
     /// Its stderr when it ran for its version, on which a loader complains of preloads.
     pub stderr: String,
-    /// The version that it printed; `None` if it printed none on stdout, or if a preloaded library may have printed it.
+    /// The first line with a version that it prints.
     pub version: Option<String>,
 }
 
 /// Finds the allocator of a server. It takes as long as the server takes for
 /// its version, and a second for each GB of program; a running probe is killed when `cancel` says so.
-pub fn detect(subject: &Subject, cancel: &Cancel) -> Detection {
+pub fn inspect(subject: &Subject, cancel: &Cancel) -> Inspected {
     if is_library(&subject.program) {
         return of_file(&subject.program, cancel);
     }
     let context = Context { subject, cancel };
     let followed = follow(&context);
     if followed.missing.is_some() {
-        return Detection {
+        return Inspected {
+            missing: followed.missing,
             facts: AllocatorFacts {
                 evidence: followed.evidence,
                 ..AllocatorFacts::default()
             },
             file: followed.file,
-            ..Detection::default()
+            ..Inspected::default()
         };
     }
     let mut inspection = Inspection::new(context);
     inspection.evidence.clone_from(&followed.evidence);
     inspection.run_probe();
     let file = inspection.inspect_files(&followed);
-    let mut detection = inspection.into_detection(file);
-    add_malloc_options(&mut detection, &context);
-    detection
-}
-
-/// The reason why a program cannot run, such as a toolchain's proxy without the toolchain. Does not start the program.
-pub fn missing(subject: &Subject, cancel: &Cancel) -> Option<String> {
-    follow(&Context { subject, cancel }).missing
+    let mut inspected = inspection.into_inspected(file);
+    add_malloc_options(&mut inspected, &context);
+    // Asked again where it printed none on stdout, or where a preloaded library may have printed it.
+    if inspected.version.is_none() {
+        inspected.version = probe::version(subject, cancel);
+    }
+    inspected
 }
 
 /// Adds the options of the C library's malloc, if it serves the program for sure.
-fn add_malloc_options(detection: &mut Detection, context: &Context<'_>) {
-    let facts = &mut detection.facts;
+fn add_malloc_options(inspected: &mut Inspected, context: &Context<'_>) {
+    let facts = &mut inspected.facts;
     let uses_malloc = [AllocatorFamily::Glibc, AllocatorFamily::Pymalloc].contains(&facts.family);
     if !uses_malloc || facts.confidence <= Some(Confidence::Guess) {
         return;
     }
-    let Some(loader) = &detection.loader else { return };
+    let Some(loader) = &inspected.loader else { return };
     let env = BTreeMap::new();
     let subject = context.subject;
     let listed = glibc::ask::listed_tunables(subject, loader, &env, context.cancel);
-    facts.options = glibc::ask::options(subject, &detection.file, &listed, &env, facts.version.as_deref());
+    facts.options = glibc::ask::options(subject, &inspected.file, &listed, &env, facts.version.as_deref());
     if !facts.options.is_empty() {
         let saw = format!(
             "the loader lists {} of malloc; those that are not set have malloc's defaults",
@@ -99,7 +102,7 @@ fn add_malloc_options(detection: &mut Detection, context: &Context<'_>) {
 }
 
 /// Detects the allocator in a file that cannot be started, such as a native module.
-pub fn of_file(path: &Path, cancel: &Cancel) -> Detection {
+pub fn of_file(path: &Path, cancel: &Cancel) -> Inspected {
     let subject = Subject {
         program: path.to_owned(),
         ..Subject::default()
@@ -119,11 +122,11 @@ pub fn of_file(path: &Path, cancel: &Cancel) -> Detection {
         let saw = "it calls malloc and has none of its own: it uses the allocator of the program that loads it";
         inspection.note("libraries", saw.to_owned());
     }
-    inspection.into_unprobed_detection(file)
+    inspection.into_unprobed(file)
 }
 
 /// Detects the allocator of a live process with the program `exe` and the mapped `libraries`, without a probe.
-pub fn of_process(exe: &Path, libraries: &[PathBuf], cancel: &Cancel) -> Detection {
+pub fn of_process(exe: &Path, libraries: &[PathBuf], cancel: &Cancel) -> Inspected {
     let subject = Subject::default();
     let mut inspection = Inspection::new(Context {
         subject: &subject,
@@ -137,7 +140,7 @@ pub fn of_process(exe: &Path, libraries: &[PathBuf], cancel: &Cancel) -> Detecti
     let linking = elf::linking(exe).unwrap_or_default();
     inspection.inspect_linked(&linking, libraries.iter().filter(|path| *path != exe));
     inspection.read_node_version(exe);
-    inspection.into_unprobed_detection(exe.to_owned())
+    inspection.into_unprobed(exe.to_owned())
 }
 
 /// Collects the signs of one program and how each was seen.
@@ -451,20 +454,21 @@ impl<'c> Inspection<'c> {
     }
 
     /// The result without a probe: the variable of a jemalloc is the one that its file names.
-    fn into_unprobed_detection(self, file: PathBuf) -> Detection {
+    fn into_unprobed(self, file: PathBuf) -> Inspected {
         let marks = self.signs.marks.clone();
-        let mut detection = self.into_detection(file);
-        name_variable(&mut detection.facts, &marks);
-        detection
+        let mut inspected = self.into_inspected(file);
+        name_variable(&mut inspected.facts, &marks);
+        inspected
     }
 
-    fn into_detection(self, file: PathBuf) -> Detection {
+    fn into_inspected(self, file: PathBuf) -> Inspected {
         let facts = AllocatorFacts {
             evidence: self.evidence,
             ..verdict(&self.signs)
         };
-        Detection {
+        Inspected {
             facts,
+            missing: None,
             file,
             loader: self.loader,
             node: self.signs.node.is_some(),

@@ -23,15 +23,17 @@ pub fn setting(name: &str, profile: &Profile, program: Option<&Path>) -> (String
         return harmless();
     };
     let mut choice = servers::chosen(name, profile, program);
-    let detection = detector::detection(&choice, program, &Cancel::default());
-    let Some((variable, value)) = frugal_setting(&detection.facts) else {
+    let inspected = detector::inspect(&choice, program, None, &Cancel::default());
+    let Some((variable, value)) = frugal_setting(&inspected.facts) else {
         return harmless();
     };
     // Detection may be wrong; a setting that a run would refuse is not proposed.
     choice.env.insert(variable.clone(), value.to_owned());
-    match detector::knobs(&choice, program, &Cancel::default()) {
-        Ok(_) => (variable, value.to_owned()),
-        Err(_) => harmless(),
+    let examined = detector::examine(&choice, program, None, &Cancel::default());
+    if examined.settings().is_ok() {
+        (variable, value.to_owned())
+    } else {
+        harmless()
     }
 }
 

@@ -198,7 +198,7 @@ fn check_debug_pair(pair: &str, all: &str, question: &Question<'_>) -> Option<Kn
         return Some(wrong_value("GODEBUG", all, &why, "write such as 0 or 1"));
     }
     // A program that cannot be read cannot be searched.
-    if scan::contains(&question.detection.file, name).unwrap_or(true) {
+    if scan::contains(&question.inspected.file, name).unwrap_or(true) {
         return None;
     }
     let cure = "see GODEBUG in the documentation of Go's `runtime`";
@@ -209,7 +209,7 @@ fn unknown_setting(name: &str, cure: String, question: &Question<'_>) -> KnobErr
     KnobError::Option {
         variable: "GODEBUG".to_owned(),
         option: name.to_owned(),
-        uses: question.detection.facts.to_string(),
+        uses: question.inspected.facts.to_string(),
         cure,
     }
 }
@@ -245,11 +245,11 @@ mod tests {
 
     #[test]
     fn what_the_runtime_cannot_read_as_a_number_is_refused() {
-        let (env, subject, detection) = Default::default();
+        let (env, subject, inspected) = Default::default();
         let question = Question {
             env: &env,
             subject: &subject,
-            detection: &detection,
+            inspected: &inspected,
             cancel: &Cancel::default(),
         };
         for value in ["gctrace=1", "gctrace=-1,madvdontneed=0"] {
@@ -289,11 +289,11 @@ mod tests {
             if let Some(percentage) = percentage {
                 env.insert("GOGC".to_owned(), String::from(percentage));
             }
-            let (subject, detection) = Default::default();
+            let (subject, inspected) = Default::default();
             let question = Question {
                 env: &env,
                 subject: &subject,
-                detection: &detection,
+                inspected: &inspected,
                 cancel: &Cancel::default(),
             };
             let trace = format!("gc 1 @0.000s 15%: 0->0->0 MB, {goal} MB goal, 2 P\n");

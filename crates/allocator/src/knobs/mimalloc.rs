@@ -44,7 +44,7 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
     let Some(output) = heard.ok().and_then(|heard| read(&heard.said.stderr)) else {
         return Ok(unconfirmed(&env));
     };
-    let uses = question.detection.facts.to_string();
+    let uses = question.inspected.facts.to_string();
     let (mut knobs, mut errors) = (Vec::new(), Vec::new());
     for (variable, value) in &env {
         match check_option(variable, value, &output, &uses) {

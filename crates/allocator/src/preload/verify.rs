@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::super::detect::{Detection, ProbeEnd};
+use super::super::detect::{Inspected, ProbeEnd};
 use super::super::probe::Subject;
 use super::super::scan::Mark;
 use super::super::{elf, scan, version_suffix};
@@ -77,9 +77,9 @@ pub enum PreloadError {
 pub struct Question<'q> {
     pub library: &'q Path,
     /// The findings without a preload.
-    pub plain: &'q Detection,
+    pub plain: &'q Inspected,
     /// The findings with everything that is preloaded.
-    pub with: &'q Detection,
+    pub with: &'q Inspected,
     /// The server with everything that is preloaded.
     pub subject: &'q Subject,
 }
@@ -124,14 +124,14 @@ fn refusal(stderr: &str, library: &str) -> Option<String> {
 
 /// True if the GNU C library's loader starts the program. It complains of a library that it cannot preload; others may
 /// not.
-fn is_glibc(detection: &Detection) -> bool {
-    let loader = detection.loader.as_ref().map(|loader| loader.display().to_string());
+fn is_glibc(inspected: &Inspected) -> bool {
+    let loader = inspected.loader.as_ref().map(|loader| loader.display().to_string());
     loader.is_some_and(|loader| libc_named(&loader) == AllocatorFamily::Glibc)
 }
 
 /// Refuses preloads that cannot work, before any run.
 fn refuse(question: &Question<'_>) -> Result<(), PreloadError> {
-    let Detection {
+    let Inspected {
         facts, file, loader, ..
     } = question.plain;
     let program = file.display().to_string();
