@@ -20,6 +20,7 @@ use crate::soak::Interrupt;
 use crate::starter::Starter;
 use crate::trace::Tracer;
 use analysis::compare::Played;
+use base::Cancel;
 use base::exit::Exit;
 use record::Ending;
 use stats::Schedule;
@@ -246,14 +247,13 @@ fn text(options: &cli::Cold, project: Option<&str>) -> String {
     words.join("\n")
 }
 
-/// Runs a shell command before or after all runs, where this process plays all. It is stopped after so many presses of
-/// ctrl-c.
-fn run_script(asked: &Asked<'_>, script: Option<&str>, interrupt: &Interrupt, presses: u32) -> anyhow::Result<()> {
+/// Runs a shell command before or after all runs, where this process plays all.
+fn run_script(asked: &Asked<'_>, script: Option<&str>, cancel: &Cancel) -> anyhow::Result<()> {
     let here = std::env::current_dir().context("cannot tell the current directory")?;
     if let Some(script) = script
         && asked.options.processors.job.is_none()
     {
-        shell(script, &here, &Vec::new(), &|| interrupt.is_pressed(presses))?;
+        shell(script, &here, &Vec::new(), cancel)?;
     }
     Ok(())
 }
@@ -263,7 +263,7 @@ async fn play(asked: &Asked<'_>, directories: &[Directory], interrupt: &Interrup
     let options = asked.options;
     let output = &options.output;
     let targets = exports::targets(output.format, &output.exports, output.export_csv.as_deref())?;
-    let set_up = run_script(asked, options.setup.as_deref(), interrupt, 1);
+    let set_up = run_script(asked, options.setup.as_deref(), interrupt.first_press());
     if interrupt.is_pressed(1) {
         return Ok(Exit::Interrupted.code());
     }
@@ -283,7 +283,7 @@ async fn play(asked: &Asked<'_>, directories: &[Directory], interrupt: &Interrup
         }
     }
     // Whatever went wrong in the runs, what the setup made is taken away, and what was recorded is shown.
-    let cleaned = run_script(asked, options.cleanup.as_deref(), interrupt, 2);
+    let cleaned = run_script(asked, options.cleanup.as_deref(), interrupt.second_press());
     if let (Some(_), Err(error)) = (&failed, &cleaned) {
         super::say(&format!("error: {error:#}"));
     }
