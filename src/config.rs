@@ -22,6 +22,7 @@ mod mistakes;
 mod names;
 pub mod options;
 mod origin;
+pub mod place;
 mod problem;
 #[expect(clippy::disallowed_methods, reason = "it looks for the directory of a project")]
 mod project;

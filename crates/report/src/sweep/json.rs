@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use strum::VariantArray;
 
@@ -23,7 +22,8 @@ use super::words::{headline, sentences};
 pub const FORMAT: Version = Version { major: 2, minor: 0 };
 
 /// A sweep and what it comes to. Sizes are bytes, times nanoseconds. What is not known is `null`.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Report<'s> {
     /// Version of this format.
     format: Version,
@@ -59,7 +59,8 @@ struct Report<'s> {
 }
 
 /// What a sweep comes to.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 enum Outcome {
     /// A setting is recommended.
@@ -77,7 +78,8 @@ enum Outcome {
 }
 
 /// One setting.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Cell<'s> {
     #[serde(flatten)]
     cell: &'s CellResult,
@@ -92,7 +94,8 @@ struct Cell<'s> {
 }
 
 /// Why a setting is not recommended.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct WhyNot {
     /// The reason that comes first.
     reason: NotChosen,
@@ -101,7 +104,8 @@ struct WhyNot {
 }
 
 /// Why a setting was not run any more.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Stopped {
     /// After how many runs of it.
     after: u32,
@@ -181,6 +185,7 @@ fn cell<'s>(sweep: &Sweep, cell: &'s CellResult) -> Cell<'s> {
     }
 }
 
-pub fn schema() -> serde_json::Value {
-    json::schema_of::<Report>()
+#[cfg(test)]
+pub(crate) fn schema() -> serde_json::Value {
+    crate::schemas::schema_of::<Report>()
 }
