@@ -18,4 +18,3 @@ pub mod resolve;
 pub mod soak;
 pub mod starter;
 pub mod trace;
-mod utc;

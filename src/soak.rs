@@ -19,7 +19,6 @@ use crate::drive::session::Session;
 use crate::drive::{Job, Player, Stop, command, shutdown};
 use crate::progress::Progress;
 use crate::trace::Trace;
-use crate::utc::Utc;
 use allocator::preload::is_asked;
 use proctree::host;
 use record::{Clock, Ending, Event, Header, Journal};
@@ -57,7 +56,7 @@ pub async fn soak(
     progress: Progress,
 ) -> Result<(), SoakError> {
     let clock = Clock::start();
-    header.started = Utc::now().to_string();
+    header.started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string();
     let (journal, end) = Journal::create(path, &header, clock)?;
     let trace = job.trace.as_deref().map(|path| Trace::listen(path, clock)).transpose();
     let trace = trace.map_err(|error| SoakError::Failed {

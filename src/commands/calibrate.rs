@@ -8,7 +8,6 @@ use crate::config::options::Repeating;
 use crate::config::values::{Lenses, LookPlan, Runs};
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
-use crate::utc::Utc;
 use analysis::compare::calibration::{Calibrated, LEAST_RUNS, noise, recommended};
 use analysis::compare::{Played, Target, by_target, circumstances, counts};
 use analysis::findings::loss;
@@ -222,7 +221,7 @@ pub(super) fn add_baseline(runs: &[Played], looks: &Schedule, is_quiet: bool) {
 
 /// One for each server and lens, with the header of its first run.
 fn calibrated(runs: &[Played], looks: &Schedule) -> Vec<(Calibration, Header)> {
-    let made = Utc::now().seconds();
+    let made = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let mut all = Vec::new();
     for target in by_target(runs.to_vec(), None).into_values().flatten() {
         for place in 0..target.comparison.sides.len() {

@@ -14,7 +14,6 @@ use crate::campaign::invocation::{self, Invocation};
 use crate::cli;
 use crate::config::Loaded;
 use crate::drive::workspace::lock::{self, Lock};
-use crate::utc::Utc;
 
 /// The file that keeps other processes out.
 const LOCK: &str = "in-use.lock";
@@ -126,7 +125,7 @@ pub fn directories(out: Option<&Path>, scenarios: &[Loaded]) -> anyhow::Result<V
         (Some(out), 1) => Ok(vec![chosen(out.to_owned())?]),
         (Some(out), _) => names.iter().map(|name| chosen(out.join(name))).collect(),
         (None, _) => {
-            let now = Utc::now().compact();
+            let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
             let reports = Path::new(REPORTS);
             names
                 .iter()
