@@ -121,8 +121,7 @@ pub struct KnownDecay {
 /// toolchain. Each program is looked at once, unless it was written to since.
 pub fn examine(choice: &ServerChoice, program: &Path, project: Option<&Path>, cancel: &Cancel) -> Arc<Examined> {
     let key = key(choice, program, project);
-    let settings = choice.env.iter().filter(|(name, _)| knobs::concerns(name));
-    let settings: Vec<(String, String)> = settings.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let settings = settings(choice);
     let library = preload::library(choice);
     let plain = examine_program(&key, cancel);
     if (settings.is_empty() && library.is_none()) || plain.inspected.missing.is_some() {
@@ -150,6 +149,25 @@ pub fn examine(choice: &ServerChoice, program: &Path, project: Option<&Path>, ca
             ..Examined::clone(&plain)
         }
     })
+}
+
+/// The allocator settings that a server is given.
+fn settings(choice: &ServerChoice) -> Vec<(String, String)> {
+    let settings = choice.env.iter().filter(|(name, _)| knobs::concerns(name));
+    settings.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// The mistakes in an installed server, a sentence each. Without settings and a preload to check it is not started: it is
+/// examined when its run is prepared, which can be called off.
+pub fn mistakes(choice: &ServerChoice, program: &Path) -> Vec<String> {
+    let cancel = Cancel::default();
+    if settings(choice).is_empty() && preload::library(choice).is_none() {
+        return allocator::missing(&subject(choice, program), &cancel)
+            .into_iter()
+            .collect();
+    }
+    let examined = examine(choice, program, None, &cancel);
+    examined.settings().err().unwrap_or_default()
 }
 
 /// The program of a server, without its settings.

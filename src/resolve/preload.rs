@@ -155,8 +155,7 @@ pub fn mistakes(choices: &[ServerChoice]) -> Vec<String> {
         let Program::File(program) = &choice.program else {
             continue;
         };
-        let examined = detector::examine(choice, program, None, &Cancel::default());
-        for words in examined.settings().err().unwrap_or_default() {
+        for words in detector::mistakes(choice, program) {
             let mistake = format!("`{}`: {words}", choice.label);
             if !mistakes.contains(&mistake) {
                 mistakes.push(mistake);

@@ -48,8 +48,8 @@ pub struct Inspected {
     pub version: Option<String>,
 }
 
-/// Finds the allocator of a server. It takes as long as the server takes for
-/// its version, and a second for each GB of program; a running probe is killed when `cancel` says so.
+/// Looks at a server once. It takes as long as the server takes for its version, and a second for each GB of program. A
+/// running probe is killed when it is cancelled.
 pub fn inspect(subject: &Subject, cancel: &Cancel) -> Inspected {
     if is_library(&subject.program) {
         return of_file(&subject.program, cancel);
@@ -74,10 +74,15 @@ pub fn inspect(subject: &Subject, cancel: &Cancel) -> Inspected {
     let mut inspected = inspection.into_inspected(file);
     add_malloc_options(&mut inspected, &context);
     // Asked again where it printed none on stdout, or where a preloaded library may have printed it.
-    if inspected.version.is_none() {
+    if inspected.version.is_none() && inspected.probe != ProbeEnd::Unknown {
         inspected.version = probe::version(subject, cancel);
     }
     inspected
+}
+
+/// The reason why a server runs nothing, without running it: see [`Inspected::missing`].
+pub fn missing(subject: &Subject, cancel: &Cancel) -> Option<String> {
+    follow(&Context { subject, cancel }).missing
 }
 
 /// Adds the options of the C library's malloc, if it serves the program for sure.

@@ -19,7 +19,7 @@ mod verdict;
 mod within;
 
 pub use decay::{Told, VARIABLES as RUNTIME_VARIABLES, decay};
-pub use detect::{Inspected, inspect, of_file, of_process};
+pub use detect::{Inspected, inspect, missing, of_file, of_process};
 pub use elf::{Machine, is_static, machine};
 pub use probe::Subject;
 pub use rustup::missing_component;
