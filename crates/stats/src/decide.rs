@@ -122,7 +122,7 @@ fn judge(endpoints: &[Endpoint], alpha: f64) -> Verdict {
 }
 
 fn answer(known: Known, evidence: &Evidence) -> Answer {
-    let is_enough = evidence.runs.0.min(evidence.runs.1) >= known.least_to_decide();
+    let is_enough = evidence.runs.least() >= known.least_to_decide();
     if is_enough && evidence.lower > evidence.fail_above.ratio {
         Answer::Fail
     } else if is_enough && evidence.upper < evidence.pass_below.ratio {

@@ -59,11 +59,14 @@ fn bound(share: f64, floor: f64) -> Bound {
 }
 
 /// A limit of the ratio, and where it comes from.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(transparent)]
 pub struct Bound {
     /// As a ratio: 1.05 for 5 % more.
     pub ratio: f64,
     /// True if the absolute floor set it, rather than the share.
+    #[serde(skip)]
     pub by_floor: bool,
 }
 
@@ -117,13 +120,11 @@ impl EndpointVerdict {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// Runs of the baseline and of the candidate, on machines that have two of each.
-    #[serde(flatten, serialize_with = "shown::<RunsOfBoth, _, _>")]
-    #[cfg_attr(feature = "schema", schemars(with = "RunsOfBoth"))]
-    pub runs: (usize, usize),
+    #[serde(flatten)]
+    pub runs: RunsOfBoth,
     /// Their geometric means; over several machines with the weights of the contrast, so that their ratio is its.
-    #[serde(flatten, serialize_with = "shown::<MeansOfBoth, _, _>")]
-    #[cfg_attr(feature = "schema", schemars(with = "MeansOfBoth"))]
-    pub means: (f64, f64),
+    #[serde(flatten)]
+    pub means: MeansOfBoth,
     /// On how many machines they are compared.
     pub machines: usize,
     /// The lowest and highest ratio of a single machine.
@@ -140,8 +141,7 @@ pub struct Evidence {
     #[serde(rename = "low_level")]
     pub fail_level: f64,
     /// The ratio that `low` must be above to fail.
-    #[serde(rename = "fails_above", serialize_with = "bound_ratio")]
-    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
+    #[serde(rename = "fails_above")]
     pub fail_above: Bound,
     /// The one-sided p of "no more than `fail_above`".
     #[serde(rename = "p")]
@@ -154,8 +154,7 @@ pub struct Evidence {
     #[serde(rename = "high_level")]
     pub pass_level: f64,
     /// The ratio that `high` must be below to pass.
-    #[serde(rename = "passes_below", serialize_with = "bound_ratio")]
-    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
+    #[serde(rename = "passes_below")]
     pub pass_below: Bound,
     /// The distance between two groups of runs, as a ratio, where it makes the bounds wider than the spread does.
     #[serde(rename = "groups_apart")]
@@ -173,43 +172,31 @@ fn ratio<S: Serializer>(contrast: &Contrast, serializer: S) -> Result<S::Ok, S::
     serializer.serialize_f64(contrast.ratio())
 }
 
-fn bound_ratio<S: Serializer>(bound: &Bound, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64(bound.ratio)
-}
-
-#[derive(Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct RunsOfBoth {
+pub struct RunsOfBoth {
     /// Runs of the other server, of machines that have two of each.
-    baseline_runs: usize,
+    #[serde(rename = "baseline_runs")]
+    pub baseline: usize,
     /// Runs of the candidate.
-    candidate_runs: usize,
+    #[serde(rename = "candidate_runs")]
+    pub candidate: usize,
 }
 
-impl From<&(usize, usize)> for RunsOfBoth {
-    fn from((baseline_runs, candidate_runs): &(usize, usize)) -> RunsOfBoth {
-        let (baseline_runs, candidate_runs) = (*baseline_runs, *candidate_runs);
-        RunsOfBoth {
-            baseline_runs,
-            candidate_runs,
-        }
+impl RunsOfBoth {
+    /// Runs of the side that has fewer.
+    pub fn least(self) -> usize {
+        self.baseline.min(self.candidate)
     }
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct MeansOfBoth {
+pub struct MeansOfBoth {
     /// Geometric mean of the other server.
-    baseline: f64,
+    pub baseline: f64,
     /// Geometric mean of the candidate.
-    candidate: f64,
-}
-
-impl From<&(f64, f64)> for MeansOfBoth {
-    fn from((baseline, candidate): &(f64, f64)) -> MeansOfBoth {
-        let (baseline, candidate) = (*baseline, *candidate);
-        MeansOfBoth { baseline, candidate }
-    }
+    pub candidate: f64,
 }
 
 #[derive(Serialize)]
@@ -288,11 +275,15 @@ impl Endpoint {
     /// at any level.
     pub(super) fn weigh(&self, alpha: f64) -> Result<(Evidence, Bounds), (Side, Unusable)> {
         let strata = self.strata()?;
-        let means = strata.means();
-        let (base, _) = means;
+        let (base, other) = strata.means();
+        let means = MeansOfBoth {
+            baseline: base,
+            candidate: other,
+        };
         let bounds = strata.bounds(self.noise);
         let fail_above = fail_above(&self.tolerance, base);
-        let runs = strata.runs();
+        let (baseline, candidate) = strata.runs();
+        let runs = RunsOfBoth { baseline, candidate };
         let evidence = Evidence {
             runs,
             means,
@@ -307,7 +298,7 @@ impl Endpoint {
             pass_level: alpha,
             pass_below: pass_below(&self.tolerance, base),
             groups: bounds.groups(alpha),
-            missed: unseen(runs.0.min(runs.1)),
+            missed: unseen(runs.least()),
         };
         Ok((evidence, bounds))
     }

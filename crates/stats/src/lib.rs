@@ -35,7 +35,7 @@ pub use crate::clusters::{Cluster, clusters};
 pub use crate::contrast::Contrast;
 pub use crate::counts::{CountGrowth, count_growth};
 pub use crate::decide::{TooManyEndpoints, Verdict, decide, decide_by_looks};
-pub use crate::endpoint::{Answer, Bound, Endpoint, EndpointVerdict, Evidence};
+pub use crate::endpoint::{Answer, Bound, Endpoint, EndpointVerdict, Evidence, MeansOfBoth, RunsOfBoth};
 pub use crate::holm::{Held, holm};
 pub use crate::known::{Known, LEAST_TO_DECIDE, unseen};
 pub use crate::leak::{

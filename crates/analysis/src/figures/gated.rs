@@ -10,7 +10,10 @@ use crate::summary::Summary;
 use base::lens::Lens;
 
 /// A figure named before there is a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(into = "Named")]
+#[cfg_attr(feature = "schema", schemars(!into, with = "Named"))]
 pub struct GatedFigure {
     pub figure: Figure,
     /// Part of the run.
@@ -22,7 +25,7 @@ pub struct GatedFigure {
 /// A figure in JSON.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Named {
+struct Named {
     /// The figure in words.
     name: String,
     /// Kind of figure.
@@ -33,8 +36,8 @@ pub struct Named {
     lens: Option<Lens>,
 }
 
-impl From<&GatedFigure> for Named {
-    fn from(subject: &GatedFigure) -> Named {
+impl From<GatedFigure> for Named {
+    fn from(subject: GatedFigure) -> Named {
         Named {
             name: subject.to_string(),
             figure: subject.figure,

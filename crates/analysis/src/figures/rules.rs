@@ -2,12 +2,10 @@
 
 use serde::Serialize;
 
-use base::shown;
-
 use base::band::{LeakLimit, Tolerance};
 use base::lens::Lens;
 
-use super::gated::{GatedFigure, Named};
+use super::gated::GatedFigure;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
@@ -47,8 +45,7 @@ impl Rules {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rule {
-    #[serde(flatten, serialize_with = "shown::<Named, _, _>")]
-    #[cfg_attr(feature = "schema", schemars(with = "Named"))]
+    #[serde(flatten)]
     pub subject: GatedFigure,
     #[serde(flatten)]
     pub tolerance: Tolerance,
@@ -58,8 +55,7 @@ pub struct Rule {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limit {
-    #[serde(flatten, serialize_with = "shown::<Named, _, _>")]
-    #[cfg_attr(feature = "schema", schemars(with = "Named"))]
+    #[serde(flatten)]
     pub subject: GatedFigure,
     /// Bytes, nanoseconds or a number.
     pub limit: f64,

@@ -308,6 +308,6 @@ fn needed(endpoint: &Endpoint, evidence: &Evidence, looks: &Schedule) -> Option<
         .chain(fail)
         .min()?
         .max(endpoint.known.least_to_decide());
-    let least = most.max(evidence.runs.0.min(evidence.runs.1) + 1);
+    let least = most.max(evidence.runs.least() + 1);
     Some(looks.after(least - 1).unwrap_or(least))
 }

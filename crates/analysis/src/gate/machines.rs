@@ -107,7 +107,10 @@ mod tests {
         assert_eq!(more.answer, Answer::Fail);
         for judged in same.primaries.iter().chain(&more.primaries) {
             let evidence = judged.verdict.evidence.as_ref().unwrap();
-            assert_eq!((evidence.machines, evidence.runs), (2, (8, 8)));
+            assert_eq!(
+                (evidence.machines, evidence.runs.baseline, evidence.runs.candidate),
+                (2, 8, 8)
+            );
             assert!(evidence.upper / evidence.lower < 1.02, "{evidence:?}");
         }
     }

@@ -242,11 +242,11 @@ fn rule_table(role: Role, judged: &[Judged], common_lens: Option<Lens>) -> Vec<C
             (tone(judged.verdict.answer), word(judged.verdict.answer))
         })
         .number(role.name(), 1, |judged| {
-            evidence_cell(judged, |evidence| figure_amount(judged, evidence.means.0))
+            evidence_cell(judged, |evidence| figure_amount(judged, evidence.means.baseline))
         })
         .grouped(MEAN)
         .number("candidate", 1, |judged| {
-            evidence_cell(judged, |evidence| figure_amount(judged, evidence.means.1))
+            evidence_cell(judged, |evidence| figure_amount(judged, evidence.means.candidate))
         })
         .grouped(MEAN)
         .number("difference", 4, |judged| {

@@ -500,7 +500,10 @@ fn what_is_not_decided_is_skipped_and_a_failure_where_that_was_asked_for() {
 fn unequal_machines_neither_fail_a_gate_nor_widen_it() {
     let judgement = machines();
     let evidence = judgement.against[0].primaries[0].verdict.evidence.as_ref().unwrap();
-    assert_eq!((evidence.machines, evidence.runs), (2, (5, 5)));
+    assert_eq!(
+        (evidence.machines, evidence.runs.baseline, evidence.runs.candidate),
+        (2, 5, 5)
+    );
     assert!(evidence.lower > 0.99 && evidence.upper < 1.01, "{evidence:?}");
     assert_eq!(judgement.against[0].answer, stats::Answer::Pass);
     let latency = Rules {

@@ -215,9 +215,9 @@ fn a_look_counts_the_runs_that_decide() {
         (&in_turn[..], Answer::Fail, Some(4), Some((4, 4))),
     ] {
         let verdict = judged_on(machines);
-        let evidence = verdict.endpoints[0].evidence.ok();
+        let seen = verdict.endpoints[0].evidence.ok().map(|evidence| evidence.runs);
         assert_eq!((verdict.answer, verdict.look), (answer, look), "{machines:?}");
-        assert_eq!(evidence.map(|evidence| evidence.runs), runs, "{machines:?}");
+        assert_eq!(seen.map(|seen| (seen.baseline, seen.candidate)), runs, "{machines:?}");
     }
 }
 

@@ -166,7 +166,7 @@ fn the_order_in_which_directories_are_named_makes_no_difference() {
         let against = &judgement.against[0];
         let evidence = against.primaries[0].verdict.evidence.as_ref().unwrap();
         assert_eq!((judgement.answer, against.look), (Answer::Fail, Some(3)));
-        assert_eq!(evidence.runs, (3, 3));
+        assert_eq!((evidence.runs.baseline, evidence.runs.candidate), (3, 3));
     }
 }
 
@@ -254,7 +254,10 @@ fn the_candidate_is_held_against_the_baseline_and_against_the_anchor() {
         .as_ref()
         .unwrap()
         .means;
-    assert!(means.1 > means.0, "the candidate's comes second: {means:?}");
+    assert!(
+        means.candidate > means.baseline,
+        "the candidate's comes second: {means:?}"
+    );
 }
 
 #[test]
