@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod band;
+pub mod curve;
 pub mod exit;
 pub mod lens;
 pub mod locale;
