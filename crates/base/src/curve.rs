@@ -105,7 +105,7 @@ impl Curve {
         self.stretch = stretch;
         let mut kept = Vec::new();
         for points in self.points.chunk_by(|one, other| one.0 / stretch == other.0 / stretch) {
-            kept.extend(selection(points));
+            kept.extend(selection(points, stretch));
         }
         self.points = kept;
     }
@@ -178,13 +178,16 @@ pub fn even_bounds(end: u64, columns: u64) -> Vec<u64> {
         .collect()
 }
 
-/// The lowest, the highest and the last of these points, and the first gap, in their order.
-fn selection(points: &[Point]) -> impl Iterator<Item = Point> {
-    let known = || (0..points.len()).filter_map(|place| Some((points[place].1?, place)));
-    let lowest = known().min().map(|(_, place)| place);
-    let highest = known().rev().max_by_key(|(value, _)| *value).map(|(_, place)| place);
+/// The lowest, the highest and the last of the points of a stretch, the first gap, and a point at its very start, in their order.
+fn selection(points: &[Point], stretch: u64) -> impl Iterator<Item = Point> {
+    let places = points.iter().enumerate();
+    let known = places.filter_map(|(place, (_, value))| Some(((*value)?, place)));
+    let lowest = known.clone().min().map(|(_, place)| place);
+    let highest = known.rev().max_by_key(|(value, _)| *value).map(|(_, place)| place);
     let gap = points.iter().position(|(_, value)| value.is_none());
-    let mut places: Vec<usize> = [lowest, highest, gap, points.len().checked_sub(1)]
+    let start = points.first().map_or(0, |(at, _)| at / stretch * stretch);
+    let at_start = points.partition_point(|(at, _)| *at <= start).checked_sub(1);
+    let mut places: Vec<usize> = [lowest, highest, gap, at_start, points.len().checked_sub(1)]
         .into_iter()
         .flatten()
         .collect();
