@@ -3,7 +3,6 @@
 mod lines;
 mod pace;
 mod screen;
-mod spark;
 mod state;
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ use terminal_size::{Width, terminal_size_of};
 use super::Look;
 use super::state::State;
 
-const PERIOD: Duration = Duration::from_millis(250);
+pub(super) const PERIOD: Duration = Duration::from_millis(250);
 
 /// Least time between two draws.
 const SHORTEST: Duration = Duration::from_millis(125);

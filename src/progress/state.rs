@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use crate::plan::{Outline, PhaseOutline, StepOutline};
-use base::text::{Paint, Tone, clean, cut, width};
+use base::curve::Curve;
+use base::text::{Paint, Tone, blocks, clean, cut, width};
 use base::units;
 use record::{Event, PhaseRef, StepStart};
 
 use super::pace::{Pace, Reached, Remaining};
-use super::spark::Spark;
+use super::screen::PERIOD;
 use super::{Look, Place, Pulse};
 
 /// Most and fewest columns of the bar and of the curve.
@@ -42,7 +43,10 @@ struct Run {
     step: Option<(StepStart, Duration)>,
     requests: u64,
     pulse: Option<Pulse>,
-    curve: Spark,
+    /// Private memory over the time in which the block was drawn.
+    curve: Curve,
+    /// Points so far, one for each period.
+    ticks: u64,
 }
 
 impl State {
@@ -122,7 +126,8 @@ impl State {
             let private = run.pulse.as_ref().and_then(|pulse| pulse().0);
             // The curve begins with the server.
             if run.pulse.is_some() {
-                run.curve.push(private);
+                run.curve.add(moment(run.ticks), private);
+                run.ticks += 1;
             }
         }
     }
@@ -258,12 +263,26 @@ fn memory(run: &Run, columns: usize, look: Look) -> String {
     let top = format!("highest {}", units::or_unknown(highest, units::bytes));
     let room = columns.saturating_sub(width(&now) + width(&top) + 4).min(CURVE.0);
     let curve = match room {
-        room if room >= CURVE.1 => run.curve.draw(room, look.ascii),
+        room if room >= CURVE.1 => curve(run, room, look.ascii),
         _ => String::new(),
     };
     let gap = if curve.is_empty() { "" } else { "  " };
     let text = cut(&format!("{now}{gap}{curve}  {top}"), columns);
     paint.paint(Tone::Quiet, &text)
+}
+
+/// The curve from 0 to the highest value, in one column for each point until there is no more room.
+fn curve(run: &Run, room: usize, ascii: bool) -> String {
+    let columns = run.ticks.min(room as u64);
+    let bounds: Vec<u64> = (0..=columns)
+        .map(|column| moment(column * run.ticks / columns.max(1)))
+        .collect();
+    let highest = run.curve.highest().unwrap_or(0);
+    blocks(&run.curve.reduce(&bounds), (0, highest), ascii)
+}
+
+fn moment(tick: u64) -> u64 {
+    tick * PERIOD.as_nanos() as u64
 }
 
 /// The place of a phase in the scenario, and its round.

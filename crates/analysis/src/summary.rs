@@ -15,12 +15,10 @@ mod exit;
 mod histogram;
 mod holder;
 mod latency;
-pub mod lines;
 mod lost;
 mod messages;
 mod phases;
 pub mod release;
-mod timeline;
 pub mod together;
 mod totals;
 mod traffic;
@@ -49,13 +47,12 @@ pub use carried::Partly;
 pub use checkpoint::at_rest;
 pub use collect::{read, read_with, summarise};
 pub use confirmed::is_denied;
-pub use curves::{Curves, Slot, Span};
+pub use curves::{Curves, Quantity, columns, grid, requests};
 pub use departure::{Departure, departures, last_words, last_words_of_run};
 pub use exit::exit;
 pub use histogram::Histogram;
 pub use latency::quantile;
 pub use lost::LostProcess;
-pub use timeline::{Bucket, Timeline};
 pub use unmeasured::{counted, held_up, measured};
 pub use unpurged::{PurgeFailure, UnpurgedCheckpoint, UnpurgedProcess};
 pub use unset::Unset;
@@ -144,9 +141,7 @@ pub struct Summary {
     pub sampling: SamplingSummary,
     /// Pressure stalls of the machine during the run.
     pub pressure: Option<Pressure>,
-    /// The memory curve, at a resolution that a report can draw.
-    pub timeline: Timeline,
-    /// The other curves of the chart.
+    /// What charts draw, at a resolution that a report can show.
     pub curves: Curves,
     /// True if the record was cut in the middle of a line.
     pub truncated: bool,

@@ -2,6 +2,7 @@
 
 pub mod band;
 mod cancel;
+pub mod curve;
 pub mod exit;
 pub mod lens;
 pub mod locale;

@@ -6,11 +6,13 @@ use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 mod ascii;
+mod blocks;
 pub mod complaint;
 mod sentence;
 pub mod table;
 
 pub use ascii::ascii;
+pub use blocks::{EIGHTHS, blocks};
 pub use sentence::{Sentence, Weight};
 
 /// Marks a blank where lines must not break. The output has an ordinary blank in its place.

@@ -25,7 +25,6 @@ use super::lost::Losses;
 use super::messages::Messages;
 use super::phases::Phases;
 use super::release::Released;
-use super::timeline::Timeline;
 use super::traffic::Method;
 use super::tree::Tree;
 use super::unpurged::{PurgeMethod, UnpurgedCheckpoint, unpurged};
@@ -147,7 +146,6 @@ fn empty_summary(header: Header) -> Summary {
         unwritten: Unwritten::default(),
         sampling: SamplingSummary::default(),
         pressure: None,
-        timeline: Timeline::default(),
         curves: Curves::default(),
         truncated: false,
         unknown: LeftOut::default(),
@@ -500,8 +498,7 @@ impl Pass {
         unset::add(&mut summary.unset, unused.into_iter().collect());
         holder::correct(&mut summary.header.server, &self.held, &self.holders);
         unset::correct(&mut summary.header.server, &summary.unset, &summary.unpurged);
-        summary.timeline.extend(summary.duration);
-        summary.curves.extend(summary.duration);
+        summary.curves.thin(summary.duration);
         let last = self.epoch.peaks(&self.tree, None);
         let cut = self.phases.lacks_peak();
         if summary.shutdown.is_some() && !cut {

@@ -1,88 +1,47 @@
-//! What a chart shows beside the memory curve, at the same fixed number of points: exact readings, counters that only
-//! grow, requests, and the windows in which nothing was asked.
+//! What a chart shows of a run: memory, exact readings, counters that only grow, requests, and the windows in which nothing
+//! was asked.
 
 use std::collections::BTreeMap;
 
+use base::curve::{Columns, Curve, Span};
 use record::{IdleKind, Nanos, Rollup};
 
+use super::Summary;
 use super::totals::Totals;
+use super::tree::Sums;
 
-/// Buckets before widths double. Twice what the widest terminal can show, in eighths of a character.
-pub(super) const BUCKETS: usize = 1024;
+/// Columns before their width doubles. Twice what the widest terminal can show, in eighths of a character.
+const COLUMNS: u64 = 1024;
 
-/// Width of the first buckets: one tick at 20 Hz.
-pub(super) const NARROWEST: Nanos = 50_000_000;
+/// Width of the narrowest columns: one tick at 20 Hz.
+const NARROWEST: Nanos = 50_000_000;
 
-/// Lowest and highest value of one stretch of time, in their order. A line through spans is thus a selection of the
-/// samples in order, and cannot turn more often than they do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
-    pub first: u64,
-    pub then: u64,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Quantity {
+    /// Private memory as cheap counters know it, in bytes.
+    Private,
+    /// Resident memory, every page that may be shared counted once, in bytes.
+    Resident,
+    /// Proportional size, as last read, in bytes.
+    Proportional,
+    /// Anonymous huge pages, as last read, in bytes.
+    HugePages,
+    /// Thousandths of a processor in use, on average over a column.
+    Cpu,
+    /// Minor page faults per second, on average over a column.
+    Faults,
 }
 
-impl Span {
-    /// A stretch in which the value does not change.
-    pub fn constant(value: u64) -> Span {
-        Span {
-            first: value,
-            then: value,
-        }
-    }
-
-    pub fn low(self) -> u64 {
-        self.first.min(self.then)
-    }
-
-    pub fn high(self) -> u64 {
-        self.first.max(self.then)
-    }
-
-    /// Both values, each with the place in the stretch at which it is drawn, from 0 to 1.
-    pub fn parts(&self) -> [(f64, u64); 2] {
-        [(0.25, self.first), (0.75, self.then)]
-    }
-
-    /// Joins this stretch and the next one.
-    pub fn join(self, later: Span) -> Span {
-        let values = [self.first, self.then, later.first, later.then];
-        let (low, high) = (self.low().min(later.low()), self.high().max(later.high()));
-        let is_low_first = values.iter().find(|value| [low, high].contains(value)) == Some(&low);
-        let (first, then) = if is_low_first { (low, high) } else { (high, low) };
-        Span { first, then }
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Slot {
-    /// Σ `Pss` of the last exact reading of every process that has one.
-    pub proportional: Option<Span>,
-    /// Σ `AnonHugePages` of the same readings.
-    pub huge_pages: Option<Span>,
-    /// Processor time that the tree had used by its end, in nanoseconds.
-    pub cpu: Option<Nanos>,
-    /// Minor page faults of the tree by its end.
-    pub faults: Option<u64>,
-    pub requests: u64,
-}
-
-impl Slot {
-    fn join(self, later: Slot) -> Slot {
-        Slot {
-            proportional: join_known(self.proportional, later.proportional),
-            huge_pages: join_known(self.huge_pages, later.huge_pages),
-            cpu: later.cpu.or(self.cpu),
-            faults: later.faults.or(self.faults),
-            requests: self.requests + later.requests,
-        }
-    }
-}
-
-fn join_known(span: Option<Span>, later: Option<Span>) -> Option<Span> {
-    match (span, later) {
-        (Some(span), Some(later)) => Some(span.join(later)),
-        (span, later) => span.or(later),
-    }
+impl Quantity {
+    /// Every quantity, in the order in which a reader meets them.
+    pub const ALL: [Quantity; 6] = [
+        Quantity::Private,
+        Quantity::Resident,
+        Quantity::Proportional,
+        Quantity::HugePages,
+        Quantity::Cpu,
+        Quantity::Faults,
+    ];
 }
 
 /// An idle window as it was played.
@@ -93,17 +52,24 @@ pub struct Window {
     pub kind: IdleKind,
 }
 
-/// The curves of a run. Levels keep their extremes and counters their totals, so that nothing is lost when slots are
-/// joined; their widths double as those of [`super::Timeline`] do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The curves of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Curves {
-    pub width: Nanos,
-    /// From time 0.
-    pub slots: Vec<Slot>,
+    /// Sum over the tree; unknown where a process could not be read.
+    pub private: Curve,
+    pub resident: Curve,
+    /// Σ `Pss` of the last exact reading of every process that has one.
+    pub proportional: Curve,
+    /// Σ `AnonHugePages` of the same readings.
+    pub huge_pages: Curve,
+    /// Processor time that the tree had used.
+    pub cpu: Curve,
+    /// Minor page faults of the tree so far.
+    pub faults: Curve,
+    /// Requests that had ended.
+    requests: Curve,
     /// Idle windows in their order.
     pub windows: Vec<Window>,
-    /// Levels and totals that hold until the next reading.
-    last: Slot,
     /// The last exact reading of each process.
     exact: BTreeMap<u32, Exact>,
 }
@@ -114,27 +80,14 @@ struct Exact {
     huge_pages: u64,
 }
 
-impl Default for Curves {
-    fn default() -> Curves {
-        Curves {
-            width: NARROWEST,
-            slots: Vec::new(),
-            windows: Vec::new(),
-            last: Slot::default(),
-            exact: BTreeMap::new(),
-        }
-    }
-}
-
 impl Curves {
-    /// Adds the totals of the tree at a moment.
-    pub(super) fn totals(&mut self, at: Nanos, totals: Totals) {
-        self.extend(at);
-        (self.last.cpu, self.last.faults) = (totals.cpu(), totals.minor);
-        let last = self.last;
-        if let Some(slot) = self.slot(at) {
-            (slot.cpu, slot.faults) = (last.cpu.or(slot.cpu), last.faults.or(slot.faults));
-        }
+    /// Adds the memory and the totals of the tree at a moment.
+    pub(super) fn tree(&mut self, at: Nanos, sums: &Sums, totals: Totals) {
+        let (private, resident) = sums.private.zip(sums.resident_lower).unzip();
+        self.private.add(at, private);
+        self.resident.add(at, resident);
+        self.cpu.add(at, totals.cpu());
+        self.faults.add(at, totals.minor);
     }
 
     /// Adds the exact counters of a process.
@@ -154,26 +107,16 @@ impl Curves {
     }
 
     fn update_levels(&mut self, at: Nanos) {
-        self.extend(at);
-        let proportional = sum_level(self.exact.values().map(|exact| exact.proportional));
-        let huge_pages = sum_level(self.exact.values().map(|exact| exact.huge_pages));
-        (self.last.proportional, self.last.huge_pages) = (proportional, huge_pages);
-        // Never an earlier slot, whatever the time: later ones already hold earlier readings.
-        if let Some(slot) = self.slots.last_mut() {
-            let now = Slot {
-                proportional,
-                huge_pages,
-                ..Slot::default()
-            };
-            *slot = slot.join(now);
-        }
+        let known = self.exact.values();
+        let proportional = known.clone().map(|exact| exact.proportional);
+        let huge_pages = known.map(|exact| exact.huge_pages);
+        self.proportional.add(at, proportional.reduce(u64::saturating_add));
+        self.huge_pages.add(at, huge_pages.reduce(u64::saturating_add));
     }
 
     pub(super) fn request(&mut self, at: Nanos) {
-        self.extend(at);
-        if let Some(slot) = self.slot(at) {
-            slot.requests += 1;
-        }
+        let ended = self.requests.value_at(Nanos::MAX).unwrap_or(0);
+        self.requests.add(at, Some(ended + 1));
     }
 
     pub(super) fn window(&mut self, to: Nanos, kind: IdleKind, took: Nanos) {
@@ -184,37 +127,85 @@ impl Curves {
         });
     }
 
-    /// Makes the curves reach until `at`.
-    pub(super) fn extend(&mut self, at: Nanos) {
-        while at / self.width >= BUCKETS as u64 {
-            self.width *= 2;
-            self.slots = self
-                .slots
-                .chunks(2)
-                .filter_map(|pair| pair.iter().copied().reduce(Slot::join))
-                .collect();
+    /// Drops what no column of a run of this duration shows.
+    pub(super) fn thin(&mut self, duration: Nanos) {
+        let width = width(duration);
+        for curve in [
+            &mut self.private, &mut self.resident, &mut self.proportional, &mut self.huge_pages, &mut self.cpu,
+            &mut self.faults, &mut self.requests,
+        ] {
+            curve.thin(width);
         }
-        let place = usize::try_from(at / self.width).unwrap_or(BUCKETS);
-        while self.slots.len() <= place {
-            self.slots.push(self.last);
-        }
-    }
-
-    /// The slot of a time that the curves reach. Driver and sampler write concurrently, so it need not be the last.
-    fn slot(&mut self, at: Nanos) -> Option<&mut Slot> {
-        let place = usize::try_from(at / self.width).ok()?;
-        self.slots.get_mut(place)
     }
 }
 
-/// The sum of all values as a level; `None` without values.
-fn sum_level(values: impl Iterator<Item = u64>) -> Option<Span> {
-    values.reduce(u64::saturating_add).map(Span::constant)
+/// The width of columns that all these runs fit: the widest of theirs. Widths are doublings of one another.
+pub fn grid<'s>(summaries: impl Iterator<Item = &'s Summary>) -> Option<Nanos> {
+    summaries.map(|summary| width(summary.duration)).max()
+}
+
+fn width(duration: Nanos) -> Nanos {
+    let mut width = NARROWEST;
+    while duration / width >= COLUMNS {
+        width *= 2;
+    }
+    width
+}
+
+/// A quantity of a run in columns of a width.
+pub fn columns(summary: &Summary, quantity: Quantity, width: Nanos) -> Columns {
+    let (curves, until) = (&summary.curves, summary.duration);
+    match quantity {
+        Quantity::Private => curves.private.columns(width, until),
+        Quantity::Resident => curves.resident.columns(width, until),
+        Quantity::Proportional => curves.proportional.columns(width, until),
+        Quantity::HugePages => curves.huge_pages.columns(width, until),
+        Quantity::Cpu => rates(&curves.cpu.columns(width, until), width, 1_000),
+        Quantity::Faults => rates(&curves.faults.columns(width, until), width, 1_000_000_000),
+    }
+}
+
+/// The requests that ended in each column of a width, where there were any, with the column's place.
+pub fn requests(summary: &Summary, width: Nanos) -> Vec<(usize, u64)> {
+    let totals = summary.curves.requests.columns(width, summary.duration);
+    let mut ended = Vec::new();
+    for (place, count) in growth(&totals).into_iter().enumerate() {
+        if let Some(count @ 1..) = count {
+            ended.push((place, count));
+        }
+    }
+    ended
+}
+
+/// The growth of a counter in each column, per nanosecond, times `scale`.
+fn rates(totals: &Columns, width: Nanos, scale: u128) -> Columns {
+    let mut rates = Columns::new();
+    for growth in growth(totals) {
+        rates.push(growth.map(|growth| {
+            let rate = u128::from(growth) * scale / u128::from(width.max(1));
+            Span::constant(u64::try_from(rate).unwrap_or(u64::MAX))
+        }));
+    }
+    rates
+}
+
+/// The growth of a counter in each column. Before it was first read it was 0.
+fn growth(totals: &Columns) -> Vec<Option<u64>> {
+    let mut before = 0;
+    let mut all = Vec::new();
+    for total in totals {
+        all.push(total.map(|total| total.high().saturating_sub(before)));
+        before = total.map_or(before, |total| total.high().max(before));
+    }
+    all
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::golden::summarised;
+    use record::WarningKind;
+    use record::golden::{Session, completed};
 
     const SECOND: Nanos = 1_000_000_000;
 
@@ -228,53 +219,71 @@ mod tests {
     }
 
     #[test]
-    fn a_level_holds_until_it_is_read_again_and_its_extremes_outlive_a_day() {
-        let mut curves = Curves::default();
-        curves.rollup(0, &rollup(0, 10));
-        curves.rollup(60 * SECOND, &rollup(0, 900));
-        curves.rollup(60 * SECOND + 50_000_000, &rollup(0, 10));
-        curves.extend(86_400 * SECOND);
-        assert!(curves.slots.len() <= BUCKETS);
-        let highest = curves
-            .slots
-            .iter()
-            .filter_map(|slot| slot.proportional)
-            .reduce(Span::join);
-        assert_eq!(highest, Some(Span { first: 10, then: 900 }));
-        assert_eq!(curves.slots.last().unwrap().huge_pages, Some(Span::constant(5)));
-    }
-
-    #[test]
     fn what_is_not_known_of_anybody_is_nothing() {
         let mut curves = Curves::default();
         curves.rollup(0, &rollup(0, 10));
         curves.rollup(0, &rollup(1, 5));
         curves.process_ended(SECOND, 0);
         curves.process_ended(2 * SECOND, 1);
-        curves.extend(3 * SECOND);
-        for (second, level) in [(0, Some(15)), (1, Some(5)), (2, None)] {
-            let slot = &curves.slots[second * 20 + 1];
-            assert_eq!(slot.proportional, level.map(Span::constant), "{second}");
+        let seconds = [0, 1, 2].map(|second| curves.proportional.value_at(second * SECOND));
+        assert_eq!(seconds, [Some(15), Some(5), None]);
+        assert_eq!(curves.huge_pages.value_at(0), Some(7));
+    }
+
+    fn highest(columns: &Columns) -> u64 {
+        columns.iter().flatten().map(|span| span.high()).max().unwrap()
+    }
+
+    #[test]
+    fn the_maximum_of_every_level_survives_any_grid() {
+        let mut session = completed();
+        session.at += 3 * 3_600 * SECOND;
+        session.warn(WarningKind::Host, "three hours later");
+        let summary = summarised(&session);
+        let mut widest = grid(std::iter::once(&summary)).unwrap();
+        let most_resident = summary.curves.resident.highest().unwrap();
+        assert_eq!(summary.curves.private.highest(), summary.private_peak);
+        let checkpoints = summary.phases.iter().filter_map(|phase| phase.checkpoint.as_ref());
+        let most_proportional = checkpoints.filter_map(|taken| taken.proportional).max().unwrap();
+        for _ in 0..6 {
+            let private = columns(&summary, Quantity::Private, widest);
+            assert_eq!(Some(highest(&private)), summary.private_peak);
+            assert_eq!(highest(&columns(&summary, Quantity::Resident, widest)), most_resident);
+            assert!(highest(&columns(&summary, Quantity::Proportional, widest)) >= most_proportional);
+            widest *= 2;
         }
     }
 
     #[test]
-    fn no_request_and_no_time_is_lost_when_slots_are_joined() {
-        let mut curves = Curves::default();
+    fn a_rate_times_the_time_is_what_was_used() {
+        let mut session = Session::new("server");
+        session.spawn(0, "server", None, 20, 20);
+        session.phase("work");
+        session.go(0, 40, 20, 150);
+        session.settle(true);
+        let summary = summarised(&session);
+        let width = 4 * grid(std::iter::once(&summary)).unwrap();
+        let busy = columns(&summary, Quantity::Cpu, width);
+        let used: u64 = busy.iter().flatten().map(|span| span.high()).sum();
+        // 20 seconds of one and a half processors, in thousandths per column.
+        let expected = 30 * 1_000 * SECOND / width;
+        assert!(used.abs_diff(expected) <= busy.len() as u64, "{used} {expected}");
+    }
+
+    #[test]
+    fn every_request_is_in_one_column() {
+        let mut summary = summarised(&completed());
+        summary.curves = Curves::default();
         for second in 0..600 {
-            curves.request(second * SECOND);
-            let used = Some(second * 10);
-            curves.totals(
-                second * SECOND,
-                Totals {
-                    cpu: used,
-                    minor: used,
-                    major: None,
-                    ..Totals::default()
-                },
+            summary.curves.request(second * SECOND);
+        }
+        summary.duration = 600 * SECOND;
+        summary.curves.thin(summary.duration);
+        for width in [grid(std::iter::once(&summary)).unwrap(), 40 * SECOND] {
+            assert_eq!(
+                requests(&summary, width).iter().map(|(_, count)| count).sum::<u64>(),
+                600
             );
         }
-        assert_eq!(curves.slots.iter().map(|slot| slot.requests).sum::<u64>(), 600);
-        assert_eq!(curves.slots.last().unwrap().cpu, Some(5_990));
     }
 }

@@ -1,7 +1,6 @@
 //! Idle windows: how much was released, when, and in which window.
 
 mod course;
-mod curve;
 mod gave;
 mod lazy;
 mod traffic;
@@ -13,6 +12,7 @@ mod tests;
 use serde::Serialize;
 
 use base::band;
+use base::curve::Curve;
 use base::shown;
 use record::{AllocatorDecay, Nanos, PhaseRef, RoundName, Runtime, WindowEnd};
 
@@ -83,6 +83,9 @@ pub struct Window {
     pub shared: Option<Course>,
     /// Private memory at [`POINTS`] moments from its beginning to its end; empty where it is not known.
     pub curve: Vec<u64>,
+    /// Private memory since its beginning, as charts draw it; empty where it was not known throughout.
+    #[serde(skip)]
+    pub private_curve: Curve,
 }
 
 /// A window that ended before a garbage collector's clock did: what it did not release in it may be released later.
@@ -114,6 +117,14 @@ impl TooShortFor {
 }
 
 impl Window {
+    /// Removes its sizes, which are no measurement of the server.
+    pub(super) fn forget_memory(&mut self) {
+        (self.private, self.resident) = (None, None);
+        (self.lazily_before, self.lazily_freed) = (None, None);
+        self.curve.clear();
+        self.private_curve = Curve::default();
+    }
+
     /// Computes the field of this name. All other fields must be filled in.
     fn too_short_for(&self) -> Option<TooShortFor> {
         let decay = self.decay?;

@@ -271,9 +271,7 @@ pub(super) fn forget_windows(summary: &mut Summary) {
         .collect();
     for window in &mut summary.windows {
         if incomplete.contains(&window.phase) {
-            (window.private, window.resident) = (None, None);
-            (window.lazily_before, window.lazily_freed) = (None, None);
-            window.curve.clear();
+            window.forget_memory();
         }
     }
 }

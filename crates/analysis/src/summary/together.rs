@@ -1,11 +1,9 @@
 //! Aligns lines of several runs: each run's time is mapped onto one common time.
 
 use crate::summary::{CheckpointSummary, PhaseSummary, Summary};
+use base::curve::{Columns, Curve, Span};
 use base::units::middle;
 use record::{Nanos, PhaseRef};
-
-use super::curves::Span;
-use super::lines::Line;
 
 /// The time of a drawing that several runs share.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,31 +49,17 @@ impl Together {
         }
     }
 
-    /// A run's line, from a grid of `width`, on this many places of the drawing. Every value falls into exactly one
-    /// place, so no peak is lost and none is drawn twice; an empty place has the value of its moment.
-    pub fn lay(&self, run: &Summary, line: &Line, width: Nanos, places: usize) -> Line {
-        let (own, width) = (bounds(run), width.max(1) as f64);
-        let step = self.until / places as f64;
-        let mut laid: Line = vec![None; places];
-        for (place, span) in line.iter().enumerate() {
-            for (part, value) in span.iter().flat_map(Span::parts) {
-                let moment = (place as f64 + part) * width;
-                let target = (self.to_common(&own, moment) / step) as usize;
-                let target_span = &mut laid[target.min(places - 1)];
-                let value = Span::constant(value);
-                *target_span = Some(target_span.map_or(value, |before| before.join(value)));
-            }
-        }
-        for (target, target_span) in laid.iter_mut().enumerate() {
-            if target_span.is_some() {
-                continue;
-            }
-            let place = self.to_own(&own, (target as f64 + 0.5) * step) / width;
-            if let Some(Some(span)) = line.get(place as usize) {
-                let value = if place.fract() < 0.5 { span.first } else { span.then };
-                *target_span = Some(Span::constant(value));
-            }
-        }
+    /// A curve of a run in this many columns of the drawing; nothing is known after the run's end.
+    pub fn lay(&self, run: &Summary, curve: &Curve, columns: usize) -> Columns {
+        let own = bounds(run);
+        let step = self.until / columns as f64;
+        let mut bounds: Vec<Nanos> = (0..columns)
+            .map(|column| self.to_own(&own, column as f64 * step) as Nanos)
+            .take_while(|from| *from <= run.duration)
+            .collect();
+        bounds.push(Nanos::MAX);
+        let mut laid = curve.reduce(&bounds);
+        laid.resize(columns, None);
         laid
     }
 }
@@ -117,13 +101,13 @@ fn warp(from: &[f64], to: &[f64], moment: f64) -> f64 {
     to[part] + share * (to[part + 1] - to[part])
 }
 
-/// At each moment the median of the lines, where at least half of them have a value.
-pub fn median(lines: &[Line]) -> Line {
+/// In each column the median of the curves, where at least half of them have a value.
+pub fn median(lines: &[Columns]) -> Columns {
     let places = lines.iter().map(Vec::len).max().unwrap_or(0);
     (0..places).map(|place| median_at(lines, place)).collect()
 }
 
-fn median_at(lines: &[Line], place: usize) -> Option<Span> {
+fn median_at(lines: &[Columns], place: usize) -> Option<Span> {
     let known: Vec<Span> = lines
         .iter()
         .filter_map(|line| line.get(place).copied().flatten())
@@ -215,8 +199,6 @@ fn is_repeated(run: &Summary, phase: u32) -> bool {
 mod tests {
     use super::*;
     use crate::golden::summarised;
-    use crate::summary::lines;
-    use crate::summary::lines::Quantity;
     use record::golden::Session;
 
     fn run(first: u64, second: u64) -> Summary {
@@ -237,21 +219,19 @@ mod tests {
         let all: Vec<&Summary> = runs.iter().collect();
         let together = Together::of(&all);
         assert!(together.is_aligned());
-        let width = lines::grid(all.iter().copied()).unwrap();
         let second_in_first_run = together.at(&runs[0], runs[0].phases[1].started);
         for run in &runs {
             let second = together.at(run, run.phases[1].started);
             assert!((second - second_in_first_run).abs() < 1.0);
-            let line = lines::line(run, Quantity::Private, width);
             for places in [1, 7, 64, 5_000] {
-                let laid = together.lay(run, &line, width, places);
+                let laid = together.lay(run, &run.curves.private, places);
                 assert_eq!(laid.len(), places);
-                assert_eq!(highest(&laid), highest(&line), "{places}");
+                assert_eq!(highest(&laid), run.curves.private.highest(), "{places}");
             }
         }
     }
 
-    fn highest(line: &Line) -> Option<u64> {
+    fn highest(line: &Columns) -> Option<u64> {
         line.iter().flatten().map(|span| span.high()).max()
     }
 
@@ -314,7 +294,7 @@ mod tests {
         assert_eq!(stretch_names(&[(0, 0), (1, 0), (0, 1), (1, 1)]), names);
     }
 
-    fn line(values: [Option<u64>; 3]) -> Line {
+    fn line(values: [Option<u64>; 3]) -> Columns {
         values.iter().map(|value| value.map(Span::constant)).collect()
     }
 

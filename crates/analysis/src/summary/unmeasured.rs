@@ -9,7 +9,6 @@ use record::{Counters, Header};
 
 use super::curves::Curves;
 use super::histogram::Histogram;
-use super::timeline::Timeline;
 
 /// The reason why a run has no memory and no latency figures, for people; `None` if it has them.
 pub fn held_up(header: &Header) -> Option<String> {
@@ -67,14 +66,12 @@ fn remove_measurements(mut summary: Summary) -> Summary {
         clear_method(method);
     }
     for window in &mut summary.windows {
-        (window.private, window.resident) = (None, None);
+        window.forget_memory();
         (window.cpu, window.late_cpu) = (None, None);
-        (window.lazily_before, window.lazily_freed) = (None, None);
-        window.curve.clear();
     }
     summary.released.clear();
     summary.reported.clear();
-    (summary.timeline, summary.curves) = (Timeline::default(), Curves::default());
+    summary.curves = Curves::default();
     summary
 }
 
@@ -125,7 +122,7 @@ mod tests {
                 .all(|phase| phase.private.is_none() && phase.cpu.is_none())
         );
         assert!(measured.methods.iter().all(|method| method.max.is_none()));
-        assert!(measured.timeline.buckets.is_empty());
+        assert_eq!(measured.curves, Curves::default());
         assert!(measured.windows.iter().all(|window| window.private.is_none()));
     }
 }

@@ -8,8 +8,19 @@ pub struct Axis {
     pub high: f64,
     pub is_log: bool,
     pub ticks: Vec<(f64, String)>,
-    pub has_grid: bool,
+    pub grid: Grid,
     pub name: &'static str,
+}
+
+/// How ticks are drawn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Grid {
+    /// Two texts at the ends of the axis.
+    Ends,
+    /// A line through the plot for each tick.
+    Lines,
+    /// A short line below the axis for each tick.
+    Notches,
 }
 
 impl Axis {
@@ -19,7 +30,7 @@ impl Axis {
             high,
             is_log: false,
             ticks: Vec::new(),
-            has_grid: false,
+            grid: Grid::Ends,
             name: "",
         }
     }
@@ -42,7 +53,7 @@ impl Axis {
     pub fn with_grid(self, ticks: impl IntoIterator<Item = (f64, String)>) -> Axis {
         Axis {
             ticks: ticks.into_iter().collect(),
-            has_grid: true,
+            grid: Grid::Lines,
             ..self
         }
     }

@@ -1,12 +1,15 @@
-//! A chart as an SVG figure of the page. CSS classes give colours and strokes; `maud` escapes every text.
+//! A chart as SVG: as a figure of the page, or as a plot in a picture. CSS classes give colours and strokes; `maud` escapes every
+//! text.
 
 use maud::{Markup, html};
 
 use base::text::{clean, cut, width};
+use record::IdleKind;
 
-use super::axis::Axis;
-use super::labels::{Area, Label, place, room};
-use super::{Chart, Mark, Series, Shape, Up, tenth};
+use super::axis::{Axis, Grid};
+use super::labels::{self, Area, Label, Names, place, room};
+use super::path::path;
+use super::{Chart, Ground, Mark, Series, Shape, Up, tenth};
 
 /// Width of a drawing with rows; the page scales it.
 const WIDTH: f64 = 360.0;
@@ -19,18 +22,25 @@ const ABOVE: f64 = 14.0;
 const LETTERS: usize = 16;
 const LONGEST: usize = 56;
 
+/// Most characters of the name of a phase.
+const LONGEST_PHASE: usize = 48;
+
+/// Half the width of the triangle of a peak, and the height of its top above its point.
+const PEAK: (f64, f64) = (5.0, 9.0);
+
 /// Width of a character of an axis.
 const DIGIT: f64 = 7.0;
 
-struct Frame {
-    width: f64,
-    height: f64,
-    left: f64,
-    right: f64,
-    top: f64,
-    bottom: f64,
+/// The place of a plot in its drawing.
+pub struct Frame {
+    pub width: f64,
+    pub height: f64,
+    pub left: f64,
+    pub right: f64,
+    pub top: f64,
+    pub bottom: f64,
     /// Additional height of each row for its label.
-    above: f64,
+    pub above: f64,
 }
 
 impl Frame {
@@ -63,7 +73,8 @@ impl Frame {
         }
     }
 
-    fn across(&self, axis: &Axis, value: f64) -> f64 {
+    /// The position of a value of the horizontal axis.
+    pub fn across(&self, axis: &Axis, value: f64) -> f64 {
         axis.between(value, self.left, self.right)
     }
 
@@ -93,13 +104,8 @@ pub fn figure(chart: &Chart) -> Markup {
         .map(|series| series.words.as_str())
         .filter(|words| !words.is_empty())
         .collect();
-    let mut names = names(chart, &frame).into_iter();
-    let up = match &chart.up {
-        Up::Axis(axis, _) => Some(axis),
-        Up::Rows(_) => None,
-    };
     let mut keyed: Vec<&Series> = Vec::new();
-    if up.is_some() && chart.series.len() > 1 {
+    if matches!(chart.up, Up::Axis(..)) && chart.series.len() > 1 {
         keyed.extend(chart.series.iter().filter(|series| !series.label.is_empty()));
     }
     html! {
@@ -107,17 +113,75 @@ pub fn figure(chart: &Chart) -> Markup {
             figcaption { (clean(&chart.title)) @if !chart.unit.is_empty() { span.quiet { ", " (chart.unit) } } }
             @if !keyed.is_empty() { p.keys { @for series in keyed { span { (key(&series.class)) (cut(&clean(&series.label), 40)) } } } }
             svg viewBox={ "0 0 " (frame.width) " " (frame.height) } role="img" aria-label=(clean(&format!("{}: {}", chart.title, words.join("; ")))) {
-                (scale(&frame, &chart.across))
-                @if let Some(axis) = up { (heights(&frame, axis)) }
-                @for (row, series) in chart.series.iter().enumerate() {
-                    g class=(series.class) {
-                        (label(chart, &frame, row))
-                        @for mark in &series.marks { (draw_mark(mark, chart, &frame, row, &mut names)) }
-                    }
-                }
+                (plot(chart, &frame))
             }
         }
     }
+}
+
+/// The chart in its place, without title, keys and the drawing around it.
+pub fn plot(chart: &Chart, frame: &Frame) -> Markup {
+    let mut names = names(chart, frame).into_iter();
+    html! {
+        (ground(chart, frame))
+        @if let Up::Axis(axis, _) = &chart.up { (heights(frame, axis)) }
+        (scale(frame, &chart.across))
+        @for (row, series) in chart.series.iter().enumerate() {
+            g class=(series.class) {
+                (label(chart, frame, row))
+                @for mark in &series.marks { (draw_mark(mark, chart, frame, row, &mut names)) }
+            }
+        }
+    }
+}
+
+/// Phases and idle windows behind the series, and the names of the phases above.
+fn ground(chart: &Chart, frame: &Frame) -> Markup {
+    let Ground {
+        phases,
+        windows,
+        pattern,
+    } = &chart.ground;
+    let names = phase_names(chart, frame);
+    let has_hatches = windows.iter().any(|(.., kind)| *kind == IdleKind::Simmer);
+    html! {
+        @if has_hatches {
+            defs { pattern id=(pattern) width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)" {
+                rect width="8" height="8" class="phase" {} line.hatch x1="0" x2="0" y1="0" y2="8" {}
+            } }
+        }
+        @for (from, to, _) in phases.iter().step_by(2) { (stretch("phase", None, chart, frame, (*from, *to))) }
+        @for (from, to, kind) in windows {
+            @match kind {
+                IdleKind::Silent => (stretch("silent", None, chart, frame, (*from, *to))),
+                IdleKind::Simmer => (stretch("hatched", Some(format!("url(#{pattern})")), chart, frame, (*from, *to))),
+            }
+        }
+        @for (from, ..) in phases {
+            @let x = frame.across(&chart.across, *from);
+            @let is_above = names.upper.iter().any(|(left, _)| *left == x - frame.left);
+            line.begin x1=(x) x2=(x) y1=(frame.top - if is_above { 34.0 } else { 18.0 }) y2=(frame.bottom) {}
+        }
+        @for label in names.lower.iter().chain(names.upper.iter().map(|(_, label)| label)) {
+            text x=(tenth(frame.left + label.left)) y=(frame.top + label.down) { (label.text) }
+        }
+    }
+}
+
+/// A stretch of the horizontal axis, from top to bottom.
+fn stretch(class: &str, fill: Option<String>, chart: &Chart, frame: &Frame, (from, to): (f64, f64)) -> Markup {
+    let (left, right) = (frame.across(&chart.across, from), frame.across(&chart.across, to));
+    html! { rect class=(class) x=(left) y=(frame.top) width=(tenth(right - left)) height=(frame.bottom - frame.top) fill=[fill] {} }
+}
+
+/// Names of the phases above the plot, counted from its upper left corner.
+pub fn phase_names(chart: &Chart, frame: &Frame) -> Names {
+    let mut stretches: Vec<(f64, f64, String)> = Vec::new();
+    for (from, to, name) in &chart.ground.phases {
+        let (left, right) = (frame.across(&chart.across, *from), frame.across(&chart.across, *to));
+        stretches.push((left - frame.left, right - frame.left, cut(&clean(name), LONGEST_PHASE)));
+    }
+    labels::names(&stretches, frame.right - frame.left)
 }
 
 fn key(class: &str) -> Markup {
@@ -127,11 +191,15 @@ fn key(class: &str) -> Markup {
 /// The horizontal axis. Texts at its ends stay inside the picture.
 fn scale(frame: &Frame, axis: &Axis) -> Markup {
     html! {
-        @if !axis.has_grid { line.axis x1=(frame.left) x2=(frame.right) y1=(frame.bottom) y2=(frame.bottom) {} }
+        @if axis.grid != Grid::Lines { line.axis x1=(frame.left) x2=(frame.right) y1=(frame.bottom) y2=(frame.bottom) {} }
         @for (value, text) in &axis.ticks {
             @let x = frame.across(axis, *value);
-            @if axis.has_grid { line.grid x1=(x) x2=(x) y1=(frame.top) y2=(frame.bottom) {} }
-            text class=(anchor(frame, axis, x, text)) x=(x) y=(frame.bottom + 15.0) { (text) }
+            @match axis.grid {
+                Grid::Ends => {},
+                Grid::Lines => line.grid x1=(x) x2=(x) y1=(frame.top) y2=(frame.bottom) {},
+                Grid::Notches => line.axis x1=(x) x2=(x) y1=(frame.bottom) y2=(frame.bottom + 4.0) {},
+            }
+            text class=(anchor(frame, axis, x, text)) x=(x) y=(frame.bottom + if axis.grid == Grid::Notches { 18.0 } else { 15.0 }) { (text) }
         }
         @if !axis.name.is_empty() {
             text.tick.mid x=((frame.left + frame.right) / 2.0) y=(frame.bottom + 34.0) { (axis.name) }
@@ -142,11 +210,10 @@ fn scale(frame: &Frame, axis: &Axis) -> Markup {
 /// The class that keeps a text at this place inside the picture.
 fn anchor(frame: &Frame, axis: &Axis, x: f64, text: &str) -> &'static str {
     let half = width(text) as f64 * DIGIT / 2.0;
-    // Without a grid the texts stand at the ends of the axis.
-    let (left, right) = if axis.has_grid {
-        (half, frame.width - half)
-    } else {
+    let (left, right) = if axis.grid == Grid::Ends {
         (frame.left + 14.0, frame.right - 14.0)
+    } else {
+        (half, frame.width - half)
     };
     if x > right {
         "tick end"
@@ -159,10 +226,10 @@ fn anchor(frame: &Frame, axis: &Axis, x: f64, text: &str) -> &'static str {
 
 fn heights(frame: &Frame, axis: &Axis) -> Markup {
     html! {
-        @if !axis.has_grid { line.axis x1=(frame.left) x2=(frame.left) y1=(frame.top) y2=(frame.bottom) {} }
+        @if axis.grid == Grid::Ends { line.axis x1=(frame.left) x2=(frame.left) y1=(frame.top) y2=(frame.bottom) {} }
         @for (value, text) in &axis.ticks {
             @let y = frame.up(axis, *value);
-            @if axis.has_grid { line.grid x1=(frame.left) x2=(frame.right) y1=(y) y2=(y) {} }
+            @if axis.grid != Grid::Ends && y < frame.bottom { line.grid x1=(frame.left) x2=(frame.right) y1=(y) y2=(y) {} }
             text.tick.end x=(frame.left - 6.0) y=(tenth(y + 4.0)) { (text) }
         }
     }
@@ -183,7 +250,7 @@ fn label(chart: &Chart, frame: &Frame, row: usize) -> Markup {
 fn draw_mark(mark: &Mark, chart: &Chart, frame: &Frame, row: usize, names: &mut impl Iterator<Item = Label>) -> Markup {
     match mark {
         Mark::Line(class, points) => {
-            let points = points.iter().map(|point| frame.position(chart, row, *point));
+            let points = points.iter().map(|point| Some(frame.position(chart, row, (*point)?)));
             html! { path class=(class) d=(path(points)) {} }
         }
         Mark::Band(class, from, to) => {
@@ -207,6 +274,20 @@ fn draw_mark(mark: &Mark, chart: &Chart, frame: &Frame, row: usize, names: &mut 
                 Shape::Square(half) => html! {
                     rect class=(class) x=(tenth(x - half)) y=(tenth(y - half)) width=(2.0 * half) height=(2.0 * half) { (tooltip(text)) }
                 },
+                Shape::Diamond(half) => {
+                    let outline = format!("M{x} {}l{half} {half}l-{half} {half}l-{half}-{half}z", tenth(y - half));
+                    html! { path class=(class) d=(outline) { (tooltip(text)) } }
+                }
+            }
+        }
+        Mark::Peak(point, _) => {
+            let (x, y) = frame.position(chart, row, *point);
+            html! {
+                path.peak d={ "M" (x) " " (tenth(y - PEAK.1)) "l" (PEAK.0) " 8h-10z" } {}
+                // Colour and order identify a value that had to move away.
+                @if let Some(value) = names.next() {
+                    text.value x=(tenth(value.left)) y=(tenth(value.down)) { tspan.of { "▲" } (value.text.trim_start_matches('▲')) }
+                }
             }
         }
         Mark::Name(point, _) => {
@@ -250,19 +331,22 @@ fn names(chart: &Chart, frame: &Frame) -> Vec<Label> {
     for (row, series) in chart.series.iter().enumerate() {
         for mark in &series.marks {
             match mark {
-                Mark::Name(point, texts) => {
+                Mark::Name(point, [long, short]) => {
                     let (x, y) = frame.position(chart, row, *point);
-                    named.push((x - frame.left, y + 5.0, texts));
+                    named.push((x - frame.left, y + 5.0, [long, short]));
+                }
+                Mark::Peak(point, value) => {
+                    let (x, y) = frame.position(chart, row, *point);
+                    named.push((x - frame.left, y, [value, value]));
+                    dots.push(area_around((x - frame.left, y - PEAK.1 + 4.0), PEAK.0, 4.0));
                 }
                 Mark::Dot(_, point, Shape::Circle(half) | Shape::Square(half), _) => {
                     let (x, y) = frame.position(chart, row, *point);
-                    let (x, half) = (x - frame.left, half + 1.0);
-                    dots.push(Area {
-                        left: x - half,
-                        right: x + half,
-                        top: y - half,
-                        bottom: y + half,
-                    });
+                    dots.push(area_around((x - frame.left, y), half + 1.0, half + 1.0));
+                }
+                Mark::Dot(_, point, Shape::Diamond(half), _) => {
+                    let (x, y) = frame.position(chart, row, *point);
+                    dots.push(area_around((x - frame.left, y), *half, *half));
                 }
                 Mark::Line(..) | Mark::Band(..) | Mark::Stroke(..) => {}
             }
@@ -283,13 +367,23 @@ fn names(chart: &Chart, frame: &Frame) -> Vec<Label> {
     names
 }
 
+/// The area that names avoid.
+fn area_around((x, y): (f64, f64), across: f64, up: f64) -> Area {
+    Area {
+        left: x - across,
+        right: x + across,
+        top: y - up,
+        bottom: y + up,
+    }
+}
+
 /// A point from the left end of the plot, and its name in the long and the short form.
-type NamedPoint<'c> = (f64, f64, &'c [String; 2]);
+type NamedPoint<'c> = (f64, f64, [&'c String; 2]);
 
 fn place_names(named: &[NamedPoint], is_long: &[bool], dots: &[Area], size: (f64, f64)) -> Vec<Label> {
     let mut texts = Vec::new();
     for ((x, y, [long, short]), is_long) in named.iter().zip(is_long) {
-        let text = if *is_long { long } else { short };
+        let text = if *is_long { *long } else { *short };
         texts.push((*x, *y, text.clone()));
     }
     place(&texts, dots, size)
@@ -304,15 +398,6 @@ fn count_overlaps(names: &[Label], dots: &[Area]) -> usize {
         overlaps += usize::from(others.any(|other| other.is_over(area)));
     }
     overlaps
-}
-
-fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
-    let mut path = String::new();
-    for (x, y) in points {
-        let command = if path.is_empty() { 'M' } else { 'L' };
-        path.push_str(&format!("{command}{x} {y}"));
-    }
-    path
 }
 
 #[cfg(test)]
@@ -359,6 +444,7 @@ mod tests {
             across: Axis::new(0.0, 1.0),
             up: Up::Rows(26.0),
             series: series.collect(),
+            ground: Ground::default(),
         };
         figure(&chart).into_string()
     }

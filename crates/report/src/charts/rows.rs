@@ -1,29 +1,27 @@
 //! Charts of characters: memory over a run, the curve of a window, and runs as marks on a line.
 
-use base::text::{clean, cut, width};
+use base::curve::{Curve, even_bounds};
+use base::text::{EIGHTHS, blocks, clean, cut, width};
 use base::units;
 use record::Nanos;
 
 use super::axis::{mebibytes, sizes};
-
-const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 const LINES: usize = 3;
 
 /// Columns of the axis: a value, a blank and the line.
 const AXIS: usize = 8;
 
-/// Highest private and resident memory in a stretch of time.
+/// Highest private and resident memory in a column.
 type Highest = Option<(u64, u64)>;
 
 pub struct Memory {
-    /// Length of a bucket; the first begins at 0. A bucket is `None` if unknown.
-    pub width: Nanos,
-    pub buckets: Vec<Highest>,
+    pub private: Curve,
+    pub resident: Curve,
     pub until: Nanos,
     pub phases: Vec<(Nanos, String)>,
     /// Name of resident memory in the legend.
-    pub resident: &'static str,
+    pub resident_name: &'static str,
 }
 
 impl Memory {
@@ -34,9 +32,8 @@ impl Memory {
     pub fn draw(&self, columns: usize) -> Option<(Vec<String>, String)> {
         let columns = columns.checked_sub(AXIS).filter(|columns| *columns >= 16)? as u64;
         let column = self.until.div_ceil(columns).max(1);
-        let values: Vec<Highest> = (0..columns)
-            .map(|place| self.between(place.saturating_mul(column), (place + 1).saturating_mul(column)))
-            .collect();
+        let mut values = self.highest(column);
+        values.resize(columns as usize, None);
         let most = values
             .iter()
             .flatten()
@@ -68,18 +65,24 @@ impl Memory {
         let legend = format!(
             "█ private (an upper bound); · {}; ┬ a phase begins, right after the checkpoint of the one before; each column is \
              the highest of {}{blank}",
-            self.resident,
+            self.resident_name,
             units::nanoseconds(column)
         );
         Some((rows, legend))
     }
 
-    /// The highest value within `from..to`, from at least one bucket.
-    fn between(&self, from: Nanos, to: Nanos) -> Highest {
-        let first = usize::try_from(from / self.width).ok()?;
-        let end = usize::try_from(to.div_ceil(self.width)).ok()?.max(first + 1);
-        let buckets = self.buckets.get(first..end.min(self.buckets.len()))?.iter().flatten();
-        buckets.copied().reduce(|a, b| (a.0.max(b.0), a.1.max(b.1)))
+    fn highest(&self, column: Nanos) -> Vec<Highest> {
+        let private = self.private.columns(column, self.until);
+        let resident = self.resident.columns(column, self.until);
+        let mut highest = Vec::new();
+        for (private, resident) in private.into_iter().zip(resident) {
+            highest.push(
+                private
+                    .zip(resident)
+                    .map(|(private, resident)| (private.high(), resident.high())),
+            );
+        }
+        highest
     }
 }
 
@@ -92,7 +95,7 @@ fn cell(value: Highest, row: u64, height: u64) -> char {
     match (within * 8).div_ceil(height) {
         0 if top == row => '·',
         // At most 8, since a value within a row is at most its height.
-        eighths => BLOCKS[eighths.min(8) as usize],
+        eighths => EIGHTHS[eighths.min(8) as usize],
     }
 }
 
@@ -142,9 +145,9 @@ pub struct Curves {
 
 impl Curves {
     /// The scale for these curves with their durations. A curve that varies by less than a MiB looks flat.
-    pub fn new<'c>(curves: impl Iterator<Item = (Nanos, &'c [u64])> + Clone) -> Curves {
+    pub fn new<'c>(curves: impl Iterator<Item = (Nanos, &'c Curve)> + Clone) -> Curves {
         let longest = curves.clone().map(|(took, _)| took).max().unwrap_or(0);
-        let values = curves.flat_map(|(_, values)| values.iter().copied());
+        let values = curves.flat_map(|(_, curve)| curve.points().iter().filter_map(|(_, value)| *value));
         let low = values.clone().min().unwrap_or(0);
         let high = values.max().unwrap_or(0);
         Curves {
@@ -156,20 +159,13 @@ impl Curves {
 
     /// A curve; its share of `columns` is its share of the longest duration. Each column shows the highest value of
     /// its stretch. Empty without values.
-    pub fn draw(&self, (took, values): (Nanos, &[u64]), columns: usize) -> String {
-        if values.is_empty() {
+    pub fn draw(&self, (took, curve): (Nanos, &Curve), columns: usize) -> String {
+        if curve.points().is_empty() {
             return String::new();
         }
-        let columns = (columns as f64 * took as f64 / self.longest as f64).round() as usize;
-        let columns = columns.clamp(1, values.len());
-        let mut curve = String::new();
-        for column in 0..columns {
-            let stretch = &values[column * values.len() / columns..(column + 1) * values.len() / columns];
-            let above = stretch.iter().max().map_or(0, |most| most.saturating_sub(self.low));
-            let part = above as f64 / self.high.saturating_sub(self.low).max(1) as f64;
-            curve.push(BLOCKS[1 + ((part * 7.0) as usize).min(7)]);
-        }
-        curve
+        let columns = (columns as f64 * took as f64 / self.longest as f64).round() as u64;
+        let columns = columns.max(1);
+        blocks(&curve.reduce(&even_bounds(took, columns)), (self.low, self.high), false)
     }
 }
 
@@ -200,6 +196,34 @@ fn count_mark(count: u32) -> char {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::curve::Point;
+
+    fn curve(points: &[Point]) -> Curve {
+        let mut curve = Curve::default();
+        for (at, value) in points {
+            curve.add(*at, *value);
+        }
+        curve
+    }
+
+    /// Private and resident memory from these moments on.
+    fn memory(points: &[(Nanos, Highest)], until: Nanos) -> Memory {
+        let private: Vec<Point> = points
+            .iter()
+            .map(|(at, sizes)| (*at, sizes.map(|sizes| sizes.0)))
+            .collect();
+        let resident: Vec<Point> = points
+            .iter()
+            .map(|(at, sizes)| (*at, sizes.map(|sizes| sizes.1)))
+            .collect();
+        Memory {
+            private: curve(&private),
+            resident: curve(&resident),
+            until,
+            phases: Vec::new(),
+            resident_name: "resident",
+        }
+    }
 
     #[test]
     fn a_cell_is_filled_by_eighths_and_topped_by_a_dot() {
@@ -224,14 +248,8 @@ mod tests {
     /// Label of the highest row in which a run with this memory is drawn.
     fn label_of_highest_row(mib: f64) -> Option<f64> {
         let bytes = (mib * f64::from(1 << 20)) as u64;
-        let memory = Memory {
-            width: 1,
-            // The axis ends at 10 MiB in each case, with two rows per 2 MiB.
-            buckets: [vec![Some((bytes, bytes)); 4], vec![Some((0, 10 << 20)); 12]].concat(),
-            until: 16,
-            phases: Vec::new(),
-            resident: "resident",
-        };
+        // The axis ends at 10 MiB in each case, with two rows per 2 MiB.
+        let memory = memory(&[(0, Some((bytes, bytes))), (4, Some((0, 10 << 20)))], 16);
         let (rows, _) = memory.draw(24).unwrap();
         let highest = rows
             .iter()
@@ -259,13 +277,7 @@ mod tests {
     #[test]
     fn what_is_not_known_is_a_gap_and_not_nothing() {
         let known = Some((20 << 20, 20 << 20));
-        let memory = Memory {
-            width: 1,
-            buckets: [vec![None; 5], vec![known; 6], vec![None; 7]].concat(),
-            until: 18,
-            phases: Vec::new(),
-            resident: "resident",
-        };
+        let memory = memory(&[(5, known), (11, None)], 18);
         let (rows, legend) = memory.draw(26).unwrap();
         assert_eq!(rows[rows.len() - 2], "       │     ██████");
         assert!(legend.ends_with("; blank: not known"), "{legend}");
@@ -273,21 +285,13 @@ mod tests {
 
     #[test]
     fn a_spike_of_one_bucket_is_in_its_column() {
-        let mut buckets = vec![Some((1 << 20, 1 << 20)); 1_000];
-        buckets[700] = Some((8 << 20, 8 << 20));
-        let memory = Memory {
-            width: 1,
-            buckets,
-            until: 1_000,
-            phases: Vec::new(),
-            resident: "resident",
-        };
+        let low = Some((1 << 20, 1 << 20));
+        let memory = memory(&[(0, low), (700, Some((8 << 20, 8 << 20))), (701, low)], 1_000);
         let (rows, _) = memory.draw(28).unwrap();
         assert_eq!(rows[1].matches('█').count(), 1, "{rows:?}");
-        let flat = [1 << 20; 9];
-        let mut spike = flat;
-        spike[4] = 9 << 20;
-        let both = [(9, &flat[..]), (9, &spike[..])];
+        let flat = curve(&[(0, Some(1 << 20))]);
+        let spike = curve(&[(0, Some(1 << 20)), (4, Some(9 << 20)), (5, Some(1 << 20))]);
+        let both = [(9, &flat), (9, &spike)];
         let curves = Curves::new(both.into_iter());
         assert_eq!(
             (curves.draw(both[0], 3), curves.draw(both[1], 3)),

@@ -2,19 +2,21 @@
 //! fall.
 
 use crate::charts::axis::{self, Axis};
-use crate::charts::{Chart, Mark, Series, Shape, Up};
+use crate::charts::{Chart, Ground, Mark, Series, Shape, Up, line};
 use crate::document::Block;
 use crate::document::page::{self, Keys};
 use crate::run::decay as words;
 use analysis::compare::{Comparison, Decay};
-use analysis::summary::Summary;
 use analysis::summary::decay::{self, Course, Window};
+use analysis::summary::{Summary, together};
+use base::curve::Columns;
 use base::units::{self, middle};
 use record::Nanos;
 
 use super::Named;
 
-const MOMENTS: usize = 128;
+/// Columns of the longest window.
+const COLUMNS: u64 = 128;
 
 const LEGEND: &str = "Private memory from the start of each window. Faint lines: runs. Strong line: their median; a \
                       run whose window is over keeps its last value. ○ half and ● nine tenths of the fall, at the \
@@ -83,36 +85,40 @@ fn window_of_run<'w>(windows: &'w [Window], wanted: &Decay, number: usize) -> Op
 fn plot(title: String, servers: &[Decaying]) -> Option<Chart> {
     const MIB: f64 = (1 << 20) as f64;
     let windows = servers.iter().flat_map(|server| &server.windows);
-    let known = windows.filter(|window| !window.curve.is_empty());
-    let longest = known.clone().map(|window| window.took).max()?.max(1) as f64;
+    let known = windows.filter(|window| window.private_curve.is_whole());
+    let longest = known.clone().map(|window| window.took).max()?.max(1);
+    let column = longest.div_ceil(COLUMNS);
     // A change of less than a MiB is drawn flat.
-    let values = known.flat_map(|window| window.curve.iter().map(|value| *value as f64));
-    let up = Axis::around(values, |_| MIB);
+    let points = known.flat_map(|window| window.private_curve.points());
+    let up = Axis::around(points.filter_map(|(_, value)| Some((*value)? as f64)), |_| MIB);
     let sizes = axis::round(up.low, up.high, MIB);
     let sizes = sizes.into_iter().map(|size| (size, units::mib(size as u64)));
-    let times = axis::times(longest / 1e9).into_iter();
+    let times = axis::times(longest as f64 / 1e9).into_iter();
     Some(Chart {
         title,
         unit: "MiB",
         across: Axis {
             ticks: times.map(|(at, text)| (at * 1e9, text)).collect(),
-            ..Axis::new(0.0, longest)
+            ..Axis::new(0.0, longest as f64)
         },
         up: Up::Axis(up.with_grid(sizes), (480.0, 214.0)),
-        series: servers.iter().map(|server| series(server, longest)).collect(),
+        series: servers.iter().map(|server| series(server, column)).collect(),
+        ground: Ground::default(),
     })
 }
 
-fn series(server: &Decaying, longest: f64) -> Series {
-    let median = median_curve(server, longest);
+fn series(server: &Decaying, column: Nanos) -> Series {
+    let median = median_curve(server, column);
     let mut marks = Vec::new();
     if server.windows.len() > 1 {
-        let curves = server.windows.iter().map(|window| curve(window));
-        marks.extend(curves.map(|curve| Mark::Line("fell faint", curve)));
+        for window in &server.windows {
+            let curve = window.private_curve.columns(column, window.took);
+            marks.push(Mark::Line("fell faint", line(&curve, column as f64)));
+        }
     }
-    marks.push(Mark::Line("fell", median.clone()));
+    marks.push(Mark::Line("fell", line(&median, column as f64)));
     for (class, share) in [("reached", FallShare::Half), ("reached full", FallShare::NineTenths)] {
-        if let Some((moment, value)) = reached_at(server, &median, share) {
+        if let Some((moment, value)) = reached_at(server, &median, column, share) {
             let time = words::time(moment as Nanos);
             let text = format!("{}: {} after {time}", server.label, share.name());
             marks.push(Mark::Dot(class, (moment, value), Shape::Circle(4.0), text));
@@ -121,7 +127,7 @@ fn series(server: &Decaying, longest: f64) -> Series {
     Series {
         label: server.label.to_owned(),
         class: server.class.clone(),
-        words: in_words(server).unwrap_or_default(),
+        words: in_words(server, &median, column).unwrap_or_default(),
         marks,
     }
 }
@@ -149,48 +155,22 @@ impl FallShare {
     }
 }
 
-/// The points of a window's curve: time and size.
-fn curve(window: &Window) -> Vec<(f64, f64)> {
-    let step = window.took as f64 / window.curve.len().max(1) as f64;
-    let points = window.curve.iter().enumerate();
-    points
-        .map(|(place, value)| (place as f64 * step, *value as f64))
-        .collect()
-}
-
 /// The median of all runs while any lasts. A run whose window is over keeps its last value: without it the median
 /// would jump where no run did.
-fn median_curve(server: &Decaying, longest: f64) -> Vec<(f64, f64)> {
+fn median_curve(server: &Decaying, column: Nanos) -> Columns {
     let windows = server.windows.iter().copied();
-    let known: Vec<&Window> = windows.filter(|window| !window.curve.is_empty()).collect();
-    if known.is_empty() {
-        return Vec::new();
-    }
-    let last = known.iter().map(|window| window.took as f64).fold(0.0, f64::max);
-    let mut curve = Vec::new();
-    for moment in (0..=MOMENTS).map(|moment| longest * moment as f64 / MOMENTS as f64) {
-        if moment > last {
-            break;
-        }
-        let values = known.iter().map(|window| value(window, moment)).collect();
-        curve.push((moment, middle(values)));
-    }
-    curve
-}
-
-/// The size at a moment on the drawn line of a window, which is straight between its points, so that a median is never
-/// outside of the lines.
-fn value(window: &Window, moment: f64) -> f64 {
-    let place = moment / window.took.max(1) as f64 * window.curve.len() as f64;
-    let last = window.curve.len() - 1;
-    let before = window.curve[last.min(place as usize)] as f64;
-    let after = window.curve[last.min(place as usize + 1)] as f64;
-    before + (after - before) * place.fract()
+    let known: Vec<&Window> = windows.filter(|window| window.private_curve.is_whole()).collect();
+    let last = known.iter().map(|window| window.took).max().unwrap_or(0);
+    let curves: Vec<Columns> = known
+        .iter()
+        .map(|window| window.private_curve.columns(column, last))
+        .collect();
+    together::median(&curves)
 }
 
 /// The median time of half, or nine tenths, of the fall, and the median curve there; `None` if fewer than half of the
 /// runs released enough.
-fn reached_at(server: &Decaying, curve: &[(f64, f64)], share: FallShare) -> Option<(f64, f64)> {
+fn reached_at(server: &Decaying, median: &Columns, column: Nanos, share: FallShare) -> Option<(f64, f64)> {
     let times: Vec<f64> = server
         .windows
         .iter()
@@ -201,23 +181,25 @@ fn reached_at(server: &Decaying, curve: &[(f64, f64)], share: FallShare) -> Opti
         return None;
     }
     let moment = middle(times);
-    let (_, value) = curve.iter().rev().find(|(at, _)| *at <= moment)?;
-    Some((moment, *value))
+    let place = moment / column as f64;
+    let span = (*median.get(place as usize)?)?;
+    let value = if place.fract() < 0.5 { span.first } else { span.then };
+    Some((moment, value as f64))
 }
 
 /// `ty from 140.0 to 60.0 MiB, half back after 2.0 s`
-fn in_words(server: &Decaying) -> Option<String> {
-    let longest = server.windows.iter().map(|window| window.took).max()?;
-    let curve = median_curve(server, longest as f64);
-    let ((_, first), (_, last)) = (curve.first()?, curve.last()?);
+fn in_words(server: &Decaying, median: &Columns, column: Nanos) -> Option<String> {
+    let mut known = median.iter().flatten();
+    let first = known.next()?;
+    let last = known.next_back().unwrap_or(first);
     let mut text = format!(
         "{} from {} to {} MiB",
         server.label,
-        units::mib(*first as u64),
-        units::mib(*last as u64)
+        units::mib(first.first),
+        units::mib(last.then)
     );
     for share in [FallShare::Half, FallShare::NineTenths] {
-        if let Some((moment, _)) = reached_at(server, &curve, share) {
+        if let Some((moment, _)) = reached_at(server, median, column, share) {
             let time = words::time(moment as Nanos);
             text.push_str(&format!(", {} back after {time}", share.name()));
         }
@@ -253,13 +235,11 @@ mod tests {
             class: page::class(0),
             windows: windows.iter().collect(),
         };
-        let longest = windows[1].took as f64;
-        let line = median_curve(&server, longest);
-        assert_eq!(line.last().map(|(moment, _)| *moment), Some(longest));
-        assert!(line.windows(2).all(|pair| pair[1].1 <= pair[0].1), "{line:?}");
-        assert_eq!(
-            line.last().map(|(_, value)| *value as u64),
-            windows[2].curve.last().copied()
-        );
+        let longest = windows[1].took;
+        let line = median_curve(&server, longest / COLUMNS);
+        assert_eq!(line.len() as u64, COLUMNS + 1);
+        let values: Vec<u64> = line.iter().flatten().flat_map(|span| [span.first, span.then]).collect();
+        assert!(values.is_sorted_by(|earlier, later| earlier >= later), "{line:?}");
+        assert_eq!(values.last().copied(), windows[2].private_curve.value_at(Nanos::MAX));
     }
 }

@@ -1,7 +1,7 @@
 //! Charts of growth: private memory at the end of each round, a plot for each part that is repeated.
 
 use crate::charts::axis::{self, Axis};
-use crate::charts::{Chart, Mark, Series, Up};
+use crate::charts::{Chart, Ground, Line, Mark, Series, Up};
 use crate::document::Block;
 use crate::document::page::{self, Keys};
 use analysis::growth::{Repeated, repeated};
@@ -99,6 +99,7 @@ fn plot(name: &str, servers: &[Growing]) -> Option<Chart> {
         },
         up: Up::Axis(up.with_grid(sizes), (480.0, 234.0)),
         series: servers.iter().map(series).collect(),
+        ground: Ground::default(),
     })
 }
 
@@ -115,9 +116,9 @@ fn series(server: &Growing) -> Series {
     };
     let mut marks: Vec<Mark> = Vec::new();
     if server.runs.len() > 1 {
-        marks.extend(server.runs.iter().map(|run| Mark::Line("fell faint", points(run))));
+        marks.extend(server.runs.iter().map(|run| Mark::Line("fell faint", line(run))));
     }
-    marks.push(Mark::Line("fell", middle));
+    marks.push(Mark::Line("fell", middle.into_iter().map(Some).collect()));
     Series {
         label: server.label.to_owned(),
         class: server.class.clone(),
@@ -127,10 +128,10 @@ fn series(server: &Growing) -> Series {
 }
 
 /// The known values of a run, by round from 1.
-fn points(run: &Repeated) -> Vec<(f64, f64)> {
+fn line(run: &Repeated) -> Line {
     let rounds = run.values.iter().enumerate();
     rounds
-        .filter_map(|(place, value)| Some((place as f64 + 1.0, (*value)? as f64)))
+        .filter_map(|(place, value)| Some(Some((place as f64 + 1.0, (*value)? as f64))))
         .collect()
 }
 

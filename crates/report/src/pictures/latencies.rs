@@ -1,7 +1,7 @@
 //! Distributions of latency: for each method a hill for each server over powers of ten, with median and 95th percentile.
 
 use crate::charts::axis::{self, Axis};
-use crate::charts::{Chart, Mark, Series, Up};
+use crate::charts::{Chart, Ground, Mark, Series, Up};
 use analysis::summary::Histogram;
 use base::units;
 
@@ -41,12 +41,15 @@ pub fn latencies(method: &str, servers: &[Latencies]) -> Option<Chart> {
         across: across.with_grid(axis::powers(low, high).into_iter().map(|tick| (tick, time(tick)))),
         up: Up::Rows(ROW),
         series: servers.iter().map(series).collect(),
+        ground: Ground::default(),
     })
 }
 
 fn series(server: &Latencies) -> Series {
     let hills = hills(&server.histogram).into_iter();
-    let mut marks: Vec<Mark> = hills.map(|points| Mark::Line("hill", points)).collect();
+    let mut marks: Vec<Mark> = hills
+        .map(|points| Mark::Line("hill", points.into_iter().map(Some).collect()))
+        .collect();
     for (class, name, value) in [
         ("middle", "median", server.p50),
         ("tail", "95th percentile", server.p95),

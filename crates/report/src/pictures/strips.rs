@@ -1,7 +1,7 @@
 //! Strip plots: every run a dot, the median and its interval beside it, all servers of one place on one scale.
 
 use crate::charts::axis::Axis;
-use crate::charts::{Chart, Mark, Series, Shape, Up};
+use crate::charts::{Chart, Ground, Mark, Series, Shape, Up};
 use crate::comparison::{cold, figures};
 use crate::document::Block;
 use crate::document::page::Keys;
@@ -44,6 +44,7 @@ fn plot(comparison: &Comparison, row: &Row, keys: Keys) -> Chart {
                 marks: marks(&side.runs, cell, unit),
             })
             .collect(),
+        ground: Ground::default(),
     }
 }
 

@@ -1,12 +1,10 @@
 //! The timeline of runs: their lines, the phases and windows behind them, and the checkpoints.
 
-use std::collections::BTreeMap;
-
 use crate::charts::rows::Memory;
 use crate::charts::timeline::{Coded, Phase, Quantities, Run, Server, Stretch, Timeline, Typical, Window};
 use crate::document::page::Keys;
-use analysis::summary::lines::{self, Line, Quantity};
-use analysis::summary::{PhaseSummary, PrivateMetric, Summary, together};
+use analysis::summary::{self, PhaseSummary, PrivateMetric, Quantity, Summary, together};
+use base::curve::Columns;
 use base::text::clean;
 use record::{IdleKind, Nanos};
 
@@ -16,17 +14,13 @@ pub type Named<'s> = (&'s str, &'s Summary);
 /// The timeline of one run, with the rows that terminals draw too.
 pub fn from_run(summary: &Summary, record: &str) -> Option<Timeline> {
     let servers = [(summary.header.server.label.as_str(), vec![(record, summary)])];
-    let mut buckets = Vec::new();
-    for bucket in &summary.timeline.buckets {
-        buckets.push(bucket.map(|bucket| (bucket.private.high(), bucket.resident.high())));
-    }
     let phases = summary.phases.iter();
     let only = Memory {
-        width: summary.timeline.width,
-        buckets,
+        private: summary.curves.private.clone(),
+        resident: summary.curves.resident.clone(),
         until: summary.duration,
         phases: phases.map(|phase| (phase.started, phase.phase.name.clone())).collect(),
-        resident: if summary.most_processes > 1 {
+        resident_name: if summary.most_processes > 1 {
             "resident (a lower bound)"
         } else {
             "resident"
@@ -43,7 +37,7 @@ pub fn from_servers(servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Timeli
         .iter()
         .flat_map(|(_, runs)| runs.iter().map(|(_, summary)| *summary))
         .collect();
-    let width = lines::grid(all.iter().copied())?;
+    let width = summary::grid(all.iter().copied())?;
     let mut drawn = Vec::new();
     for (place, (label, runs)) in servers.iter().enumerate() {
         drawn.extend(server(label, place, keys.is_rest(place), runs, width));
@@ -71,9 +65,9 @@ fn server(label: &str, place: usize, rest: bool, runs: &[Named], width: Nanos) -
         });
     }
     for quantity in Quantity::ALL {
-        let lines: Vec<Line> = runs
+        let lines: Vec<Columns> = runs
             .iter()
-            .map(|(_, summary)| lines::line(summary, quantity, width))
+            .map(|(_, run)| summary::columns(run, quantity, width))
             .collect();
         if lines.iter().flatten().all(Option::is_none) {
             continue;
@@ -104,7 +98,7 @@ fn key(quantity: Quantity) -> (&'static str, u64) {
     }
 }
 
-fn coded(line: &Line, unit: u64) -> Coded {
+fn coded(line: &Columns, unit: u64) -> Coded {
     let mut before = 0;
     let (mut first, mut then) = (Vec::with_capacity(line.len()), Vec::with_capacity(line.len()));
     for span in line {
@@ -131,12 +125,6 @@ fn in_units(value: u64, unit: u64) -> i64 {
 fn typical(run: &str, summary: &Summary, runs: &[Named], width: Nanos) -> Typical {
     let all: Vec<&Summary> = runs.iter().map(|(_, summary)| *summary).collect();
     let repeats = summary.phases.iter().any(|phase| phase.phase.cycle > 0);
-    let mut requests: BTreeMap<u64, u64> = BTreeMap::new();
-    for (place, slot) in (0..).zip(&summary.curves.slots) {
-        if slot.requests > 0 {
-            *requests.entry(place * summary.curves.width / width).or_default() += slot.requests;
-        }
-    }
     let windows = summary.curves.windows.iter().map(|window| Window {
         from: seconds(window.from),
         to: seconds(window.to),
@@ -156,10 +144,7 @@ fn typical(run: &str, summary: &Summary, runs: &[Named], width: Nanos) -> Typica
         phases: phases.collect(),
         stretches: stretches.collect(),
         windows: windows.collect(),
-        requests: requests
-            .into_iter()
-            .filter_map(|(place, count)| Some((usize::try_from(place).ok()?, count)))
-            .collect(),
+        requests: summary::requests(summary, width),
     }
 }
 
@@ -191,7 +176,7 @@ fn seconds(time: Nanos) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analysis::summary::Span;
+    use base::curve::Span;
 
     fn span(first: u64, then: u64) -> Option<Span> {
         Some(Span {

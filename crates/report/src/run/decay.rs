@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use analysis::summary::decay::{Course, Gave, Short, TooShortFor, Traffic, Window, WindowKind};
+use base::curve::Curve;
 use base::units;
 use record::{Delay, Nanos, Runtime, WindowEnd};
 
@@ -55,8 +56,8 @@ pub(crate) fn legend(table: &[Column]) -> String {
 }
 
 /// The curve of a window, with how long it took.
-pub(crate) fn curve(window: &Window) -> (Nanos, &[u64]) {
-    (window.took, &window.curve)
+pub(crate) fn curve(window: &Window) -> (Nanos, &Curve) {
+    (window.took, &window.private_curve)
 }
 
 /// The name of a window: its kind and its phase.

@@ -1,7 +1,7 @@
 //! The front of a sweep in pictures: memory against each thing that it is bought with.
 
 use crate::charts::axis::Axis;
-use crate::charts::{Chart, Mark, Series, Shape, Up};
+use crate::charts::{Chart, Ground, Mark, Series, Shape, Up};
 use crate::comparison::figures;
 use crate::document::Block;
 use crate::document::page::Keys;
@@ -136,6 +136,7 @@ fn chart(title: String, sweep: &Sweep, front: &Front, against: Figure) -> Chart 
         title,
         unit: "MiB",
         series: series.collect(),
+        ground: Ground::default(),
         across: Axis {
             name: match sweep.places.command {
                 Some(_) if against == Figure::P95 => "time",

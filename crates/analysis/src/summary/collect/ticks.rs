@@ -70,11 +70,10 @@ impl Pass {
         self.draw(tick.last);
     }
 
-    /// Adds the current memory of the tree to the curve.
+    /// Adds the current memory of the tree to the curves.
     pub(super) fn draw(&mut self, at: Nanos) {
         let sums = self.tree.sums();
-        self.summary.timeline.add(at, sums.private.zip(sums.resident_lower));
+        self.summary.curves.tree(at, &sums, self.tree.totals());
         self.watch.add(at, &sums, self.tree.totals().cpu());
-        self.summary.curves.totals(at, self.tree.totals());
     }
 }

@@ -4,11 +4,10 @@ use serde::Serialize;
 
 use crate::summary::phases::share;
 use base::band;
+use base::curve::Curve;
 use base::shown;
 use base::units;
 use record::Nanos;
-
-use super::curve::{Curve, value_at};
 
 const SECOND: Nanos = 1_000_000_000;
 
@@ -71,8 +70,8 @@ impl Course {
     /// The figures of a curve over `took`; `peak`, before it began, and `base` are the run's, of the same quantity. `None` where a value
     /// was not known.
     pub(super) fn new(curve: &Curve, took: Nanos, peak: Option<u64>, base: Option<u64>) -> Option<Course> {
-        let points = curve.points()?;
-        let floor = curve.lowest()?;
+        let points = &curve.known_points()?;
+        let floor = points.iter().map(|(_, value)| *value).min()?;
         let (before, after) = (points.first()?.1, points.last()?.1);
         // Memory before the floor never exceeds the peak, whenever that was last read.
         let until_floor = points
@@ -88,7 +87,7 @@ impl Course {
             before,
             after,
             floor,
-            at: AFTER.map(|seconds| value_after(points, seconds * SECOND, took)),
+            at: AFTER.map(|seconds| value_after(curve, seconds * SECOND, took)),
             t50: time_of_fall(points, before, floor, 0.5),
             t90: time_of_fall(points, before, floor, 0.9),
             returned: share(peak, Some(floor), base),
@@ -138,11 +137,11 @@ impl Course {
 }
 
 /// The value at a moment of a window; `None` if the window was over by then.
-fn value_after(points: &[(Nanos, u64)], moment: Nanos, took: Nanos) -> Option<u64> {
+fn value_after(curve: &Curve, moment: Nanos, took: Nanos) -> Option<u64> {
     if moment > took {
         return None;
     }
-    value_at(points, moment)
+    curve.value_at(moment)
 }
 
 /// Time until `part` of the fall from `before` to `floor`; `None` if the fall is within noise.

@@ -4,8 +4,8 @@ use crate::golden::summarised;
 use record::golden::Session;
 use record::{Event, IdleKind, Rollup};
 
-use super::curve::Curve;
 use super::*;
+use base::curve::Curve;
 
 const MIB: u64 = 1 << 20;
 const SECOND: Nanos = 1_000_000_000;
@@ -423,6 +423,7 @@ fn simmer(control: bool, sent: u64, took: Nanos, before: u64, after: u64) -> Win
         private: Course::new(&curve, took, None, None),
         resident: None,
         curve: Vec::new(),
+        private_curve: Curve::default(),
     }
 }
 

@@ -1,16 +1,19 @@
 //! Finds the windows of a run while its entries pass by.
 
+use base::curve::{Curve, Span};
 use record::{IdleKind, Nanos, PhaseRef, Rollup, StepEnd, StepStart, WindowEnd, WindowStart};
 
 use crate::summary::tree::Sums;
 
 use super::course::Course;
-use super::curve::{Curve, value_at};
 use super::lazy::Lazy;
 use super::{POINTS, Window, WindowKind};
 
 /// Exact counters are read at the start of a silent window; readings up to this much later count as its start.
 const SOON: Nanos = 500_000_000;
+
+/// Stretches of a window that a chart can tell apart.
+const DRAWN: u64 = 512;
 
 /// Peaks and lowest checkpoints of the run so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -241,8 +244,10 @@ impl Watch {
 impl Open {
     /// Processor time between two moments of the window.
     fn used(&self, from: Nanos, to: Nanos) -> Option<Nanos> {
-        let points = self.cpu.points()?;
-        Some(value_at(points, to)?.saturating_sub(value_at(points, from)?))
+        if !self.cpu.is_whole() {
+            return None;
+        }
+        Some(self.cpu.value_at(to)?.saturating_sub(self.cpu.value_at(from)?))
     }
 
     fn window(&self, kind: WindowKind, end: Nanos, extremes: Extremes) -> Window {
@@ -280,29 +285,28 @@ impl Open {
             private: Course::new(&self.private, took, self.extremes.private_peak, extremes.private_base),
             resident,
             shared: Course::new(&self.shared, took, None, None),
-            curve: drawn_points(&self.private, took),
+            curve: highest_by_stretch(&self.private, took),
+            private_curve: drawn_curve(&self.private, took),
         }
     }
 }
 
-/// The curve at even distances; each point has the highest value since the one before, so that no spike is lost.
-fn drawn_points(curve: &Curve, took: Nanos) -> Vec<u64> {
-    let Some(points) = curve.points() else {
+/// The highest value of each of [`POINTS`] stretches of the window; empty if a value was unknown.
+fn highest_by_stretch(curve: &Curve, took: Nanos) -> Vec<u64> {
+    if !curve.is_whole() {
         return Vec::new();
-    };
+    }
     let distance = took / POINTS as u64;
-    (0..POINTS as u64)
-        .filter_map(|place| highest(points, distance * place, distance * (place + 1)))
-        .collect()
+    let bounds: Vec<Nanos> = (0..=POINTS as u64).map(|place| distance * place).collect();
+    curve.reduce(&bounds).into_iter().flatten().map(Span::high).collect()
 }
 
-/// The highest value from one moment to another.
-fn highest(points: &[(Nanos, u64)], from: Nanos, to: Nanos) -> Option<u64> {
-    let first = points.partition_point(|(at, _)| *at < from);
-    points[first..]
-        .iter()
-        .take_while(|(at, _)| *at < to)
-        .map(|(_, value)| *value)
-        .chain(value_at(points, from))
-        .max()
+/// The curve at a resolution that a report can show; empty if a value was unknown.
+fn drawn_curve(curve: &Curve, took: Nanos) -> Curve {
+    if !curve.is_whole() {
+        return Curve::default();
+    }
+    let mut drawn = curve.clone();
+    drawn.thin(took / DRAWN);
+    drawn
 }

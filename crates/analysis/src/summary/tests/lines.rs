@@ -3,9 +3,9 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::summary::lines::{self, Line, Quantity};
 use crate::summary::together::{Together, median};
-use crate::summary::{Span, Summary, Timeline};
+use crate::summary::{Quantity, Summary, columns, grid};
+use base::curve::{Columns, Curve, Span};
 use record::Event;
 use record::golden::Session;
 
@@ -19,12 +19,12 @@ fn run(samples: &[(u64, u64)], share: f64) -> Summary {
     session.phase("one");
     session.phase("two");
     let mut summary = summarised(&session);
-    let (mut timeline, mut at) = (Timeline::default(), 0);
+    let (mut curve, mut at) = (Curve::default(), 0);
     for (gap, value) in samples {
         at += gap * 1_000_000;
-        timeline.add(at, Some((*value, value + 7)));
+        curve.add(at, Some(*value));
     }
-    summary.timeline = timeline;
+    summary.curves.private = curve;
     summary.duration = at;
     summary.phases[0].started = 0;
     summary.phases[1].started = (at as f64 * share) as u64;
@@ -43,7 +43,7 @@ fn turns(values: impl IntoIterator<Item = u64>) -> usize {
     rises.windows(2).filter(|pair| pair[0] != pair[1]).count()
 }
 
-fn drawn(line: &Line) -> impl Iterator<Item = u64> {
+fn drawn(line: &Columns) -> impl Iterator<Item = u64> {
     line.iter().flatten().flat_map(|span| [span.first, span.then])
 }
 
@@ -67,21 +67,20 @@ fn one_way() -> impl Strategy<Value = Vec<(u64, u64)>> {
 }
 
 /// The lines of these runs in a chart with this many places.
-fn laid(runs: &[Summary], coarser: u64, places: usize) -> Vec<Line> {
+fn laid(runs: &[Summary], places: usize) -> Vec<Columns> {
     let together = Together::of(&runs.iter().collect::<Vec<&Summary>>());
-    let width = lines::grid(runs.iter()).unwrap() << coarser;
     runs.iter()
-        .map(|run| together.lay(run, &lines::line(run, Quantity::Private, width), width, places))
+        .map(|run| together.lay(run, &run.curves.private, places))
         .collect()
 }
 
 proptest! {
     #[test]
     fn a_line_turns_no_more_often_than_its_samples_and_keeps_their_highest(
-        all in vec((samples(), 0.05..0.95_f64), 1..4), coarser in 0..3u64, places in 1..400usize,
+        all in vec((samples(), 0.05..0.95_f64), 1..4), places in 1..400usize,
     ) {
         let runs: Vec<Summary> = all.iter().map(|(samples, share)| run(samples, *share)).collect();
-        for ((samples, _), line) in all.iter().zip(laid(&runs, coarser, places)) {
+        for ((samples, _), line) in all.iter().zip(laid(&runs, places)) {
             let values = samples.iter().map(|(_, value)| *value);
             prop_assert!(turns(drawn(&line)) <= turns(values.clone()), "{samples:?} {line:?}");
             prop_assert_eq!(drawn(&line).max(), values.max());
@@ -90,10 +89,10 @@ proptest! {
 
     #[test]
     fn samples_that_only_rise_or_only_fall_are_a_line_that_does_the_same(
-        all in vec((one_way(), 0.05..0.95_f64), 2..4), coarser in 0..3u64, places in 1..400usize,
+        all in vec((one_way(), 0.05..0.95_f64), 2..4), places in 1..400usize,
     ) {
         let runs: Vec<Summary> = all.iter().map(|(samples, share)| run(samples, *share)).collect();
-        for line in laid(&runs, coarser, places) {
+        for line in laid(&runs, places) {
             prop_assert_eq!(turns(drawn(&line)), 0);
         }
     }
@@ -103,7 +102,7 @@ proptest! {
         all in vec((samples(), 0.05..0.95_f64), 1..6), places in 1..400usize,
     ) {
         let runs: Vec<Summary> = all.iter().map(|(samples, share)| run(samples, *share)).collect();
-        let lines = laid(&runs, 0, places);
+        let lines = laid(&runs, places);
         for (place, span) in median(&lines).iter().enumerate() {
             let Some(span) = span else { continue };
             for part in [|span: &Span| span.first, |span: &Span| span.then] {
@@ -131,19 +130,7 @@ fn rounds_of_a_checkpoint_are_not_drawn_after_samples_that_came_later() {
         }
     }
     let summary = summarised(&session);
-    let line = lines::line(&summary, Quantity::Private, summary.timeline.width);
+    let width = grid(std::iter::once(&summary)).unwrap();
+    let line = columns(&summary, Quantity::Private, width);
     assert_eq!(turns(drawn(&line)), 0, "{line:?}");
-}
-
-fn span(first: u64, then: u64) -> Span {
-    Span { first, then }
-}
-
-#[test]
-fn a_stretch_has_its_extremes_in_the_order_in_which_they_came() {
-    assert_eq!(span(5, 5).join(span(9, 9)), span(5, 9));
-    assert_eq!(span(9, 9).join(span(5, 5)), span(9, 5));
-    assert_eq!(span(5, 9).join(span(7, 7)), span(5, 9));
-    assert_eq!(span(5, 9).join(span(9, 2)), span(9, 2));
-    assert_eq!(span(9, 5).join(span(12, 6)), span(5, 12));
 }

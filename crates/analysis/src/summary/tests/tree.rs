@@ -299,8 +299,7 @@ fn pages_of_a_forked_child_are_in_the_curve_but_not_in_what_is_told_of_it() {
         (one.private_peak, one.peak.unwrap().lower),
         (Some(110 * MIB), 110 * MIB)
     );
-    let curve = summary.timeline.between(0, summary.duration).unwrap();
-    assert_eq!(curve.private.high(), 260 * MIB);
+    assert_eq!(summary.curves.private.highest(), Some(260 * MIB));
     // Where it has gone, the sums say something again; but the start is one of sums that do not.
     assert!(summary.phases.iter().all(|phase| phase.returned.private.is_none()));
     assert_eq!(summary.windows[0].private, None);
@@ -316,18 +315,16 @@ fn what_ended_is_out_of_the_curve_at_once() {
         .unwrap()
         .at;
     let summary = summarised(&session);
-    let width = summary.timeline.width;
-    let after = summary.timeline.between(gone + width, gone + 2 * width).unwrap();
-    assert_eq!(after.private.high(), (48 + 120 + 25) * MIB);
-    assert_eq!(after.resident.high(), (48 + 120 + 25 + 42) * MIB);
+    assert_eq!(summary.curves.private.value_at(gone), Some((48 + 120 + 25) * MIB));
+    assert_eq!(summary.curves.resident.value_at(gone), Some((48 + 120 + 25 + 42) * MIB));
 }
 
 #[test]
 fn when_the_last_process_has_ended_the_curve_ends() {
     let summary = summarised(&golden::crashed());
     let end = summary.duration;
-    assert_eq!(summary.timeline.between(end, end + 1), None);
-    assert!(summary.timeline.between(0, end).is_some());
+    assert_eq!(summary.curves.private.value_at(end), None);
+    assert!(summary.curves.private.highest().is_some());
 }
 
 #[test]
@@ -347,7 +344,7 @@ fn with_a_process_that_cannot_be_read_sums_are_not_known_and_bounds_are() {
         }
     }
     let summary = summarised(&session);
-    assert_eq!(summary.timeline.between(at / 2, at), None);
+    assert_eq!(summary.curves.private.reduce(&[at / 2, at]), [None]);
     let phase = &summary.phases[0];
     assert_eq!((phase.private_peak, phase.cpu), (Some(110 * MIB), None));
     assert_eq!(phase.peak.map(|peak| (peak.lower, peak.upper)), Some((110 * MIB, None)));
@@ -461,10 +458,9 @@ fn two_alike(rule: Option<AddressSpaceRule>, borrowed: bool) -> Summary {
 fn in_mib(summary: &Summary) -> [u64; 3] {
     let taken = summary.phases.last().and_then(|phase| phase.checkpoint.as_ref());
     let taken = taken.expect("it was taken");
-    let curve = summary.timeline.between(0, summary.duration);
     // A fiftieth is lazily freed.
     let exact = taken.private_exact.map(|exact| exact + taken.lazy_free.unwrap_or(0));
-    [exact, taken.private_sampled, curve.map(|curve| curve.private.high())].map(|bytes| bytes.unwrap_or(0) / MIB)
+    [exact, taken.private_sampled, summary.curves.private.highest()].map(|bytes| bytes.unwrap_or(0) / MIB)
 }
 
 #[test]

@@ -2,26 +2,32 @@
 
 use maud::{Markup, html};
 
-use crate::charts::axis::{mebibytes, sizes, times};
-use crate::charts::labels::{self, Area, Names, room};
-use crate::charts::path::path;
-use crate::charts::tenth;
+use crate::charts::axis::{Axis, Grid, mebibytes, sizes, times};
+use crate::charts::figure::{Frame, phase_names, plot};
+use crate::charts::labels::{Names, room};
+use crate::charts::{Chart, Ground, Line, Mark, Series, Shape, Up, line};
 use crate::document::page::class;
 use crate::pictures::Named;
-use analysis::summary::lines::{self, Line, Quantity};
 use analysis::summary::together::{self, Middle, Together, median};
-use analysis::summary::{PrivateMetric, Span, Summary, held_up};
+use analysis::summary::{PrivateMetric, Summary, held_up};
+use base::curve::Columns;
 use base::text::{clean, cut, wrap};
 use base::units;
-use record::{IdleKind, Nanos};
+use record::IdleKind;
 
 use super::{COLUMNS, SENTENCES, WIDTH};
 
-const LEFT: f64 = 70.0;
-const RIGHT: f64 = 940.0;
 const HEIGHT: f64 = 300.0;
 
-const PEAK: &str = "▲";
+const FRAME: Frame = Frame {
+    width: WIDTH,
+    height: HEIGHT,
+    left: 70.0,
+    right: 940.0,
+    top: 0.0,
+    bottom: HEIGHT,
+    above: 0.0,
+};
 
 /// Limit of places in all lines together, so that browsers can show a picture of many runs.
 const PLACES: usize = 12_000;
@@ -43,9 +49,9 @@ struct Drawn<'p> {
     /// Place in tables; it determines the colour.
     place: usize,
     /// The line of each run; empty if there is only one.
-    runs: Vec<Line>,
+    runs: Vec<Columns>,
     /// The median of the runs.
-    line: Line,
+    line: Columns,
     typical: &'p Summary,
     /// The phases of the typical run, each with medians of all runs.
     middles: Vec<Middle>,
@@ -72,17 +78,14 @@ impl Panel<'_> {
             return (heading, top);
         }
         let (legend, rows) = legend(&drawn, top);
-        let names = match drawn.first() {
-            Some(first) => phase_names(first, &together),
-            None => Names::default(),
-        };
+        let chart = chart(&drawn, &together, number);
+        let names = phase_names(&chart, &FRAME);
         top += 20.0 * rows as f64 + if names.upper.is_empty() { 26.0 } else { 42.0 };
-        let chart = chart(&drawn, &together, number, &names);
         let note = note(&drawn, &together, &names);
         let markup = html! {
             (heading)
             (legend)
-            g transform={ "translate(" (LEFT) " " (top) ")" } { (chart) }
+            g transform={ "translate(0 " (top) ")" } { (plot(&chart, &FRAME)) }
             @for (row, line) in note.iter().enumerate() {
                 text.note x="20" y=(top + HEIGHT + 40.0 + 16.0 * row as f64) { (line) }
             }
@@ -107,9 +110,6 @@ impl Panel<'_> {
 
     /// The lines of each server that has runs.
     fn lines(&self, runs: &[&Summary], together: &Together) -> Vec<Drawn<'_>> {
-        let Some(width) = lines::grid(runs.iter().copied()) else {
-            return Vec::new();
-        };
         let places = (PLACES / (runs.len() + self.servers.len()).max(1)).clamp(RANGE.0, RANGE.1);
         let mut drawn = Vec::new();
         for (place, (label, runs)) in self.servers.iter().enumerate() {
@@ -117,10 +117,9 @@ impl Panel<'_> {
                 continue;
             };
             let summaries: Vec<&Summary> = runs.iter().map(|run| run.1).collect();
-            let mut lines: Vec<Line> = Vec::new();
+            let mut lines: Vec<Columns> = Vec::new();
             for run in &summaries {
-                let line = lines::line(run, Quantity::Private, width);
-                lines.push(together.lay(run, &line, width, places));
+                lines.push(together.lay(run, &run.curves.private, places));
             }
             let line = median(&lines);
             if lines.len() < 2 {
@@ -168,36 +167,61 @@ fn legend(drawn: &[Drawn], top: f64) -> (Markup, usize) {
     (markup, row as usize + 1)
 }
 
-/// The chart; its origin is the upper left corner of the plot.
-fn chart(drawn: &[Drawn], together: &Together, number: usize, names: &Names) -> Markup {
-    let width = RIGHT - LEFT;
+/// The lines of all runs, in front of them the median of each server, then its checkpoints and its peak.
+fn chart(drawn: &[Drawn], together: &Together, number: usize) -> Chart {
     let (step, steps) = sizes(highest(drawn).max(1));
-    let most = (step * steps) as f64 * 1.06;
-    let seconds = together.until / 1e9;
-    html! {
-        (ground(drawn.first(), together, number, names))
-        @for tick in 0..=steps {
-            @let down = vertical((tick * step) as f64, most);
-            line class=(if tick == 0 { "axis" } else { "grid" }) x1="0" x2=(width) y1=(down) y2=(down) {}
-            text.tick.end x="-8" y=(tenth(down + 4.0)) { (mebibytes(tick * step)) @if tick == steps { " MiB" } }
-        }
-        @for (at, text) in times(seconds) {
-            @let right = tenth(at / seconds * width);
-            line.axis x1=(right) x2=(right) y1=(HEIGHT) y2=(HEIGHT + 4.0) {}
-            text.tick.mid x=(right) y=(HEIGHT + 18.0) { (text) }
-        }
-        g transform="scale(.1)" {
-            @for server in drawn {
-                g class=(class(server.place)) {
-                    @for run in &server.runs { path.run d=(line_path(run, most)) {} }
-                }
-            }
-            @for server in drawn {
-                g class=(class(server.place)) { path.line d=(line_path(&server.line, most)) {} }
-            }
-        }
-        (marks(drawn, together, most))
+    let sizes = (0..=steps).map(|tick| {
+        let unit = if tick == steps { " MiB" } else { "" };
+        ((tick * step) as f64, format!("{}{unit}", mebibytes(tick * step)))
+    });
+    let times = times(together.until / 1e9).into_iter();
+    let mut series = Vec::new();
+    for server in drawn {
+        let runs = server.runs.iter().map(|run| Mark::Line("run", curve(run, together)));
+        series.push(marks_of(server, runs.collect()));
     }
+    for server in drawn {
+        series.push(marks_of(
+            server,
+            vec![Mark::Line("line", curve(&server.line, together))],
+        ));
+    }
+    for server in drawn {
+        series.push(marks_of(server, checkpoints(server, together)));
+    }
+    for server in drawn {
+        series.push(marks_of(server, peak(server, together).into_iter().collect()));
+    }
+    Chart {
+        title: String::new(),
+        unit: "MiB",
+        across: Axis {
+            ticks: times.map(|(at, text)| (at * 1e9, text)).collect(),
+            grid: Grid::Notches,
+            ..Axis::new(0.0, together.until)
+        },
+        up: Up::Axis(
+            Axis::new(0.0, (step * steps) as f64 * 1.06).with_grid(sizes),
+            (WIDTH, HEIGHT),
+        ),
+        series,
+        ground: drawn
+            .first()
+            .map_or_else(Ground::default, |first| ground(first, together, number)),
+    }
+}
+
+fn marks_of(server: &Drawn, marks: Vec<Mark>) -> Series {
+    Series {
+        label: String::new(),
+        class: class(server.place),
+        words: String::new(),
+        marks,
+    }
+}
+
+fn curve(columns: &Columns, together: &Together) -> Line {
+    line(columns, together.until / columns.len().max(1) as f64)
 }
 
 /// The highest value of all lines and checkpoints.
@@ -216,178 +240,40 @@ fn highest(drawn: &[Drawn]) -> u64 {
     highest
 }
 
-/// Vertical position of a value; `most` is the value at the upper edge.
-fn vertical(value: f64, most: f64) -> f64 {
-    tenth((1.0 - value / most) * HEIGHT)
-}
-
-/// The path of a line, in tenths of a unit.
-fn line_path(line: &Line, most: f64) -> String {
-    let step = (RIGHT - LEFT) * 10.0 / line.len().max(1) as f64;
-    let mut points: Vec<Option<(i64, i64)>> = Vec::new();
-    for (place, span) in line.iter().enumerate() {
-        match span {
-            Some(span) => {
-                for (part, value) in span.parts() {
-                    let right = (place as f64 + part) * step;
-                    let down = (1.0 - value as f64 / most) * HEIGHT * 10.0;
-                    points.push(Some((right.round() as i64, down.round() as i64)));
-                }
-            }
-            None => points.push(None),
-        }
-    }
-    path(points.into_iter())
-}
-
-/// Phases and idle windows behind the lines, from the first server's typical run.
-fn ground(first: Option<&Drawn>, together: &Together, number: usize, names: &Names) -> Markup {
-    let Some(first) = first else {
-        return html! {};
-    };
-    let stretches = together::stretches(first.typical);
-    let windows = &first.typical.curves.windows;
-    let has_hatches = windows.iter().any(|window| window.kind == IdleKind::Simmer);
-    html! {
-        @if has_hatches {
-            defs { pattern id={ "simmer" (number) } width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)" {
-                rect width="8" height="8" class="phase" {} line.hatch x1="0" x2="0" y1="0" y2="8" {}
-            } }
-        }
-        @for (place, phase) in stretches.iter().enumerate() {
-            @let (left, right) = (across(first, together, phase.from), across(first, together, phase.to));
-            @if place % 2 == 0 { rect.phase x=(left) width=(tenth(right - left)) height=(HEIGHT) {} }
-        }
-        @for window in windows {
-            @let (left, right) = (across(first, together, window.from), across(first, together, window.to));
-            @let (kind, fill) = match window.kind {
-                IdleKind::Silent => ("silent", None),
-                IdleKind::Simmer => ("hatched", Some(format!("url(#simmer{number})"))),
-            };
-            rect class=(kind) x=(left) width=(tenth(right - left)) height=(HEIGHT) fill=[fill] {}
-        }
-        @for phase in &stretches {
-            @let left = across(first, together, phase.from);
-            @let is_above = names.upper.iter().any(|(stretch_left, _)| *stretch_left == left);
-            line.begin x1=(left) x2=(left) y1=(if is_above { "-34" } else { "-18" }) y2=(HEIGHT) {}
-        }
-        @for label in names.lower.iter().chain(names.upper.iter().map(|(_, label)| label)) {
-            text x=(tenth(label.left)) y=(label.down) { (label.text) }
-        }
+/// Phases and idle windows of the server's typical run.
+fn ground(server: &Drawn, together: &Together, number: usize) -> Ground {
+    let run = server.typical;
+    let phases = together::stretches(run).into_iter();
+    let windows = run.curves.windows.iter();
+    Ground {
+        phases: phases
+            .map(|phase| (together.at(run, phase.from), together.at(run, phase.to), phase.name))
+            .collect(),
+        windows: windows
+            .map(|window| (together.at(run, window.from), together.at(run, window.to), window.kind))
+            .collect(),
+        pattern: format!("simmer{number}"),
     }
 }
 
-/// Horizontal position of a time of the typical run.
-fn across(server: &Drawn, together: &Together, moment: Nanos) -> f64 {
-    tenth((together.at(server.typical, moment) / together.until * (RIGHT - LEFT)).min(RIGHT - LEFT))
-}
-
-/// Names of the phases above the chart.
-fn phase_names(first: &Drawn, together: &Together) -> Names {
-    let mut stretches: Vec<(f64, f64, String)> = Vec::new();
-    for phase in together::stretches(first.typical) {
-        let left = across(first, together, phase.from);
-        let right = across(first, together, phase.to);
-        stretches.push((left, right, cut(&clean(&phase.name), 48)));
-    }
-    labels::names(&stretches, RIGHT - LEFT)
-}
-
-/// Position of a checkpoint at the median of the runs.
-struct CheckpointMark {
-    x: f64,
-    y: f64,
-    is_settled: bool,
-}
-
-/// The highest point of a server's line.
-struct PeakMark {
-    /// Place of the server.
-    place: usize,
-    x: f64,
-    y: f64,
-    value: u64,
-}
-
-/// Checkpoints and peaks, with the values of the peaks placed without overlaps. `most` is the value at the upper edge.
-fn marks(drawn: &[Drawn], together: &Together, most: f64) -> Markup {
-    let mut checkpoints: Vec<Vec<CheckpointMark>> = Vec::new();
-    let mut peaks: Vec<PeakMark> = Vec::new();
-    for server in drawn {
-        checkpoints.push(checkpoint_marks(server, together, most));
-        peaks.extend(peak_mark(server, most));
-    }
-    let mut areas: Vec<Area> = Vec::new();
-    for mark in checkpoints.iter().flatten() {
-        areas.push(mark_area(mark.x, mark.y - 5.0, mark.y + 5.0));
-    }
-    let mut values: Vec<(f64, f64, String)> = Vec::new();
-    for peak in &peaks {
-        areas.push(mark_area(peak.x, peak.y - 9.0, peak.y - 1.0));
-        values.push((peak.x, peak.y, format!("{PEAK} {}", units::mib(peak.value))));
-    }
-    let labels = labels::place(&values, &areas, (RIGHT - LEFT, HEIGHT));
-    html! {
-        @for (server, checkpoints) in drawn.iter().zip(&checkpoints) {
-            g class=(class(server.place)) {
-                @for mark in checkpoints {
-                    path class=(if mark.is_settled { "taken" } else { "unsettled" }) d={ "M" (mark.x) " " (tenth(mark.y - 5.0)) "l5 5l-5 5l-5-5z" } {}
-                }
-            }
-        }
-        @for peak in &peaks {
-            g class=(class(peak.place)) { path.peak d={ "M" (peak.x) " " (tenth(peak.y - 9.0)) "l5 8h-10z" } {} }
-        }
-        @for (peak, label) in peaks.iter().zip(labels) {
-            // Colour and order identify a value that had to move away.
-            text class={ "value " (class(peak.place)) } x=(tenth(label.left)) y=(tenth(label.down)) {
-                tspan.of { (PEAK) } (label.text.trim_start_matches(PEAK))
-            }
-        }
-    }
-}
-
-fn checkpoint_marks(server: &Drawn, together: &Together, most: f64) -> Vec<CheckpointMark> {
+/// Each checkpoint at the median of the runs.
+fn checkpoints(server: &Drawn, together: &Together) -> Vec<Mark> {
     let mut marks = Vec::new();
     for (phase, middle) in server.typical.phases.iter().zip(&server.middles) {
         if let (Some(checkpoint), Some(private)) = (&phase.checkpoint, middle.private) {
-            marks.push(CheckpointMark {
-                x: across(server, together, checkpoint.at),
-                y: vertical(private as f64, most),
-                is_settled: middle.settled,
-            });
+            let class = if middle.settled { "taken" } else { "unsettled" };
+            let point = (together.at(server.typical, checkpoint.at), private as f64);
+            marks.push(Mark::Dot(class, point, Shape::Diamond(5.0), String::new()));
         }
     }
     marks
 }
 
 /// The first of the highest points of a server's line.
-fn peak_mark(server: &Drawn, most: f64) -> Option<PeakMark> {
-    let mut highest: Option<(f64, u64)> = None;
-    for (place, span) in server.line.iter().enumerate() {
-        for (part, value) in span.iter().flat_map(Span::parts) {
-            if highest.is_none_or(|(_, highest)| value > highest) {
-                highest = Some((place as f64 + part, value));
-            }
-        }
-    }
-    let (place, value) = highest?;
-    Some(PeakMark {
-        place: server.place,
-        x: tenth(place / server.line.len() as f64 * (RIGHT - LEFT)),
-        y: vertical(value as f64, most),
-        value,
-    })
-}
-
-/// The area around a mark that labels avoid.
-fn mark_area(x: f64, top: f64, bottom: f64) -> Area {
-    Area {
-        left: x - 5.0,
-        right: x + 5.0,
-        top,
-        bottom,
-    }
+fn peak(server: &Drawn, together: &Together) -> Option<Mark> {
+    let points = curve(&server.line, together).into_iter().flatten();
+    let (at, highest) = points.reduce(|highest, point| if point.1 > highest.1 { point } else { highest })?;
+    Some(Mark::Peak((at, highest), format!("▲ {}", units::mib(highest as u64))))
 }
 
 /// The legend of signs, wrapped.

@@ -18,11 +18,8 @@ const LOOKS: [(&str, &str); 21] = [
     ("begin", r#"stroke="--rule""#),
     ("silent", r#"fill="--silent""#),
     ("hatch", r#"stroke="--simmer" stroke-width="3""#),
-    (
-        "run",
-        r#"fill="none" stroke="currentColor" stroke-width="10" stroke-opacity=".35""#,
-    ),
-    ("line", r#"fill="none" stroke="currentColor" stroke-width="22""#),
+    ("run", r#"fill="none" stroke="currentColor" stroke-opacity=".35""#),
+    ("line", r#"fill="none" stroke="currentColor" stroke-width="2.2""#),
     ("swatch", r#"stroke="currentColor" stroke-width="2.5""#),
     ("taken", r#"fill="currentColor" stroke="--ground""#),
     (

@@ -90,7 +90,7 @@ fn a_picture_of_a_large_campaign_is_below_two_hundred_kibibytes() {
     assert_eq!(picture.matches("class=\"line\"").count(), 3);
 }
 
-/// The heights of each path's points, for paths of this class; larger is further down.
+/// The heights of each path's points in tenths, for paths of this class; larger is further down.
 fn paths(picture: &str, class: &str) -> Vec<Vec<i64>> {
     let start = format!("class=\"{class}\" ");
     let mut paths = Vec::new();
@@ -112,7 +112,7 @@ fn heights(path: &str) -> Vec<i64> {
     for command in spaced.split(';').skip(1) {
         let numbers: Vec<i64> = command[1..]
             .split_whitespace()
-            .map(|number| number.parse().unwrap())
+            .map(|number| (number.parse::<f64>().unwrap() * 10.0).round() as i64)
             .collect();
         match &command[..1] {
             "M" => height = numbers[1],
