@@ -11,8 +11,8 @@ pub(crate) mod phases;
 mod reproduce;
 pub(crate) mod tables;
 
-use crate::comparison::document::{distributions, forced_releases_section, idle_windows_section};
-use crate::comparison::{calls, growth, idle_windows, released};
+use crate::comparison::document::{calls_section, distributions, forced_releases_section, idle_windows_section};
+use crate::comparison::{growth, idle_windows, released};
 use crate::document::page::Keys;
 use crate::document::{Block, Document, Section, Weight};
 use analysis::compare::{Comparison, Played, one_run};
@@ -40,16 +40,15 @@ pub fn document<'s>(summary: &'s Summary, record: &'s str) -> Document {
     let servers = [(header.server.label.as_str(), vec![(record, summary)])];
     let mut sections: Vec<Option<Section>> = Vec::new();
     // A tracer slows a run, so its memory and latency are left out.
-    let traced = Traced::of(summary);
-    match &traced {
-        Some(traced) => sections.push(Some(calls_section(&header.server.label, traced))),
-        None => sections.push(command::figures_section(summary).or_else(|| phases(summary))),
-    }
-    if traced.is_none() {
-        sections.push(growth_section(summary));
+    let is_traced = Traced::of(summary).is_some();
+    if is_traced {
+        sections.push(calls_section("", &comparison, Weight::Answer));
+    } else {
+        sections.push(command::figures_section(summary).or_else(|| phases(summary)));
+        sections.push(growth::section("", &growth_lines(summary), &servers, Keys::ALIKE));
     }
     sections.push(warnings(summary));
-    if traced.is_none() {
+    if !is_traced {
         sections.extend([
             timeline(summary, record),
             windows(&comparison, &servers, summary),
@@ -193,30 +192,6 @@ pub(crate) fn attribution(summary: &Summary) -> Vec<Sentence> {
 /// True if a part has the rounds that a slope takes.
 fn repeats_often(summary: &Summary) -> bool {
     repeated(summary).iter().any(|part| part.values.len() >= LEAST_CYCLES)
-}
-
-fn growth_section(summary: &Summary) -> Option<Section> {
-    let lines = growth_lines(summary);
-    if lines.is_empty() {
-        return None;
-    }
-    let table = growth::columns(Table::new(&lines).text("phase", 0, |line| &line.name));
-    let section = Section::new("growth", "Growth per round", Weight::Answer).noted(growth::note());
-    Some(
-        section
-            .with(crate::pictures::growth::one_run(summary))
-            .with(table.columns())
-            .with(Sentence::definition("growth.legend", growth::LEGEND)),
-    )
-}
-
-/// The memory calls of a traced run.
-fn calls_section(label: &str, traced: &Traced) -> Section {
-    let servers = [(label, traced)];
-    Section::new("calls", "System calls", Weight::Answer)
-        .noted("calls and their bytes")
-        .with(calls::columns(&servers))
-        .with(Sentence::definition("calls.note", calls::note(&servers)))
 }
 
 fn requests(comparison: &Comparison, servers: &[(&str, Vec<Named>)], summary: &Summary) -> Option<Section> {

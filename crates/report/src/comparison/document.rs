@@ -6,7 +6,7 @@ use crate::charts::Chart;
 use crate::comparison::{calls, growth};
 use crate::document::page::Keys;
 use crate::document::{Block, Document, Matrix, MatrixRow, Section, Weight};
-use crate::pictures::{self, Latencies, Named, decays, latencies, strips, timeline};
+use crate::pictures::{Latencies, Named, decays, latencies, strips, timeline};
 use crate::run::{self, lens};
 use analysis::compare::{Cell, Comparison, Played, Row, Scenarios, Side, Target};
 use analysis::figures::{Figure, Measure, Place, Unit};
@@ -130,7 +130,7 @@ fn sections_of_target(
         all.push(verdict_section.with_all(verdict(target, false)).filled());
     }
     all.extend([
-        growth_section(id, comparison, &servers, keys),
+        growth::section(id, &growth::lines(comparison), &servers, keys),
         warnings(id, comparison),
         timeline::from_servers(&servers, keys).map(|lines| {
             Section::new(format!("{id}timeline"), "Timeline", Weight::Evidence).with(Block::Timeline(lines))
@@ -141,7 +141,7 @@ fn sections_of_target(
         latency(id, comparison, &servers, keys),
         work_section(id, comparison),
         other_figures(id, comparison, keys),
-        calls_section(id, comparison),
+        calls_section(id, comparison, Weight::Evidence),
         run::allocators(id, &firsts),
     ]);
     all.into_iter().flatten().collect()
@@ -351,18 +351,6 @@ pub(crate) fn forced_releases_section(id: &str, comparison: &Comparison) -> Opti
         .filled()
 }
 
-/// Growth from round to round; `None` if nothing was repeated.
-fn growth_section(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Section> {
-    let section = Section::new(format!("{id}growth"), "Growth per round", Weight::Answer);
-    Some(
-        section
-            .noted(growth::note())
-            .with(pictures::growth::all_runs(servers, keys))
-            .with(growth::table(comparison)?)
-            .with(Sentence::definition("growth.legend", growth::LEGEND)),
-    )
-}
-
 /// A plot for each answered method, with the medians of the runs' percentiles.
 fn latency(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Section> {
     if rows(comparison, Figure::P50).is_empty() {
@@ -487,10 +475,10 @@ fn unvaried_value(rows: &[&Row]) -> Option<u64> {
 }
 
 /// Memory calls of the servers; `None` if they were not traced.
-fn calls_section(id: &str, comparison: &Comparison) -> Option<Section> {
+pub(crate) fn calls_section(id: &str, comparison: &Comparison, weight: Weight) -> Option<Section> {
     let (table, note) = calls::table(comparison)?;
     Some(
-        Section::new(format!("{id}calls"), calls::TITLE, Weight::Evidence)
+        Section::new(format!("{id}calls"), "System calls", weight)
             .noted("calls and their bytes")
             .with(table)
             .with(Sentence::definition("calls.note", note)),
