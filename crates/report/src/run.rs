@@ -19,7 +19,7 @@ use analysis::compare::{Comparison, Played, one_run};
 use analysis::findings::{self, Severity};
 use analysis::growth::repeated;
 use analysis::summary::calls::Traced;
-use analysis::summary::{Summary, exit};
+use analysis::summary::{MethodSummary, Summary, exit};
 use base::exit::Exit;
 use base::lens::Lens;
 use base::text::table::Table;
@@ -196,8 +196,8 @@ fn repeats_often(summary: &Summary) -> bool {
 
 fn requests(comparison: &Comparison, servers: &[(&str, Vec<Named>)], summary: &Summary) -> Option<Section> {
     let methods = tables::most_sent(summary);
-    let by_editor = tables::sent_by_editor(summary);
-    if methods.is_empty() && by_editor.is_none() {
+    let by_editor: Vec<&MethodSummary> = summary.editor.iter().collect();
+    if methods.is_empty() && by_editor.is_empty() {
         return None;
     }
     let mut section = Section::new("latency", "Requests", Weight::Evidence)
@@ -206,10 +206,15 @@ fn requests(comparison: &Comparison, servers: &[(&str, Vec<Named>)], summary: &S
     if !methods.is_empty() {
         section = section.with(tables::methods(&methods));
     }
-    if let Some(text) = by_editor {
-        section = section.with(Sentence::evidence("requests.editor", text));
+    if !by_editor.is_empty() {
+        let caption = "Sent by the editor, beside the steps";
+        section = section.with((caption, tables::methods(&by_editor)));
     }
-    if methods.iter().any(|method| method.answered > 0 && method.p95.is_none()) {
+    if methods
+        .iter()
+        .chain(&by_editor)
+        .any(|method| method.answered > 0 && method.p95.is_none())
+    {
         let note = "p95 n/a: fewer than 20 answers";
         section = section.with(Sentence::definition("requests.note", note));
     }
