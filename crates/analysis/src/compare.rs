@@ -126,7 +126,7 @@ pub struct Side {
     /// Private memory added by light traffic alone, in bytes a minute; `None` without a control window.
     #[serde(rename = "traffic_cost")]
     pub traffic: Option<MedianInterval>,
-    /// Its part of the change in the other windows of light traffic, in bytes.
+    /// The change that this cost explains in the windows of light traffic that are no controls, in bytes.
     #[serde(skip)]
     pub traffic_in_windows: Option<MedianInterval>,
     /// Its memory calls, where a run of it was traced; of several the first.

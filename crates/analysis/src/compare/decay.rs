@@ -230,7 +230,8 @@ pub(super) fn traffic_per_minute(runs: &[&Summary]) -> Option<MedianInterval> {
     median(costs.map(|cost| cost.per_minute()))
 }
 
-/// Its part of the change in the other windows of light traffic, in bytes; `None` where no run has both.
+/// The change that this cost explains in the windows of light traffic that are no controls, in bytes; `None` where no run
+/// has both kinds.
 pub(super) fn traffic_in_windows(runs: &[&Summary]) -> Option<MedianInterval> {
     let costs = runs.iter().filter_map(|run| decay::traffic(&run.windows)?.in_windows);
     median(costs)
