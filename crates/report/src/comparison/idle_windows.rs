@@ -68,7 +68,7 @@ pub(crate) fn columns(comparison: &Comparison) -> Option<Vec<Column>> {
     }
     table = table
         .sketch("curve", 3, |row| row.curve.clone())
-        .number("from", 2, |row| median(&row.decayed.before, mib));
+        .number("from", 4, |row| median(&row.decayed.before, mib));
     for (place, seconds) in AFTER.iter().enumerate() {
         table = table.number(format!("+{seconds} s"), 8, |row| median(&row.decayed.at[place], mib));
     }
@@ -82,7 +82,7 @@ pub(crate) fn columns(comparison: &Comparison) -> Option<Vec<Column>> {
         .text("settle time", 2, |row| {
             median_and_interval(&row.decayed.settle_time, seconds)
         })
-        .number(LAZILY, 4, |row| lazily_freed(row.decayed))
+        .number(LAZILY, 3, |row| lazily_freed(row.decayed))
         .text("in window", 2, |row| {
             median_and_interval(&row.decayed.share, units::percent)
         })
