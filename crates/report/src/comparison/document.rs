@@ -174,10 +174,12 @@ fn verdict(target: &Target, is_named: bool) -> Vec<Sentence> {
         sentences.extend(others.iter().flat_map(|side| notes::work(side, &baseline.label)));
     }
     sentences.extend(answers("compare.came-back", released::of_servers(comparison)));
+    let mut costs = Vec::new();
     for side in &comparison.sides {
-        let cost = released::traffic_cost(side);
-        sentences.extend(cost.map(|cost| Sentence::evidence("compare.traffic", format!("{}: {cost}", side.label))));
+        costs.extend(released::traffic_cost(side).map(|cost| (side.label.as_str(), cost)));
     }
+    let costs = released::with_servers(costs).into_iter();
+    sentences.extend(costs.map(|text| Sentence::evidence("compare.traffic", text)));
     sentences.extend(answers("compare.calls", calls::verdict(comparison)));
     if is_named {
         for sentence in &mut sentences {

@@ -7,7 +7,7 @@ use base::units;
 use stats::MedianInterval;
 
 use super::figures::{HOLE, around};
-use super::released::list;
+use super::released::{list, with_servers};
 
 /// The caption of [`releases`].
 pub(crate) const RELEASES: &str = "Forced releases, private memory in MiB";
@@ -26,14 +26,16 @@ struct StepRow<'c, T> {
 /// A phase, and a step of it from 0; `None` for its checkpoint.
 type Place<'c> = (&'c str, Option<u32>);
 
-/// A row for each forced release and server, of steps and of checkpoints; `None` without any.
+/// A row for each forced release and server, of steps and of checkpoints; `None` if nothing was released by any means.
 pub(crate) fn releases(comparison: &Comparison) -> Option<Vec<Column>> {
-    named(&release_rows(comparison), comparison)
+    let mut rows = release_rows(comparison);
+    rows.retain(|row| !row.value.by.is_empty());
+    named(&rows, comparison)
         .text("as", 3, |row| match row.value.step {
             None => "before the checkpoint",
             Some(_) => "a step",
         })
-        .text("by", 2, |row| or_hole(row.value.by.join(" and ")))
+        .text("by", 2, |row| row.value.by.join(" and "))
         .number("before", 1, |row| in_mib(row.value.before))
         .number("after", 1, |row| in_mib(row.value.after))
         .number("released", 0, |row| around_or_hole(row.value.gave, released_size))
@@ -51,7 +53,7 @@ fn release_rows(comparison: &Comparison) -> Vec<StepRow<'_, Forced>> {
 /// A row for each question and server, if a server was asked for its memory.
 pub(crate) fn reports(comparison: &Comparison) -> Option<Vec<Column>> {
     named(&report_rows(comparison), comparison)
-        .text("asked", 2, |row| or_hole(row.value.asked.clone().unwrap_or_default()))
+        .text("asked", 2, |row| row.value.asked.as_deref().unwrap_or(HOLE))
         .number("accounts for", 0, |row| in_mib(row.value.accounted))
         .number("of", 0, |row| measured_size(row.value))
         .number("share", 1, |row| around_or_hole(row.value.ratio, units::percent))
@@ -80,15 +82,15 @@ pub(crate) fn reasons(comparison: &Comparison) -> Vec<String> {
         }
     }
     let mut sentences = Vec::new();
-    for missing in reasons {
+    for missing in &reasons {
         let sentence = format!("{} in {}: {}", missing.what, list(&missing.places), missing.reason);
-        sentences.push(if comparison.sides.len() > 1 {
-            format!("{}: {sentence}", missing.server)
-        } else {
-            sentence
-        });
+        sentences.push((missing.server.as_str(), sentence));
     }
-    sentences
+    if comparison.sides.len() > 1 {
+        with_servers(sentences)
+    } else {
+        sentences.into_iter().map(|(_, sentence)| sentence).collect()
+    }
 }
 
 /// Places of a server that lack figures for one reason.
@@ -112,10 +114,6 @@ fn add_reason(reasons: &mut Vec<MissingFigures>, what: &'static str, (server, pl
             places: vec![place.to_owned()],
         }),
     }
-}
-
-fn or_hole(text: String) -> String {
-    if text.is_empty() { HOLE.to_owned() } else { text }
 }
 
 /// The measured memory that a report is compared with.

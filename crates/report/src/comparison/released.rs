@@ -162,23 +162,29 @@ impl Reason {
     }
 }
 
-/// `ty, pyright: 43.0 MiB released in light traffic`: servers with the same sentence share it.
+/// The sentence on the windows of each server.
 pub(crate) fn of_servers(comparison: &Comparison) -> Vec<String> {
-    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut sentences = Vec::new();
     for side in &comparison.sides {
-        let Some(sentence) = sentence(&side.gave) else {
-            continue;
-        };
+        sentences.extend(sentence(&side.gave).map(|sentence| (side.label.as_str(), sentence)));
+    }
+    with_servers(sentences)
+}
+
+/// `ty, pyright: 43.0 MiB released in light traffic`: servers with the same sentence share it.
+pub(crate) fn with_servers(sentences: Vec<(&str, String)>) -> Vec<String> {
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for (server, sentence) in sentences {
         match groups.iter_mut().find(|(known, _)| *known == sentence) {
-            Some((_, servers)) => servers.push(&side.label),
-            None => groups.push((sentence, vec![&side.label])),
+            Some((_, servers)) => servers.push(server),
+            None => groups.push((sentence, vec![server])),
         }
     }
-    let mut sentences = Vec::new();
+    let mut shared = Vec::new();
     for (sentence, servers) in groups {
-        sentences.push(format!("{}: {sentence}", servers.join(", ")));
+        shared.push(format!("{}: {sentence}", servers.join(", ")));
     }
-    sentences
+    shared
 }
 
 /// The sentence on the windows of a single run.
