@@ -84,8 +84,8 @@ steps = [{ release = { by = ["allocator"] } }, { self-report = {} }]
     assert!(shim.sha256.is_some() && !summary.header.server.env.contains_key("LD_PRELOAD"));
     outcome.says(&[
         "by a forced release",
-        "by malloc_trim in",
-        "`fixture/liveBytes` reports 16.0 MiB of",
+        "a step malloc_trim",
+        "fixture/liveBytes 16.0",
     ]);
 }
 
@@ -115,7 +115,7 @@ fn where_nothing_can_give_back_that_is_said_and_is_no_window() {
         summary.windows
     );
     assert!(summary.header.server.shim.is_none() && summary.listening.is_empty());
-    outcome.says(&["forced release in forced: n/a", "run with --purge-shim"]);
+    outcome.says(&["forced release in forced: ", "run with --purge-shim"]);
 }
 
 #[test]

@@ -23,8 +23,8 @@ pub use crate::compare::circumstances::{
     Difference, Weight, are_versions, changes, circumstances, differences, differences_between, differences_of,
     shared_memory, unlike,
 };
-pub use crate::compare::decay::{Decay, Decayed, Given};
-pub use crate::compare::gather::{Excluded, Why, compare, counts, doubts, headlines, unseen};
+pub use crate::compare::decay::{Decay, Decayed, Given, releases};
+pub use crate::compare::gather::{Excluded, Why, compare, counts, doubts, headlines, one_run, unseen};
 pub use crate::compare::growth::Grown;
 pub use crate::compare::huge_pages::{HugePages, huge_pages};
 pub use crate::compare::metric::one_metric;
@@ -127,6 +127,9 @@ pub struct Side {
     /// Private memory added by light traffic alone, in bytes a minute; `None` without a control window.
     #[serde(rename = "traffic_cost")]
     pub traffic: Option<MedianInterval>,
+    /// The change that this cost explains in the windows of light traffic that are no controls, in bytes.
+    #[serde(skip)]
+    pub traffic_in_windows: Option<MedianInterval>,
     /// Its memory calls, where a run of it was traced; of several the first.
     #[serde(rename = "system_calls")]
     pub traced: Option<Traced>,

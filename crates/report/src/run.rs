@@ -2,25 +2,24 @@
 
 pub mod allocator;
 mod command;
-pub(crate) mod decay;
 pub(crate) mod fingerprint;
-mod given;
 pub(crate) mod head;
 pub mod json;
 pub(crate) mod lens;
 pub mod list;
 pub(crate) mod phases;
-pub(crate) mod release;
 mod reproduce;
 pub(crate) mod tables;
-pub(crate) mod windows;
 
-use crate::comparison::{calls, growth};
-use crate::document::{Block, Document, Section, Weight, page};
+use crate::comparison::document::{calls_section, distributions, forced_releases_section, idle_windows_section};
+use crate::comparison::{growth, idle_windows, released};
+use crate::document::page::Keys;
+use crate::document::{Block, Document, Section, Weight};
+use analysis::compare::{Comparison, Played, one_run};
 use analysis::findings::{self, Severity};
 use analysis::growth::repeated;
 use analysis::summary::calls::Traced;
-use analysis::summary::{Summary, exit};
+use analysis::summary::{MethodSummary, Summary, exit};
 use base::exit::Exit;
 use base::lens::Lens;
 use base::text::table::Table;
@@ -29,29 +28,33 @@ use base::units;
 use record::{AllocatorFacts, Header, ServerFacts};
 use stats::{LEAST_CYCLES, LEAST_RUNS};
 
-use crate::pictures::{Latencies, decays, latencies, timeline};
+use crate::pictures::{Named, timeline};
 
 /// The whole report. `record` is the name of the run's record.
 pub fn document<'s>(summary: &'s Summary, record: &'s str) -> Document {
     let header = &summary.header;
+    let comparison = one_run(&Played {
+        record: record.to_owned(),
+        summary: summary.clone(),
+    });
+    let servers = [(header.server.label.as_str(), vec![(record, summary)])];
     let mut sections: Vec<Option<Section>> = Vec::new();
     // A tracer slows a run, so its memory and latency are left out.
-    let traced = Traced::of(summary);
-    match &traced {
-        Some(traced) => sections.push(Some(calls_section(&header.server.label, traced))),
-        None => sections.push(command::figures_section(summary).or_else(|| phases(summary))),
-    }
-    if traced.is_none() {
-        sections.push(growth_section(summary));
+    let is_traced = Traced::of(summary).is_some();
+    if is_traced {
+        sections.push(calls_section("", &comparison, Weight::Answer));
+    } else {
+        sections.push(command::figures_section(summary).or_else(|| phases(summary)));
+        sections.push(growth::section("", &growth_lines(summary), &servers, Keys::ALIKE));
     }
     sections.push(warnings(summary));
-    if traced.is_none() {
+    if !is_traced {
         sections.extend([
             timeline(summary, record),
-            idle_windows_section(summary),
-            forced_releases_section(summary),
+            windows(&comparison, &servers, summary),
+            forced_releases_section("", &comparison),
             every_round(summary),
-            requests(summary),
+            requests(&comparison, &servers, summary),
             steps(summary),
             processes(summary),
         ]);
@@ -65,12 +68,12 @@ pub fn document<'s>(summary: &'s Summary, record: &'s str) -> Document {
         title: format!("{} on {}", header.scenario.name, header.server.label),
         origin: format!("{record}, {}.", header.started),
         headline: None,
-        verdict: verdict(summary),
+        verdict: verdict(summary, &comparison),
         sections: sections.into_iter().flatten().collect(),
     }
 }
 
-fn verdict(summary: &Summary) -> Vec<Sentence> {
+fn verdict(summary: &Summary, comparison: &Comparison) -> Vec<Sentence> {
     let (tone, ending) = head::ending(summary);
     let mut verdict = vec![Sentence::answer("run.ending", tone, ending)];
     verdict.extend(findings::headlines(summary).into_iter().map(|headline| {
@@ -97,13 +100,13 @@ fn verdict(summary: &Summary) -> Vec<Sentence> {
     }
     for (id, text) in [
         ("run.processes", head::processes(summary)),
-        ("run.came-back", windows::released(summary)),
+        ("run.came-back", released::of_run(summary)),
         ("run.slowest", tables::slowest(summary)),
     ] {
         verdict.extend(text.map(|text| Sentence::answer(id, Tone::Plain, text)));
     }
-    let remarks = windows::remarks(summary).into_iter();
-    verdict.extend(remarks.map(|text| Sentence::evidence("run.came-back", text)));
+    let costs = comparison.sides.iter().filter_map(released::traffic_cost);
+    verdict.extend(costs.map(|text| Sentence::evidence("run.traffic", text)));
     verdict
 }
 
@@ -157,34 +160,11 @@ fn timeline<'s>(summary: &'s Summary, record: &'s str) -> Option<Section> {
     Some(section.noted(note).with(Block::Timeline(lines)))
 }
 
-/// Idle windows.
-fn idle_windows_section(summary: &Summary) -> Option<Section> {
-    let table = windows::columns(summary)?;
-    let shown = windows::shown(&summary.windows);
-    let remarks = shown.iter().filter_map(|window| decay::remark(window));
-    let legend = decay::legend(&table);
-    Some(
-        Section::new("decay", "Released memory", Weight::Evidence)
-            .noted(windows::SUBJECT)
-            .with(decays::one_run(summary, &shown))
-            .with(table)
-            .with(Sentence::definition("windows.legend", legend))
-            .with_all(remarks.map(|text| Sentence::evidence("windows.remark", text))),
-    )
-}
-
-/// Forced releases and self-reports.
-fn forced_releases_section(summary: &Summary) -> Option<Section> {
-    let tables = [
-        (given::RELEASES, given::releases(summary)),
-        (given::REPORTS, given::reports(summary)),
-    ];
-    let tables = tables
-        .into_iter()
-        .filter_map(|(caption, table)| Some((caption, table?)));
-    Section::new("given", "Forced release and self-report", Weight::Evidence)
-        .with_all(tables)
-        .filled()
+/// Idle windows, with remarks on single ones.
+fn windows(comparison: &Comparison, servers: &[(&str, Vec<Named>)], summary: &Summary) -> Option<Section> {
+    let remarks = idle_windows::remarks(summary).into_iter();
+    let section = idle_windows_section("", comparison, servers, Keys::ALIKE)?;
+    Some(section.with_all(remarks.map(|text| Sentence::evidence("windows.remark", text))))
 }
 
 /// The repeated parts of a run.
@@ -214,46 +194,27 @@ fn repeats_often(summary: &Summary) -> bool {
     repeated(summary).iter().any(|part| part.values.len() >= LEAST_CYCLES)
 }
 
-fn growth_section(summary: &Summary) -> Option<Section> {
-    let lines = growth_lines(summary);
-    if lines.is_empty() {
-        return None;
-    }
-    let table = growth::columns(Table::new(&lines).text("phase", 0, |line| &line.name));
-    let section = Section::new("growth", "Growth per round", Weight::Answer).noted(growth::note());
-    Some(
-        section
-            .with(crate::pictures::growth::one_run(summary))
-            .with(table.columns())
-            .with(Sentence::definition("growth.legend", growth::LEGEND)),
-    )
-}
-
-/// The memory calls of a traced run.
-fn calls_section(label: &str, traced: &Traced) -> Section {
-    let servers = [(label, traced)];
-    Section::new("calls", "System calls", Weight::Answer)
-        .noted("calls and their bytes")
-        .with(calls::columns(&servers))
-        .with(Sentence::definition("calls.note", calls::note(&servers)))
-}
-
-fn requests(summary: &Summary) -> Option<Section> {
+fn requests(comparison: &Comparison, servers: &[(&str, Vec<Named>)], summary: &Summary) -> Option<Section> {
     let methods = tables::most_sent(summary);
-    let by_editor = tables::sent_by_editor(summary);
-    if methods.is_empty() && by_editor.is_none() {
+    let by_editor: Vec<&MethodSummary> = summary.editor.iter().collect();
+    if methods.is_empty() && by_editor.is_empty() {
         return None;
     }
     let mut section = Section::new("latency", "Requests", Weight::Evidence)
         .noted("from request to last byte, retries included")
-        .with(distributions(summary));
+        .with(distributions(comparison, servers, Keys::ALIKE));
     if !methods.is_empty() {
         section = section.with(tables::methods(&methods));
     }
-    if let Some(text) = by_editor {
-        section = section.with(Sentence::evidence("requests.editor", text));
+    if !by_editor.is_empty() {
+        let caption = "Sent by the editor, beside the steps";
+        section = section.with((caption, tables::methods(&by_editor)));
     }
-    if methods.iter().any(|method| method.answered > 0 && method.p95.is_none()) {
+    if methods
+        .iter()
+        .chain(&by_editor)
+        .any(|method| method.answered > 0 && method.p95.is_none())
+    {
         let note = "p95 n/a: fewer than 20 answers";
         section = section.with(Sentence::definition("requests.note", note));
     }
@@ -263,22 +224,6 @@ fn requests(summary: &Summary) -> Option<Section> {
         section = section.with(Sentence::definition("requests.note", note));
     }
     Some(section)
-}
-
-fn distributions(summary: &Summary) -> Block {
-    let legend = "From request to last byte, retries included, on a logarithmic axis. Solid mark: median. Dashed \
-                  mark: 95th percentile.";
-    let plots = tables::most_sent(summary).into_iter().filter_map(|method| {
-        let of_server = Latencies {
-            label: &summary.header.server.label,
-            class: page::class(0),
-            histogram: method.distribution.clone(),
-            p50: method.p50.map(|time| time as f64),
-            p95: method.p95.map(|time| time as f64),
-        };
-        latencies(&method.method, &[of_server])
-    });
-    Block::charts(legend, "plots", plots)
 }
 
 fn steps(summary: &Summary) -> Option<Section> {

@@ -57,6 +57,9 @@ pub struct Decayed {
     /// Why windows prove nothing of what the server releases later: that of the run with the shortest one. `null` where all
     /// were long enough, and where no garbage collector has a clock.
     pub too_short_for: Option<TooShortFor>,
+    /// The lowest resident memory, in bytes; unknown of a tree.
+    #[serde(skip)]
+    pub resident: Cell,
     /// The window of the run with the median floor.
     #[serde(skip)]
     pub shown: Option<Window>,
@@ -163,6 +166,9 @@ impl SideWindows<'_> {
                 window.lazily_freed.map(|bytes| bytes as f64)
             }),
             share: self.cell(NoiseFloor::RELATIVE, |window| window.private.as_ref()?.share),
+            resident: self.cell(NoiseFloor::MEMORY, |window| {
+                Some(window.resident.as_ref()?.floor as f64)
+            }),
         }
     }
 
@@ -220,74 +226,36 @@ fn floor_distance(window: &Window, floor: f64) -> f64 {
 }
 
 /// The cost of light traffic alone, in bytes a minute over the runs with a control window; `None` without any.
-pub(super) fn traffic(runs: &[&Summary]) -> Option<MedianInterval> {
+pub(super) fn traffic_per_minute(runs: &[&Summary]) -> Option<MedianInterval> {
     let costs = runs.iter().filter_map(|run| decay::traffic(&run.windows));
     median(costs.map(|cost| cost.per_minute()))
 }
 
-/// Memory released in windows of one kind, over the runs of a server with such windows.
+/// The change that this cost explains in the windows of light traffic that are no controls, in bytes; `None` where no run
+/// has both kinds.
+pub(super) fn traffic_in_windows(runs: &[&Summary]) -> Option<MedianInterval> {
+    let costs = runs.iter().filter_map(|run| decay::traffic(&run.windows)?.in_windows);
+    median(costs)
+}
+
+/// Memory released in windows of one kind, in each run with such windows, in the order of the runs.
 #[derive(Clone, Debug)]
 pub struct Given {
-    /// Of each run, in the order of the runs.
+    pub kind: WindowKind,
     pub runs: Vec<Gave>,
-    /// The medians of the runs, and what all of them say.
-    pub middle: Gave,
-}
-
-impl Given {
-    /// True if all runs agree: released, grown or neither, and if pages were left to the kernel. If they differ, a median
-    /// would state for some runs what did not happen in them.
-    pub fn is_unanimous(&self) -> bool {
-        self.runs.windows(2).all(|pair| agree(&pair[0], &pair[1]))
-    }
-}
-
-fn agree(one: &Gave, other: &Gave) -> bool {
-    one.much == other.much
-        && one.took == other.took
-        && one.much_lazily == other.much_lazily
-        && (one.for_a_while > 0.0) == (other.for_a_while > 0.0)
 }
 
 /// Releases by kind of window.
-pub(super) fn releases(runs: &[&Summary]) -> Vec<Given> {
-    let all: Vec<Gave> = runs.iter().flat_map(|run| decay::gave(&run.windows)).collect();
-    let mut kinds: Vec<WindowKind> = Vec::new();
-    for release in &all {
-        if !kinds.contains(&release.kind) {
-            kinds.push(release.kind);
+pub fn releases(runs: &[&Summary]) -> Vec<Given> {
+    let mut kinds: Vec<Given> = Vec::new();
+    for release in runs.iter().flat_map(|run| decay::gave(&run.windows)) {
+        match kinds.iter_mut().find(|known| known.kind == release.kind) {
+            Some(known) => known.runs.push(release),
+            None => kinds.push(Given {
+                kind: release.kind,
+                runs: vec![release],
+            }),
         }
     }
-    kinds.into_iter().filter_map(|kind| releases_in(kind, &all)).collect()
-}
-
-/// The releases in windows of one kind; `None` if there is none among `all`.
-fn releases_in(kind: WindowKind, all: &[Gave]) -> Option<Given> {
-    let runs: Vec<Gave> = all.iter().filter(|release| release.kind == kind).copied().collect();
-    let first = runs.first()?;
-    let passive = if runs.iter().all(|run| run.passive == first.passive) {
-        first.passive
-    } else {
-        None
-    };
-    let middle = Gave {
-        kind,
-        released: median(runs.iter().map(|run| run.released))?.median,
-        share: median(runs.iter().filter_map(|run| run.share)).map(|share| share.median),
-        fell: median(runs.iter().map(|run| run.fell))?.median,
-        for_a_while: median(runs.iter().map(|run| run.for_a_while))?.median,
-        taken: median(runs.iter().map(|run| run.taken))?.median,
-        noise: runs.iter().map(|run| run.noise).fold(0.0, f64::max),
-        much: runs.iter().all(|run| run.much),
-        took: runs.iter().all(|run| run.took),
-        held: runs.iter().all(|run| run.held),
-        never: runs.iter().all(|run| run.never),
-        unknown: runs.iter().all(|run| run.unknown),
-        passive,
-        short: runs.iter().fold(None, |short, run| decay::shorter(short, run.short)),
-        shared: median(runs.iter().map(|run| run.shared))?.median,
-        lazily: median(runs.iter().filter_map(|run| run.lazily)).map(|lazily| lazily.median),
-        much_lazily: runs.iter().all(|run| run.much_lazily),
-    };
-    Some(Given { runs, middle })
+    kinds
 }

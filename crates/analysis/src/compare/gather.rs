@@ -16,7 +16,7 @@ use record::{Header, KnobFacts};
 
 use super::cell::{Values, cell};
 use super::circumstances::{differences, differences_of, shared_memory};
-use super::decay::{decays, releases, traffic};
+use super::decay::{decays, releases, traffic_in_windows, traffic_per_minute};
 use super::growth::grown;
 use super::huge_pages::huge_pages;
 use super::metric::one_metric;
@@ -65,12 +65,29 @@ pub fn compare(runs: &[Played], baseline: Option<&str>) -> Comparison {
     }
     labels.sort_by_key(|label| Some(*label) != baseline);
     let arms: Vec<Vec<&Played>> = labels.iter().map(|label| counted_runs(runs, label)).collect();
+    let comparison = compare_arms(runs, &labels, &arms);
+    differing.extend(comparison.differences);
+    Comparison {
+        differences: differing,
+        ..comparison
+    }
+}
+
+/// The comparison with one side that a single run is, whether the run counts beside others or not.
+pub fn one_run(run: &Played) -> Comparison {
+    let label = run.summary.header.server.label.as_str();
+    compare_arms(std::slice::from_ref(run), &[label], &[vec![run]])
+}
+
+/// Compares the arms of these servers, the baseline first.
+fn compare_arms(runs: &[Played], labels: &[&str], arms: &[Vec<&Played>]) -> Comparison {
     let all: Vec<&Played> = arms.iter().flatten().copied().collect();
     let purged: Vec<Vec<String>> = arms.iter().map(|arm| purged_allocators(arm)).collect();
     let compared: Vec<bool> = purged.iter().map(|own| are_purged_alike(own, &purged[0])).collect();
+    let mut differing = Vec::new();
     differing.extend(shared_memory(all.iter().map(|run| &run.summary)));
     differing.extend(differences(headers(&all)));
-    for (label, arm) in labels.iter().zip(&arms) {
+    for (label, arm) in labels.iter().zip(arms) {
         differing.extend(differences_of(label, headers(arm)));
     }
     Comparison {
@@ -82,21 +99,21 @@ pub fn compare(runs: &[Played], baseline: Option<&str>) -> Comparison {
             .iter()
             .flat_map(|run| &run.summary.phases)
             .any(|phase| phase.phase.cycle > 0),
-        strains: strained(labels.iter().map(|label| (*label).to_owned()).zip(arms.clone())),
+        strains: strained(labels.iter().map(|label| (*label).to_owned()).zip(arms.to_vec())),
         scenario: runs
             .first()
             .map_or_else(String::new, |run| run.summary.header.scenario.name.clone()),
         sides: labels
             .iter()
-            .zip(&arms)
+            .zip(arms)
             .map(|(label, arm)| side(runs, label, arm, &arms[0]))
             .collect(),
         result: all.iter().find_map(|run| Place::result(&run.summary)),
         rows: measures(&all)
             .into_iter()
-            .filter_map(|measure| row(measure, &arms, &compared))
+            .filter_map(|measure| row(measure, arms, &compared))
             .collect(),
-        decays: decays(&arms, &compared),
+        decays: decays(arms, &compared),
         differences: differing,
     }
 }
@@ -156,7 +173,8 @@ fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> 
         forced: forced(&own),
         forced_before_checkpoints: forced_before_checkpoints(&own),
         accounted: accounted(&own),
-        traffic: traffic(&own),
+        traffic: traffic_per_minute(&own),
+        traffic_in_windows: traffic_in_windows(&own),
         traced: runs_of(runs, label).find_map(|run| Traced::of(&run.summary)),
     }
 }

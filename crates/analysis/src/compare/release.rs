@@ -29,6 +29,9 @@ pub struct Forced {
     pub after: Option<MedianInterval>,
     /// Bytes released; negative if memory grew.
     pub gave: Option<MedianInterval>,
+    /// Nanoseconds until the slowest means had answered.
+    #[serde(skip)]
+    pub took: Option<MedianInterval>,
 }
 
 /// What a server accounts for at one step, over its runs. Sizes are bytes.
@@ -51,6 +54,9 @@ pub struct Accounted {
     pub resident: bool,
     /// The share, a part of one.
     pub ratio: Option<MedianInterval>,
+    /// Nanoseconds until the answer.
+    #[serde(skip)]
+    pub took: Option<MedianInterval>,
 }
 
 /// Place of the phase in the scenario and of the step in the phase; `None` for a release before the checkpoint.
@@ -98,21 +104,10 @@ fn one_forced(step: Option<u32>, releases: &[(Released, Option<AllocatorFamily>)
         step,
         by: each_once(means.map(|used| &used.what)),
         missing: each_once(missing.iter()),
-        before: median(
-            done.iter()
-                .filter_map(|release| release.release.before)
-                .map(|bytes| bytes as f64),
-        ),
-        after: median(
-            done.iter()
-                .filter_map(|release| release.release.after)
-                .map(|bytes| bytes as f64),
-        ),
-        gave: median(
-            done.iter()
-                .filter_map(|release| release.gave())
-                .map(|bytes| bytes as f64),
-        ),
+        before: median(done.iter().filter_map(|one| Some(one.release.before? as f64))),
+        after: median(done.iter().filter_map(|one| Some(one.release.after? as f64))),
+        gave: median(done.iter().filter_map(|one| Some(one.gave()? as f64))),
+        took: median(done.iter().filter_map(|one| Some(one.slowest()? as f64))),
     }
 }
 
@@ -155,6 +150,7 @@ fn one_accounted(step: u32, reports: &[Reported]) -> Accounted {
         of: median(comparable.iter().map(|share| share.of as f64)),
         resident,
         ratio: median(comparable.iter().map(|share| share.ratio())),
+        took: median(answered.iter().filter_map(|one| Some(one.report.took? as f64))),
     }
 }
 

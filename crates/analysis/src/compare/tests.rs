@@ -261,12 +261,13 @@ fn what_came_back_is_the_median_of_the_runs_window_by_window() {
         Some(148 * MIB),
         "the middle run is drawn"
     );
-    let released: Vec<(f64, bool)> = comparison.sides[0]
+    let released: Vec<Vec<(f64, bool)>> = comparison.sides[0]
         .gave
         .iter()
-        .map(|given| (given.middle.released, given.middle.much))
+        .map(|given| given.runs.iter().map(|run| (run.released, run.much)).collect())
         .collect();
-    assert_eq!(released, [(0.0, false), (45.0 * MIB as f64, true)]);
+    let in_traffic = [43, 45, 47].map(|mib| ((mib * MIB) as f64, true)).to_vec();
+    assert_eq!(released, [vec![(0.0, false); 3], in_traffic]);
 }
 
 #[test]

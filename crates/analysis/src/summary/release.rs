@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::summary::Summary;
 use base::shown;
-use record::{AllocatorFamily, Checkpoint, PhaseRef, Release, ReleasedBy, RoundName, SelfReport, StepEnd};
+use record::{AllocatorFamily, Checkpoint, Nanos, PhaseRef, Release, ReleasedBy, RoundName, SelfReport, StepEnd};
 
 use super::tree::Tree;
 
@@ -95,6 +95,11 @@ impl Released {
             .peekable();
         let was_any_purged = calls.peek().is_some();
         was_any_purged && !calls.any(|call| function.is_some_and(|function| call.what.contains(function)))
+    }
+
+    /// The time until the slowest means had answered.
+    pub fn slowest(&self) -> Option<Nanos> {
+        self.release.used.iter().map(|means| means.took).max()
     }
 
     /// Bytes of private memory released meanwhile; negative if memory grew.

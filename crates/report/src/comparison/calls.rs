@@ -8,8 +8,6 @@ use record::{CallCount, CallKind};
 use base::text::Tone;
 use base::text::table::{Column, Table};
 
-pub(crate) const TITLE: &str = "System calls";
-
 /// A smaller difference in calls gets no sentence.
 const WORTH: u64 = 1_000;
 

@@ -167,8 +167,8 @@ fn figure(side: &Side, row: &Row, cell: &Cell, baseline: &str) -> Case {
             if !interval.is_empty() {
                 text.push_str(&format!(" ({interval})"));
             }
-            if let Some(ratio) = &cell.ratio {
-                text.push_str(&format!(", {} than {baseline}", words::range(ratio.low, ratio.high)));
+            if let Some(difference) = cell.ratio.as_ref().and_then(figures::difference) {
+                text.push_str(&format!(", {difference} against {baseline}"));
             }
             text
         }

@@ -6,7 +6,7 @@ use crate::charts::Chart;
 use crate::comparison::{calls, growth};
 use crate::document::page::Keys;
 use crate::document::{Block, Document, Matrix, MatrixRow, Section, Weight};
-use crate::pictures::{self, Latencies, Named, decays, latencies, strips, timeline};
+use crate::pictures::{Latencies, Named, decays, latencies, strips, timeline};
 use crate::run::{self, lens};
 use analysis::compare::{Cell, Comparison, Played, Row, Scenarios, Side, Target};
 use analysis::figures::{Figure, Measure, Place, Unit};
@@ -17,7 +17,7 @@ use base::units;
 
 use super::figures::{self, HOLE};
 pub use super::title::title;
-use super::{across, alone, cold, decay, notes, release, words};
+use super::{across, alone, cold, forced, idle_windows, notes, released, words};
 
 /// The runs by the names of their records.
 type Records<'r> = BTreeMap<&'r str, &'r Summary>;
@@ -130,17 +130,18 @@ fn sections_of_target(
         all.push(verdict_section.with_all(verdict(target, false)).filled());
     }
     all.extend([
-        growth_section(id, comparison, &servers, keys),
+        growth::section(id, &growth::lines(comparison), &servers, keys),
         warnings(id, comparison),
         timeline::from_servers(&servers, keys).map(|lines| {
             Section::new(format!("{id}timeline"), "Timeline", Weight::Evidence).with(Block::Timeline(lines))
         }),
         Some(every_run(id, comparison, keys)),
-        released_memory_section(id, comparison, &servers, keys),
+        idle_windows_section(id, comparison, &servers, keys),
+        forced_releases_section(id, comparison),
         latency(id, comparison, &servers, keys),
         work_section(id, comparison),
         other_figures(id, comparison, keys),
-        calls_section(id, comparison),
+        calls_section(id, comparison, Weight::Evidence),
         run::allocators(id, &firsts),
     ]);
     all.into_iter().flatten().collect()
@@ -172,10 +173,13 @@ fn verdict(target: &Target, is_named: bool) -> Vec<Sentence> {
     if let Some((baseline, others)) = comparison.sides.split_first() {
         sentences.extend(others.iter().flat_map(|side| notes::work(side, &baseline.label)));
     }
-    sentences.extend(answers("compare.came-back", decay::verdict(comparison)));
-    sentences.extend(evidence("compare.released", decay::details(comparison)));
-    sentences.extend(evidence("compare.traffic", decay::costs(comparison)));
-    sentences.extend(evidence("compare.released", release::verdict(comparison)));
+    sentences.extend(answers("compare.came-back", released::of_servers(comparison)));
+    let mut costs = Vec::new();
+    for side in &comparison.sides {
+        costs.extend(released::traffic_cost(side).map(|cost| (side.label.as_str(), cost)));
+    }
+    let costs = released::with_servers(costs).into_iter();
+    sentences.extend(costs.map(|text| Sentence::evidence("compare.traffic", text)));
     sentences.extend(answers("compare.calls", calls::verdict(comparison)));
     if is_named {
         for sentence in &mut sentences {
@@ -191,10 +195,6 @@ fn answers(id: &'static str, texts: Vec<String>) -> impl Iterator<Item = Sentenc
     texts
         .into_iter()
         .map(move |text| Sentence::answer(id, Tone::Strong, text))
-}
-
-fn evidence(id: &'static str, texts: Vec<String>) -> impl Iterator<Item = Sentence> {
-    texts.into_iter().map(move |text| Sentence::evidence(id, text))
 }
 
 /// Failures of servers that no conclusion mentions.
@@ -320,39 +320,37 @@ fn values(cell: &Cell, unit: Unit) -> String {
     texts.join(" ")
 }
 
-/// Idle windows, and forced releases before checkpoints.
-fn released_memory_section(
+/// Idle windows.
+pub(crate) fn idle_windows_section(
     id: &str,
     comparison: &Comparison,
     servers: &[(&str, Vec<Named>)],
     keys: Keys,
 ) -> Option<Section> {
-    let mut section = Section::new(format!("{id}decay"), "Released memory", Weight::Evidence);
-    if let Some(table) = decay::columns(comparison) {
-        let legend = decay::legend(&table);
-        section = section
-            .noted(decay::SUBJECT)
+    let table = idle_windows::columns(comparison)?;
+    let legend = idle_windows::legend(&table);
+    Some(
+        Section::new(format!("{id}decay"), "Released memory", Weight::Evidence)
+            .noted(idle_windows::SUBJECT)
             .with(decays::all_runs(comparison, servers, keys))
-            .with(table);
-        if !legend.is_empty() {
-            section = section.with(Sentence::definition("windows.legend", legend));
-        }
-    }
-    let forced = release::columns(comparison);
-    let caption = format!("Given back, {}", release::SUBJECT);
-    section.with_all(forced.map(|table| (caption.as_str(), table))).filled()
+            .with(table)
+            .with(Sentence::definition("windows.legend", legend)),
+    )
 }
 
-/// Growth from round to round; `None` if nothing was repeated.
-fn growth_section(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Section> {
-    let section = Section::new(format!("{id}growth"), "Growth per round", Weight::Answer);
-    Some(
-        section
-            .noted(growth::note())
-            .with(pictures::growth::all_runs(servers, keys))
-            .with(growth::table(comparison)?)
-            .with(Sentence::definition("growth.legend", growth::LEGEND)),
-    )
+/// Forced releases and self-reports.
+pub(crate) fn forced_releases_section(id: &str, comparison: &Comparison) -> Option<Section> {
+    let releases = forced::releases(comparison).map(|table| (forced::RELEASES, table));
+    let reports = forced::reports(comparison).map(|table| (forced::REPORTS, table));
+    Section::new(format!("{id}given"), "Forced release and self-report", Weight::Evidence)
+        .with_all(releases)
+        .with_all(reports)
+        .with_all(
+            forced::reasons(comparison)
+                .into_iter()
+                .map(|text| Sentence::evidence("given.reason", text)),
+        )
+        .filled()
 }
 
 /// A plot for each answered method, with the medians of the runs' percentiles.
@@ -371,9 +369,9 @@ fn latency(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Named>)], ke
     Some(section)
 }
 
-fn distributions(comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: Keys) -> Block {
-    let legend = "All answers of all runs, from request to last byte, on a logarithmic axis. Marks: the median of the \
-                  runs' medians and, dashed, of their 95th percentiles.";
+pub(crate) fn distributions(comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: Keys) -> Block {
+    let legend = "All answers, from request to last byte, retries included, on a logarithmic axis. Solid mark: median. \
+                  Dashed mark: 95th percentile. Of several runs the medians of theirs.";
     let mut plots = Vec::new();
     for row in rows(comparison, Figure::P50) {
         if let Place::Method(method) = &row.measure.place {
@@ -479,10 +477,10 @@ fn unvaried_value(rows: &[&Row]) -> Option<u64> {
 }
 
 /// Memory calls of the servers; `None` if they were not traced.
-fn calls_section(id: &str, comparison: &Comparison) -> Option<Section> {
+pub(crate) fn calls_section(id: &str, comparison: &Comparison, weight: Weight) -> Option<Section> {
     let (table, note) = calls::table(comparison)?;
     Some(
-        Section::new(format!("{id}calls"), calls::TITLE, Weight::Evidence)
+        Section::new(format!("{id}calls"), "System calls", weight)
             .noted("calls and their bytes")
             .with(table)
             .with(Sentence::definition("calls.note", note)),

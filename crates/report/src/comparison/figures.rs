@@ -286,11 +286,11 @@ fn signed_end(percent: f64, digits: usize) -> String {
 }
 
 /// The upper end in per cent above which a wide interval has none that is worth its digits.
-pub const MOST: f64 = 1_000.0;
+const MOST: f64 = 1_000.0;
 
 /// True if an interval is too wide to say how much more there may be: it ends above [`MOST`], and at more than ten
 /// times its start.
-pub fn is_boundless(low: f64, high: f64) -> bool {
+fn is_boundless(low: f64, high: f64) -> bool {
     high > 1.0 + MOST / 100.0 && high > 10.0 * low
 }
 
@@ -305,7 +305,7 @@ pub fn signed(percent: f64, digits: usize) -> String {
 }
 
 /// A decimal where whole per cent would hide the width of the interval.
-pub fn digits(low: f64, high: f64) -> usize {
+fn digits(low: f64, high: f64) -> usize {
     match (high - low).abs() {
         width if width < 0.3 => 2,
         width if width < 3.0 => 1,

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::document::page::Keys;
+use crate::document::{Section, Weight};
+use crate::pictures::{self, Named};
 use analysis::compare::{Comparison, Grown};
 use analysis::growth::{Asked, End, LastGrowth, Repeated, Reservation, Sent, Unasked, WhyUnasked};
 use base::band::LEAST_ROUNDS;
@@ -9,8 +12,8 @@ use base::lens::Lens;
 use base::units;
 use stats::{Answer, Growth, LEAST_RUNS, Open, Shape, WARM_UP_CYCLES};
 
-use base::text::Tone;
 use base::text::table::{Column, Table};
+use base::text::{Sentence, Tone};
 
 /// The word for growth. An allocator as it was shipped keeps memory that is free, and perhaps more of it with every
 /// round, which is no leak; and one run is not enough to call growth a leak.
@@ -26,7 +29,7 @@ fn word(lens: Lens, runs: usize) -> &'static str {
 #[derive(Clone, Debug)]
 pub(crate) struct GrowthLine {
     pub name: String,
-    /// The server, where there are several.
+    /// The server; empty for a single run.
     pub server: String,
     rounds: usize,
     sent: Option<Sent>,
@@ -225,7 +228,7 @@ impl GrowthLine {
 }
 
 /// The table's columns, after the names.
-pub(crate) fn columns<'l>(names: Table<'l, GrowthLine>) -> Table<'l, GrowthLine> {
+fn columns<'l>(names: Table<'l, GrowthLine>) -> Table<'l, GrowthLine> {
     names
         .number("rounds", 5, |line| line.rounds.to_string())
         .number("per round", 1, |line| (line.tone(), line.per_round().0))
@@ -236,10 +239,10 @@ pub(crate) fn columns<'l>(names: Table<'l, GrowthLine>) -> Table<'l, GrowthLine>
 }
 
 /// Explains the column of the least growth.
-pub(crate) const LEGEND: &str = "would find: the least growth per round that shows in 80 of 100 cases; interval: spans the 95 % \
+const LEGEND: &str = "would find: the least growth per round that shows in 80 of 100 cases; interval: spans the 95 % \
                                   intervals of all runs";
 
-pub(crate) fn note() -> String {
+fn note() -> String {
     format!("private memory at the end of each round, without the first {WARM_UP_CYCLES}")
 }
 
@@ -403,7 +406,7 @@ pub(crate) fn named(shape: Option<Shape>) -> &'static str {
 }
 
 /// A line for each repeated part and each server; the lines of one part follow one another.
-fn lines(comparison: &Comparison) -> Vec<GrowthLine> {
+pub(crate) fn lines(comparison: &Comparison) -> Vec<GrowthLine> {
     let mut names: Vec<&str> = Vec::new();
     for grown in comparison.sides.iter().flat_map(|side| &side.growth) {
         if !names.contains(&grown.name.as_str()) {
@@ -420,16 +423,32 @@ fn lines(comparison: &Comparison) -> Vec<GrowthLine> {
     lines
 }
 
-/// The table of these lines; `None` where nothing was repeated.
-pub(crate) fn table(comparison: &Comparison) -> Option<Vec<Column>> {
-    let lines = lines(comparison);
-    let mut names = Table::new(&lines).text("repeated", 0, |line| (Tone::Strong, &line.name));
-    if comparison.sides.len() > 1 {
+/// The table of these lines, with the server where there are several.
+fn table(lines: &[GrowthLine]) -> Vec<Column> {
+    let mut names = Table::new(lines).text("repeated", 0, |line| (Tone::Strong, &line.name));
+    if lines.iter().any(|line| line.server != lines[0].server) {
         names = names.text("server", 0, |line| &line.server);
     }
-    columns(names)
-        .text("answer", 1, |line| (line.tone(), line.answer()))
-        .non_empty()
+    let table = columns(names);
+    // One run is no verdict.
+    if lines.iter().all(|line| line.server.is_empty()) {
+        return table.columns();
+    }
+    table.text("answer", 1, |line| (line.tone(), line.answer())).columns()
+}
+
+/// The table of these lines with a chart; `None` where nothing was repeated.
+pub(crate) fn section(id: &str, lines: &[GrowthLine], servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Section> {
+    if lines.is_empty() {
+        return None;
+    }
+    Some(
+        Section::new(format!("{id}growth"), "Growth per round", Weight::Answer)
+            .noted(note())
+            .with(pictures::growth::all_runs(servers, keys))
+            .with(table(lines))
+            .with(Sentence::definition("growth.legend", LEGEND)),
+    )
 }
 
 /// Sentences on the growth of each server.

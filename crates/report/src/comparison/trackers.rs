@@ -7,7 +7,7 @@ use analysis::compare::{Cell, Row, Scenarios, Side, Target};
 use analysis::figures::{Figure, Place, Unit};
 use base::units;
 
-use super::{figures, words};
+use super::figures;
 
 /// A known figure of a server, and its place in the comparison.
 struct Point<'t> {
@@ -121,9 +121,9 @@ fn scale(figure: Figure) -> (&'static str, f64) {
 fn extra(point: &Point<'_>) -> String {
     let runs = point.cell.values.iter().flatten().count() as u64;
     let mut text = units::counted(runs, "run");
-    if let Some(ratio) = &point.cell.ratio {
+    if let Some(difference) = point.cell.ratio.as_ref().and_then(figures::difference) {
         let baseline = &point.target.comparison.sides[0].label;
-        text.push_str(&format!(", {} than {baseline}", words::range(ratio.low, ratio.high)));
+        text.push_str(&format!(", {difference} against {baseline}"));
     }
     text
 }

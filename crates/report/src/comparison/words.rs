@@ -7,7 +7,7 @@ use analysis::summary::is_denied;
 use base::text::any_of;
 use base::units;
 
-use super::figures::{self, digits};
+use super::figures;
 
 /// A conclusion for each server against the baseline, or a sentence that no run counts.
 pub fn conclusions(comparison: &Comparison) -> Vec<String> {
@@ -268,52 +268,5 @@ fn by_machine(ratio: &Ratio) -> String {
     match figures::spread(ratio) {
         Some(spread) => format!(", on {} machines {spread}", ratio.machines.len()),
         None => String::new(),
-    }
-}
-
-/// The interval of a ratio in words: `28–31 % more`, `3–5 % less`, `between 2 % less and 3 % more`.
-pub fn range(low: f64, high: f64) -> String {
-    let (less, more) = ((1.0 - low) * 100.0, (high - 1.0) * 100.0);
-    if figures::is_boundless(low, high) {
-        let most = format!("more than {:.0} % more", figures::MOST);
-        if low >= 1.0 {
-            format!("between {:.0} % and {most}", (low - 1.0) * 100.0)
-        } else {
-            format!("between {less:.0} % less and {most}")
-        }
-    } else if low >= 1.0 {
-        format!("{} more", between((low - 1.0) * 100.0, more))
-    } else if high <= 1.0 {
-        format!("{} less", between((1.0 - high) * 100.0, less))
-    } else {
-        let digits = digits(-less, more);
-        format!("between {less:.digits$} % less and {more:.digits$} % more")
-    }
-}
-
-fn between(low: f64, high: f64) -> String {
-    let digits = digits(low, high);
-    let (low, high) = (format!("{low:.digits$}"), format!("{high:.digits$}"));
-    if low == high {
-        format!("{low} %")
-    } else {
-        format!("{low}–{high} %")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_interval_says_which_way_and_how_far() {
-        assert_eq!(range(1.28, 1.314), "28–31 % more");
-        assert_eq!(range(0.95, 0.97), "3.0–5.0 % less");
-        assert_eq!(range(0.98, 1.03), "between 2 % less and 3 % more");
-        assert_eq!(range(0.9995, 1.0004), "between 0.05 % less and 0.04 % more");
-        assert_eq!(range(1.0300, 1.0301), "3.00–3.01 % more");
-        assert_eq!(range(1e-9, 236_696.93), "between 100 % less and more than 1000 % more");
-        assert_eq!(range(1.2, 12.1), "between 20 % and more than 1000 % more");
-        assert_eq!(range(19.5, 20.5), "1850–1950 % more");
     }
 }

@@ -14,11 +14,11 @@ use std::collections::BTreeMap;
 use maud::{Markup, PreEscaped, html};
 
 use crate::comparison::document::{played, title};
-use crate::comparison::{alone, growth, words};
+use crate::comparison::{alone, growth, released, words};
 use crate::document::page::PALETTE;
 use crate::export::svg::panel::Panel;
 use crate::pictures::Named;
-use crate::run::{attribution, windows};
+use crate::run::attribution;
 use crate::verdict::{findings, headline, relabelled_runs, side_by_side};
 use analysis::compare::{Comparison, Played, Scenarios, Target};
 use analysis::gate::{Judgement, Sides};
@@ -42,7 +42,7 @@ pub fn run(summary: &Summary, record: &str) -> String {
         Some(why) => vec![why],
         None => {
             let grows = attribution(summary).into_iter().map(|sentence| sentence.text);
-            grows.chain(windows::released(summary)).collect()
+            grows.chain(released::of_run(summary)).collect()
         }
     };
     let summary = &*measured(summary);

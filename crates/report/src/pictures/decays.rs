@@ -3,9 +3,9 @@
 
 use crate::charts::axis::{self, Axis};
 use crate::charts::{Chart, Ground, Mark, Series, Shape, Up, line};
+use crate::comparison::idle_windows::{label, time};
 use crate::document::Block;
-use crate::document::page::{self, Keys};
-use crate::run::decay as words;
+use crate::document::page::Keys;
 use analysis::compare::{Comparison, Decay};
 use analysis::summary::decay::{self, Course, Window};
 use analysis::summary::{Summary, together};
@@ -30,20 +30,6 @@ struct Decaying<'w> {
     windows: Vec<&'w Window>,
 }
 
-/// A plot for each of these windows of one run.
-pub fn one_run(summary: &Summary, windows: &[&Window]) -> Block {
-    let mut plots = Vec::new();
-    for window in windows {
-        let server = Decaying {
-            label: &summary.header.server.label,
-            class: page::class(0),
-            windows: vec![window],
-        };
-        plots.extend(plot(words::name(window), &[server]));
-    }
-    Block::charts(LEGEND, "plots wide", plots.into_iter())
-}
-
 /// A plot for each window of all runs of several servers.
 pub fn all_runs(comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: Keys) -> Block {
     let mut plots = Vec::new();
@@ -61,7 +47,7 @@ pub fn all_runs(comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: K
                 windows: windows.collect(),
             });
         }
-        let title = words::label(&window.phase, window.kind, window.control);
+        let title = label(&window.phase, window.kind, window.control);
         plots.extend(plot(title, &decaying));
     }
     Block::charts(LEGEND, "plots wide", plots.into_iter())
@@ -119,7 +105,7 @@ fn series(server: &Decaying, column: Nanos) -> Series {
     marks.push(Mark::Line("fell", line(&median, column as f64)));
     for (class, share) in [("reached", FallShare::Half), ("reached full", FallShare::NineTenths)] {
         if let Some((moment, value)) = reached_at(server, &median, column, share) {
-            let time = words::time(moment as Nanos);
+            let time = time(moment as Nanos);
             let text = format!("{}: {} after {time}", server.label, share.name());
             marks.push(Mark::Dot(class, (moment, value), Shape::Circle(4.0), text));
         }
@@ -200,7 +186,7 @@ fn in_words(server: &Decaying, median: &Columns, column: Nanos) -> Option<String
     );
     for share in [FallShare::Half, FallShare::NineTenths] {
         if let Some((moment, _)) = reached_at(server, median, column, share) {
-            let time = words::time(moment as Nanos);
+            let time = time(moment as Nanos);
             text.push_str(&format!(", {} back after {time}", share.name()));
         }
     }
@@ -232,7 +218,7 @@ mod tests {
         let windows = [window(60, 10), window(140, 20), window(90, 15)];
         let server = Decaying {
             label: "server",
-            class: page::class(0),
+            class: Keys::ALIKE.class(0),
             windows: windows.iter().collect(),
         };
         let longest = windows[1].took;

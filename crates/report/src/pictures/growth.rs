@@ -3,9 +3,8 @@
 use crate::charts::axis::{self, Axis};
 use crate::charts::{Chart, Ground, Line, Mark, Series, Up};
 use crate::document::Block;
-use crate::document::page::{self, Keys};
+use crate::document::page::Keys;
 use analysis::growth::{Repeated, repeated};
-use analysis::summary::Summary;
 use base::units::{self, middle};
 use stats::LEAST_CYCLES;
 
@@ -27,26 +26,11 @@ struct Growing<'a> {
     runs: Vec<Repeated>,
 }
 
-/// A plot for each part that a run repeats.
-pub fn one_run(summary: &Summary) -> Block {
-    let servers = [(summary.header.server.label.as_str(), vec![summary])];
-    plots(&servers, &[page::class(0)])
-}
-
 /// A plot for each part that these servers repeat.
 pub fn all_runs(servers: &[(&str, Vec<Named>)], keys: Keys) -> Block {
-    let classes: Vec<String> = (0..servers.len()).map(|place| keys.class(place)).collect();
-    let servers: Vec<(&str, Vec<&Summary>)> = servers
-        .iter()
-        .map(|(label, runs)| (*label, runs.iter().map(|(_, summary)| *summary).collect()))
-        .collect();
-    plots(&servers, &classes)
-}
-
-fn plots(servers: &[(&str, Vec<&Summary>)], classes: &[String]) -> Block {
     let repeats: Vec<Vec<Vec<Repeated>>> = servers
         .iter()
-        .map(|(_, runs)| runs.iter().map(|run| repeated(run)).collect())
+        .map(|(_, runs)| runs.iter().map(|(_, run)| repeated(run)).collect())
         .collect();
     let mut parts: Vec<(u32, String)> = Vec::new();
     for part in repeats.iter().flatten().flatten() {
@@ -61,11 +45,11 @@ fn plots(servers: &[(&str, Vec<&Summary>)], classes: &[String]) -> Block {
     let charts = parts.iter().filter_map(|(phase, name)| {
         let growing = servers
             .iter()
-            .zip(classes)
             .zip(&repeats)
-            .map(|(((label, _), class), runs)| Growing {
+            .enumerate()
+            .map(|(place, ((label, _), runs))| Growing {
                 label,
-                class: class.clone(),
+                class: keys.class(place),
                 runs: runs
                     .iter()
                     .flatten()
@@ -184,7 +168,7 @@ mod tests {
         assert_eq!(mib, [(1.0, 11.0), (2.0, 24.0), (4.0, 40.0)]);
         let server = Growing {
             label: "ty",
-            class: page::class(0),
+            class: Keys::ALIKE.class(0),
             runs: runs.to_vec(),
         };
         let chart = plot("hover", &[server]).unwrap();
@@ -197,7 +181,7 @@ mod tests {
     fn rounds_without_a_known_value_have_no_plot() {
         let server = Growing {
             label: "ty",
-            class: page::class(0),
+            class: Keys::ALIKE.class(0),
             runs: vec![run(&[None, None])],
         };
         assert!(plot("hover", &[server]).is_none());

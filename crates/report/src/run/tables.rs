@@ -46,37 +46,6 @@ pub fn most_sent(summary: &Summary) -> Vec<&MethodSummary> {
     methods
 }
 
-/// Requests that the imitated editor sent by itself, as `pulled by the editor, beside the steps: 24 textDocument/diagnostic`.
-pub fn sent_by_editor(summary: &Summary) -> Option<String> {
-    if summary.editor.is_empty() {
-        return None;
-    }
-    let methods: Vec<String> = summary.editor.iter().map(requests_in_words).collect();
-    Some(format!(
-        "pulled by the editor, beside the steps: {}",
-        methods.join(", ")
-    ))
-}
-
-/// `24 textDocument/diagnostic (2 not answered)`
-fn requests_in_words(method: &MethodSummary) -> String {
-    let mut text = format!("{} {}", units::count(method.count), method.method);
-    let mut notes = Vec::new();
-    for (count, end) in [
-        (method.errors, "with an error"),
-        (method.timeouts + method.lost, "not answered"),
-        (method.parked, "kept open"),
-    ] {
-        if count > 0 {
-            notes.push(format!("{} {end}", units::count(count)));
-        }
-    }
-    if !notes.is_empty() {
-        text.push_str(&format!(" ({})", notes.join(", ")));
-    }
-    text
-}
-
 /// The slowest methods, as `slowest methods by 95th percentile: completion 213 ms, …`.
 pub fn slowest(summary: &Summary) -> Option<String> {
     let mut known: Vec<(Nanos, &str)> = summary

@@ -3,7 +3,7 @@
 use crate::document::{Look, markdown, page, terminal};
 use crate::run::allocator::tests::detected;
 use analysis::golden::traced;
-use analysis::golden::with_release;
+use analysis::golden::{with_release, with_release_at};
 use analysis::summary::{self, PhaseSummary};
 use record::golden::{self, Session};
 use record::{Ending, Event, Outcome, PreloadFacts, Reader, ShutdownStage};
@@ -174,7 +174,7 @@ fn it_says_how_the_allocator_is_known_and_by_which_command_it_was_made() {
 
 #[test]
 fn what_came_by_force_and_what_the_server_accounts_for_have_a_table_each() {
-    let summary = with_release(with_release(read("completed"), 50, Some(100)), 0, None);
+    let summary = with_release_at(with_release(read("completed"), 50, Some(100)), 5, 0, None);
     let text = pasted(&summary, "run-001-ty.jsonl");
     let from = text.find("<details><summary>Forced").expect("it is there");
     let to = text.find("<details><summary>Requests").expect("it is there");
@@ -195,8 +195,8 @@ fn requests_of_the_editor_alone_have_no_empty_table() {
     }
     let summary = analysis::golden::summarised(&session);
     let text = drawn(&summary, 100);
-    assert!(text.contains("pulled by the editor, beside the steps: 3"), "{text}");
-    assert!(!text.contains("timed out") && !text.contains("p95"), "{text}");
+    assert!(text.contains("Sent by the editor, beside the steps"), "{text}");
+    assert_eq!(text.matches("textDocument/hover").count(), 1, "{text}");
 }
 
 #[test]

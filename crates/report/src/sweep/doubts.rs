@@ -1,7 +1,6 @@
 //! Doubts that limit the answer of a sweep, such as memory that was still moving and speed that is not shown.
 
-use crate::comparison::notes;
-use crate::run::decay;
+use crate::comparison::{notes, released};
 use analysis::figures::{Figure, Unit};
 use analysis::tune::{CellResult, Moving, Sweep, Timed, Why, as_fast};
 use base::units;
@@ -37,7 +36,7 @@ fn collected_later(cells: &[CellResult]) -> Option<String> {
     let short = cells.iter().filter_map(|cell| cell.rest.short).min()?;
     Some(format!(
         "what is released later is not known: {}",
-        decay::needs(&[short.took], short)
+        released::needs(&[short.took], short)
     ))
 }
 

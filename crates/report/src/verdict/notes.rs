@@ -1,7 +1,6 @@
 //! Notes that limit what a verdict means, each as a sentence.
 
-use crate::comparison::{difference, huge_pages, strained, unequal};
-use crate::run::decay;
+use crate::comparison::{difference, huge_pages, released, strained, unequal};
 use analysis::gate::{Basis, Judgement, Missing, Role};
 use base::exit::Exit;
 use base::lens::Lens;
@@ -60,8 +59,8 @@ pub fn not_known(judgement: &Judgement) -> Option<String> {
     let shortest = short_windows.into_iter().min()?;
     Some(format!(
         "what {} may release later is not known: {}",
-        decay::list(&roles),
-        decay::needs(&[shortest.took], shortest)
+        released::list(&roles),
+        released::needs(&[shortest.took], shortest)
     ))
 }
 

@@ -106,7 +106,7 @@ pub struct Short {
 }
 
 /// The shorter one of two, where one of them may have been long enough.
-pub fn shorter(one: Option<Short>, other: Option<Short>) -> Option<Short> {
+fn shorter(one: Option<Short>, other: Option<Short>) -> Option<Short> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
         (one, other) => one.or(other),

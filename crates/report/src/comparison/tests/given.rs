@@ -20,9 +20,17 @@ fn with_releases_and_reports() -> Vec<Played> {
     all
 }
 
+/// The tables of forced releases and self-reports.
+fn tables(all: Vec<Played>) -> String {
+    let markdown = pasted(all);
+    let at = markdown.find("Forced releases").expect("there is a table");
+    let end = markdown[at..].find("</details>").expect("it ends");
+    markdown[at..at + end].to_owned()
+}
+
 #[test]
-fn what_servers_gave_back_by_force_and_account_for_is_said_of_each() {
-    insta::assert_snapshot!("given", answered(with_releases_and_reports()));
+fn what_servers_gave_back_by_force_and_account_for_is_told_of_each() {
+    insta::assert_snapshot!("given", tables(with_releases_and_reports()));
 }
 
 /// Runs with forced releases before checkpoints, as the purged lens makes them.
@@ -36,14 +44,10 @@ fn before_checkpoints() -> Vec<Played> {
 
 #[test]
 fn what_was_given_back_before_checkpoints_has_medians_and_intervals_in_every_format() {
-    let markdown = pasted(before_checkpoints());
-    let at = markdown.find("Given back").expect("there is a table");
-    let end = markdown[at..].find("</details>").expect("it ends");
-    insta::assert_snapshot!("before-checkpoints-markdown", &markdown[at..at + end]);
+    insta::assert_snapshot!("before-checkpoints-markdown", tables(before_checkpoints()));
     let scenarios = compared(before_checkpoints());
     let page = page::render(&document(&scenarios, &before_checkpoints()));
-    assert!(page.contains("Given back, private, MiB, by force before checkpoints"));
-    assert!(!page.contains("forced release in"), "it is no step");
+    assert!(page.contains("Forced releases, private memory in MiB"));
     let sides = scenarios.values().flatten().flat_map(|target| &target.comparison.sides);
     for side in sides {
         let [release] = side.forced_before_checkpoints.as_slice() else {
