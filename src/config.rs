@@ -20,7 +20,6 @@ mod load;
 #[expect(clippy::disallowed_methods, reason = "it writes scenarios to be read")]
 mod mistakes;
 mod names;
-pub mod options;
 mod origin;
 mod problem;
 #[expect(clippy::disallowed_methods, reason = "it looks for the directory of a project")]
