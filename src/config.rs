@@ -21,6 +21,7 @@ mod load;
 mod mistakes;
 mod names;
 mod origin;
+pub mod place;
 mod problem;
 #[expect(clippy::disallowed_methods, reason = "it looks for the directory of a project")]
 mod project;

@@ -15,7 +15,6 @@ mod spread;
 mod store;
 mod suits;
 mod tools;
-mod which;
 mod workspace;
 
 pub use choice::{
@@ -34,8 +33,9 @@ pub use spread::{Twice, distinct, spread};
 pub use store::{Entry, Store};
 pub use suits::suits;
 pub use tools::tools;
-pub use which::{Which, unrunnable, which};
 pub use workspace::fetch;
+
+pub use proctree::host::{Which, unrunnable, which};
 
 use std::ffi::OsString;
 

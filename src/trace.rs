@@ -108,12 +108,18 @@ pub fn tracer_of(pid: u32) -> io::Result<Option<u32>> {
             return Ok(None);
         };
         let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-        match field("TracerPid:").and_then(|text| text.parse().ok()) {
-            Some(0) | None if field("State:").is_some_and(|state| state.starts_with('Z')) => return Ok(None),
-            Some(0) | None if Instant::now() < deadline => thread::sleep(Duration::from_millis(2)),
-            Some(0) | None => return Err(io::Error::other("strace did not begin to trace it")),
-            Some(tracer) => return Ok(Some(tracer)),
+        // 0 until it is traced.
+        if let Some(tracer @ 1..) = field("TracerPid:").and_then(|text| text.parse().ok()) {
+            return Ok(Some(tracer));
         }
+        let is_zombie = field("State:").is_some_and(|state| state.starts_with('Z'));
+        if is_zombie {
+            return Ok(None);
+        }
+        if Instant::now() >= deadline {
+            return Err(io::Error::other("strace did not begin to trace it"));
+        }
+        thread::sleep(Duration::from_millis(2));
     }
 }
 

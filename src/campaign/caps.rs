@@ -7,6 +7,7 @@ use crate::config::{Loaded, Scenario, Step};
 use crate::drive::settling::{Rule, USUAL};
 use crate::plan::outline;
 use crate::resolve::{Program, ServerChoice};
+use base::Cancel;
 use base::units::{self, Span};
 use record::AllocatorDecay;
 
@@ -18,9 +19,8 @@ fn decay_of(choice: &ServerChoice) -> Option<AllocatorDecay> {
         return None;
     };
     // Wrong settings have already been reported.
-    let checked = detector::knobs(choice, program, &|| false).ok()?;
-    let facts = detector::detection(choice, program, &|| false);
-    detector::decay(choice, &facts.facts, &checked).map(|known| known.decay)
+    let examined = detector::examine(choice, program, None, &Cancel::default());
+    examined.decay(choice).map(|known| known.decay)
 }
 
 /// A sentence about windows that wait for memory to settle under a garbage collector: if they wait for it, and the length of a

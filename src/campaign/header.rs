@@ -11,8 +11,8 @@ use crate::drive::workspace::KeptCopy;
 use crate::progress::Progress;
 use crate::resolve::{self, ServerChoice, package_sha256};
 use crate::trace::Tracer;
-use allocator::Detection;
 use allocator::knobs::Checked;
+use base::Cancel;
 use base::lens::Lens;
 use base::processors;
 use proctree::host;
@@ -20,7 +20,8 @@ use proctree::process::Launch;
 use record::{Header, HugePages, ScenarioFacts, ServerFacts, Settings, TreeFacts, WorkspaceFacts};
 use record::{PackageFacts, PlanFacts};
 
-use crate::resolve::{detector, preload, shim};
+use crate::resolve::detector::Examined;
+use crate::resolve::{detector, shim};
 
 /// How a run is measured.
 #[derive(Clone, Copy)]
@@ -63,15 +64,15 @@ const DECIDING: [&str; 19] = [
     "VIRTUAL_ENV", "XDG_CACHE_HOME", "XDG_CONFIG_HOME",
 ];
 
-/// Builds the header. `stop` skips the slow parts.
+/// Builds the header. What is cancelled is left out.
 pub fn header(
     run: &Run,
     job: &Job,
     tree: Option<TreeFacts>,
     scrubbed: Vec<String>,
-    detection: &Detection,
+    examined: &Examined,
     checked: Checked,
-    stop: &dyn Fn() -> bool,
+    cancel: &Cancel,
 ) -> Header {
     let Run { loaded, choice, .. } = run;
     let project = &loaded.project;
@@ -85,11 +86,11 @@ pub fn header(
         server: ServerFacts {
             scrubbed,
             lens: detector::lens(&run.choice, &checked),
-            allocator: Some(detector::facts(&run.choice, detection, &checked)),
-            preload: preload::facts(&run.choice, detection, stop),
+            allocator: Some(detector::facts(&run.choice, &examined.inspected, &checked)),
+            preload: examined.preload.clone(),
             knobs: checked.knobs,
             shim: job.library.as_ref().and_then(shim::facts),
-            ..server(run, &job.launch, stop)
+            ..server(run, &job.launch, examined)
         },
         scenario: scenario(loaded, job.seed),
         workspace: WorkspaceFacts {
@@ -105,7 +106,7 @@ pub fn header(
                 _ => job.selection.sha256.clone(),
             },
             tree,
-            revision: host::revision(&project.root, stop),
+            revision: host::revision(&project.root, cancel),
         },
         settings: Settings {
             full_decay: job.scenario.waits_for_full_decay(),
@@ -171,7 +172,7 @@ pub fn settings(measuring: &Measuring, choice: &ServerChoice, capabilities: Stri
     }
 }
 
-fn server(run: &Run, launch: &Launch, stop: &dyn Fn() -> bool) -> ServerFacts {
+fn server(run: &Run, launch: &Launch, examined: &Examined) -> ServerFacts {
     let choice = &run.choice;
     ServerFacts {
         label: choice.label.clone(),
@@ -179,8 +180,8 @@ fn server(run: &Run, launch: &Launch, stop: &dyn Fn() -> bool) -> ServerFacts {
         program: launch.program.display().to_string(),
         sha256: host::file_sha256(&launch.program).ok(),
         file_size: std::fs::metadata(&launch.program).ok().map(|file| file.len()),
-        interpreter: detector::interpreter(choice, &launch.program, Some(&launch.cwd), stop),
-        version: detector::version(choice, &launch.program, Some(&launch.cwd), stop),
+        interpreter: examined.interpreter.clone(),
+        version: examined.inspected.version.clone(),
         package: choice.package.as_ref().map(|package| PackageFacts {
             sha256: package_sha256(&package.ecosystem, &launch.program),
             ..package.clone()

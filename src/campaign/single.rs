@@ -15,8 +15,8 @@ use crate::drive::documents::OpenDocuments;
 use crate::drive::workspace::{self, Selection, Workspace, WorkspaceError, tree};
 use crate::resolve::{Env, Program, ServerChoice, detector, preload, shim, tail};
 use crate::soak::{self, Interrupt};
-use allocator::knobs::Checked;
 use analysis::findings;
+use base::Cancel;
 use base::text::quoted;
 use proctree::host;
 use proctree::process::Launch;
@@ -111,7 +111,12 @@ impl Run {
         }
         run.progress.command(&words(&job.launch));
         let plan = job.choice.command.as_ref();
-        let made_ready = around(plan.and_then(|plan| plan.prepare.as_deref()), &job, 1, interrupt).await;
+        let made_ready = around(
+            plan.and_then(|plan| plan.prepare.as_deref()),
+            &job,
+            interrupt.first_press(),
+        )
+        .await;
         if interrupt.is_pressed(1) {
             return Ok(Outcome::CalledOff);
         }
@@ -120,7 +125,12 @@ impl Run {
             blocking(drop_caches).await?;
         }
         let result = soak::soak(&job, documents, header, path, sampling, interrupt, run.progress.clone()).await;
-        around(plan.and_then(|plan| plan.conclude.as_deref()), &job, 2, interrupt).await?;
+        around(
+            plan.and_then(|plan| plan.conclude.as_deref()),
+            &job,
+            interrupt.second_press(),
+        )
+        .await?;
         drop(scratch);
         run.close(prepared_workspace, interrupt).await;
         Ok(match result {
@@ -207,9 +217,9 @@ impl Run {
     /// Creates the workspace, and the caches beside it, which are removed with it; `None` if interrupted.
     fn prepared_workspace(&self, interrupt: &Interrupt) -> anyhow::Result<Option<PreparedWorkspace>> {
         let project = &self.loaded.project;
-        let stop = || interrupt.is_pressed(1);
+        let cancel = interrupt.first_press();
         let scratch = workspace::default_scratch();
-        let workspace = match self.copy.open(&project.root, project.isolation, &scratch, &stop) {
+        let workspace = match self.copy.open(&project.root, project.isolation, &scratch, cancel) {
             Err(WorkspaceError::Stopped) => return Ok(None),
             opened => opened?,
         };
@@ -245,32 +255,34 @@ impl Run {
         let Run { loaded, choice, .. } = self;
         prepared_workspace.reports = self.reports()?;
         let root = prepared_workspace.workspace.root();
-        let stop = || interrupt.is_pressed(1);
+        let cancel = interrupt.first_press();
         // Before the server is asked for its version, because that may create files.
-        let (selection, tree) = self.files(root, &stop);
+        let (selection, tree) = self.files(root, cancel);
         if interrupt.is_pressed(1) {
             return Ok(None);
         }
         let selection = selection?;
-        let checked = self.checked(&program, &stop)?;
+        let examined = detector::examine(choice, &program, Some(root), cancel);
+        let inspected = &examined.inspected;
+        let checked = examined.settings();
+        let checked = checked.map_err(|words| anyhow!("`{}`: {}", choice.label, words.join("; ")))?;
         let (mut launch, scrubbed) = launch(choice, program, root, &prepared_workspace.caches)?;
-        let detection = detector::detection_in(root, choice, &launch.program, &stop);
         detector::confirm(&mut launch.env, &checked);
         let (scratch, trace) = self.traced(&mut launch)?;
         let (preloaded, report) = written_beside(choice, library, prepared_workspace.reports.as_ref());
         let mut job = Job {
             scenario: header::played(&loaded.scenario, choice),
             choice: choice.clone(),
-            decay: detector::decay(choice, &detection.facts, &checked),
+            decay: examined.decay(choice),
             runtime_settings: detector::runtime_settings(choice),
-            native: if detection.is_launcher {
+            native: if inspected.is_launcher {
                 PathBuf::new()
             } else {
-                detection.file.clone()
+                inspected.file.clone()
             },
             launch,
             library: preloaded,
-            no_library: shim::missing(&loaded.scenario, &detection),
+            no_library: shim::missing(&loaded.scenario, inspected),
             root: root.to_owned(),
             selection,
             capabilities: capabilities(loaded, choice),
@@ -283,8 +295,8 @@ impl Run {
         if interrupt.is_pressed(1) {
             return Ok(None);
         }
-        let documents = OpenDocuments::new(&job, &stop);
-        let header = header::header(self, &job, tree, scrubbed, &detection, checked, &stop);
+        let documents = OpenDocuments::new(&job, cancel);
+        let header = header::header(self, &job, tree, scrubbed, &examined, checked, cancel);
         // After the header: the library's settings differ in every run and are not the server's.
         if let Some(library) = &job.library {
             shim::preload(&mut job.launch.env, library)?;
@@ -292,7 +304,7 @@ impl Run {
         // Also after the header: this does not change memory, so runs with and without it are comparable. Of a command it
         // would change the time.
         if choice.command.is_none() {
-            preload::ask(&mut job.launch.env, choice, &detection, &stop);
+            preload::ask(&mut job.launch.env, &examined);
         }
         let prepared = Prepared {
             prepared_workspace,
@@ -309,11 +321,11 @@ impl Run {
     }
 
     /// The files that may be opened, and the whole tree. A directory that a command runs in need not be a project.
-    fn files(&self, root: &Path, stop: &dyn Fn() -> bool) -> (anyhow::Result<Selection>, Option<TreeFacts>) {
+    fn files(&self, root: &Path, cancel: &Cancel) -> (anyhow::Result<Selection>, Option<TreeFacts>) {
         match (&self.choice.command, self.loaded.project.isolation) {
             (Some(_), Isolation::InPlace) => (Ok(Selection::default()), None),
-            (Some(_), _) => (Ok(Selection::default()), tree::facts(root, stop)),
-            (None, _) => (selection(&self.loaded, root, stop), tree::facts(root, stop)),
+            (Some(_), _) => (Ok(Selection::default()), tree::facts(root, cancel)),
+            (None, _) => (selection(&self.loaded, root, cancel), tree::facts(root, cancel)),
         }
     }
 
@@ -337,22 +349,6 @@ impl Run {
             Ok(None)
         }
     }
-
-    /// The allocator settings and the preload, each with the value in force.
-    fn checked(&self, program: &Path, stop: &dyn Fn() -> bool) -> anyhow::Result<Checked> {
-        let choice = &self.choice;
-        let label = |words: String| anyhow!("`{}`: {words}", choice.label);
-        if let Some(missing) = detector::missing(choice, program, stop) {
-            return Err(label(missing));
-        }
-        let mut checked = detector::knobs(choice, program, stop).map_err(|errors| {
-            let words = errors.iter().map(ToString::to_string);
-            label(words.collect::<Vec<String>>().join("; "))
-        })?;
-        let preloaded = preload::verified(choice, program, stop).map_err(|error| label(error.to_string()))?;
-        checked.knobs.extend(preloaded.map(|seen| preload::knob(choice, seen)));
-        Ok(checked)
-    }
 }
 
 /// The library that a shim preloads, and the file of a command's parent, which write into `directory` while the run plays.
@@ -370,7 +366,7 @@ fn written_beside(
 }
 
 /// The project files that the session may open.
-fn selection(loaded: &Loaded, root: &Path, stop: &dyn Fn() -> bool) -> anyhow::Result<Selection> {
+fn selection(loaded: &Loaded, root: &Path, cancel: &Cancel) -> anyhow::Result<Selection> {
     let workspace = loaded.scenario.workspace.as_ref();
     let exclude = workspace.map_or(&[][..], |workspace| &workspace.exclude);
     let pattern = loaded
@@ -382,7 +378,7 @@ fn selection(loaded: &Loaded, root: &Path, stop: &dyn Fn() -> bool) -> anyhow::R
         language, largest_file, ..
     } = &loaded.project;
     Ok(workspace::select(
-        root, &pattern, exclude, language, largest_file.0, stop,
+        root, &pattern, exclude, language, largest_file.0, cancel,
     )?)
 }
 
@@ -396,13 +392,13 @@ pub fn capabilities(loaded: &Loaded, choice: &ServerChoice) -> String {
     chosen.unwrap_or_else(|| "default".to_owned())
 }
 
-/// Runs a shell command around a measured command, in its directory and with its environment, until so many interrupts.
-async fn around(script: Option<&str>, job: &Job, presses: u32, interrupt: &Interrupt) -> anyhow::Result<()> {
+/// Runs a shell command around a measured command, in its directory and with its environment.
+async fn around(script: Option<&str>, job: &Job, cancel: &Cancel) -> anyhow::Result<()> {
     let Some(script) = script.map(str::to_owned) else {
         return Ok(());
     };
-    let (root, env, interrupt) = (job.root.clone(), job.launch.env.clone(), interrupt.clone());
-    blocking(move || shell(&script, &root, &env, &|| interrupt.is_pressed(presses))).await
+    let (root, env, cancel) = (job.root.clone(), job.launch.env.clone(), cancel.clone());
+    blocking(move || shell(&script, &root, &env, &cancel)).await
 }
 
 /// Empties the page cache, with the fresh copy of a project, which has to be written first.
@@ -412,8 +408,8 @@ fn drop_caches() -> anyhow::Result<()> {
     fs::write(PAGE_CACHE, ALL).context("cannot empty the page cache, run as root or leave --drop-caches out")
 }
 
-/// Runs a shell command until `stop`; an error with the end of its output if it fails.
-pub fn shell(script: &str, directory: &Path, env: &Env, stop: &dyn Fn() -> bool) -> anyhow::Result<()> {
+/// Runs a shell command, unless it is cancelled; an error with the end of its output if it fails.
+pub fn shell(script: &str, directory: &Path, env: &Env, cancel: &Cancel) -> anyhow::Result<()> {
     const LONGEST: Duration = Duration::from_secs(24 * 3_600);
     let mut command = Command::new("sh");
     command.args(["-c", script]).current_dir(directory);
@@ -423,7 +419,7 @@ pub fn shell(script: &str, directory: &Path, env: &Env, stop: &dyn Fn() -> bool)
             None => command.env_remove(name),
         };
     }
-    let heard = host::listen(&mut command, LONGEST, stop).context("cannot start `sh`")?;
+    let heard = host::listen(&mut command, LONGEST, cancel).context("cannot start `sh`")?;
     if heard.ended.is_some_and(|status| status.success()) {
         return Ok(());
     }

@@ -10,7 +10,9 @@ use crate::cli;
 use crate::config::Report;
 use crate::config::values::Format;
 use crate::resolve::{ChoiceError, Common, Program, ServerChoice, ServerSpec, detector, preload, which};
-use allocator::Detection;
+use allocator::Inspected;
+use allocator::knobs::Checked;
+use base::Cancel;
 use record::{AllocatorFacts, KnobFacts};
 use report::document::terminal;
 use report::run;
@@ -54,8 +56,8 @@ fn of_program(program: &str, file: Option<&Path>) -> anyhow::Result<Looked> {
     let mut choice = match crate::resolve::choose(std::slice::from_ref(&spec), &Common::default(), &catalogue, &which) {
         Ok(choices) => choices.into_iter().next().context("one server was named")?,
         Err(errors) if path.is_file() && !errors.iter().any(is_proxy) => {
-            let detection = allocator::of_file(path, &|| false);
-            return Ok((spec.target.clone(), detection.facts, Vec::new()));
+            let inspected = allocator::of_file(path, &Cancel::default());
+            return Ok((spec.target.clone(), inspected.facts, Vec::new()));
         }
         Err(errors) => {
             let words: Vec<String> = errors.iter().map(|error| format!("error: {error}")).collect();
@@ -64,20 +66,17 @@ fn of_program(program: &str, file: Option<&Path>) -> anyhow::Result<Looked> {
     };
     preload::find(&mut choice).map_err(error_text)?;
     let program = built(&choice)?;
+    let examined = detector::examine(&choice, &program, None, &Cancel::default());
     // A missing program has no settings and no preloads to check.
-    if !(choice.env.is_empty() && choice.libraries.is_empty())
-        && let Some(missing) = detector::missing(&choice, &program, &|| false)
-    {
-        return Err(error_text(missing).into());
-    }
-    let preloaded = preload::verified(&choice, &program, &|| false).map_err(|error| error_text(error.to_string()))?;
-    let detection = detector::detection(&choice, &program, &|| false);
-    let mut checked = detector::knobs(&choice, &program, &|| false).map_err(|errors| {
-        let words: Vec<String> = errors.iter().map(|error| format!("error: {error}")).collect();
-        Mistakes(words.join("\n"))
-    })?;
-    checked.knobs.extend(preloaded.map(|seen| preload::knob(&choice, seen)));
-    let facts = detector::facts(&choice, &detection, &checked);
+    let checked = if choice.env.is_empty() && choice.libraries.is_empty() {
+        Checked::default()
+    } else {
+        examined.settings().map_err(|words| {
+            let words: Vec<String> = words.iter().map(|words| format!("error: {words}")).collect();
+            Mistakes(words.join("\n"))
+        })?
+    };
+    let facts = detector::facts(&choice, &examined.inspected, &checked);
     Ok((program.display().to_string(), facts, checked.knobs))
 }
 
@@ -93,9 +92,13 @@ fn built(choice: &ServerChoice) -> anyhow::Result<PathBuf> {
 }
 
 /// Detection on a live process, from its program and mappings.
-fn live(pid: u32) -> anyhow::Result<Detection> {
+fn live(pid: u32) -> anyhow::Result<Inspected> {
     let cannot_look = format!("cannot look at process {pid}; name one of your own that lives, on Linux");
     let exe = fs::read_link(format!("/proc/{pid}/exe")).context(cannot_look.clone())?;
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).context(cannot_look)?;
-    Ok(allocator::of_process(&exe, &proctree::mapped(&maps), &|| false))
+    Ok(allocator::of_process(
+        &exe,
+        &proctree::mapped(&maps),
+        &Cancel::default(),
+    ))
 }

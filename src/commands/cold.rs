@@ -15,6 +15,7 @@ use crate::commands::output::Directory;
 use crate::soak::Interrupt;
 use crate::starter::Starter;
 use analysis::compare::Played;
+use base::Cancel;
 use base::exit::Exit;
 use record::Ending;
 
@@ -46,14 +47,13 @@ pub fn run(options: &cli::Cold, place: Place, interrupt: &Interrupt) -> anyhow::
     super::block_on(play(&plan, &directories, whole.as_deref(), output, interrupt))
 }
 
-/// Runs a shell command before or after all runs, where this process plays all. It is stopped after so many presses of
-/// ctrl-c.
-fn run_script(plan: &ColdPlan, script: Option<&str>, interrupt: &Interrupt, presses: u32) -> anyhow::Result<()> {
+/// Runs a shell command before or after all runs, where this process plays all.
+fn run_script(plan: &ColdPlan, script: Option<&str>, cancel: &Cancel) -> anyhow::Result<()> {
     let here = std::env::current_dir().context("cannot tell the current directory")?;
     if let Some(script) = script
         && !plan.campaign.jobs.is_part()
     {
-        shell(script, &here, &Vec::new(), &|| interrupt.is_pressed(presses))?;
+        shell(script, &here, &Vec::new(), cancel)?;
     }
     Ok(())
 }
@@ -66,7 +66,7 @@ async fn play(
     interrupt: &Interrupt,
 ) -> anyhow::Result<u8> {
     interrupt.heed();
-    let set_up = run_script(plan, plan.setup.as_deref(), interrupt, 1);
+    let set_up = run_script(plan, plan.setup.as_deref(), interrupt.first_press());
     if interrupt.is_pressed(1) {
         return Ok(Exit::Interrupted.code());
     }
@@ -86,7 +86,7 @@ async fn play(
         }
     }
     // Whatever went wrong in the runs, what the setup made is taken away, and what was recorded is shown.
-    let cleaned = run_script(plan, plan.cleanup.as_deref(), interrupt, 2);
+    let cleaned = run_script(plan, plan.cleanup.as_deref(), interrupt.second_press());
     if let (Some(_), Err(error)) = (&failed, &cleaned) {
         super::say(&format!("error: {error:#}"));
     }

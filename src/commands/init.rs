@@ -54,8 +54,11 @@ pub fn run(options: &cli::Init) -> anyhow::Result<u8> {
     let files = [
         (out.join("soak.toml"), text::scenario(&language.id)),
         (out.join("servers.toml"), text::servers(&language.id, &servers)),
-        (out.join("schemas/scenario.json"), schema::text(Kind::Scenario)),
-        (out.join("schemas/servers.json"), schema::text(Kind::Servers)),
+        (
+            out.join("schemas/scenario.json"),
+            schema::text(Kind::Scenario).to_owned(),
+        ),
+        (out.join("schemas/servers.json"), schema::text(Kind::Servers).to_owned()),
     ];
     if let Some((existing, _)) = files.iter().find(|(path, _)| path.exists() && !options.force) {
         bail!(

@@ -10,7 +10,7 @@ pub fn servers_per_lens(asked: Option<Lenses>, mut choices: Vec<ServerChoice>) -
         return (choices, Vec::new());
     }
     detector::look(&mut choices);
-    let purged = crate::resolve::purged(&choices, &|choice| shim::library_for_lens(choice).ok());
+    let purged = crate::resolve::purged(&choices, |choice| shim::library_for_lens(choice).ok());
     let refused: Vec<String> = match &purged {
         Ok(purged) => crate::resolve::mistakes(purged),
         Err(errors) => errors.iter().map(ToString::to_string).collect(),

@@ -14,6 +14,7 @@ use crate::config::{
 use crate::drive::workspace::{self, Workspace};
 use crate::resolve::which;
 use crate::resolve::{Common, ServerChoice, ServerSpec, Shim, Store};
+use base::Cancel;
 use base::lens::Lens;
 
 use super::{Mistakes, places};
@@ -170,11 +171,11 @@ fn fetched(pin: &Pin) -> Result<Fetched, OriginError> {
         title: "there is no home directory for the cache".to_owned(),
         cure: "set LSP_SOAK_CACHE_DIR".to_owned(),
     })?;
-    crate::resolve::fetch(pin, &store, &tree_hash, &super::say)
+    crate::resolve::fetch(pin, &store, tree_hash, super::say)
 }
 
 fn tree_hash(root: &Path) -> Option<String> {
-    workspace::tree::facts(root, &|| false).map(|facts| facts.sha256)
+    workspace::tree::facts(root, &Cancel::default()).map(|facts| facts.sha256)
 }
 
 fn isolation(text: &str, mistakes: &mut Report) -> Option<Isolation> {
@@ -198,7 +199,7 @@ fn try_isolation(scenario: &Loaded, mistakes: &mut Report) {
     let scratch = workspace::default_scratch();
     let tried = match project.isolation {
         Isolation::Overlay => {
-            Workspace::open(&project.root, Isolation::Overlay, &scratch, &|| false).and_then(Workspace::close)
+            Workspace::open(&project.root, Isolation::Overlay, &scratch, &Cancel::default()).and_then(Workspace::close)
         }
         Isolation::Reflink => match project.files.first() {
             Some(file) => workspace::can_share(&project.root.join(file), &scratch),
@@ -297,7 +298,7 @@ pub fn pinned(specs: Vec<ServerSpec>, catalogue: &Catalogue, mistakes: &mut Repo
     if !mistakes.is_empty() {
         return specs.into_iter().filter(|spec| !spec.target.contains('@')).collect();
     }
-    let (specs, wrong) = crate::resolve::install(specs, catalogue, &store, &super::say);
+    let (specs, wrong) = crate::resolve::install(specs, catalogue, &store, super::say);
     for error in wrong {
         mistakes.add_loose(error.to_string(), "");
     }

@@ -8,6 +8,7 @@ use crate::config::Profile;
 use crate::progress::Status;
 use crate::resolve::{Program, ServerChoice, detector, installed, which};
 use allocator::missing_component;
+use base::Cancel;
 use base::text::table::{self, Cell, Column};
 use base::text::{Paint, fold};
 use base::units::UNKNOWN;
@@ -42,12 +43,11 @@ pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
         };
         status.show(&format!("asking {name} for its version and allocator"));
         let choice = chosen(name, profile, &program);
-        let version = detector::version(&choice, &program, None, &|| false);
-        let detected = detector::detection(&choice, &program, &|| false);
+        let inspected = detector::inspect(&choice, &program, None, &Cancel::default());
         rows.push([
             name.to_owned(),
-            version.unwrap_or_else(|| UNKNOWN.to_owned()),
-            detected.facts.to_string(),
+            inspected.version.clone().unwrap_or_else(|| UNKNOWN.to_owned()),
+            inspected.facts.to_string(),
             program.display().to_string(),
             profile.languages.join(", "),
         ]);

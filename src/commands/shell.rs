@@ -73,7 +73,7 @@ fn about(out: &Path) -> String {
 
 /// Prints the schema of a format.
 pub fn schema(options: &cli::Schema) -> anyhow::Result<u8> {
-    print(&config::schema::text(kind(options.of)))?;
+    print(config::schema::text(kind(options.of)))?;
     Ok(0)
 }
 

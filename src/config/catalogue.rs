@@ -2,7 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeArray, DeTable, DeValue};
+
 use super::decode::Document;
+use super::place::{self, Place};
 use super::problem::{Fault, Report};
 use super::server::{Profile, Servers, own_home};
 use base::text::nearest;
@@ -19,7 +24,7 @@ pub struct Catalogue {
 
 impl Catalogue {
     pub fn built_in() -> Catalogue {
-        let servers: Servers = base().try_into().expect("the built-in profiles are read in a test");
+        let servers: Servers = place::read(BUILT_IN).expect("the built-in profiles are read in a test");
         Catalogue {
             profiles: servers.server,
             origins: vec!["the built-in profiles".to_owned()],
@@ -46,11 +51,12 @@ impl Catalogue {
             self.check(name, profile, &servers, &document, &mut faults);
         }
         report.add(path, text, faults);
-        let own: toml::Table = text.parse().unwrap_or_default();
+        let own = document.table();
         for (name, profile) in servers.server {
-            let whole = whole(&name, &own, &base, &mut Vec::new());
-            let known = whole.contains_key("cache-env") || table(&base, root(&name, &own)).is_some();
-            let mut whole: Profile = whole.try_into().unwrap_or(profile);
+            let whole = whole(&name, own, &base, &mut Vec::new());
+            let known = whole.contains_key("cache-env") || table(&base, root(&name, own)).is_some();
+            let whole = DeValue::Table(whole);
+            let mut whole = Profile::deserialize(Place::new(&whole, 0..0)).unwrap_or(profile);
             if !known {
                 whole.cache_env = own_home();
             }
@@ -149,22 +155,24 @@ impl Catalogue {
     }
 }
 
-fn base() -> toml::Table {
-    BUILT_IN.parse().expect("the built-in profiles are read in a test")
+fn base() -> DeTable<'static> {
+    let base = DeTable::parse(BUILT_IN).expect("the built-in profiles are read in a test");
+    base.into_inner()
 }
 
-fn table<'t>(root: &'t toml::Table, name: &str) -> Option<&'t toml::Table> {
-    root.get("server")?.get(name)?.as_table()
+fn table<'t>(root: &'t DeTable<'t>, name: &str) -> Option<&'t DeTable<'t>> {
+    let servers = root.get("server")?.get_ref().as_table()?;
+    servers.get(name)?.get_ref().as_table()
 }
 
 /// A profile merged with everything it inherits, from its own file or the built-in ones. `seen` holds the profiles on
 /// the way: a cycle is cut, and reported elsewhere.
-fn whole(name: &str, own: &toml::Table, base: &toml::Table, seen: &mut Vec<String>) -> toml::Table {
+fn whole<'t>(name: &str, own: &'t DeTable<'t>, base: &'t DeTable<'t>, seen: &mut Vec<String>) -> DeTable<'t> {
     let Some(over) = table(own, name) else {
         return table(base, name).cloned().unwrap_or_default();
     };
     seen.push(name.to_owned());
-    let Some(parent) = over.get("inherits").and_then(toml::Value::as_str) else {
+    let Some(parent) = text(over, "inherits") else {
         return table(base, name).map_or_else(|| over.clone(), |under| merge(under, over));
     };
     let under = if seen.iter().any(|known| known == parent) {
@@ -174,23 +182,34 @@ fn whole(name: &str, own: &toml::Table, base: &toml::Table, seen: &mut Vec<Strin
     };
     let mut merged = merge(&under, over);
     // The program defaults to the name of the inherited profile.
-    let named = merged.get("programs").and_then(toml::Value::as_array);
-    if named.is_none_or(Vec::is_empty) {
-        merged.insert("programs".to_owned(), vec![parent.to_owned()].into());
+    let named = merged
+        .get("programs")
+        .and_then(|programs| programs.get_ref().as_array());
+    if named.is_none_or(|named| named.is_empty()) {
+        let programs: DeArray<'_> = [unplaced(DeValue::String(parent.into()))].into_iter().collect();
+        merged.insert(unplaced("programs".into()), unplaced(DeValue::Array(programs)));
     }
     merged
 }
 
+fn text<'t>(table: &'t DeTable<'t>, key: &str) -> Option<&'t str> {
+    table.get(key)?.get_ref().as_str()
+}
+
+fn unplaced<T>(value: T) -> Spanned<T> {
+    Spanned::new(0..0, value)
+}
+
 /// The last profile of a chain of inheritance.
-fn root<'t>(name: &'t str, own: &'t toml::Table) -> &'t str {
+fn root<'t>(name: &'t str, own: &'t DeTable<'t>) -> &'t str {
     let mut root = name;
     // A chain longer than the file is a cycle.
     for _ in 0..=own
         .get("server")
-        .and_then(toml::Value::as_table)
-        .map_or(0, toml::Table::len)
+        .and_then(|servers| servers.get_ref().as_table())
+        .map_or(0, DeTable::len)
     {
-        let parent = table(own, root).and_then(|profile| profile.get("inherits")?.as_str());
+        let parent = table(own, root).and_then(|profile| text(profile, "inherits"));
         match parent {
             Some(parent) => root = parent,
             None => break,
@@ -214,14 +233,16 @@ fn in_circle(name: &str, servers: &Servers) -> bool {
 }
 
 /// Merges `over` into `under`, nested tables included, but not tables with exactly one key.
-fn merge(under: &toml::Table, over: &toml::Table) -> toml::Table {
+fn merge<'t>(under: &DeTable<'t>, over: &DeTable<'t>) -> DeTable<'t> {
     let mut merged = under.clone();
     for (key, value) in over {
-        let value = match (under.get(key), value) {
-            (Some(toml::Value::Table(under)), toml::Value::Table(over)) if key != "signal" && key != "allocator" => {
-                toml::Value::Table(merge(under, over))
+        let is_whole = ["signal", "allocator"].contains(&key.get_ref().as_ref());
+        let below = under.get(key).map(Spanned::get_ref);
+        let value = match (below, value.get_ref()) {
+            (Some(DeValue::Table(under)), DeValue::Table(over)) if !is_whole => {
+                unplaced(DeValue::Table(merge(under, over)))
             }
-            (_, value) => value.clone(),
+            _ => value.clone(),
         };
         merged.insert(key.clone(), value);
     }

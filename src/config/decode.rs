@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::place::{Mistake, Place};
 use super::problem::Fault;
 use super::problem::{MEND, MOST, more};
 use super::wording;
@@ -88,6 +89,10 @@ impl<'t> Document<'t> {
         })
     }
 
+    pub fn table(&self) -> &DeTable<'t> {
+        self.root.get_ref()
+    }
+
     /// The integer at a top-level key, before anything else is read.
     pub fn integer(&self, key: &str) -> Option<i64> {
         self.get(&[Segment::Key(key)])?
@@ -103,25 +108,21 @@ impl<'t> Document<'t> {
         let mut root = DeValue::Table(self.root.get_ref().clone());
         let mut faults = Vec::new();
         loop {
-            let table = match &root {
-                DeValue::Table(table) => Spanned::new(self.root.span(), table.clone()),
-                _ => return (None, faults),
-            };
-            let error = match T::deserialize(toml::de::Deserializer::from(table)) {
+            let Mistake { message, span } = match T::deserialize(Place::new(&root, self.root.span())) {
                 Ok(value) => return (Some(value), faults),
-                Err(error) => error,
+                Err(mistake) => mistake,
             };
-            let span = error.span().unwrap_or(0..0);
+            let span = span.unwrap_or(0..0);
             // Every round removes something, so this ends; a replacement that is itself wrong must not loop forever.
             let hopeless = span.is_empty();
             let mut path = Vec::new();
-            let mode = if error.message().starts_with("unknown variant") {
+            let mode = if message.starts_with("unknown variant") {
                 Mode::Whole
             } else {
                 Mode::Entry
             };
             let cut = cut(&mut root, &span, mode, &mut path);
-            faults.push(wording::mistake(error.message(), span.clone(), &path));
+            faults.push(wording::mistake(&message, span.clone(), &path));
             if faults.len() == MOST {
                 let title = format!("the file has {MOST} mistakes before here, and was not read further");
                 faults.push(Fault::new(span, title, MEND));

@@ -178,13 +178,16 @@ impl GateContext {
         let (file, mut faults) = document.read::<GateFile>();
         let mut later = Vec::new();
         for (index, entry) in file.iter().flat_map(|file| file.endpoint.iter().enumerate()) {
-            let span = |key: &'static str| document.span(&["endpoint".into(), index.into(), key.into()]);
-            match self.endpoint(entry, &span, &mut later) {
+            let place = EndpointPlace {
+                document: &document,
+                index,
+            };
+            match self.endpoint(entry, &place, &mut later) {
                 Some(rule) if entry.advisory => rules.advisory.push(rule),
                 Some(_) if rules.primaries.len() == MOST_ENDPOINTS => {
                     let title = format!("more than {MOST_ENDPOINTS} endpoints decide");
                     let cure = "each one's share of α is too small to ever fail; mark the others `advisory = true`";
-                    later.push(Fault::new(span("metric"), title, cure));
+                    later.push(Fault::new(place.span("metric"), title, cure));
                 }
                 Some(rule) => rules.primaries.push(rule),
                 None => {}
@@ -218,14 +221,9 @@ impl GateContext {
         faults
     }
 
-    fn endpoint(
-        &self,
-        entry: &EndpointEntry,
-        span: &dyn Fn(&'static str) -> Range<usize>,
-        faults: &mut Vec<Fault>,
-    ) -> Option<Rule> {
+    fn endpoint(&self, entry: &EndpointEntry, place: &EndpointPlace<'_>, faults: &mut Vec<Fault>) -> Option<Rule> {
         let before = faults.len();
-        let what = match measured(entry, span) {
+        let what = match measured(entry, place) {
             Ok(what) => what.through(entry.lens),
             Err(wrong) => {
                 faults.push(wrong);
@@ -233,16 +231,16 @@ impl GateContext {
             }
         };
         if let Err(wrong) = self.figure(what.figure) {
-            faults.push(fault(span("metric"), wrong));
+            faults.push(fault(place.span("metric"), wrong));
         }
         if let Err(wrong) = self.phase(&what.at) {
-            faults.push(fault(span("phase"), wrong));
+            faults.push(fault(place.span("phase"), wrong));
         }
         if let Err(wrong) = self.method(&what.at) {
-            faults.push(fault(span("method"), wrong));
+            faults.push(fault(place.span("method"), wrong));
         }
         if let Err(wrong) = self.lens(entry.lens) {
-            faults.push(fault(span("lens"), wrong));
+            faults.push(fault(place.span("lens"), wrong));
         }
         let what = self.as_shipped(what);
         if self.is_alone {
@@ -251,7 +249,7 @@ impl GateContext {
                 what.figure.name()
             );
             let cure = "name one with --baseline, or set a limit in `budgets`, such as \"peak <= 600 MiB\"";
-            faults.push(Fault::new(span("metric"), title, cure));
+            faults.push(Fault::new(place.span("metric"), title, cure));
         }
         match self.tolerance(&what, entry) {
             Ok(tolerance) if faults.len() == before => Some(Rule {
@@ -265,7 +263,7 @@ impl GateContext {
                 } else {
                     "floor"
                 };
-                faults.push(fault(span(key), wrong));
+                faults.push(fault(place.span(key), wrong));
                 None
             }
         }
@@ -412,14 +410,26 @@ fn names(is_of: impl Fn(Figure) -> bool) -> String {
     all.map(Figure::name).collect::<Vec<&str>>().join(", ")
 }
 
-fn measured(entry: &EndpointEntry, span: &dyn Fn(&'static str) -> Range<usize>) -> Result<GatedFigure, Fault> {
+/// Where an endpoint stands in its file.
+struct EndpointPlace<'d> {
+    document: &'d Document<'d>,
+    index: usize,
+}
+
+impl EndpointPlace<'_> {
+    fn span(&self, key: &'static str) -> Range<usize> {
+        self.document.span(&["endpoint".into(), self.index.into(), key.into()])
+    }
+}
+
+fn measured(entry: &EndpointEntry, place: &EndpointPlace<'_>) -> Result<GatedFigure, Fault> {
     let all = || format!("there are {}", metrics());
     let Some(metric) = &entry.metric else {
-        return Err(Fault::new(span("metric"), "an endpoint without a metric", all()));
+        return Err(Fault::new(place.span("metric"), "an endpoint without a metric", all()));
     };
     let Some(figure) = Figure::named(metric) else {
         let near = nearest(metric, Figure::COMPARED.map(Figure::name));
-        let fault = Fault::new(span("metric"), format!("unknown metric `{metric}`"), all());
+        let fault = Fault::new(place.span("metric"), format!("unknown metric `{metric}`"), all());
         return Err(fault.label(near.map_or_else(String::new, |near| format!("did you mean `{near}`?"))));
     };
     GatedFigure::usual(figure, entry.phase.clone(), entry.method.clone()).map_err(|error| {
@@ -433,7 +443,7 @@ fn measured(entry: &EndpointEntry, span: &dyn Fn(&'static str) -> Range<usize>) 
         };
         let text = error.to_string();
         let title = text.split_once(": ").map_or(text.as_str(), |(title, _)| title);
-        Fault::new(span(key), title, cure)
+        Fault::new(place.span(key), title, cure)
     })
 }
 

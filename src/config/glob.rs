@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// A file pattern such as `**/*.py`: `*` stays within a directory, `**` crosses directories.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(try_from = "String")]
-#[schemars(!try_from, with = "String")]
+#[cfg_attr(test, schemars(!try_from, with = "String"))]
 pub struct Glob {
     text: String,
     #[serde(skip)]

@@ -1,6 +1,7 @@
 //! The file formats that users write; detects another format where a scenario is expected.
 
 use strum::IntoStaticStr;
+use toml::de::DeTable;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
@@ -32,7 +33,7 @@ const OWN: [&str; 3] = ["phase", "workspace", "include"];
 
 /// The format of the file at `path`, and the command that reads it; `None` for a scenario or an unknown format.
 pub fn no_scenario(path: &str, text: &str) -> Option<(String, String)> {
-    let table: toml::Table = text.parse().ok()?;
+    let table = DeTable::parse(text).ok()?.into_inner();
     if OWN.iter().any(|key| table.contains_key(*key)) {
         return None;
     }

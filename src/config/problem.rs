@@ -63,7 +63,7 @@ impl Report {
     /// Adds the mistakes of one text, sorted by place; above the limit, only the count.
     pub fn add(&mut self, path: &str, text: &str, mut faults: Vec<Fault>) {
         faults.sort_by_key(|fault| (fault.span.start, fault.span.end));
-        // The summary counts as one mistake.
+        // The parser's list ends in a summary of its own, which is one more than MOST.
         if let Some(next) = faults.get(MOST + 1) {
             let rest = more(next.span.clone(), faults.len() - MOST - 1);
             faults.truncate(MOST + 1);

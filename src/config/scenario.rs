@@ -1,6 +1,5 @@
 //! The scenario file: the session, its workspace, and how each phase ends.
 
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use base::units::{Share, Span};
@@ -12,12 +11,13 @@ use super::step::{IdleEnd, IdleMode, Step};
 pub const FORMAT: u32 = 1;
 
 /// A scenario file.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Scenario {
     /// Version of the format: 1.
     #[serde(default)]
-    #[schemars(required)]
+    #[cfg_attr(test, schemars(required))]
     pub format: u32,
     /// Names the output directory and heads the report.
     #[serde(default)]
@@ -62,7 +62,8 @@ pub struct Scenario {
 }
 
 /// The project that the server opens.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Workspace {
     /// Directory, relative to the scenario's file, or a pinned origin such as `pypi:prefect==3.9.1`.
@@ -107,7 +108,8 @@ pub struct Workspace {
 }
 
 /// Protection of the workspace from the session.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, strum::Display, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, strum::Display, strum::IntoStaticStr)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Isolation {
@@ -130,7 +132,8 @@ impl Isolation {
 }
 
 /// A named part of the session that ends in a checkpoint.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Phase {
     /// Names the row of the report; unique in the scenario.
@@ -151,7 +154,8 @@ pub struct Phase {
 }
 
 /// The number of times that something is played.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Repeat {
     /// This many times.
@@ -167,7 +171,8 @@ const SHORTEST_QUIET: Span = Span::from_millis(150);
 const PURGED_QUIET: Span = Span::from_millis(500);
 
 /// Limits of the wait for readiness, as far as they are given.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Readiness {
     /// Wait for a first sign of start-up work, after which it is taken that there is none; when not given, four times the
@@ -215,7 +220,8 @@ impl Readiness {
 }
 
 /// The rule by which a phase settles before its checkpoint; unset options are completed elsewhere.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Settle {
     /// Time with nothing in flight and idle processors; at least 150 ms.

@@ -1,45 +1,67 @@
 //! What editors complete files by: a JSON schema of each format that people write.
 
-use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
-
-use super::gate::GateFile;
 use super::kind::Kind;
-use super::scenario::Scenario;
-use super::server::Servers;
-use super::tune::GridFile;
 
-/// The schema of a format. Of draft 7, the newest that Taplo knows, which completes TOML in editors.
-pub fn text(kind: Kind) -> String {
-    fn of<T: JsonSchema>() -> schemars::Schema {
-        SchemaSettings::draft07().into_generator().into_root_schema_for::<T>()
+/// The schema of a format, which the tests make from its type.
+pub fn text(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Scenario => include_str!("../../docs/schemas/scenario.json"),
+        Kind::Servers => include_str!("../../docs/schemas/servers.json"),
+        Kind::Gate => include_str!("../../docs/schemas/gate.json"),
+        Kind::Grid => include_str!("../../docs/schemas/grid.json"),
     }
-    let schema = match kind {
-        Kind::Scenario => of::<Scenario>(),
-        Kind::Servers => of::<Servers>(),
-        Kind::Gate => of::<GateFile>(),
-        Kind::Grid => of::<GridFile>(),
-    };
-    format!("{:#}\n", schema.as_value())
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "it reads the scenarios that are checked in")]
+#[expect(clippy::disallowed_methods, reason = "it reads what is checked in")]
 mod tests {
-    use std::fs;
     use std::path::{Path, PathBuf};
+    use std::{env, fs};
 
+    use schemars::JsonSchema;
+    use schemars::generate::SchemaSettings;
     use serde_json::Value;
 
+    use super::super::gate::GateFile;
+    use super::super::scenario::Scenario;
+    use super::super::server::Servers;
+    use super::super::tune::GridFile;
     use super::*;
 
     fn here(path: &str) -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
     }
 
+    /// Of draft 7, the newest that Taplo knows, which completes TOML in editors.
+    fn schema_of<T: JsonSchema>() -> Value {
+        let settings = SchemaSettings::draft07();
+        settings.into_generator().into_root_schema_for::<T>().to_value()
+    }
+
+    #[test]
+    fn every_schema_of_a_format_that_is_checked_in_is_current() {
+        for (kind, schema) in [
+            (Kind::Scenario, schema_of::<Scenario>()),
+            (Kind::Servers, schema_of::<Servers>()),
+            (Kind::Gate, schema_of::<GateFile>()),
+            (Kind::Grid, schema_of::<GridFile>()),
+        ] {
+            let name = kind.name();
+            let current = format!("{schema:#}\n");
+            if env::var_os("UPDATE_SCHEMA").is_some() {
+                fs::write(here(&format!("docs/schemas/{name}.json")), &current).unwrap();
+            } else {
+                assert!(
+                    text(kind) == current,
+                    "{name}.json is stale: run UPDATE_SCHEMA=1 cargo test schema"
+                );
+            }
+        }
+    }
+
     /// The mistakes that an editor would show in a text.
     fn mistakes(kind: Kind, text: &str) -> Vec<String> {
-        let schema: Value = serde_json::from_str(&super::text(kind)).unwrap();
+        let schema: Value = serde_json::from_str(super::text(kind)).unwrap();
         let validator = jsonschema::validator_for(&schema).unwrap();
         let value: Value = toml::from_str(text).unwrap();
         let mistakes = validator.iter_errors(&value);

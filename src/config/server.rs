@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -13,7 +12,8 @@ use super::scenario::Readiness;
 use record::Preload;
 
 /// A `servers.toml`, or the built-in profiles.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Servers {
     /// Profiles by name.
@@ -21,7 +21,8 @@ pub struct Servers {
 }
 
 /// A server profile. Every key may be left out; one with the name of a built-in profile starts from that one.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Profile {
     /// A command that installs the program, shown if it is missing; by default that of its package.
@@ -87,7 +88,8 @@ pub struct Profile {
 }
 
 /// A published package, by its ecosystem.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema, strum::IntoStaticStr)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, strum::IntoStaticStr)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Package {
@@ -114,7 +116,8 @@ impl Package {
 }
 
 /// The request for a self-report of memory.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SelfReport {
     /// The message.
@@ -131,7 +134,8 @@ pub struct SelfReport {
 }
 
 /// The kinds of message.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Question {
     /// A request of its own, by its method.
@@ -149,7 +153,8 @@ impl Question {
 }
 
 /// The place of the total in what a server says of its memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Total {
     /// It has none.
@@ -168,7 +173,8 @@ pub enum Total {
 }
 
 /// When a server is ready, beyond what holds for all.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Ready {
     /// Its own signal; none for most.
@@ -181,7 +187,8 @@ pub struct Ready {
 }
 
 /// A server's own word that it is ready.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Signal {
     /// A notification whose parameters match.
@@ -191,7 +198,8 @@ pub enum Signal {
 }
 
 /// A notification that means something.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct NotificationSignal {
     /// Its method.
@@ -205,7 +213,8 @@ pub struct NotificationSignal {
 }
 
 /// A progress to match. Unset keys match all.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ProgressSignal {
     /// Its title.
@@ -217,7 +226,8 @@ pub struct ProgressSignal {
 }
 
 /// A sign that the server could not load the workspace.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Failure {
     /// A notification whose parameters match.
@@ -229,7 +239,8 @@ pub enum Failure {
 }
 
 /// The allocator of a server, where its profile decides it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Allocator {
     /// Linked with this one.

@@ -14,7 +14,6 @@ pub use options::{
 };
 pub use release::{PurgeMethod, Release, SelfReport};
 
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Declares the steps: name, whether it works on open documents, and the method that the server must support.
@@ -24,7 +23,8 @@ macro_rules! steps {
         $step:ident($options:ident) = $name:literal $(on $open:ident)? $(asks $method:literal)?,
     )*) => {
         /// One thing that is done.
-        #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+        #[derive(Clone, Debug, PartialEq, Deserialize)]
+        #[cfg_attr(test, derive(schemars::JsonSchema))]
         #[serde(rename_all = "kebab-case")]
         pub enum Step {$(
             $(#[$doc])*

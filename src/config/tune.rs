@@ -25,7 +25,7 @@ pub fn joined(all: impl IntoIterator<Item = Cell>) -> Vec<Cell> {
             let same = |known: &str| known.eq_ignore_ascii_case(label);
             same(DEFAULT) || cells.iter().any(|known| same(&known.label))
         };
-        let label = cell::unlike(&cell.label, &taken);
+        let label = cell::unlike(&cell.label, taken);
         cells.push(Cell { label, ..cell });
     }
     cells

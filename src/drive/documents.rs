@@ -13,6 +13,7 @@ use super::document::Document;
 use super::target::{self, Place, Target};
 use super::workspace::SourceFile;
 use super::{Job, Stage, Stop};
+use base::Cancel;
 use base::random::Random;
 
 /// Most files scanned to decide the order of opening; the rest follow unscanned. Bounds the work before a run on a
@@ -45,11 +46,11 @@ pub struct OpenDocument {
 
 impl OpenDocuments {
     /// Starts with no open document. The order depends only on files and seed, unless `stop` interrupts the scan.
-    pub fn new(job: &Job, stop: &dyn Fn() -> bool) -> OpenDocuments {
+    pub fn new(job: &Job, cancel: &Cancel) -> OpenDocuments {
         let files = job.selection.files.clone();
         let seed = job.seed;
         let text = |file: usize| {
-            if stop() {
+            if cancel.is_cancelled() {
                 return Err(io::ErrorKind::Interrupted.into());
             }
             target::read(&files[file]).map(Cow::Owned)

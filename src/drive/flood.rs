@@ -15,7 +15,8 @@ impl Written {
     /// True if one more event is recorded. After the first refusal, all are refused.
     fn admits(&mut self, event: &Event) -> bool {
         if self.0 <= MOST {
-            // An event that cannot be serialised ends the record anyway.
+            // The bytes of the event that goes over the limit count too, so that no smaller one follows it. An event
+            // that cannot be serialised ends the record anyway.
             self.0 += serde_json::to_vec(event).map_or(0, |line| line.len());
         }
         self.0 <= MOST
@@ -46,19 +47,17 @@ impl Flood {
             registrations,
             unwritten,
         } = &mut *state;
-        match event {
-            Event::ServerMessage { level: 1, .. } => errors.admits(event) || one_more(&mut unwritten.errors),
-            Event::ServerMessage { .. } => warnings.admits(event) || one_more(&mut unwritten.warnings),
-            Event::Registered { .. } => registrations.admits(event) || one_more(&mut unwritten.registrations),
-            Event::ServerRequest { method, refused } => {
-                requests.admits(event) || {
-                    let refusals = unwritten.refused.entry(method.clone()).or_default();
-                    *refusals += u64::from(*refused);
-                    one_more(unwritten.requests.entry(method.clone()).or_default())
-                }
-            }
+        let is_recorded = match event {
+            Event::ServerMessage { level: 1, .. } => errors.admits(event),
+            Event::ServerMessage { .. } => warnings.admits(event),
+            Event::Registered { .. } => registrations.admits(event),
+            Event::ServerRequest { .. } => requests.admits(event),
             _other => true,
+        };
+        if !is_recorded {
+            add(unwritten, event);
         }
+        is_recorded
     }
 
     pub fn unwritten(&self) -> Unwritten {
@@ -67,9 +66,17 @@ impl Flood {
 }
 
 /// Counts an event that is not recorded.
-fn one_more(count: &mut u64) -> bool {
-    *count += 1;
-    false
+fn add(unwritten: &mut Unwritten, event: &Event) {
+    match event {
+        Event::ServerMessage { level: 1, .. } => unwritten.errors += 1,
+        Event::ServerMessage { .. } => unwritten.warnings += 1,
+        Event::Registered { .. } => unwritten.registrations += 1,
+        Event::ServerRequest { method, refused } => {
+            *unwritten.requests.entry(method.clone()).or_default() += 1;
+            *unwritten.refused.entry(method.clone()).or_default() += u64::from(*refused);
+        }
+        _other => {}
+    }
 }
 
 #[cfg(test)]

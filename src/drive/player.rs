@@ -1,19 +1,28 @@
 //! Plays a scenario: every step of every phase. Each phase ends in a settled checkpoint.
 
+mod settle;
+
 use std::time::{Duration, Instant};
 
 use crate::config::{Phase, Profile, ReadinessLimits, Repeat, Scenario, Step};
-use base::lens::Lens;
 use base::units;
-use record::{BARRIER, Ending, Event, PhaseRef, ReadyRule, StepEnd, StepStart, Warning, WarningKind, WindowStart};
+use record::{Ending, Event, PhaseRef, StepEnd, StepStart, Warning, WarningKind, WindowStart};
 
 use super::ask::{Asker, Errors};
 use super::documents::OpenDocuments;
-use super::quiet::{Observations, Rules, Unrest, Watch};
+use super::quiet::Observations;
 use super::session::Session;
 use super::tally::Tally;
 use super::workspace::Selection;
-use super::{Frame, Job, Stage, Stop, barrier, late, pull, shutdown, steps};
+use super::{Frame, Job, Stage, Stop, late, shutdown, steps};
+
+/// The last time that a server was given to register more capabilities: some do so once documents are open.
+#[derive(Clone, Copy)]
+enum WaitedToRegister {
+    Never,
+    WithoutDocuments,
+    WithDocuments,
+}
 
 pub struct Player<'a, S: Stage> {
     job: &'a Job,
@@ -25,8 +34,7 @@ pub struct Player<'a, S: Stage> {
     cycles: Vec<u32>,
     tally: Tally,
     restarts: u32,
-    /// `Some` once the server had time to register more; true if documents were open then.
-    awaited: Option<bool>,
+    waited_to_register: WaitedToRegister,
     /// True if the server had time to load the project.
     loaded: bool,
     /// Observations of the server since anything was last sent.
@@ -46,7 +54,7 @@ impl<'a, S: Stage> Player<'a, S> {
             cycles: vec![0; job.scenario.phases.len()],
             tally: Tally::default(),
             restarts: 0,
-            awaited: None,
+            waited_to_register: WaitedToRegister::Never,
             loaded: false,
             observed: None,
             during: "the start".to_owned(),
@@ -191,7 +199,8 @@ impl<'a, S: Stage> Player<'a, S> {
         Ok(())
     }
 
-    /// Forces the release that the lens asks for. A collector gives back memory after its answer too, which is waited for.
+    /// Forces the release that the lens asks for. The library has released when it answers; a collector goes on after its
+    /// answer, which is waited for.
     async fn purge(&mut self, phase: &Phase, frame: Frame) -> Result<Frame, Stop> {
         self.observed = None;
         let session = self.session.as_ref().ok_or(Stop::Gone)?;
@@ -201,7 +210,8 @@ impl<'a, S: Stage> Player<'a, S> {
             released = steps::at_checkpoint(&session.client, self.stage, self.job, patience) => released?,
             stop = session.fault(self.stage, patience) => return Err(stop),
         };
-        let frame = if self.job.choice.lens.forced {
+        let is_released_by_library = self.job.choice.lens.forced;
+        let frame = if is_released_by_library {
             frame
         } else {
             let again = self.settle(phase, frame.phase.clone()).await?;
@@ -226,24 +236,35 @@ impl<'a, S: Stage> Player<'a, S> {
         self.during = format!("phase `{}`, step `{name}`", phase.name);
         self.await_offer(step).await?;
         let mut end = self.begin(phase, number, step);
-        let (mut parked, mut errors) = (0, Errors::default());
-        let result = match step {
-            _ if end.skipped => Ok(()),
-            Step::Start(options) => self.start(options.deadline.map(|span| span.0)).await,
-            Step::Restart(options) => self.restart(options.reopen, options.deadline.map(|span| span.0)).await,
-            step => self.act(step, &mut end).await.map(|rest| (parked, errors) = rest),
-        };
+        let result = self.play_begun(step, &mut end).await;
         let result = match result {
-            Ok(()) => self.await_project(step).await,
+            Ok((parked, errors)) => {
+                self.tally.add(step, &end, parked, errors);
+                Ok(())
+            }
             Err(stop) => Err(stop),
         };
-        // A short step ends before the watch for faults has looked.
-        let result = result.and_then(|()| self.require_health());
-        if result.is_ok() {
-            self.tally.add(step, &end, parked, errors);
-        }
         self.stage.tell(Event::StepEnded(Box::new(end)));
         result
+    }
+
+    /// Returns the requests that the server keeps open, and the errors that it answered.
+    async fn play_begun(&mut self, step: &Step, end: &mut StepEnd) -> Result<(u64, Errors), Stop> {
+        let mut asked = (0, Errors::default());
+        if !end.skipped {
+            match step {
+                Step::Start(options) => self.start(options.deadline.map(|span| span.0)).await?,
+                Step::Restart(options) => {
+                    self.restart(options.reopen, options.deadline.map(|span| span.0))
+                        .await?;
+                }
+                step => asked = self.act(step, end).await?,
+            }
+        }
+        self.await_project(step).await?;
+        // A short step ends before the watch for faults has looked.
+        self.require_health()?;
+        Ok(asked)
     }
 
     /// Ends the run if something already happened to the server that fails it.
@@ -355,7 +376,7 @@ impl<'a, S: Stage> Player<'a, S> {
         let session = Session::spawn(self.job, self.stage, 0)?;
         let session = self.session.insert(session);
         self.observed = session.handshake(self.job, self.stage, deadline).await?;
-        (self.awaited, self.loaded) = (None, false);
+        (self.waited_to_register, self.loaded) = (WaitedToRegister::Never, false);
         self.refuse(Self::is_ruled_out)
     }
 
@@ -377,7 +398,7 @@ impl<'a, S: Stage> Player<'a, S> {
             opened = self.documents.restarted(&asker, reopen) => opened?,
             stop = session.fault(self.stage, patience) => return Err(stop),
         }
-        (self.awaited, self.loaded) = (None, false);
+        (self.waited_to_register, self.loaded) = (WaitedToRegister::Never, false);
         self.refuse(Self::is_ruled_out)
     }
 
@@ -406,9 +427,9 @@ impl<'a, S: Stage> Player<'a, S> {
     /// True if the server does not support a step and cannot register support later.
     fn is_ruled_out(&self, step: &Step) -> bool {
         let method = step.method().unwrap_or_default();
-        let is_known = self.job.choice.profile.unsupported.contains_key(method);
+        let is_known_missing = self.job.choice.profile.unsupported.contains_key(method);
         let client = lsp::capabilities::client_capabilities(&self.job.capabilities).unwrap_or_default();
-        !self.offers(step) && (is_known || !lsp::may_register(&client, method))
+        !self.offers(step) && (is_known_missing || !lsp::may_register(&client, method))
     }
 
     /// Gives the server time to register what a step needs, once without and once with open documents. Ends the run if
@@ -418,13 +439,18 @@ impl<'a, S: Stage> Player<'a, S> {
             return Ok(());
         }
         let has_documents = self.documents.reach(None) > 0;
-        let is_due = match self.awaited {
-            None => true,
-            Some(with_documents) => has_documents && !with_documents,
+        let is_due = match self.waited_to_register {
+            WaitedToRegister::Never => true,
+            WaitedToRegister::WithoutDocuments => has_documents,
+            WaitedToRegister::WithDocuments => false,
         };
         if is_due && let Some(session) = &self.session {
             late::wait(session, self.stage, &self.readiness(), || self.offers(step)).await?;
-            self.awaited = Some(has_documents);
+            self.waited_to_register = if has_documents {
+                WaitedToRegister::WithDocuments
+            } else {
+                WaitedToRegister::WithoutDocuments
+            };
         }
         if self.offers(step) || self.may_skip(step) {
             return Ok(());
@@ -462,73 +488,6 @@ impl<'a, S: Stage> Player<'a, S> {
     fn skips(&self, step: &Step) -> bool {
         self.may_skip(step) && !self.offers(step)
     }
-
-    /// Waits until the server has read everything and is idle, or until the phase's deadline. Of an allocator that releases
-    /// at once, memory must be still too, and the rest before this call counts.
-    async fn settle(&mut self, phase: &Phase, place: PhaseRef) -> Result<Frame, Stop> {
-        let limits = self.job.scenario.settle(phase);
-        let purged = self.job.choice.lens.lens == Lens::Purged;
-        let session = self.session.as_ref().ok_or(Stop::Gone)?;
-        // A barrier request or a pull that is still to come ends the rest.
-        let is_unbroken = purged && session.client.has_heard_all() && !session.client.has_pulls();
-        let observed = self.observed.take();
-        let before = if is_unbroken { observed } else { None };
-        self.stage.quiet(true).await;
-        let rules = Rules {
-            period: limits.quiet.0,
-            cpu: limits.cpu.0,
-        };
-        let (begun, deadline) = (Instant::now(), self.job.scenario.deadline().0);
-        let waiting = async {
-            pull::wait_and_hold(&session.client, limits.at_most.0).await;
-            session.client.hold_pulls(false);
-            let at_most = limits.at_most.0.saturating_sub(begun.elapsed());
-            // A hung server that only receives notifications looks idle.
-            if !barrier::pass(&session.client, deadline).await {
-                return (
-                    Some(format!("the last barrier request is not answered (`{BARRIER}`)")),
-                    None,
-                );
-            }
-            let begun = Instant::now();
-            let mut watch = Watch::resume(&session.client, self.stage, rules, before).await;
-            loop {
-                let mut unrest = watch.look().await;
-                if purged && unrest.is_none() {
-                    unrest = watch.moves();
-                }
-                if session.client.has_pulls() {
-                    // The server asked for it after the last pull: its rest begins anew.
-                    unrest = unrest.or_else(|| Some(pulled_again()));
-                    watch = Watch::begin(&session.client, self.stage, rules).await;
-                }
-                let over = unrest.is_none() || begun.elapsed() >= at_most;
-                if over {
-                    return (unrest.map(|(_, what)| what), Some(watch.observed()));
-                }
-            }
-        };
-        let (unsettled, observed) = tokio::select! {
-            biased;
-            end = waiting => end,
-            stop = session.fault(self.stage, deadline) => return Err(stop),
-        };
-        // Nothing is sent between here and the checkpoint, nor before the next phase.
-        session.client.hold_pulls(true);
-        self.observed = observed;
-        Ok(Frame {
-            phase: place,
-            settled: unsettled.is_none(),
-            waited: begun.elapsed().as_nanos() as u64,
-            unsettled: unsettled.unwrap_or_default(),
-            released: None,
-        })
-    }
-}
-
-fn pulled_again() -> Unrest {
-    let text = "the server asks for its diagnostics to be pulled again and again";
-    (ReadyRule::Quiet, text.to_owned())
 }
 
 /// The reasons why two waits did not end, each once; empty if both did.

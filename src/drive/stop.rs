@@ -124,16 +124,20 @@ async fn ask(client: &Client, server: &Server, deadlines: &Deadlines) -> (Shutdo
 
 /// The stages from `exit` on. Returns the last stage needed, and how the process ended, if it did.
 async fn insist(client: &Client, server: &Server, deadlines: &Deadlines) -> (ShutdownStage, Option<Exit>) {
-    let measures: [(ShutdownStage, Duration, &dyn Fn()); 4] = [
-        (ShutdownStage::Exit, deadlines.exit, &|| {}),
-        (ShutdownStage::StdinClosed, deadlines.stdin, &|| client.close_stdin()),
-        (ShutdownStage::Terminated, deadlines.terminate, &|| {
-            server.terminate_group()
-        }),
-        (ShutdownStage::Killed, deadlines.kill, &|| server.kill_group()),
+    let measures = [
+        (ShutdownStage::Exit, deadlines.exit),
+        (ShutdownStage::StdinClosed, deadlines.stdin),
+        (ShutdownStage::Terminated, deadlines.terminate),
+        (ShutdownStage::Killed, deadlines.kill),
     ];
-    for (stage, deadline, measure) in measures {
-        measure();
+    for (stage, deadline) in measures {
+        match stage {
+            ShutdownStage::StdinClosed => client.close_stdin(),
+            ShutdownStage::Terminated => server.terminate_group(),
+            ShutdownStage::Killed => server.kill_group(),
+            // `exit` was sent before.
+            ShutdownStage::AlreadyGone | ShutdownStage::Exit => {}
+        }
         if let Ok(exit) = time::timeout(deadline, server.exited()).await {
             return (stage, Some(exit));
         }

@@ -12,6 +12,7 @@ mod select;
 mod tests;
 pub mod tree;
 
+use base::Cancel;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +39,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Prepares `source` under `scratch` (see [`default_scratch`]). Copying a large project takes long: `stop` is
+    /// Prepares `source` under `scratch` (see [`default_scratch`]). Copying a large project takes long: `cancel` is
     /// checked before each file.
     ///
     /// The stand-in always has the same path for the same source. If another lsp-soak uses that path, the new one has
@@ -47,7 +48,7 @@ impl Workspace {
         source: &Path,
         isolation: Isolation,
         scratch: &Path,
-        stop: &dyn Fn() -> bool,
+        cancel: &Cancel,
     ) -> Result<Workspace, WorkspaceError> {
         let source = canonical(source)?;
         if !source.is_dir() {
@@ -79,8 +80,8 @@ impl Workspace {
             None
         };
         match isolation {
-            Isolation::Copy => copy::tree(&workspace.source, &workspace.root, copy::Method::Copy, stop)?,
-            Isolation::Reflink => copy::tree(&workspace.source, &workspace.root, copy::Method::Reflink, stop)?,
+            Isolation::Copy => copy::tree(&workspace.source, &workspace.root, copy::Method::Copy, cancel)?,
+            Isolation::Reflink => copy::tree(&workspace.source, &workspace.root, copy::Method::Reflink, cancel)?,
             Isolation::Overlay => overlay::mount(&workspace.source, &layers, &workspace.root)?,
             Isolation::InPlace => {}
         }

@@ -7,15 +7,16 @@ use strum::VariantArray;
 
 use crate::config::{Allocator, Catalogue, Profile, own_home};
 use allocator::missing_component;
+use base::Cancel;
 use base::lens::Lens;
 use base::text::nearest;
 use record::{AllocatorFacts, AllocatorFamily, CellFacts, Known, PackageFacts, Preload};
 
+use super::Which;
 use super::command::CommandPlan;
 use super::detector;
 use super::error::ChoiceError;
 use super::spec::{ServerSpec, check_label};
-use super::which::Which;
 
 /// One server under one set of settings.
 #[derive(Clone, Debug, PartialEq)]
@@ -340,7 +341,7 @@ fn missing_variant(target: &str, catalogue: &Catalogue, which: &Which) -> Option
 /// True if the installed program of a profile has this allocator by itself.
 fn has_allocator(name: &str, profile: &Profile, program: &Path, allocator: &str) -> bool {
     let choice = ServerChoice::plain(name, profile.clone(), Program::File(program.to_owned()));
-    let found = detector::detection(&choice, program, &|| false);
+    let found = detector::inspect(&choice, program, None, &Cancel::default());
     found.facts.family.name() == allocator
 }
 
@@ -380,11 +381,25 @@ pub fn plain_label(target: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
-    use crate::resolve::which::tests::programs;
 
     fn spec(text: &str) -> ServerSpec {
         text.parse().unwrap()
+    }
+
+    fn programs(root: &Path, names: &[&str]) {
+        for name in names {
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, "").unwrap();
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::PermissionsExt;
+                fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            }
+        }
     }
 
     fn choose_from(root: &Path, texts: &[&str]) -> Result<Vec<ServerChoice>, Vec<ChoiceError>> {

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::resolve::which::which;
+use super::which;
+use base::Cancel;
 use proctree::host::{self, Said};
 
 /// The longest installation: a server that is compiled.
@@ -98,7 +99,7 @@ fn listen(directory: Option<&Path>, words: &[&str], env: &[(&str, &str)]) -> Res
     if let Some(directory) = directory {
         command.current_dir(directory);
     }
-    let heard = host::listen_up_to(MOST, &mut command, PATIENCE, || false)?;
+    let heard = host::listen_up_to(MOST, &mut command, PATIENCE, &Cancel::default())?;
     if heard.ended.is_some_and(|status| status.success()) {
         return Ok(heard.said);
     }

@@ -1,4 +1,4 @@
-//! Detects the allocators of servers, each program once, and checks their settings.
+//! Examines servers, each program once, and says what that means for a run.
 
 use std::collections::{BTreeMap, HashMap};
 use std::env;
@@ -10,18 +10,22 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use super::tools::tools;
-use super::{Env, which};
+use super::{Env, preload};
 use crate::config::Allocator;
 use crate::resolve::{Program, ServerChoice, asks_for};
 use allocator::knobs::{self, Checked, KnobError};
 use allocator::preload::VARIABLE;
-use allocator::preload::{Unlistable, compose};
-use allocator::{Detection, RUNTIME_VARIABLES, Subject, Told};
+use allocator::preload::{PreloadError, Unlistable, compose};
+use allocator::{Inspected, RUNTIME_VARIABLES, Subject, Told};
+use base::Cancel;
 use base::lens::Lens;
 use proctree::host::{self, Toolchain};
 use record::AllocatorDecay;
 use record::jemalloc::CONFIRM;
-use record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence, Interpreter, LensFacts, ServerFacts};
+use record::{
+    AllocatorFacts, AllocatorFamily, Confidence, Evidence, Interpreter, KnobFacts, LensFacts, Preload, PreloadFacts,
+    ServerFacts,
+};
 
 /// The start of jemalloc's option by which it confirms its settings, or does not.
 const CONFIRMS: &str = "confirm_conf:";
@@ -29,7 +33,7 @@ const CONFIRMS: &str = "confirm_conf:";
 /// A program as it lies on disk. A campaign starts it hundreds of times; to hash it each time takes longer than to ask
 /// the system whether it was written to since.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Key {
+struct Key {
     subject: Subject,
     file: File,
 }
@@ -51,27 +55,58 @@ impl File {
     }
 }
 
-impl Key {
-    fn in_project(mut self, project: Option<&Path>) -> Key {
-        self.subject.toolchain = project.map(Toolchain::read).unwrap_or_default();
-        self
-    }
+/// What the programs were found to be, for the lifetime of lsp-soak: every run of a campaign is of the same few, and a
+/// program to be built is known only in its first run.
+static EXAMINED: LazyLock<Mutex<HashMap<Question, Arc<Examined>>>> = LazyLock::new(Mutex::default);
+
+/// All that an answer depends on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Question {
+    key: Key,
+    settings: Vec<(String, String)>,
+    /// The allocator that the server's profile or its preload names.
+    declared: Option<AllocatorFamily>,
+    preload: Preload,
+    library: Option<File>,
 }
 
-/// Findings by program, for the lifetime of lsp-soak.
-static FOUND: LazyLock<Mutex<HashMap<Key, Arc<Detection>>>> = LazyLock::new(Mutex::default);
+/// Everything that is known of a server before it runs. Its program was looked at once, and its settings were tried.
+#[derive(Clone, Debug)]
+pub struct Examined {
+    pub inspected: Arc<Inspected>,
+    /// The interpreter of a script.
+    pub interpreter: Option<Interpreter>,
+    /// The facts of the preload.
+    pub preload: Option<PreloadFacts>,
+    /// The preload as a setting, if it can work.
+    preloaded: Result<Option<KnobFacts>, PreloadError>,
+    /// The settings as they were seen, or everything that is wrong with them.
+    checked: Result<Checked, Vec<KnobError>>,
+}
 
-/// Versions, for the lifetime of lsp-soak: a program may take long to print its version.
-static VERSIONS: LazyLock<Mutex<HashMap<Key, Option<String>>>> = LazyLock::new(Mutex::default);
+impl Examined {
+    /// The settings and the preload, each with the value in force; or the reasons why it would not run as
+    /// it is meant to, a sentence each.
+    pub fn settings(&self) -> Result<Checked, Vec<String>> {
+        if let Some(missing) = &self.inspected.missing {
+            return Err(vec![missing.clone()]);
+        }
+        // Settings are not checked where their allocator would not be used.
+        let preload = self.preloaded.clone().map_err(|error| vec![error.to_string()])?;
+        match self.checked.clone() {
+            Ok(mut checked) => {
+                checked.knobs.extend(preload);
+                Ok(checked)
+            }
+            Err(errors) => Err(errors.iter().map(ToString::to_string).collect()),
+        }
+    }
 
-/// Interpreters by their file, and by what chooses a toolchain where they are asked.
-type Interpreters = HashMap<(File, PathBuf, Toolchain), Option<Interpreter>>;
-
-/// Interpreters of scripts, for the lifetime of lsp-soak.
-static INTERPRETERS: LazyLock<Mutex<Interpreters>> = LazyLock::new(Mutex::default);
-
-/// Results of checked settings, by program and settings.
-static CHECKED: LazyLock<Mutex<HashMap<Asked, Answer>>> = LazyLock::new(Mutex::default);
+    /// The rule by which the server's allocator releases memory, under the settings that it is given.
+    pub fn decay(&self, choice: &ServerChoice) -> Option<KnownDecay> {
+        decay(choice, &self.inspected.facts, self.checked.as_ref().ok()?)
+    }
+}
 
 /// The way in which a server's allocator releases memory, and its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,79 +117,96 @@ pub struct KnownDecay {
     pub in_program: bool,
 }
 
-/// The settings as they were seen, or everything that is wrong with them.
-type Answer = Result<Checked, Vec<KnobError>>;
-
-/// A program, the variables that it is given, and the allocator that its profile names.
-type Asked = (Key, Vec<(String, String)>, Option<AllocatorFamily>);
-
-/// The allocator facts of a server that is `program`.
-pub fn detection(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> Arc<Detection> {
-    detected(&key(choice, program), stop)
-}
-
-/// The allocator facts of a server that is started in `project`, whose files may choose its toolchain.
-pub fn detection_in(project: &Path, choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> Arc<Detection> {
-    detected(&key(choice, program).in_project(Some(project)), stop)
-}
-
-/// A reason why the program of a server runs nothing, found without starting it.
-pub fn missing(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> Option<String> {
-    let subject = subject(choice, program);
-    let which = which(Some(subject.path.clone()));
-    allocator::missing(&subject, &|name| which.program(name), stop)
-}
-
-/// Checks if the server takes the settings that it is given; every mistake in them is an error.
-pub fn knobs(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> Answer {
-    let settings: Vec<(String, String)> = choice
-        .env
-        .iter()
-        .filter(|(name, _)| knobs::concerns(name))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
-    if settings.is_empty() {
-        return Ok(Checked::default());
+/// Examines a server that is `program`. `project` is the directory that it is started in, whose files may choose its
+/// toolchain. Each program is looked at once, unless it was written to since.
+pub fn examine(choice: &ServerChoice, program: &Path, project: Option<&Path>, cancel: &Cancel) -> Arc<Examined> {
+    let key = key(choice, program, project);
+    let settings = choice.env.iter().filter(|(name, _)| knobs::concerns(name));
+    let settings: Vec<(String, String)> = settings.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let library = preload::library(choice);
+    let plain = examine_program(&key, cancel);
+    if (settings.is_empty() && library.is_none()) || plain.inspected.missing.is_some() {
+        return plain;
     }
-    let declared = declared(choice);
-    let asked = (key(choice, program), settings, declared);
-    find_once(&CHECKED, &asked, stop, || {
-        let detection = detected(&asked.0, stop);
-        let env = asked.1.iter().cloned().collect();
-        knobs::check(&env, &asked.0.subject, &detection, declared, stop)
+    let question = Question {
+        key,
+        settings,
+        declared: declared(choice),
+        preload: choice.preload.clone(),
+        library: library.map(|library| File::read(library)),
+    };
+    find_once(&question, cancel, || {
+        let preloaded = preload::verify(choice, program, project, &plain.inspected, cancel);
+        let checked = if preloaded.is_err() || question.settings.is_empty() {
+            Ok(Checked::default())
+        } else {
+            let env = question.settings.iter().cloned().collect();
+            knobs::check(&env, &question.key.subject, &plain.inspected, question.declared, cancel)
+        };
+        Examined {
+            preload: preload::facts(choice, &plain.inspected, cancel),
+            preloaded,
+            checked,
+            ..Examined::clone(&plain)
+        }
     })
 }
 
-/// The earlier result for `key`, else that of `find`. The result of an interrupted `find` is not reused.
-fn find_once<K: Clone + Eq + Hash, V: Clone>(
-    results: &Mutex<HashMap<K, V>>,
-    key: &K,
-    stop: &dyn Fn() -> bool,
-    find: impl FnOnce() -> V,
-) -> V {
-    let earlier = results.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
+/// The program of a server, without its settings.
+pub fn inspect(choice: &ServerChoice, program: &Path, project: Option<&Path>, cancel: &Cancel) -> Arc<Inspected> {
+    Arc::clone(&examine_program(&key(choice, program, project), cancel).inspected)
+}
+
+fn examine_program(key: &Key, cancel: &Cancel) -> Arc<Examined> {
+    let question = Question {
+        key: key.clone(),
+        settings: Vec::new(),
+        declared: None,
+        preload: Preload::System,
+        library: None,
+    };
+    find_once(&question, cancel, || {
+        let subject = &key.subject;
+        let interpreter = host::interpreter_file(&subject.program, &subject.which());
+        Examined {
+            inspected: Arc::new(allocator::inspect(subject, cancel)),
+            interpreter: interpreter.map(|file| host::interpreter(&file, &subject.toolchain, cancel)),
+            preload: None,
+            preloaded: Ok(None),
+            checked: Ok(Checked::default()),
+        }
+    })
+}
+
+/// The earlier answer to a question, else that of `find`. The answer of a cancelled `find` is not used again.
+fn find_once(question: &Question, cancel: &Cancel, find: impl FnOnce() -> Examined) -> Arc<Examined> {
+    let earlier = EXAMINED
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .get(question)
+        .cloned();
     if let Some(earlier) = earlier {
         return earlier;
     }
-    let result = find();
-    if !stop() {
-        let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
-        results.insert(key.clone(), result.clone());
+    let found = Arc::new(find());
+    if !cancel.is_cancelled() {
+        let mut known = EXAMINED.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(question.clone(), Arc::clone(&found));
     }
-    result
+    found
 }
 
 /// Stores the findings with each server whose program exists.
 pub fn look(choices: &mut [ServerChoice]) {
     for choice in choices {
         if let Program::File(program) = &choice.program {
-            choice.found = Some(detection(choice, program, &|| false).facts.clone());
+            choice.found = Some(inspect(choice, program, None, &Cancel::default()).facts.clone());
         }
     }
 }
 
 /// The allocator facts for the record: detected, or else from the profile, with the options in force.
-pub fn facts(choice: &ServerChoice, detection: &Detection, checked: &Checked) -> AllocatorFacts {
+pub fn facts(choice: &ServerChoice, detection: &Inspected, checked: &Checked) -> AllocatorFacts {
     let mut facts = knobs::under(&choice.env, detection.facts.clone());
     if let Some(options) = &checked.options {
         facts.options.clone_from(options);
@@ -236,7 +288,7 @@ fn preloaded(choice: &ServerChoice, facts: &mut AllocatorFacts) {
 
 /// When the server's allocator gives memory back, under the settings that it is given. A guess says nothing of that: a
 /// window would not be waited for, and its allocator be blamed.
-pub fn decay(choice: &ServerChoice, facts: &AllocatorFacts, checked: &Checked) -> Option<KnownDecay> {
+fn decay(choice: &ServerChoice, facts: &AllocatorFacts, checked: &Checked) -> Option<KnownDecay> {
     let facts = knobs::under(&choice.env, facts.clone());
     let declared = declared(choice);
     let family = match declared {
@@ -282,10 +334,12 @@ pub fn declared(choice: &ServerChoice) -> Option<AllocatorFamily> {
 }
 
 /// Identifies a server and everything that is preloaded into it, as long as its program is not written to.
-pub fn key(choice: &ServerChoice, program: &Path) -> Key {
+fn key(choice: &ServerChoice, program: &Path, project: Option<&Path>) -> Key {
+    let mut subject = subject(choice, program);
+    subject.toolchain = project.map(Toolchain::read).unwrap_or_default();
     Key {
-        subject: subject(choice, program),
         file: File::read(program),
+        subject,
     }
 }
 
@@ -352,13 +406,6 @@ pub fn lens(choice: &ServerChoice, checked: &Checked) -> LensFacts {
     }
 }
 
-fn detected(key: &Key, stop: &dyn Fn() -> bool) -> Arc<Detection> {
-    find_once(&FOUND, key, stop, || {
-        let which = which(Some(key.subject.path.clone()));
-        Arc::new(allocator::detect(&key.subject, &|name| which.program(name), stop))
-    })
-}
-
 /// The server as it would be started, without the settings of its allocator.
 pub fn subject(choice: &ServerChoice, program: &Path) -> Subject {
     let profile = &choice.profile;
@@ -410,40 +457,9 @@ pub fn listed(choice: &ServerChoice) -> Result<Option<OsString>, Unlistable> {
     compose(&choice.libraries, typed)
 }
 
-/// The version that a server prints: mostly it did so when it was asked for its allocator, and is not started again.
-pub fn version(
-    choice: &ServerChoice,
-    program: &Path,
-    project: Option<&Path>,
-    stop: &dyn Fn() -> bool,
-) -> Option<String> {
-    let key = key(choice, program).in_project(project);
-    if let Some(version) = &detected(&key, stop).version {
-        return Some(version.clone());
-    }
-    find_once(&VERSIONS, &key, stop, || allocator::version(&key.subject, stop))
-}
-
-/// The interpreter of a server that is a script. Each is asked once.
-pub fn interpreter(
-    choice: &ServerChoice,
-    program: &Path,
-    project: Option<&Path>,
-    stop: &dyn Fn() -> bool,
-) -> Option<Interpreter> {
-    let which = which(Some(key(choice, program).subject.path));
-    let path = host::interpreter_file(program, |name| which.program(name))?;
-    let toolchain = project.map(Toolchain::read).unwrap_or_default();
-    let key = (File::read(&path), path, toolchain);
-    find_once(&INTERPRETERS, &key, stop, || {
-        Some(host::interpreter(&key.1, &key.2, stop))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::KnobFacts;
 
     fn detected_facts(family: AllocatorFamily, confidence: Option<Confidence>) -> AllocatorFacts {
         AllocatorFacts {

@@ -15,7 +15,7 @@ use record::PackageFacts;
 
 use super::client::ClientError;
 use super::spec::{Installed, ServerSpec};
-use super::store::{Key, Store};
+use super::store::{FillError, Key, Store};
 
 /// Two dots between the first and the last version of a range.
 const RANGE: &str = "..";
@@ -69,7 +69,7 @@ pub fn install(
     specs: Vec<ServerSpec>,
     catalogue: &Catalogue,
     store: &Store,
-    say: &dyn Fn(&str),
+    say: fn(&str),
 ) -> (Vec<ServerSpec>, Vec<PackageError>) {
     let (mut all, mut errors) = (Vec::new(), Vec::new());
     for spec in specs {
@@ -90,7 +90,7 @@ fn install_versions(
     (name, versions): (&str, &str),
     catalogue: &Catalogue,
     store: &Store,
-    say: &dyn Fn(&str),
+    say: fn(&str),
 ) -> Result<Vec<ServerSpec>, PackageError> {
     let Some(profile) = catalogue.get(name) else {
         let cure = match nearest(name, catalogue.names()) {
@@ -185,13 +185,8 @@ fn install_version(
     profile: &Profile,
     package: &Package,
     store: &Store,
-    say: &dyn Fn(&str),
+    say: fn(&str),
 ) -> Result<Installed, PackageError> {
-    let unusable = |why| PackageError::Store {
-        spec: spec.to_owned(),
-        directory: store.root().display().to_string(),
-        why,
-    };
     let key = Key {
         kind: package.ecosystem(),
         name: package.name(),
@@ -214,7 +209,7 @@ fn install_version(
                 .join(" or "),
         })
     };
-    let entry = store.fill(&key, say, &unusable, |directory| {
+    let filled = store.fill(&key, say, |directory| {
         say(&format!(
             "installing {} {version} from {} into `{}`",
             package.name(),
@@ -225,6 +220,14 @@ fn install_version(
         // Nothing is kept of a package without its program: with a corrected profile it is installed, and hashed, again.
         let program = program(directory)?;
         client::sha256(package, &program, directory).map(Some).map_err(failed)
+    });
+    let entry = filled.map_err(|error| match error {
+        FillError::Make(error) => error,
+        FillError::Store(why) => PackageError::Store {
+            spec: spec.to_owned(),
+            directory: store.root().display().to_string(),
+            why,
+        },
     })?;
     Ok(Installed {
         profile: name.to_owned(),
@@ -281,7 +284,7 @@ mod tests {
         let root = tempfile::tempdir().expect("there is a place for temporary files");
         let store = Store::at(root.path().to_owned());
         let wrong = |text: &str| {
-            let (_, errors) = install(vec![spec(text)], &Catalogue::built_in(), &store, &|_| {});
+            let (_, errors) = install(vec![spec(text)], &Catalogue::built_in(), &store, |_| {});
             errors[0].to_string()
         };
         assert!(wrong("tyy@1.0").contains("did you mean `ty@1.0`?"));

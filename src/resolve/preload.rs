@@ -1,43 +1,37 @@
 //! Finds the libraries to preload into servers, and verifies their use.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use super::Env;
 use crate::resolve::{Program, ServerChoice};
 use allocator::preload::{self, Places, PreloadError, Question, VARIABLE};
-use allocator::{Detection, Machine, machine};
+use allocator::{Inspected, Machine, machine};
+use base::Cancel;
 use proctree::host;
 use record::Preload;
 use record::{AllocatorFamily, KnobFacts, PreloadFacts};
 
-use super::detector::{self, Key};
+use super::detector::{self, Examined};
 
 /// Time limit for the list of the loader's libraries, which is one short file.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The sign that a preload serves a server, for people.
+const SEEN: &str = "the program's imports, which a preloaded library serves first";
 
 static PLACES: LazyLock<Places> = LazyLock::new(|| Places {
     root: PathBuf::from("/"),
     cache: cache().unwrap_or_default(),
 });
 
-/// Results of verified preloads, for the lifetime of lsp-soak.
-static VERIFIED: LazyLock<Mutex<HashMap<Key, Answer>>> = LazyLock::new(Mutex::default);
-
-/// The packages of libraries; a package manager is not asked before every run.
-static PACKAGES: LazyLock<Mutex<HashMap<PathBuf, Option<String>>>> = LazyLock::new(Mutex::default);
-
-/// The sign that the library serves the server, or an error if it would not; `None` where that cannot be seen.
-type Answer = Result<Option<&'static str>, PreloadError>;
-
 /// The loader's list of libraries. The program that prints it is often not on a user's PATH; systems without glibc have none.
 fn cache() -> Option<String> {
     let programs = ["/sbin/ldconfig", "/usr/sbin/ldconfig"].map(Path::new);
     let program = programs.into_iter().find(|path| path.is_file())?;
-    let heard = host::listen(Command::new(program).arg("-p"), PATIENCE, || false).ok()?;
+    let heard = host::listen(Command::new(program).arg("-p"), PATIENCE, &Cancel::default()).ok()?;
     if heard.ended.is_some() {
         Some(heard.said.stdout)
     } else {
@@ -101,84 +95,57 @@ fn adopt(choice: &mut ServerChoice) -> Result<(), String> {
 /// The server's machine type: for a script its interpreter's, for a server that is built later our own.
 fn machine_of(choice: &ServerChoice) -> Option<Machine> {
     match &choice.program {
-        Program::File(program) => machine(&detector::detection(choice, program, &|| false).file),
+        Program::File(program) => machine(&detector::inspect(choice, program, None, &Cancel::default()).file),
         Program::Build(_) => machine(&std::env::current_exe().ok()?),
     }
 }
 
 /// The library of the wanted preload, once found.
-fn library(choice: &ServerChoice) -> Option<&PathBuf> {
+pub fn library(choice: &ServerChoice) -> Option<&PathBuf> {
     if choice.preload == Preload::System {
         return None;
     }
     choice.libraries.first()
 }
 
-/// The sign that the preload serves the server; `Some(None)` where that cannot be seen, `None` without a preload. A
-/// preload that cannot work is refused.
-pub fn verified(
+/// The preload as a setting, so that reports on unconfirmed settings include it; `None` without a preload. One that
+/// cannot work is refused. `with` is the server with it.
+pub fn verify(
     choice: &ServerChoice,
     program: &Path,
-    stop: &dyn Fn() -> bool,
-) -> Result<Option<Option<&'static str>>, PreloadError> {
+    project: Option<&Path>,
+    with: &Inspected,
+    cancel: &Cancel,
+) -> Result<Option<KnobFacts>, PreloadError> {
     let Some(library) = library(choice) else {
         return Ok(None);
     };
-    let key = detector::key(choice, program);
-    let known = VERIFIED
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .get(&key)
-        .cloned();
-    if let Some(known) = known {
-        return known.map(Some);
-    }
-    let plain = ServerChoice {
+    let without = ServerChoice {
         preload: Preload::System,
         libraries: choice.libraries[1..].to_vec(),
         ..choice.clone()
     };
-    // Without a directory for the loader's output it cannot be seen, and the record says so.
-    let Ok(scratch) = tempfile::Builder::new().prefix("lsp-soak-loader-").tempdir() else {
-        return Ok(Some(None));
-    };
-    let detected = detector::detection(&plain, program, stop);
-    let answer = preload::verify(&Question {
+    let plain = detector::inspect(&without, program, project, cancel);
+    let serves = preload::verify(&Question {
         library,
-        plain: &Detection {
-            facts: detector::believed(detector::declared(&plain), detected.facts.clone()),
-            ..Detection::clone(&detected)
+        plain: &Inspected {
+            facts: detector::believed(detector::declared(&without), plain.facts.clone()),
+            ..Inspected::clone(&plain)
         },
-        without: &detector::subject(&plain, program),
-        with: &detector::subject(choice, program),
-        scratch: scratch.path(),
-        stop,
-    });
-    let answer = match answer {
-        Ok(true) => Ok(Some("the library to which the loader bound `malloc`")),
-        Ok(false) => Ok(None),
-        Err(error) => Err(error),
-    };
-    if !stop() {
-        let mut known = VERIFIED.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(key, answer.clone());
-    }
-    answer.map(Some)
-}
-
-/// The preload as a setting, so that reports on unconfirmed settings include it.
-pub fn knob(choice: &ServerChoice, seen: Option<&str>) -> KnobFacts {
-    let path = library(choice)
-        .map(|path| path.display().to_string())
-        .unwrap_or_default();
-    KnobFacts {
+        with,
+        subject: &detector::subject(choice, program),
+    })?;
+    let mut knob = KnobFacts {
         variable: VARIABLE.to_owned(),
-        option: None,
-        effective: seen.map(|_| path.clone()),
-        requested: path,
-        seen: seen.map(str::to_owned),
-        taken: seen.map(|_| true),
+        requested: library.display().to_string(),
+        ..KnobFacts::default()
+    };
+    if serves {
+        knob.effective = Some(knob.requested.clone());
+        knob.seen = Some(SEEN.to_owned());
+        knob.taken = Some(true);
     }
+    Ok(Some(knob))
 }
 
 /// Mistakes in the settings of installed servers, a sentence each.
@@ -188,7 +155,8 @@ pub fn mistakes(choices: &[ServerChoice]) -> Vec<String> {
         let Program::File(program) = &choice.program else {
             continue;
         };
-        for words in program_mistakes(choice, program) {
+        let examined = detector::examine(choice, program, None, &Cancel::default());
+        for words in examined.settings().err().unwrap_or_default() {
             let mistake = format!("`{}`: {words}", choice.label);
             if !mistakes.contains(&mistake) {
                 mistakes.push(mistake);
@@ -198,28 +166,15 @@ pub fn mistakes(choices: &[ServerChoice]) -> Vec<String> {
     mistakes
 }
 
-/// Settings are not checked where their allocator would not be used.
-fn program_mistakes(choice: &ServerChoice, program: &Path) -> Vec<String> {
-    if let Some(missing) = detector::missing(choice, program, &|| false) {
-        return vec![missing];
-    }
-    if let Err(error) = verified(choice, program, &|| false) {
-        return vec![error.to_string()];
-    }
-    match detector::knobs(choice, program, &|| false) {
-        Ok(_) => Vec::new(),
-        Err(errors) => errors.iter().map(ToString::to_string).collect(),
-    }
-}
-
 /// Makes the preload report its memory at the end of the run.
-pub fn ask(env: &mut Env, choice: &ServerChoice, detected: &Detection, stop: &dyn Fn() -> bool) {
-    let Some(library) = library(choice) else { return };
-    let Some((usual, value)) = preload::asked(family(choice, library, stop)) else {
+pub fn ask(env: &mut Env, examined: &Examined) {
+    let Some(preload) = &examined.preload else { return };
+    let Some((usual, value)) = preload::asked(preload.family) else {
         return;
     };
-    let is_jemalloc = detected.facts.family == AllocatorFamily::Jemalloc;
-    let variable = match detected.facts.variable.as_deref() {
+    let facts = &examined.inspected.facts;
+    let is_jemalloc = facts.family == AllocatorFamily::Jemalloc;
+    let variable = match facts.variable.as_deref() {
         Some(variable) if is_jemalloc => variable,
         _ => usual,
     };
@@ -236,19 +191,19 @@ pub fn ask(env: &mut Env, choice: &ServerChoice, detected: &Detection, stop: &dy
 }
 
 /// The preload's family, by its name or its bytes.
-fn family(choice: &ServerChoice, library: &Path, stop: &dyn Fn() -> bool) -> AllocatorFamily {
+fn family(choice: &ServerChoice, library: &Path, cancel: &Cancel) -> AllocatorFamily {
     match choice.preload.family() {
         Some(family) if family != AllocatorFamily::Unknown => family,
-        _ => marked_family(library, stop),
+        _ => marked_family(library, cancel),
     }
 }
 
 /// The preload's facts for the record.
-pub fn facts(choice: &ServerChoice, detected: &Detection, stop: &dyn Fn() -> bool) -> Option<PreloadFacts> {
+pub fn facts(choice: &ServerChoice, inspected: &Inspected, cancel: &Cancel) -> Option<PreloadFacts> {
     let library = library(choice)?;
-    let family = family(choice, library, stop);
-    let version = if detected.facts.family == family {
-        detected.facts.version.clone()
+    let family = family(choice, library, cancel);
+    let version = if inspected.facts.family == family {
+        inspected.facts.version.clone()
     } else {
         None
     };
@@ -258,27 +213,15 @@ pub fn facts(choice: &ServerChoice, detected: &Detection, stop: &dyn Fn() -> boo
         path: library.display().to_string(),
         sha256: host::file_sha256(library).ok(),
         version,
-        package: package(library, stop),
+        package: preload::package(library, cancel),
     })
 }
 
 /// The family by the library's own bytes.
-fn marked_family(library: &Path, stop: &dyn Fn() -> bool) -> AllocatorFamily {
-    match allocator::of_file(library, stop).facts.family {
+fn marked_family(library: &Path, cancel: &Cancel) -> AllocatorFamily {
+    match allocator::of_file(library, cancel).facts.family {
         // This is only the linked C library.
         AllocatorFamily::Glibc | AllocatorFamily::Musl => AllocatorFamily::Unknown,
         family => family,
     }
-}
-
-fn package(library: &Path, stop: &dyn Fn() -> bool) -> Option<String> {
-    let mut known = PACKAGES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(package) = known.get(library) {
-        return package.clone();
-    }
-    let package = preload::package(library, stop);
-    if !stop() {
-        known.insert(library.to_owned(), package.clone());
-    }
-    package
 }

@@ -66,12 +66,12 @@ pub enum PurgeError {
 /// without a purge setting, unless it cannot be preloaded.
 pub fn purged(
     choices: &[ServerChoice],
-    shim: &dyn Fn(&ServerChoice) -> Option<Shim>,
+    shim: impl Fn(&ServerChoice) -> Option<Shim>,
 ) -> Result<Vec<ServerChoice>, Vec<PurgeError>> {
     let mut purged = Vec::new();
     let mut errors = Vec::new();
     for choice in choices {
-        match purge(choice, shim) {
+        match purge(choice, &shim) {
             Ok(choice) => purged.push(choice),
             Err(error) => errors.push(error),
         }
@@ -96,7 +96,7 @@ fn label_and_allocator(choice: &ServerChoice) -> (String, String) {
     (choice.label.clone(), choice.lens.allocator.clone().unwrap_or_default())
 }
 
-fn purge(choice: &ServerChoice, shim: &dyn Fn(&ServerChoice) -> Option<Shim>) -> Result<ServerChoice, PurgeError> {
+fn purge(choice: &ServerChoice, shim: impl Fn(&ServerChoice) -> Option<Shim>) -> Result<ServerChoice, PurgeError> {
     let Used {
         name,
         family,
@@ -322,7 +322,7 @@ mod tests {
     }
 
     fn purged_without_library(choices: &[ServerChoice]) -> Result<Vec<ServerChoice>, Vec<PurgeError>> {
-        purged(choices, &|_| None)
+        purged(choices, |_| None)
     }
 
     #[test]
@@ -363,11 +363,11 @@ mod tests {
     #[test]
     fn with_the_library_the_c_library_gives_back_all_that_it_can_and_no_setting_is_needed() {
         let library = || Some(Shim::File(PathBuf::from("libpurge_shim.so")));
-        let forced = &purged(&[linked("a", "system")], &|_| library()).unwrap()[0];
+        let forced = &purged(&[linked("a", "system")], |_| library()).unwrap()[0];
         assert!(forced.lens.forced && !forced.lens.approximate && forced.lens.env.is_empty());
         assert_eq!(forced.shim, library());
         // The others have settings and need no forced release.
-        let jemalloc = &purged(&[linked("a", "jemalloc")], &|_| library()).unwrap()[0];
+        let jemalloc = &purged(&[linked("a", "jemalloc")], |_| library()).unwrap()[0];
         assert!(!jemalloc.lens.forced && jemalloc.shim.is_none());
     }
 

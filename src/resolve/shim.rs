@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use super::Env;
 use crate::config::{Loaded, Report, Scenario, Step};
 use crate::resolve::{LIBRARY, Program, ServerChoice, Shim};
-use allocator::Detection;
+use allocator::Inspected;
 use allocator::preload::{VARIABLE, compose};
+use base::Cancel;
 use proctree::host;
 use record::ShimFacts;
 
@@ -78,7 +79,7 @@ pub fn is_checkout(directory: &Path) -> bool {
 fn refusal(choice: &ServerChoice) -> Option<String> {
     match &choice.program {
         // For a launcher, the program that it starts.
-        Program::File(program) => refusal_of_file(&detector::detection(choice, program, &|| false).file),
+        Program::File(program) => refusal_of_file(&detector::inspect(choice, program, None, &Cancel::default()).file),
         Program::Build(_) => None,
     }
 }
@@ -95,7 +96,7 @@ fn refusal_of_file(program: &Path) -> Option<String> {
 }
 
 /// The warning if a release is wanted and no purge library is preloaded.
-pub fn missing(scenario: &Scenario, found: &Detection) -> String {
+pub fn missing(scenario: &Scenario, found: &Inspected) -> String {
     let none = "no preloaded library can purge its allocator";
     let mut steps = scenario.phases.iter().flat_map(|phase| &phase.steps);
     // Searching a program takes a second per GB.

@@ -32,6 +32,21 @@ pub struct Store {
     root: PathBuf,
 }
 
+/// The reason why an entry could not be filled.
+#[derive(Debug)]
+pub enum FillError<E> {
+    /// The cache itself cannot be used.
+    Store(io::Error),
+    /// What was to fill the entry failed.
+    Make(E),
+}
+
+impl<E> From<io::Error> for FillError<E> {
+    fn from(error: io::Error) -> FillError<E> {
+        FillError::Store(error)
+    }
+}
+
 /// The identity of an entry.
 #[derive(Clone, Copy, Debug)]
 pub struct Key<'k> {
@@ -101,7 +116,7 @@ impl Store {
 
     /// Locks the place of an entry, and waits while another process fills it. What is not whole is removed. A whole entry is only
     /// shared, so that this process may claim it again.
-    fn claim(&self, key: &Key<'_>, say: &dyn Fn(&str)) -> io::Result<Slot> {
+    fn claim(&self, key: &Key<'_>, say: fn(&str)) -> io::Result<Slot> {
         let directory = self.root.join(key.kind).join(safe(key.name)).join(key.directory());
         fs::create_dir_all(directory.parent().unwrap_or(&self.root))?;
         let lock = open_lock(&directory)?;
@@ -146,23 +161,22 @@ impl Store {
     pub fn fill<E>(
         &self,
         key: &Key<'_>,
-        say: &dyn Fn(&str),
-        unusable: &dyn Fn(io::Error) -> E,
+        say: fn(&str),
         make: impl FnOnce(&Path) -> Result<Option<String>, E>,
-    ) -> Result<Entry, E> {
-        let slot = self.claim(key, say).map_err(unusable)?;
+    ) -> Result<Entry, FillError<E>> {
+        let slot = self.claim(key, say)?;
         let entry = match slot.entry() {
             Some(entry) => entry,
             None => match make(&slot.directory) {
-                Ok(sha256) => slot.finish(sha256).map_err(unusable)?,
+                Ok(sha256) => slot.finish(sha256)?,
                 Err(error) => {
                     // What stays is removed by the next one.
                     let _ = fs::remove_dir_all(&slot.directory);
-                    return Err(error);
+                    return Err(FillError::Make(error));
                 }
             },
         };
-        slot.keep().map_err(unusable)?;
+        slot.keep()?;
         Ok(entry)
     }
 
@@ -398,15 +412,15 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let store = Store::at(root.path().join("cache"));
         assert_eq!(store.entries().unwrap(), []);
-        let slot = store.claim(&KEY, &|_| {}).unwrap();
+        let slot = store.claim(&KEY, |_| {}).unwrap();
         fs::write(slot.directory.join("half"), "x").unwrap();
         drop(slot);
-        let slot = store.claim(&KEY, &|_| {}).unwrap();
+        let slot = store.claim(&KEY, |_| {}).unwrap();
         assert!(slot.entry().is_none() && !slot.directory.join("half").exists());
         fs::write(slot.directory.join("program"), "12345").unwrap();
         slot.finish(Some("abc".to_owned())).unwrap();
         drop(slot);
-        let slot = store.claim(&KEY, &|_| {}).unwrap();
+        let slot = store.claim(&KEY, |_| {}).unwrap();
         assert_eq!(slot.entry().unwrap().sha256.as_deref(), Some("abc"));
         let entry = &store.entries().unwrap()[0];
         assert_eq!(
@@ -421,7 +435,7 @@ mod tests {
 
     /// A whole entry of this key, which nobody uses.
     fn filled(store: &Store, key: &Key<'_>) -> Entry {
-        let slot = store.claim(key, &|_| {}).unwrap();
+        let slot = store.claim(key, |_| {}).unwrap();
         assert!(slot.entry().is_none(), "it is another's entry");
         slot.finish(None).unwrap()
     }
@@ -433,7 +447,7 @@ mod tests {
         let entry = filled(&store, &KEY);
         let early = open_lock(&entry.directory).unwrap();
         assert!(store.remove(&entry).unwrap());
-        let _slot = store.claim(&KEY, &|_| {}).unwrap();
+        let _slot = store.claim(&KEY, |_| {}).unwrap();
         assert!(early.try_lock().is_err());
     }
 
@@ -443,7 +457,7 @@ mod tests {
         let store = Store::at(root.path().to_owned());
         let foreign = root.path().join("npm").join("of").join("another");
         fs::create_dir_all(&foreign).unwrap();
-        let slot = store.claim(&KEY, &|_| {}).unwrap();
+        let slot = store.claim(&KEY, |_| {}).unwrap();
         fs::write(slot.directory.join("half"), "12345").unwrap();
         let entries = store.entries().unwrap();
         let [entry] = &entries[..] else { panic!("{entries:?}") };
@@ -479,30 +493,35 @@ mod tests {
         assert_eq!(store.entries().unwrap().len(), all.len());
     }
 
+    static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+    fn note(text: &str) {
+        SAID.lock().unwrap().push(text.to_owned());
+    }
+
+    fn said() -> Vec<String> {
+        SAID.lock().unwrap().clone()
+    }
+
     #[test]
     fn a_process_says_once_that_it_waits_for_another() {
         let root = tempfile::tempdir().unwrap();
         let store = Store::at(root.path().to_owned());
-        let slot = store.claim(&KEY, &|_| {}).unwrap();
-        let (sender, receiver) = std::sync::mpsc::channel();
+        let slot = store.claim(&KEY, |_| {}).unwrap();
         std::thread::scope(|scope| {
-            let store = &store;
-            let waiting = scope.spawn(move || {
-                let slot = store
-                    .claim(&KEY, &|text| sender.send(text.to_owned()).unwrap())
-                    .unwrap();
-                slot.entry().unwrap()
-            });
-            let text = receiver.recv().unwrap();
-            assert!(
-                text.starts_with("waiting for another lsp-soak, which fills `"),
-                "{text}"
-            );
+            let waiting = scope.spawn(|| store.claim(&KEY, note).unwrap().entry().unwrap());
+            while said().is_empty() {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
             slot.finish(None).unwrap();
             drop(slot);
             assert_eq!(waiting.join().unwrap().name, KEY.name);
         });
-        assert!(receiver.recv().is_err(), "it was said once");
+        let [text] = &said()[..] else { panic!("{:?}", said()) };
+        assert!(
+            text.starts_with("waiting for another lsp-soak, which fills `"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -541,7 +560,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    let slot = store.claim(&KEY, &|_| {}).unwrap();
+                    let slot = store.claim(&KEY, |_| {}).unwrap();
                     if slot.entry().is_none() {
                         filled.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                         slot.finish(None).unwrap();

@@ -10,7 +10,7 @@ use crate::config::{Fetched, OriginError, Pin};
 use record::OriginFacts;
 
 use super::client::{self, ClientError};
-use super::store::{Key, Store, WORKSPACE};
+use super::store::{FillError, Key, Store, WORKSPACE};
 
 /// The directory of the files in an entry.
 const FILES: &str = "files";
@@ -95,8 +95,8 @@ impl FetchError {
 pub fn fetch(
     pin: &Pin,
     store: &Store,
-    hash: &dyn Fn(&Path) -> Option<String>,
-    say: &dyn Fn(&str),
+    hash: fn(&Path) -> Option<String>,
+    say: fn(&str),
 ) -> Result<Fetched, OriginError> {
     fetch_into_cache(pin, store, hash, say).map_err(|error| OriginError {
         key: error.key(pin),
@@ -108,8 +108,8 @@ pub fn fetch(
 fn fetch_into_cache(
     pin: &Pin,
     store: &Store,
-    hash: &dyn Fn(&Path) -> Option<String>,
-    say: &dyn Fn(&str),
+    hash: fn(&Path) -> Option<String>,
+    say: fn(&str),
 ) -> Result<Fetched, FetchError> {
     let exact = sources::exact(&pin.source, say)?;
     let source = exact.to_string();
@@ -120,11 +120,7 @@ fn fetch_into_cache(
         with: &[],
         setup: pin.setup.as_deref(),
     };
-    let unusable = |why| FetchError::Store {
-        directory: store.root().display().to_string(),
-        why,
-    };
-    let make = |directory: &Path| {
+    let filled = store.fill(&key, say, |directory| {
         say(&format!("fetching {source} into `{}`", directory.display()));
         let files = directory.join(FILES);
         sources::fetch(&exact, directory, &files, say)?;
@@ -134,8 +130,14 @@ fn fetch_into_cache(
             prepare(setup, &source, &files)?;
         }
         Ok(Some(sha256))
-    };
-    let entry = store.fill(&key, say, &unusable, make)?;
+    });
+    let entry = filled.map_err(|error| match error {
+        FillError::Make(error) => error,
+        FillError::Store(why) => FetchError::Store {
+            directory: store.root().display().to_string(),
+            why,
+        },
+    })?;
     Ok(Fetched {
         root: entry.directory.join(FILES),
         facts: OriginFacts {

@@ -1,6 +1,7 @@
 //! The programs that held the tree's memory at checkpoints, and which allocator each has: looked at when the server is gone.
 
 use crate::drive::{Job, MemoryHolder};
+use base::Cancel;
 use record::{AllocatorFacts, AllocatorFamily, Confidence, Holder, ServerFacts};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -52,7 +53,8 @@ impl Holders {
         }
         let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
         let (path, libraries) = (program.to_owned(), proctree::mapped(&maps));
-        let inspected = tokio::task::spawn_blocking(move || allocator::of_process(&path, &libraries, &|| false).facts);
+        let inspected =
+            tokio::task::spawn_blocking(move || allocator::of_process(&path, &libraries, &Cancel::default()).facts);
         let family = inspected
             .await
             .ok()
@@ -63,20 +65,21 @@ impl Holders {
         family
     }
 
-    /// What each of them has for an allocator; nothing of the program that was looked at before the run.
-    pub fn found(&self, job: &Job, server: &ServerFacts, stop: &dyn Fn() -> bool) -> Vec<Holder> {
+    /// The allocator of each. Of the program that was inspected before the run only what a module brought into it.
+    pub fn found(&self, job: &Job, server: &ServerFacts, cancel: &Cancel) -> Vec<Holder> {
         let known = std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner));
         let holders = known.into_iter().map(|(program, (pid, libraries))| {
-            let (mut allocator, mut unread) = (None::<AllocatorFacts>, Vec::new());
-            if program != job.native {
-                let holders = allocator::of_process(&program, &libraries, stop);
+            let (allocator, unread) = if program == job.native {
+                (allocator_of_module(job, &program, &libraries, cancel), Vec::new())
+            } else {
+                let holders = allocator::of_process(&program, &libraries, cancel);
                 let variables = server.knobs.iter().map(|knob| knob.variable.clone());
-                unread = variables
+                let mut unread: Vec<String> = variables
                     .filter(|name| !allocator::knobs::is_read(name, &holders))
                     .collect();
                 unread.dedup();
-                allocator = Some(allocator::knobs::under(&server.env, holders.facts));
-            }
+                (Some(allocator::knobs::under(&server.env, holders.facts)), unread)
+            };
             Holder {
                 pid,
                 program: program.display().to_string(),
@@ -85,6 +88,22 @@ impl Holders {
             }
         });
         holders.collect()
+    }
+}
+
+/// The allocator that a native module brought into the interpreter of a script: before the run nothing tells which
+/// modules it will load.
+fn allocator_of_module(job: &Job, program: &Path, libraries: &[PathBuf], cancel: &Cancel) -> Option<AllocatorFacts> {
+    proctree::host::named_interpreter(&job.launch.program)?;
+    // Of a preload more is known: it was asked for, and gives an account of its own.
+    if !job.choice.libraries.is_empty() {
+        return None;
+    }
+    let facts = allocator::of_process(program, libraries, cancel).facts;
+    if facts.family.is_replacement() {
+        Some(facts)
+    } else {
+        None
     }
 }
 

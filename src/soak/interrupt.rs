@@ -7,11 +7,14 @@ use std::thread;
 
 use tokio::sync::watch;
 
+use base::Cancel;
 use base::exit::Exit;
 
 #[derive(Clone, Debug)]
 pub struct Interrupt {
     times: watch::Receiver<u32>,
+    first: Cancel,
+    second: Cancel,
     heeded: Arc<AtomicBool>,
     runs: Arc<AtomicUsize>,
 }
@@ -31,23 +34,36 @@ impl Interrupt {
         let is_heeded = Arc::clone(&heeded);
         let runs = Arc::new(AtomicUsize::new(0));
         let running = Arc::clone(&runs);
+        let (first, second) = (Cancel::default(), Cancel::default());
+        let (at_first, at_second) = (first.clone(), second.clone());
         let listening = async move {
             loop {
                 stops.next().await;
                 if !is_heeded.load(Ordering::SeqCst) {
                     early();
                 }
+                // Counted before it cancels, so that whoever is cancelled finds it pressed.
                 count.send_modify(|times| *times += 1);
-                // Beside a run there is only what can be made again from its record.
-                if *count.borrow() > 1 && running.load(Ordering::SeqCst) == 0 {
-                    std::process::exit(Exit::Interrupted.code().into());
+                at_first.cancel();
+                if *count.borrow() > 1 {
+                    // Beside a run there is only what can be made again from its record.
+                    if running.load(Ordering::SeqCst) == 0 {
+                        std::process::exit(Exit::Interrupted.code().into());
+                    }
+                    at_second.cancel();
                 }
             }
         };
         thread::Builder::new()
             .name("interrupt".to_owned())
             .spawn(move || runtime.block_on(listening))?;
-        Ok(Interrupt { times, heeded, runs })
+        Ok(Interrupt {
+            times,
+            first,
+            second,
+            heeded,
+            runs,
+        })
     }
 
     /// From now on presses are counted.
@@ -70,7 +86,17 @@ impl Interrupt {
         }
     }
 
-    /// Whether it was pressed this often.
+    /// Cancelled by the first press.
+    pub fn first_press(&self) -> &Cancel {
+        &self.first
+    }
+
+    /// Cancelled by the second press.
+    pub fn second_press(&self) -> &Cancel {
+        &self.second
+    }
+
+    /// True if it was pressed this often.
     pub fn is_pressed(&self, times: u32) -> bool {
         *self.times.borrow() >= times
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::drive::Given;
 use crate::resolve::Collector;
+use base::Cancel;
 use proctree::host;
 use record::{ReleasedBy, Releaser};
 
@@ -58,7 +59,7 @@ fn histogram(pid: u32, jcmd: &Path, patience: Duration) -> Result<Releaser, Stri
     command.args(["-c", r#""$0" "$1" "$2" | tail -n 1"#]);
     command.arg(jcmd).args([&pid.to_string(), &what]);
     let begun = Instant::now();
-    let heard = host::listen(&mut command, patience, || false);
+    let heard = host::listen(&mut command, patience, &Cancel::default());
     let said = heard.map_err(|error| format!("cannot start a shell: {error}"))?.said;
     let accounted = total(&said.stdout).ok_or_else(|| {
         let words = said.stderr.lines().next().unwrap_or("it printed no total");

@@ -10,6 +10,7 @@ use crate::progress::Progress;
 use crate::resolve::Library;
 use crate::trace::{self, Trace};
 use allocator::preload::take_accounts;
+use base::Cancel;
 use proctree::child;
 use proctree::{Done, Glance, Living, Sampler};
 use record::{Clock, Ending, Event, Journal, Nanos, PhaseRef, ServerFacts, Survivor, Warning, WarningKind};
@@ -136,8 +137,8 @@ impl Live {
     }
 
     /// Writes down which programs held the memory, and their allocators.
-    pub fn tell_holders(&self, job: &Job, server: &ServerFacts, stop: &dyn Fn() -> bool) {
-        let found = self.0.holders.found(job, server, stop).into_iter();
+    pub fn tell_holders(&self, job: &Job, server: &ServerFacts, cancel: &Cancel) {
+        let found = self.0.holders.found(job, server, cancel).into_iter();
         found.for_each(|holder| self.write(Event::Holder(holder)));
     }
 

@@ -7,6 +7,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use base::Cancel;
 use proctree::host;
 use record::TracerFacts;
 
@@ -77,7 +78,7 @@ impl Tracer {
         let asked = host::listen(
             Command::new(&program).arg("--version").current_dir(scratch),
             PATIENCE,
-            || false,
+            &Cancel::default(),
         );
         let version = asked.ok().and_then(|heard| version(&heard.said.stdout));
         let mut refused = String::new();
@@ -129,7 +130,7 @@ impl Tracer {
             .arg(own)
             .arg("--version")
             .current_dir(directory);
-        let heard = host::listen(&mut command, PATIENCE, || false).map_err(|error| error.to_string())?;
+        let heard = host::listen(&mut command, PATIENCE, &Cancel::default()).map_err(|error| error.to_string())?;
         let stderr = heard.said.stderr.trim();
         if !stderr.is_empty() {
             return Err(stderr.lines().next().unwrap_or_default().to_owned());

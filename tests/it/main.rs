@@ -13,7 +13,6 @@ mod pinned;
 mod report;
 #[cfg(target_os = "linux")]
 mod sample;
-mod schemas;
 mod shell;
 #[cfg(unix)]
 mod ship;

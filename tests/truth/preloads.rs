@@ -72,7 +72,7 @@ fn what_is_preloaded_is_used_where_it_has_the_memory_in_the_run() {
             };
             assert_eq!(taken, Some(used), "{family} {via}");
             let told = match (family, used) {
-                (AllocatorFamily::Mimalloc, true) => "the library to which the loader bound",
+                (AllocatorFamily::Mimalloc, true) => "the program's imports",
                 _ => "it had at most",
             };
             assert!(seen.contains(told), "{family} {via}: {seen}");

@@ -1,26 +1,39 @@
 //! Examines a program: its answer to the probe, its bytes, and its libraries.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::elf::{self, Linking};
 use super::follow::{Followed, follow};
-use super::modules;
 use super::preload::VARIABLE;
 use super::probe::{self, Context, Subject};
 use super::scan::{self, Mark};
+use super::starts;
 use super::verdict::{Place, Signs, families, name_variable, verdict};
 use super::{evidence, glibc, mimalloc, stated, version_suffix};
+use base::Cancel;
 use base::units;
 use proctree::host;
 use record::jemalloc;
 use record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence};
 
+/// How the run for the version ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProbeEnd {
+    Exit,
+    Signal,
+    /// It was not run, or did not end in time.
+    #[default]
+    Unknown,
+}
+
 /// The facts about a program's allocator, and the files that settings are checked with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Detection {
+pub struct Inspected {
     pub facts: AllocatorFacts,
+    /// The reason why the program runs nothing, and what to do, such as a toolchain's proxy without the toolchain. Such a
+    /// program is not started.
+    pub missing: Option<String>,
     /// The native program at the end of all wrappers.
     pub file: PathBuf,
     pub loader: Option<PathBuf>,
@@ -28,54 +41,57 @@ pub struct Detection {
     pub node: bool,
     /// True if the program only starts another one that was not found: a shell, or a script that may be a launcher.
     pub is_launcher: bool,
-    /// The version that it printed; `None` if it printed none on stdout, or if a preloaded library may have printed it.
+    pub probe: ProbeEnd,
+    /// Its stderr when it ran for its version, on which a loader complains of preloads.
+    pub stderr: String,
+    /// The first line with a version that it prints.
     pub version: Option<String>,
 }
 
-/// Finds the allocator of a server. `find` looks names up as the server would. It takes as long as the server takes for
-/// its version, and a second for each GB of program; a running probe is killed when `stop` returns true.
-pub fn detect(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &dyn Fn() -> bool) -> Detection {
+/// Finds the allocator of a server. It takes as long as the server takes for
+/// its version, and a second for each GB of program; a running probe is killed when `cancel` says so.
+pub fn inspect(subject: &Subject, cancel: &Cancel) -> Inspected {
     if is_library(&subject.program) {
-        return of_file(&subject.program, stop);
+        return of_file(&subject.program, cancel);
     }
-    let context = Context { subject, find, stop };
+    let context = Context { subject, cancel };
     let followed = follow(&context);
     if followed.missing.is_some() {
-        return Detection {
+        return Inspected {
+            missing: followed.missing,
             facts: AllocatorFacts {
                 evidence: followed.evidence,
                 ..AllocatorFacts::default()
             },
             file: followed.file,
-            ..Detection::default()
+            ..Inspected::default()
         };
     }
     let mut inspection = Inspection::new(context);
     inspection.evidence.clone_from(&followed.evidence);
     inspection.run_probe();
     let file = inspection.inspect_files(&followed);
-    let mut detection = inspection.into_detection(file);
-    add_malloc_options(&mut detection, &context);
-    detection
-}
-
-/// The reason why a program cannot run, such as a toolchain's proxy without the toolchain. Does not start the program.
-pub fn missing(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &dyn Fn() -> bool) -> Option<String> {
-    follow(&Context { subject, find, stop }).missing
+    let mut inspected = inspection.into_inspected(file);
+    add_malloc_options(&mut inspected, &context);
+    // Asked again where it printed none on stdout, or where a preloaded library may have printed it.
+    if inspected.version.is_none() {
+        inspected.version = probe::version(subject, cancel);
+    }
+    inspected
 }
 
 /// Adds the options of the C library's malloc, if it serves the program for sure.
-fn add_malloc_options(detection: &mut Detection, context: &Context<'_>) {
-    let facts = &mut detection.facts;
+fn add_malloc_options(inspected: &mut Inspected, context: &Context<'_>) {
+    let facts = &mut inspected.facts;
     let uses_malloc = [AllocatorFamily::Glibc, AllocatorFamily::Pymalloc].contains(&facts.family);
     if !uses_malloc || facts.confidence <= Some(Confidence::Guess) {
         return;
     }
-    let Some(loader) = &detection.loader else { return };
+    let Some(loader) = &inspected.loader else { return };
     let env = BTreeMap::new();
     let subject = context.subject;
-    let listed = glibc::ask::listed_tunables(subject, loader, &env, context.stop);
-    facts.options = glibc::ask::options(subject, &detection.file, &listed, &env, facts.version.as_deref());
+    let listed = glibc::ask::listed_tunables(subject, loader, &env, context.cancel);
+    facts.options = glibc::ask::options(subject, &inspected.file, &listed, &env, facts.version.as_deref());
     if !facts.options.is_empty() {
         let saw = format!(
             "the loader lists {} of malloc; those that are not set have malloc's defaults",
@@ -86,15 +102,14 @@ fn add_malloc_options(detection: &mut Detection, context: &Context<'_>) {
 }
 
 /// Detects the allocator in a file that cannot be started, such as a native module.
-pub fn of_file(path: &Path, stop: &dyn Fn() -> bool) -> Detection {
+pub fn of_file(path: &Path, cancel: &Cancel) -> Inspected {
     let subject = Subject {
         program: path.to_owned(),
         ..Subject::default()
     };
     let context = Context {
         subject: &subject,
-        find: &find_nothing,
-        stop,
+        cancel,
     };
     let mut inspection = Inspection::new(context);
     inspection.note(
@@ -107,16 +122,15 @@ pub fn of_file(path: &Path, stop: &dyn Fn() -> bool) -> Detection {
         let saw = "it calls malloc and has none of its own: it uses the allocator of the program that loads it";
         inspection.note("libraries", saw.to_owned());
     }
-    inspection.into_unprobed_detection(file)
+    inspection.into_unprobed(file)
 }
 
 /// Detects the allocator of a live process with the program `exe` and the mapped `libraries`, without a probe.
-pub fn of_process(exe: &Path, libraries: &[PathBuf], stop: &dyn Fn() -> bool) -> Detection {
+pub fn of_process(exe: &Path, libraries: &[PathBuf], cancel: &Cancel) -> Inspected {
     let subject = Subject::default();
     let mut inspection = Inspection::new(Context {
         subject: &subject,
-        find: &find_nothing,
-        stop,
+        cancel,
     });
     inspection.inspect_bytes(exe);
     inspection.note(
@@ -126,12 +140,7 @@ pub fn of_process(exe: &Path, libraries: &[PathBuf], stop: &dyn Fn() -> bool) ->
     let linking = elf::linking(exe).unwrap_or_default();
     inspection.inspect_linked(&linking, libraries.iter().filter(|path| *path != exe));
     inspection.read_node_version(exe);
-    inspection.into_unprobed_detection(exe.to_owned())
-}
-
-/// Stands for the search path where the environment of a program is not known.
-fn find_nothing(_name: &str) -> Option<PathBuf> {
-    None
+    inspection.into_unprobed(exe.to_owned())
 }
 
 /// Collects the signs of one program and how each was seen.
@@ -140,6 +149,8 @@ struct Inspection<'c> {
     signs: Signs,
     evidence: Vec<Evidence>,
     loader: Option<PathBuf>,
+    probe: ProbeEnd,
+    stderr: String,
     version: Option<String>,
 }
 
@@ -150,6 +161,8 @@ impl<'c> Inspection<'c> {
             signs: Signs::default(),
             evidence: Vec::new(),
             loader: None,
+            probe: ProbeEnd::Unknown,
+            stderr: String::new(),
             version: None,
         }
     }
@@ -160,14 +173,19 @@ impl<'c> Inspection<'c> {
 
     /// Runs the program for its version, with the variables that make allocators report themselves.
     fn run_probe(&mut self) {
-        let Context { subject, stop, .. } = self.context;
+        let Context { subject, cancel, .. } = self.context;
         let mut questions = jemalloc::QUESTIONS.to_vec();
         questions.push(mimalloc::QUESTION);
-        let heard = match probe::ask(subject, &questions, stop) {
+        let heard = match probe::ask(subject, &questions, cancel) {
             Ok(heard) => heard,
             Err(why) => return self.note("probe", why),
         };
         self.signs.asked = heard.ended.is_some_and(|status| status.code().is_some());
+        self.probe = if self.signs.asked {
+            ProbeEnd::Exit
+        } else {
+            ProbeEnd::Signal
+        };
         if !self.signs.asked {
             self.note("probe", format!("`{}` was ended by a signal", subject.shown()));
         }
@@ -181,6 +199,7 @@ impl<'c> Inspection<'c> {
         let stderr = &heard.said.stderr;
         self.signs.jemalloc = jemalloc::read(stderr);
         self.signs.mimalloc = mimalloc::read(stderr);
+        self.stderr = heard.said.stderr;
         self.note_answers();
     }
 
@@ -208,11 +227,13 @@ impl<'c> Inspection<'c> {
 
     /// Examines the final program and all that it loads. Returns the program.
     fn inspect_files(&mut self, followed: &Followed) -> PathBuf {
-        let mut file = followed.file.clone();
-        if let Some((script, interpreter)) = &followed.script
-            && let Some(program) = self.inspect_script(script, interpreter)
-        {
-            file = program;
+        let file = followed.file.clone();
+        if let Some((script, interpreter)) = &followed.script {
+            if starts::may_start(script, interpreter) {
+                let saw = format!("`{}` starts programs, and may be a launcher of one", script.display());
+                self.note("wrapper", saw);
+                self.signs.may_start = true;
+            }
         }
         let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         self.signs.shell = ["sh", "bash", "dash", "busybox", "zsh", "ksh"].contains(&name);
@@ -234,36 +255,6 @@ impl<'c> Inspection<'c> {
         self.read_node_version(&file);
         self.read_python_version(&file);
         file
-    }
-
-    /// Examines the packages of a script. Returns the program that they start in its place, if that is known.
-    fn inspect_script(&mut self, script: &Path, interpreter: &Path) -> Option<PathBuf> {
-        let packages = modules::inspect_packages(script, interpreter, self.context.find);
-        for module in &packages.modules {
-            self.inspect_library(module, Place::Library, "wrapper");
-        }
-        let mut launched = packages.launched;
-        if launched.is_none() && packages.started == Some("java") {
-            launched = find_java(&self.context);
-        }
-        if let Some(program) = launched {
-            self.note("wrapper", format!("its package starts `{}`", program.display()));
-            self.signs.is_inferred = true;
-            return Some(fs::canonicalize(&program).unwrap_or(program));
-        }
-        if let Some(name) = packages.started {
-            let saw = format!(
-                "`{}` starts `{name}`, whose program is not known before the run",
-                script.display()
-            );
-            self.note("wrapper", saw);
-            self.signs.starts_unknown = true;
-        } else if packages.may_start {
-            let saw = format!("`{}` starts programs, and may be a launcher of one", script.display());
-            self.note("wrapper", saw);
-            self.signs.may_start = true;
-        }
-        None
     }
 
     /// Looks for the marks of allocators and runtimes in the program's own bytes.
@@ -400,13 +391,13 @@ impl<'c> Inspection<'c> {
         let Some(loader) = &linking.loader else {
             return self.note_static_c_library();
         };
-        let Context { subject, stop, .. } = self.context;
+        let Context { subject, cancel, .. } = self.context;
         let (family, version) = if loader.to_string_lossy().contains("ld-musl") {
-            let heard = probe::ask_other(subject, loader, &[], &[], stop);
+            let heard = probe::ask_other(subject, loader, &[], &[], cancel);
             let version = heard.and_then(|heard| glibc::musl_version(&heard.said.stderr));
             (AllocatorFamily::Musl, version)
         } else {
-            let heard = probe::ask_other(subject, loader, &["--version"], &[], stop);
+            let heard = probe::ask_other(subject, loader, &["--version"], &[], cancel);
             let version = heard.and_then(|heard| glibc::version(&heard.said.stdout));
             (AllocatorFamily::Glibc, version)
         };
@@ -438,8 +429,8 @@ impl<'c> Inspection<'c> {
         if !self.signs.marks.contains(&Mark::Node) {
             return;
         }
-        let Context { subject, stop, .. } = self.context;
-        let Some(heard) = probe::ask_other(subject, file, &["--version"], &[("NODE_OPTIONS", "")], stop) else {
+        let Context { subject, cancel, .. } = self.context;
+        let Some(heard) = probe::ask_other(subject, file, &["--version"], &[("NODE_OPTIONS", "")], cancel) else {
             return;
         };
         if let Some(version) = heard.said.stdout.trim().strip_prefix('v') {
@@ -456,45 +447,37 @@ impl<'c> Inspection<'c> {
         if self.signs.python.is_none() {
             return;
         }
-        let Context { subject, stop, .. } = self.context;
-        let heard = probe::ask_other(subject, file, &["--version"], &[], stop);
+        let Context { subject, cancel, .. } = self.context;
+        let heard = probe::ask_other(subject, file, &["--version"], &[], cancel);
         let version = heard.and_then(|heard| heard.said.stdout.trim().strip_prefix("Python ").map(str::to_owned));
         self.signs.python = Some(version.unwrap_or_default());
     }
 
     /// The result without a probe: the variable of a jemalloc is the one that its file names.
-    fn into_unprobed_detection(self, file: PathBuf) -> Detection {
+    fn into_unprobed(self, file: PathBuf) -> Inspected {
         let marks = self.signs.marks.clone();
-        let mut detection = self.into_detection(file);
-        name_variable(&mut detection.facts, &marks);
-        detection
+        let mut inspected = self.into_inspected(file);
+        name_variable(&mut inspected.facts, &marks);
+        inspected
     }
 
-    fn into_detection(self, file: PathBuf) -> Detection {
+    fn into_inspected(self, file: PathBuf) -> Inspected {
         let facts = AllocatorFacts {
             evidence: self.evidence,
             ..verdict(&self.signs)
         };
-        Detection {
+        Inspected {
             facts,
+            missing: None,
             file,
             loader: self.loader,
             node: self.signs.node.is_some(),
             is_launcher: self.signs.is_launcher(),
+            probe: self.probe,
+            stderr: self.stderr,
             version: self.version,
         }
     }
-}
-
-/// The Java virtual machine that a launcher finds: that of `JAVA_HOME`, else the one on the search path.
-fn find_java(context: &Context<'_>) -> Option<PathBuf> {
-    if let Some(home) = context.subject.variable("JAVA_HOME") {
-        let java = PathBuf::from(home).join("bin/java");
-        if java.is_file() {
-            return Some(java);
-        }
-    }
-    (context.find)("java")
 }
 
 fn is_named_like_allocator(path: &Path) -> bool {

@@ -146,11 +146,6 @@ pub fn machine(path: &Path) -> Option<Machine> {
     header(path).map(|(machine, _)| machine)
 }
 
-/// True for a program or a library, false for an object file of a compiler.
-pub fn is_linked(path: &Path) -> bool {
-    header(path).is_some_and(|(_, kind)| [elf::ET_EXEC.0, elf::ET_DYN.0].contains(&kind))
-}
-
 /// True if a file can be loaded as a library; `None` if it is no ELF file. A position-independent program has the same
 /// kind as a library, but names a loader.
 pub fn is_shared(path: &Path) -> Option<bool> {

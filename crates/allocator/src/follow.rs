@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::paths::real;
-use proctree::host;
+use proctree::host::{self, Which};
 use record::Evidence;
 
 use super::evidence;
@@ -64,7 +64,7 @@ impl Followed {
 
     /// From a script to what it launches, or else to its interpreter; `None` if that is not on `PATH`.
     fn step_from_script(&mut self, interpreter: &str, context: &Context<'_>) -> Option<Step> {
-        if let Some(launch) = launch_of_shell_script(&self.file, interpreter, context.find) {
+        if let Some(launch) = launch_of_shell_script(&self.file, interpreter, &context.subject.which()) {
             if let Some(script) = launch.script
                 && host::named_interpreter(&launch.program).is_none()
             {
@@ -78,7 +78,7 @@ impl Followed {
         let path = if interpreter.contains('/') {
             Some(PathBuf::from(interpreter))
         } else {
-            (context.find)(interpreter)
+            context.subject.which().program(interpreter)
         };
         let Some(path) = path else {
             self.note(format!(
@@ -96,7 +96,7 @@ impl Followed {
 
     /// From a proxy of rustup to its program; `None` for other programs, and for a proxy without its component.
     fn step_from_proxy(&mut self, program: &Path, context: &Context<'_>) -> Option<Step> {
-        match proxied(context.subject, program, context.stop)? {
+        match proxied(context.subject, program, context.cancel)? {
             Proxied::Program(next) => Some(Step {
                 next,
                 why: "a proxy of rustup for",
@@ -128,7 +128,7 @@ struct Launch {
 
 /// The last existing program that a shell script runs in its own place or passes its arguments on to. `None` for scripts
 /// of other interpreters.
-fn launch_of_shell_script(script: &Path, interpreter: &str, find: impl Fn(&str) -> Option<PathBuf>) -> Option<Launch> {
+fn launch_of_shell_script(script: &Path, interpreter: &str, which: &Which) -> Option<Launch> {
     let shell = interpreter.rsplit('/').next().unwrap_or(interpreter);
     if !["sh", "bash", "dash", "ash", "ksh", "zsh"].contains(&shell) {
         return None;
@@ -143,7 +143,7 @@ fn launch_of_shell_script(script: &Path, interpreter: &str, find: impl Fn(&str) 
             own_directory.extend([format!("${{{name}}}"), format!("${name}")]);
         }
         let words = command_words(line, directory, &own_directory);
-        if let Some(program) = words.first().and_then(|word| find_program(word, &find)) {
+        if let Some(program) = words.first().and_then(|word| find_program(word, which)) {
             let argument = words.iter().skip(1).find(|word| !word.starts_with('-'));
             let script = argument.map(PathBuf::from);
             last = Some(Launch {
@@ -156,14 +156,14 @@ fn launch_of_shell_script(script: &Path, interpreter: &str, find: impl Fn(&str) 
 }
 
 /// The program that the first word of a command means; `None` if it is not there, or only the shell knows it.
-fn find_program(word: &str, find: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+fn find_program(word: &str, which: &Which) -> Option<PathBuf> {
     if word.starts_with('/') {
         return Some(PathBuf::from(word)).filter(|path| path.is_file());
     }
     if word.contains(['/', '$', '=']) {
         return None;
     }
-    find(word)
+    which.program(word)
 }
 
 /// Expressions by which a script names the directory that it is in.
@@ -220,22 +220,22 @@ fn command_words(line: &str, directory: &Path, own_directory: &[String]) -> Vec<
 mod tests {
     use super::super::probe::Subject;
     use super::*;
+    use base::Cancel;
     use std::fs;
-
-    fn none(_: &str) -> Option<PathBuf> {
-        None
-    }
 
     fn follow(program: &Path) -> Followed {
         follow_with_node(program, None)
     }
 
-    /// Follows a program where `node`, if given, is the only one on the search path.
+    /// Follows a program with the directory of `node`, if given, as the search path.
     fn follow_with_node(program: &Path, node: Option<&Path>) -> Followed {
+        let mut subject = subject(program);
+        if let Some(directory) = node.and_then(Path::parent) {
+            subject.path = directory.into();
+        }
         super::follow(&Context {
-            subject: &subject(program),
-            find: &|name| if name == "node" { node.map(Path::to_owned) } else { None },
-            stop: &|| false,
+            subject: &subject,
+            cancel: &Cancel::default(),
         })
     }
 
@@ -252,11 +252,18 @@ mod tests {
         path
     }
 
+    fn program(directory: &Path, name: &str) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        let path = write(directory, name, "\u{7f}ELF");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
     #[test]
     fn a_script_leads_to_its_interpreter_and_a_launcher_to_what_it_launches() {
         let directory = tempfile::tempdir().unwrap();
         let here = fs::canonicalize(directory.path()).unwrap();
-        let native = write(&here, "native", "\u{7f}ELF");
+        let native = program(&here, "node");
         let script = write(&here, "script", "#!/usr/bin/env node\n");
         let followed = follow_with_node(&script, Some(&native));
         assert_eq!(followed.file, native);
@@ -287,7 +294,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let here = fs::canonicalize(directory.path()).unwrap();
         let server = write(&here, "my server", "\u{7f}ELF");
-        let node = write(&here, "node", "\u{7f}ELF");
+        let node = program(&here, "node");
         let cli = write(&here, "cli.js", "#!/usr/bin/env node\n");
         for (line, file, script) in [
             ("exec \"$(dirname \"$0\")/my server\" \"$@\"", Some(&server), None),
@@ -352,8 +359,7 @@ mod tests {
         assert!(follow(&proxy).missing.is_some());
         let followed = super::follow(&Context {
             subject: &server,
-            find: &none,
-            stop: &|| false,
+            cancel: &Cancel::default(),
         });
         assert_eq!(followed.file, real(&tool));
     }

@@ -14,10 +14,11 @@ pub use self::mimalloc::purge_delay;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use base::Cancel;
 use base::text::nearest;
 use record::{AllocatorFacts, AllocatorFamily, Confidence, KnobFacts};
 
-use super::detect::Detection;
+use super::detect::Inspected;
 use super::probe::Subject;
 
 /// A setting without effect, or with another effect than intended.
@@ -65,8 +66,8 @@ pub struct Checked {
 struct Question<'q> {
     env: &'q BTreeMap<String, String>,
     subject: &'q Subject,
-    detection: &'q Detection,
-    stop: &'q dyn Fn() -> bool,
+    inspected: &'q Inspected,
+    cancel: &'q Cancel,
 }
 
 /// The variable that Deno passes on to its V8; it ignores `NODE_OPTIONS`.
@@ -127,10 +128,10 @@ pub fn reader(variable: &str) -> Option<AllocatorFamily> {
 }
 
 /// False if a program is known not to read an allocator setting. Other variables are not judged.
-pub fn is_read(variable: &str, detection: &Detection) -> bool {
+pub fn is_read(variable: &str, inspected: &Inspected) -> bool {
     let Some(family) = reader(variable) else { return true };
-    let is_unknown = detection.facts.family == AllocatorFamily::Unknown;
-    is_unknown || check_reader(variable, family, detection, None).is_ok()
+    let is_unknown = inspected.facts.family == AllocatorFamily::Unknown;
+    is_unknown || check_reader(variable, family, inspected, None).is_ok()
 }
 
 /// True if a variable is to be checked: it is a setting of an allocator, or was meant to be one.
@@ -143,9 +144,9 @@ pub fn concerns(variable: &str) -> bool {
 pub fn check(
     env: &BTreeMap<String, String>,
     subject: &Subject,
-    detection: &Detection,
+    inspected: &Inspected,
     declared: Option<AllocatorFamily>,
-    stop: &dyn Fn() -> bool,
+    cancel: &Cancel,
 ) -> Result<Checked, Vec<KnobError>> {
     let mut errors = Vec::new();
     let mut by_family: BTreeMap<AllocatorFamily, BTreeMap<String, String>> = BTreeMap::new();
@@ -153,19 +154,19 @@ pub fn check(
     let mut doubtful = BTreeMap::new();
     for (variable, value) in env {
         let Some(family) = reader(variable) else {
-            errors.extend(misspelt(variable, detection));
+            errors.extend(misspelt(variable, inspected));
             continue;
         };
         if let Some(error) = runtime::unknown_allocator(variable, value) {
             errors.push(error);
             continue;
         }
-        match check_reader(variable, family, detection, declared) {
+        match check_reader(variable, family, inspected, declared) {
             Ok(()) => {
                 let env = by_family.entry(family).or_default();
                 env.insert(variable.clone(), value.clone());
             }
-            Err(KnobError::NotRead { .. }) if detection.facts.confidence == Some(Confidence::Guess) => {
+            Err(KnobError::NotRead { .. }) if inspected.facts.confidence == Some(Confidence::Guess) => {
                 doubtful.insert(variable.clone(), value.clone());
             }
             Err(error) => errors.push(error),
@@ -176,8 +177,8 @@ pub fn check(
         let question = Question {
             env,
             subject,
-            detection,
-            stop,
+            inspected,
+            cancel,
         };
         match check_settings(&question, *family) {
             Ok(of_family) => {
@@ -211,9 +212,9 @@ fn check_settings(question: &Question<'_>, family: AllocatorFamily) -> Result<Ch
 
 /// The mistake in a name that is close to an allocator's variable. Of jemalloc's variables the one that this server
 /// reads is suggested.
-fn misspelt(variable: &str, detection: &Detection) -> Option<KnobError> {
+fn misspelt(variable: &str, inspected: &Inspected) -> Option<KnobError> {
     let mut meant = spelling::intended_variable(variable)?;
-    let facts = &detection.facts;
+    let facts = &inspected.facts;
     if reader(&meant) == Some(AllocatorFamily::Jemalloc)
         && facts.family == AllocatorFamily::Jemalloc
         && let Some(own) = &facts.variable
@@ -243,10 +244,10 @@ fn unconfirmed(env: &BTreeMap<String, String>) -> Checked {
 fn check_reader(
     variable: &str,
     family: AllocatorFamily,
-    detection: &Detection,
+    inspected: &Inspected,
     declared: Option<AllocatorFamily>,
 ) -> Result<(), KnobError> {
-    let facts = &detection.facts;
+    let facts = &inspected.facts;
     if family == AllocatorFamily::Snmalloc {
         return Err(KnobError::NotRead {
             variable: variable.to_owned(),
@@ -258,7 +259,7 @@ fn check_reader(
         return check_reader_jemalloc(variable, facts);
     }
     if family == AllocatorFamily::V8 && facts.family == AllocatorFamily::V8 && declared != Some(family) {
-        return check_reader_v8(variable, detection);
+        return check_reader_v8(variable, inspected);
     }
     // Many programs start Java or load it.
     let may_start_java = family == AllocatorFamily::Jvm && !is_other_runtime(facts.family);
@@ -266,7 +267,7 @@ fn check_reader(
         .beside
         .as_ref()
         .is_some_and(|beside| beside.starts_with(family.name()));
-    let has_node = family == AllocatorFamily::V8 && detection.node;
+    let has_node = family == AllocatorFamily::V8 && inspected.node;
     if facts.family == family || declared == Some(family) || is_beside || has_node || may_start_java {
         return Ok(());
     }
@@ -280,7 +281,7 @@ fn check_reader(
             reader_name(family),
             unless_declared(facts, family)
         ),
-        cure: cure(detection),
+        cure: cure(inspected),
     })
 }
 
@@ -321,20 +322,20 @@ fn is_other_runtime(family: AllocatorFamily) -> bool {
 }
 
 /// Refuses a variable that the program with V8 does not read: Node.js and Deno have each their own.
-fn check_reader_v8(variable: &str, detection: &Detection) -> Result<(), KnobError> {
-    let own = detection.facts.variable.as_deref();
-    let has_reader = variable == DENO || detection.node;
+fn check_reader_v8(variable: &str, inspected: &Inspected) -> Result<(), KnobError> {
+    let own = inspected.facts.variable.as_deref();
+    let has_reader = variable == DENO || inspected.node;
     if has_reader && own.unwrap_or("NODE_OPTIONS") == variable {
         return Ok(());
     }
-    let file = detection.file.display();
+    let file = inspected.file.display();
     Err(KnobError::NotRead {
         variable: variable.to_owned(),
         uses: match own {
             Some(own) => format!("the program with V8 is `{file}`, which reads `{own}`"),
             None => format!("the program with V8 is `{file}`, which does not read it"),
         },
-        cure: cure(detection),
+        cure: cure(inspected),
     })
 }
 
@@ -350,8 +351,8 @@ fn reader_name(family: AllocatorFamily) -> &'static str {
 }
 
 /// Advice to set a variable that the server's allocator reads.
-fn cure(detection: &Detection) -> String {
-    let facts = &detection.facts;
+fn cure(inspected: &Inspected) -> String {
+    let facts = &inspected.facts;
     match facts.family {
         AllocatorFamily::Jemalloc => {
             let variable = facts.variable.as_deref().unwrap_or("_RJEM_MALLOC_CONF");
@@ -363,7 +364,7 @@ fn cure(detection: &Detection) -> String {
         ),
         AllocatorFamily::Glibc => "set `GLIBC_TUNABLES`, or such as `MALLOC_ARENA_MAX`".to_owned(),
         AllocatorFamily::Go => "set `GOGC`, `GOMEMLIMIT` or `GODEBUG`".to_owned(),
-        AllocatorFamily::V8 => match (&facts.variable, detection.node) {
+        AllocatorFamily::V8 => match (&facts.variable, inspected.node) {
             (Some(variable), _) => format!("set `{variable}`"),
             (None, true) => "set `NODE_OPTIONS`".to_owned(),
             (None, false) => "leave it out".to_owned(),

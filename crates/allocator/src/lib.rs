@@ -7,24 +7,25 @@ mod follow;
 mod glibc;
 mod golang;
 pub mod knobs;
-mod launcher;
 mod mimalloc;
-mod modules;
 mod paths;
 pub mod preload;
 mod probe;
 mod rustup;
 mod scan;
+mod starts;
 mod stated;
 mod verdict;
 mod within;
 
 pub use decay::{Told, VARIABLES as RUNTIME_VARIABLES, decay};
-pub use detect::{Detection, detect, missing, of_file, of_process};
+pub use detect::{Inspected, inspect, of_file, of_process};
 pub use elf::{Machine, is_static, machine};
-pub use probe::{Subject, version};
+pub use probe::Subject;
 pub use rustup::missing_component;
 pub use within::within;
+
+pub use base::Cancel;
 
 use record::Evidence;
 

@@ -1,7 +1,6 @@
 //! Preloads an allocator under a server that was not rebuilt: finds the library, loads it first, and verifies its use.
 
 mod account;
-mod bindings;
 mod compose;
 mod distribution;
 mod find;

@@ -9,7 +9,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::preload::VARIABLE;
-use proctree::host::{self, Heard, ProbeDirectory, Toolchain};
+use base::Cancel;
+use proctree::host::{self, Heard, ProbeDirectory, Toolchain, Which};
 
 /// Starting a virtual machine or an interpreter on a cold disk takes seconds.
 pub const PATIENCE: Duration = Duration::from_secs(15);
@@ -18,10 +19,8 @@ pub const PATIENCE: Duration = Duration::from_secs(15);
 #[derive(Clone, Copy)]
 pub struct Context<'c> {
     pub subject: &'c Subject,
-    /// Looks a program's name up as the server would.
-    pub find: &'c dyn Fn(&str) -> Option<PathBuf>,
-    /// Ends a running probe when it returns true.
-    pub stop: &'c dyn Fn() -> bool,
+    /// Ends a running probe.
+    pub cancel: &'c Cancel,
 }
 
 /// A server as it would be started, but for its arguments: it is only ever asked for its version.
@@ -45,9 +44,9 @@ pub struct Subject {
 }
 
 /// Runs the subject for its version with more variables set.
-pub fn ask(subject: &Subject, variables: &[(&str, &str)], stop: impl Fn() -> bool) -> Result<Heard, String> {
+pub fn ask(subject: &Subject, variables: &[(&str, &str)], cancel: &Cancel) -> Result<Heard, String> {
     let shown = subject.shown();
-    let heard = run_for_version(subject, variables, stop)
+    let heard = run_for_version(subject, variables, cancel)
         .map_err(|error| format!("`{shown}` could not be run: {}", base::text::reason(&error)))?;
     if heard.ended.is_none() {
         return Err(format!(
@@ -58,11 +57,11 @@ pub fn ask(subject: &Subject, variables: &[(&str, &str)], stop: impl Fn() -> boo
     Ok(heard)
 }
 
-fn run_for_version(subject: &Subject, variables: &[(&str, &str)], stop: impl Fn() -> bool) -> io::Result<Heard> {
+fn run_for_version(subject: &Subject, variables: &[(&str, &str)], cancel: &Cancel) -> io::Result<Heard> {
     let mut command = Command::new(&subject.teller);
     command.args(&subject.version_args);
     let _directory = prepare(&mut command, subject, variables)?;
-    host::listen(&mut command, PATIENCE, &stop)
+    host::listen(&mut command, PATIENCE, cancel)
 }
 
 /// Runs another program that belongs to the subject, in its environment: its loader or its interpreter. `None` if it
@@ -72,14 +71,14 @@ pub fn ask_other(
     program: &Path,
     args: &[&str],
     variables: &[(&str, &str)],
-    stop: impl Fn() -> bool,
+    cancel: &Cancel,
 ) -> Option<Heard> {
     let mut command = Command::new(program);
     command.args(args);
     let _directory = prepare(&mut command, subject, variables).ok()?;
     // A preloaded library would answer as well.
     command.env_remove(VARIABLE);
-    let heard = host::listen(&mut command, PATIENCE, &stop).ok()?;
+    let heard = host::listen(&mut command, PATIENCE, cancel).ok()?;
     heard.ended?;
     Some(heard)
 }
@@ -92,13 +91,13 @@ pub fn pairs(env: &BTreeMap<String, String>) -> Vec<(&str, &str)> {
 }
 
 /// The first line that the subject prints for its version.
-pub fn version(subject: &Subject, stop: impl Fn() -> bool) -> Option<String> {
+pub fn version(subject: &Subject, cancel: &Cancel) -> Option<String> {
     let mut command = Command::new(&subject.teller);
     command.args(&subject.version_args);
     let _directory = prepare(&mut command, subject, &[]).ok()?;
     // A preloaded library may print too.
     command.env_remove(VARIABLE);
-    host::version_line(&mut command, &stop)
+    host::version_line(&mut command, cancel)
 }
 
 /// Gives the command the subject's environment and a new directory, which lasts as long as the returned value.
@@ -116,6 +115,11 @@ fn prepare(command: &mut Command, subject: &Subject, variables: &[(&str, &str)])
 }
 
 impl Subject {
+    /// Looks a program's name up as the server would.
+    pub fn which(&self) -> Which {
+        host::which(Some(self.path.clone()))
+    }
+
     /// A variable as the server sees it.
     pub fn variable(&self, name: &str) -> Option<OsString> {
         let mut changes = self.env.iter().rev();

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::probe::{self, Subject};
+use base::Cancel;
 
 /// The program behind a proxy of rustup.
 pub enum Proxied {
@@ -14,10 +15,10 @@ pub enum Proxied {
 
 /// Asks rustup which program it starts under the name of `program`; `None` for every other program, and if rustup does
 /// not answer. The toolchain depends on the environment of `subject`.
-pub fn proxied(subject: &Subject, program: &Path, stop: impl Fn() -> bool) -> Option<Proxied> {
+pub fn proxied(subject: &Subject, program: &Path, cancel: &Cancel) -> Option<Proxied> {
     let rustup = rustup_of(program)?;
     let name = program.file_stem()?.to_str()?;
-    let heard = probe::ask_other(subject, &rustup, &["which", name], &[], stop)?;
+    let heard = probe::ask_other(subject, &rustup, &["which", name], &[], cancel)?;
     let path = PathBuf::from(heard.said.stdout.trim());
     if path.is_file() {
         return Some(Proxied::Program(path));
@@ -31,7 +32,7 @@ pub fn proxied(subject: &Subject, program: &Path, stop: impl Fn() -> bool) -> Op
 /// The command that installs the component, if the program is a proxy of rustup that lacks it; `None` for every other
 /// program.
 pub fn missing_component(program: &Path) -> Option<String> {
-    match proxied(&Subject::default(), program, || false)? {
+    match proxied(&Subject::default(), program, &Cancel::default())? {
         Proxied::Program(_) => None,
         Proxied::Missing(cure) => Some(cure),
     }

@@ -12,7 +12,7 @@ use record::{AllocatorFacts, AllocatorFamily, Confidence};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     Own,
-    /// In a library that it is linked with or has loaded, or in a native module of a script.
+    /// In a library that it is linked with or has loaded.
     Library,
     /// In a library that is preloaded.
     Preloaded,
@@ -42,16 +42,12 @@ pub struct Signs {
     pub python: Option<String>,
     /// True for a Java virtual machine.
     pub jvm: bool,
-    /// True if the package of a launcher suggests that it starts this program: another one may be started.
-    pub is_inferred: bool,
     /// The C library, and its version.
     pub libc: Option<(AllocatorFamily, Option<String>)>,
     /// Functions of the C library's allocator that the program or its libraries call.
     pub calls: BTreeSet<&'static str>,
     /// True for a shell, which only starts something else.
     pub shell: bool,
-    /// True for an interpreter whose script starts an unknown program, which then allocates.
-    pub starts_unknown: bool,
     /// True for an interpreter whose script may start another program.
     pub may_start: bool,
 }
@@ -59,7 +55,7 @@ pub struct Signs {
 impl Signs {
     /// True if the program only starts another one that was not found.
     pub fn is_launcher(&self) -> bool {
-        self.shell || self.starts_unknown || self.may_start
+        self.shell || self.may_start
     }
 }
 
@@ -77,11 +73,8 @@ pub fn verdict(signs: &Signs) -> AllocatorFacts {
     }
 }
 
-/// Lowers the confidence if a launcher is involved: its program was not seen to run, or is not known at all.
+/// Lowers the confidence if a launcher is involved, whose program is not known before the run.
 fn less_sure(signs: &Signs, mut facts: AllocatorFacts) -> AllocatorFacts {
-    if signs.is_inferred {
-        facts.confidence = facts.confidence.min(Some(Confidence::Likely));
-    }
     if signs.is_launcher() {
         facts.confidence = Some(Confidence::Guess);
     }
@@ -315,7 +308,7 @@ fn silent_preload(signs: &Signs) -> Option<AllocatorFacts> {
 /// The C library's allocator, if nothing shows another.
 fn c_library(signs: &Signs) -> Option<AllocatorFacts> {
     let (family, version) = signs.libc.clone()?;
-    if signs.starts_unknown || families(signs).len() > 1 {
+    if families(signs).len() > 1 {
         return None;
     }
     let calls_both = ["malloc", "calloc"].iter().all(|call| signs.calls.contains(call));
@@ -456,8 +449,6 @@ mod tests {
         let mut shell = glibc(&[], &["malloc", "calloc"]);
         shell.shell = true;
         assert_eq!(verdict(&shell).to_string(), "glibc 2.36?");
-        shell.starts_unknown = true;
-        assert_eq!(verdict(&shell).family, Family::Unknown);
         assert_eq!(verdict(&glibc(&[], &[])).family, Family::Unknown);
         assert_eq!(verdict(&Signs::default()), AllocatorFacts::default());
     }

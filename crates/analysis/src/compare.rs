@@ -38,7 +38,6 @@ pub use crate::compare::work::{Count, Inequality, Task, inequalities};
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::figures::{Figure, Measure, Named, Place};
@@ -52,7 +51,8 @@ use stats::{Cluster, MedianInterval, Outlier};
 pub const CONFIDENCE: f64 = 0.95;
 
 /// Servers that played one scenario, compared.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     #[serde(skip)]
     pub scenario: String,
@@ -83,7 +83,8 @@ pub struct Comparison {
     pub looked: bool,
 }
 
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Side {
     /// Its label.
     pub label: String,
@@ -131,16 +132,18 @@ pub struct Side {
     pub traced: Option<Traced>,
 }
 
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Row {
     #[serde(flatten, serialize_with = "shown::<Named, _, _>")]
-    #[schemars(with = "Named")]
+    #[cfg_attr(feature = "schema", schemars(with = "Named"))]
     pub measure: Measure,
     /// One for each side, in their order.
     pub cells: Vec<Cell>,
 }
 
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cell {
     /// One for each run of the side; `None` where the run does not have it.
     pub values: Vec<Option<f64>>,
@@ -156,7 +159,8 @@ pub struct Cell {
 }
 
 /// The ratio of two servers' geometric means.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ratio {
     /// The ratio: 1.1 is ten per cent more than the baseline.
     #[serde(rename = "value")]
@@ -164,7 +168,7 @@ pub struct Ratio {
     /// Lower end of its interval.
     pub low: f64,
     /// Upper end of its interval; `null` where nothing bounds it.
-    #[schemars(with = "Option<f64>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub high: f64,
     /// Two-sided p of Welch's test on logs.
     pub p: f64,

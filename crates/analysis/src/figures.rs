@@ -6,7 +6,6 @@ pub mod rules;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::summary::decay::{self, WindowKind};
@@ -24,7 +23,8 @@ pub struct Measure {
 }
 
 /// A measure in JSON.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Named {
     /// Part of the run.
     place: Part,
@@ -37,7 +37,8 @@ pub struct Named {
 }
 
 /// A part of a run.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 enum Part {
     /// A phase; of a repeated phase the last round.
@@ -135,7 +136,8 @@ fn only_measures(summary: &Summary, number: usize) -> bool {
 }
 
 /// A figure of a run. Lower is better, except for released memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {
     /// Private memory at the checkpoint, in bytes, in the private metric of the run.
@@ -186,7 +188,8 @@ pub enum Figure {
     Descriptors,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
     Bytes,
@@ -195,7 +198,7 @@ pub enum Unit {
     Nanos,
     /// Nanoseconds of processor time, which may be counted in ticks.
     #[serde(rename = "nanoseconds")]
-    #[schemars(skip)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     CpuNanos,
     Count,
     /// Whatever the command means.

@@ -14,7 +14,6 @@ mod settings;
 mod shared;
 mod started;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::findings::advice::{advice, memory_wait_share};
@@ -28,7 +27,8 @@ pub use crate::findings::headline::{headlines, loss};
 pub use crate::findings::settings::setting;
 pub use advice::{beforehand, strains};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     Note,
@@ -37,7 +37,8 @@ pub enum Severity {
     Failure,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     pub severity: Severity,
     pub text: String,

@@ -9,7 +9,6 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::summary::{PhaseSummary, Summary};
@@ -29,7 +28,8 @@ pub use self::last::{End, LastGrowth};
 pub const WHOLE: &str = "whole rounds";
 
 /// A repeated part of a scenario, with one checkpoint per round.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Repeated {
     /// Name of the phase, or `whole rounds` for the scenario.
     pub name: String,
@@ -40,7 +40,7 @@ pub struct Repeated {
     pub values: Vec<Option<u64>>,
     /// Messages per counted round; `None` if unknown.
     #[serde(flatten, serialize_with = "shown::<MessageCounts, _, _>")]
-    #[schemars(with = "MessageCounts")]
+    #[cfg_attr(feature = "schema", schemars(with = "MessageCounts"))]
     pub sent: Option<Sent>,
     pub asked: Asked,
     /// Steps that were not asked or not answered in most rounds.
@@ -71,7 +71,8 @@ pub enum Sent {
     Nothing,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct MessageCounts {
     /// Average requests per round; `null` if unknown or zero.
     requests: Option<f64>,

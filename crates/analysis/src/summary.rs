@@ -34,7 +34,6 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use base::band;
@@ -62,7 +61,8 @@ pub use unpurged::{PurgeFailure, UnpurgedCheckpoint, UnpurgedProcess};
 pub use unset::Unset;
 
 /// Requests of the server of one method.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerRequests {
     /// How many.
     pub count: u64,
@@ -172,7 +172,8 @@ pub enum ResidentMetric {
 }
 
 /// The two quantities called private. One run uses one of them throughout, since they must never be mixed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum PrivateMetric {
     /// `Pss_Anon + SwapPss − LazyFree` and own shared memory, from the exact counters of every process.
@@ -181,7 +182,8 @@ pub enum PrivateMetric {
     Sampled,
 }
 
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseSummary {
     #[serde(flatten)]
     pub phase: PhaseRef,
@@ -232,7 +234,8 @@ pub struct PhaseSummary {
 }
 
 /// The settled values at the end of a phase, all for the whole tree.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckpointSummary {
     /// When.
     pub at: Nanos,
@@ -319,7 +322,8 @@ impl CheckpointSummary {
 }
 
 /// The highest resident memory of a tree within some time, as far as it can be known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(into = "KnownPeak")]
 pub struct Peak {
     /// It was at least this.
@@ -330,7 +334,8 @@ pub struct Peak {
     pub unseen: bool,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct KnownPeak {
     /// At least this.
     lower: u64,
@@ -376,7 +381,8 @@ impl Peak {
 ///
 /// `None` if one of the three is unknown, at the first checkpoint, and below 1 MiB of growth, where a share says
 /// nothing. Sampled sums that may count pages twice are unknown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Returned {
     /// Of resident memory, by `VmHWM` and `VmRSS`. Only for a tree that never had more than one process, since a
     /// sum of `VmRSS` counts shared pages twice and a sum of marks is of no one moment.
@@ -387,7 +393,8 @@ pub struct Returned {
     pub private: Option<f64>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepSummary {
     #[serde(skip)]
     pub step: u32,
@@ -419,7 +426,8 @@ pub struct StepSummary {
 }
 
 /// All processes of the tree that run one program.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProgramSummary {
     /// Short name.
     pub name: String,
@@ -441,7 +449,8 @@ pub struct ProgramSummary {
     pub huge_pages: Option<bool>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MethodSummary {
     /// The method.
     pub method: String,
@@ -469,7 +478,7 @@ pub struct MethodSummary {
     pub items: u64,
     /// The commonest error, as `code: message`, with its count.
     #[serde(serialize_with = "serialize_error_text")]
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub error: Option<(String, u64)>,
     /// How many latencies the following three stand on.
     pub answered: u64,
@@ -504,7 +513,8 @@ pub struct ServerMessage {
     pub count: u64,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SamplingSummary {
     /// Samples in the record.
     pub samples: u64,
@@ -523,7 +533,7 @@ pub struct SamplingSummary {
     pub unseen: u64,
     /// What could not be read or reset: of how many processes, and the system's words for the first.
     #[serde(serialize_with = "serialize_failure_counts")]
-    #[schemars(with = "BTreeMap<String, u64>")]
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, u64>"))]
     pub failures: BTreeMap<String, (u64, String)>,
 }
 

@@ -19,7 +19,6 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use record::{AllocatorFacts, CellFacts, Header, KnobFacts, ServerFacts, SweepFacts};
@@ -47,7 +46,8 @@ use crate::tune::settled::settled_state;
 const CONFIDENCE: f64 = super::compare::CONFIDENCE;
 
 /// What a sweep is held to.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rules {
     /// After how many runs of each it is looked which cells are still worth more, the last being all there are.
     pub rungs: Vec<u32>,
@@ -128,7 +128,8 @@ pub struct Server {
 }
 
 /// One cell and its results.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellResult {
     /// Its label.
     pub label: String,
@@ -141,7 +142,7 @@ pub struct CellResult {
     pub left: Vec<Excluded>,
     /// Its figures, one for each of [`Figure::SWEPT`]; their ratios are against the default.
     #[serde(serialize_with = "by_name")]
-    #[schemars(with = "BTreeMap<String, Cell>")]
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, Cell>"))]
     pub figures: Vec<Cell>,
     /// After which it was not run any more, and why.
     #[serde(skip)]

@@ -1,7 +1,6 @@
 //! Limits within which two values count as the same: for the driver's waiting, for released memory, for comparisons and
 //! for gates.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::lens::Lens;
@@ -74,7 +73,8 @@ impl NoiseFloor {
 }
 
 /// How much more is tolerated, and how much more must be ruled out.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tolerance {
     /// The share that is tolerated: 0.01 is 1 %.
     #[serde(rename = "tolerated")]

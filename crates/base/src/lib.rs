@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod band;
+mod cancel;
 pub mod exit;
 pub mod lens;
 pub mod locale;
@@ -10,4 +11,5 @@ mod shown;
 pub mod text;
 pub mod units;
 
+pub use cancel::Cancel;
 pub use shown::shown;

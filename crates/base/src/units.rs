@@ -10,7 +10,6 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use exact::exact_bytes;
@@ -35,15 +34,17 @@ pub fn middle(values: Vec<f64>) -> f64 {
 }
 
 /// A size in bytes, written `"64 KiB"`, `"200 MiB"`, `"1.5 GiB"` or as a bare number of bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
-#[schemars(extend("pattern" = r"^\s*[0-9]+(\.[0-9]*)?\s*(B|KiB|K|k|MiB|M|GiB|G|kB|KB|MB|GB)?\s*$", "examples" = ["64 KiB", "200 MiB"]))]
+#[cfg_attr(feature = "schema", schemars(extend("pattern" = r"^\s*[0-9]+(\.[0-9]*)?\s*(B|KiB|K|k|MiB|M|GiB|G|kB|KB|MB|GB)?\s*$", "examples" = ["64 KiB", "200 MiB"])))]
 pub struct Size(pub u64);
 
 /// A duration, written `"50ms"`, `"30s"`, `"1.5 min"`, `"8h"`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
-#[schemars(extend("pattern" = r"^\s*(0|[0-9]+(\.[0-9]*)?\s*(ns|us|µs|ms|s|sec|m|min|h|d))\s*$", "examples" = ["50ms", "30s", "8h"]))]
+#[cfg_attr(feature = "schema", schemars(extend("pattern" = r"^\s*(0|[0-9]+(\.[0-9]*)?\s*(ns|us|µs|ms|s|sec|m|min|h|d))\s*$", "examples" = ["50ms", "30s", "8h"])))]
 pub struct Span(pub Duration);
 
 impl Span {
@@ -57,9 +58,10 @@ impl Span {
 }
 
 /// A share, written `"5%"` and stored as `0.05`.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
-#[schemars(extend("pattern" = r"^\s*[0-9]+(\.[0-9]*)?\s*%\s*$", "examples" = ["5%", "0.5%"]))]
+#[cfg_attr(feature = "schema", schemars(extend("pattern" = r"^\s*[0-9]+(\.[0-9]*)?\s*%\s*$", "examples" = ["5%", "0.5%"])))]
 pub struct Share(pub f64);
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

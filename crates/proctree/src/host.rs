@@ -5,6 +5,7 @@ mod probe_directory;
 mod program;
 mod revision;
 mod script;
+mod which;
 
 #[cfg(target_os = "linux")]
 mod cgroup;
@@ -30,7 +31,8 @@ pub use ask::{Heard, Said, Tied, hang_up, listen, listen_up_to, start};
 pub use probe_directory::{ProbeDirectory, Toolchain};
 pub use program::{file_sha256, is_privileged, version_in, version_line};
 pub use revision::{ELSEWHERE, revision};
-pub use script::{first_line, interpreter, interpreter_file, named_interpreter};
+pub use script::{interpreter, interpreter_file, named_interpreter};
+pub use which::{Which, unrunnable, which};
 
 /// The machine and its current state.
 ///

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::PhaseRef;
 
 /// The tracer of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TracerFacts {
     /// Name: `strace`.
     pub name: String,
@@ -17,7 +17,8 @@ pub struct TracerFacts {
 }
 
 /// Memory calls of the whole tree in one phase, up to the start of the next.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SystemCalls {
     /// The phase; `None` before the first phase and after the last, when the server is shut down.
     pub phase: Option<PhaseRef>,
@@ -26,7 +27,8 @@ pub struct SystemCalls {
 }
 
 /// Calls of one kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallCount {
     /// Successful calls.
     pub calls: u64,
@@ -52,7 +54,8 @@ impl CallCount {
 }
 
 /// Kinds of memory calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CallKind {
     /// `madvise` and `process_madvise` that release pages at once: `MADV_DONTNEED`, `MADV_DONTNEED_LOCKED`.

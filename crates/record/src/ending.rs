@@ -1,6 +1,5 @@
 //! The end of the journal: the result of the session, the shutdown, totals of the connection.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Nanos;
@@ -13,7 +12,8 @@ pub const MOST_NAMED: usize = 1_000;
 pub const MOST_REQUESTS: usize = 10;
 
 /// How the server ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shutdown {
     /// The last measure that was needed.
     pub stage: ShutdownStage,
@@ -39,7 +39,8 @@ pub struct Shutdown {
 }
 
 /// The measures of a shutdown, in rising order of force.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ShutdownStage {
     /// The server had already ended.
@@ -55,7 +56,8 @@ pub enum ShutdownStage {
 }
 
 /// Reply to the `shutdown` request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ShutdownReply {
     /// A result.
@@ -74,7 +76,8 @@ pub enum ShutdownReply {
 }
 
 /// A process that outlived the server.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Survivor {
     /// Its process id.
     pub pid: u32,
@@ -83,7 +86,8 @@ pub struct Survivor {
 }
 
 /// A message of the server of which only a part had come in the end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnfinishedMessage {
     /// Bytes that its `Content-Length` announces.
     pub announced: u64,
@@ -92,7 +96,8 @@ pub struct UnfinishedMessage {
 }
 
 /// Totals of a connection.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Close {
     /// Bytes written to the server.
     pub sent: u64,
@@ -160,7 +165,8 @@ fn trim_marked(line: &str) -> &str {
 }
 
 /// Messages that are only counted, by kind.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unwritten {
     /// Messages for people at error level.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -188,7 +194,8 @@ fn is_zero(value: &u64) -> bool {
 }
 
 /// How the run ended. Every end but `Completed` has a cause in the server or in a person.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
     /// The scenario was played to its end.
@@ -285,7 +292,8 @@ pub enum Ending {
 }
 
 /// A step that sent no request, or whose requests had no result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EmptyStep {
     /// Name of the phase.
     pub phase: String,

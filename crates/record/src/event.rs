@@ -1,6 +1,5 @@
 //! The session half of the journal: phases, steps, requests.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Nanos;
@@ -16,13 +15,15 @@ use super::resources::Resources;
 /// A line of the journal after the header.
 ///
 /// Driver and sampler write concurrently, so lines are only nearly in the order of `at`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Entry {
     pub at: Nanos,
     pub event: Event,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Event {
     Spawned {
@@ -96,7 +97,8 @@ pub enum Event {
 }
 
 /// A phase in one round of its `repeat`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseRef {
     /// Place in the scenario, from 0.
     pub phase: u32,
@@ -106,7 +108,8 @@ pub struct PhaseRef {
 }
 
 /// A round of a phase in reports, without the phase's place in the scenario.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RoundName {
     phase: String,
     /// From 0.
@@ -123,7 +126,8 @@ impl From<&PhaseRef> for RoundName {
 }
 
 /// The server's answer to `initialize`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Initialized {
     /// `serverInfo.name`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -141,7 +145,8 @@ pub struct Initialized {
 }
 
 /// Result of the wait for readiness.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Readiness {
     /// Result.
     pub outcome: ReadyOutcome,
@@ -157,7 +162,8 @@ pub struct Readiness {
 }
 
 /// Outcome of the wait for readiness.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadyOutcome {
     /// The server was quiet and started no work within the grace period.
@@ -171,7 +177,8 @@ pub enum ReadyOutcome {
 }
 
 /// The rules of readiness, in the order of their checks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadyRule {
     /// The handshake is done, and requests for configuration are answered.
@@ -189,7 +196,8 @@ pub enum ReadyRule {
 }
 
 /// The settled values at the end of a phase.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Checkpoint {
     pub phase: PhaseRef,
     /// Whether the server settled in time.
@@ -211,7 +219,8 @@ pub struct Checkpoint {
 }
 
 /// High-water marks of every process of the tree.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PeakMark {
     pub phase: PhaseRef,
     /// Counters read before the reset; `high_water` is the mark.
@@ -223,7 +232,8 @@ pub struct PeakMark {
     pub kept: Vec<u32>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepStart {
     pub phase: PhaseRef,
     /// Place in the phase, from 0.
@@ -234,14 +244,16 @@ pub struct StepStart {
     pub method: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WindowStart {
     pub phase: PhaseRef,
     /// Place of the step in the phase, from 0.
     pub step: u32,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepEnd {
     pub phase: PhaseRef,
     /// Place in the phase, from 0.
@@ -280,7 +292,8 @@ pub struct StepEnd {
 }
 
 /// A request, from its first byte to its end. The entry's `at` is the end.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Request {
     /// LSP method.
     pub method: String,
@@ -310,7 +323,8 @@ fn is_zero_u32(value: &u32) -> bool {
     *value == 0
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// A non-empty result.
@@ -333,14 +347,16 @@ pub enum Outcome {
 }
 
 /// A message for the user. Reports count repeated ones.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Warning {
     pub kind: WarningKind,
     /// What happened and what to do.
     pub text: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WarningKind {
     /// Bytes on stdout that are not LSP.

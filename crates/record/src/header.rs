@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer, ser};
 
 use base::lens::Lens;
@@ -12,7 +11,8 @@ use super::{
 };
 
 /// Version of the record format. A reader reads every minor version of its own major version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Version {
     /// Changes when an older reader would misread the record.
     pub major: u32,
@@ -21,7 +21,8 @@ pub struct Version {
 }
 
 /// The first line of a journal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Header {
     /// Version of the format.
     pub format: Version,
@@ -61,7 +62,8 @@ impl Default for Header {
 }
 
 /// The place of a run in the plan of an invocation.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanFacts {
     /// Number of the run, from 1, in the whole plan, whichever part this machine plays.
     pub run: u32,
@@ -99,7 +101,8 @@ pub enum Strain {
 }
 
 /// The machine and its state when the run began. Unknown is `None`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Host {
     /// Target triple that lsp-soak was built for.
     pub target: String,
@@ -147,7 +150,8 @@ fn finite<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S:
 }
 
 /// Memory of the machine and the kernel's settings for it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Memory {
     /// Installed, in bytes.
     pub total: Option<u64>,
@@ -194,11 +198,11 @@ impl Memory {
     Eq,
     Serialize,
     Deserialize,
-    JsonSchema,
     strum::EnumString,
     strum::IntoStaticStr,
     strum::VariantNames,
 )]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum HugePages {
@@ -217,7 +221,8 @@ impl HugePages {
 }
 
 /// The program under test.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerFacts {
     /// Label: names files and rows.
     pub label: String,
@@ -263,7 +268,8 @@ pub struct ServerFacts {
 }
 
 /// An installed package.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PackageFacts {
     /// `pypi`, `npm`, `crate` or `go`.
     pub ecosystem: String,
@@ -277,7 +283,8 @@ pub struct PackageFacts {
 }
 
 /// The lens of a run and the settings it made.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LensFacts {
     /// Name of the lens.
     pub name: Lens,
@@ -312,7 +319,8 @@ impl LensFacts {
 }
 
 /// The interpreter of a script.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interpreter {
     /// Path of the interpreter.
     pub program: String,
@@ -323,7 +331,8 @@ pub struct Interpreter {
 }
 
 /// The scenario of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScenarioFacts {
     /// Name of the scenario.
     pub name: String,
@@ -343,7 +352,8 @@ pub struct ScenarioFacts {
 }
 
 /// The workspace of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkspaceFacts {
     /// The original directory.
     pub path: String,
@@ -374,7 +384,8 @@ impl WorkspaceFacts {
 }
 
 /// The origin of a pinned workspace.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OriginFacts {
     /// Origin as `--workspace` takes it, such as `pypi:prefect==3.9.1`.
     pub origin: String,
@@ -385,7 +396,8 @@ pub struct OriginFacts {
 }
 
 /// All files of a workspace except histories and caches, which a copy leaves out.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TreeFacts {
     /// Number of files.
     pub files: u64,
@@ -398,7 +410,8 @@ pub struct TreeFacts {
 }
 
 /// A commit of a git repository.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Revision {
     /// Hash of the commit.
     pub commit: String,
@@ -407,7 +420,8 @@ pub struct Revision {
 }
 
 /// Measurement settings.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Settings {
     /// Sampling interval.
     pub interval: Nanos,

@@ -1,12 +1,12 @@
 //! Idle windows as played: traffic, end, and the allocator's decay.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Nanos;
 
 /// A window without requests to the server.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IdleWindow {
     /// Kind of window: silent or with light traffic.
     pub kind: IdleKind,
@@ -48,7 +48,8 @@ fn is_zero(value: &u64) -> bool {
 }
 
 /// Traffic of an idle window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum IdleKind {
     /// No messages.
@@ -57,7 +58,8 @@ pub enum IdleKind {
     Simmer,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowEnd {
     /// Memory was steady for as long as the allocator may wait between two releases.
@@ -74,7 +76,8 @@ pub enum WindowEnd {
 }
 
 /// How an allocator releases freed memory under its current settings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AllocatorDecay {
     /// Whether it releases while the program is idle, for example by its own thread, or at once.
     pub idle: bool,
@@ -102,7 +105,8 @@ impl AllocatorDecay {
 }
 
 /// A runtime that collects garbage, or the collector of one that has several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Runtime {
     /// Go.
@@ -150,7 +154,8 @@ impl Runtime {
 }
 
 /// How long an allocator keeps freed memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Delay {
     /// Nanoseconds; for jemalloc its dirty and muzzy times together.

@@ -1,6 +1,5 @@
 //! The memory half of the journal: what the sampler saw of the server's processes.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Nanos;
@@ -9,7 +8,8 @@ use super::Nanos;
 ///
 /// `process` is unique within a record, unlike a process id, which the system reuses. An exec writes the process
 /// again with the same number.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Process {
     /// Number of the process in this record, from 0. The server's own process is the first.
     pub process: u32,
@@ -57,7 +57,8 @@ impl Process {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessEnd {
     pub process: u32,
     /// Totals at its end. Linux keeps them until somebody waits for the process; for the server itself that is
@@ -70,7 +71,8 @@ pub struct ProcessEnd {
 }
 
 /// The exit status of a process, as its parent would read it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum EndCause {
     Exited {
@@ -87,7 +89,8 @@ pub enum EndCause {
 }
 
 /// The tree exceeded the memory limit of the run, and all its processes were killed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Excess {
     /// Limit on private memory, in bytes.
     pub limit: u64,
@@ -119,7 +122,8 @@ impl EndCause {
 }
 
 /// Faults and processor time of a process over its whole life. Its memory is no longer readable at its end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Used {
     pub minor_faults: u64,
     pub major_faults: u64,
@@ -131,7 +135,8 @@ pub struct Used {
 }
 
 /// The cheap counters of one process at one time. `None`: the system does not have the counter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Counters {
     /// Resident memory: Linux `VmRSS`, macOS resident size, Windows working set.
@@ -245,7 +250,8 @@ fn are_near(a: Option<u64>, b: Option<u64>) -> bool {
 }
 
 /// The rule by which lsp-soak knows that two processes run in one address space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum AddressSpaceRule {
     /// The kernel compares them: `kcmp(KCMP_VM)`.
@@ -257,14 +263,16 @@ pub enum AddressSpaceRule {
 /// A process's counters, written when they change and as a heartbeat.
 ///
 /// They hold until the process's next sample or its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sample {
     pub process: u32,
     pub counters: Counters,
 }
 
 /// The exact counters of one process, read by a walk of its page tables: Linux `smaps_rollup`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rollup {
     pub process: u32,
     /// `Rss`.
@@ -300,7 +308,8 @@ pub struct Rollup {
 
 /// Shared memory of one process by what holds it, in bytes: Linux `smaps` and `status`. Own are memfd, System V and
 /// `/dev/zero` mappings, which end with their processes; named are files on a tmpfs, which stay without them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SharedMemory {
     /// `Pss` of own mappings, less their anonymous pages: a page counts once, however often it is mapped.
     pub own: u64,
@@ -344,7 +353,8 @@ impl Rollup {
 
 /// Time that processes on the machine have waited for a resource since boot, in nanoseconds: the totals of Linux's
 /// pressure stall information. Written at the start and the end of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pressure {
     /// Some processes waited for memory.
     pub memory_some: Option<Nanos>,
@@ -376,13 +386,15 @@ fn difference(total: Option<Nanos>, earlier: Option<Nanos>) -> Option<Nanos> {
 }
 
 /// Processes that started and ended between two samples. Written when there are more than before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unseen {
     /// Lower bound since the start of the run.
     pub total: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LateTicks {
     /// Whole deadlines missed.
     pub missed: u64,
@@ -391,7 +403,8 @@ pub struct LateTicks {
 }
 
 /// Sampling delays since the last entry of this kind: from a sample's deadline until the sampler woke up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Delays {
     /// Samples of the whole tree.
     pub samples: u64,
@@ -400,7 +413,8 @@ pub struct Delays {
 }
 
 /// First failure to read a counter, or to reset a mark, of a process that still exists.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReadFailure {
     pub process: u32,
     /// The file: `status`, `stat`, `smaps_rollup`; or on a failed reset `clear_refs`.

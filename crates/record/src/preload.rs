@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::AllocatorFamily;
 
 /// The preloaded allocator of a server.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PreloadFacts {
     /// Name as requested: `jemalloc`, or a path.
     pub name: String,
@@ -47,7 +47,8 @@ impl PreloadFacts {
 }
 
 /// The preloaded libraries that a process has mapped, read once its program runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Libraries {
     pub process: u32,
     pub mapped: Vec<String>,
@@ -56,7 +57,8 @@ pub struct Libraries {
 }
 
 /// Which of the server's variables a process has, read once its program runs. No other variable is ever recorded.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Environment {
     pub process: u32,
     /// Variables with the server's value.

@@ -4,7 +4,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::AllocatorFamily;
@@ -12,7 +11,8 @@ use base::text::nearest;
 
 /// What is preloaded into a server, written `system`, `jemalloc`, `mimalloc`, `tcmalloc`, `tbbmalloc`, or the path of a
 /// library.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
 pub enum Preload {
     /// Nothing: the server keeps its own allocator.

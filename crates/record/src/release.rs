@@ -1,12 +1,12 @@
 //! Forced releases, and a server's own memory report.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AllocatorFacts, AllocatorFamily, Nanos};
 
 /// A forced release: its means and its effect. Sizes are bytes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Release {
     /// Means that were used, in order; empty where there were none.
     pub used: Vec<Releaser>,
@@ -30,7 +30,8 @@ impl Release {
 }
 
 /// One means of a forced release, with its answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Releaser {
     /// Who released memory.
     pub by: ReleasedBy,
@@ -49,7 +50,8 @@ pub struct Releaser {
 }
 
 /// Who released memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ReleasedBy {
     /// The server, through its own command.
@@ -59,7 +61,8 @@ pub enum ReleasedBy {
 }
 
 /// A server's own memory report, and its memory at that time. Sizes are bytes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SelfReport {
     /// Method or command of the report; `None` where the server has none or was not asked.
     pub asked: Option<String>,
@@ -80,7 +83,8 @@ pub struct SelfReport {
 }
 
 /// The preloaded library that releases memory on a signal.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShimFacts {
     /// Path of the library.
     pub path: String,
@@ -91,7 +95,8 @@ pub struct ShimFacts {
 }
 
 /// The program with the most private memory of the tree at a checkpoint, inspected after the server ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Holder {
     /// Process id of its largest process.
     pub pid: u32,
@@ -107,7 +112,8 @@ pub struct Holder {
 }
 
 /// A process in which the preloaded library listens.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Listening {
     /// Process id.
     pub pid: u32,

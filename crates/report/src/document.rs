@@ -13,7 +13,6 @@ use crate::charts::Chart;
 use crate::charts::timeline::Timeline;
 use base::text::Tone;
 use base::text::table::Column;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use base::text::{Sentence, Weight};
@@ -113,7 +112,8 @@ impl Section {
 }
 
 /// The command that follows an answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NextCommand {
     /// What it is for.
     pub why: String,

@@ -6,5 +6,7 @@ pub mod document;
 pub mod export;
 pub mod pictures;
 pub mod run;
+#[cfg(test)]
+mod schemas;
 pub mod sweep;
 pub mod verdict;

@@ -12,8 +12,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use crate::sweep::columns::stop;
 pub(crate) use crate::sweep::columns::{amount, order};
 pub use crate::sweep::document::{document, set};
-pub use crate::sweep::why::why_not;
+pub use crate::sweep::why::stop;
 pub use crate::sweep::words::{chosen, headline, reservations};

@@ -1,6 +1,5 @@
 //! One arm of a comparison: the values of one server, one per run, on the log scale.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use base::band::NoiseFloor;
@@ -54,7 +53,8 @@ impl Unusable {
 }
 
 /// A figure of one run, and where that was made.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Seen {
     /// Which machine: equal numbers are equal machines.
     pub machine: usize,

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::schedule::Schedule;
@@ -53,14 +52,15 @@ impl Budget {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BudgetVerdict {
     /// FAIL if the whole interval is over the limit on any machine, PASS if it is under it on every one.
     pub answer: Answer,
     /// The geometric mean with its one-sided bounds, lower and upper, on the machine that decides: the one with the
     /// highest; or why there is none.
     #[serde(flatten, serialize_with = "shown::<Interval, _, _>")]
-    #[schemars(with = "Interval")]
+    #[cfg_attr(feature = "schema", schemars(with = "Interval"))]
     pub interval: Result<(f64, f64, f64), Unusable>,
     /// Machines that it was held on.
     pub machines: usize,
@@ -70,7 +70,8 @@ pub struct BudgetVerdict {
     pub look: Option<usize>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Interval {
     /// Geometric mean of the candidate, on the machine that has most.
     value: Option<f64>,

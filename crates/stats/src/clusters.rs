@@ -1,6 +1,5 @@
 //! The separate groups that the values of one arm fall into, as an allocator's arenas make them do.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use base::band::NoiseFloor;
@@ -8,7 +7,8 @@ use base::band::NoiseFloor;
 use super::arm::Arm;
 use super::calibrated;
 
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cluster {
     /// Which runs, from 0, in order of their values.
     pub runs: Vec<usize>,

@@ -1,6 +1,5 @@
 //! Growth from round to round of something that a server holds and that is counted, such as its threads.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::leak::{LEAST_CYCLES, counted_rounds};
@@ -10,7 +9,8 @@ use super::trend::{Trend, theil_sen, trend};
 /// Growth below one in four rounds is not called growth.
 const LEAST_PER_ROUND: f64 = 0.25;
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CountGrowth {
     /// The slope per round with its 95 % interval, over the rounds that count.
     #[serde(flatten)]

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use base::band::{NoiseFloor, Tolerance};
@@ -14,7 +13,8 @@ use super::contrast::Contrast;
 use super::known::{Known, unseen};
 use super::strata::{Side, Strata};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// A difference that matters is ruled out.
@@ -68,7 +68,8 @@ pub struct Bound {
 }
 
 /// One thing that decides, named before the data are seen: a metric at a checkpoint, smaller is better.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Endpoint {
     /// The figure's name in reports.
     #[serde(skip)]
@@ -77,7 +78,7 @@ pub struct Endpoint {
     pub tolerance: Tolerance,
     /// The least noise that is believed of this metric on either side.
     #[serde(rename = "least_spread", serialize_with = "relative")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub noise: NoiseFloor,
     /// Where the least spread that is believed comes from.
     pub known: Known,
@@ -88,7 +89,8 @@ pub struct Endpoint {
 }
 
 /// What the data say of one endpoint, in numbers that are enough to put it in words.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EndpointVerdict {
     #[serde(skip)]
     pub name: String,
@@ -96,7 +98,7 @@ pub struct EndpointVerdict {
     pub answer: Answer,
     /// The evidence, or which side has no usable data and why.
     #[serde(flatten, serialize_with = "shown::<Weighed, _, _>")]
-    #[schemars(with = "Weighed")]
+    #[cfg_attr(feature = "schema", schemars(with = "Weighed"))]
     pub evidence: Result<Evidence, (Side, Unusable)>,
     /// Runs of each side at the look that it is of, where it was looked at several times.
     pub look: Option<usize>,
@@ -111,15 +113,16 @@ impl EndpointVerdict {
 }
 
 /// What an endpoint's answer rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// Runs of the baseline and of the candidate, on machines that have two of each.
     #[serde(flatten, serialize_with = "shown::<RunsOfBoth, _, _>")]
-    #[schemars(with = "RunsOfBoth")]
+    #[cfg_attr(feature = "schema", schemars(with = "RunsOfBoth"))]
     pub runs: (usize, usize),
     /// Their geometric means; over several machines with the weights of the contrast, so that their ratio is its.
     #[serde(flatten, serialize_with = "shown::<MeansOfBoth, _, _>")]
-    #[schemars(with = "MeansOfBoth")]
+    #[cfg_attr(feature = "schema", schemars(with = "MeansOfBoth"))]
     pub means: (f64, f64),
     /// On how many machines they are compared.
     pub machines: usize,
@@ -128,7 +131,7 @@ pub struct Evidence {
     pub spread: (f64, f64),
     /// The difference, for intervals at any other level.
     #[serde(rename = "ratio", serialize_with = "ratio")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub contrast: Contrast,
     /// The lower bound of the ratio at `fail_level`; FAIL if it is above `fail_above`.
     #[serde(rename = "low")]
@@ -138,21 +141,21 @@ pub struct Evidence {
     pub fail_level: f64,
     /// The ratio that `low` must be above to fail.
     #[serde(rename = "fails_above", serialize_with = "bound_ratio")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub fail_above: Bound,
     /// The one-sided p of "no more than `fail_above`".
     #[serde(rename = "p")]
     pub p_fail: f64,
     /// The upper bound of the ratio at `pass_level`; PASS if it is below `pass_below`.
     #[serde(rename = "high")]
-    #[schemars(with = "Option<f64>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub upper: f64,
     /// The one-sided level of `upper`. Not corrected for the number of endpoints, because all of them must pass.
     #[serde(rename = "high_level")]
     pub pass_level: f64,
     /// The ratio that `high` must be below to pass.
     #[serde(rename = "passes_below", serialize_with = "bound_ratio")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub pass_below: Bound,
     /// The distance between two groups of runs, as a ratio, where it makes the bounds wider than the spread does.
     #[serde(rename = "groups_apart")]
@@ -174,7 +177,8 @@ fn bound_ratio<S: Serializer>(bound: &Bound, serializer: S) -> Result<S::Ok, S::
     serializer.serialize_f64(bound.ratio)
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct RunsOfBoth {
     /// Runs of the other server, of machines that have two of each.
     baseline_runs: usize,
@@ -192,7 +196,8 @@ impl From<&(usize, usize)> for RunsOfBoth {
     }
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct MeansOfBoth {
     /// Geometric mean of the other server.
     baseline: f64,
@@ -207,7 +212,8 @@ impl From<&(f64, f64)> for MeansOfBoth {
     }
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Weighed {
     /// What the answer rests on; `null` where there are no usable data.
     evidence: Option<Evidence>,

@@ -1,6 +1,5 @@
 //! The noise that is known before the runs.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Runs of each side before which nothing is decided by the runs alone: five runs of two equal groups all fall into the
@@ -11,7 +10,8 @@ pub const LEAST_TO_DECIDE: usize = 5;
 ///
 /// Runs of one server can fall into groups, and few runs can all fall into one: three of two equal groups do so in a
 /// quarter of cases, three of shares 0.7 and 0.3 in 37 %.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Known {
     /// From the runs alone.

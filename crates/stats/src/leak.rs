@@ -1,6 +1,5 @@
 //! Memory growth from round to round: a slope per run, and the verdict over several runs.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::schedule::Schedule;
@@ -26,7 +25,8 @@ const PAGE: f64 = 4_096.0;
 /// Less growth over all rounds has no shape, unless it is shown.
 const FLAT: f64 = 65_536.0;
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunGrowth {
     /// The slope per round with its 95 % interval, over the rounds that count.
     #[serde(flatten)]
@@ -42,7 +42,8 @@ pub struct RunGrowth {
     pub growth: Growth,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Growth {
     /// Growth above the limit, which goes on in the last half.
@@ -54,7 +55,8 @@ pub enum Growth {
     Unclear,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeakVerdict {
     /// FAIL when growth over the limit is shown, PASS when growth that matters is ruled out.
     pub answer: Answer,
@@ -63,11 +65,11 @@ pub struct LeakVerdict {
     pub runs: Vec<Option<RunGrowth>>,
     /// The median of the runs' slopes, and the hull of their intervals; `None` without any.
     #[serde(flatten, serialize_with = "shown::<SlopeOfRuns, _, _>")]
-    #[schemars(with = "SlopeOfRuns")]
+    #[cfg_attr(feature = "schema", schemars(with = "SlopeOfRuns"))]
     pub slope: Option<(f64, f64, f64)>,
     /// The mean slope of the last half over the runs with its one-sided bounds; `None` with too few runs or rounds.
     #[serde(flatten, serialize_with = "shown::<LateSlopes, _, _>")]
-    #[schemars(with = "LateSlopes")]
+    #[cfg_attr(feature = "schema", schemars(with = "LateSlopes"))]
     pub late: Option<(f64, f64, f64)>,
     /// The least slope per round that would have been shown with a chance of 80 %, in bytes; `None` with too few runs
     /// or rounds.
@@ -85,7 +87,8 @@ pub struct LeakVerdict {
     pub needed: Option<usize>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct SlopeOfRuns {
     /// The median of the runs' slopes, in bytes per round; `null` of too few rounds.
     slope: Option<f64>,
@@ -105,7 +108,8 @@ impl From<&Option<(f64, f64, f64)>> for SlopeOfRuns {
     }
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct LateSlopes {
     /// The mean slope of the last half of the rounds, in bytes per round; `null` of too few runs or rounds.
     late: Option<f64>,

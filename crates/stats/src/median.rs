@@ -1,13 +1,13 @@
 //! The median, and one with an interval that assumes nothing about the noise.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use base::units::middle;
 
 /// A median and the order statistics around it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MedianInterval {
     /// How many values it is of.
     #[serde(rename = "runs")]

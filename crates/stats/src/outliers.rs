@@ -1,6 +1,5 @@
 //! Runs that stand far from the others of their arm. They are flagged and stay in every figure.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use base::band::NoiseFloor;
@@ -10,7 +9,8 @@ use super::arm::Arm;
 use super::calibrated;
 
 /// A run far from the others.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outlier {
     /// Which run, from 0.
     pub run: usize,

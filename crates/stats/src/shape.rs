@@ -1,13 +1,13 @@
 //! The shape of growth over cycles, in one word.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use base::units::middle;
 
 use super::trend::trend;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
     /// It does not, or by less than matters; or it falls.

@@ -1,6 +1,5 @@
 //! The slope of a series of one run: Theil–Sen with its interval.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use base::units::middle;
@@ -11,7 +10,8 @@ use super::inversions::Inversions;
 const MOST_VALUES: usize = 500;
 
 /// The slope of values that come at equal steps.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trend {
     #[serde(skip)]
     pub n: usize,

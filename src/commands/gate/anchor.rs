@@ -9,6 +9,7 @@ use crate::drive::workspace;
 use crate::resolve::ServerChoice;
 use analysis::compare::{Played, counts, differences};
 use analysis::figures::Rules;
+use base::Cancel;
 use proctree::host;
 use record::{Header, Settings, WorkspaceFacts};
 use stats::Schedule;
@@ -82,7 +83,7 @@ fn circumstances(measuring: &Measuring, scenario: &Loaded, choice: &ServerChoice
         exclude,
         &project.language,
         project.largest_file.0,
-        &|| false,
+        &Cancel::default(),
     )?;
     Ok(Header {
         tool: env!("CARGO_PKG_VERSION").to_owned(),

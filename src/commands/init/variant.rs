@@ -6,6 +6,7 @@ use crate::commands::servers;
 use crate::config::Profile;
 use crate::resolve::detector;
 use allocator::knobs;
+use base::Cancel;
 use record::{AllocatorFacts, AllocatorFamily};
 
 /// A variable that changes nothing about memory, and is right for every server.
@@ -22,15 +23,17 @@ pub fn setting(name: &str, profile: &Profile, program: Option<&Path>) -> (String
         return harmless();
     };
     let mut choice = servers::chosen(name, profile, program);
-    let detection = detector::detection(&choice, program, &|| false);
-    let Some((variable, value)) = frugal_setting(&detection.facts) else {
+    let inspected = detector::inspect(&choice, program, None, &Cancel::default());
+    let Some((variable, value)) = frugal_setting(&inspected.facts) else {
         return harmless();
     };
     // Detection may be wrong; a setting that a run would refuse is not proposed.
     choice.env.insert(variable.clone(), value.to_owned());
-    match detector::knobs(&choice, program, &|| false) {
-        Ok(_) => (variable, value.to_owned()),
-        Err(_) => harmless(),
+    let examined = detector::examine(&choice, program, None, &Cancel::default());
+    if examined.settings().is_ok() {
+        (variable, value.to_owned())
+    } else {
+        harmless()
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::config::place::{self, Mistake};
 use crate::config::{self, Fault, Report};
 
 /// Reads a JSON file, or a TOML one by its name.
@@ -23,12 +24,12 @@ pub(super) fn value(path: &Path, mistakes: &mut Report) -> Option<Value> {
 }
 
 fn in_toml(text: &str) -> (Option<Value>, Option<Fault>) {
-    match toml::from_str(text) {
+    match place::read(text) {
         Ok(value) => (Some(value), None),
-        Err(error) => {
-            let title = format!("this is not TOML: {}", error.message());
+        Err(Mistake { message, span }) => {
+            let title = format!("this is not TOML: {message}");
             let cure = "mend it, or call a JSON file `.json`";
-            (None, Some(Fault::new(error.span().unwrap_or(0..0), title, cure)))
+            (None, Some(Fault::new(span.unwrap_or(0..0), title, cure)))
         }
     }
 }

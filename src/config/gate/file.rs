@@ -1,13 +1,13 @@
 //! The format of a gate file.
 
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use base::lens::Lens;
 use base::units::Share;
 
 /// A gate file.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct GateFile {
     /// Version of the format.
@@ -26,7 +26,8 @@ pub struct GateFile {
 }
 
 /// The tolerated increase of one figure.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct EndpointEntry {
     /// Which figure.
@@ -48,7 +49,8 @@ pub struct EndpointEntry {
 }
 
 /// Tolerated growth.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct LeakEntry {
     /// The phase whose rounds are judged; every repeated activity by default.
@@ -58,7 +60,8 @@ pub struct LeakEntry {
 }
 
 /// The tolerated difference of the work of the sides.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct WorkEntry {
     /// Requests of a step.

@@ -1,13 +1,13 @@
 //! The options of steps that send no requests: documents, time, and the server's own life.
 
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::options::Count;
 use base::units::Span;
 
 /// Starts the server: spawn, handshake, wait until it is ready.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Start {
     /// Time limit of the `initialize` request; the scenario's deadline when not given.
@@ -15,7 +15,8 @@ pub struct Start {
 }
 
 /// Stops the server and starts a new one.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Restart {
     /// Opens the documents again that were open before.
@@ -34,7 +35,8 @@ impl Default for Restart {
 }
 
 /// Opens documents.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Open {
     /// Their number; fewer when the workspace has no more.
@@ -56,7 +58,8 @@ impl Default for Open {
 }
 
 /// Which documents are opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Pick {
     /// The first that are not open, always in the same order.
@@ -67,7 +70,8 @@ pub enum Pick {
 }
 
 /// Closes documents.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Close {
     /// Their number, the ones open longest first; all when not given.
@@ -77,7 +81,8 @@ pub struct Close {
 }
 
 /// Writes documents to disk and says so.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Save {
     /// Number of open documents; all when not given.
@@ -87,7 +92,8 @@ pub struct Save {
 }
 
 /// Changes documents in one stroke each; the changes are unique each time and undone at the end.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Edit {
     /// Number of open documents; all when not given.
@@ -112,7 +118,8 @@ impl Default for Edit {
 }
 
 /// The form in which changes are sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum EditMode {
     /// As the server asked for.
@@ -125,7 +132,8 @@ pub enum EditMode {
 }
 
 /// Types text key by key; the text is unique each time and undone at the end.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Type {
     /// Number of open documents; all when not given.
@@ -153,7 +161,8 @@ impl Default for Type {
 }
 
 /// Changes files on disk, and notifies the server.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Touch {
     /// Number of files of the workspace, open or not.
@@ -178,7 +187,8 @@ impl Default for Touch {
 }
 
 /// A change of a file on disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
     /// Written again with the same text.
@@ -191,7 +201,8 @@ pub enum Change {
 }
 
 /// Sends any notification; placeholders as in a raw request.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Notification {
     /// The method.
@@ -222,7 +233,8 @@ impl Default for Notification {
 }
 
 /// Pauses, like a person who thinks.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Pause {
     /// Its length.

@@ -1,12 +1,12 @@
 //! The options of an idle window.
 
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use base::units::Span;
 
 /// Waits and measures released memory.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Idle {
     /// True if any message is sent meanwhile.
@@ -36,7 +36,8 @@ pub struct Idle {
 }
 
 /// The traffic of an idle window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum IdleMode {
     /// No messages: only what the server releases by itself shows.
@@ -47,7 +48,8 @@ pub enum IdleMode {
 }
 
 /// A kind of light traffic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Light {
     /// A hover at the cursor.
@@ -64,7 +66,8 @@ impl Light {
 }
 
 /// The end of an idle step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Until {
     /// Memory no longer moves.

@@ -1,6 +1,5 @@
 //! The options of steps. Everything has a default, so that `{ hover = {} }` is a step.
 
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use base::units::Span;
@@ -8,9 +7,10 @@ use base::units::Span;
 use super::template::{self, Scope};
 
 /// A whole number of things, at least one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(try_from = "i64")]
-#[schemars(!try_from, with = "u32")]
+#[cfg_attr(test, schemars(!try_from, with = "u32"))]
 pub struct Count(u32);
 
 impl Count {
@@ -44,7 +44,8 @@ impl TryFrom<i64> for Count {
 }
 
 /// The results that a step must have for the scenario to pass.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Expect {
     /// At least one result that is neither null nor empty: a step that measures nothing fails.
@@ -89,7 +90,8 @@ macro_rules! requests {
         )*}
     )*) => {$(
         $(#[$about])*
-        #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+        #[derive(Clone, Debug, PartialEq, Deserialize)]
+        #[cfg_attr(test, derive(schemars::JsonSchema))]
         #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
         pub struct $name {
             $($(#[$doc])* pub $field: $kind,)*
@@ -273,7 +275,8 @@ requests! {
 }
 
 /// Which keys ask for completions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CompleteOn {
     /// Those the server named as trigger characters, and the last one.
@@ -286,7 +289,8 @@ pub enum CompleteOn {
 }
 
 /// Which way to look for calls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Calls {
     /// The calling function.

@@ -1,12 +1,12 @@
 //! The options of steps that give memory back by force, or ask a server of its memory.
 
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use base::units::Span;
 
 /// Gives memory back by force, by whatever is there for this server.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Release {
     /// By what, in this order; when not given, by the server's own command where it has one, then by its allocator if the
@@ -17,7 +17,8 @@ pub struct Release {
 }
 
 /// A means to give memory back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum PurgeMethod {
     /// A command of the server that its profile knows.
@@ -41,7 +42,8 @@ impl Release {
 }
 
 /// Asks the server what memory it accounts for.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct SelfReport {
     /// Asks even if that frees the counted memory: in the last step of the last phase only.

@@ -166,7 +166,7 @@ fn cut(text: &str, longest: usize) -> String {
 }
 
 /// The label, or its first numbered variant that is unused and a valid file name.
-pub fn unlike(label: &str, taken: &dyn Fn(&str) -> bool) -> String {
+pub fn unlike(label: &str, taken: impl Fn(&str) -> bool) -> String {
     let first = cut(label, LONGEST);
     if names_files(&first) && !taken(&first) {
         return first;

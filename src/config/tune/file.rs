@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -10,12 +9,13 @@ use record::Preload;
 
 /// A grid: every setting of a server that a sweep tries. Every axis is crossed with every other; the server with nothing
 /// changed is always tried beside them.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct GridFile {
     /// Version of the format: 1.
     #[serde(default)]
-    #[schemars(required)]
+    #[cfg_attr(test, schemars(required))]
     pub format: u32,
     /// The axes to cross.
     #[serde(default)]
@@ -29,19 +29,21 @@ pub struct GridFile {
 }
 
 /// One thing that is varied.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct AxisEntry {
     /// The axis's name.
-    #[schemars(required)]
+    #[cfg_attr(test, schemars(required))]
     pub name: String,
     /// The axis's values.
-    #[schemars(required)]
+    #[cfg_attr(test, schemars(required))]
     pub values: Vec<ValueEntry>,
 }
 
 /// A change to the server. A cell with only a label changes nothing.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ValueEntry {
     /// Its name in reports and files; by default made from its settings.

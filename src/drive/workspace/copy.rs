@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::WorkspaceError;
 use crate::config::files::is_left_out;
+use base::Cancel;
 #[cfg(target_os = "linux")]
 use record::regular;
 
@@ -20,16 +21,22 @@ pub(super) enum Method {
     Reflink,
 }
 
-/// Copies the directory `from` to `to`, which must not exist; ends early if `stop`.
-pub(super) fn tree(from: &Path, to: &Path, method: Method, stop: &dyn Fn() -> bool) -> Result<(), WorkspaceError> {
-    Copier { from, to, method, stop }.directory(Path::new(""))
+/// Copies the directory `from` to `to`, which must not exist; ends early if it is cancelled.
+pub(super) fn tree(from: &Path, to: &Path, method: Method, cancel: &Cancel) -> Result<(), WorkspaceError> {
+    Copier {
+        from,
+        to,
+        method,
+        cancel,
+    }
+    .directory(Path::new(""))
 }
 
 struct Copier<'p> {
     from: &'p Path,
     to: &'p Path,
     method: Method,
-    stop: &'p dyn Fn() -> bool,
+    cancel: &'p Cancel,
 }
 
 impl Copier<'_> {
@@ -38,7 +45,7 @@ impl Copier<'_> {
         let unreadable = |error| WorkspaceError::io("read", &from, error);
         fs::create_dir(&to).map_err(|error| WorkspaceError::io("create", &to, error))?;
         for entry in fs::read_dir(&from).map_err(unreadable)? {
-            if (self.stop)() {
+            if self.cancel.is_cancelled() {
                 return Err(WorkspaceError::Stopped);
             }
             let entry = entry.map_err(unreadable)?;
@@ -65,7 +72,7 @@ impl Copier<'_> {
     fn file(&self, relative: &Path) -> Result<(), WorkspaceError> {
         let (from, to) = (self.from.join(relative), self.to.join(relative));
         match self.method {
-            Method::Copy => contents(&from, &to, self.stop)?,
+            Method::Copy => contents(&from, &to, self.cancel)?,
             Method::Reflink => reflink(&from, &to)?,
         }
         let meta = fs::metadata(&from).map_err(|error| WorkspaceError::io("read", &from, error))?;
@@ -130,9 +137,9 @@ fn cleaned(path: &Path) -> PathBuf {
 const LONG: u64 = 1 << 20;
 
 /// Copies the contents of a file. A long file shares its blocks if the file system supports that; otherwise holes are
-/// kept, and copying may stop in the middle.
+/// kept, and copying may be cancelled in the middle.
 #[cfg(target_os = "linux")]
-fn contents(from: &Path, to: &Path, stop: &dyn Fn() -> bool) -> Result<(), WorkspaceError> {
+fn contents(from: &Path, to: &Path, cancel: &Cancel) -> Result<(), WorkspaceError> {
     let failed = |error| WorkspaceError::io("copy", from, error);
     let (source, meta) = regular::open(from).map_err(failed)?;
     let mut target = File::create_new(to).map_err(|error| WorkspaceError::io("create", to, error))?;
@@ -142,7 +149,7 @@ fn contents(from: &Path, to: &Path, stop: &dyn Fn() -> bool) -> Result<(), Works
     if rustix::fs::ioctl_ficlone(&target, &source).is_ok() {
         return Ok(());
     }
-    if keep_holes(&source, &target, meta.len(), stop).map_err(failed)? {
+    if keep_holes(&source, &target, meta.len(), cancel).map_err(failed)? {
         return Ok(());
     }
     Err(WorkspaceError::Stopped)
@@ -150,7 +157,7 @@ fn contents(from: &Path, to: &Path, stop: &dyn Fn() -> bool) -> Result<(), Works
 
 /// Copies the data between the holes of a file. Returns false if it stopped before the end.
 #[cfg(target_os = "linux")]
-fn keep_holes(source: &File, target: &File, length: u64, stop: &dyn Fn() -> bool) -> io::Result<bool> {
+fn keep_holes(source: &File, target: &File, length: u64, cancel: &Cancel) -> io::Result<bool> {
     use std::os::unix::fs::FileExt;
 
     use rustix::fs::{SeekFrom, seek};
@@ -167,7 +174,7 @@ fn keep_holes(source: &File, target: &File, length: u64, stop: &dyn Fn() -> bool
         let hole = seek(source, SeekFrom::Hole(data)).unwrap_or(length).min(length);
         at = data;
         while at < hole {
-            if stop() {
+            if cancel.is_cancelled() {
                 return Ok(false);
             }
             let most = usize::try_from(hole - at).map_or(buffer.len(), |left| left.min(buffer.len()));
@@ -185,7 +192,7 @@ fn keep_holes(source: &File, target: &File, length: u64, stop: &dyn Fn() -> bool
 }
 
 #[cfg(not(target_os = "linux"))]
-fn contents(from: &Path, to: &Path, _stop: &dyn Fn() -> bool) -> Result<(), WorkspaceError> {
+fn contents(from: &Path, to: &Path, _cancel: &Cancel) -> Result<(), WorkspaceError> {
     let copied = fs::copy(from, to);
     copied
         .map(drop)

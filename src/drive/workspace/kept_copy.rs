@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use super::{Workspace, WorkspaceError, canonical};
 use crate::config::Isolation;
 use crate::config::files::is_left_out;
+use base::Cancel;
 
 /// The copy of the last run, if nothing was written in it. Dropping the last clone removes the copy.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +23,7 @@ impl KeptCopy {
         source: &Path,
         isolation: Isolation,
         scratch: &Path,
-        stop: &dyn Fn() -> bool,
+        cancel: &Cancel,
     ) -> Result<Workspace, WorkspaceError> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(kept) = kept {
@@ -31,7 +32,7 @@ impl KeptCopy {
                 return Ok(kept);
             }
         }
-        Workspace::open(source, isolation, scratch, stop)
+        Workspace::open(source, isolation, scratch, cancel)
     }
 
     /// Keeps a copy in which nothing was written, without what lies beside it, and removes any other stand-in.
@@ -52,22 +53,22 @@ impl KeptCopy {
 pub(super) type Stamp = [u8; 32];
 
 pub(super) fn stamp_of_copy(root: &Path) -> Option<Stamp> {
-    stamp(root, &|_, _| false)
+    stamp(root, |_, _| false)
 }
 
 /// A digest of the tree without what a copy leaves out.
 pub(super) fn stamp_of_original(root: &Path) -> Option<Stamp> {
-    stamp(root, &is_left_out)
+    stamp(root, is_left_out)
 }
 
 /// `None` if an entry cannot be read, or on systems that do not tell when an entry changed.
-fn stamp(root: &Path, skips: &dyn Fn(&Path, bool) -> bool) -> Option<Stamp> {
+fn stamp(root: &Path, skips: fn(&Path, bool) -> bool) -> Option<Stamp> {
     let mut hasher = Sha256::new();
     add_entry(root, skips, &mut hasher)?;
     Some(hasher.finalize().into())
 }
 
-fn add_entry(path: &Path, skips: &dyn Fn(&Path, bool) -> bool, hasher: &mut Sha256) -> Option<()> {
+fn add_entry(path: &Path, skips: fn(&Path, bool) -> bool, hasher: &mut Sha256) -> Option<()> {
     let meta = fs::symlink_metadata(path).ok()?;
     hasher.update(path.as_os_str().as_encoded_bytes());
     for mark in marks(&meta)? {

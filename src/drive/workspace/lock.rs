@@ -102,6 +102,7 @@ mod tests {
     use super::super::scratch::{self, Scratch};
     use super::super::{Isolation, Workspace};
     use super::*;
+    use base::Cancel;
 
     #[test]
     fn a_lock_keeps_others_out_and_leaves_nothing() {
@@ -155,7 +156,7 @@ mod tests {
     fn the_next_run_removes_the_locks_that_nobody_holds() {
         let (source, scratch) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let home = scratch::home(scratch.path()).unwrap();
-        let open = || Workspace::open(source.path(), Isolation::Copy, scratch.path(), &|| false).unwrap();
+        let open = || Workspace::open(source.path(), Isolation::Copy, scratch.path(), &Cancel::default()).unwrap();
         for left in ["0123456789abcdef-0.lock", "shim-0.lock"] {
             let file = File::create(home.join(left)).unwrap();
             file.set_modified(SystemTime::now() - YOUNG).unwrap();

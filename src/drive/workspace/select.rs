@@ -10,6 +10,7 @@ use super::{WorkspaceError, canonical};
 use crate::config::files;
 use crate::config::glob::Glob;
 use crate::drive::language;
+use base::Cancel;
 use record::regular;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,14 +49,14 @@ pub struct Selection {
 }
 
 /// Finds the files under `root` that match `pattern`, match none of `exclude` and have at most `largest` bytes. Finding
-/// none is an error. Reading may take long, so `stop` is checked between files.
+/// none is an error. Reading may take long, so `cancel` is checked between files.
 pub fn select(
     root: &Path,
     pattern: &Glob,
     exclude: &[Glob],
     language: &str,
     largest: u64,
-    stop: &dyn Fn() -> bool,
+    cancel: &Cancel,
 ) -> Result<Selection, WorkspaceError> {
     let root = &canonical(root)?;
     let listing = files::find(root, pattern, exclude).map_err(|error| WorkspaceError::io("read", root, error))?;
@@ -89,7 +90,7 @@ pub fn select(
     }
     files.sort_by(|a, b| a.relative.cmp(&b.relative));
     let bytes = files.iter().map(|file| file.size).sum();
-    let sha256 = hash(&files, largest, stop)?;
+    let sha256 = hash(&files, largest, cancel)?;
     Ok(Selection {
         files,
         bytes,
@@ -105,7 +106,7 @@ fn relative(below: &Path) -> Option<String> {
     parts.map(|parts| parts.join("/"))
 }
 
-fn hash(files: &[SourceFile], largest: u64, stop: &dyn Fn() -> bool) -> Result<String, WorkspaceError> {
+fn hash(files: &[SourceFile], largest: u64, cancel: &Cancel) -> Result<String, WorkspaceError> {
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 64 * 1024];
     for file in files {
@@ -117,7 +118,7 @@ fn hash(files: &[SourceFile], largest: u64, stop: &dyn Fn() -> bool) -> Result<S
         let (contents, _) = regular::open(&file.path).map_err(failed)?;
         let mut contents = contents.take(largest);
         loop {
-            if stop() {
+            if cancel.is_cancelled() {
                 return Err(WorkspaceError::Stopped);
             }
             match contents.read(&mut buffer) {

@@ -8,6 +8,7 @@ use ignore::WalkBuilder;
 use sha2::{Digest, Sha256};
 
 use crate::config::files::is_left_out;
+use base::Cancel;
 use record::TreeFacts;
 use record::regular;
 
@@ -19,18 +20,18 @@ const WHOLE: u64 = 1 << 20;
 const MOST: u64 = 1 << 30;
 
 /// Reads every file under `root` that a copy includes. A symbolic link counts by its target. `None` if anything is
-/// unreadable, or if `stop`.
-pub fn facts(root: &Path, stop: &dyn Fn() -> bool) -> Option<TreeFacts> {
-    facts_up_to(root, MOST, stop)
+/// unreadable, or if it is cancelled.
+pub fn facts(root: &Path, cancel: &Cancel) -> Option<TreeFacts> {
+    facts_up_to(root, MOST, cancel)
 }
 
-fn facts_up_to(root: &Path, most: u64, stop: &dyn Fn() -> bool) -> Option<TreeFacts> {
+fn facts_up_to(root: &Path, most: u64, cancel: &Cancel) -> Option<TreeFacts> {
     let root = &fs::canonicalize(root).ok()?;
     let mut facts = TreeFacts::default();
     let mut hasher = Sha256::new();
     let (mut left, mut buffer) = (most, Vec::new());
     for (name, path) in entries(root)? {
-        if stop() {
+        if cancel.is_cancelled() {
             return None;
         }
         let meta = fs::symlink_metadata(&path).ok()?;
@@ -106,7 +107,7 @@ mod tests {
     use super::*;
 
     fn hash(root: &Path) -> String {
-        facts(root, &|| false).unwrap().sha256
+        facts(root, &Cancel::default()).unwrap().sha256
     }
 
     fn project() -> tempfile::TempDir {
@@ -165,7 +166,7 @@ mod tests {
     fn what_is_not_read_any_more_counts_by_its_length() {
         let root = project();
         // `pyproject.toml` comes first and is read; the limit leaves nothing for the other.
-        let few = || facts_up_to(root.path(), 10, &|| false).unwrap();
+        let few = || facts_up_to(root.path(), 10, &Cancel::default()).unwrap();
         let base = few();
         assert_eq!((base.files, base.bytes, base.unread), (2, 16, 1));
         fs::write(root.path().join("src/a.py"), "b = 1\n").unwrap();
@@ -190,8 +191,10 @@ mod tests {
     #[test]
     fn what_cannot_be_read_has_no_hash() {
         let root = project();
-        assert_eq!(facts(&root.path().join("nothing"), &|| false), None);
-        assert_eq!(facts(root.path(), &|| true), None);
+        assert_eq!(facts(&root.path().join("nothing"), &Cancel::default()), None);
+        let cancel = Cancel::default();
+        cancel.cancel();
+        assert_eq!(facts(root.path(), &cancel), None);
         assert!(contents(root.path(), 1, &mut Vec::new()).is_err());
     }
 }

@@ -42,10 +42,11 @@ pub fn cells(preset: Preset, server: &ServerChoice) -> Result<(Vec<Cell>, Vec<St
         Some(Allocator::Preload(_)) | None => None,
     };
     let family = server.preload.family().or(linked).unwrap_or(facts.family);
-    let beside = facts.beside.as_deref().unwrap_or_default();
+    // Beside a virtual machine's heap the C library serves memory, and has settings of its own.
+    let c_library = facts.beside.as_deref().unwrap_or_default();
     if let Some(own) = preset.family()
         && family != own
-        && !beside.starts_with(own.name())
+        && !c_library.starts_with(own.name())
     {
         return Err(misfit(preset, family, &facts, &server.label));
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{Package, Profile};
 use crate::resolve::client::{ClientError, pip, python, read, run};
-use crate::resolve::which::which;
+use crate::resolve::which;
 use proctree::host;
 
 use super::environment;

@@ -15,7 +15,7 @@ use super::unpack::unpack;
 const DOWNLOAD: &str = "download";
 
 /// The source with its version. A package without one gets the newest, which is said.
-pub fn exact(wanted: &Wanted, say: &dyn Fn(&str)) -> Result<Source, FetchError> {
+pub fn exact(wanted: &Wanted, say: fn(&str)) -> Result<Source, FetchError> {
     let package = match wanted {
         Wanted::Exact(source) => return Ok(source.clone()),
         Wanted::Newest(package) => package,
@@ -30,7 +30,7 @@ pub fn exact(wanted: &Wanted, say: &dyn Fn(&str)) -> Result<Source, FetchError> 
 }
 
 /// Puts the files of `source` into `files`, which does not exist yet. Works in `directory`.
-pub fn fetch(source: &Source, directory: &Path, files: &Path, say: &dyn Fn(&str)) -> Result<(), FetchError> {
+pub fn fetch(source: &Source, directory: &Path, files: &Path, say: fn(&str)) -> Result<(), FetchError> {
     let failed = |why: ClientError| client_failure(&source.to_string(), why);
     let download = directory.join(DOWNLOAD);
     fs::create_dir(&download).map_err(|why| failed(why.into()))?;
@@ -68,7 +68,7 @@ fn client_failure(origin: &str, why: ClientError) -> FetchError {
 }
 
 /// Downloads the archive of a package.
-fn pack(package: &Package, version: &str, into: &Path, say: &dyn Fn(&str)) -> Result<PathBuf, ClientError> {
+fn pack(package: &Package, version: &str, into: &Path, say: fn(&str)) -> Result<PathBuf, ClientError> {
     let (name, destination) = (package.name(), into.display().to_string());
     match package {
         Package::Pypi(_) => {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use base::Cancel;
 use lsp_soak::drive::documents::OpenDocuments;
 use lsp_soak::drive::{Player, Stop};
 use record::{BARRIER, Ending, Event};
@@ -26,7 +27,7 @@ async fn a_server_that_hangs_over_notifications_is_wedged_when_its_phase_settles
         mut peer,
         place: _place,
     } = play("deadline = \"4s\"", phases);
-    let mut player = Player::new(&job, &stage, OpenDocuments::new(&job, &|| false));
+    let mut player = Player::new(&job, &stage, OpenDocuments::new(&job, &Cancel::default()));
     let script = async {
         get_ready(&mut peer).await;
         while peer.receive().await["method"] != BARRIER {}

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use base::Cancel;
 use lsp_soak::drive::documents::OpenDocuments;
 use lsp_soak::drive::{Player, Stop};
 use record::{Ending, Event};
@@ -57,7 +58,7 @@ async fn ended(capabilities: &str) -> (Ending, Vec<String>) {
             }
         }
     };
-    let mut player = Player::new(&job, &stage, OpenDocuments::new(&job, &|| false));
+    let mut player = Player::new(&job, &stage, OpenDocuments::new(&job, &Cancel::default()));
     let stop = tokio::select! {
         result = player.play() => result.unwrap_err(),
         () = server => unreachable!("it never ends"),

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use base::Cancel;
 use lsp_soak::config::{Profile, Scenario};
 use lsp_soak::drive::documents::OpenDocuments;
 use lsp_soak::drive::workspace::select;
@@ -56,7 +57,15 @@ pub fn play(top: &str, phases: &str) -> Play {
         launch: relay.launch(),
         library: None,
         no_library: String::new(),
-        selection: select(&root, &"*.py".parse().unwrap(), &[], "python", 1 << 20, &|| false).unwrap(),
+        selection: select(
+            &root,
+            &"*.py".parse().unwrap(),
+            &[],
+            "python",
+            1 << 20,
+            &Cancel::default(),
+        )
+        .unwrap(),
         root,
         capabilities: "default".to_owned(),
         seed: 1,
@@ -128,7 +137,7 @@ pub async fn heard<T>(phases: &str, script: impl AsyncFnOnce(&mut Peer) -> T) ->
             }
         }
     };
-    let mut player = Player::new(&job, &stage, OpenDocuments::new(&job, &|| false));
+    let mut player = Player::new(&job, &stage, OpenDocuments::new(&job, &Cancel::default()));
     let play = async {
         let result = player.play().await;
         drop(over);
@@ -163,7 +172,11 @@ async fn initialize_says_who_we_are_and_what_we_can() {
         assert_eq!(general["positionEncodings"], json!(["utf-8", "utf-16", "utf-32"]));
         assert_eq!(general["staleRequestSupport"]["cancel"], true);
     };
-    let mut player = Player::new(&play.job, &play.stage, OpenDocuments::new(&play.job, &|| false));
+    let mut player = Player::new(
+        &play.job,
+        &play.stage,
+        OpenDocuments::new(&play.job, &Cancel::default()),
+    );
     tokio::select! {
         () = server => {}
         _ = player.play() => panic!("the server has not answered"),
@@ -205,7 +218,11 @@ async fn an_initialize_that_cannot_be_read_is_refused_with_what_it_is_and_the_li
             let head = format!("Content-Length: {}\r\n\r\n", body.len());
             play.peer.send_raw(&[head.as_bytes(), &body].concat()).await;
         };
-        let mut player = Player::new(&play.job, &play.stage, OpenDocuments::new(&play.job, &|| false));
+        let mut player = Player::new(
+            &play.job,
+            &play.stage,
+            OpenDocuments::new(&play.job, &Cancel::default()),
+        );
         let ((), end) = tokio::join!(server, player.play());
         let Err(Stop::Ended(Ending::Refused { reason })) = end else {
             panic!("{end:?}")
@@ -301,7 +318,7 @@ async fn after_a_wedge_no_further_step_is_played_and_where_it_was_is_said() {
         mut peer,
         place: _place,
     } = play("deadline = \"4s\"", phases);
-    let mut player = Player::new(&job, &stage, OpenDocuments::new(&job, &|| false));
+    let mut player = Player::new(&job, &stage, OpenDocuments::new(&job, &Cancel::default()));
     let script = async {
         get_ready(&mut peer).await;
         method(&mut peer, "textDocument/didOpen").await;

@@ -7,15 +7,16 @@ use super::super::elf::{self, Machine};
 use super::super::probe::{self, Subject};
 use super::malloc::{self, numbers};
 use super::{Tunable, tunables};
+use base::Cancel;
 
 /// The tunables that the loader lists with these variables set; an old loader lists none.
 pub fn listed_tunables(
     subject: &Subject,
     loader: &Path,
     env: &BTreeMap<String, String>,
-    stop: impl Fn() -> bool,
+    cancel: &Cancel,
 ) -> BTreeMap<String, Tunable> {
-    let heard = probe::ask_other(subject, loader, &["--list-tunables"], &probe::pairs(env), stop);
+    let heard = probe::ask_other(subject, loader, &["--list-tunables"], &probe::pairs(env), cancel);
     heard.map(|heard| tunables(&heard.said.stdout)).unwrap_or_default()
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use record::variables::{LEGACY, number};
 use record::{AllocatorFamily, KnobFacts};
 
-use super::super::detect::Detection;
+use super::super::detect::Inspected;
 use super::super::glibc::malloc::{TUNABLES, may_be_ignored, numbers, size};
 use super::super::glibc::{Tunable, ask};
 use super::super::preload;
@@ -32,7 +32,7 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
         return Ok(unconfirmed(question.env));
     }
     let tunables = listed_tunables(question, question.env);
-    let Detection { facts, file, .. } = question.detection;
+    let Inspected { facts, file, .. } = question.inspected;
     let options = if facts.family == AllocatorFamily::Glibc {
         let version = facts.version.as_deref();
         Some(ask::options(question.subject, file, &tunables, question.env, version))
@@ -51,8 +51,8 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
 
 /// The tunables that the program's loader lists with these variables set; none without a loader.
 fn listed_tunables(question: &Question<'_>, env: &BTreeMap<String, String>) -> BTreeMap<String, Tunable> {
-    match &question.detection.loader {
-        Some(loader) => ask::listed_tunables(question.subject, loader, env, question.stop),
+    match &question.inspected.loader {
+        Some(loader) => ask::listed_tunables(question.subject, loader, env, question.cancel),
         None => BTreeMap::new(),
     }
 }
@@ -184,7 +184,7 @@ fn preloads_debug_library(subject: &Subject) -> bool {
 
 /// The version of the C library that serves the program, or that serves the rest of a runtime's process.
 fn version(question: &Question<'_>) -> Option<(u32, u32)> {
-    let facts = &question.detection.facts;
+    let facts = &question.inspected.facts;
     let text = match facts.family {
         AllocatorFamily::Glibc => facts.version.as_deref()?,
         _ => facts.beside.as_deref()?.strip_prefix("glibc ")?,

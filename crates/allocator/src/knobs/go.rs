@@ -48,7 +48,7 @@ fn trace_collections(question: &Question<'_>, env: &BTreeMap<String, String>) ->
         debug.push(',');
     }
     debug.push_str("gctrace=1");
-    let heard = probe::ask(question.subject, &probe::pairs(&traced), question.stop).ok()?;
+    let heard = probe::ask(question.subject, &probe::pairs(&traced), question.cancel).ok()?;
     Some(heard.said.stderr)
 }
 
@@ -198,7 +198,7 @@ fn check_debug_pair(pair: &str, all: &str, question: &Question<'_>) -> Option<Kn
         return Some(wrong_value("GODEBUG", all, &why, "write such as 0 or 1"));
     }
     // A program that cannot be read cannot be searched.
-    if scan::contains(&question.detection.file, name).unwrap_or(true) {
+    if scan::contains(&question.inspected.file, name).unwrap_or(true) {
         return None;
     }
     let cure = "see GODEBUG in the documentation of Go's `runtime`";
@@ -209,7 +209,7 @@ fn unknown_setting(name: &str, cure: String, question: &Question<'_>) -> KnobErr
     KnobError::Option {
         variable: "GODEBUG".to_owned(),
         option: name.to_owned(),
-        uses: question.detection.facts.to_string(),
+        uses: question.inspected.facts.to_string(),
         cure,
     }
 }
@@ -225,6 +225,7 @@ fn refused_by_go(question: &Question<'_>, output: &str) -> Option<KnobError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::Cancel;
 
     #[test]
     fn a_part_of_a_setting_is_none() {
@@ -244,12 +245,12 @@ mod tests {
 
     #[test]
     fn what_the_runtime_cannot_read_as_a_number_is_refused() {
-        let (env, subject, detection) = Default::default();
+        let (env, subject, inspected) = Default::default();
         let question = Question {
             env: &env,
             subject: &subject,
-            detection: &detection,
-            stop: &|| false,
+            inspected: &inspected,
+            cancel: &Cancel::default(),
         };
         for value in ["gctrace=1", "gctrace=-1,madvdontneed=0"] {
             assert_eq!(check_debug(value, &question), [], "{value}");
@@ -288,12 +289,12 @@ mod tests {
             if let Some(percentage) = percentage {
                 env.insert("GOGC".to_owned(), String::from(percentage));
             }
-            let (subject, detection) = Default::default();
+            let (subject, inspected) = Default::default();
             let question = Question {
                 env: &env,
                 subject: &subject,
-                detection: &detection,
-                stop: &|| false,
+                inspected: &inspected,
+                cancel: &Cancel::default(),
             };
             let trace = format!("gc 1 @0.000s 15%: 0->0->0 MB, {goal} MB goal, 2 P\n");
             assert_eq!(shows_limit(limit, &trace, &question), shown, "{limit} {goal}");

@@ -62,7 +62,7 @@ fn confirmation(variable: &str, value: &str, question: &Question<'_>) -> Option<
     if !value.is_empty() {
         conf = format!("{conf},{value}");
     }
-    let heard = probe::ask(question.subject, &[(variable, &conf)], question.stop).ok()?;
+    let heard = probe::ask(question.subject, &[(variable, &conf)], question.cancel).ok()?;
     let mut outputs = read(&heard.said.stderr).into_iter();
     outputs.find(|output| !output.set.is_empty() || !output.complaints.is_empty())
 }
@@ -144,7 +144,7 @@ fn replaced_number(knob: &KnobFacts, question: &Question<'_>) -> Option<KnobErro
     if requested == used {
         return None;
     }
-    let is_default = question.detection.facts.options.get(option) == Some(effective);
+    let is_default = question.inspected.facts.options.get(option) == Some(effective);
     let (why, cure) = if is_default {
         ("keeps its own", "a value that its manual allows".to_owned())
     } else {
@@ -166,11 +166,11 @@ fn mistake(
     question: &Question<'_>,
 ) -> Option<KnobError> {
     if let Some((option, _)) = pair_after("Invalid conf pair: ", complaint) {
-        let names = question.detection.facts.options.keys().chain(output.options.keys());
+        let names = question.inspected.facts.options.keys().chain(output.options.keys());
         return Some(KnobError::Option {
             variable: variable.to_owned(),
             option: option.to_owned(),
-            uses: question.detection.facts.to_string(),
+            uses: question.inspected.facts.to_string(),
             cure: suggestion(option, names.map(String::as_str), "see `opt.*` in jemalloc's manual"),
         });
     }

@@ -40,11 +40,11 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
     env.remove(QUESTION.0);
     let mut variables = vec![QUESTION];
     variables.extend(probe::pairs(&env));
-    let heard = probe::ask(question.subject, &variables, question.stop);
+    let heard = probe::ask(question.subject, &variables, question.cancel);
     let Some(output) = heard.ok().and_then(|heard| read(&heard.said.stderr)) else {
         return Ok(unconfirmed(&env));
     };
-    let uses = question.detection.facts.to_string();
+    let uses = question.inspected.facts.to_string();
     let (mut knobs, mut errors) = (Vec::new(), Vec::new());
     for (variable, value) in &env {
         match check_option(variable, value, &output, &uses) {

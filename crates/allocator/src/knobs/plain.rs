@@ -41,7 +41,7 @@ const KINDS: [(&str, Kind); 18] = [
 /// Checks settings with names that begin with `start`.
 pub(super) fn check(question: &Question<'_>, start: &str) -> Result<Checked, Vec<KnobError>> {
     let names = names(question, start);
-    let uses = question.detection.facts.to_string();
+    let uses = question.inspected.facts.to_string();
     let mut errors = Vec::new();
     for (name, value) in question.env {
         if let Err(error) = check_setting(name, value, &names, &uses) {
@@ -58,7 +58,7 @@ pub(super) fn check(question: &Question<'_>, start: &str) -> Result<Checked, Vec
 fn names(question: &Question<'_>, start: &str) -> BTreeSet<String> {
     let library_path = question.subject.library_path();
     let mut names = BTreeSet::new();
-    for root in question.subject.preloaded.iter().chain([&question.detection.file]) {
+    for root in question.subject.preloaded.iter().chain([&question.inspected.file]) {
         let linking = elf::linking(root).unwrap_or_default();
         for file in elf::libraries(root, &linking, &library_path).iter().chain([root]) {
             names.extend(scan::names(file, start).unwrap_or_default());

@@ -77,8 +77,8 @@ pub(super) fn unknown_allocator(variable: &str, value: &str) -> Option<KnobError
 /// to run, and the settings stay unconfirmed.
 pub(super) fn check(question: &Question<'_>, family: AllocatorFamily) -> Result<Checked, Vec<KnobError>> {
     let mut checked = unconfirmed(question.env);
-    let detection = question.detection;
-    if detection.facts.family != family && !(family == AllocatorFamily::V8 && detection.node) {
+    let inspected = question.inspected;
+    if inspected.facts.family != family && !(family == AllocatorFamily::V8 && inspected.node) {
         return Ok(checked);
     }
     for knob in &mut checked.knobs {
@@ -92,8 +92,8 @@ pub(super) fn check(question: &Question<'_>, family: AllocatorFamily) -> Result<
             return Err(vec![wrong_value(knob, why, reader)]);
         }
         let variables = [(knob.variable.as_str(), knob.requested.as_str())];
-        let (subject, program) = (question.subject, &detection.file);
-        let Some(heard) = probe::ask_other(subject, program, reader.args, &variables, question.stop) else {
+        let (subject, program) = (question.subject, &inspected.file);
+        let Some(heard) = probe::ask_other(subject, program, reader.args, &variables, question.cancel) else {
             continue;
         };
         let mut lines = heard.said.stderr.lines();

@@ -1,11 +1,12 @@
 //! Tests of the variables that fit an allocator, without any process.
 
 use super::*;
+use base::Cancel;
 use record::{AllocatorFacts, Confidence};
 
-fn detection(family: AllocatorFamily, variable: Option<&str>) -> Detection {
+fn inspected(family: AllocatorFamily, variable: Option<&str>) -> Inspected {
     let has_prefix = variable.is_some_and(|name| name.starts_with("_RJEM"));
-    Detection {
+    Inspected {
         node: family == AllocatorFamily::V8,
         facts: AllocatorFacts {
             family,
@@ -15,22 +16,22 @@ fn detection(family: AllocatorFamily, variable: Option<&str>) -> Detection {
             confidence: Some(Confidence::Certain),
             ..AllocatorFacts::default()
         },
-        ..Detection::default()
+        ..Inspected::default()
     }
 }
 
-fn refused(variable: &str, detection: &Detection) -> Option<String> {
+fn refused(variable: &str, inspected: &Inspected) -> Option<String> {
     let family = reader(variable).expect("a setting of an allocator");
-    let result = check_reader(variable, family, detection, None);
+    let result = check_reader(variable, family, inspected, None);
     result.err().map(|error| error.to_string())
 }
 
 #[test]
 fn a_variable_of_another_allocator_is_refused_with_the_one_that_works() {
     use AllocatorFamily as Family;
-    let rust = detection(Family::Jemalloc, Some("_RJEM_MALLOC_CONF"));
-    let plain = detection(Family::Jemalloc, Some("MALLOC_CONF"));
-    for (variable, detection, ends) in [
+    let rust = inspected(Family::Jemalloc, Some("_RJEM_MALLOC_CONF"));
+    let plain = inspected(Family::Jemalloc, Some("MALLOC_CONF"));
+    for (variable, inspected, ends) in [
         (
             "MALLOC_CONF",
             &rust,
@@ -45,31 +46,31 @@ fn a_variable_of_another_allocator_is_refused_with_the_one_that_works() {
         ("MIMALLOC_PURGE_DELAY", &rust, "_RJEM_MALLOC_CONF=dirty_decay_ms:1000"),
         (
             "GOGC",
-            &detection(Family::Glibc, None),
+            &inspected(Family::Glibc, None),
             "set `GLIBC_TUNABLES`, or such as `MALLOC_ARENA_MAX`",
         ),
         (
             "NODE_OPTIONS",
-            &detection(Family::Go, None),
+            &inspected(Family::Go, None),
             "set `GOGC`, `GOMEMLIMIT` or `GODEBUG`",
         ),
         (
             "MALLOC_CONF",
-            &detection(Family::Snmalloc, None),
+            &inspected(Family::Snmalloc, None),
             "it reads no variables; remove it",
         ),
         (
             "MALLOC_CONF",
-            &detection(Family::Mimalloc, None),
+            &inspected(Family::Mimalloc, None),
             "such as `MIMALLOC_PURGE_DELAY`",
         ),
         (
             "TCMALLOC_RELEASE_RATE",
-            &detection(Family::V8, None),
+            &inspected(Family::V8, None),
             "set `NODE_OPTIONS`",
         ),
     ] {
-        let refused = refused(variable, detection).unwrap_or_default();
+        let refused = refused(variable, inspected).unwrap_or_default();
         assert!(refused.ends_with(ends), "{variable}: {refused}");
     }
 }
@@ -77,26 +78,26 @@ fn a_variable_of_another_allocator_is_refused_with_the_one_that_works() {
 #[test]
 fn what_fits_is_not_refused() {
     use AllocatorFamily as Family;
-    let mut node = detection(Family::V8, None);
+    let mut node = inspected(Family::V8, None);
     node.facts.beside = Some("glibc 2.36".to_owned());
-    for (variable, detection) in [
+    for (variable, inspected) in [
         (
             "_RJEM_MALLOC_CONF",
-            &detection(Family::Jemalloc, Some("_RJEM_MALLOC_CONF")),
+            &inspected(Family::Jemalloc, Some("_RJEM_MALLOC_CONF")),
         ),
-        ("MALLOC_CONF", &detection(Family::Jemalloc, None)),
-        ("MIMALLOC_ALLOW_THP", &detection(Family::Mimalloc, None)),
-        ("GLIBC_TUNABLES", &detection(Family::Glibc, None)),
+        ("MALLOC_CONF", &inspected(Family::Jemalloc, None)),
+        ("MIMALLOC_ALLOW_THP", &inspected(Family::Mimalloc, None)),
+        ("GLIBC_TUNABLES", &inspected(Family::Glibc, None)),
         ("MALLOC_ARENA_MAX", &node),
         ("NODE_OPTIONS", &node),
     ] {
-        assert_eq!(refused(variable, detection), None, "{variable}");
+        assert_eq!(refused(variable, inspected), None, "{variable}");
     }
 }
 
 #[test]
 fn a_setting_of_v8_is_for_the_program_that_holds_it() {
-    let mut deno = detection(AllocatorFamily::V8, Some(DENO));
+    let mut deno = inspected(AllocatorFamily::V8, Some(DENO));
     deno.node = false;
     assert_eq!(refused(DENO, &deno), None);
     let text = refused("NODE_OPTIONS", &deno).unwrap_or_default();
@@ -104,20 +105,20 @@ fn a_setting_of_v8_is_for_the_program_that_holds_it() {
         text.ends_with("which reads `DENO_V8_FLAGS`; set `DENO_V8_FLAGS`"),
         "{text}"
     );
-    let text = refused(DENO, &detection(AllocatorFamily::V8, None)).unwrap_or_default();
+    let text = refused(DENO, &inspected(AllocatorFamily::V8, None)).unwrap_or_default();
     assert!(text.ends_with("does not read it; set `NODE_OPTIONS`"), "{text}");
     // A Go program's launcher runs in Node.js, without the memory that matters.
-    let text = refused("NODE_OPTIONS", &detection(AllocatorFamily::Go, None)).unwrap_or_default();
+    let text = refused("NODE_OPTIONS", &inspected(AllocatorFamily::Go, None)).unwrap_or_default();
     assert!(text.contains("this server uses go 1.2"), "{text}");
     assert_eq!(
-        refused("PYTHONMALLOC", &detection(AllocatorFamily::Pymalloc, None)),
+        refused("PYTHONMALLOC", &inspected(AllocatorFamily::Pymalloc, None)),
         None
     );
 }
 
 #[test]
 fn an_allocator_that_nobody_knows_takes_no_setting_unless_a_profile_names_it() {
-    let unknown = Detection::default();
+    let unknown = Inspected::default();
     let refused = refused("MALLOC_CONF", &unknown).unwrap_or_default();
     assert!(refused.contains("name it in a profile"), "{refused}");
     let declared = Some(AllocatorFamily::Jemalloc);
@@ -148,14 +149,14 @@ fn an_allocator_that_cpython_does_not_have_is_refused_whatever_starts_it() {
 
 #[test]
 fn what_only_a_guess_speaks_against_is_not_refused() {
-    let mut detection = detection(AllocatorFamily::Glibc, None);
-    detection.facts.confidence = Some(Confidence::Guess);
+    let mut inspected = inspected(AllocatorFamily::Glibc, None);
+    inspected.facts.confidence = Some(Confidence::Guess);
     for variable in ["GOGC", "_RJEM_MALLOC_CONF", "NODE_OPTIONS"] {
-        let checked = check_one(variable, "50", &detection).unwrap();
+        let checked = check_one(variable, "50", &inspected).unwrap();
         assert_eq!((checked.knobs.len(), checked.knobs[0].taken), (1, None));
     }
-    detection.facts.confidence = Some(Confidence::Likely);
-    let error = check_one("GOGC", "50", &detection).unwrap_err();
+    inspected.facts.confidence = Some(Confidence::Likely);
+    let error = check_one("GOGC", "50", &inspected).unwrap_err();
     assert!(
         error.contains("unless its profile says `allocator = { linked = \"go\" }`"),
         "{error}"
@@ -163,9 +164,9 @@ fn what_only_a_guess_speaks_against_is_not_refused() {
 }
 
 /// Checks one setting. An error is the text of the first mistake.
-fn check_one(variable: &str, value: &str, detection: &Detection) -> Result<Checked, String> {
+fn check_one(variable: &str, value: &str, inspected: &Inspected) -> Result<Checked, String> {
     let env = BTreeMap::from([(variable.to_owned(), value.to_owned())]);
-    let result = check(&env, &Subject::default(), detection, None, &|| false);
+    let result = check(&env, &Subject::default(), inspected, None, &Cancel::default());
     result.map_err(|errors| errors[0].to_string())
 }
 
@@ -181,7 +182,7 @@ fn settings_of_java_are_refused_by_other_runtimes_and_passed_on_by_what_may_star
             (Family::Glibc, false),
             (Family::Unknown, false),
         ] {
-            let text = refused(variable, &detection(family, None));
+            let text = refused(variable, &inspected(family, None));
             assert_eq!(text.is_some(), is_refused, "{variable} {family}: {text:?}");
         }
     }
@@ -190,7 +191,7 @@ fn settings_of_java_are_refused_by_other_runtimes_and_passed_on_by_what_may_star
 #[test]
 fn python_takes_its_objects_from_where_it_is_told_to() {
     use AllocatorFamily as Family;
-    let mut python = detection(Family::Pymalloc, None).facts;
+    let mut python = inspected(Family::Pymalloc, None).facts;
     python.beside = Some("glibc 2.36".to_owned());
     for (value, family, version) in [
         ("malloc", Family::Glibc, Some("2.36")),
@@ -204,7 +205,7 @@ fn python_takes_its_objects_from_where_it_is_told_to() {
         assert_eq!((facts.family, facts.version.as_deref()), (family, version), "{value}");
     }
     let env = BTreeMap::from([(PYTHON.to_owned(), "malloc".to_owned())]);
-    assert_eq!(under(&env, detection(Family::V8, None).facts).family, Family::V8);
+    assert_eq!(under(&env, inspected(Family::V8, None).facts).family, Family::V8);
 }
 
 #[test]
@@ -251,9 +252,9 @@ fn what_node_goes_on_without_is_refused() {
     let text = "#!/bin/sh\ncase $NODE_OPTIONS in *=-3) echo Error: out of bounds >&2;; esac\n";
     std::fs::write(&node, text).unwrap();
     std::fs::set_permissions(&node, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let mut detection = detection(AllocatorFamily::V8, None);
-    (detection.file, detection.node) = (node, true);
-    let checked = check_one("NODE_OPTIONS", "--max-old-space-size=300", &detection).unwrap();
+    let mut inspected = inspected(AllocatorFamily::V8, None);
+    (inspected.file, inspected.node) = (node, true);
+    let checked = check_one("NODE_OPTIONS", "--max-old-space-size=300", &inspected).unwrap();
     assert_eq!(checked.knobs[0].taken, Some(true));
     for (value, why) in [
         ("--max-semi-space-size=-3", "Node.js says `Error: out of bounds`"),
@@ -262,7 +263,7 @@ fn what_node_goes_on_without_is_refused() {
             "`--max-old-space-size=` has no value",
         ),
     ] {
-        let error = check_one("NODE_OPTIONS", value, &detection).unwrap_err();
+        let error = check_one("NODE_OPTIONS", value, &inspected).unwrap_err();
         assert!(error.contains(why), "{error}");
     }
 }

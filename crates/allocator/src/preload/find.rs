@@ -156,9 +156,6 @@ fn named_library(path: &Path, machine: Option<Machine>) -> Result<PathBuf, FindE
             why,
         });
     }
-    if cfg!(target_os = "macos") {
-        return Ok(real);
-    }
     match mismatch(&real, machine) {
         Some((library, server)) => Err(FindError::OtherMachine {
             path: path.to_owned(),

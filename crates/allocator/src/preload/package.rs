@@ -4,40 +4,41 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use base::Cancel;
 use proctree::host;
 
 /// A package manager that takes longer than this waits for something else.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Name and version of the package that owns a file: `libjemalloc2 5.3.0-1`.
-pub fn package(file: &Path, stop: impl Fn() -> bool) -> Option<String> {
+pub fn package(file: &Path, cancel: &Cancel) -> Option<String> {
     let path = file.display().to_string();
     package_in_path(&path)
-        .or_else(|| dpkg_package(&path, &stop))
-        .or_else(|| rpm_package(&path, &stop))
-        .or_else(|| package_in_line(&output("pacman", &["-Qo", &path], &stop)?))
-        .or_else(|| package_in_line(&output("apk", &["info", "--who-owns", &path], &stop)?))
+        .or_else(|| dpkg_package(&path, cancel))
+        .or_else(|| rpm_package(&path, cancel))
+        .or_else(|| package_in_line(&output("pacman", &["-Qo", &path], cancel)?))
+        .or_else(|| package_in_line(&output("apk", &["info", "--who-owns", &path], cancel)?))
         .filter(|package| !package.is_empty())
 }
 
 /// The stdout of a package manager; `None` if it is not there or fails.
-fn output(program: &str, args: &[&str], stop: impl Fn() -> bool) -> Option<String> {
-    let heard = host::listen(Command::new(program).args(args), PATIENCE, &stop).ok()?;
+fn output(program: &str, args: &[&str], cancel: &Cancel) -> Option<String> {
+    let heard = host::listen(Command::new(program).args(args), PATIENCE, cancel).ok()?;
     if !heard.ended?.success() {
         return None;
     }
     Some(heard.said.stdout)
 }
 
-fn dpkg_package(path: &str, stop: impl Fn() -> bool) -> Option<String> {
-    let owner = dpkg_owner(&output("dpkg-query", &["-S", path], &stop)?)?;
-    let version = output("dpkg-query", &["-W", "-f=${Version}", &owner], &stop)?;
+fn dpkg_package(path: &str, cancel: &Cancel) -> Option<String> {
+    let owner = dpkg_owner(&output("dpkg-query", &["-S", path], cancel)?)?;
+    let version = output("dpkg-query", &["-W", "-f=${Version}", &owner], cancel)?;
     Some(format!("{} {}", owner.split(':').next()?, version.trim()))
 }
 
-fn rpm_package(path: &str, stop: impl Fn() -> bool) -> Option<String> {
+fn rpm_package(path: &str, cancel: &Cancel) -> Option<String> {
     let format = "%{NAME} %{VERSION}-%{RELEASE}";
-    let package = output("rpm", &["-qf", "--qf", format, path], stop)?;
+    let package = output("rpm", &["-qf", "--qf", format, path], cancel)?;
     Some(package.trim().to_owned())
 }
 

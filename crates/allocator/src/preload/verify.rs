@@ -1,16 +1,11 @@
-//! Verifies that a server would use a preloaded allocator: by its files, and by a run for its version with the loader's
-//! debug output.
+//! Verifies that a server would use a preloaded allocator: by its files, and by what it said when it ran for its version.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::super::detect::Detection;
-use super::super::probe::{self, Subject};
+use super::super::detect::{Inspected, ProbeEnd};
+use super::super::probe::Subject;
 use super::super::scan::Mark;
 use super::super::{elf, scan, version_suffix};
-use super::bindings::{self, Image, NEW};
-use crate::paths::real;
 use proctree::host;
 use record::{AllocatorFamily, Confidence};
 
@@ -78,65 +73,65 @@ pub enum PreloadError {
     Fatal { shown: String, library: String },
 }
 
-/// A server and the libraries to preload.
+/// A server and the library to preload.
 pub struct Question<'q> {
     pub library: &'q Path,
     /// The findings without a preload.
-    pub plain: &'q Detection,
-    pub without: &'q Subject,
+    pub plain: &'q Inspected,
+    /// The findings with everything that is preloaded.
+    pub with: &'q Inspected,
     /// The server with everything that is preloaded.
-    pub with: &'q Subject,
-    /// An empty directory for the loader's output.
-    pub scratch: &'q Path,
-    pub stop: &'q dyn Fn() -> bool,
+    pub subject: &'q Subject,
 }
 
-/// True if the server's loader reports that the library serves it. False if that is not known: the loaders of musl and of
-/// macOS report nothing. An error if the preload cannot work.
+/// True if the library serves the server's `malloc`: it was preloaded when the server ran for its version, and by the
+/// rules of loaders a function that a program imports comes from a preloaded library first. False if that is not known.
+/// An error if the preload cannot work. A run shows more: which processes mapped the library, and what it had.
 pub fn verify(question: &Question<'_>) -> Result<bool, PreloadError> {
     refuse(question)?;
     let library = question.library.display().to_string();
-    let output = question.scratch.join("bindings").display().to_string();
-    let variables = [
-        ("LD_DEBUG", "bindings,libs"),
-        // Without this, functions are bound when they are called first.
-        ("LD_BIND_NOW", "1"),
-        ("LD_DEBUG_OUTPUT", output.as_str()),
-    ];
-    let Ok(heard) = probe::ask(question.with, &variables, question.stop) else {
-        return Ok(false);
-    };
-    if let Some(why) = bindings::refusal(&heard.said.stderr, &library) {
-        let program = question.with.program.display().to_string();
+    if let Some(why) = refusal(&question.with.stderr, &library) {
+        let program = question.subject.program.display().to_string();
         return Err(PreloadError::NotLoaded { library, program, why });
     }
-    if heard.ended.is_some_and(|ended| ended.code().is_none()) && runs_without_library(question) {
-        let shown = question.with.shown();
+    if question.with.probe == ProbeEnd::Signal && question.plain.probe == ProbeEnd::Exit {
+        let shown = question.subject.shown();
         return Err(PreloadError::Fatal { shown, library });
     }
-    check_use(question, &read_images(question.scratch), &library)
-}
-
-/// The programs of all processes: the loader wrote one file for each process.
-fn read_images(directory: &Path) -> Vec<Image> {
-    let mut images = Vec::new();
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        if let Ok(text) = fs::read(entry.path()) {
-            images.extend(bindings::images(&String::from_utf8_lossy(&text)));
-        }
+    // What a shell calls does not concern the program that it starts.
+    if question.plain.is_launcher || !is_glibc(question.plain) {
+        return Ok(false);
     }
-    images
+    check_use(question, &library)?;
+    Ok(question.with.probe == ProbeEnd::Exit)
 }
 
-/// True if the server ends by itself without the library.
-fn runs_without_library(question: &Question<'_>) -> bool {
-    let heard = probe::ask(question.without, &[], question.stop);
-    heard.is_ok_and(|heard| heard.ended.is_some_and(|ended| ended.code().is_some()))
+/// The reason why the loader rejected a library: the parentheses of its complaint.
+fn refusal(stderr: &str, library: &str) -> Option<String> {
+    let line = stderr
+        .lines()
+        .find(|line| line.contains("cannot be preloaded") && line.contains(library))?;
+    let (_, rest) = line.split_once("cannot be preloaded")?;
+    let parenthesis = rest
+        .trim_start()
+        .strip_prefix('(')
+        .and_then(|rest| rest.rsplit_once(')'));
+    Some(match parenthesis {
+        Some((why, _)) => why.to_owned(),
+        None => "it does not say why".to_owned(),
+    })
+}
+
+/// True if the GNU C library's loader starts the program. It complains of a library that it cannot preload; others may
+/// not.
+fn is_glibc(inspected: &Inspected) -> bool {
+    let loader = inspected.loader.as_ref().map(|loader| loader.display().to_string());
+    loader.is_some_and(|loader| libc_named(&loader) == AllocatorFamily::Glibc)
 }
 
 /// Refuses preloads that cannot work, before any run.
 fn refuse(question: &Question<'_>) -> Result<(), PreloadError> {
-    let Detection {
+    let Inspected {
         facts, file, loader, ..
     } = question.plain;
     let program = file.display().to_string();
@@ -144,7 +139,7 @@ fn refuse(question: &Question<'_>) -> Result<(), PreloadError> {
     let holder = if is_built_in {
         program.clone()
     } else {
-        question.without.program.display().to_string()
+        question.subject.program.display().to_string()
     };
     if facts.family == AllocatorFamily::Go {
         return Err(PreloadError::Runtime {
@@ -190,7 +185,9 @@ fn refuse(question: &Question<'_>) -> Result<(), PreloadError> {
 
 /// True if a library that the program needs, and that is not the C library, exports `malloc`.
 fn needs_malloc_library(question: &Question<'_>) -> bool {
-    let needed = needed_libraries(question, &question.plain.file);
+    let file = &question.plain.file;
+    let linking = elf::linking(file).unwrap_or_default();
+    let needed = elf::libraries(file, &linking, &question.subject.library_path());
     needed
         .iter()
         .any(|path| !elf::is_libc(path) && elf::serves_malloc(path))
@@ -217,41 +214,28 @@ fn libc_named(name: &str) -> AllocatorFamily {
     }
 }
 
-/// Judges by the bindings of the server's own code. Other bindings show nothing: the C library calls `malloc` in every
-/// process, its loader binds it for every program, and a preloaded library may load others.
-fn check_use(question: &Question<'_>, images: &[Image], library: &str) -> Result<bool, PreloadError> {
-    // The bindings of a shell do not concern the program that it starts.
-    if question.plain.is_launcher {
-        return Ok(false);
+/// Judges by what the server's own code imports. Other imports show nothing: the C library calls `malloc` in every
+/// process.
+fn check_use(question: &Question<'_>, library: &str) -> Result<(), PreloadError> {
+    if !elf::serves_malloc(question.library) {
+        return Err(PreloadError::NoAllocator(library.to_owned()));
     }
-    let Some((image, program)) = image_of_server(question, images) else {
-        return Ok(false);
-    };
-    if !images.iter().any(|image| image.has_malloc_of(library)) {
-        if !elf::serves_malloc(question.library) {
-            return Err(PreloadError::NoAllocator(library.to_owned()));
-        }
+    let file = &question.plain.file;
+    if elf::serves_malloc(file) {
         let why = "the loader binds every `malloc` to another one, which the program brings";
         return Err(unused(question, why));
     }
-    let file = &question.plain.file;
     let is_rust = contains_rust(file);
-    let calls = calls_of_own_code(file, &image.calls_served(program, library));
-    if shows_use(&calls, is_rust) {
-        return Ok(true);
+    if allocates(file, is_rust) {
+        return Ok(());
     }
-    let needed = needed_libraries(question, file);
-    let preloaded = preloaded_files(question);
-    for name in image.files.iter().filter(|name| *name != program) {
-        let path = Path::new(name);
-        let real = real(path);
-        let comes_with_preload = preloaded.contains(&real) && !needed.contains(&real);
-        if comes_with_preload || elf::is_libc(path) || elf::is_runtime(path) {
+    let linking = elf::linking(file).unwrap_or_default();
+    for needed in elf::libraries(file, &linking, &question.subject.library_path()) {
+        if elf::is_libc(&needed) || elf::is_runtime(&needed) {
             continue;
         }
-        let calls = calls_of_own_code(path, &image.calls_served(name, library));
-        if shows_use(&calls, is_rust) && (!is_rust || contains_rust(path)) {
-            return Ok(true);
+        if allocates(&needed, is_rust) && (!is_rust || contains_rust(&needed)) {
+            return Ok(());
         }
     }
     let why = if is_rust {
@@ -270,24 +254,14 @@ fn unused(question: &Question<'_>, why: &'static str) -> PreloadError {
     }
 }
 
-/// The last program that is the server, and the loader's name for it.
-fn image_of_server<'i>(question: &Question<'_>, images: &'i [Image]) -> Option<(&'i Image, &'i String)> {
-    for image in images.iter().rev() {
-        let mut names = image.files.iter();
-        if let Some(name) = names.find(|name| means_file(name, &question.plain.file, &question.with.teller)) {
-            return Some((image, name));
-        }
-    }
-    None
-}
-
-/// True if these calls show that a program allocates. Rust's library calls `malloc` here and there, but `calloc` only
-/// where it is the allocator.
-fn shows_use(calls: &BTreeSet<&str>, is_rust: bool) -> bool {
+/// True if the functions that a file imports show that it allocates. Rust's library calls `malloc` here and there, but
+/// `calloc` only where it is the allocator.
+fn allocates(file: &Path, is_rust: bool) -> bool {
+    let linking = elf::linking(file).unwrap_or_default();
     if is_rust {
-        calls.contains("calloc")
+        linking.calls.contains("calloc")
     } else {
-        calls.contains("malloc") || calls.contains(NEW)
+        linking.calls.contains("malloc") || linking.calls_new
     }
 }
 
@@ -295,37 +269,20 @@ fn contains_rust(file: &Path) -> bool {
     scan::file(file).is_ok_and(|scan| scan.marks.contains(&Mark::Rust))
 }
 
-/// The functions among `bound` that a file imports. The loader also binds others in the name of a file.
-fn calls_of_own_code<'b>(path: &Path, bound: &BTreeSet<&'b str>) -> BTreeSet<&'b str> {
-    let linking = elf::linking(path).unwrap_or_default();
-    let mut calls = bound.clone();
-    calls.retain(|call| linking.calls.contains(*call) || (*call == NEW && linking.calls_new));
-    calls
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The libraries that a file needs, with links resolved.
-fn needed_libraries(question: &Question<'_>, file: &Path) -> BTreeSet<PathBuf> {
-    let linking = elf::linking(file).unwrap_or_default();
-    let libraries = elf::libraries(file, &linking, &question.with.library_path());
-    libraries.iter().map(|path| real(path)).collect()
-}
-
-/// The preloaded libraries, and all that they need.
-fn preloaded_files(question: &Question<'_>) -> BTreeSet<PathBuf> {
-    let mut files = BTreeSet::new();
-    for library in &question.with.preloaded {
-        files.insert(real(library));
-        files.extend(needed_libraries(question, library));
+    #[test]
+    fn what_the_loader_complains_of_is_in_parentheses() {
+        const JE: &str = "/usr/lib/libjemalloc.so.2";
+        let stderr = "ERROR: ld.so: object '/usr/lib/libjemalloc.so.2' from LD_PRELOAD cannot be preloaded (cannot allocate \
+                    memory in static TLS block): ignored.\n";
+        assert_eq!(
+            refusal(stderr, JE).as_deref(),
+            Some("cannot allocate memory in static TLS block")
+        );
+        assert_eq!(refusal(stderr, "/other.so"), None);
+        assert_eq!(refusal("all is well", JE), None);
     }
-    files
-}
-
-/// True if the loader's name for a program means this file. The loader has the name by which the program was started: a
-/// path, or a name that some other program looked up.
-fn means_file(name: &str, file: &Path, started: &Path) -> bool {
-    let path = Path::new(name);
-    if name.contains('/') {
-        return real(path) == *file || (path == started && real(started) == *file);
-    }
-    file.file_name().is_some_and(|own| own == name)
 }

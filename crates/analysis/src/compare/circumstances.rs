@@ -5,7 +5,6 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::summary::{CheckpointSummary, Summary};
@@ -29,7 +28,8 @@ pub enum Weight {
 }
 
 /// A circumstance that is not the same in all runs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Difference {
     /// Which.
     pub what: Cow<'static, str>,
@@ -37,7 +37,7 @@ pub struct Difference {
     pub values: Vec<String>,
     /// Whether it alone can make memory differ.
     #[serde(rename = "decisive", serialize_with = "decisive")]
-    #[schemars(with = "bool")]
+    #[cfg_attr(feature = "schema", schemars(with = "bool"))]
     pub weight: Weight,
 }
 

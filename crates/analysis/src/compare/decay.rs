@@ -1,6 +1,5 @@
 //! Idle windows, over all runs of each server.
 
-use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::summary::Summary;
@@ -14,7 +13,8 @@ use super::cell::{Values, cell, median};
 use super::played::Played;
 
 /// One window of the scenario, of all servers.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Decay {
     /// Its phase.
     pub phase: String,
@@ -28,11 +28,12 @@ pub struct Decay {
 }
 
 /// One window of one server, over its runs. All of private memory.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Decayed {
     /// How many runs ended how.
     #[serde(serialize_with = "by_name")]
-    #[schemars(with = "std::collections::BTreeMap<String, u64>")]
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, u64>"))]
     pub ends: Vec<(WindowEnd, u64)>,
     /// When it began, in bytes.
     pub before: Cell,

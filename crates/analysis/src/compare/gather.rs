@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::compare::summaries;
@@ -28,7 +27,8 @@ use super::work::inequalities;
 use super::{Comparison, Row, Side, are_purged_alike};
 
 /// A run that does not count.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Excluded {
     pub record: String,
     pub why: Why,
@@ -38,7 +38,8 @@ pub struct Excluded {
 }
 
 /// Why a run does not count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
     /// It warmed caches up, as planned.

@@ -1,6 +1,5 @@
 //! Whether a server grows from round to round, judged over all its runs.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::growth::{
@@ -13,7 +12,8 @@ use base::lens::Lens;
 use stats::{LEAK_ALPHA, LeakVerdict, judge_leak};
 
 /// The growth over one repeated activity.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Grown {
     /// The phase's name, or that of whole rounds.
     pub name: String,

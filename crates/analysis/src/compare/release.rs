@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::summary::Summary;
@@ -13,7 +12,8 @@ use stats::MedianInterval;
 use super::cell::median;
 
 /// One forced release of a phase, over the runs of a server. Sizes are bytes of private memory.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Forced {
     /// Its phase; of one that repeats the last round.
     pub phase: String,
@@ -32,7 +32,8 @@ pub struct Forced {
 }
 
 /// What a server accounts for at one step, over its runs. Sizes are bytes.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Accounted {
     /// In which phase; of one that repeats the last round.
     pub phase: String,

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use base::lens::Lens;
@@ -14,7 +13,8 @@ use super::gather::{compare, counts};
 use super::played::Played;
 
 /// The servers on one target, through one lens.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Target {
     /// Its triple.
     pub triple: String,

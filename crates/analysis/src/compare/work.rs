@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::figures::WorkLimits;
@@ -11,10 +10,11 @@ use base::shown;
 use base::units::middle;
 
 /// A piece of work that two sides did not do alike.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Inequality {
     #[serde(flatten, serialize_with = "shown::<TaskNames, _, _>")]
-    #[schemars(with = "TaskNames")]
+    #[cfg_attr(feature = "schema", schemars(with = "TaskNames"))]
     pub task: Task,
     /// The counted quantity.
     pub count: Count,
@@ -32,7 +32,8 @@ pub(super) fn is_less(baseline: Option<f64>, candidate: Option<f64>) -> bool {
 }
 
 /// The text of a task: a step of a phase, or a method.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct TaskNames {
     /// The phase; `null` of a method.
     phase: Option<String>,
@@ -66,7 +67,8 @@ pub enum Task {
 }
 
 /// The counts of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Count {
     /// Requests, per round of the phase.

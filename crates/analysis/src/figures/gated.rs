@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::figures::{Figure, Measure, Place, Unit};
@@ -21,7 +20,8 @@ pub struct GatedFigure {
 }
 
 /// A figure in JSON.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Named {
     /// The figure in words.
     name: String,

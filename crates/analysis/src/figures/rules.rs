@@ -1,6 +1,5 @@
 //! The rules of a gate, checked before any run.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use base::shown;
@@ -45,20 +44,22 @@ impl Rules {
 }
 
 /// A tolerated growth of a figure.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rule {
     #[serde(flatten, serialize_with = "shown::<Named, _, _>")]
-    #[schemars(with = "Named")]
+    #[cfg_attr(feature = "schema", schemars(with = "Named"))]
     pub subject: GatedFigure,
     #[serde(flatten)]
     pub tolerance: Tolerance,
 }
 
 /// An absolute limit of a figure.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limit {
     #[serde(flatten, serialize_with = "shown::<Named, _, _>")]
-    #[schemars(with = "Named")]
+    #[cfg_attr(feature = "schema", schemars(with = "Named"))]
     pub subject: GatedFigure,
     /// Bytes, nanoseconds or a number.
     pub limit: f64,

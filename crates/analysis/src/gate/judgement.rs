@@ -1,6 +1,5 @@
 //! What a gate says, with everything that it rests on.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::compare::calibration::Held;
@@ -42,7 +41,8 @@ impl Calibrations {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Party {
     /// As what.
     pub role: Role,
@@ -68,7 +68,8 @@ pub struct Party {
 }
 
 /// A run that decides nothing: the server failed the scenario, or lost the process with most of its memory.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Broken {
     /// Which server.
     pub role: Role,
@@ -100,7 +101,8 @@ impl Missing {
 }
 
 /// What the runs say to a rule.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judged {
     #[serde(flatten)]
     pub rule: Rule,
@@ -133,7 +135,8 @@ fn lacks_figure(side: &[Seen]) -> bool {
 }
 
 /// The candidate against one of the others.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Against {
     /// Which.
     #[serde(rename = "server")]
@@ -160,7 +163,8 @@ pub struct Against {
     pub apart: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Kept {
     #[serde(flatten)]
     pub limit: Limit,
@@ -177,7 +181,8 @@ pub struct Kept {
 }
 
 /// What a gate says, with everything that it rests on.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judgement {
     /// The scenario's name.
     pub scenario: String,

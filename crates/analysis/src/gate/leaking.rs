@@ -1,6 +1,5 @@
 //! Growth of the candidate, in itself: nothing is compared.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::compare::Played;
@@ -16,7 +15,8 @@ use crate::figures::rules::Leak;
 use super::still_growing::{self, StillGrowing};
 
 /// How many runs of each side a rule was judged by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Basis {
     /// At the look that answered it, or at the last one that was reached; `None` before the first.
     pub look: Option<usize>,
@@ -26,7 +26,8 @@ pub struct Basis {
 }
 
 /// Whether the candidate grows from round to round of one thing that the scenario repeats.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Leaking {
     /// The phase's name, or that of whole rounds.
     pub name: String,

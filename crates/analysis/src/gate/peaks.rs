@@ -1,6 +1,5 @@
 //! Resident peaks of the runs that a gate judges. The kernel marks them in every run, through every lens.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::compare::Played;
@@ -11,7 +10,8 @@ use base::lens::Lens;
 use super::role::Role;
 
 /// The candidate's peaks beside those of another side, of runs through one lens. All in bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Peaks {
     pub against: Role,
     pub lens: Lens,
@@ -22,7 +22,8 @@ pub struct Peaks {
 }
 
 /// The smallest and the largest peak of a side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Range {
     pub least: u64,
     pub most: u64,

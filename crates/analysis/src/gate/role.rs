@@ -1,10 +1,10 @@
 //! The sides of a gate.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A part that a server plays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     Baseline,

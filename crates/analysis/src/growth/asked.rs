@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::growth::{PASSIVE, Repeated, is_control};
@@ -11,7 +10,8 @@ use record::{EmptyStep, Ending};
 use stats::WARM_UP_CYCLES;
 
 /// Whether a part gave the server all the work that it repeats. Growth can be denied only of what was asked and answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Asked {
     /// Every step was, in most rounds; or the part is a control, in which nothing is asked.
@@ -26,14 +26,16 @@ pub enum Asked {
 }
 
 /// A step that gave the server no work in most rounds.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unasked {
     /// Name of the step, or the method of a `request` or `notification`.
     pub step: String,
     pub why: WhyUnasked,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WhyUnasked {
     /// The server does not offer it.

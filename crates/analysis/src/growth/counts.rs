@@ -1,6 +1,5 @@
 //! Counts of processes, zombies, threads and open descriptors from round to round of what repeats.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::summary::{CheckpointSummary, PhaseSummary, Summary};
@@ -10,7 +9,8 @@ use super::last::is_complete;
 use super::rounds;
 
 /// What a server holds beside memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Counted {
     Zombies,
@@ -40,7 +40,8 @@ impl Counted {
 }
 
 /// A count of a repeated part of a scenario, with one value per round.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RepeatedCount {
     /// Name of the phase, or `whole rounds` for the scenario.
     pub name: String,

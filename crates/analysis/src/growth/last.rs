@@ -1,6 +1,5 @@
 //! Growth of a repeated part up to a crash, to the memory limit, or to the end of the process that held most of the memory.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::summary::{PhaseSummary, Summary};
@@ -13,7 +12,8 @@ const LEAST: u64 = 16 << 20;
 const LEAST_EARLIER: usize = 2;
 
 /// Growth over the rounds up to the one in which something ended. All amounts are sampled maxima within a round, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LastGrowth {
     /// The median of the first half of the rounds.
     pub from: u64,
@@ -25,7 +25,8 @@ pub struct LastGrowth {
 }
 
 /// What ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
     /// A process crashed.

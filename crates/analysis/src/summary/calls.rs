@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::summary::Summary;
@@ -12,7 +11,8 @@ use record::{CallCount, CallKind, PhaseRef, SystemCalls, TracerFacts};
 use super::exit::exit;
 
 /// The calls of one phase, over all its rounds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseCalls {
     /// Its name; `None` before the first phase and after the last.
     #[serde(rename = "phase")]
@@ -23,7 +23,8 @@ pub struct PhaseCalls {
     pub minor_faults: Option<u64>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Traced {
     /// What traced it.
     pub tracer: TracerFacts,

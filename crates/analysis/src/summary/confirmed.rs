@@ -46,10 +46,16 @@ pub(super) fn correct(server: &mut ServerFacts, close: &Close) -> bool {
             lens_settings.push(knob.taken);
         }
     }
-    if let Some(worst) = lens_settings.iter().max() {
-        server.lens.verified = *worst;
+    if lens_settings.is_empty() {
+        return false;
     }
-    !lens_settings.is_empty()
+    // One that was refused outweighs those of which nothing is known.
+    server.lens.verified = if lens_settings.contains(&Some(false)) {
+        Some(false)
+    } else {
+        None
+    };
+    true
 }
 
 /// The confirmations of each jemalloc process in both kept parts of stderr. The last line of the first part may be cut, and

@@ -10,7 +10,6 @@ mod windows;
 #[cfg(test)]
 mod tests;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use base::band;
@@ -26,10 +25,11 @@ pub(super) use crate::summary::decay::windows::{Extremes, Watch};
 pub const POINTS: usize = 64;
 
 /// One idle window and its release.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Window {
     #[serde(flatten, serialize_with = "shown::<RoundName, _, _>")]
-    #[schemars(with = "RoundName")]
+    #[cfg_attr(feature = "schema", schemars(with = "RoundName"))]
     pub phase: PhaseRef,
     /// Place of its step in the phase.
     pub step: u32,
@@ -86,7 +86,8 @@ pub struct Window {
 }
 
 /// A window that ended before a garbage collector's clock did: what it did not release in it may be released later.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TooShortFor {
     /// The runtime whose clock it is.
     pub runtime: Runtime,
@@ -189,7 +190,8 @@ impl Window {
 }
 
 /// What a window gives the server the occasion to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowKind {
     /// Nothing was sent.

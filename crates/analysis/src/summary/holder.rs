@@ -89,7 +89,14 @@ fn allocator_of_run(
     let keeps_before = is_from_profile || is_same || (answered_probe && is_guess);
     let confidence = match allocator_now.confidence {
         Some(confidence) if !keeps_before => confidence,
-        _ => return add_evidence(before, format!("`{program}` {share}")),
+        _ => {
+            let mut kept = before;
+            // A profile names the allocator of what a launcher starts, and not its version.
+            if is_from_profile && allocator_now.family == kept.family && kept.version.is_none() {
+                kept.version.clone_from(&allocator_now.version);
+            }
+            return add_evidence(kept, format!("`{program}` {share}"));
+        }
     };
     let file = Path::new(program).file_name().unwrap_or_default().to_string_lossy();
     let saw = format!(

@@ -10,7 +10,6 @@ mod tests;
 
 use std::collections::{HashMap, HashSet};
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use record::{Checkpoint, EndCause, Nanos, PhaseRef, Process, ProcessEnd};
@@ -19,7 +18,8 @@ use super::Summary;
 use super::tree::{Live, Tree};
 
 /// A process that crashed, or that held much of the tree's memory and ended although nobody asked for it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LostProcess {
     /// Program, for an interpreter with its script: `node tsserver.js`.
     pub name: String,

@@ -1,6 +1,5 @@
 //! Forced releases and self-reports of servers.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::summary::Summary;
@@ -9,10 +8,11 @@ use record::{AllocatorFamily, Checkpoint, PhaseRef, Release, ReleasedBy, RoundNa
 
 use super::tree::Tree;
 
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Released {
     #[serde(flatten, serialize_with = "shown::<RoundName, _, _>")]
-    #[schemars(with = "RoundName")]
+    #[cfg_attr(feature = "schema", schemars(with = "RoundName"))]
     pub phase: PhaseRef,
     /// Place of its step in the phase, from 0; `None` where it is part of the phase's checkpoint, as the lens asks for.
     pub step: Option<u32>,
@@ -24,10 +24,11 @@ pub struct Released {
 }
 
 /// A server's word on its own memory.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reported {
     #[serde(flatten, serialize_with = "shown::<RoundName, _, _>")]
-    #[schemars(with = "RoundName")]
+    #[cfg_attr(feature = "schema", schemars(with = "RoundName"))]
     pub phase: PhaseRef,
     /// Place of its step in the phase, from 0.
     pub step: u32,

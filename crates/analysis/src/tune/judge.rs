@@ -1,6 +1,5 @@
 //! Eliminates at each rung the cells that can no longer be the answer, by bounds that hold for all of them together.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use strum::EnumDiscriminants;
 
@@ -14,7 +13,8 @@ use super::front::{Doubt, Weights, beats, mean};
 const ALPHA: f64 = 0.05;
 
 #[derive(Clone, Debug, PartialEq, Eq, EnumDiscriminants)]
-#[strum_discriminants(name(Reason), derive(Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
+#[strum_discriminants(name(Reason), derive(Serialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", strum_discriminants(derive(schemars::JsonSchema)))]
 pub enum Why {
     Failed(Failure),
     /// This one was as good in everything and clearly better in something.

@@ -1,6 +1,5 @@
 //! The one reason that comes first, for each cell that is not recommended.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use strum::EnumDiscriminants;
 
@@ -13,7 +12,8 @@ use super::{CellResult, Rules};
 
 /// A reason not to recommend a cell.
 #[derive(Clone, Debug, PartialEq, EnumDiscriminants)]
-#[strum_discriminants(name(NotChosen), derive(Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
+#[strum_discriminants(name(NotChosen), derive(Serialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", strum_discriminants(derive(schemars::JsonSchema)))]
 pub enum WhyNot {
     /// It was not run to the end; [`CellResult::stopped`] says why.
     Stopped,

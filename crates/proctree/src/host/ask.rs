@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::child::{self, Awaited};
+use base::Cancel;
 
 /// Most bytes of output: more than any version text, less than endless output.
 const MOST: u64 = 64 << 10;
@@ -75,25 +76,20 @@ pub struct Heard {
     pub said: Said,
 }
 
-/// The output of a program that succeeds within `patience` and before `stop`. Its stdin is empty.
-pub fn ask(command: &mut Command, patience: Duration, stop: impl Fn() -> bool) -> Option<Said> {
-    let heard = listen(command, patience, stop).ok()?;
+/// The output of a program that succeeds within `patience`, unless it is cancelled. Its stdin is empty.
+pub fn ask(command: &mut Command, patience: Duration, cancel: &Cancel) -> Option<Said> {
+    let heard = listen(command, patience, cancel).ok()?;
     if heard.ended?.success() { Some(heard.said) } else { None }
 }
 
-/// The output and end of a program, within `patience` and before `stop`. Its stdin is empty. At the limit it is killed
+/// The output and end of a program, within `patience`, unless it is cancelled. Its stdin is empty. Then or at the limit it is killed
 /// with its helpers. An error means that it could not be started.
-pub fn listen(command: &mut Command, patience: Duration, stop: impl Fn() -> bool) -> io::Result<Heard> {
-    listen_up_to(MOST, command, patience, stop)
+pub fn listen(command: &mut Command, patience: Duration, cancel: &Cancel) -> io::Result<Heard> {
+    listen_up_to(MOST, command, patience, cancel)
 }
 
 /// Like [`listen`], with a limit of `most` bytes for each output.
-pub fn listen_up_to(
-    most: u64,
-    command: &mut Command,
-    patience: Duration,
-    stop: impl Fn() -> bool,
-) -> io::Result<Heard> {
+pub fn listen_up_to(most: u64, command: &mut Command, patience: Duration, cancel: &Cancel) -> io::Result<Heard> {
     let deadline = Instant::now() + patience;
     command
         .stdin(Stdio::null())
@@ -105,7 +101,7 @@ pub fn listen_up_to(
     let (mut child, tied) = start(|| command.spawn(), |child| Some(child.id()))?;
     let stdout = child.stdout.take().map(|pipe| drain(pipe, most));
     let stderr = child.stderr.take().map(|pipe| drain(pipe, most));
-    let ended = wait(&mut child, deadline, stop);
+    let ended = wait(&mut child, deadline, cancel);
     // Before the pipes are read to their ends, because a surviving helper would keep them open.
     child::kill_group(child.id());
     let _ = child.kill();
@@ -167,13 +163,58 @@ fn drain(mut pipe: impl Read + Send + 'static, most: u64) -> mpsc::Receiver<Outp
     receiver
 }
 
-/// Exit status of the program; `None` if it does not end before `deadline` and `stop`.
-fn wait(child: &mut Child, deadline: Instant, stop: impl Fn() -> bool) -> Option<ExitStatus> {
+/// Exit status of the program; `None` if it does not end before the deadline or is cancelled.
+fn wait(child: &mut Child, deadline: Instant, cancel: &Cancel) -> Option<ExitStatus> {
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Some(status),
-            Ok(None) if Instant::now() < deadline && !stop() => thread::sleep(Duration::from_millis(5)),
+            Ok(None) if Instant::now() < deadline && !cancel.is_cancelled() => thread::sleep(Duration::from_millis(5)),
             Ok(None) | Err(_) => return None,
+        }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    /// The process ids that a probe wrote, once both are there.
+    fn written(path: &Path) -> [u32; 2] {
+        loop {
+            let text = fs::read_to_string(path).unwrap_or_default();
+            let pids: Vec<u32> = text.lines().filter_map(|line| line.parse().ok()).collect();
+            if let [own, child] = pids[..] {
+                return [own, child];
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn cancelling_kills_a_program_that_hangs_and_its_children() {
+        let directory = tempfile::tempdir().unwrap();
+        let pids = directory.path().join("pids");
+        let cancel = Cancel::default();
+        let canceller = cancel.clone();
+        let path = pids.clone();
+        let cancelling = thread::spawn(move || {
+            let both = written(&path);
+            assert!(both.iter().all(|pid| Path::new(&format!("/proc/{pid}")).exists()));
+            canceller.cancel();
+            both
+        });
+        let mut command = Command::new("/bin/sh");
+        command
+            .arg("-c")
+            .arg("sleep 1000 & printf '%s\\n' $$ $! > \"$PIDS\"; wait");
+        let heard = listen(command.env("PIDS", &pids), Duration::from_secs(1000), &cancel).unwrap();
+        assert!(heard.ended.is_none());
+        for pid in cancelling.join().unwrap() {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
+            assert!(stat.is_err(), "{stat:?}");
         }
     }
 }

@@ -118,7 +118,7 @@ fn chosen(text: &str) -> Option<String> {
     Some(rest.split_once(']')?.0.to_owned())
 }
 
-/// `full avg10=0.12 … total=34` → 34 µs.
+/// `full avg10=0.12 … total=34` → 34_000 ns.
 fn total(text: &str, kind: &str) -> Option<Nanos> {
     let line = text.lines().find_map(|line| line.strip_prefix(kind))?;
     let (_, microseconds) = line.rsplit_once("total=")?;

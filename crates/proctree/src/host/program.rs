@@ -9,6 +9,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use super::ask::ask;
+use base::Cancel;
 
 /// Starting a virtual machine or an interpreter on a cold disk takes seconds.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -57,15 +58,15 @@ fn has_capabilities(_: &Path) -> bool {
     false
 }
 
-/// The line with the version that the command prints; `None` if it fails, prints nothing, takes too long, or on `stop`. Its
+/// The line with the version that the command prints; `None` if it fails, prints nothing, takes too long, or is cancelled. Its
 /// stdin is empty, and none of its processes stays.
-pub fn version_line(command: &mut Command, stop: impl Fn() -> bool) -> Option<String> {
-    version_line_within(command, PATIENCE, stop)
+pub fn version_line(command: &mut Command, cancel: &Cancel) -> Option<String> {
+    version_line_within(command, PATIENCE, cancel)
 }
 
 /// A line with a version, else the first line; of stdout before stderr.
-fn version_line_within(command: &mut Command, patience: Duration, stop: impl Fn() -> bool) -> Option<String> {
-    let answer = ask(command, patience, stop)?;
+fn version_line_within(command: &mut Command, patience: Duration, cancel: &Cancel) -> Option<String> {
+    let answer = ask(command, patience, cancel)?;
     let (stdout, stderr) = (&*answer.stdout, &*answer.stderr);
     let line = line_with_version(stdout)
         .or_else(|| line_with_version(stderr))
@@ -117,7 +118,11 @@ mod tests {
 
     fn shell(script: &str, patience: Duration) -> Option<String> {
         let mut command = Command::new("/bin/sh");
-        version_line_within(command.args(["-c", script]).env("WHO", "me"), patience, || false)
+        version_line_within(
+            command.args(["-c", script]).env("WHO", "me"),
+            patience,
+            &Cancel::default(),
+        )
     }
 
     #[test]
@@ -128,7 +133,10 @@ mod tests {
         assert_eq!(shell("echo me 1.2 >&2", long).as_deref(), Some("me 1.2"));
         assert_eq!(shell("echo usage >&2; exit 1", long), None);
         assert_eq!(shell("true", long), None);
-        assert_eq!(version_line(&mut Command::new("/no/such/program"), || false), None);
+        assert_eq!(
+            version_line(&mut Command::new("/no/such/program"), &Cancel::default()),
+            None
+        );
     }
 
     #[test]
@@ -171,7 +179,9 @@ mod tests {
         let begun = Instant::now();
         let mut command = Command::new("/bin/sh");
         let command = command.args(["-c", "sleep 1000 & wait"]);
-        assert_eq!(version_line_within(command, Duration::from_secs(1000), || true), None);
+        let cancel = Cancel::default();
+        cancel.cancel();
+        assert_eq!(version_line_within(command, Duration::from_secs(1000), &cancel), None);
         assert!(begun.elapsed() < Duration::from_secs(500));
     }
 

@@ -6,39 +6,41 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use base::Cancel;
 use record::Interpreter;
 
 use super::probe_directory::{ProbeDirectory, Toolchain};
 use super::program::{file_sha256, version_line};
+use super::which::Which;
 
 /// Most bytes of a first line that a kernel reads.
 const LONGEST: u64 = 256;
 
 /// The file of the interpreter of the script `program`; `None` if it is no script, or the interpreter does not exist.
-/// `find` looks a name up on the script's search path.
-pub fn interpreter_file(program: &Path, find: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+/// A name is looked up on the script's search path.
+pub fn interpreter_file(program: &Path, path: &Which) -> Option<PathBuf> {
     let named = named_interpreter(program)?;
     if named.contains('/') {
         return Some(PathBuf::from(named));
     }
-    find(&named)
+    path.program(&named)
 }
 
 /// The interpreter at `path`. Its version is asked in a directory with `toolchain`.
-pub fn interpreter(path: &Path, toolchain: &Toolchain, stop: impl Fn() -> bool) -> Interpreter {
+pub fn interpreter(path: &Path, toolchain: &Toolchain, cancel: &Cancel) -> Interpreter {
     Interpreter {
         sha256: file_sha256(path).ok(),
-        version: interpreter_version(path, toolchain, stop),
+        version: interpreter_version(path, toolchain, cancel),
         program: path.display().to_string(),
     }
 }
 
-fn interpreter_version(path: &Path, toolchain: &Toolchain, stop: impl Fn() -> bool) -> Option<String> {
+fn interpreter_version(path: &Path, toolchain: &Toolchain, cancel: &Cancel) -> Option<String> {
     let mut command = Command::new(path);
     command.arg("--version");
     let directory = ProbeDirectory::new(toolchain).ok()?;
     directory.enter(&mut command, &BTreeMap::new()).ok()?;
-    version_line(&mut command, stop)
+    version_line(&mut command, cancel)
 }
 
 /// The interpreter named in the script `program`, a path or a name to look up; `None` if it is no script.
@@ -94,17 +96,18 @@ mod tests {
         std::fs::write(&script, "#!/usr/bin/env node\n").unwrap();
         std::fs::write(&node, "#!/bin/sh\necho v99.1.0\n").unwrap();
         std::fs::set_permissions(&node, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let file = interpreter_file(&script, |name| Some(directory.path().join(name))).unwrap();
-        let found = interpreter(&file, &Toolchain::default(), || false);
+        let path = Which::new(directory.path(), None);
+        let file = interpreter_file(&script, &path).unwrap();
+        let found = interpreter(&file, &Toolchain::default(), &Cancel::default());
         assert_eq!(found.program, node.display().to_string());
         assert_eq!(found.version.as_deref(), Some("v99.1.0"));
         assert_eq!(found.sha256, file_sha256(&node).ok());
-        assert_eq!(interpreter_file(&script, |_| None), None);
+        assert_eq!(interpreter_file(&script, &Which::default()), None);
     }
 
     #[test]
     fn a_program_that_is_no_script_has_none() {
         let this = std::env::current_exe().unwrap();
-        assert_eq!(interpreter_file(&this, |_| None), None);
+        assert_eq!(interpreter_file(&this, &Which::default()), None);
     }
 }

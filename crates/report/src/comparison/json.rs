@@ -7,7 +7,6 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::run::json;
@@ -22,7 +21,8 @@ use super::notes::strained;
 pub const FORMAT: Version = Version { major: 2, minor: 0 };
 
 /// Compared servers, with all of their runs. Sizes are bytes, times nanoseconds. Unknown values are `null`.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Report<'c> {
     /// Version of this format.
     format: Version,
@@ -33,7 +33,8 @@ struct Report<'c> {
 }
 
 /// One record.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Run<'c> {
     /// Its name.
     record: &'c str,
@@ -42,7 +43,8 @@ struct Run<'c> {
 }
 
 /// One scenario.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Scenario<'c> {
     /// Its name.
     name: &'c str,
@@ -51,7 +53,8 @@ struct Scenario<'c> {
 }
 
 /// The servers on one target.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Target<'c> {
     #[serde(flatten)]
     target: &'c compare::Target,
@@ -92,6 +95,7 @@ fn target(target: &compare::Target) -> Target<'_> {
     }
 }
 
-pub fn schema() -> serde_json::Value {
-    json::schema_of::<Report>()
+#[cfg(test)]
+pub(crate) fn schema() -> serde_json::Value {
+    crate::schemas::schema_of::<Report>()
 }

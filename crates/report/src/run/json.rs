@@ -4,8 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
 use analysis::findings::{self, Finding};
@@ -26,7 +24,8 @@ pub const FORMAT: Version = Version { major: 2, minor: 1 };
 
 /// One run. Sizes are bytes; times and durations are nanoseconds, times since the first start of the server; shares
 /// are 0 to 1. Unknown values are `null`.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Report {
     /// Version of this format.
     format: Version,
@@ -105,7 +104,8 @@ pub struct Report {
 }
 
 /// Totals of the connection.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Traffic {
     /// Bytes written to the server.
     sent: u64,
@@ -124,7 +124,8 @@ struct Traffic {
 }
 
 /// How well the sampler did.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Sampling {
     #[serde(flatten)]
     sampling: SamplingSummary,
@@ -133,7 +134,8 @@ struct Sampling {
 }
 
 /// Something that the scenario repeats, with a checkpoint for each round.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Growth {
     #[serde(flatten)]
     repeated: Repeated,
@@ -142,7 +144,8 @@ struct Growth {
 }
 
 /// A slope by Theil and Sen over the rounds after the first two, in bytes per round.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Slope {
     #[serde(flatten)]
     growth: RunGrowth,
@@ -151,7 +154,8 @@ struct Slope {
 }
 
 /// One idle window, by the sampled curve.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Idle {
     /// Its phase.
     phase: String,
@@ -172,7 +176,8 @@ struct Idle {
 }
 
 /// The cost of light traffic alone, from the control window. No figure is corrected for it.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct TrafficCost {
     #[serde(flatten)]
     traffic: decay::Traffic,
@@ -181,7 +186,8 @@ struct TrafficCost {
 }
 
 /// A forced release.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Released {
     #[serde(flatten)]
     released: release::Released,
@@ -193,7 +199,8 @@ struct Released {
 }
 
 /// What the server said of its own memory.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Reported {
     #[serde(flatten)]
     reported: release::Reported,
@@ -313,8 +320,9 @@ fn traffic(close: Close) -> Traffic {
     }
 }
 
-pub fn schema() -> serde_json::Value {
-    schema_of::<Report>()
+#[cfg(test)]
+pub(crate) fn schema() -> serde_json::Value {
+    crate::schemas::schema_of::<Report>()
 }
 
 /// As indented JSON with a line end.
@@ -322,12 +330,6 @@ pub(crate) fn lines(report: &impl Serialize) -> Result<String, serde_json::Error
     let mut text = serde_json::to_string_pretty(report)?;
     text.push('\n');
     Ok(text)
-}
-
-/// The schema of the output.
-pub(crate) fn schema_of<T: JsonSchema>() -> serde_json::Value {
-    let settings = SchemaSettings::default().for_serialize();
-    settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! The table of a sweep: a row for each cell, the default first, then by settled private memory.
 
+use super::why::in_few_words;
 use crate::comparison::figures::{self, HOLE};
 use analysis::figures::{Figure, Unit};
 use analysis::tune::WhyNot;
-use analysis::tune::{CellResult, Failure, Stopped, Sweep, Why};
+use analysis::tune::{CellResult, Sweep, Why};
 use base::text::Tone;
 use base::text::table::{Column, Table};
-use base::units;
 
 /// The median of a figure, sizes in MiB.
 fn median(cell: &CellResult, figure: Figure) -> String {
@@ -21,35 +21,30 @@ pub fn amount(value: f64, figure: Figure) -> String {
     figures::amount(value, figure.unit())
 }
 
-/// A cell's state: chosen, stopped, or in two words why it is neither.
-pub fn mark(sweep: &Sweep, place: usize) -> (Tone, &'static str) {
+/// `use`, or in a few words why a cell is not recommended; nothing for the default that stays.
+fn choice(sweep: &Sweep, place: usize) -> (Tone, &'static str) {
     let cell = &sweep.cells[place];
-    let is_chosen = sweep.choice.place() == Some(place);
-    match &cell.stopped {
-        Some(stopped) if matches!(stopped.why, Why::Failed(_)) => (Tone::Bad, "failed"),
-        Some(_) => (Tone::Quiet, "stopped"),
-        None if is_chosen => (Tone::Good, "use"),
-        None if place == 0 => (Tone::Plain, ""),
-        None => (Tone::Plain, cell.why_not.as_ref().map_or("", in_two_words)),
+    if let Some(stopped) = &cell.stopped {
+        let tone = if matches!(stopped.why, Why::Failed(_)) {
+            Tone::Bad
+        } else {
+            Tone::Quiet
+        };
+        return (tone, in_few_words(cell, &WhyNot::Stopped).0);
+    }
+    if sweep.choice.place() == Some(place) && place != 0 {
+        return (Tone::Good, "use");
+    }
+    match &cell.why_not {
+        Some(why) if place != 0 => (Tone::Plain, in_few_words(cell, why).0),
+        _ => (Tone::Plain, ""),
     }
 }
 
-fn in_two_words(why: &WhyNot) -> &'static str {
-    match why {
-        WhyNot::Stopped => "stopped",
-        WhyNot::DidLess => "less work",
-        WhyNot::Refused => "not in force",
-        WhyNot::TooFew | WhyNot::NoDefault => "few runs",
-        WhyNot::NotMeasured => units::UNKNOWN,
-        WhyNot::NotLess | WhyNot::NotWorth { .. } => "saves little",
-        WhyNot::Dearer(_) => "costs more",
-        WhyNot::CostOpen(_) | WhyNot::CostUnknown(_) => "cost open",
-        WhyNot::OverLimit => "over limit",
-        WhyNot::Beaten(_) => "beaten",
-        WhyNot::NeedsMore(_) => "needs more",
-        WhyNot::MoreCpu(_) => "more CPU",
-        WhyNot::Slower { .. } => "slower",
-    }
+/// The label of the setting because of which a cell is not recommended.
+fn better(cell: &CellResult) -> String {
+    let why = cell.why_not.as_ref();
+    why.and_then(|why| in_few_words(cell, why).1).unwrap_or_default()
 }
 
 /// The places of the cells in the order of the table.
@@ -81,7 +76,8 @@ pub fn columns(sweep: &Sweep, numbers: &[usize]) -> Vec<Column> {
     let mut table = Table::new(&rows)
         .text("setting", 0, |(_, cell)| toned(cell, cell.label.clone()))
         .number("no.", 10, |(place, _)| numbers[*place].to_string())
-        .text("", 0, |(place, _)| mark(sweep, *place))
+        .text("choice", 0, |(place, _)| choice(sweep, *place))
+        .text("better", 7, |(_, cell)| toned(cell, better(cell)))
         .number("runs", 6, |(_, cell)| toned(cell, cell.runs.len().to_string()))
         .number(private, 0, |(_, cell)| toned_median(cell, Figure::Private))
         .number("interval", 9, |(_, cell)| {
@@ -99,7 +95,9 @@ pub fn columns(sweep: &Sweep, numbers: &[usize]) -> Vec<Column> {
     }
     table
         .number(p95, 1, |(_, cell)| toned_median(cell, Figure::P95))
+        .number("against", 4, |(_, cell)| toned(cell, against(cell, Figure::P95)))
         .number("CPU", 2, |(_, cell)| toned_median(cell, Figure::Cpu))
+        .number("against", 4, |(_, cell)| toned(cell, against(cell, Figure::Cpu)))
         .number("faults", 8, |(_, cell)| toned_median(cell, Figure::Faults))
         .columns()
 }
@@ -129,24 +127,5 @@ pub(crate) fn after_phase(sweep: &Sweep) -> String {
     match &sweep.places.phase {
         Some((_, name)) => format!(" after {name}"),
         None => String::new(),
-    }
-}
-
-/// The moment and the reason of a cell's stop, to stand after `stopped`.
-pub fn stop(stopped: &Stopped) -> String {
-    let after = match stopped.after {
-        0 => "while it warmed up".to_owned(),
-        runs => format!("after {}", units::counted(u64::from(runs), "run")),
-    };
-    match &stopped.why {
-        Why::Failed(Failure { record, how }) => {
-            format!("{after}: it failed with this setting: {how} ({record})")
-        }
-        Why::Beaten(other) => format!("{after}: {other} is as good in all figures and clearly better in one"),
-        Why::WorseHalf(other) => {
-            format!("{after}: more memory than {other} and than half of all settings, and not better in any figure")
-        }
-        Why::OverLimit => format!("{after}: it needs more than the limit"),
-        Why::Slower(other) => format!("{after}: {other} is faster and keeps the limit"),
     }
 }

@@ -7,17 +7,16 @@ use crate::document::{Block, Document, Section, Weight};
 use crate::sweep::ship::Form;
 use analysis::compare::{Played, by_target};
 use analysis::figures::Figure;
-use analysis::tune::{CellResult, KeepReason, Recommendation, Sweep};
+use analysis::tune::{CellResult, KeepReason, Recommendation, Sweep, Why, WhyNot};
 use base::text::{Sentence, Tone, quoted};
 use base::units;
 use record::CellFacts;
 
-use super::columns::{columns, order, stop};
+use super::columns::{columns, order};
 use super::front::{Front, fronts};
 use super::ship;
-use super::why::why_not;
+use super::why::stop;
 use super::words::{chosen, headline, legend, sentences};
-use analysis::tune::WhyNot;
 
 /// The whole document; `notes` follow the findings.
 pub fn document(sweep: &Sweep, runs: &[Played], notes: &[String]) -> Document {
@@ -95,47 +94,46 @@ fn is_open(cell: &CellResult) -> bool {
     matches!(cell.why_not, Some(WhyNot::CostOpen(_) | WhyNot::CostUnknown(_)))
 }
 
+fn is_beaten(cell: &CellResult) -> bool {
+    let is_stopped = cell
+        .stopped
+        .as_ref()
+        .is_some_and(|stopped| matches!(stopped.why, Why::Beaten(_)));
+    is_stopped || matches!(cell.why_not, Some(WhyNot::Beaten(_)))
+}
+
 fn settings(sweep: &Sweep, front: &Front) -> Section {
     let mut note = "medians, sizes in MiB".to_owned();
     if sweep.cells.iter().any(is_open) {
         note.push_str(&format!(
-            " · cost open: not shown to stay within the limits of {} and CPU",
-            sweep.places.name(Figure::P95)
+            " · cost open: not shown to stay within the limits, {} +{} and CPU +{}",
+            sweep.places.name(Figure::P95),
+            units::percent(sweep.rules.latency),
+            units::percent(sweep.rules.cpu)
         ));
+    }
+    if sweep.cells.iter().any(is_beaten) {
+        note.push_str(" · beaten: another is as good in all figures and clearly better in one");
     }
     Section::new("settings", "Settings", Weight::Answer)
         .noted(note)
         .with(columns(sweep, &front.numbers))
         .with(Sentence::definition("tune.legend", legend(sweep)))
-        .with_all(not_chosen(sweep))
+        .with_all(failed(sweep))
 }
 
-/// The reason against each setting that is not recommended; those that stopped come first.
-fn not_chosen(sweep: &Sweep) -> Vec<Sentence> {
+/// The settings with which the server failed, and how.
+fn failed(sweep: &Sweep) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     for cell in &sweep.cells {
-        if let Some(stopped) = &cell.stopped {
-            let text = format!("{} {}", cell.label, stop(stopped));
-            sentences.push(quiet("tune.stopped", "stopped", text));
-        }
-    }
-    for place in order(sweep) {
-        let cell = &sweep.cells[place];
-        if cell.stopped.is_none()
-            && let Some(why) = why_not(sweep, cell)
+        if let Some(stopped) = &cell.stopped
+            && matches!(stopped.why, Why::Failed(_))
         {
-            let text = format!("{}: {why}", cell.label);
-            sentences.push(quiet("tune.not-chosen", "not chosen", text));
+            let text = format!("{} {}", cell.label, stop(stopped));
+            sentences.push(Sentence::evidence("tune.stopped", text).marked("stopped"));
         }
     }
     sentences
-}
-
-fn quiet(id: &'static str, mark: &'static str, text: String) -> Sentence {
-    Sentence {
-        tone: Tone::Quiet,
-        ..Sentence::evidence(id, text).marked(mark)
-    }
 }
 
 /// The lines to paste: the most usual form at once, the others folded. `None` without a recommended setting.

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use strum::VariantArray;
 
@@ -15,16 +14,16 @@ use analysis::figures::{Figure, Named};
 use analysis::tune::{CellResult, KeepReason, NotChosen, Reason, Recommendation, Rules, Sweep};
 use record::{AllocatorFacts, Version};
 
-use super::columns::stop;
 use super::ship;
-use super::why::why_not;
+use super::why::{stop, why_not};
 use super::words::{headline, sentences};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would misread.
 pub const FORMAT: Version = Version { major: 2, minor: 0 };
 
 /// A sweep and what it comes to. Sizes are bytes, times nanoseconds. What is not known is `null`.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Report<'s> {
     /// Version of this format.
     format: Version,
@@ -60,7 +59,8 @@ struct Report<'s> {
 }
 
 /// What a sweep comes to.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 enum Outcome {
     /// A setting is recommended.
@@ -78,7 +78,8 @@ enum Outcome {
 }
 
 /// One setting.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Cell<'s> {
     #[serde(flatten)]
     cell: &'s CellResult,
@@ -93,7 +94,8 @@ struct Cell<'s> {
 }
 
 /// Why a setting is not recommended.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct WhyNot {
     /// The reason that comes first.
     reason: NotChosen,
@@ -102,7 +104,8 @@ struct WhyNot {
 }
 
 /// Why a setting was not run any more.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Stopped {
     /// After how many runs of it.
     after: u32,
@@ -182,6 +185,7 @@ fn cell<'s>(sweep: &Sweep, cell: &'s CellResult) -> Cell<'s> {
     }
 }
 
-pub fn schema() -> serde_json::Value {
-    json::schema_of::<Report>()
+#[cfg(test)]
+pub(crate) fn schema() -> serde_json::Value {
+    crate::schemas::schema_of::<Report>()
 }

@@ -12,7 +12,7 @@ use base::text::{Sentence, Tone};
 use base::units;
 use record::KnobFacts;
 
-use super::columns::{after_phase, against, amount, stop};
+use super::columns::{after_phase, against, amount};
 use super::doubts::{doubts, unsettled};
 use super::why;
 
@@ -111,7 +111,7 @@ pub fn reservations(sweep: &Sweep, cell: &CellResult) -> Vec<String> {
     }
     let mut sentences = Vec::new();
     if let Some(stopped) = &cell.stopped {
-        sentences.push(format!("{label} stopped {}", stop(stopped)));
+        sentences.push(format!("{label} stopped {}", why::stop(stopped)));
     }
     if cell.runs.is_empty() {
         let failed = cell.left.iter().filter(|left| left.why == Excluded::Failed).count() as u64;

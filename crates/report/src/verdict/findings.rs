@@ -1,6 +1,5 @@
 //! Everything that a gate found, in sentences with their numbers.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::comparison::growth::{named, reason, reservations, unasked_steps};
@@ -16,7 +15,8 @@ use super::cure::runs_for_budget;
 use super::words::{REFUSED, bounds, change, limit, word};
 
 /// One thing that a gate found.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Finding {
     #[serde(skip)]
     pub about: About,

@@ -6,7 +6,6 @@
 #[cfg(test)]
 mod tests;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::NextCommand;
@@ -22,7 +21,8 @@ use super::notes::{doubts, missed_groups, missing, not_known, unmeasured};
 pub const FORMAT: Version = Version { major: 2, minor: 3 };
 
 /// A gate's verdict with its evidence. Sizes are bytes, times nanoseconds. Unknown values are `null`.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Report<'j> {
     /// Version of this format.
     format: Version,
@@ -41,7 +41,8 @@ struct Report<'j> {
 }
 
 /// What a gate comes to.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 enum Outcome {
     /// Every rule holds.
@@ -84,6 +85,7 @@ pub fn render(
     })
 }
 
-pub fn schema() -> serde_json::Value {
-    json::schema_of::<Report>()
+#[cfg(test)]
+pub(crate) fn schema() -> serde_json::Value {
+    crate::schemas::schema_of::<Report>()
 }

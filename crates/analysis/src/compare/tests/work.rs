@@ -289,6 +289,7 @@ fn unequal_run(baseline: &Summary, candidate: &Summary) -> Vec<Inequality> {
 
 #[test]
 fn a_release_that_shortens_the_form_of_a_list_does_no_less_work() {
+    // Ten elements an answer are a list.
     let [long, short] = [3_670, 1_530].map(|bytes| of_profile("ty", &[method(10, 100, bytes)]));
     assert_eq!(unequal_run(&long, &short), [], "completions with `itemDefaults`");
     assert_eq!(

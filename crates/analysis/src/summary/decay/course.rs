@@ -1,6 +1,5 @@
 //! The figures of one quantity over one window. No model of how allocators decay is behind any of them.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::summary::phases::share;
@@ -17,7 +16,8 @@ const SECOND: Nanos = 1_000_000_000;
 pub const AFTER: [u64; 4] = [1, 5, 10, 30];
 
 /// What one quantity did in a window. Sizes are bytes, times count from the window's beginning.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Course {
     /// When the window began.
     pub before: u64,
@@ -27,7 +27,7 @@ pub struct Course {
     pub floor: u64,
     /// At each of [`AFTER`]; `None` where the window was over by then.
     #[serde(flatten, serialize_with = "shown::<AtMoments, _, _>")]
-    #[schemars(with = "AtMoments")]
+    #[cfg_attr(feature = "schema", schemars(with = "AtMoments"))]
     pub at: [Option<u64>; AFTER.len()],
     /// Time until half of the fall to the floor; `None` if the fall is within noise.
     pub t50: Option<Nanos>,
@@ -42,7 +42,8 @@ pub struct Course {
     pub settle_time: Option<Nanos>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct AtMoments {
     /// After 1 s; `null` here and below where the window was over by then.
     after_1s: Option<u64>,

@@ -1,6 +1,5 @@
 //! The cost of light traffic alone, from the control window: reported beside the windows, never subtracted.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use record::Nanos;
@@ -8,7 +7,8 @@ use record::Nanos;
 use super::{Window, WindowKind};
 
 /// The cost of light traffic alone.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Traffic {
     /// Change of private memory over the control windows, in bytes; below 0 if it fell.
     pub bytes: f64,

@@ -5,8 +5,9 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
-use proctree::host;
+use super::script::first_line;
 
+/// A search path.
 #[derive(Clone, Debug, Default)]
 pub struct Which {
     path: OsString,
@@ -116,7 +117,7 @@ fn is_executable(path: &Path) -> bool {
 /// For a program that exists and still cannot be started: the loader or interpreter that is missing, and the cure. `None` if
 /// the program itself is missing.
 pub fn unrunnable(program: &Path) -> Option<String> {
-    let line = host::first_line(program)?;
+    let line = first_line(program)?;
     let line = String::from_utf8_lossy(&line);
     let Some(rest) = line.strip_prefix("#!") else {
         return Some("its loader is missing: was it built for another system or C library?".to_owned());
@@ -137,10 +138,10 @@ pub fn unrunnable(program: &Path) -> Option<String> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
 
-    pub fn programs(root: &Path, names: &[&str]) {
+    fn programs(root: &Path, names: &[&str]) {
         for name in names {
             let path = root.join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -1,0 +1,90 @@
+//! Whether a script may start another program, by its text alone. Which program that is shows only in a run.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// A launcher is short. A bundled server that starts helpers has more code than this in one file.
+const SHORT: u64 = 256 << 10;
+
+/// Words by which a script of Node.js or Python starts a program.
+const CALLS: [&str; 6] = [
+    "child_process", "execve", "subprocess", "os.exec", "os.spawn", "os.posix_spawn",
+];
+
+/// Words by which a launcher names a Java virtual machine.
+const JAVA: [&str; 4] = ["java", "JAVA_HOME", "JAVACMD", "JAVA_CMD"];
+
+/// True if a script starts programs, or if a module beside it that it imports does.
+pub fn may_start(script: &Path, interpreter: &Path) -> bool {
+    let Some(text) = read_short(script) else { return false };
+    let name = interpreter.file_name().unwrap_or_default();
+    // A script for Node.js may name every language that there is.
+    let is_node = ["node", "nodejs", "bun"].iter().any(|node| *node == name);
+    if calls_program(&text) || (!is_node && names_java(&text)) {
+        return true;
+    }
+    let mut imports = text.lines().filter_map(imported_module);
+    imports.any(|module| {
+        let module = read_short(&script.with_file_name(format!("{module}.py")));
+        module.is_some_and(|text| calls_program(&text) || names_java(&text))
+    })
+}
+
+fn calls_program(text: &str) -> bool {
+    CALLS.iter().any(|word| text.contains(word))
+}
+
+/// True if one of the words for Java occurs; comments after `#` do not count.
+fn names_java(text: &str) -> bool {
+    let code = text.lines().filter_map(|line| line.split('#').next());
+    code.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'))
+        .any(|word| JAVA.contains(&word))
+}
+
+/// The module of `import a.b` and `from a.b import c`.
+fn imported_module(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let rest = line.strip_prefix("import ").or_else(|| line.strip_prefix("from "))?;
+    let name = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()?;
+    if name.is_empty() { None } else { Some(name) }
+}
+
+/// The text of a file; `None` if it is too long for a launcher.
+fn read_short(path: &Path) -> Option<String> {
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(SHORT + 1).read_to_end(&mut bytes).ok()?;
+    if bytes.len() as u64 > SHORT {
+        return None;
+    }
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_script_that_starts_programs_may_be_a_launcher() {
+        let directory = tempfile::tempdir().unwrap();
+        let long = format!("require('child_process')\n{}", " ".repeat(SHORT as usize));
+        for (name, interpreter, text, may_start) in [
+            ("native.js", "node", "require('child_process').spawn(tool)\n", true),
+            ("bundle.js", "node", &long, false),
+            ("plain.js", "node", "const languages = ['java'];\n", false),
+            ("tool", "python3", "from tool import main\n", false),
+            ("runs", "python3", "import subprocess\n", true),
+            ("jdtls", "python3", "import launcher\nlauncher.main()\n", true),
+            ("launcher.py", "python3", "jvm = ['java', '-jar', jar]\n", true),
+            ("comment", "python3", "# not java\n", false),
+        ] {
+            let script = directory.path().join(name);
+            std::fs::write(&script, text).unwrap();
+            if name == "jdtls" {
+                std::fs::write(directory.path().join("launcher.py"), "os.execvp('java', [jar])\n").unwrap();
+            }
+            let interpreter = Path::new("/usr/bin").join(interpreter);
+            assert_eq!(super::may_start(&script, &interpreter), may_start, "{name}");
+        }
+    }
+}
