@@ -6,11 +6,7 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint};
 
-use crate::config::options::{
-    Exports, Format, Measuring, Output, Processors, Recording, Repeating, ScenarioOptions, ServerExtras, ServerOptions,
-    Voice,
-};
-use crate::config::values::{Lenses, ServerText};
+use crate::config::values::{Format, Lenses, ServerText};
 use base::text::nearest;
 
 mod allocator;
@@ -18,6 +14,7 @@ mod cache;
 mod cold;
 mod gate;
 mod init;
+mod options;
 mod shared;
 mod shell;
 mod tune;
@@ -27,6 +24,9 @@ pub use cache::{Cache, CacheAction};
 pub use cold::Cold;
 pub use gate::{Gate, Holding, Inconclusive};
 pub use init::Init;
+pub use options::{
+    Exports, Measuring, Output, Processors, Recording, Repeating, ScenarioOptions, ServerExtras, ServerOptions, Voice,
+};
 pub use shared::shared_options;
 pub use shell::{Completions, Man, Schema, SchemaOf};
 pub use tune::{Choosing, Telling, Tune};

@@ -14,6 +14,7 @@ mod lenses;
 mod next;
 mod output;
 mod places;
+mod plan;
 mod prepare;
 mod report;
 mod resume;
@@ -29,10 +30,9 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use crate::campaign::Outcomes;
+use crate::campaign::{Outcomes, Repeating};
 use crate::cli::{Cli, Color, Command};
 use crate::config;
-use crate::config::options::{Repeating, Voice};
 use crate::config::values::Runs;
 use crate::progress::{self, Talk};
 use crate::resolve::ServerChoice;
@@ -56,14 +56,15 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
         Color::Never => anstream::ColorChoice::Never,
     };
     color.write_global();
-    match cli.command {
-        Command::Run(options) => run_interruptible(|interrupt| run::run(&options, interrupt)),
+    let (command, place) = resume::resumed(cli.command)?;
+    match command {
+        Command::Run(options) => run_interruptible(|interrupt| run::run(&options, place, interrupt)),
         Command::Report(options) => report::run(&options),
         Command::Compare(options) => report::compare(&options),
-        Command::Calibrate(options) => run_interruptible(|interrupt| calibrate::run(&options, interrupt)),
-        Command::Gate(options) => run_interruptible(|interrupt| gate::run(&options, interrupt)),
-        Command::Tune(options) => run_interruptible(|interrupt| tune::run(&options, interrupt)),
-        Command::Cold(options) => run_interruptible(|interrupt| cold::run(&options, interrupt)),
+        Command::Calibrate(options) => run_interruptible(|interrupt| calibrate::run(&options, place, interrupt)),
+        Command::Gate(options) => run_interruptible(|interrupt| gate::run(&options, place, interrupt)),
+        Command::Tune(options) => run_interruptible(|interrupt| tune::run(&options, place, interrupt)),
+        Command::Cold(options) => run_interruptible(|interrupt| cold::run(&options, place, interrupt)),
         Command::Check(options) => run_interruptible(|interrupt| check::run(&options, interrupt)),
         Command::Allocator(options) => {
             let _interrupt = listen()?;
@@ -130,15 +131,6 @@ fn words(error: &anyhow::Error) -> String {
         }
     }
     text
-}
-
-/// The amount of output while runs go on.
-fn talk(voice: Voice) -> Talk {
-    match (voice.quiet, voice.verbose) {
-        (true, _) => Talk::Quiet,
-        (false, true) => Talk::Verbose,
-        (false, false) => Talk::Usual,
-    }
 }
 
 /// Says where the records are, and how a campaign that was interrupted goes on.

@@ -20,7 +20,6 @@ mod load;
 #[expect(clippy::disallowed_methods, reason = "it writes scenarios to be read")]
 mod mistakes;
 mod names;
-pub mod options;
 mod origin;
 pub mod place;
 mod problem;

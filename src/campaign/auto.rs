@@ -1,12 +1,12 @@
 //! What `--runs auto` has found so far.
 
-use crate::config::options::Repeating;
 use analysis::compare::calibration::{Held, believed};
 use analysis::compare::{Played, Target, by_target, primary};
 use base::lens::Lens;
 use stats::{Endpoint, TooManyEndpoints, Verdict, decide_by_looks};
 
 use super::calibrations;
+use super::repeating::Repeating;
 
 /// True if `--runs auto` has its answer: every server's regression is shown or ruled out.
 pub fn is_decided(runs: &[Played], repeating: &Repeating) -> bool {
@@ -54,7 +54,7 @@ fn verdicts_of_target(target: &Target, runs: &[Played], repeating: &Repeating) -
             label: side.label.clone(),
             lens,
             runs: endpoints.iter().map(runs_of_both).min().unwrap_or(0),
-            verdict: decide_by_looks(&endpoints, &repeating.looks.0),
+            verdict: decide_by_looks(&endpoints, &repeating.looks),
         });
     }
     verdicts

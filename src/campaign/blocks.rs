@@ -5,8 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::config::options::{Measuring, Repeating};
-use crate::config::values::{Partition, Runs};
+use crate::config::values::Runs;
 use crate::config::{Loaded, as_file_name};
 use crate::plan::{self, Blocks};
 use crate::progress::{self, Course, Place, Progress, Talk};
@@ -20,18 +19,14 @@ use record::{Ending, PlanFacts};
 use report::run;
 
 use super::before::{self, Before};
+use super::header::Measuring;
 use super::invocation::Invocation;
 use super::jobs::Jobs;
 use super::judge::{Judge, Next};
 use super::probe::Answered;
+use super::repeating::Repeating;
 use super::single::Outcome;
 use super::{forecast, header};
-
-/// Default runs of each server in a comparison.
-const USUAL: u32 = 5;
-
-/// Upper bound of the runs that a time budget plans.
-const MOST: u32 = 1_000;
 
 pub struct Campaign<'c> {
     pub scenario: &'c Loaded,
@@ -90,7 +85,7 @@ impl Outcomes {
 impl Campaign<'_> {
     /// The runs that this machine plays, unless the campaign ends early.
     pub fn plan(&self) -> Vec<plan::Run> {
-        planned_runs(self.repeating, self.choices, self.scenario.scenario.seed())
+        self.repeating.planned_runs(self.choices, self.scenario.scenario.seed())
     }
 
     /// Plays the plan until it ends, the answer is known, the time is up, or the user interrupts.
@@ -347,7 +342,7 @@ impl Campaign<'_> {
         if !self.is_auto() {
             return Vec::new();
         }
-        self.repeating.looks.0.runs().iter().map(|runs| *runs as u32).collect()
+        self.repeating.looks.runs().iter().map(|runs| *runs as u32).collect()
     }
 
     /// How it was called: of a resumed campaign the first call, which can be made again.
@@ -379,39 +374,6 @@ impl Campaign<'_> {
             progress: turn.progress.clone(),
         }
     }
-}
-
-/// The planned runs of these servers. A time budget may end them early.
-pub fn planned_runs(repeating: &Repeating, choices: &[ServerChoice], seed: u64) -> Vec<plan::Run> {
-    // The lenses of one server are not compared with each other.
-    let compared = choices
-        .iter()
-        .filter(|choice| choice.lens.lens == choices[0].lens.lens)
-        .count();
-    let many = repeating.repeats(compared);
-    let blocks = match (repeating.runs, repeating.time_budget) {
-        (Some(Runs::Fixed(runs)), _) => runs,
-        (Some(Runs::Auto), _) => repeating.looks.0.runs().last().map_or(0, |runs| *runs as u32),
-        (None, Some(_)) => MOST,
-        (None, None) if many => USUAL,
-        (None, None) => 1,
-    };
-    let is_single = blocks == 1 && !many && repeating.partition.is_none();
-    if is_single && repeating.warm_ups.is_none_or(|warm_ups| warm_ups == 0) {
-        // A later `compare` takes its baseline from the first record, so the first server stays first.
-        return plan::once(choices.len());
-    }
-    let blocks = Blocks {
-        servers: choices.len(),
-        blocks,
-        warm_up: match repeating.warm_ups {
-            Some(warm_ups) => (0..warm_ups).flat_map(|_| 0..choices.len()).collect(),
-            None if many => programs(choices),
-            None => Vec::new(),
-        },
-        seed,
-    };
-    blocks.share(repeating.partition.unwrap_or(Partition::WHOLE))
 }
 
 /// The first server of each program. A warm-up fills the machine's caches, whatever the settings and the lens.

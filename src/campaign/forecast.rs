@@ -16,7 +16,7 @@ use super::calibrations::{self, Found};
 /// One sentence per lens, and one about the time budget; empty for a fixed number of runs.
 pub fn sentences(campaign: &Campaign<'_>, runs: &[Played], fitting: Option<u32>) -> Vec<String> {
     let repeating = campaign.repeating;
-    let looks = &repeating.looks.0;
+    let looks = &repeating.looks;
     let (planned, alpha): (Vec<usize>, f64) = match (repeating.runs, fitting) {
         (Some(Runs::Auto), None) => (looks.runs().to_vec(), looks.alpha_each()),
         (Some(Runs::Auto), Some(fitting)) => {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
+use std::time::Duration;
 
-use crate::config::options::Measuring;
 use crate::config::{Loaded, Scenario};
 use crate::drive::Job;
 use crate::drive::workspace::KeptCopy;
@@ -17,11 +17,26 @@ use base::lens::Lens;
 use base::processors;
 use proctree::host;
 use proctree::process::Launch;
-use record::{Header, ScenarioFacts, ServerFacts, Settings, TreeFacts, WorkspaceFacts};
+use record::{Header, HugePages, ScenarioFacts, ServerFacts, Settings, TreeFacts, WorkspaceFacts};
 use record::{PackageFacts, PlanFacts};
 
 use crate::resolve::detector::Examined;
 use crate::resolve::{detector, shim};
+
+/// How a run is measured.
+#[derive(Clone, Copy)]
+pub struct Measuring {
+    /// Time between two samples.
+    pub interval: Duration,
+    /// The mode of transparent huge pages, if it is not the system's.
+    pub huge_pages: Option<HugePages>,
+    /// True if the kernel's peaks are reset at each checkpoint.
+    pub resets_peaks: bool,
+    /// Bytes of private memory above which a run is ended; `None` for what the machine has left.
+    pub memory_limit: Option<u64>,
+    /// True if steps that the server does not offer are skipped.
+    pub allows_unsupported: bool,
+}
 
 #[derive(Clone)]
 pub struct Run {
@@ -139,12 +154,12 @@ fn begun(run: &Run, mut settings: Settings) -> Settings {
 pub fn settings(measuring: &Measuring, choice: &ServerChoice, capabilities: String) -> Settings {
     let text = |value: &Option<serde_json::Value>| value.as_ref().map(ToString::to_string);
     Settings {
-        interval: record::nanos(measuring.interval.0),
-        peak_reset: !measuring.no_peak_reset,
+        interval: record::nanos(measuring.interval),
+        peak_reset: measuring.resets_peaks,
         memory_limit: None,
         full_decay: false,
         address_spaces: proctree::address_spaces(),
-        huge_pages: measuring.thp,
+        huge_pages: measuring.huge_pages,
         page_cache_dropped: choice.command.as_ref().map(|command| command.drop_caches),
         pulls_diagnostics: choice.command.is_none() && lsp::capabilities::pulls_diagnostics(&capabilities),
         capabilities,

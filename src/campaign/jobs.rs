@@ -15,6 +15,11 @@ pub enum Jobs {
 }
 
 impl Jobs {
+    /// True if this process plays one run for another process, which reports it.
+    pub fn is_part(&self) -> bool {
+        matches!(self, Jobs::Of { .. })
+    }
+
     /// The processors of the first of the runs that are played at once; none if each has the machine to itself.
     pub fn each(&self) -> &[usize] {
         match self {

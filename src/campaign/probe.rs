@@ -4,18 +4,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::config::Loaded;
-use crate::config::options::Measuring;
 use crate::drive::workspace::KeptCopy;
 use crate::progress::{self, Progress};
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
 use analysis::summary::{Summary, exit};
 use base::exit::Exit;
-use base::units::Span;
 use record::{Ending, PlanFacts};
 
 use super::blocks::{Campaign, programs};
-use super::jobs::Jobs;
+use super::header::Measuring;
 use super::scratch::Scratch;
 use super::single::Outcome;
 use super::{header, summary};
@@ -47,11 +45,11 @@ pub async fn probe(
     interrupt: &Interrupt,
 ) -> anyhow::Result<Probed> {
     let measuring = Measuring {
-        thp: None,
-        interval: Span(Duration::from_millis(50)),
-        no_peak_reset: true,
+        interval: Duration::from_millis(50),
+        huge_pages: None,
+        resets_peaks: false,
         memory_limit: None,
-        allow_unsupported: false,
+        allows_unsupported: false,
     };
     let run = header::Run {
         called: None,
@@ -117,8 +115,8 @@ impl Campaign<'_> {
     /// True if a server that lacks a step would end this campaign, and nothing of it was played before.
     fn is_probed(&self) -> bool {
         let is_command = self.choices.iter().any(|choice| choice.command.is_some());
-        let is_part = matches!(self.jobs, Jobs::Of { .. });
+        let is_part = self.jobs.is_part();
         let is_begun = self.plan().iter().any(|run| self.path(*run).exists());
-        !is_command && !is_part && !is_begun && !self.is_sweep && !self.measuring.allow_unsupported
+        !is_command && !is_part && !is_begun && !self.is_sweep && !self.measuring.allows_unsupported
     }
 }

@@ -98,8 +98,8 @@ impl Run {
             before::unchanged(before, &header, &run.choice)?;
         }
         let sampling = proctree::Options {
-            interval: run.measuring.interval.0,
-            peak_reset: !run.measuring.no_peak_reset,
+            interval: run.measuring.interval,
+            peak_reset: run.measuring.resets_peaks,
             memory_limit: header.settings.memory_limit,
             libraries: run.choice.libraries.clone(),
             variables: detector::given(&job.launch.env, &header.server),
@@ -141,7 +141,7 @@ impl Run {
 
     /// The private memory above which the run is ended: what was asked for, else what the machine has left for it.
     fn memory_limit(&self, header: &Header) -> Option<u64> {
-        let asked = self.measuring.memory_limit.map(|size| size.0);
+        let asked = self.measuring.memory_limit;
         asked.or_else(|| host::memory_left(&header.host.memory, header.plan.jobs.unwrap_or(1)))
     }
 
@@ -287,7 +287,7 @@ impl Run {
             selection,
             capabilities: capabilities(loaded, choice),
             seed: loaded.scenario.seed(),
-            allow_unsupported: self.measuring.allow_unsupported,
+            allow_unsupported: self.measuring.allows_unsupported,
             probe: self.probe,
             trace,
             report,

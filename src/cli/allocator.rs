@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use crate::config::options::Format;
+use crate::config::values::Format;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
-use crate::config::options::{Measuring, Output, Processors};
 use crate::config::values::{Ignored, Lenses, Partition, partition};
 use record::Preload;
+
+use super::options::{Measuring, Output, Processors};
 
 const COLD: &str = "\
 Each command is run to its end in random order, without a shell unless --shell names one. A program is also run once with \

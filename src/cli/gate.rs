@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
-use crate::config::options::{Exports, Format, Measuring, Processors, ScenarioOptions, ServerExtras, Voice};
-use crate::config::values::{Lenses, LookPlan, Runs, ServerText, looks, size};
+use crate::config::values::{Format, Lenses, LookPlan, Runs, ServerText, looks, size};
 use base::units::{Share, Size, Span};
+
+use super::options::{Exports, Measuring, Processors, ScenarioOptions, ServerExtras, Voice};
 
 /// `lsp-soak gate`.
 #[derive(Debug, Args)]

@@ -7,12 +7,13 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
 use strum::VariantArray;
 
-use crate::cli::cold::PrintedFormat;
-use crate::config::options::{Exports, Format, Measuring, Processors, ScenarioOptions, ServerExtras, Voice};
 use crate::config::tune::Preset;
-use crate::config::values::{Ignored, RungPlan, ServerText, rungs, size};
+use crate::config::values::{Format, Ignored, RungPlan, ServerText, rungs, size};
 use base::units::{Share, Size, Span};
 use report::sweep::ship::Form;
+
+use super::cold::PrintedFormat;
+use super::options::{Exports, Measuring, Processors, ScenarioOptions, ServerExtras, Voice};
 
 /// `lsp-soak tune`.
 #[derive(Debug, Args)]

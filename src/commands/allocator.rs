@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use crate::campaign::build;
 use crate::cli;
 use crate::config::Report;
-use crate::config::options::Format;
+use crate::config::values::Format;
 use crate::resolve::{ChoiceError, Common, Program, ServerChoice, ServerSpec, detector, preload, which};
 use allocator::Inspected;
 use allocator::knobs::Checked;
@@ -22,7 +22,7 @@ use super::{Mistakes, formats, prepare, print};
 pub fn run(options: &cli::AllocatorOptions) -> anyhow::Result<u8> {
     let (shown, detection, knobs) = match (&options.program, options.pid) {
         (_, Some(pid)) => (format!("process {pid}"), live(pid)?.facts, Vec::new()),
-        (Some(program), None) => of_program(options, program)?,
+        (Some(program), None) => of_program(program, options.file.as_deref())?,
         (None, None) => bail!("nothing is named; name a program, a server or a process"),
     };
     let text = match options.format {
@@ -43,8 +43,9 @@ fn is_proxy(error: &ChoiceError) -> bool {
     matches!(error, ChoiceError::Component { .. })
 }
 
-fn of_program(options: &cli::AllocatorOptions, program: &str) -> anyhow::Result<Looked> {
-    let catalogue = prepare::catalogue(options.file.as_deref(), None)?;
+/// `file` has more profiles.
+fn of_program(program: &str, file: Option<&Path>) -> anyhow::Result<Looked> {
+    let catalogue = prepare::catalogue(file, None)?;
     let mut mistakes = Report::default();
     let specs = prepare::pinned(vec![program.parse()?], &catalogue, &mut mistakes);
     prepare::refuse_mistakes(mistakes)?;

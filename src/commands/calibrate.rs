@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use crate::campaign::{Campaign, Judge, Next, calibrations};
-use crate::cli::{self, Command};
-use crate::config::options::Repeating;
-use crate::config::values::{Lenses, LookPlan, Runs};
+use anyhow::Context;
+
+use crate::campaign::{Campaign, Judge, Next, Repeating, calibrations};
+use crate::cli;
+use crate::config::values::Lenses;
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
 use analysis::compare::calibration::{Calibrated, LEAST_RUNS, noise, recommended};
@@ -19,74 +20,50 @@ use report::document::{NextCommand, terminal};
 use stats::Schedule;
 
 use super::lenses::servers_through_deciding;
-use super::output::Directory;
-use super::resume::{begin, directory_hold, new_directory, resume};
+use super::plan::CampaignPlan;
+use super::resume::Place;
 use super::{formats, next, prepare};
 
 /// The fewest runs that `--runs` takes.
 const FEWEST: u64 = 6;
 
-pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8> {
-    let Some(out) = &options.resume else {
-        return live(options, None, interrupt);
-    };
-    let resumed = resume(out, directory_hold(&options.processors), calibrate_options)?;
-    live(&resumed.options, Some(resumed.begun.alone()?), interrupt)
-}
-
-/// The options of a `calibrate` command; `None` for other commands.
-fn calibrate_options(command: Command) -> Option<cli::Calibrate> {
-    if let Command::Calibrate(options) = command {
-        Some(options)
-    } else {
-        None
-    }
-}
-
 /// Plays the runs, then calibrates. A resumed directory plays only the missing runs.
-fn live(options: &cli::Calibrate, resumed: Option<Directory>, interrupt: &Interrupt) -> anyhow::Result<u8> {
-    let new_out = new_directory(options.out.as_deref(), resumed.is_some());
-    let jobs = prepare::share(&options.processors, options.measuring.thp, "calibrate")?;
+pub fn run(options: &cli::Calibrate, place: Place, interrupt: &Interrupt) -> anyhow::Result<u8> {
+    let plan = CampaignPlan::from_typed("calibrate", &options.processors, &options.measuring, options.voice)?;
     let (scenarios, choices) = prepare::understood(&prepare::Typed {
         scenarios: options.scenario.as_slice(),
         options: &options.options,
         servers: &options.servers,
         extras: &options.extra,
         lenses: options.lens.unwrap_or(Lenses::AsShipped),
-        out: new_out,
+        out: place.new_directory(),
     })?;
     let (choices, notes) = servers_through_deciding(options.lens, choices);
-    let directories = match resumed {
-        Some(directory) => vec![directory],
-        None => begin(new_out, &scenarios)?,
-    };
-    let (Some(scenario), Some(out)) = (scenarios.first(), directories.first()) else {
-        return Ok(Exit::Passed.code());
-    };
+    let scenario = scenarios.first().context("a calibration takes one scenario: name it")?;
+    let out = place.directory(scenario)?;
     for note in &notes {
         super::say(note);
     }
-    let talk = crate::commands::talk(options.voice);
     let outcomes = super::block_on(async {
         interrupt.heed();
         let campaign = Campaign {
             scenario,
             choices: &choices,
-            out,
-            repeating: &repeating(options.runs),
-            measuring: options.measuring,
-            talk,
+            out: &out,
+            repeating: &Repeating::fixed(options.runs),
+            measuring: plan.measuring,
+            talk: plan.talk,
             judge: &Calibrating,
             is_sweep: false,
-            jobs,
+            jobs: plan.jobs.clone(),
             calibration_options: "",
         };
         campaign.play(interrupt).await
     })?;
-    if options.processors.job.is_some() || outcomes.is_refused {
+    if plan.jobs.is_part() || outcomes.is_refused {
         return outcomes.code();
     }
-    super::tell_records(out, None, talk, &outcomes);
+    super::tell_records(&out, None, plan.talk, &outcomes);
     if let Some(error) = outcomes.failed {
         return Err(error);
     }
@@ -96,24 +73,13 @@ fn live(options: &cli::Calibrate, resumed: Option<Directory>, interrupt: &Interr
             let commands = Commands {
                 choices: &choices,
                 scenario: &scenario.path,
-                out,
+                out: &out,
             };
-            report_calibrations(&outcomes.runs, options, &commands)?
+            report_calibrations(&outcomes.runs, options.voice.details, options.voice.quiet, &commands)?
         }
         exit => exit,
     };
     Ok(exit.code())
-}
-
-fn repeating(runs: u32) -> Repeating {
-    Repeating {
-        runs: Some(Runs::Fixed(runs)),
-        looks: LookPlan(Schedule::default()),
-        time_budget: None,
-        partition: None,
-        baseline: None,
-        warm_ups: None,
-    }
 }
 
 /// True once no calibration can come of the runs.
@@ -165,7 +131,12 @@ impl Commands<'_> {
 }
 
 /// Stores and prints a calibration for each server and lens, and the next command under the last one.
-fn report_calibrations(runs: &[Played], options: &cli::Calibrate, commands: &Commands<'_>) -> anyhow::Result<Exit> {
+fn report_calibrations(
+    runs: &[Played],
+    details: bool,
+    is_quiet: bool,
+    commands: &Commands<'_>,
+) -> anyhow::Result<Exit> {
     if let Some(lost) = runs.iter().find_map(|run| loss(&run.summary)) {
         super::say(&format!(
             "no calibration: the server lost the process with most of its memory: {lost}"
@@ -185,9 +156,9 @@ fn report_calibrations(runs: &[Played], options: &cli::Calibrate, commands: &Com
         let is_last = place + 1 == all.len();
         let next = if is_last { commands.next_command(fewest) } else { None };
         let document = calibration::document(calibration, &together, &looks, next);
-        super::print(&terminal::render(&document, formats::look(options.voice.details)))?;
+        super::print(&terminal::render(&document, formats::look(details)))?;
     }
-    if !options.voice.quiet {
+    if !is_quiet {
         for path in paths {
             super::say(&format!("calibration: {}", path.display()));
         }

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use crate::campaign::{self, Probed, Scratch, caps, header};
+use crate::campaign::{self, Probed, Repeating, Scratch, caps, header};
 use crate::config::Loaded;
-use crate::config::options::Repeating;
 use crate::config::values::{Lenses, Runs};
 use crate::drive::lacks;
 use crate::drive::workspace::KeptCopy;
@@ -32,9 +31,13 @@ pub fn run(options: &cli::Check, interrupt: &Interrupt) -> anyhow::Result<u8> {
         lenses: options.lens,
         out: None,
     })?;
+    let repeating = Repeating::from(&options.repeating);
     for scenario in &scenarios {
         for lens in options.lens.list() {
-            plan_of(options, scenario, &choices, *lens)?;
+            if options.lens != Lenses::AsShipped {
+                print(&format!("lens: {lens}\n"))?;
+            }
+            print_plan(&repeating, scenario, &choices, *lens)?;
         }
     }
     // A server offers the same through each lens.
@@ -59,7 +62,7 @@ pub fn run(options: &cli::Check, interrupt: &Interrupt) -> anyhow::Result<u8> {
 }
 
 /// Prints what is played through a lens.
-fn plan_of(options: &cli::Check, scenario: &Loaded, choices: &[ServerChoice], lens: Lens) -> anyhow::Result<()> {
+fn print_plan(repeating: &Repeating, scenario: &Loaded, choices: &[ServerChoice], lens: Lens) -> anyhow::Result<()> {
     let choices: Vec<ServerChoice> = choices
         .iter()
         .filter(|choice| choice.lens.lens == lens)
@@ -72,15 +75,12 @@ fn plan_of(options: &cli::Check, scenario: &Loaded, choices: &[ServerChoice], le
         (None, Lens::Purged) => scenario.scenario.purged(false),
         (None, Lens::AsShipped) => scenario.scenario.clone(),
     };
-    let runs = campaign::planned_runs(&options.repeating, &choices, scenario.scenario.seed());
-    if options.lens != Lenses::AsShipped {
-        print(&format!("lens: {lens}\n"))?;
-    }
+    let runs = repeating.planned_runs(&choices, scenario.scenario.seed());
     print(&plan::describe(
         &played,
         &runs,
         &labels,
-        &limits(&options.repeating),
+        &limits(repeating),
         formats::columns(),
     ))?;
     if let Some(limit) = host::memory_left(&host::fingerprint().memory, 1) {
@@ -106,7 +106,7 @@ fn limits(repeating: &Repeating) -> Vec<String> {
         limits.push(format!("part {part} of the plan"));
     }
     if repeating.runs == Some(Runs::Auto) {
-        let looks: Vec<String> = repeating.looks.0.runs().iter().map(ToString::to_string).collect();
+        let looks: Vec<String> = repeating.looks.runs().iter().map(ToString::to_string).collect();
         limits.push(format!(
             "ends once everything is decided, at the earliest after {} runs",
             looks.join(", ")

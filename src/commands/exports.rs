@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow};
 use tempfile::NamedTempFile;
 
 use crate::campaign::files;
-use crate::config::options::{Exports, Format};
+use crate::config::values::Format;
 
 use super::UNPRINTED;
 
@@ -27,19 +27,18 @@ enum Sink {
 }
 
 /// Standard output, then every named file. An unwritable file is refused before any measurement.
-pub fn targets(format: Format, exports: &Exports, csv: Option<&Path>) -> anyhow::Result<Vec<Target>> {
+pub fn targets<'p>(
+    format: Format,
+    files: impl IntoIterator<Item = (Format, Option<&'p Path>)>,
+) -> anyhow::Result<Vec<Target>> {
     let mut targets = vec![Target {
         format,
         sink: Sink::Stdout,
     }];
-    let files = [
-        (Format::Markdown, exports.export_markdown.as_deref()),
-        (Format::Json, exports.export_json.as_deref()),
-        (Format::Html, exports.export_html.as_deref()),
-        (Format::Csv, csv),
-    ];
-    for (format, path) in files.into_iter().filter_map(|(format, path)| Some((format, path?))) {
-        targets.push(Target::file(format, path)?);
+    for (format, path) in files {
+        if let Some(path) = path {
+            targets.push(Target::file(format, path)?);
+        }
     }
     Ok(targets)
 }

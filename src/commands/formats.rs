@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use crate::campaign::files;
-use crate::config::options::Format;
+use crate::config::values::Format;
 use crate::progress;
 use analysis::compare::{Played, Scenarios, are_unlike, by_target};
 use report::comparison::Suite;

@@ -6,24 +6,16 @@ mod value;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
-
-use crate::campaign::{self, Jobs};
-use crate::cli;
-use crate::config::options::{Processors, ScenarioOptions, ServerExtras};
-use crate::config::values::{CpuList, Lenses};
+use crate::cli::{ScenarioOptions, ServerExtras};
+use crate::config::values::Lenses;
 use crate::config::{
     self, Catalogue, Fetch, Fetched, IdleMode, Isolation, Loaded, OriginError, Overrides, Pin, Report, Step,
 };
 use crate::drive::workspace::{self, Workspace};
 use crate::resolve::which;
 use crate::resolve::{Common, ServerChoice, ServerSpec, Shim, Store};
-use crate::trace::{Tracer, Untraceable};
 use base::Cancel;
 use base::lens::Lens;
-use base::units;
-use proctree::host;
-use record::HugePages;
 
 use super::{Mistakes, places};
 use crate::commands::output;
@@ -42,20 +34,6 @@ pub struct Typed<'c> {
     pub out: Option<&'c Path>,
 }
 
-impl<'c> Typed<'c> {
-    /// For runs whose records go to `out`.
-    pub fn from_run(run: &'c cli::Run, out: Option<&'c Path>) -> Typed<'c> {
-        Typed {
-            scenarios: &run.scenarios,
-            options: &run.scenario,
-            servers: &run.servers.servers,
-            extras: &run.servers.extra,
-            lenses: run.recording.lens,
-            out,
-        }
-    }
-}
-
 /// The scenarios and servers, each server once per lens, or every mistake in them. Nothing was started yet.
 pub fn understood(typed: &Typed<'_>) -> anyhow::Result<(Vec<Loaded>, Vec<ServerChoice>)> {
     understood_with(typed, Report::default())
@@ -68,7 +46,12 @@ pub fn understood_with(typed: &Typed<'_>, mut mistakes: Report) -> anyhow::Resul
     let catalogue = profiles(typed.extras.file.as_deref(), first, &mut mistakes);
     let mut choices = servers(typed, &catalogue, &mut mistakes);
     crate::resolve::suits(&choices, &scenarios, &mut mistakes);
-    shim::ask(typed.extras, &scenarios, &mut choices, &mut mistakes);
+    shim::ask(
+        typed.extras.purge_shim.as_ref(),
+        &scenarios,
+        &mut choices,
+        &mut mistakes,
+    );
     let mut choices = choices_through(
         typed.lenses,
         |choice| shim::library_for_lens(choice).ok(),
@@ -322,51 +305,6 @@ pub fn pinned(specs: Vec<ServerSpec>, catalogue: &Catalogue, mistakes: &mut Repo
     specs
 }
 
-/// Keeps everything from here on to some processors, and to some huge pages. Before any thread is started that works, for only
-/// later ones follow.
-pub fn confine(cpus: Option<&CpuList>, huge_pages: Option<HugePages>) -> anyhow::Result<()> {
-    if let Some(CpuList(cpus)) = cpus {
-        host::keep_to(cpus).context("cannot keep to the processors of `--cpus`, name others or leave it out")?;
-    }
-    if let Some(mode) = huge_pages {
-        host::limit_huge_pages(mode).with_context(|| format!("cannot do `--thp {}`, leave it out", mode.name()))?;
-    }
-    Ok(())
-}
-
-/// Confines this process like [`confine`], and decides how the runs of `command` share the processors.
-pub fn share(processors: &Processors, huge_pages: Option<HugePages>, command: &'static str) -> anyhow::Result<Jobs> {
-    if let Some(job) = &processors.job {
-        confine(Some(&job.cpus), huge_pages)?;
-        return Ok(Jobs::Of {
-            run: job.run,
-            jobs: processors.jobs,
-        });
-    }
-    confine(processors.cpus.as_ref(), huge_pages)?;
-    if processors.jobs == 1 {
-        return Ok(Jobs::Alone);
-    }
-    let cpus = host::cpus_by_core().context("cannot play runs at once, leave `--jobs` out")?;
-    let jobs = processors.jobs as usize;
-    if cpus.len() < jobs {
-        let is = if cpus.len() == 1 { "is" } else { "are" };
-        let most = units::counted(cpus.len() as u64, "processor");
-        bail!(
-            "`--jobs {jobs}` needs a processor for each, and there {is} {most}: use --jobs {}",
-            cpus.len()
-        );
-    }
-    Ok(Jobs::Beside {
-        command,
-        shares: cpus
-            .chunks_exact(cpus.len() / jobs)
-            .take(jobs)
-            .map(<[usize]>::to_vec)
-            .collect(),
-    })
-}
-
 /// The servers through each lens; `library` gives the one that makes a server release, where its allocator has no setting.
 pub fn choices_through(
     lenses: Lenses,
@@ -437,32 +375,5 @@ pub fn variable(text: &str, mistakes: &mut Report) -> Option<(String, String)> {
             mistakes.add_loose(format!("`--env {text}` sets no variable"), "write --env NAME=VALUE");
             None
         }
-    }
-}
-
-/// The tracer of memory calls, before other mistakes of the command line are known.
-pub enum Tracing {
-    Unwanted,
-    Ready(Tracer),
-    Impossible(Untraceable),
-}
-
-/// Finds the tracer of memory calls, if it is wanted. A process that plays a run for another traces nothing.
-pub fn find_tracer(is_wanted: bool, processors: &Processors) -> anyhow::Result<Tracing> {
-    if !is_wanted || processors.job.is_some() {
-        return Ok(Tracing::Unwanted);
-    }
-    Ok(match campaign::tracer()? {
-        Ok(tracer) => Tracing::Ready(tracer),
-        Err(error) => Tracing::Impossible(error),
-    })
-}
-
-/// The result with the tracer, if one is wanted; a tracer that cannot trace is one more mistake.
-pub fn require_tracer<T>(tracing: Tracing, understood: anyhow::Result<T>) -> anyhow::Result<(Option<Tracer>, T)> {
-    match tracing {
-        Tracing::Unwanted => Ok((None, understood?)),
-        Tracing::Ready(tracer) => Ok((Some(tracer), understood?)),
-        Tracing::Impossible(error) => Ok((None, with_mistake(understood, &error.to_string(), error.cure())?)),
     }
 }

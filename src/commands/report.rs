@@ -6,15 +6,16 @@ use std::path::PathBuf;
 use anyhow::bail;
 
 use crate::campaign::open;
-use crate::cli;
-use crate::config::options::Format;
+use crate::cli::{self, Voice};
+use crate::config::values::Format;
 use analysis::compare::{Played, Weight, are_unlike, by_target};
 use analysis::summary;
 use base::exit::Exit;
 use base::text::nearest;
 
+use super::github;
+use super::plan::OutputPlan;
 use super::show::{self, Outputs, Shape};
-use super::{exports, github};
 
 /// Runs `report`. The exit code is that of the runs which were recorded.
 pub fn run(options: &cli::Report) -> anyhow::Result<u8> {
@@ -52,8 +53,12 @@ pub fn compare(options: &cli::Records) -> anyhow::Result<u8> {
 /// others.
 fn render(options: &cli::Records, shape: impl Fn(Format) -> Shape) -> anyhow::Result<(Vec<Played>, Exit)> {
     let baseline = options.baseline.as_deref();
-    let targets = exports::targets(options.format, &options.exports, options.export_csv.as_deref())?;
-    let mut outputs = Outputs::new(targets, shape, baseline, options.details);
+    let voice = Voice {
+        details: options.details,
+        ..Voice::default()
+    };
+    let output = OutputPlan::from_typed(options.format, &options.exports, options.export_csv.as_deref(), voice)?;
+    let mut outputs = Outputs::new(output.targets, shape, baseline, output.details);
     let (mut worst, mut failed) = (Exit::Passed, Vec::new());
     for path in &show::records(&options.records)? {
         match outputs.record(path) {

@@ -2,36 +2,71 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
 use crate::campaign::invocation::{FILE, Invocation};
 use crate::cli::{self, Command};
-use crate::config::options::Processors;
 use crate::config::{Loaded, is_version_of};
 
 use crate::commands::output::{self, Directory};
 
-/// Takes the directory of a campaign.
-pub type Hold = fn(PathBuf) -> anyhow::Result<Directory>;
-
-/// A process that plays one run for another writes into the directory that the other one holds.
-pub fn directory_hold(processors: &Processors) -> Hold {
-    match processors.job {
-        Some(_) => Directory::shared,
-        None => Directory::resumed,
-    }
+/// Where the records of a command go.
+pub enum Place {
+    /// Into new directories: at or below this one, else below `reports`.
+    New(Option<PathBuf>),
+    /// Into the directory of one scenario of a campaign that was cut off, counted from 0.
+    One { scenario: usize, out: Directory },
+    /// Into a directory below this one for each of them; some may not be there.
+    All { out: PathBuf, called: Invocation },
 }
 
-/// The directory that must be new: that of `--out`, unless runs are resumed, since those have records in it.
-pub fn new_directory(out: Option<&Path>, is_resumed: bool) -> Option<&Path> {
-    if is_resumed { None } else { out }
+impl Place {
+    /// The directory that must be new; `None` where runs are resumed, since those have records in it.
+    pub fn new_directory(&self) -> Option<&Path> {
+        match self {
+            Place::New(out) => out.as_deref(),
+            Place::One { .. } | Place::All { .. } => None,
+        }
+    }
+
+    /// The directory that was named, which holds those of all scenarios.
+    pub fn named(&self) -> Option<&Path> {
+        match self {
+            Place::New(out) => out.as_deref(),
+            Place::One { out, .. } => Some(out),
+            Place::All { out, .. } => Some(out),
+        }
+    }
+
+    /// Keeps those that belong to a scenario that is played; `all` has one for each scenario of the campaign.
+    pub fn select_played<S>(&self, all: Vec<S>) -> Vec<S> {
+        match self {
+            Place::One { scenario, .. } => all.into_iter().skip(*scenario).take(1).collect(),
+            Place::New(_) | Place::All { .. } => all,
+        }
+    }
+
+    /// The directory of each scenario that is played.
+    pub fn directories(self, scenarios: &[Loaded]) -> anyhow::Result<Vec<Directory>> {
+        match self {
+            Place::New(out) => begin(out.as_deref(), scenarios),
+            Place::One { out, .. } => Ok(vec![out]),
+            Place::All { out, called } => output::continued(&out, scenarios, &called),
+        }
+    }
+
+    /// The directory of the only scenario.
+    pub fn directory(self, scenario: &Loaded) -> anyhow::Result<Directory> {
+        Ok(self.directories(std::slice::from_ref(scenario))?.remove(0))
+    }
 }
 
 /// Makes a directory for each scenario and writes into it how this process was called, with the versions of their projects: a
 /// resumed one has the same.
-pub fn begin(out: Option<&Path>, scenarios: &[Loaded]) -> anyhow::Result<Vec<Directory>> {
+fn begin(out: Option<&Path>, scenarios: &[Loaded]) -> anyhow::Result<Vec<Directory>> {
     let directories = output::directories(out, scenarios)?;
     for (scenario, out) in directories.iter().enumerate() {
         let mut called = Invocation::current(scenario)?;
@@ -68,23 +103,56 @@ fn pin(words: &mut [OsString], scenarios: &[Loaded]) {
     }
 }
 
-/// The options of the campaign in `out`, as if typed again in the same directory; `hold` takes the directory, and
-/// `options_of` the options out of the expected command. `out` may also hold the directories of all its scenarios.
-pub fn resume<T>(out: &Path, hold: Hold, options_of: impl FnOnce(Command) -> Option<T>) -> anyhow::Result<Resumed<T>> {
-    let out =
-        fs::canonicalize(out).with_context(|| format!("cannot resume: there is no directory `{}`", out.display()))?;
+/// The command, and where its records go. With `--resume` it is the command that began there, as if typed again in the same
+/// directory.
+pub fn resumed(command: Command) -> anyhow::Result<(Command, Place)> {
+    let (resume, out, processors) = match &command {
+        Command::Run(run) => (&run.resume, &run.recording.out, &run.recording.processors),
+        Command::Calibrate(calibrate) => (&calibrate.resume, &calibrate.out, &calibrate.processors),
+        Command::Gate(gate) => (&gate.resume, &gate.out, &gate.processors),
+        Command::Tune(tune) => (&tune.resume, &tune.out, &tune.processors),
+        Command::Cold(cold) => (&cold.resume, &cold.out, &cold.processors),
+        _ => return Ok((command, Place::New(None))),
+    };
+    let Some(resume) = resume else {
+        let place = Place::New(out.clone());
+        return Ok((command, place));
+    };
+    // A process that plays one run for another writes into the directory that the other one holds.
+    let hold = match processors.job {
+        Some(_) => Directory::shared,
+        None => Directory::resumed,
+    };
+    let out = fs::canonicalize(resume)
+        .with_context(|| format!("cannot resume: there is no directory `{}`", resume.display()))?;
     let (invocation, holds_all) = invocation(&out)?;
-    let begun = if holds_all {
-        Begun::All {
+    let place = if holds_all {
+        Place::All {
             out: out.clone(),
             called: invocation.clone(),
         }
     } else {
-        Begun::One {
+        Place::One {
             scenario: invocation.scenario,
             out: hold(out.clone())?,
         }
     };
+    let begun = typed_again(&invocation, &out)?;
+    if mem::discriminant(&begun) != mem::discriminant(&command) {
+        let command = cli::subcommand(&invocation.command_line).unwrap_or_default();
+        bail!(
+            "`{}` was started by `lsp-soak {command}`: use `lsp-soak {command} --resume`",
+            out.display()
+        );
+    }
+    if holds_all && !matches!(begun, Command::Run(_) | Command::Cold(_)) {
+        bail!("`{}` holds no records: name the directory below it", out.display());
+    }
+    Ok((begun, place))
+}
+
+/// The command of an invocation, read in the directory in which it was typed, where this process works from here on.
+fn typed_again(invocation: &Invocation, out: &Path) -> anyhow::Result<Command> {
     // Before the directory changes, which files to export to are relative to.
     let words = with_output(&invocation.command_line, std::env::args_os().collect());
     std::env::set_current_dir(&invocation.directory).with_context(|| {
@@ -99,14 +167,7 @@ pub fn resume<T>(out: &Path, hold: Hold, options_of: impl FnOnce(Command) -> Opt
             out.join(FILE).display()
         )
     })?;
-    let Some(options) = options_of(parsed.command) else {
-        let command = cli::subcommand(&invocation.command_line).unwrap_or_default();
-        bail!(
-            "`{}` was started by `lsp-soak {command}`: use `lsp-soak {command} --resume`",
-            out.display()
-        );
-    };
-    Ok(Resumed { options, begun })
+    Ok(parsed.command)
 }
 
 /// The invocation of the campaign in `out`, and true if `out` holds the directories of all its scenarios.
@@ -159,53 +220,6 @@ fn with_output(before: &[OsString], now: Vec<OsString>) -> Vec<OsString> {
     let end = before.iter().position(|word| word == "--").unwrap_or(before.len());
     let (options, rest) = before.split_at(end);
     [options, &more, rest].concat()
-}
-
-/// A campaign to go on with.
-pub struct Resumed<T> {
-    pub options: T,
-    pub begun: Begun,
-}
-
-/// Where a campaign goes on.
-pub enum Begun {
-    /// In the directory of one of its scenarios, counted from 0.
-    One { scenario: usize, out: Directory },
-    /// In a directory below this one for each of them; some may not be there.
-    All { out: PathBuf, called: Invocation },
-}
-
-impl Begun {
-    /// The directory of a campaign of one scenario.
-    pub fn alone(self) -> anyhow::Result<Directory> {
-        match self {
-            Begun::One { out, .. } => Ok(out),
-            Begun::All { out, .. } => bail!("`{}` holds no records: name the directory below it", out.display()),
-        }
-    }
-
-    pub fn directory(&self) -> &Path {
-        match self {
-            Begun::One { out, .. } => out,
-            Begun::All { out, .. } => out,
-        }
-    }
-
-    /// Keeps those that belong to a scenario that is played; `all` has one for each scenario of the campaign.
-    pub fn select_played<S>(&self, all: Vec<S>) -> Vec<S> {
-        match self {
-            Begun::One { scenario, .. } => all.into_iter().skip(*scenario).take(1).collect(),
-            Begun::All { .. } => all,
-        }
-    }
-
-    /// The directory of each scenario that is played.
-    pub fn directories(self, scenarios: &[Loaded]) -> anyhow::Result<Vec<Directory>> {
-        match self {
-            Begun::One { out, .. } => Ok(vec![out]),
-            Begun::All { out, called } => output::continued(&out, scenarios, &called),
-        }
-    }
 }
 
 #[cfg(test)]

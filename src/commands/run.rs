@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::campaign::{self, Campaign, Jobs, Judge, Next, Outcomes};
-use crate::cli::{self, Command};
+use crate::campaign::{self, Campaign, Judge, Next, Outcomes, Repeating};
+use crate::cli;
 use crate::commands::output::Directory;
 use crate::config::Loaded;
-use crate::config::options::{Format, Repeating};
-use crate::config::values::Runs;
+use crate::config::values::{Format, Runs};
+use crate::progress::Talk;
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
 use crate::trace::Tracer;
@@ -20,141 +20,124 @@ use base::lens::Lens;
 use base::units;
 use report::verdict::regression;
 
+use super::plan::{CampaignPlan, OutputPlan, find_tracer, require_tracer};
 use super::report::require_label;
-use super::resume::{Begun, Resumed, begin, directory_hold, new_directory, resume};
+use super::resume::Place;
 use super::show::{Outputs, Shape};
-use super::{exports, formats, github, next, prepare};
+use super::{formats, github, next, prepare};
 
-pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
-    let (resumed_options, begun) = match options.resume.as_deref() {
-        Some(out) => {
-            let (options, begun) = resume_run(out, options)?;
-            (Some(options), Some(begun))
+/// The runs of a command line, which can begin.
+struct RunPlan {
+    scenarios: Vec<Loaded>,
+    choices: Vec<ServerChoice>,
+    /// Counts memory calls in one more run of each server.
+    tracer: Option<Tracer>,
+    repeating: Repeating,
+    campaign: CampaignPlan,
+}
+
+impl RunPlan {
+    /// The plan, or every mistake in the command line. Nothing was started yet.
+    fn from_typed(options: &cli::Run, place: &Place) -> anyhow::Result<RunPlan> {
+        let recording = &options.recording;
+        let voice = options.output.voice;
+        let campaign = CampaignPlan::from_typed("run", &recording.processors, &recording.measuring, voice)?;
+        let tracing = find_tracer(options.trace_syscalls, &campaign.jobs)?;
+        let understood = prepare::understood(&prepare::Typed {
+            scenarios: &place.select_played(options.scenarios.clone()),
+            options: &options.scenario,
+            servers: &options.servers.servers,
+            extras: &options.servers.extra,
+            lenses: recording.lens,
+            out: place.new_directory(),
+        });
+        let (tracer, (scenarios, choices)) = require_tracer(tracing, understood)?;
+        let labels = choices.iter().map(|choice| choice.label.as_str());
+        require_label(labels, options.repeating.baseline.as_deref())?;
+        Ok(RunPlan {
+            scenarios,
+            choices,
+            tracer,
+            repeating: Repeating::from(&options.repeating),
+            campaign,
+        })
+    }
+
+    /// The shape of a format. It depends on what was asked for, not on how far the runs came.
+    fn shape(&self, format: Format) -> Shape {
+        let several = self.repeating.repeats(self.choices.len());
+        let compared = self.choices.len() > 1;
+        match format {
+            Format::Terminal if several || compared => Shape::Compared,
+            Format::Json if compared => Shape::Compared,
+            _ if self.scenarios.len() > 1 || several || self.tracer.is_some() => Shape::List,
+            _ => Shape::One,
         }
-        None => (None, None),
-    };
-    let options = resumed_options.as_ref().unwrap_or(options);
-    let out = options.recording.out.as_deref();
-    let jobs = prepare::share(&options.recording.processors, options.recording.measuring.thp, "run")?;
-    let new_out = new_directory(out, begun.is_some());
-    let tracing = prepare::find_tracer(options.trace_syscalls, &options.recording.processors)?;
-    let understood = prepare::understood(&prepare::Typed::from_run(options, new_out));
-    let (tracer, (scenarios, choices)) = prepare::require_tracer(tracing, understood)?;
-    let labels = choices.iter().map(|choice| choice.label.as_str());
-    require_label(labels, options.repeating.baseline.as_deref())?;
-    // The form of the output depends on the options, not on how far the run came.
-    let several = options.repeating.repeats(choices.len());
-    let list = scenarios.len() > 1 || several || tracer.is_some();
-    let compared = choices.len() > 1;
-    let shape = |format| match format {
-        Format::Terminal if several || compared => Shape::Compared,
-        Format::Json if compared => Shape::Compared,
-        _ if list => Shape::List,
-        _ => Shape::One,
-    };
-    // Without a warm-up the first run is drawn by lot: the first server that was named is the baseline.
-    let first = choices.first().map(|first| first.label.as_str());
-    let baseline = options.repeating.baseline.as_deref().or(first);
-    let output = &options.output;
-    let targets = exports::targets(output.format, &output.exports, output.export_csv.as_deref())?;
-    let directories = match begun {
-        Some(begun) => begun.directories(&scenarios)?,
-        None => begin(out, &scenarios)?,
-    };
-    super::warn_of_single_runs(&options.repeating, &choices);
+    }
+
+    /// Without a warm-up the first run is drawn by lot: the first server that was named is the baseline.
+    fn baseline(&self) -> Option<&str> {
+        let first = self.choices.first().map(|first| first.label.as_str());
+        self.repeating.baseline.as_deref().or(first)
+    }
+}
+
+pub fn run(options: &cli::Run, place: Place, interrupt: &Interrupt) -> anyhow::Result<u8> {
+    let plan = RunPlan::from_typed(options, &place)?;
+    let output = OutputPlan::from_output(&options.output)?;
+    let whole = place.named().map(Path::to_owned);
+    let directories = place.directories(&plan.scenarios)?;
+    super::warn_of_single_runs(&plan.repeating, &plan.choices);
     super::block_on(async {
         interrupt.heed();
-        let mut report = Outputs::new(targets, shape, baseline, options.output.voice.details);
-        let asked = Asked {
-            options,
-            scenarios: &scenarios,
-            choices: &choices,
-            tracer: tracer.as_ref(),
-            baseline,
-            jobs: &jobs,
-        };
-        let played = play(&asked, &directories, interrupt, &mut report).await;
+        let shape = |format| plan.shape(format);
+        let mut report = Outputs::new(output.targets, shape, plan.baseline(), output.details);
+        let played = play(&plan, &directories, whole.as_deref(), interrupt, &mut report).await;
         report.finish()?;
         played
     })
 }
 
-/// The options of the campaign in `out`, with the scenarios that are played.
-fn resume_run(out: &Path, typed: &cli::Run) -> anyhow::Result<(cli::Run, Begun)> {
-    let hold = directory_hold(&typed.recording.processors);
-    let Resumed { mut options, begun } = resume(out, hold, run_options)?;
-    options.scenarios = begun.select_played(options.scenarios);
-    options.recording.out = Some(begun.directory().to_owned());
-    Ok((options, begun))
-}
-
-/// The options of a `run` command; `None` for other commands.
-fn run_options(command: Command) -> Option<cli::Run> {
-    if let Command::Run(options) = command {
-        Some(options)
-    } else {
-        None
-    }
-}
-
-struct Asked<'a> {
-    options: &'a cli::Run,
-    scenarios: &'a [Loaded],
-    choices: &'a [ServerChoice],
-    /// Counts memory calls in one more run of each server.
-    tracer: Option<&'a Tracer>,
-    baseline: Option<&'a str>,
-    jobs: &'a Jobs,
-}
-
-/// Plays every run of the plan.
+/// Plays every run of the plan. `whole` has the directories of all scenarios.
 async fn play(
-    asked: &Asked<'_>,
+    plan: &RunPlan,
     directories: &[Directory],
+    whole: Option<&Path>,
     interrupt: &Interrupt,
     report: &mut Outputs,
 ) -> anyhow::Result<u8> {
-    let Asked {
-        options,
-        scenarios,
-        choices,
-        tracer,
-        baseline,
-        jobs,
-    } = *asked;
+    let whole = if directories.len() > 1 { whole } else { None };
     let mut worst = Exit::Passed;
-    for (scenario, out) in scenarios.iter().zip(directories) {
+    for (scenario, out) in plan.scenarios.iter().zip(directories) {
         let campaign = Campaign {
             scenario,
-            choices,
+            choices: &plan.choices,
             out,
-            repeating: &options.repeating,
-            measuring: options.recording.measuring,
-            talk: crate::commands::talk(options.output.voice),
-            judge: &Deciding {
-                repeating: &options.repeating,
-            },
+            repeating: &plan.repeating,
+            measuring: plan.campaign.measuring,
+            talk: plan.campaign.talk,
+            judge: &plan.repeating,
             is_sweep: false,
-            jobs: jobs.clone(),
+            jobs: plan.campaign.jobs.clone(),
             calibration_options: &next::calibration_options(out),
         };
-        if let Some(doubt) = prepare::quiet_purge(choices, scenario) {
+        if let Some(doubt) = prepare::quiet_purge(&plan.choices, scenario) {
             super::say(&format!("warning: {doubt}"));
         }
         let mut outcomes = campaign.play(interrupt).await?;
-        if let Jobs::Of { .. } = jobs {
+        if plan.campaign.jobs.is_part() {
             return outcomes.code();
         }
         if outcomes.is_refused {
             worst = worst.worse(outcomes.exit);
             continue;
         }
-        let traced = campaign.trace(tracer, interrupt, &mut outcomes).await;
+        let traced = campaign.trace(plan.tracer.as_ref(), interrupt, &mut outcomes).await;
         report.add(&outcomes.runs)?;
-        github::report_comparison(&outcomes.runs, baseline);
-        refuse_too_short(options, choices.len(), &mut outcomes);
+        github::report_comparison(&outcomes.runs, plan.baseline());
+        refuse_too_short(plan, &mut outcomes);
         worst = worst.worse(outcomes.exit);
-        keep(options, out, directories.len() > 1, outcomes)?;
+        keep(plan, out, whole, outcomes)?;
         traced?;
         if worst == Exit::Interrupted {
             break;
@@ -165,20 +148,16 @@ async fn play(
 
 /// Leaves the reports beside the records and says where they are. Nothing is left of a server that did not start, unless the
 /// user named the directory.
-fn keep(options: &cli::Run, out: &Directory, is_one_of_several: bool, outcomes: Outcomes) -> anyhow::Result<()> {
+fn keep(plan: &RunPlan, out: &Directory, whole: Option<&Path>, outcomes: Outcomes) -> anyhow::Result<()> {
     if never_started(&outcomes) && out.discard()? {
         super::say("the server did not start, so no record is kept: `--out DIR` keeps it");
         return Ok(());
     }
-    let page = formats::save(out, &outcomes.runs, options.repeating.baseline.as_deref());
-    let whole = if is_one_of_several {
-        options.recording.out.as_deref()
-    } else {
-        None
-    };
-    super::tell_records(out, whole, crate::commands::talk(options.output.voice), &outcomes);
+    let page = formats::save(out, &outcomes.runs, plan.repeating.baseline.as_deref());
+    let talk = plan.campaign.talk;
+    super::tell_records(out, whole, talk, &outcomes);
     if let Ok(Some(page)) = &page
-        && !options.output.voice.quiet
+        && talk != Talk::Quiet
     {
         super::say(&format!("report: {page}"));
     }
@@ -197,19 +176,19 @@ fn never_started(outcomes: &Outcomes) -> bool {
 }
 
 /// A campaign that played well and yet has too few runs for a result is a mistake of the command line.
-fn refuse_too_short(options: &cli::Run, servers: usize, outcomes: &mut Outcomes) {
+fn refuse_too_short(plan: &RunPlan, outcomes: &mut Outcomes) {
     if outcomes.exit != Exit::Passed {
         return;
     }
-    if let Some(sentence) = too_short(options, servers, &outcomes.runs) {
+    let budget = plan.repeating.time_budget;
+    if let Some(sentence) = budget.and_then(|budget| too_short(budget.0, plan.choices.len(), &outcomes.runs)) {
         super::say(&format!("error: {sentence}"));
         outcomes.exit = Exit::OwnFailure;
     }
 }
 
 /// A sentence if the time was too short for a single run that counts, with a time that would do.
-fn too_short(options: &cli::Run, servers: usize, runs: &[Played]) -> Option<String> {
-    let budget = options.repeating.time_budget?.0;
+fn too_short(budget: Duration, servers: usize, runs: &[Played]) -> Option<String> {
     if runs.iter().any(|run| counts(&run.summary)) {
         return None;
     }
@@ -229,13 +208,9 @@ fn too_short(options: &cli::Run, servers: usize, runs: &[Played]) -> Option<Stri
 }
 
 /// Ends `--runs auto` once every server's regression is shown or ruled out.
-struct Deciding<'r> {
-    repeating: &'r Repeating,
-}
-
-impl Judge for Deciding<'_> {
+impl Judge for Repeating {
     fn after_block(&self, runs: &[Played]) -> Next {
-        if self.repeating.runs == Some(Runs::Auto) && campaign::is_decided(runs, self.repeating) {
+        if self.runs == Some(Runs::Auto) && campaign::is_decided(runs, self) {
             Next::Decided
         } else {
             Next::Continue
@@ -243,7 +218,7 @@ impl Judge for Deciding<'_> {
     }
 
     fn standing(&self, runs: &[Played]) -> Option<String> {
-        standing(runs, self.repeating)
+        standing(runs, self)
     }
 }
 
@@ -257,7 +232,7 @@ fn standing(runs: &[Played], repeating: &Repeating) -> Option<String> {
         let figures: Vec<String> = verdict
             .endpoints
             .iter()
-            .map(|figure| regression(&figure.name, figure, side.runs, &repeating.looks.0))
+            .map(|figure| regression(&figure.name, figure, side.runs, &repeating.looks))
             .collect();
         if figures.is_empty() {
             continue;

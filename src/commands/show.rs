@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::campaign::{open, played};
-use crate::config::options::Format;
+use crate::config::values::Format;
 use analysis::compare::{self, Played};
 use analysis::findings::{self, Severity};
 use analysis::summary::{self, Summary};

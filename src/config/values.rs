@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::sync::LazyLock;
 
 use clap::ValueEnum;
-use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use serde::Serialize;
 
 use super::catalogue::Catalogue;
@@ -136,6 +136,55 @@ impl Lenses {
             Lenses::Purged => &[Lens::Purged],
             Lenses::Both => &Lens::ALL,
         }
+    }
+}
+
+/// The formats of a result, of several records side by side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Text for a terminal
+    #[default]
+    Terminal,
+    /// Text for a pull request
+    Markdown,
+    /// A page for a browser, which loads nothing
+    Html,
+    /// The timeline as a picture
+    Svg,
+    /// Everything, for programs
+    Json,
+    /// Test cases for CI, as JUnit XML
+    Junit,
+    /// Every sample
+    Csv,
+    /// A trace for Perfetto or Chrome
+    Perfetto,
+    /// Metrics for Bencher
+    Bencher,
+    /// Metrics for github-action-benchmark
+    GithubActionBenchmark,
+}
+
+impl Format {
+    pub const OF_RECORDS: [Format; 10] = {
+        use Format::{Bencher, Csv, GithubActionBenchmark, Html, Json, Junit, Markdown, Perfetto, Svg, Terminal};
+        [
+            Terminal, Markdown, Html, Svg, Json, Junit, Csv, Perfetto, Bencher, GithubActionBenchmark,
+        ]
+    };
+    pub const OF_VERDICTS: [Format; 8] = {
+        use Format::{Bencher, GithubActionBenchmark, Html, Json, Junit, Markdown, Svg, Terminal};
+        [
+            Terminal, Markdown, Html, Svg, Json, Junit, Bencher, GithubActionBenchmark,
+        ]
+    };
+    pub const OF_SWEEPS: [Format; 4] = [Format::Terminal, Format::Markdown, Format::Html, Format::Json];
+    pub const OF_FACTS: [Format; 2] = [Format::Terminal, Format::Json];
+
+    /// Takes the name of one of these.
+    pub fn among(formats: &[Format]) -> impl TypedValueParser<Value = Format> + use<> {
+        let names = formats.iter().filter_map(Format::to_possible_value);
+        PossibleValuesParser::new(names).try_map(|name| Format::from_str(&name, false))
     }
 }
 

@@ -7,7 +7,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::Env;
-use crate::config::options::ServerExtras;
 use crate::config::{Loaded, Report, Scenario, Step};
 use crate::resolve::{LIBRARY, Program, ServerChoice, Shim};
 use allocator::Inspected;
@@ -123,12 +122,17 @@ fn out_of_reach(program: &Path) -> Option<String> {
     ))
 }
 
-/// Adds the library to every server, if the command line or a scenario asks for it.
-pub fn ask(extras: &ServerExtras, scenarios: &[Loaded], choices: &mut [ServerChoice], mistakes: &mut Report) {
-    if extras.purge_shim.is_none() && !scenarios.iter().any(is_asked_for) {
+/// Adds the library to every server, if the command line or a scenario asks for it. The command line may ask without a path.
+pub fn ask(
+    purge_shim: Option<&Option<PathBuf>>,
+    scenarios: &[Loaded],
+    choices: &mut [ServerChoice],
+    mistakes: &mut Report,
+) {
+    if purge_shim.is_none() && !scenarios.iter().any(is_asked_for) {
         return;
     }
-    let named = extras.purge_shim.as_ref().and_then(Option::as_deref);
+    let named = purge_shim.and_then(Option::as_deref);
     let shim = match find(named) {
         Ok(shim) => shim,
         Err(why) => return mistakes.add_loose(why, ""),

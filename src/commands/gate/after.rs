@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use crate::campaign::invocation::Invocation;
-use crate::cli::{self, Command};
 use crate::commands::next::{self, TypedServer};
 use crate::config::values::Runs;
 use crate::resolve::ServerSpec;
@@ -14,11 +12,11 @@ use report::verdict::{Cure, cure};
 use stats::LEAST_TO_DECIDE;
 use stats::Schedule;
 
-use super::records::Named;
+use super::plan::Begun;
 
 /// The command after a verdict on the runs of a gate, which lie in this directory; `None` where no gate made them.
 pub fn after_verdict(judgement: &Judgement, looks: &Schedule, sides: &Sides, out: &Path) -> Option<NextCommand> {
-    let begun = begun_as(out)?;
+    let begun = Begun::read(out)?;
     let cure = cure(judgement, looks)?;
     let command = match cure {
         Cure::Continue(_) if begun.runs == Runs::Auto => resumed(None, out),
@@ -33,16 +31,15 @@ pub fn after_verdict(judgement: &Judgement, looks: &Schedule, sides: &Sides, out
 }
 
 /// The command that calibrates the servers of a gate.
-fn calibration(begun: &cli::Gate, sides: &Sides, out: &Path) -> Option<String> {
-    let anchor = begun.anchor.as_deref().filter(|anchor| Named::parse(anchor).is_none());
-    let typed = [begun.baseline.as_deref(), begun.candidate.as_deref(), anchor];
+fn calibration(begun: &Begun, sides: &Sides, out: &Path) -> Option<String> {
     let runs = [sides.baseline.as_ref(), Some(&sides.candidate), sides.anchor.as_ref()];
-    let servers: Vec<TypedServer<'_>> = typed
-        .into_iter()
+    let servers: Vec<TypedServer<'_>> = begun
+        .servers
+        .iter()
         .zip(runs)
         .filter_map(|(text, runs)| {
             Some(TypedServer {
-                text: text?.parse::<ServerSpec>().ok()?.unlabelled(),
+                text: text.as_deref()?.parse::<ServerSpec>().ok()?.unlabelled(),
                 profile: runs?.first()?.summary.header.server.profile.as_deref(),
             })
         })
@@ -56,23 +53,14 @@ fn resumed(runs: Option<usize>, out: &Path) -> String {
     format!("lsp-soak gate --resume {}{runs}", quoted(&out.display().to_string()))
 }
 
-/// The options of the gate that began in this directory.
-fn begun_as(out: &Path) -> Option<cli::Gate> {
-    let called = Invocation::read(out).ok()?;
-    match cli::parse_extended(called.command_line).ok()?.command {
-        Command::Gate(options) => Some(options),
-        _ => None,
-    }
-}
-
 /// A note if more runs were asked for than at first, after an analysis that might have decided.
-pub fn added_runs(options: &cli::Gate, out: &Path) -> Option<String> {
-    let before = begun_as(out)?.runs;
+pub fn added_runs(runs: Option<Runs>, out: &Path) -> Option<String> {
+    let before = Begun::read(out)?.runs;
     let could_decide = match before {
         Runs::Auto => true,
         Runs::Fixed(runs) => runs as usize >= LEAST_TO_DECIDE,
     };
-    if before == options.runs || !could_decide {
+    if runs == Some(before) || !could_decide {
         return None;
     }
     let text = "runs were added after an analysis that decided nothing: the analyses together decide wrongly in up to 10 % \

@@ -2,44 +2,46 @@
 
 use anyhow::{Context, bail};
 
-use crate::campaign::{header, single};
-use crate::cli;
+use crate::campaign::{Measuring, header, single};
+use crate::commands::plan::CampaignPlan;
 use crate::config::Loaded;
 use crate::drive::workspace;
 use crate::resolve::ServerChoice;
 use analysis::compare::{Played, counts, differences};
 use analysis::figures::Rules;
 use base::Cancel;
-use record::{Header, Host, Settings, WorkspaceFacts};
+use proctree::host;
+use record::{Header, Settings, WorkspaceFacts};
 use stats::Schedule;
 
+use super::plan::JudgePlan;
 use super::sides::{lens_of, require_one_allocator};
 use super::tell;
 
 /// Refuses an anchor that nothing could be decided by.
 pub fn require_comparable(
     anchor: &[Played],
-    (options, host): (&cli::Gate, Host),
     scenario: &Loaded,
     choices: &[ServerChoice],
-    (rules, looks): (&Rules, &Schedule),
+    campaign: &CampaignPlan,
+    judging: &JudgePlan,
 ) -> anyhow::Result<()> {
     let planned = choices
         .iter()
         .map(|choice| (choice.lens.lens, choice.lens.allocator.as_deref()));
     require_one_allocator(planned.chain(anchor.iter().map(lens_of)))?;
-    require_enough_runs(anchor, rules, looks)?;
+    require_enough_runs(anchor, &judging.rules, &judging.looks)?;
     let first = choices.first().context("a gate has servers")?;
     let now = Header {
-        host,
-        ..circumstances(options, scenario, first)?
+        host: header::restricted(host::fingerprint(), campaign.jobs.each()),
+        ..circumstances(&campaign.measuring, scenario, first)?
     };
     let headers = anchor
         .iter()
         .filter(|run| counts(&run.summary))
         .map(|run| &run.summary.header)
         .chain([&now]);
-    tell::refuse(&differences(headers), options)
+    tell::refuse(&differences(headers), judging.refused)
 }
 
 /// Requires that the anchor reaches the first look through every lens that decides.
@@ -67,7 +69,7 @@ fn require_enough_runs(anchor: &[Played], rules: &Rules, looks: &Schedule) -> an
 }
 
 /// The part of a planned run's header that must be the same in all runs.
-fn circumstances(options: &cli::Gate, scenario: &Loaded, choice: &ServerChoice) -> anyhow::Result<Header> {
+fn circumstances(measuring: &Measuring, scenario: &Loaded, choice: &ServerChoice) -> anyhow::Result<Header> {
     let project = &scenario.project;
     let pattern = project
         .pattern
@@ -93,7 +95,7 @@ fn circumstances(options: &cli::Gate, scenario: &Loaded, choice: &ServerChoice) 
         },
         settings: Settings {
             full_decay: header::played(&scenario.scenario, choice).waits_for_full_decay(),
-            ..header::settings(&options.measuring, choice, single::capabilities(scenario, choice))
+            ..header::settings(measuring, choice, single::capabilities(scenario, choice))
         },
         ..Header::default()
     })

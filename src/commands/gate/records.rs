@@ -1,18 +1,17 @@
 //! The sides of a gate from records: which runs are of which server, each on one side only.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 
-use crate::cli;
 use crate::commands::show;
 use analysis::compare::{Played, labels};
 use analysis::gate::{Role, Sides};
 use base::text::nearest;
 use record::is_record;
 
-use super::sides::{NO_FIRST_BASELINE, is_alone, labelled_runs};
+use super::sides::{NO_FIRST_BASELINE, labelled_runs};
 
 /// The records of an anchor: `RECORDS`, or `LABEL: RECORDS`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,16 +52,23 @@ fn read(path: impl AsRef<Path>) -> anyhow::Result<Vec<Played>> {
     show::all_played(&[path.as_ref().to_owned()])
 }
 
-/// The sides of the records that were named.
-pub fn recorded(options: &cli::Gate) -> anyhow::Result<Sides> {
-    let sources: Vec<Vec<Played>> = options.from.iter().map(read).collect::<anyhow::Result<_>>()?;
-    let (baseline, candidate) = (options.baseline.as_deref(), options.candidate.as_deref());
+/// How the command line names each side: by its label, and an anchor also by its records.
+pub struct NamedSides<'t> {
+    pub baseline: Option<&'t str>,
+    pub candidate: Option<&'t str>,
+    pub anchor: Option<&'t str>,
+}
+
+/// The sides of these records. Only with limits can a candidate be judged alone.
+pub fn recorded(from: &[PathBuf], named: &NamedSides<'_>, has_limits: bool) -> anyhow::Result<Sides> {
+    let sources: Vec<Vec<Played>> = from.iter().map(read).collect::<anyhow::Result<_>>()?;
+    let (baseline, candidate) = (named.baseline, named.candidate);
     let sources = joined(
         sources,
         baseline.unwrap_or(Role::Baseline.name()),
         candidate.unwrap_or(Role::Candidate.name()),
     );
-    let anchor = match options.anchor.as_deref() {
+    let anchor = match named.anchor {
         Some(text) => Some(match Named::parse(text) {
             Some(named) => named.read()?,
             None => runs_of_server(&sources[0], Some(text), Role::Anchor)?,
@@ -70,7 +76,7 @@ pub fn recorded(options: &cli::Gate) -> anyhow::Result<Sides> {
         None => None,
     };
     let sides = match sources.as_slice() {
-        [all] if judges_alone(options, all) => {
+        [all] if has_limits && is_candidate_alone(named, all) => {
             if anchor.is_some() {
                 bail!("{NO_FIRST_BASELINE}");
             }
@@ -109,13 +115,11 @@ pub fn recorded(options: &cli::Gate) -> anyhow::Result<Sides> {
     Ok(sides)
 }
 
-/// True if there are limits to hold these runs to, and neither the options nor the records name a baseline. Runs of several
-/// servers may have one that was not named.
-fn judges_alone(options: &cli::Gate, runs: &[Played]) -> bool {
+/// True if neither the options nor the records name a baseline. Runs of several servers may have one that was not named.
+fn is_candidate_alone(named: &NamedSides<'_>, runs: &[Played]) -> bool {
     let labels = labels(runs);
-    let has_limits = !options.holding.budgets.is_empty() || options.holding.gate.is_some();
-    let is_named = options.candidate.is_some() || labels.len() == 1;
-    has_limits && is_named && is_alone(options) && !labels.contains(Role::Baseline.name())
+    let is_named = named.candidate.is_some() || labels.len() == 1;
+    is_named && named.baseline.is_none() && !labels.contains(Role::Baseline.name())
 }
 
 /// Refuses runs of several scenarios, or of commands in several projects.

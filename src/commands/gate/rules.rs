@@ -1,10 +1,10 @@
 //! The rules of a gate: what there is to name, and every mistake in naming it.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use anyhow::bail;
 
-use crate::cli;
 use crate::commands::Mistakes;
 use crate::config::{self, GateContext, Loaded, Repeat};
 use crate::resolve::ServerChoice;
@@ -16,17 +16,8 @@ use base::band::LEAST_ROUNDS;
 use base::exit::Exit;
 use base::lens::Lens;
 
-use super::sides;
-
-/// Keeps the lenses that the rules measure through: what decides nothing is not played, unless it was asked for.
-pub fn needed(options: &cli::Gate, rules: &Rules, mut choices: Vec<ServerChoice>) -> Vec<ServerChoice> {
-    let used = rules.lenses();
-    choices.retain(|choice| options.lens.is_some() || used.contains(&choice.lens.lens));
-    choices
-}
-
 /// The names that a gate file may use for runs that are still to be made.
-pub fn planned(options: &cli::Gate, scenario: &Loaded, choices: &[ServerChoice]) -> GateContext {
+pub fn planned(typed: GateContext, scenario: &Loaded, choices: &[ServerChoice], is_lens_typed: bool) -> GateContext {
     let phases = &scenario.scenario.phases;
     let mut repeated: Vec<String> = phases
         .iter()
@@ -40,9 +31,10 @@ pub fn planned(options: &cli::Gate, scenario: &Loaded, choices: &[ServerChoice])
         .into_iter()
         .filter(|lens| choices.iter().any(|choice| choice.lens.lens == *lens));
     // The first lens decides; the other is played only for a rule that names it.
-    let (lenses, optional_lenses) = match options.lens {
-        Some(_) => (possible.collect(), Vec::new()),
-        None => possible.partition(|lens| choices.first().is_some_and(|choice| choice.lens.lens == *lens)),
+    let (lenses, optional_lenses) = if is_lens_typed {
+        (possible.collect(), Vec::new())
+    } else {
+        possible.partition(|lens| choices.first().is_some_and(|choice| choice.lens.lens == *lens))
     };
     let methods: BTreeSet<&str> = phases
         .iter()
@@ -59,8 +51,7 @@ pub fn planned(options: &cli::Gate, scenario: &Loaded, choices: &[ServerChoice])
         is_collected: choices
             .iter()
             .any(|choice| choice.lens.collected_by.is_some() && !choice.lens.without_live),
-        is_shared: options.processors.jobs > 1,
-        ..options_context(options)
+        ..typed
     }
 }
 
@@ -73,7 +64,7 @@ fn may_show_growth(repeat: &Repeat) -> bool {
 }
 
 /// The names that a gate file may use for runs that were made: whatever any of them has.
-pub fn played(options: &cli::Gate, runs: &[&Played], lenses: Vec<Lens>) -> GateContext {
+pub fn played(typed: GateContext, runs: &[&Played], lenses: Vec<Lens>) -> GateContext {
     let mut phases = Vec::new();
     let mut methods = Vec::new();
     let mut repeated = Vec::new();
@@ -102,7 +93,7 @@ pub fn played(options: &cli::Gate, runs: &[&Played], lenses: Vec<Lens>) -> GateC
         is_collected: runs.iter().any(|run| run.summary.header.server.lens.reports_live()),
         is_command: runs.iter().any(|run| run.summary.command.is_some()),
         is_shared: runs.iter().any(|run| run.summary.header.plan.jobs.is_some()),
-        ..options_context(options)
+        ..typed
     }
 }
 
@@ -117,22 +108,9 @@ fn each_once(names: Vec<String>) -> Vec<String> {
     seen
 }
 
-/// The rules that the command line sets. Records may have a baseline that was not named.
-fn options_context(options: &cli::Gate) -> GateContext {
-    let holding = &options.holding;
-    GateContext {
-        tol: holding.tol,
-        fail: holding.fail,
-        floor: holding.floor,
-        budgets: holding.budgets.clone(),
-        is_alone: sides::is_alone(options),
-        ..GateContext::default()
-    }
-}
-
 /// The rules, or every mistake in the file and in the options.
-pub fn rules(options: &cli::Gate, context: &GateContext) -> anyhow::Result<Rules> {
-    let text = match &options.holding.gate {
+pub fn rules(context: &GateContext, file: Option<&Path>) -> anyhow::Result<Rules> {
+    let text = match file {
         None => None,
         Some(path) => match config::read_text(path, "name a TOML file") {
             Ok(text) => Some((path.display().to_string(), text)),

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use anyhow::bail;
 
-use crate::cli;
 use crate::resolve::asks_for;
 use analysis::compare::{Played, counts, doubts, unseen};
 use analysis::findings::setting;
@@ -15,13 +14,7 @@ use record::Preload;
 use report::comparison;
 
 /// The driven servers, each named by its role unless it has a label. A common preload changes no name.
-pub fn driven(options: &cli::Gate, anchor: Option<&str>) -> Vec<String> {
-    let preload = options.extra.preload.first();
-    let sides = [
-        (Role::Baseline, options.baseline.as_deref()),
-        (Role::Candidate, options.candidate.as_deref()),
-        (Role::Anchor, anchor),
-    ];
+pub fn driven(sides: &[(Role, Option<&str>)], preload: Option<&Preload>) -> Vec<String> {
     sides
         .iter()
         .filter_map(|(role, text)| Some(labelled(*role, (*text)?, preload)))
@@ -43,15 +36,10 @@ fn labelled(role: Role, text: &str, preload: Option<&Preload>) -> String {
 pub const NO_FIRST_BASELINE: &str =
     "--anchor names a second baseline, and there is no first one: name the first one with --baseline";
 
-/// True if no baseline was named, so that the candidate is judged alone.
-pub fn is_alone(options: &cli::Gate) -> bool {
-    options.baseline.is_none()
-}
-
 /// The runs of each side by the labels of the servers that were driven: those of [`driven`], in its order.
-pub fn split(options: &cli::Gate, runs: &[Played], labels: &[String], anchor: Option<Vec<Played>>) -> Sides {
+pub fn split(is_alone: bool, runs: &[Played], labels: &[String], anchor: Option<Vec<Played>>) -> Sides {
     let mut sides = labels.iter().map(|label| labelled_runs(runs, label));
-    let baseline = if is_alone(options) {
+    let baseline = if is_alone {
         None
     } else {
         Some(sides.next().unwrap_or_default())

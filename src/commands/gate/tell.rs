@@ -5,17 +5,18 @@ use std::path::Path;
 use anyhow::bail;
 
 use crate::campaign::files;
-use crate::cli::{self, Inconclusive};
-use crate::commands::exports::{self, Target};
+use crate::commands::exports;
 use crate::commands::formats::{self, Printable};
 use crate::commands::github;
-use crate::config::options::Format;
+use crate::config::values::Format;
 use analysis::compare::{Difference, Weight, by_target};
 use analysis::gate::{Judgement, Sides};
 use base::exit::Exit;
 use report::document::NextCommand;
 use report::export::svg;
 use report::verdict;
+
+use super::plan::Telling;
 
 /// A verdict and the runs that it is of.
 pub struct Verdict<'v> {
@@ -28,21 +29,19 @@ pub struct Verdict<'v> {
 
 /// Prints the verdict, stores it `beside` its records, and returns the exit code.
 pub fn report_verdict(
-    options: &cli::Gate,
     verdict: &Verdict<'_>,
-    targets: Vec<Target>,
+    refused: Weight,
+    telling: Telling,
     beside: Option<&Path>,
 ) -> anyhow::Result<u8> {
     let judgement = verdict.judgement;
-    refuse(&judgement.differences, options)?;
-    let inconclusive = options.holding.inconclusive;
-    let exit = match (judgement.exit(), inconclusive) {
-        (Exit::Inconclusive, Some(Inconclusive::Pass)) => Exit::Passed,
-        (Exit::Inconclusive, Some(Inconclusive::Fail)) => Exit::GateFailed,
-        (exit, _) => exit,
+    refuse(&judgement.differences, refused)?;
+    let exit = match judgement.exit() {
+        Exit::Inconclusive => telling.inconclusive,
+        exit => exit,
     };
     // A rule without data is no skipped case of a gate that ends with an error.
-    let strict = inconclusive == Some(Inconclusive::Fail) || !judgement.missing.is_empty();
+    let strict = telling.inconclusive == Exit::GateFailed || !judgement.missing.is_empty();
     let suites = verdict::suites(judgement, strict);
     let (sides, notes, next) = (verdict.sides, verdict.notes, verdict.next.as_ref());
     let result = Printable {
@@ -53,8 +52,8 @@ pub fn report_verdict(
         // Of many commits it is what the candidate needs.
         followed: Some(&|| by_target(sides.candidate.clone(), None)),
     };
-    let print = |format| formats::render(&result, format, options.voice.details);
-    exports::print(targets, print)?;
+    let print = |format| formats::render(&result, format, telling.output.details);
+    exports::print(telling.output.targets, print)?;
     for (name, format) in [
         ("gate.md", Format::Markdown),
         ("gate.json", Format::Json),
@@ -64,7 +63,7 @@ pub fn report_verdict(
         if let Some(path) = beside.map(|directory| directory.join(name)) {
             let cure = "make room, and decide again with `lsp-soak gate --from`";
             files::write(&path, &print(format)?, cure)?;
-            if format == Format::Html && !options.voice.quiet {
+            if format == Format::Html && !telling.output.is_quiet {
                 crate::commands::say(&format!("report: {}", path.display()));
             }
         }
@@ -73,13 +72,8 @@ pub fn report_verdict(
     Ok(exit.code())
 }
 
-/// Refuses runs whose circumstances alone can change memory. Options allow only differences between hosts.
-pub fn refuse(differences: &[Difference], options: &cli::Gate) -> anyhow::Result<()> {
-    let least = if options.holding.allow_different_hosts {
-        Weight::Measurement
-    } else {
-        Weight::Host
-    };
+/// Refuses runs whose circumstances alone can change memory: by differences of this weight or more.
+pub fn refuse(differences: &[Difference], least: Weight) -> anyhow::Result<()> {
     let refused: Vec<&Difference> = differences
         .iter()
         .filter(|difference| difference.weight >= least)

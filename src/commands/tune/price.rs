@@ -46,7 +46,8 @@ impl Price {
         Price { is_traced, ..self }
     }
 
-    fn most(&self) -> u32 {
+    /// Runs of each cell, if none is eliminated.
+    pub fn most(&self) -> u32 {
         self.rungs.last().copied().unwrap_or(1)
     }
 

@@ -5,24 +5,23 @@ use std::path::Path;
 use anyhow::bail;
 
 use crate::campaign::files;
-use crate::cli;
-use crate::commands::exports::{self, Target};
+use crate::commands::exports;
 use crate::commands::formats::{self, Printable};
 use crate::commands::{github, say};
-use crate::config::options::Format;
+use crate::config::values::Format;
 use analysis::compare::Played;
 use analysis::tune::{CellResult, KeepReason, Recommendation, Sweep};
 use base::exit::Exit;
+use report::sweep::ship::Form;
 
-use super::asked::unknown;
+use super::plan::{Telling, unknown};
 
 /// Prints the sweep, stores it `beside` its records, and returns the exit code.
 pub fn report_sweep(
-    options: &cli::Tune,
+    telling: Telling,
     sweep: &Sweep,
     runs: &[Played],
     notes: &[String],
-    targets: Vec<Target>,
     beside: Option<&Path>,
 ) -> anyhow::Result<u8> {
     let exit = exit(sweep);
@@ -33,7 +32,7 @@ pub fn report_sweep(
         suites: None,
         followed: None,
     };
-    let print = |format| formats::render(&result, format, options.voice.details);
+    let print = |format| formats::render(&result, format, telling.output.details);
     let files = [
         ("tune.md", Format::Markdown),
         ("tune.json", Format::Json),
@@ -43,15 +42,15 @@ pub fn report_sweep(
         if let Some(path) = beside.map(|directory| directory.join(name)) {
             let cure = "make room, and make it again with `lsp-soak tune --from`";
             files::write(&path, &print(format)?, cure)?;
-            if format == Format::Html && !options.voice.quiet {
+            if format == Format::Html && !telling.output.is_quiet {
                 say(&format!("report: {}", path.display()));
             }
         }
     }
-    let mut targets = targets;
-    if !options.telling.print.is_empty() {
+    let mut targets = telling.output.targets;
+    if !telling.forms.is_empty() {
         targets.remove(0);
-        print_forms(options, sweep)?;
+        print_forms(&telling.forms, telling.cell.as_deref(), sweep)?;
     }
     exports::print(targets, print)?;
     github::report_to_workflow(&print(Format::Markdown)?, &[]);
@@ -70,8 +69,8 @@ fn exit(sweep: &Sweep) -> Exit {
 }
 
 /// Prints only the wanted forms, ready to paste. Caveats go to stderr.
-fn print_forms(options: &cli::Tune, sweep: &Sweep) -> anyhow::Result<()> {
-    let Some(cell) = wanted_cell(options, sweep)? else {
+fn print_forms(forms: &[Form], label: Option<&str>, sweep: &Sweep) -> anyhow::Result<()> {
+    let Some(cell) = wanted_cell(label, sweep)? else {
         say(&report::sweep::headline(sweep));
         return Ok(());
     };
@@ -79,7 +78,7 @@ fn print_forms(options: &cli::Tune, sweep: &Sweep) -> anyhow::Result<()> {
         say(&text);
     }
     let (mut text, mut refused) = (String::new(), Vec::new());
-    for form in &options.telling.print {
+    for form in forms {
         match report::sweep::ship::text(*form, &sweep.server, &cell.sets) {
             Ok(form_text) if text.is_empty() => text = form_text,
             Ok(form_text) => text.push_str(&format!("\n{form_text}")),
@@ -94,11 +93,11 @@ fn print_forms(options: &cli::Tune, sweep: &Sweep) -> anyhow::Result<()> {
 }
 
 /// The cell that was asked for, or the one that is recommended; `None` where nothing is.
-fn wanted_cell<'s>(options: &cli::Tune, sweep: &'s Sweep) -> anyhow::Result<Option<&'s CellResult>> {
-    let Some(label) = &options.telling.cell else {
+fn wanted_cell<'s>(label: Option<&str>, sweep: &'s Sweep) -> anyhow::Result<Option<&'s CellResult>> {
+    let Some(label) = label else {
         return Ok(report::sweep::chosen(sweep));
     };
-    let asked = sweep.cells.iter().find(|cell| cell.label == *label);
+    let asked = sweep.cells.iter().find(|cell| cell.label == label);
     let Some(asked) = asked else {
         let (title, cure) = unknown(label, sweep.cells.iter().map(|cell| cell.label.as_str()));
         bail!("{title}: {cure}");

@@ -4,22 +4,16 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, ValueHint};
 use strum::VariantNames;
 
 use crate::config::files::LARGEST;
-use crate::config::values::Partition;
+use crate::config::values::{
+    CpuList, Format, Job, Lenses, LookPlan, Partition, Runs, ServerText, cpus, interval, job, looks, partition,
+};
 use base::units::{Size, Span};
 use record::HugePages;
 use record::Preload;
-
-use super::values::{CpuList, Job, Lenses, LookPlan, Runs, ServerText, cpus, interval, job, looks, partition};
-
-/// The choices of `--lens`.
-pub const LENS: &str = "\
-as-shipped measures the server with its allocator as it is, which users notice. purged makes the allocator release free \
-memory at each checkpoint: small changes then show in few runs, between versions of one server but never between allocators. \
-An allocator that is not detected is named in the profile, such as `allocator = { linked = \"jemalloc\" }`";
 
 /// The servers, and their options.
 #[derive(Debug, Args)]
@@ -126,20 +120,6 @@ pub struct Repeating {
     /// Server to compare with [default: the first]
     #[arg(long, value_name = "LABEL")]
     pub baseline: Option<String>,
-    /// Warm-up runs of everything that is played; `None` for one of each program.
-    #[arg(skip)]
-    pub warm_ups: Option<u32>,
-}
-
-impl Repeating {
-    /// True if servers are run more than once, so that caches are warmed up first.
-    pub fn repeats(&self, servers: usize) -> bool {
-        match (self.runs, self.time_budget) {
-            (Some(Runs::Fixed(runs)), _) => runs > 1,
-            (Some(Runs::Auto), _) | (None, Some(_)) => true,
-            (None, None) => servers > 1,
-        }
-    }
 }
 
 /// The options of recording: lens, interval, processors, directory.
@@ -247,53 +227,4 @@ pub struct Voice {
     /// Print every phase, step and started command, and the end of each server's stderr
     #[arg(long, short, overrides_with = "quiet")]
     pub verbose: bool,
-}
-
-/// The formats of a result, of several records side by side.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// Text for a terminal
-    #[default]
-    Terminal,
-    /// Text for a pull request
-    Markdown,
-    /// A page for a browser, which loads nothing
-    Html,
-    /// The timeline as a picture
-    Svg,
-    /// Everything, for programs
-    Json,
-    /// Test cases for CI, as JUnit XML
-    Junit,
-    /// Every sample
-    Csv,
-    /// A trace for Perfetto or Chrome
-    Perfetto,
-    /// Metrics for Bencher
-    Bencher,
-    /// Metrics for github-action-benchmark
-    GithubActionBenchmark,
-}
-
-impl Format {
-    pub const OF_RECORDS: [Format; 10] = {
-        use Format::{Bencher, Csv, GithubActionBenchmark, Html, Json, Junit, Markdown, Perfetto, Svg, Terminal};
-        [
-            Terminal, Markdown, Html, Svg, Json, Junit, Csv, Perfetto, Bencher, GithubActionBenchmark,
-        ]
-    };
-    pub const OF_VERDICTS: [Format; 8] = {
-        use Format::{Bencher, GithubActionBenchmark, Html, Json, Junit, Markdown, Svg, Terminal};
-        [
-            Terminal, Markdown, Html, Svg, Json, Junit, Bencher, GithubActionBenchmark,
-        ]
-    };
-    pub const OF_SWEEPS: [Format; 4] = [Format::Terminal, Format::Markdown, Format::Html, Format::Json];
-    pub const OF_FACTS: [Format; 2] = [Format::Terminal, Format::Json];
-
-    /// Takes the name of one of these.
-    pub fn among(formats: &[Format]) -> impl TypedValueParser<Value = Format> + use<> {
-        let names = formats.iter().filter_map(Format::to_possible_value);
-        PossibleValuesParser::new(names).try_map(|name| Format::from_str(&name, false))
-    }
 }
