@@ -82,11 +82,7 @@ steps = [{ release = { by = ["allocator"] } }, { self-report = {} }]
     assert_eq!(summary.listening.len(), 1);
     let shim = summary.header.server.shim.as_ref().expect("it was preloaded");
     assert!(shim.sha256.is_some() && !summary.header.server.env.contains_key("LD_PRELOAD"));
-    outcome.says(&[
-        "by a forced release",
-        "a step malloc_trim",
-        "fixture/liveBytes 16.0",
-    ]);
+    outcome.says(&["by a forced release", "a step malloc_trim", "fixture/liveBytes 16.0"]);
 }
 
 #[test]

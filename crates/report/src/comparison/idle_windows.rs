@@ -7,6 +7,7 @@ use analysis::compare::{Cell as FigureCell, Comparison, Decayed};
 use analysis::figures::Unit;
 use analysis::summary::Summary;
 use analysis::summary::decay::{self, AFTER, Course, TooShortFor, Window, WindowKind};
+use base::curve::Curve;
 use base::text::Tone;
 use base::text::table::{Cell, Column, Table};
 use base::units;
@@ -121,8 +122,8 @@ fn rows(comparison: &Comparison) -> Vec<WindowRow<'_>> {
 }
 
 /// The curve of a window, with how long it took.
-fn curve(window: &Window) -> (Nanos, &[u64]) {
-    (window.took, &window.curve)
+fn curve(window: &Window) -> (Nanos, &Curve) {
+    (window.took, &window.private_curve)
 }
 
 /// The difference of the floors; empty in the rows of the baseline itself.

@@ -8,7 +8,7 @@ use crate::document::Block;
 use crate::document::page::Keys;
 use analysis::compare::{Comparison, Decay};
 use analysis::summary::decay::{self, Course, Window};
-use analysis::summary::{Summary, together};
+use analysis::summary::together;
 use base::curve::Columns;
 use base::units::{self, middle};
 use record::Nanos;
