@@ -112,7 +112,7 @@ fn params() -> Value {
 
 /// One request; `None` unless it had an answer.
 async fn ask(client: &Client, params: &Value) -> Option<(Duration, u64)> {
-    match client.request(METHOD, params, Ask::within(PATIENCE)).await {
+    match client.request(METHOD, params, Ask::with_deadline(PATIENCE)).await {
         Reply::Answer { latency, bytes, .. } => Some((latency, bytes)),
         Reply::Error { .. } | Reply::Unreadable { .. } | Reply::TimedOut | Reply::Parked | Reply::Lost => None,
     }

@@ -179,7 +179,7 @@ fn command() -> clap::Command {
 }
 
 /// Adds the most similar subcommand to an error about an unknown one.
-pub fn meant(mut error: clap::Error) -> clap::Error {
+pub fn with_similar_command(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand).cloned() else {
         return error;
     };
@@ -448,10 +448,10 @@ mod tests {
             ("rnu", "a similar subcommand exists: 'run'"),
             ("chekc", "a similar subcommand exists: 'check'"),
         ] {
-            let error = meant(Cli::try_parse_from(["lsp-soak", typed]).unwrap_err()).to_string();
+            let error = with_similar_command(Cli::try_parse_from(["lsp-soak", typed]).unwrap_err()).to_string();
             assert!(error.contains(tip), "{error}");
         }
-        let error = meant(Cli::try_parse_from(["lsp-soak", "xyzzy"]).unwrap_err()).to_string();
+        let error = with_similar_command(Cli::try_parse_from(["lsp-soak", "xyzzy"]).unwrap_err()).to_string();
         assert!(!error.contains("similar"), "{error}");
     }
 

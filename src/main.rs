@@ -15,7 +15,7 @@ fn main() -> ExitCode {
         commands::say(cli::FIRST);
         return ExitCode::from(commands::FAILURE);
     }
-    let cli = cli::parse().unwrap_or_else(|error| cli::meant(error).exit());
+    let cli = cli::parse().unwrap_or_else(|error| cli::with_similar_command(error).exit());
     match commands::run(cli) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {

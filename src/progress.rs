@@ -210,8 +210,8 @@ impl Progress {
     }
 
     /// A run that another process played.
-    pub fn beside(&self, server: usize, took: Duration) {
-        self.state().beside(server, took);
+    pub fn played_elsewhere(&self, server: usize, took: Duration) {
+        self.state().played_elsewhere(server, took);
     }
 
     pub fn command(&self, command: &str) {
@@ -225,8 +225,8 @@ impl Progress {
         self.say(lines);
     }
 
-    pub fn on(&self, event: &Event) {
-        self.state().on(event, self.now());
+    pub fn show_event(&self, event: &Event) {
+        self.state().take_event(event, self.now());
         let lines = lock(&self.0.lines).lines_of(event, self.now());
         self.say(lines);
     }

@@ -82,7 +82,7 @@ impl Starter {
     /// The small program beside this one; where it was not built, this program itself, whose children begin with a
     /// higher peak.
     pub fn find() -> io::Result<Starter> {
-        Ok(Starter::beside(std::env::current_exe()?))
+        Ok(Starter::find_beside(std::env::current_exe()?))
     }
 
     /// True if this is the small program.
@@ -90,7 +90,7 @@ impl Starter {
         self.args.is_empty()
     }
 
-    fn beside(own: PathBuf) -> Starter {
+    fn find_beside(own: PathBuf) -> Starter {
         let small = own.with_file_name(PROGRAM);
         if small.is_file() {
             return Starter {
@@ -139,21 +139,21 @@ fn start(report: &Path, mut words: impl Iterator<Item = OsString>) -> io::Result
     let mut command = Command::new(program);
     command.args(words);
     changes.iter().for_each(|word| change(&mut command, word));
-    let ended = platform::run(&mut command, |pid| tell(&mut report, &Line::Started(pid)));
+    let ended = platform::run(&mut command, |pid| write_line(&mut report, &Line::Started(pid)));
     match ended {
         Ok(end) => {
             let code = end.code.or(end.signal.map(|signal| 128 + signal));
-            tell(&mut report, &Line::Ended(end))?;
+            write_line(&mut report, &Line::Ended(end))?;
             Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
         }
         Err(error) => {
-            tell(&mut report, &Line::Unstarted(error.to_string()))?;
+            write_line(&mut report, &Line::Unstarted(error.to_string()))?;
             Err(error)
         }
     }
 }
 
-fn tell(report: &mut File, line: &Line) -> io::Result<()> {
+fn write_line(report: &mut File, line: &Line) -> io::Result<()> {
     let mut text = serde_json::to_vec(line)?;
     text.push(b'\n');
     report.write_all(&text)
@@ -178,11 +178,11 @@ mod tests {
     fn without_the_small_program_lsp_soak_starts_commands_itself() {
         let directory = tempfile::tempdir().expect("there is a place for temporary files");
         let own = directory.path().join("lsp-soak");
-        let alone = Starter::beside(own.clone());
+        let alone = Starter::find_beside(own.clone());
         assert_eq!((&alone.program, alone.args), (&own, vec![OsString::from(OWN_WORD)]));
         let small = directory.path().join(PROGRAM);
         std::fs::write(&small, "").expect("the directory is ours");
-        let both = Starter::beside(own);
+        let both = Starter::find_beside(own);
         assert_eq!((both.program, both.args.len()), (small, 0));
     }
 }

@@ -34,7 +34,7 @@ struct Ended {
 
 impl Campaign<'_> {
     /// Plays the runs of a batch, and waits for all of them.
-    pub(super) async fn beside(
+    pub(super) async fn play_batch(
         &self,
         (command, shares): (&str, &[Vec<usize>]),
         (plan, batch): (&[plan::Run], &[plan::Run]),
@@ -81,7 +81,7 @@ impl Campaign<'_> {
             worst = worst.worse(exit);
             if let Some(played) = &played {
                 let took = Duration::from_nanos(played.summary.duration);
-                progress.beside(place.server, took / shares.len() as u32);
+                progress.played_elsewhere(place.server, took / shares.len() as u32);
                 if self.talk != Talk::Quiet {
                     progress::say(&format!("{}, {}", place.name, run::one_line(&played.summary)));
                 }

@@ -202,7 +202,7 @@ impl Campaign<'_> {
         if let Jobs::Beside { command, shares } = &self.jobs {
             let runs = (plan, batch);
             let exit = self
-                .beside((command, shares), runs, progress, interrupt, (&mut *outcomes, before))
+                .play_batch((command, shares), runs, progress, interrupt, (&mut *outcomes, before))
                 .await?;
             outcomes.exit = outcomes.exit.worse(exit);
             return Ok(exit);

@@ -54,7 +54,7 @@ fn collector_sentence(label: &str, decay: AllocatorDecay, scenario: &Scenario, f
         if let Step::Idle(idle) = step
             && matches!(idle.end(), IdleEnd::Settled { .. })
         {
-            idle.time = Some(Span(Rule::of(Some(decay), idle.mode == IdleMode::Silent, idle).floor()));
+            idle.time = Some(Span(Rule::for_window(Some(decay), idle.mode == IdleMode::Silent, idle).floor()));
         }
     }
     let least = units::duration(outline(&waiting, files).total.least);
@@ -97,12 +97,12 @@ fn sentence(idle: &Idle, decay: Option<AllocatorDecay>) -> Option<String> {
         return None;
     };
     let silent = idle.mode == IdleMode::Silent;
-    let rule = Rule::of(decay, silent, idle);
+    let rule = Rule::for_window(decay, silent, idle);
     let uncapped = Idle {
         at_most: None,
         ..idle.clone()
     };
-    let (floor, longest) = (rule.floor(), Rule::of(decay, silent, &uncapped).most);
+    let (floor, longest) = (rule.floor(), Rule::for_window(decay, silent, &uncapped).most);
     let whose = match decay {
         Some(_) => "with its allocator",
         None => "because its allocator is not known",

@@ -50,7 +50,7 @@ impl Invocation {
     }
 
     /// The same call, for the records of another of its scenarios.
-    pub fn of(&self, scenario: usize) -> Invocation {
+    pub fn for_scenario(&self, scenario: usize) -> Invocation {
         Invocation {
             scenario,
             ..self.clone()

@@ -102,7 +102,7 @@ impl Run {
             peak_reset: run.measuring.resets_peaks,
             memory_limit: header.settings.memory_limit,
             libraries: run.choice.libraries.clone(),
-            variables: detector::given(&job.launch.env, &header.server),
+            variables: detector::settings_at_start(&job.launch.env, &header.server),
             ..proctree::Options::default()
         };
         // A traced run's memory and times are not used.
@@ -171,7 +171,7 @@ impl Run {
     fn say_once(&self, text: String) {
         let is_new = SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(text.clone());
         if is_new {
-            self.progress.on(&Event::Warning(Warning {
+            self.progress.show_event(&Event::Warning(Warning {
                 kind: WarningKind::Host,
                 text,
             }));

@@ -53,7 +53,7 @@ impl Directory {
     }
 
     fn claim(path: PathBuf, made: bool) -> anyhow::Result<Directory> {
-        let lock = match Lock::at(path.join(LOCK)) {
+        let lock = match Lock::lock_file(path.join(LOCK)) {
             Ok(Some(mut lock)) => {
                 lock.sign();
                 Some(lock)
@@ -155,7 +155,7 @@ pub fn continued(out: &Path, scenarios: &[Loaded], called: &Invocation) -> anyho
             continue;
         }
         let new = chosen(out.join(name))?;
-        called.of(scenario).save(&new)?;
+        called.for_scenario(scenario).save(&new)?;
         directories.push(new);
     }
     Ok(directories)
@@ -182,7 +182,7 @@ pub fn refusals(out: &Path, scenarios: &[Loaded]) -> Vec<(String, String)> {
 /// `whole` is what would be resumed.
 fn refusal(path: &Path, whole: &Path) -> Option<(String, String)> {
     let lock = path.join(LOCK);
-    if lock.exists() && matches!(Lock::at(lock), Ok(None)) {
+    if lock.exists() && matches!(Lock::lock_file(lock), Ok(None)) {
         return Some(in_use(path));
     }
     if !is_taken(path) {

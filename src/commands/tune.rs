@@ -11,7 +11,7 @@ use crate::cli;
 use crate::progress::Talk;
 use crate::soak::Interrupt;
 use analysis::compare::Played;
-use analysis::tune::{Rules, alike, planned, stopped, sweep};
+use analysis::tune::{Rules, undecisive_differences, planned, stopped, sweep};
 use base::exit::Exit;
 use report::sweep::{set, stop};
 
@@ -64,7 +64,7 @@ fn say_before_runs(plan: &TunePlan) {
 /// Eliminates cells after each block; ends a sweep that can give no answer.
 impl Judge for TunePlan {
     fn after_block(&self, runs: &[Played]) -> Next {
-        if alike(runs).is_err() || unprinted(runs, self.cost.as_deref()).is_some() {
+        if undecisive_differences(runs).is_err() || unprinted(runs, self.cost.as_deref()).is_some() {
             Next::Hopeless
         } else {
             Next::WithoutCells(stop_sentences(runs, &self.rules))

@@ -224,7 +224,7 @@ impl GateContext {
     fn endpoint(&self, entry: &EndpointEntry, place: &EndpointPlace<'_>, faults: &mut Vec<Fault>) -> Option<Rule> {
         let before = faults.len();
         let what = match measured(entry, place) {
-            Ok(what) => what.through(entry.lens),
+            Ok(what) => what.with_lens(entry.lens),
             Err(wrong) => {
                 faults.push(wrong);
                 return None;
@@ -328,7 +328,7 @@ impl GateContext {
         let is_of_use = what.figure == Figure::Peak || what.figure.is_time();
         let is_played = self.lenses.contains(&Lens::AsShipped) || self.optional_lenses.contains(&Lens::AsShipped);
         match what.lens {
-            None if is_of_use && is_played => what.through(Some(Lens::AsShipped)),
+            None if is_of_use && is_played => what.with_lens(Some(Lens::AsShipped)),
             _ => what,
         }
     }
@@ -386,7 +386,7 @@ impl GateContext {
         let slope = slope.map(|text| amount(text, Unit::Bytes)).transpose()?;
         Ok(Leak {
             phase: entry.phase.clone(),
-            limit: slope.map_or_else(LeakLimit::default, LeakLimit::of),
+            limit: slope.map_or_else(LeakLimit::default, LeakLimit::from_slope),
         })
     }
 }

@@ -55,7 +55,7 @@ pub fn load_scenario(path: &Path, overrides: &Overrides, fetch: &Fetch<'_>) -> R
     let text = match read_text(path, "name a scenario file, such as scenarios/completions.toml") {
         Ok(text) => text,
         Err((why, cure)) => {
-            let cure = beside(path).map_or_else(|| cure.to_owned(), |near| format!("did you mean `{near}`?"));
+            let cure = similar_scenario(path).map_or_else(|| cure.to_owned(), |near| format!("did you mean `{near}`?"));
             report.add_loose(format!("cannot read the scenario `{}`: {why}", path.display()), cure);
             return Err(report);
         }
@@ -76,7 +76,7 @@ pub fn load_scenario(path: &Path, overrides: &Overrides, fetch: &Fetch<'_>) -> R
 }
 
 /// The existing scenario that a missing path probably means.
-fn beside(path: &Path) -> Option<String> {
+fn similar_scenario(path: &Path) -> Option<String> {
     if path.exists() {
         return None;
     }
@@ -300,7 +300,7 @@ impl Loader<'_> {
         Inclusion::Refused(Fault::new(span.clone(), title, cure))
     }
 
-    fn take(&mut self, project: Option<Project>) {
+    fn set_project(&mut self, project: Option<Project>) {
         self.is_left = project.is_none();
         self.project = project;
     }
@@ -314,7 +314,7 @@ impl Loader<'_> {
         report: &mut Report,
     ) {
         match project::resolve(directory, workspace, self.overrides, self.fetch) {
-            Ok(project) => self.take(project),
+            Ok(project) => self.set_project(project),
             Err(missing) => {
                 let loose = missing.overridden(self.overrides);
                 let (title, cure) = missing.words();
@@ -336,7 +336,7 @@ impl Loader<'_> {
             workspace.language.get_or_insert_default();
         }
         match project::resolve(Path::new(""), &workspace, self.overrides, self.fetch) {
-            Ok(project) => self.take(project),
+            Ok(project) => self.set_project(project),
             Err(missing) if self.written.unclear && !missing.overridden(self.overrides) => {}
             Err(missing) => {
                 let (title, cure) = missing.words();

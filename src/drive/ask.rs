@@ -92,20 +92,20 @@ impl<'a, S: Stage> Asker<'a, S> {
         params: &(impl Serialize + ?Sized),
         token: Option<&Id>,
     ) -> Result<(), Stop> {
-        self.send(method, params, Ask::within(self.deadline), true, token)
+        self.send(method, params, Ask::with_deadline(self.deadline), true, token)
             .await
             .map(drop)
     }
 
     /// Sends a request that counts, and keeps the body for a follow-up.
     pub async fn fetch(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<Body, Stop> {
-        self.send(method, params, Ask::within(self.deadline).keeping(), true, None)
+        self.send(method, params, Ask::with_deadline(self.deadline).keeping(), true, None)
             .await
     }
 
     /// Sends a request that belongs to another, for example a resolve. It is recorded, but is neither a hit nor a miss.
     pub async fn follow(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<Body, Stop> {
-        self.send(method, params, Ask::within(self.deadline).keeping(), false, None)
+        self.send(method, params, Ask::with_deadline(self.deadline).keeping(), false, None)
             .await
     }
 
@@ -123,7 +123,7 @@ impl<'a, S: Stage> Asker<'a, S> {
             parks: true,
             requests: Some(&self.requests),
         };
-        let ask = Ask::within(self.deadline).keeping().parking();
+        let ask = Ask::with_deadline(self.deadline).keeping().parking();
         let reply = tokio::select! {
             biased;
             reply = self.client.request(method, params, ask) => reply,
@@ -235,7 +235,7 @@ impl<'a, S: Stage> Asker<'a, S> {
     /// Records a request and counts it; stops if the server did not answer it in time.
     fn count(&self, request: Request, counts: bool) -> Result<(), Stop> {
         let (method, outcome) = (request.method.clone(), request.outcome.clone());
-        self.stage.tell(Event::Request(request));
+        self.stage.record(Event::Request(request));
         if outcome == Outcome::Parked {
             self.parked.set(self.parked.get() + 1);
         } else if counts {
@@ -288,7 +288,7 @@ impl<S: Stage> Drop for Open<'_, S> {
             requests.set(requests.get() + 1);
         }
         let end = if self.parks { Reply::Parked } else { Reply::Lost };
-        self.stage.tell(Event::Request(written(self.method, end).request));
+        self.stage.record(Event::Request(written(self.method, end).request));
     }
 }
 

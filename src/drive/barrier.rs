@@ -11,7 +11,7 @@ use record::BARRIER;
 pub async fn ask(client: &Client, deadline: Duration) -> Reply {
     // Parameters may be left out, but servers made with pygls cannot read a request without any.
     client
-        .request(BARRIER, json!({}), Ask::within(deadline + super::fault::GRACE))
+        .request(BARRIER, json!({}), Ask::with_deadline(deadline + super::fault::GRACE))
         .await
 }
 

@@ -33,17 +33,17 @@ pub async fn play<S: Stage>(job: &Job, plan: &CommandPlan, stage: &S) -> Result<
         cycle: 0,
         name: PHASE.to_owned(),
     };
-    stage.tell(Event::PhaseStarted(phase.clone()));
+    stage.record(Event::PhaseStarted(phase.clone()));
     let launch = launch(job, plan, &report).map_err(Stop::failed("start the command"))?;
     let server = Server::spawn(&launch).map_err(Stop::failed("start the command"))?;
     stage.set_apart(server.pid);
     let pid = wait_for_pid(&server, &report, job).await?;
-    stage.tell(Event::Spawned { pid, restarts: 0 });
+    stage.record(Event::Spawned { pid, restarts: 0 });
     stage
         .spawned(pid)
         .map_err(Stop::failed("watch the memory of the command"))?;
     server.exited().await;
-    stage.tell(Event::PhaseDriven(phase));
+    stage.record(Event::PhaseDriven(phase));
     let ended = starter::lines(&report).into_iter().find_map(|line| match line {
         Line::Ended(end) => Some(end),
         Line::Started(_) | Line::Unstarted(_) => None,
@@ -57,7 +57,7 @@ pub async fn play<S: Stage>(job: &Job, plan: &CommandPlan, stage: &S) -> Result<
         end.printed = Some(printed::figures(&output).map_err(Stop::failed("read what the command printed"))?);
     }
     record_leftovers(&server, &end, stage).await;
-    stage.tell(Event::Command(end.clone()));
+    stage.record(Event::Command(end.clone()));
     // As shells tell it.
     let code = end.code.or_else(|| Some(128 + end.signal?));
     if plan.accepts(code) {
@@ -132,10 +132,10 @@ async fn record_leftovers<S: Stage>(server: &Server, end: &CommandEnd, stage: &S
         took: None,
         survivors,
     };
-    stage.tell(Event::Shutdown(shutdown));
+    stage.record(Event::Shutdown(shutdown));
     // A process that survived its killing holds it open: what was read so far is its tail.
     let _ = tokio::time::timeout(FOLLOW, server.stderr_ended()).await;
-    stage.tell(Event::Closed(Close {
+    stage.record(Event::Closed(Close {
         stderr: server.stderr_bytes(),
         stderr_tail: server.stderr_tail(),
         stderr_head: server.stderr_head(),

@@ -171,7 +171,7 @@ impl Document {
     }
 
     /// Parameters of a request at a position.
-    pub fn at(&self, offset: usize) -> TextDocumentPositionParams {
+    pub fn position_params(&self, offset: usize) -> TextDocumentPositionParams {
         TextDocumentPositionParams::new(self.identifier(), self.position(offset))
     }
 

@@ -145,7 +145,7 @@ impl<'a, S: Stage> Player<'a, S> {
             files.len(),
             units::bytes(*largest)
         );
-        self.stage.tell(Event::Warning(Warning {
+        self.stage.record(Event::Warning(Warning {
             kind: WarningKind::Scenario,
             text,
         }));
@@ -174,22 +174,22 @@ impl<'a, S: Stage> Player<'a, S> {
         if let Some(session) = &self.session {
             session.client.hold_pulls(false);
         }
-        self.stage.tell(Event::PhaseStarted(place.clone()));
+        self.stage.record(Event::PhaseStarted(place.clone()));
         for (number, step) in phase.steps.iter().enumerate() {
             self.play_step(&place, number as u32, step).await?;
         }
-        self.stage.tell(Event::PhaseDriven(place.clone()));
+        self.stage.record(Event::PhaseDriven(place.clone()));
         self.during = format!("phase `{}`, settling", phase.name);
         let mut frame = self.settle(phase, place.clone()).await?;
         if steps::releases_at_checkpoints(self.job) {
             // Memory released before this sample was released without force.
             self.stage.sample().await;
-            self.stage.tell(Event::ReleaseBegan(place.clone()));
+            self.stage.record(Event::ReleaseBegan(place.clone()));
             frame = self.purge(phase, frame).await?;
         }
         if !frame.settled {
             let text = format!("`{}` did not settle: {}", phase.name, frame.unsettled);
-            self.stage.tell(Event::Warning(Warning {
+            self.stage.record(Event::Warning(Warning {
                 kind: WarningKind::Unsettled,
                 text,
             }));
@@ -244,7 +244,7 @@ impl<'a, S: Stage> Player<'a, S> {
             }
             Err(stop) => Err(stop),
         };
-        self.stage.tell(Event::StepEnded(Box::new(end)));
+        self.stage.record(Event::StepEnded(Box::new(end)));
         result
     }
 
@@ -277,7 +277,7 @@ impl<'a, S: Stage> Player<'a, S> {
 
     /// Begins a step: the record for its end, with zero counts.
     fn begin(&self, phase: &PhaseRef, number: u32, step: &Step) -> StepEnd {
-        self.stage.tell(Event::StepStarted(StepStart {
+        self.stage.record(Event::StepStarted(StepStart {
             phase: phase.clone(),
             step: number,
             name: step.name().to_owned(),
@@ -317,11 +317,11 @@ impl<'a, S: Stage> Player<'a, S> {
                 .filter(|(_, step)| self.skips(step))
                 .collect();
             if !skipped.is_empty() {
-                self.stage.tell(Event::PhaseStarted(place.clone()));
+                self.stage.record(Event::PhaseStarted(place.clone()));
             }
             for (number, step) in skipped {
                 let end = self.begin(&place, number as u32, step);
-                self.stage.tell(Event::StepEnded(Box::new(end)));
+                self.stage.record(Event::StepEnded(Box::new(end)));
             }
         }
     }

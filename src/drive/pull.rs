@@ -85,7 +85,7 @@ impl<S: Stage> Puller<S> {
     async fn document_of(&self, uri: &str, provider: &Provider) {
         let identifier = provider.identifier.as_deref();
         let params = self.client.document_diagnostic_params(identifier, uri);
-        let ask = Ask::within(self.deadline + fault::GRACE).keeping();
+        let ask = Ask::with_deadline(self.deadline + fault::GRACE).keeping();
         let reply = if self.documents_park {
             tokio::select! {
                 biased;
@@ -109,7 +109,7 @@ impl<S: Stage> Puller<S> {
         let identifier = provider.identifier.as_deref();
         let (params, token) = self.client.workspace_diagnostic_params(identifier);
         self.client.expect_parts(&token, WORKSPACE, identifier);
-        let ask = Ask::within(FOREVER).keeping().parking();
+        let ask = Ask::with_deadline(FOREVER).keeping().parking();
         let reply = self.client.request(WORKSPACE, &params, ask).await;
         let written = written(WORKSPACE, reply);
         self.client.pulled_workspace(identifier, &written.reports);
@@ -121,7 +121,7 @@ impl<S: Stage> Puller<S> {
     }
 
     fn record(&self, request: Request) {
-        self.stage.tell(Event::Request(Request {
+        self.stage.record(Event::Request(Request {
             editor: true,
             ..request
         }));

@@ -59,7 +59,7 @@ impl Session {
     pub fn spawn<S: Stage>(job: &Job, stage: &S, restarts: u32) -> Result<Session, Stop> {
         let mut server = Server::spawn(&job.launch).map_err(|error| unstarted(job, restarts, error))?;
         let spawned = Instant::now();
-        stage.tell(Event::Spawned {
+        stage.record(Event::Spawned {
             pid: server.pid,
             restarts,
         });
@@ -120,7 +120,7 @@ impl Session {
         };
         let (capabilities, latency) = result;
         self.offered = Arc::new(capabilities.clone());
-        stage.tell(Event::Initialized(Initialized {
+        stage.record(Event::Initialized(Initialized {
             name: capabilities.name.clone(),
             version: capabilities.version.clone(),
             encoding: capabilities.encoding().name().to_owned(),
@@ -144,13 +144,13 @@ impl Session {
             stop = self.fault(stage, limits.timeout.0) => return Err(stop),
         };
         let (outcome, missing) = (ready.outcome, ready.missing.clone());
-        stage.tell(Event::Ready(ready));
+        stage.record(Event::Ready(ready));
         self.is_ready = outcome != ReadyOutcome::Failed;
         match outcome {
             ReadyOutcome::Ready | ReadyOutcome::NoWork => Ok(observed),
             ReadyOutcome::Timeout => {
                 let text = format!("the server was not ready in time: {missing}; raise `timeout` in `[readiness]`");
-                stage.tell(Event::Warning(Warning {
+                stage.record(Event::Warning(Warning {
                     kind: WarningKind::Readiness,
                     text,
                 }));
@@ -342,7 +342,7 @@ async fn initialize(client: &Client, job: &Job, deadline: Duration) -> Result<(S
         params["initializationOptions"] = options.clone();
     }
     match client
-        .request("initialize", &params, Ask::within(deadline + fault::GRACE).keeping())
+        .request("initialize", &params, Ask::with_deadline(deadline + fault::GRACE).keeping())
         .await
     {
         Reply::Answer {
@@ -405,7 +405,7 @@ async fn listen<S: Stage>(
     let mut asked = HashSet::new();
     let tell = |event: Event| {
         if flood.admits(&event) {
-            stage.tell(event);
+            stage.record(event);
         }
     };
     while let Some(news) = incoming.recv().await {
@@ -424,7 +424,7 @@ async fn listen<S: Stage>(
             Incoming::Registered { method } => tell(Event::Registered { method }),
             Incoming::Violation(violation) => {
                 if let Some(text) = violations.hear(&violation) {
-                    stage.tell(Event::Warning(Warning {
+                    stage.record(Event::Warning(Warning {
                         kind: WarningKind::Protocol,
                         text,
                     }));

@@ -42,7 +42,7 @@ impl Rule {
     }
 
     /// The rule of a window; `silent` means that no traffic is sent in it.
-    pub fn of(decay: Option<AllocatorDecay>, silent: bool, options: &Idle) -> Rule {
+    pub fn for_window(decay: Option<AllocatorDecay>, silent: bool, options: &Idle) -> Rule {
         let steady = Idle::STEADY.0;
         // A full decay is waited for however long it takes.
         let asked = if options.full_decay {
@@ -216,7 +216,7 @@ mod tests {
     }
 
     fn silent(decay: Option<AllocatorDecay>) -> Rule {
-        Rule::of(decay, true, &Idle::default())
+        Rule::for_window(decay, true, &Idle::default())
     }
 
     /// Memory in MiB that changes once, after `seconds`.
@@ -276,7 +276,7 @@ mod tests {
             dwell: Some(Span::from_secs(4)),
             ..Idle::default()
         };
-        let held = ends(Rule::of(decay(false, 10), true, &short), |_| 205);
+        let held = ends(Rule::for_window(decay(false, 10), true, &short), |_| 205);
         assert_eq!(held, (8.0, WindowEnd::Held), "it has to keep still all the same");
     }
 
@@ -288,9 +288,9 @@ mod tests {
 
     #[test]
     fn light_traffic_moves_a_clock_that_silence_does_not() {
-        let rule = Rule::of(decay(false, 10), false, &Idle::default());
+        let rule = Rule::for_window(decay(false, 10), false, &Idle::default());
         assert_eq!((rule.least.as_secs(), rule.most.as_secs(), rule.dwell), (21, 60, None));
-        let rule = Rule::of(decay(false, 1), false, &Idle::default());
+        let rule = Rule::for_window(decay(false, 1), false, &Idle::default());
         assert_eq!(rule.steady.as_secs(), 8);
     }
 
@@ -307,16 +307,16 @@ mod tests {
     fn what_is_never_still_runs_out_of_time() {
         assert_eq!(ends(silent(None), growth), (60.0, WindowEnd::TimedOut));
         assert_eq!(ends(silent(decay(true, 1)), growth), (24.0, WindowEnd::TimedOut));
-        let capped = Rule::of(None, true, &at_most(15));
+        let capped = Rule::for_window(None, true, &at_most(15));
         assert_eq!(ends(capped, growth), (15.0, WindowEnd::TimedOut));
     }
 
     #[test]
     fn memory_that_keeps_still_for_less_than_is_needed_is_not_called_moving() {
         for (rule, at, needed) in [
-            (Rule::of(decay(false, 10), true, &at_most(10)), 10.0, 12),
-            (Rule::of(None, true, &at_most(5)), 5.0, 8),
-            (Rule::of(decay(true, 10), true, &at_most(15)), 15.0, 21),
+            (Rule::for_window(decay(false, 10), true, &at_most(10)), 10.0, 12),
+            (Rule::for_window(None, true, &at_most(5)), 5.0, 8),
+            (Rule::for_window(decay(true, 10), true, &at_most(15)), 15.0, 21),
             (silent(decay(true, 3_000)), 3_600.0, 6_001),
         ] {
             assert_eq!(ends(rule, |_| 205), (at, WindowEnd::TooShort));
@@ -324,7 +324,7 @@ mod tests {
             let falls = step(at - 1.0, 205, 150);
             assert_eq!(ends(rule, falls), (at, WindowEnd::TimedOut));
         }
-        let mut late = Settling::new(Rule::of(None, true, &at_most(9)), None);
+        let mut late = Settling::new(Rule::for_window(None, true, &at_most(9)), None);
         late.look(Duration::from_secs(4), Some(MIB), true);
         let end = late.look(Duration::from_secs(9), Some(MIB), true);
         assert_eq!(
@@ -359,10 +359,10 @@ mod tests {
                 at_most,
                 ..Idle::default()
             };
-            let rule = Rule::of(collects(120), true, &full);
+            let rule = Rule::for_window(collects(120), true, &full);
             assert_eq!(ends(rule, late), (241.0, WindowEnd::Settled), "{at_most:?}");
             assert_eq!(rule.most.as_secs(), 500);
-            let traffic = Rule::of(collects(120), false, &full);
+            let traffic = Rule::for_window(collects(120), false, &full);
             assert_eq!(ends(traffic, late), (241.0, WindowEnd::Settled));
             assert_eq!(ends(rule, growth), (500.0, WindowEnd::TimedOut));
         }

@@ -16,7 +16,7 @@ const FOLLOW: Duration = Duration::from_secs(2);
 
 /// Shuts the server and its processes down and records their end; kills them at once when `at_once` ends first.
 pub async fn close(session: &Session, stage: &impl Stage, at_once: impl Future<Output = ()>) {
-    stage.tell(Event::ShutdownBegan);
+    stage.record(Event::ShutdownBegan);
     let mut at_once = pin!(at_once);
     let (mut shutdown, advice) = tokio::select! {
         biased;
@@ -36,26 +36,26 @@ pub async fn close(session: &Session, stage: &impl Stage, at_once: impl Future<O
     };
     shutdown.survivors = stage.survivors(patience).await;
     if let Some(text) = advice.flatten() {
-        stage.tell(Event::Warning(Warning {
+        stage.record(Event::Warning(Warning {
             kind: WarningKind::Protocol,
             text,
         }));
     }
-    stage.tell(Event::Shutdown(shutdown));
+    stage.record(Event::Shutdown(shutdown));
     let totals = session.totals().await;
     if totals.noise > 0 {
-        stage.tell(Event::Warning(Warning {
+        stage.record(Event::Warning(Warning {
             kind: WarningKind::Noise,
             text: noise(&totals),
         }));
     }
     if totals.dropped > 0 {
-        stage.tell(Event::Warning(Warning {
+        stage.record(Event::Warning(Warning {
             kind: WarningKind::Protocol,
             text: dropped(totals.dropped),
         }));
     }
-    stage.tell(Event::Closed(totals));
+    stage.record(Event::Closed(totals));
 }
 
 /// The sentence for a server that sends more than can be recorded.

@@ -13,7 +13,7 @@ use record::{
 pub trait Stage: Clone + Send + Sync + 'static {
     /// Nanoseconds since the first spawn.
     fn now(&self) -> Nanos;
-    fn tell(&self, event: Event);
+    fn record(&self, event: Event);
     fn spawned(&self, pid: u32) -> std::io::Result<()>;
     /// Keeps a process of lsp-soak out of the tree of the next spawned process, although it shares a group with it.
     fn set_apart(&self, pid: u32);
@@ -112,7 +112,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    pub fn with(self, rounds: Vec<Vec<Sample>>, rollups: Vec<Rollup>, resources: Option<Resources>) -> Checkpoint {
+    pub fn with_samples(self, rounds: Vec<Vec<Sample>>, rollups: Vec<Rollup>, resources: Option<Resources>) -> Checkpoint {
         let Frame {
             phase,
             settled,

@@ -46,7 +46,7 @@ impl<S: Stage> Scene<'_, S> {
     async fn window(&self) -> Instant {
         self.stage.sample().await;
         let begun = Instant::now();
-        self.stage.tell(Event::WindowBegan(self.place.clone()));
+        self.stage.record(Event::WindowBegan(self.place.clone()));
         begun
     }
 }

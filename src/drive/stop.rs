@@ -94,7 +94,7 @@ pub async fn shut_down(
 
 /// Sends `shutdown`. Returns its result, and how the process ended if it did not wait for `exit`.
 async fn ask(client: &Client, server: &Server, deadlines: &Deadlines) -> (ShutdownReply, Option<Exit>) {
-    let request = client.request("shutdown", (), Ask::within(deadlines.answer));
+    let request = client.request("shutdown", (), Ask::with_deadline(deadlines.answer));
     tokio::pin!(request);
     let (reply, exit) = tokio::select! {
         biased;

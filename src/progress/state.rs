@@ -78,7 +78,7 @@ impl State {
     }
 
     /// A run has ended that another process played.
-    pub fn beside(&mut self, server: usize, took: Duration) {
+    pub fn played_elsewhere(&mut self, server: usize, took: Duration) {
         self.played += took;
         self.pace.played(server, took);
     }
@@ -101,7 +101,7 @@ impl State {
         }
     }
 
-    pub fn on(&mut self, event: &Event, now: Duration) {
+    pub fn take_event(&mut self, event: &Event, now: Duration) {
         let Some(run) = &mut self.run else { return };
         match event {
             Event::Spawned { restarts: 0, .. } => run.began = Some(now),

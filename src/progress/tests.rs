@@ -29,7 +29,7 @@ fn phase(number: u32, cycle: u32, name: &str) -> PhaseRef {
 }
 
 fn started(state: &mut State, at: u64) {
-    state.on(&Event::Spawned { pid: 1, restarts: 0 }, seconds(at));
+    state.take_event(&Event::Spawned { pid: 1, restarts: 0 }, seconds(at));
 }
 
 /// The second of twelve runs, five seconds into a step.
@@ -59,8 +59,8 @@ fn state(step: StepStart) -> State {
         private.store(value, Ordering::Relaxed);
         state.tick();
     }
-    state.on(&Event::PhaseStarted(step.phase.clone()), seconds(100));
-    state.on(&Event::StepStarted(step), seconds(105));
+    state.take_event(&Event::PhaseStarted(step.phase.clone()), seconds(100));
+    state.take_event(&Event::StepStarted(step), seconds(105));
     state
 }
 
@@ -81,7 +81,7 @@ fn definition() -> State {
         retries: 0,
         editor: false,
     };
-    (0..120).for_each(|_| state.on(&Event::Request(request.clone()), seconds(106)));
+    (0..120).for_each(|_| state.take_event(&Event::Request(request.clone()), seconds(106)));
     state
 }
 
@@ -155,7 +155,7 @@ fn only(at: u64) -> String {
     let mut state = State::new("completions".to_owned(), pace);
     state.begin(Place::default());
     started(&mut state, 60);
-    state.on(&Event::PhaseStarted(phase(2, 0, "decay")), seconds(70));
+    state.take_event(&Event::PhaseStarted(phase(2, 0, "decay")), seconds(70));
     let look = Look::default();
     state.lines(seconds(at), 100, look).remove(0)
 }

@@ -383,7 +383,7 @@ pub fn confirm(env: &mut Env, checked: &Checked) {
 
 /// The allocator settings that a server starts with, each in the system's form; a preload is seen in the mappings. Of two
 /// equal names the last counts.
-pub fn given(env: &Env, server: &ServerFacts) -> Vec<(String, String)> {
+pub fn settings_at_start(env: &Env, server: &ServerFacts) -> Vec<(String, String)> {
     let mut settings = BTreeMap::new();
     for (name, value) in env {
         let (Some(name), Some(value)) = (name.to_str(), value.as_ref().and_then(|value| value.to_str())) else {
@@ -529,6 +529,6 @@ mod tests {
             ..ServerFacts::default()
         };
         let last = "--own --require \"x\"".to_owned();
-        assert_eq!(given(&env, &server), [("NODE_OPTIONS".to_owned(), last)]);
+        assert_eq!(settings_at_start(&env, &server), [("NODE_OPTIONS".to_owned(), last)]);
     }
 }

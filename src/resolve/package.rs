@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn what_cannot_be_installed_is_refused_with_a_cure() {
         let root = tempfile::tempdir().expect("there is a place for temporary files");
-        let store = Store::at(root.path().to_owned());
+        let store = Store::new(root.path().to_owned());
         let wrong = |text: &str| {
             let (_, errors) = install(vec![spec(text)], &Catalogue::built_in(), &store, |_| {});
             errors[0].to_string()

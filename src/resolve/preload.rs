@@ -66,7 +66,7 @@ fn adopt(choice: &mut ServerChoice) -> Result<(), String> {
     };
     let typed =
         preload::typed(value, &PLACES).map_err(|error| format!("`{}`: in `{VARIABLE}`: {error}", choice.label))?;
-    let rest = typed.rest();
+    let rest = typed.without_allocator();
     let Some(path) = typed.allocator else {
         return Ok(());
     };
@@ -168,7 +168,7 @@ pub fn mistakes(choices: &[ServerChoice]) -> Vec<String> {
 /// Makes the preload report its memory at the end of the run.
 pub fn ask(env: &mut Env, examined: &Examined) {
     let Some(preload) = &examined.preload else { return };
-    let Some((usual, value)) = preload::asked(preload.family) else {
+    let Some((usual, value)) = preload::report_setting(preload.family) else {
         return;
     };
     let facts = &examined.inspected.facts;

@@ -115,7 +115,7 @@ fn out_of_reach(program: &Path) -> Option<String> {
     if let Some(why) = refusal_of_file(program) {
         return Some(why);
     }
-    let family = allocator::within(program)?;
+    let family = allocator::linked_allocator(program)?;
     Some(format!(
         "`{}` contains {family}, which a preloaded library cannot purge",
         program.display()

@@ -87,7 +87,7 @@ struct Slot {
 }
 
 impl Store {
-    pub fn at(root: PathBuf) -> Store {
+    pub fn new(root: PathBuf) -> Store {
         Store { root }
     }
 
@@ -410,7 +410,7 @@ mod tests {
     #[test]
     fn what_was_not_finished_is_made_anew_and_what_was_is_kept() {
         let root = tempfile::tempdir().unwrap();
-        let store = Store::at(root.path().join("cache"));
+        let store = Store::new(root.path().join("cache"));
         assert_eq!(store.entries().unwrap(), []);
         let slot = store.claim(&KEY, |_| {}).unwrap();
         fs::write(slot.directory.join("half"), "x").unwrap();
@@ -443,7 +443,7 @@ mod tests {
     #[test]
     fn whoever_opened_a_lock_before_an_entry_was_removed_still_waits_for_the_next_owner() {
         let root = tempfile::tempdir().unwrap();
-        let store = Store::at(root.path().to_owned());
+        let store = Store::new(root.path().to_owned());
         let entry = filled(&store, &KEY);
         let early = open_lock(&entry.directory).unwrap();
         assert!(store.remove(&entry).unwrap());
@@ -454,7 +454,7 @@ mod tests {
     #[test]
     fn what_was_interrupted_is_listed_and_removed_unless_it_is_locked_or_not_ours() {
         let root = tempfile::tempdir().unwrap();
-        let store = Store::at(root.path().to_owned());
+        let store = Store::new(root.path().to_owned());
         let foreign = root.path().join("npm").join("of").join("another");
         fs::create_dir_all(&foreign).unwrap();
         let slot = store.claim(&KEY, |_| {}).unwrap();
@@ -471,7 +471,7 @@ mod tests {
     #[test]
     fn keys_that_look_alike_as_directories_have_entries_of_their_own() {
         let root = tempfile::tempdir().unwrap();
-        let store = Store::at(root.path().to_owned());
+        let store = Store::new(root.path().to_owned());
         let long = "x".repeat(LONGEST);
         let (one, other) = (format!("{long}1"), format!("{long}2"));
         let with = ["a".to_owned()];
@@ -506,7 +506,7 @@ mod tests {
     #[test]
     fn a_process_says_once_that_it_waits_for_another() {
         let root = tempfile::tempdir().unwrap();
-        let store = Store::at(root.path().to_owned());
+        let store = Store::new(root.path().to_owned());
         let slot = store.claim(&KEY, |_| {}).unwrap();
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| store.claim(&KEY, note).unwrap().entry().unwrap());
@@ -555,7 +555,7 @@ mod tests {
     #[test]
     fn only_one_fills_an_entry() {
         let root = tempfile::tempdir().unwrap();
-        let store = Store::at(root.path().to_owned());
+        let store = Store::new(root.path().to_owned());
         let filled = std::sync::atomic::AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for _ in 0..4 {

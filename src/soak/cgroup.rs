@@ -17,7 +17,7 @@ pub struct Group {
 impl Group {
     /// `None` where there is no cgroup v2, or it is not delegated to this user, or its kernel (before 5.14) cannot kill.
     pub fn new() -> Option<Group> {
-        let path = own()?.join(format!("lsp-soak-{}", std::process::id()));
+        let path = own_group()?.join(format!("lsp-soak-{}", std::process::id()));
         fs::create_dir(&path).ok()?;
         let group = Group { path };
         if group.path.join("cgroup.kill").exists() {
@@ -56,7 +56,7 @@ impl Drop for Group {
 }
 
 /// The directory of the group that lsp-soak is in.
-fn own() -> Option<PathBuf> {
+fn own_group() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn what_a_process_forked_meanwhile_goes_with_it() {
         let Some(group) = Group::new() else {
-            let directory = own().map(|own| own.join("lsp-soak-test"));
+            let directory = own_group().map(|own| own.join("lsp-soak-test"));
             assert!(
                 directory.is_none_or(|directory| fs::create_dir(directory).is_err()),
                 "a group could be made"

@@ -66,7 +66,7 @@ impl Holders {
     }
 
     /// The allocator of each. Of the program that was inspected before the run only what a module brought into it.
-    pub fn found(&self, job: &Job, server: &ServerFacts, cancel: &Cancel) -> Vec<Holder> {
+    pub fn identify(&self, job: &Job, server: &ServerFacts, cancel: &Cancel) -> Vec<Holder> {
         let known = std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner));
         let holders = known.into_iter().map(|(program, (pid, libraries))| {
             let (allocator, unread) = if program == job.native {

@@ -43,17 +43,17 @@ impl Incidents {
 
     /// The first crash.
     pub fn crash(&self) -> Option<Crash> {
-        self.known().crash.clone()
+        self.lock_known().crash.clone()
     }
 
     /// True once the tree was killed for its memory.
     pub fn is_over_limit(&self) -> bool {
-        self.known().excess.is_some()
+        self.lock_known().excess.is_some()
     }
 
     /// The ending of a run whose tree was killed for its memory.
     pub fn over_limit(&self, during: &str) -> Option<Ending> {
-        let known = self.known();
+        let known = self.lock_known();
         Some(Ending::OverLimit {
             excess: known.excess?,
             during: during.to_owned(),
@@ -64,7 +64,7 @@ impl Incidents {
 
     /// Takes notice of an event of the driver.
     pub fn note(&self, event: &Event) {
-        let mut known = self.known();
+        let mut known = self.lock_known();
         match event {
             Event::Spawned { pid, .. } => {
                 known.servers.push(*pid);
@@ -81,19 +81,19 @@ impl Incidents {
         match event {
             Event::Process(process) => {
                 let named = (process.pid, process.title());
-                let mut known = self.known();
+                let mut known = self.lock_known();
                 // A process that is ending has no command line any more.
                 if !process.command.is_empty() || !known.processes.contains_key(&process.process) {
                     known.processes.insert(process.process, named);
                 }
             }
-            Event::ProcessEnded(end) => self.known().note_end(end),
-            Event::OverLimit(excess) => self.known().excess = Some(*excess),
+            Event::ProcessEnded(end) => self.lock_known().note_end(end),
+            Event::OverLimit(excess) => self.lock_known().excess = Some(*excess),
             _ => {}
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn lock_known(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

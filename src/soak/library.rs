@@ -56,19 +56,19 @@ impl Heard {
         let new = listeners(library).into_iter().filter(|one| warned.insert(one.key()));
         new.map(|one| Listening {
             pid: one.pid,
-            within: self.within(one.pid),
+            within: self.program_allocator(one.pid),
             malloc: one.malloc,
         })
         .collect()
     }
 
     /// The allocator within the program of a process. Each program is read once: a second for each GB.
-    fn within(&self, pid: u32) -> Option<AllocatorFamily> {
+    fn program_allocator(&self, pid: u32) -> Option<AllocatorFamily> {
         let program = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
         let mut known = lock(&self.within);
         *known
             .entry(program)
-            .or_insert_with_key(|program| allocator::within(program))
+            .or_insert_with_key(|program| allocator::linked_allocator(program))
     }
 
     /// Signals the listening processes of `alive` all at once, and waits for their answers.
@@ -90,7 +90,7 @@ impl Heard {
         let has_deaf_node = library.path.is_none()
             && alive
                 .iter()
-                .any(|pid| !listens(*pid, &listening) && self.within(*pid) == Some(AllocatorFamily::V8));
+                .any(|pid| !listens(*pid, &listening) && self.program_allocator(*pid) == Some(AllocatorFamily::V8));
         let mut waiting = Vec::new();
         let mut has_workers = false;
         for one in listening {

@@ -83,7 +83,7 @@ impl Live {
             trace.begin(Some(phase.clone()));
         }
         self.0.incidents.note(&event);
-        self.0.progress.on(&event);
+        self.0.progress.show_event(&event);
         self.0.journal.write(event);
     }
 
@@ -138,7 +138,7 @@ impl Live {
 
     /// Writes down which programs held the memory, and their allocators.
     pub fn tell_holders(&self, job: &Job, server: &ServerFacts, cancel: &Cancel) {
-        let found = self.0.holders.found(job, server, cancel).into_iter();
+        let found = self.0.holders.identify(job, server, cancel).into_iter();
         found.for_each(|holder| self.write(Event::Holder(holder)));
     }
 
@@ -195,7 +195,7 @@ impl Stage for Live {
         self.0.clock.now()
     }
 
-    fn tell(&self, event: Event) {
+    fn record(&self, event: Event) {
         self.write(event);
     }
 
@@ -296,7 +296,7 @@ impl Stage for Live {
     async fn checkpoint(&self, frame: Frame) {
         self.hear();
         let phase = frame.phase.clone();
-        let make = move |rounds, rollups, resources| Event::Checkpoint(frame.with(rounds, rollups, resources));
+        let make = move |rounds, rollups, resources| Event::Checkpoint(frame.with_samples(rounds, rollups, resources));
         self.ask(|sampler| sampler.checkpoint(make)).await;
         // Of a traced run no memory is used.
         if self.0.trace.is_none() {

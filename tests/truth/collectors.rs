@@ -42,7 +42,7 @@ fn a_window_shorter_than_the_collectors_clock_proves_nothing() {
     let summary = outcome.passed();
     let window = one(&summary, WindowKind::Silent);
     assert_eq!(window.why(), Some(WindowEnd::Settled), "{window:?}");
-    changed(course(window).gave(), 0);
+    changed(course(window).released(), 0);
     let short = window.too_short_for.as_ref().expect("it needs 25 s");
     assert_eq!((short.runtime, short.needed), (Runtime::G1, 25_000_000_000));
     assert!(short.full_decay_helps && short.took < 18_000_000_000, "{short:?}");
@@ -62,7 +62,7 @@ fn full_decay_waits_for_the_collectors_clock() {
     let window = one(&summary, WindowKind::Silent);
     assert_eq!((window.why(), &window.too_short_for), (Some(WindowEnd::Settled), &None));
     assert!(window.took >= 25_000_000_000, "{window:?}");
-    changed(course(window).gave(), (32 * MIB).cast_signed());
+    changed(course(window).released(), (32 * MIB).cast_signed());
     let t50 = course(window).t50.expect("it fell");
     assert!((17_000_000_000..20_000_000_000).contains(&t50), "{t50} ns");
     outcome.says(&["32.0 MiB released while idle (100 % of the growth so far)"]);

@@ -68,7 +68,7 @@ steps = [{ idle = { mode = "silent", for = "9s" } }]
     let summary = outcome.passed();
     let window = one(&summary, WindowKind::Silent);
     let course = course(window);
-    changed(course.gave(), (32 * MIB).cast_signed());
+    changed(course.released(), (32 * MIB).cast_signed());
     near(course.returned, 1.0);
     // Memory falls in one step, into which one sample may fall: every time is that step's.
     let fell = course.t50.expect("it fell");
@@ -107,11 +107,11 @@ steps = [{ close = {} }]
     near(course(silent).returned, 0.0);
     let simmer = one(&summary, WindowKind::Simmer);
     assert_eq!(simmer.why(), Some(WindowEnd::Settled), "{simmer:?}");
-    changed(course(simmer).gave(), (32 * MIB).cast_signed());
+    changed(course(simmer).released(), (32 * MIB).cast_signed());
     near(course(simmer).returned, 32.0 / 48.0);
     assert!(simmer.sent > 8, "{simmer:?}");
     changed(
-        course(one(&summary, WindowKind::Closed)).gave(),
+        course(one(&summary, WindowKind::Closed)).released(),
         (16 * MIB).cast_signed(),
     );
     outcome.says(&[
@@ -171,7 +171,7 @@ steps = [{ idle = { mode = "silent", for = "8s" } }, { idle = { mode = "simmer",
         let (program, kind, [before, after], summary) = run.join().expect("it passes");
         assert_eq!((before, after), (32 * MIB, 0), "{program}");
         for window in [WindowKind::Silent, WindowKind::Simmer] {
-            let gave = course(one(&summary, window)).gave();
+            let gave = course(one(&summary, window)).released();
             let truth = if window == kind { before - after } else { 0 };
             // An allocator may move a little by itself.
             let wrong = gave.abs_diff(truth.cast_signed());
@@ -201,7 +201,7 @@ fn what_closing_documents_left_to_the_kernel_is_told() {
     let window = one(&summary, WindowKind::Closed);
     let became = window.became_lazy().expect("both ends are known");
     assert!((40 * MIB..50 * MIB).contains(&became), "{became}: {window:?}");
-    assert!(course(window).gave().unsigned_abs() < 4 * MIB, "{window:?}");
+    assert!(course(window).released().unsigned_abs() < 4 * MIB, "{window:?}");
     outcome.says(&["after closing all documents", " MiB left for the kernel to reclaim"]);
 }
 
@@ -319,7 +319,7 @@ fn what_sleeping_threads_freed_is_held_without_jemallocs_thread_and_for_ever_if_
     for (summary, live) in runs.map(|run| run.join().expect("it is held")) {
         let window = one(&summary, WindowKind::Silent);
         assert_eq!(window.why(), Some(WindowEnd::Held), "{window:?}");
-        changed(course(window).gave(), 0);
+        changed(course(window).released(), 0);
         let kept = private(&summary, "decay") - private(&summary, "start");
         assert!(kept > 240 * MIB && live < 14 * MIB, "{kept} for {live}");
     }
@@ -375,10 +375,10 @@ steps = [
         .passed();
     let silent = one(&summary, WindowKind::Silent);
     assert_eq!(silent.why(), Some(WindowEnd::Held), "{silent:?}");
-    assert!(course(silent).gave().unsigned_abs() < MIB, "{silent:?}");
+    assert!(course(silent).released().unsigned_abs() < MIB, "{silent:?}");
     let simmer = one(&summary, WindowKind::Simmer);
     assert_eq!(simmer.why(), Some(WindowEnd::Settled), "{simmer:?}");
-    assert!(course(simmer).gave() > (24 * MIB).cast_signed(), "{simmer:?}");
+    assert!(course(simmer).released() > (24 * MIB).cast_signed(), "{simmer:?}");
 }
 
 #[test]
@@ -387,6 +387,6 @@ fn jemalloc_told_never_to_give_back_never_does() {
     let window = one(&summary, WindowKind::Silent);
     assert_eq!(window.why(), Some(WindowEnd::Held), "{window:?}");
     assert_eq!(window.decay.map(|decay| decay.delay), Some(Delay::Never));
-    changed(course(window).gave(), 0);
+    changed(course(window).released(), 0);
     assert!(private(&summary, "decay") > private(&summary, "start") + 40 * MIB);
 }

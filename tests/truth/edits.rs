@@ -73,7 +73,7 @@ fn edit(document: &mut Document, number: usize) -> Option<Change> {
 
 async fn answer(client: &Client, method: &str, params: Value) -> Value {
     match client
-        .request(method, params, Ask::within(Duration::from_secs(60)).keeping())
+        .request(method, params, Ask::with_deadline(Duration::from_secs(60)).keeping())
         .await
     {
         Reply::Answer { body: Ok(body), .. } => serde_json::from_str(body.get()).expect("the fixture writes JSON"),

@@ -72,7 +72,7 @@ steps = [{ release = { by = ["allocator"] } }, { self-report = {} }]
     };
     assert_eq!((used.by, used.what.as_str()), (ReleasedBy::Allocator, "malloc_trim"));
     assert!(
-        released.gave().is_some_and(|gave| gave > 30 * MIB.cast_signed()),
+        released.released().is_some_and(|gave| gave > 30 * MIB.cast_signed()),
         "{released:?}"
     );
     assert_eq!(live(&summary), 16 * MIB);
@@ -179,11 +179,11 @@ fn what_the_lens_gives_back_is_not_credited_to_closing_documents() {
         panic!("{:?}", summary.windows)
     };
     assert_eq!(window.kind, WindowKind::Closed);
-    let gave = window.private.as_ref().expect("one process").gave();
+    let gave = window.private.as_ref().expect("one process").released();
     assert!(gave.unsigned_abs() < MIB, "{window:?}");
     let last = summary.released.last().expect("one before each checkpoint");
     assert!(
-        last.gave().is_some_and(|gave| gave > 40 * MIB.cast_signed()),
+        last.released().is_some_and(|gave| gave > 40 * MIB.cast_signed()),
         "{last:?}"
     );
 }

@@ -43,7 +43,7 @@ fn phase<'t>(traced: &'t Traced, name: &str) -> &'t PhaseCalls {
 /// Fails unless the calls and bytes are as given, plus at most the allocator's own.
 #[track_caller]
 fn made(phase: &PhaseCalls, kind: CallKind, (calls, bytes): (u64, u64), (more_calls, more_bytes): (u64, u64)) {
-    let count = phase.of(kind);
+    let count = phase.count(kind);
     assert_eq!(count.failed, 0, "{kind:?}");
     assert!(
         (calls..=calls + more_calls).contains(&count.calls),
@@ -75,9 +75,9 @@ steps = [{ idle = { mode = "silent", for = "500ms" } }]
         .options(&["--trace-syscalls"])
         .run();
     let untraced = outcome.passed();
-    assert_eq!(Traced::of(&untraced), None);
+    assert_eq!(Traced::from_summary(&untraced), None);
     let (_, summary) = &traced(&outcome)[0];
-    let calls = Traced::of(summary).expect("it was traced");
+    let calls = Traced::from_summary(summary).expect("it was traced");
     assert!(calls.whole);
     let asked = analyse_hovers(summary);
     let ask = phase(&calls, "ask");
@@ -92,7 +92,7 @@ steps = [{ idle = { mode = "silent", for = "500ms" } }]
     made(ask, CallKind::Munmap, (asked, all), (20, 2 * MIB));
     for kind in [CallKind::MadviseFree, CallKind::MadviseHugepage, CallKind::MadviseOther] {
         for other in ["start", "open", "rest"] {
-            assert_eq!(phase(&calls, other).of(kind).calls, 0, "{kind:?} in {other}");
+            assert_eq!(phase(&calls, other).count(kind).calls, 0, "{kind:?} in {other}");
         }
     }
     assert!(
@@ -127,7 +127,7 @@ fn calls_of_children_count_too() {
         .run();
     outcome.passed();
     let (_, summary) = &traced(&outcome)[0];
-    let calls = Traced::of(summary).expect("it was traced");
+    let calls = Traced::from_summary(summary).expect("it was traced");
     // Six children of 4 MiB and the server's own 8 MiB, one mapping each.
     made(phase(&calls, "start"), CallKind::MadviseOther, (7, 32 * MIB), (0, 0));
     assert_eq!(summary.most_processes, 7);
@@ -182,7 +182,7 @@ fn each_setting_is_traced_once_and_what_the_trace_holds_up_decides_nothing() {
     assert!(!said.contains("  in all  "), "there is one phase\n{said}");
     let mapped = |label: &str| {
         let record = record::open(&ground.join(&format!("out/traced-{label}.jsonl"))).expect("it was traced");
-        let calls = Traced::of(&summary::read(record).expect("it can be read")).expect("its header says so");
+        let calls = Traced::from_summary(&summary::read(record).expect("it can be read")).expect("its header says so");
         calls.total(CallKind::Mmap).bytes
     };
     // What the interpreter maps for itself is the same in both.

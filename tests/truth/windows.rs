@@ -25,7 +25,7 @@ steps = [{ open = { files = 1 } }, { idle = { mode = "silent", for = "2s" } }]
     let step = summary.phases.last().and_then(|phase| phase.steps.last());
     let step = step.and_then(|step| step.took).expect("it was played");
     assert!(step > window.took + 2_500_000_000, "{step} {window:?}");
-    changed(course(window).gave(), 0);
+    changed(course(window).released(), 0);
     let [first, rest @ ..] = course(window).at;
     assert_eq!((first, rest), (Some(course(window).before), [None; 3]));
     outcome.says(&["nothing released while idle"]);
@@ -47,9 +47,9 @@ steps = [
         .server(&["--retain-open", "32MiB", "--slow", "2s"])
         .run();
     let summary = outcome.passed();
-    changed(course(one(&summary, WindowKind::Silent)).gave(), 0);
+    changed(course(one(&summary, WindowKind::Silent)).released(), 0);
     changed(
-        course(one(&summary, WindowKind::Closed)).gave(),
+        course(one(&summary, WindowKind::Closed)).released(),
         (32 * MIB).cast_signed(),
     );
 }

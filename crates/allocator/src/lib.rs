@@ -23,7 +23,7 @@ pub use detect::{Inspected, inspect, missing, of_file, of_process};
 pub use elf::{Machine, is_static, machine};
 pub use probe::Subject;
 pub use rustup::missing_component;
-pub use within::within;
+pub use within::linked_allocator;
 
 pub use base::Cancel;
 

@@ -8,7 +8,7 @@ use record::AllocatorFamily;
 
 /// An allocator or runtime within a program, whose memory is outside of the C library's allocator. `None` without
 /// signs, or with signs of several, as in a program that only knows of allocators.
-pub fn within(program: &Path) -> Option<AllocatorFamily> {
+pub fn linked_allocator(program: &Path) -> Option<AllocatorFamily> {
     family_in(scan::file(program).ok()?)
 }
 
@@ -58,6 +58,6 @@ mod tests {
             };
             assert_eq!(family_in(scan.clone()), family, "{scan:?}");
         }
-        assert_eq!(within(Path::new("/nowhere")), None);
+        assert_eq!(linked_allocator(Path::new("/nowhere")), None);
     }
 }

@@ -484,7 +484,7 @@ impl Measure {
             }
             Place::Window(kind) => match self.figure {
                 Figure::T90 => {
-                    let window = decay::own(&summary.windows).rfind(|window| window.kind == *kind)?;
+                    let window = decay::reported(&summary.windows).rfind(|window| window.kind == *kind)?;
                     Some(window.private.as_ref()?.t90? as f64)
                 }
                 _ => None,

@@ -318,7 +318,7 @@ pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
     let of_sweeps = runs.iter().filter(|run| run.summary.header.plan.cell.is_some());
     let mut runs: Vec<Played> = of_sweeps.cloned().collect();
     let default = default_of(&runs)?;
-    let differences = alike(&runs)?;
+    let differences = undecisive_differences(&runs)?;
     let comparison = compare(&runs, Some(&default));
     let places = places(&runs, &default);
     let halving = stopped(&runs, rules);
@@ -397,7 +397,7 @@ fn sets(runs: &[&Played]) -> CellFacts {
 }
 
 /// The circumstances that differ between runs and decide nothing. An error if a decisive one differs.
-pub fn alike(runs: &[Played]) -> Result<Vec<Difference>, NoSweep> {
+pub fn undecisive_differences(runs: &[Played]) -> Result<Vec<Difference>, NoSweep> {
     let mut cells: BTreeMap<&str, Vec<&Header>> = BTreeMap::new();
     for run in runs.iter().filter(|run| counts(&run.summary)) {
         let header = &run.summary.header;

@@ -180,7 +180,7 @@ impl Default for LeakLimit {
 
 impl LeakLimit {
     /// A user's limit, which must also be ruled out. A limit of 0 cannot be ruled out, so the default must be.
-    pub fn of(slope: f64) -> LeakLimit {
+    pub fn from_slope(slope: f64) -> LeakLimit {
         let default = LeakLimit::default();
         let ruled_out = if slope > 0.0 { slope } else { default.ruled_out };
         LeakLimit { slope, ruled_out }

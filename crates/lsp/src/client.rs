@@ -89,7 +89,7 @@ pub struct Ask {
 
 impl Ask {
     /// A request whose answer must come within `deadline`; its body is dropped.
-    pub fn within(deadline: Duration) -> Ask {
+    pub fn with_deadline(deadline: Duration) -> Ask {
         Ask {
             deadline,
             keep: false,

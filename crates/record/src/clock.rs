@@ -16,11 +16,11 @@ impl Clock {
     }
 
     pub fn now(&self) -> Nanos {
-        self.at(Instant::now())
+        self.since_start(Instant::now())
     }
 
     /// Nanoseconds from the start to `instant`; 0 for an earlier instant.
-    pub fn at(&self, instant: Instant) -> Nanos {
+    pub fn since_start(&self, instant: Instant) -> Nanos {
         nanos(instant.saturating_duration_since(self.origin))
     }
 
@@ -42,13 +42,13 @@ mod tests {
     #[test]
     fn an_instant_and_its_nanoseconds_name_the_same_moment() {
         let clock = Clock::start();
-        assert_eq!(clock.at(clock.instant(1_234_567)), 1_234_567);
+        assert_eq!(clock.since_start(clock.instant(1_234_567)), 1_234_567);
     }
 
     #[test]
     fn what_was_before_the_start_is_zero() {
         let before = Instant::now();
-        assert_eq!(Clock::start().at(before), 0);
+        assert_eq!(Clock::start().since_start(before), 0);
     }
 
     #[test]

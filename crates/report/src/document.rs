@@ -87,7 +87,7 @@ impl Section {
         }
     }
 
-    pub fn with(mut self, block: impl Into<Block>) -> Section {
+    pub fn with_block(mut self, block: impl Into<Block>) -> Section {
         self.blocks.push(block.into());
         self
     }
@@ -125,8 +125,8 @@ impl NextCommand {
     /// The command on a line of its own, whatever the width.
     pub fn section(&self) -> Section {
         Section::new("next", "Next", Weight::Answer)
-            .with(Sentence::answer("next.why", Tone::Plain, format!("{}:", self.why)))
-            .with(Block::Code {
+            .with_block(Sentence::answer("next.why", Tone::Plain, format!("{}:", self.why)))
+            .with_block(Block::Code {
                 language: "sh",
                 title: None,
                 text: format!("{}\n", self.command),

@@ -40,7 +40,7 @@ pub fn document<'s>(summary: &'s Summary, record: &'s str) -> Document {
     let servers = [(header.server.label.as_str(), vec![(record, summary)])];
     let mut sections: Vec<Option<Section>> = Vec::new();
     // A tracer slows a run, so its memory and latency are left out.
-    let is_traced = Traced::of(summary).is_some();
+    let is_traced = Traced::from_summary(summary).is_some();
     if is_traced {
         sections.push(calls_section("", &comparison, Weight::Answer));
     } else {
@@ -117,7 +117,7 @@ fn phases(summary: &Summary) -> Option<Section> {
     let legend = phases::legend(summary).into_iter();
     let section = Section::new("phases", "Phases", Weight::Answer)
         .noted("sizes in MiB")
-        .with(phases::table(summary, &phases::joined_rounds(summary)))
+        .with_block(phases::table(summary, &phases::joined_rounds(summary)))
         .with_all(legend.map(|text| Sentence::definition("phases.legend", text)));
     Some(section)
 }
@@ -130,7 +130,7 @@ fn every_round(summary: &Summary) -> Option<Section> {
     }
     let section = Section::new("rounds", "Every round", Weight::Definition)
         .noted("sizes in MiB")
-        .with(phases::table(summary, &all));
+        .with_block(phases::table(summary, &all));
     Some(section)
 }
 
@@ -157,7 +157,7 @@ fn timeline<'s>(summary: &'s Summary, record: &'s str) -> Option<Section> {
     let lines = timeline::from_run(summary, record)?;
     let section = Section::new("timeline", "Timeline", Weight::Evidence);
     let note = format!("MiB over {}", units::nanoseconds(summary.duration));
-    Some(section.noted(note).with(Block::Timeline(lines)))
+    Some(section.noted(note).with_block(Block::Timeline(lines)))
 }
 
 /// Idle windows, with remarks on single ones.
@@ -202,13 +202,13 @@ fn requests(comparison: &Comparison, servers: &[(&str, Vec<Named>)], summary: &S
     }
     let mut section = Section::new("latency", "Requests", Weight::Evidence)
         .noted("from request to last byte, retries included")
-        .with(distributions(comparison, servers, Keys::ALIKE));
+        .with_block(distributions(comparison, servers, Keys::ALIKE));
     if !methods.is_empty() {
-        section = section.with(tables::methods(&methods));
+        section = section.with_block(tables::methods(&methods));
     }
     if !by_editor.is_empty() {
         let caption = "Sent by the editor, beside the steps";
-        section = section.with((caption, tables::methods(&by_editor)));
+        section = section.with_block((caption, tables::methods(&by_editor)));
     }
     if methods
         .iter()
@@ -216,12 +216,12 @@ fn requests(comparison: &Comparison, servers: &[(&str, Vec<Named>)], summary: &S
         .any(|method| method.answered > 0 && method.p95.is_none())
     {
         let note = "p95 n/a: fewer than 20 answers";
-        section = section.with(Sentence::definition("requests.note", note));
+        section = section.with_block(Sentence::definition("requests.note", note));
     }
     let left_out = summary.methods.len() - methods.len();
     if left_out > 0 {
         let note = format!("{left_out} more with fewer requests: `--format json`");
-        section = section.with(Sentence::definition("requests.note", note));
+        section = section.with_block(Sentence::definition("requests.note", note));
     }
     Some(section)
 }
@@ -229,7 +229,7 @@ fn requests(comparison: &Comparison, servers: &[(&str, Vec<Named>)], summary: &S
 fn steps(summary: &Summary) -> Option<Section> {
     let table = tables::steps(summary)?;
     let section = Section::new("work", "Steps", Weight::Evidence);
-    Some(section.noted("non-empty results of all requests").with(table))
+    Some(section.noted("non-empty results of all requests").with_block(table))
 }
 
 fn processes(summary: &Summary) -> Option<Section> {
@@ -239,20 +239,20 @@ fn processes(summary: &Summary) -> Option<Section> {
     let most = units::count(summary.most_processes);
     let section = Section::new("processes", "Processes", Weight::Evidence)
         .noted(format!("sizes in MiB · at most {most} at once"))
-        .with(tables::programs(summary));
+        .with_block(tables::programs(summary));
     Some(section)
 }
 
 fn facts(summary: &Summary) -> Section {
     Section::new("facts", "Server and machine", Weight::Evidence)
-        .with(Block::facts("The run", head::facts(summary)))
-        .with(fingerprint(&summary.header.server.label, &summary.header))
+        .with_block(Block::facts("The run", head::facts(summary)))
+        .with_block(fingerprint(&summary.header.server.label, &summary.header))
 }
 
 /// The fingerprint of a run.
 pub(crate) fn fingerprint(title: &str, header: &Header) -> Section {
     let facts = fingerprint::facts(header);
-    Section::new("", format!("Fingerprint of {title}"), Weight::Definition).with(Block::facts("Fingerprint", facts))
+    Section::new("", format!("Fingerprint of {title}"), Weight::Definition).with_block(Block::facts("Fingerprint", facts))
 }
 
 /// The fingerprint of another run, without the facts that equal the first run's.
@@ -262,7 +262,7 @@ pub(crate) fn fingerprint_beside(title: &str, header: &Header, first: (&str, &He
         .into_iter()
         .filter(|fact| !known.contains(fact));
     let title = format!("Fingerprint of {title}, where it differs from {}", first.0);
-    Section::new("", title, Weight::Definition).with(Block::facts("Fingerprint", facts))
+    Section::new("", title, Weight::Definition).with_block(Block::facts("Fingerprint", facts))
 }
 
 /// The commands that reproduce the report.
@@ -271,10 +271,10 @@ pub(crate) fn how_to_reproduce(headers: &[&Header]) -> Section {
     let commands = reproduce::commands(headers);
     if commands.is_empty() {
         let unknown = "the records do not say which command made them";
-        section = section.with(Sentence::definition("reproduce.unknown", unknown));
+        section = section.with_block(Sentence::definition("reproduce.unknown", unknown));
     }
     for command in commands {
-        section = section.with(Block::Code {
+        section = section.with_block(Block::Code {
             language: "sh",
             title: None,
             text: command + "\n",
@@ -307,7 +307,7 @@ pub(crate) fn allocators(id: &str, servers: &[&ServerFacts]) -> Option<Section> 
         .iter()
         .filter_map(|(server, facts)| evidence_for_allocator(server, facts));
     let section = Section::new(format!("{id}allocators"), "Allocators", Weight::Definition)
-        .with(table)
+        .with_block(table)
         .with_all(evidence);
     Some(section)
 }
@@ -320,18 +320,18 @@ fn evidence_for_allocator(server: &ServerFacts, facts: &AllocatorFacts) -> Optio
     let mut section = Section::new("", format!("Evidence for {}", server.label), Weight::Definition);
     let evidence = allocator::evidence(server, facts);
     if !evidence.is_empty() {
-        section = section.with(Block::facts("Settings and evidence", evidence));
+        section = section.with_block(Block::facts("Settings and evidence", evidence));
     }
     let options = allocator::options(facts);
     if !options.is_empty() {
-        section = section.with(Block::facts("Options in force", options));
+        section = section.with_block(Block::facts("Options in force", options));
     }
     section.filled()
 }
 
 /// One run in one line, while others follow.
 pub fn one_line(summary: &Summary) -> String {
-    if let Some(traced) = Traced::of(summary) {
+    if let Some(traced) = Traced::from_summary(summary) {
         return format!(
             "{} (traced): {}, {}",
             name(summary),

@@ -70,7 +70,7 @@ pub fn decide_by_looks(endpoints: &[Endpoint], looks: &Schedule) -> Result<Verdi
         endpoint.answer = Answer::Inconclusive;
     }
     for runs in looks.runs().iter().copied().take_while(|runs| *runs <= have) {
-        let at_look: Vec<Endpoint> = endpoints.iter().map(|endpoint| endpoint.after(runs)).collect();
+        let at_look: Vec<Endpoint> = endpoints.iter().map(|endpoint| endpoint.first_deciding(runs)).collect();
         let verdicts = judge(&at_look, alpha).endpoints;
         verdict.look = Some(deciding(&at_look));
         for ((so_far, now), endpoint) in verdict.endpoints.iter_mut().zip(verdicts).zip(&at_look) {

@@ -228,7 +228,7 @@ impl Endpoint {
 
     /// This endpoint at the first moment at which `runs` runs of each side decide. It may have more runs than that: those
     /// of a machine that has less than two of either side decide nothing.
-    pub fn after(&self, runs: usize) -> Endpoint {
+    pub fn first_deciding(&self, runs: usize) -> Endpoint {
         for count in runs..self.most() {
             let endpoint = self.first_runs(count);
             if endpoint.deciding() >= runs {

@@ -61,7 +61,7 @@ impl Schedule {
     }
 
     /// The first analysis with more than `runs` runs.
-    pub fn after(&self, runs: usize) -> Option<usize> {
+    pub fn next_after(&self, runs: usize) -> Option<usize> {
         self.runs.iter().copied().find(|look| *look > runs)
     }
 }
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(looks.alpha_each() * 4.0, looks.alpha());
         assert_eq!(Schedule::new(looks.runs().to_vec(), 0.05), Ok(looks.clone()));
         assert_eq!(
-            [0, 3, 4, 8, 12].map(|runs| looks.after(runs)),
+            [0, 3, 4, 8, 12].map(|runs| looks.next_after(runs)),
             [Some(3), Some(5), Some(5), Some(12), None]
         );
     }

@@ -6,10 +6,10 @@ const SHA: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abc
 
 /// The origin of `--workspace`, in a directory where every file has the same hash.
 fn named(text: &str) -> Result<Origin, OriginError> {
-    of(&Workspace::default(), Some(text), None, Isolation::Copy)
+    origin_of(&Workspace::default(), Some(text), None, Isolation::Copy)
 }
 
-fn of(
+fn origin_of(
     workspace: &Workspace,
     text: Option<&str>,
     setup: Option<&str>,
@@ -96,7 +96,7 @@ fn a_version_may_be_left_open_where_it_is_typed_and_not_in_a_file() {
             path: text.to_owned(),
             ..Workspace::default()
         };
-        let error = of(&file, None, None, Isolation::Copy).expect_err(text);
+        let error = origin_of(&file, None, None, Isolation::Copy).expect_err(text);
         assert_eq!(
             error.title,
             format!("`{text}` has no version, so its files change from time to time")
@@ -166,15 +166,15 @@ fn a_table_names_one_origin_and_nothing_that_belongs_to_another() {
         setup: text("make"),
         ..Workspace::default()
     };
-    let pinned = pin(of(&git, None, None, Isolation::Overlay));
+    let pinned = pin(origin_of(&git, None, None, Isolation::Overlay));
     assert_eq!((pinned.source.key(), pinned.setup.as_deref()), ("git", Some("make")));
     assert_eq!(
-        pin(of(&git, None, Some("true"), Isolation::Copy)).setup.as_deref(),
+        pin(origin_of(&git, None, Some("true"), Isolation::Copy)).setup.as_deref(),
         Some("true")
     );
     // `--workspace` replaces it with its setup.
-    assert_eq!(pin(of(&git, Some("pypi:a==1"), None, Isolation::Copy)).setup, None);
-    let wrong = |workspace: Workspace| of(&workspace, None, None, Isolation::Copy).expect_err("it is wrong");
+    assert_eq!(pin(origin_of(&git, Some("pypi:a==1"), None, Isolation::Copy)).setup, None);
+    let wrong = |workspace: Workspace| origin_of(&workspace, None, None, Isolation::Copy).expect_err("it is wrong");
     let two = wrong(Workspace {
         npm: text("express@4.18.2"),
         ..git.clone()
@@ -206,7 +206,7 @@ fn a_table_names_one_origin_and_nothing_that_belongs_to_another() {
         ..git.clone()
     });
     assert_eq!(branch.key, "rev");
-    let in_place = of(&git, None, None, Isolation::InPlace).expect_err("it would be changed");
+    let in_place = origin_of(&git, None, None, Isolation::InPlace).expect_err("it would be changed");
     assert_eq!(in_place.key, "isolation");
     assert_eq!(wrong(Workspace::default()).title, "the workspace has no path");
 }

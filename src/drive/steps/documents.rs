@@ -114,7 +114,7 @@ impl<'a, S: Stage> Unused<'a, S> {
 impl<S: Stage> Drop for Unused<'_, S> {
     fn drop(&mut self) {
         for (reason, names) in &self.files {
-            self.stage.tell(Event::Warning(Warning {
+            self.stage.record(Event::Warning(Warning {
                 kind: WarningKind::Scenario,
                 text: format!("{} {reason}", named(names)),
             }));

@@ -160,7 +160,7 @@ async fn settle<S: Stage>(
     decay: Option<AllocatorDecay>,
 ) -> Result<Over, Stop> {
     let silent = options.mode == IdleMode::Silent;
-    let rule = Rule::of(decay, silent, options);
+    let rule = Rule::for_window(decay, silent, options);
     // The first value is the start: a release before the first check belongs to the window.
     let mut settling = Settling::new(rule, scene.stage.private().await);
     let rules = Rules {
@@ -312,7 +312,7 @@ impl<'a, S: Stage> Simmer<'a, S> {
         let turn = self.asked;
         self.asked += 1;
         let target = &self.targets[turn / self.methods.len() % self.targets.len()];
-        let params = self.documents.document(target.file).at(target.offset);
+        let params = self.documents.document(target.file).position_params(target.offset);
         let method = self.methods[turn % self.methods.len()];
         let asker = self.scene.asker;
         self.open = Some(Box::pin(async move { asker.follow(method, &params).await.map(drop) }));

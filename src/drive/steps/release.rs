@@ -181,7 +181,7 @@ async fn question(client: &Client, own: &config::SelfReport, deadline: Duration)
     };
     let name = own.ask.name();
     let begun = Instant::now();
-    let ask = Ask::within(deadline).keeping();
+    let ask = Ask::with_deadline(deadline).keeping();
     let reply = client.request(method, &params, ask).await;
     let text = match reply {
         Reply::Answer { body: Ok(body), .. } => Ok(body.get().to_owned()),

@@ -22,12 +22,12 @@ pub struct Lock {
 
 impl Lock {
     /// Opens and locks the place's lock file; `None` while another run holds it.
-    pub(super) fn beside(dir: &Path) -> Result<Option<Lock>, WorkspaceError> {
-        Lock::at(dir.with_extension(EXTENSION))
+    pub(super) fn lock_place(dir: &Path) -> Result<Option<Lock>, WorkspaceError> {
+        Lock::lock_file(dir.with_extension(EXTENSION))
     }
 
     /// Opens and locks `path`; `None` while another process holds it.
-    pub fn at(path: PathBuf) -> Result<Option<Lock>, WorkspaceError> {
+    pub fn lock_file(path: PathBuf) -> Result<Option<Lock>, WorkspaceError> {
         loop {
             let file = File::options().create(true).truncate(false).write(true).open(&path);
             let file = file.map_err(|error| WorkspaceError::io("create", &path, error))?;
@@ -108,24 +108,24 @@ mod tests {
     fn a_lock_keeps_others_out_and_leaves_nothing() {
         let home = tempfile::tempdir().unwrap();
         let place = home.path().join("place-0");
-        let held = Lock::beside(&place).unwrap().unwrap();
-        assert!(Lock::beside(&place).unwrap().is_none());
+        let held = Lock::lock_place(&place).unwrap().unwrap();
+        assert!(Lock::lock_place(&place).unwrap().is_none());
         drop(held);
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
-        assert!(Lock::beside(&place).unwrap().is_some());
+        assert!(Lock::lock_place(&place).unwrap().is_some());
     }
 
     #[test]
     fn a_lock_that_was_removed_after_it_was_opened_is_none() {
         let home = tempfile::tempdir().unwrap();
         let place = home.path().join("place-0");
-        let first = Lock::beside(&place).unwrap().unwrap();
+        let first = Lock::lock_place(&place).unwrap().unwrap();
         let opened = File::options().write(true).open(&first.path).unwrap();
         let path = first.path.clone();
         drop(first);
         assert!(!is_at(&opened, &path), "it is at no path any more");
         opened.lock().unwrap();
-        let second = Lock::beside(&place).unwrap().expect("another file is there by now");
+        let second = Lock::lock_place(&place).unwrap().expect("another file is there by now");
         // Dropping a lock whose file has no path removes no other lock.
         drop(Lock { file: opened, path });
         assert!(is_at(&second.file, &second.path));

@@ -41,7 +41,7 @@ impl Scratch {
         let mut leftovers = Vec::new();
         for slot in 0..SLOTS {
             let dir = home.join(format!("{name}-{slot:x}"));
-            let Some(lock) = Lock::beside(&dir)? else { continue };
+            let Some(lock) = Lock::lock_place(&dir)? else { continue };
             if let Err(leftover) = remove(&dir) {
                 leftovers.push(leftover);
                 continue;
@@ -125,7 +125,7 @@ fn sweep(home: &Path) {
             Ok(_) if lock::is_left(&entry) => entry.path().with_extension(""),
             Ok(_) | Err(_) => continue,
         };
-        if let Ok(Some(_lock)) = Lock::beside(&dir) {
+        if let Ok(Some(_lock)) = Lock::lock_place(&dir) {
             let _ = remove(&dir);
         }
     }

@@ -119,7 +119,7 @@ async fn a_server_that_reads_what_it_gets_is_not_wedged_and_sees_the_end_of_its_
 async fn a_long_poll_is_no_wedge() {
     let (client, _incoming, _peer) = usual();
     let asking = client.clone();
-    let poll = Ask::within(Duration::from_secs(60)).parking();
+    let poll = Ask::with_deadline(Duration::from_secs(60)).parking();
     let request = tokio::spawn(async move { asking.request("workspace/diagnostic", (), poll).await });
     assert!(watch(&client, &Fake::idle()).await.is_none());
     request.abort();

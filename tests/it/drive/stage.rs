@@ -67,7 +67,7 @@ impl Stage for Fake {
         self.0.begun.elapsed().as_nanos() as u64
     }
 
-    fn tell(&self, event: Event) {
+    fn record(&self, event: Event) {
         self.0.told.lock().unwrap().push(event);
     }
 

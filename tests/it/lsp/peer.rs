@@ -13,12 +13,12 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A deadline that no test should reach.
 pub fn ask() -> Ask {
-    Ask::within(PATIENCE)
+    Ask::with_deadline(PATIENCE)
 }
 
 /// A deadline that a test should reach.
 pub fn brief() -> Ask {
-    Ask::within(Duration::from_millis(40))
+    Ask::with_deadline(Duration::from_millis(40))
 }
 
 /// A server that the test scripts.

@@ -18,7 +18,7 @@ const REPORT_SETTINGS: [(AllocatorFamily, &str, &str); 3] = [
 ];
 
 /// The variable, with its value, that makes an allocator print its report; `None` if it has none.
-pub fn asked(family: AllocatorFamily) -> Option<(&'static str, &'static str)> {
+pub fn report_setting(family: AllocatorFamily) -> Option<(&'static str, &'static str)> {
     let mut settings = REPORT_SETTINGS.into_iter();
     let (_, variable, value) = settings.find(|(known, _, _)| *known == family)?;
     Some((variable, value))
@@ -37,7 +37,7 @@ const RULE: &str = "------------------------------------------------\n";
 
 /// True if these variables make a server print the report of its allocator.
 pub fn is_asked(family: AllocatorFamily, env: &[(OsString, Option<OsString>)]) -> bool {
-    let Some((variable, value)) = asked(family) else {
+    let Some((variable, value)) = report_setting(family) else {
         return false;
     };
     env.iter().any(|(name, own)| {
@@ -52,7 +52,7 @@ pub fn is_asked(family: AllocatorFamily, env: &[(OsString, Option<OsString>)]) -
 }
 
 /// Extracts the reports from stderr. Returns the most memory of each, in bytes.
-pub fn take(stderr: &mut String) -> Vec<u64> {
+pub fn extract_reports(stderr: &mut String) -> Vec<u64> {
     let lines: Vec<&str> = stderr.split_inclusive('\n').collect();
     let mut peaks = Vec::new();
     let mut rest = String::new();
@@ -123,7 +123,7 @@ mod tests {
     /// The most memory of each report, and the rest of the text.
     fn split_reports(text: &str) -> (Vec<u64>, String) {
         let mut rest = text.to_owned();
-        (take(&mut rest), rest)
+        (extract_reports(&mut rest), rest)
     }
 
     #[test]
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn what_gives_no_account_is_not_asked() {
-        assert_eq!(asked(AllocatorFamily::Tbbmalloc), None);
-        assert_eq!(asked(AllocatorFamily::Tcmalloc), Some(("MALLOCSTATS", "1")));
+        assert_eq!(report_setting(AllocatorFamily::Tbbmalloc), None);
+        assert_eq!(report_setting(AllocatorFamily::Tcmalloc), Some(("MALLOCSTATS", "1")));
     }
 }

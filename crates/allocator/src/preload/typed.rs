@@ -61,7 +61,7 @@ fn path_in_cache(name: &str, places: &Places) -> Option<PathBuf> {
 
 impl Typed {
     /// The variable's value without the allocator.
-    pub fn rest(&self) -> String {
+    pub fn without_allocator(&self) -> String {
         self.others.join(":")
     }
 }

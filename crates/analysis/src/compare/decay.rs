@@ -248,7 +248,7 @@ pub struct Given {
 /// Releases by kind of window.
 pub fn releases(runs: &[&Summary]) -> Vec<Given> {
     let mut kinds: Vec<Given> = Vec::new();
-    for release in runs.iter().flat_map(|run| decay::gave(&run.windows)) {
+    for release in runs.iter().flat_map(|run| decay::releases(&run.windows)) {
         match kinds.iter_mut().find(|known| known.kind == release.kind) {
             Some(known) => known.runs.push(release),
             None => kinds.push(Given {

@@ -175,7 +175,7 @@ fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> 
         accounted: accounted(&own),
         traffic: traffic_per_minute(&own),
         traffic_in_windows: traffic_in_windows(&own),
-        traced: runs_of(runs, label).find_map(|run| Traced::of(&run.summary)),
+        traced: runs_of(runs, label).find_map(|run| Traced::from_summary(&run.summary)),
     }
 }
 

@@ -106,7 +106,7 @@ fn one_forced(step: Option<u32>, releases: &[(Released, Option<AllocatorFamily>)
         missing: each_once(missing.iter()),
         before: median(done.iter().filter_map(|one| Some(one.release.before? as f64))),
         after: median(done.iter().filter_map(|one| Some(one.release.after? as f64))),
-        gave: median(done.iter().filter_map(|one| Some(one.gave()? as f64))),
+        gave: median(done.iter().filter_map(|one| Some(one.released()? as f64))),
         took: median(done.iter().filter_map(|one| Some(one.slowest()? as f64))),
     }
 }

@@ -101,7 +101,7 @@ impl GatedFigure {
         Ok(GatedFigure { figure, at, lens: None })
     }
 
-    pub fn through(self, lens: Option<Lens>) -> GatedFigure {
+    pub fn with_lens(self, lens: Option<Lens>) -> GatedFigure {
         GatedFigure { lens, ..self }
     }
 
@@ -148,7 +148,7 @@ impl FromStr for GatedFigure {
             ("of", method) if !method.is_empty() => (None, Some(method.to_owned())),
             (_, _) => return Err(GatedFigureError::Rest(rest.to_owned(), figure.name())),
         };
-        GatedFigure::usual(figure, phase, method).map(|subject| subject.through(lens))
+        GatedFigure::usual(figure, phase, method).map(|subject| subject.with_lens(lens))
     }
 }
 

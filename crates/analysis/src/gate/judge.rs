@@ -140,7 +140,7 @@ fn party(role: Role, runs: &[Played]) -> Party {
 fn too_short_for(runs: &[Played]) -> Option<TooShortFor> {
     let windows = counted_runs(runs)
         .into_iter()
-        .flat_map(|run| decay::own(&run.summary.windows));
+        .flat_map(|run| decay::reported(&run.summary.windows));
     windows
         .filter(|window| matches!(window.kind, WindowKind::Silent | WindowKind::Simmer))
         .filter_map(|window| window.too_short_for.as_ref())
@@ -248,7 +248,7 @@ fn deciding_runs(judged: &Judged, rules: &Rules) -> DecidingRuns {
         count: judged
             .basis
             .look
-            .map_or(usize::MAX, |look| judged.endpoint.after(look).most()),
+            .map_or(usize::MAX, |look| judged.endpoint.first_deciding(look).most()),
         in_pairs: true,
     }
 }
@@ -309,5 +309,5 @@ fn needed(endpoint: &Endpoint, evidence: &Evidence, looks: &Schedule) -> Option<
         .min()?
         .max(endpoint.known.least_to_decide());
     let least = most.max(evidence.runs.least() + 1);
-    Some(looks.after(least - 1).unwrap_or(least))
+    Some(looks.next_after(least - 1).unwrap_or(least))
 }

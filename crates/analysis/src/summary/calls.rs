@@ -36,7 +36,7 @@ pub struct Traced {
 
 impl PhaseCalls {
     /// The calls of one kind.
-    pub fn of(&self, kind: CallKind) -> CallCount {
+    pub fn count(&self, kind: CallKind) -> CallCount {
         self.calls.get(&kind).copied().unwrap_or_default()
     }
 
@@ -52,7 +52,7 @@ impl PhaseCalls {
 
 impl Traced {
     /// The calls of a run; `None` if it was not traced.
-    pub fn of(summary: &Summary) -> Option<Traced> {
+    pub fn from_summary(summary: &Summary) -> Option<Traced> {
         let tracer = summary.header.plan.traced.clone()?;
         let mut phases: Vec<PhaseCalls> = Vec::new();
         for SystemCalls { phase, calls } in &summary.system_calls {
@@ -78,7 +78,7 @@ impl Traced {
     pub fn total(&self, kind: CallKind) -> CallCount {
         self.phases
             .iter()
-            .map(|phase| phase.of(kind))
+            .map(|phase| phase.count(kind))
             .fold(CallCount::default(), CallCount::and)
     }
 
@@ -113,14 +113,14 @@ mod tests {
     #[test]
     fn rounds_of_a_phase_are_added_and_what_is_unknown_of_one_is_unknown_of_all() {
         let summary = crate::summary::read(record::golden::open("completed")).unwrap();
-        assert_eq!(Traced::of(&summary), None);
+        assert_eq!(Traced::from_summary(&summary), None);
         let phases = summary.phases.len() as u64;
-        let traced = Traced::of(&traced(summary, 10)).unwrap();
+        let traced = Traced::from_summary(&traced(summary, 10)).unwrap();
         assert!(traced.whole);
-        assert_eq!(traced.phases[1].of(CallKind::MadviseDontneed).calls, 20);
+        assert_eq!(traced.phases[1].count(CallKind::MadviseDontneed).calls, 20);
         assert_eq!(traced.phases[1].minor_faults, None);
         assert!(traced.phases[0].minor_faults.is_some());
-        assert_eq!(traced.phases[0].of(CallKind::Munmap), CallCount::default());
+        assert_eq!(traced.phases[0].count(CallKind::Munmap), CallCount::default());
         assert_eq!(traced.advice(), 10 * (phases + 2));
         assert_eq!(traced.total(CallKind::MadviseDontneed).bytes, 40_960 * (phases + 2));
         assert_eq!(

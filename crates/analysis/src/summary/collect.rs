@@ -57,7 +57,7 @@ pub fn summarise<E>(header: Header, entries: impl IntoIterator<Item = Result<Ent
     let mut pass = Pass::new(header);
     for entry in entries {
         let Entry { at, event } = entry?;
-        pass.take(at, event);
+        pass.add_event(at, event);
     }
     Ok(pass.finish())
 }
@@ -178,7 +178,7 @@ impl Pass {
         }
     }
 
-    fn take(&mut self, at: Nanos, event: Event) {
+    fn add_event(&mut self, at: Nanos, event: Event) {
         self.summary.duration = self.summary.duration.max(at);
         if !matches!(event, Event::Sample(_) | Event::ProcessEnded(_)) {
             self.complete_tick();

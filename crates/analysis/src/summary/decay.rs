@@ -17,7 +17,7 @@ use base::shown;
 use record::{AllocatorDecay, Nanos, PhaseRef, RoundName, Runtime, WindowEnd};
 
 pub use crate::summary::decay::course::{AFTER, Course};
-pub use crate::summary::decay::gave::{Gave, Short, counts, gave, own};
+pub use crate::summary::decay::gave::{Gave, Short, counts, releases, reported};
 pub use crate::summary::decay::traffic::{Traffic, traffic};
 pub(super) use crate::summary::decay::windows::{Extremes, Watch};
 

@@ -20,7 +20,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    pub fn of(values: &[Nanos]) -> Histogram {
+    pub fn from_values(values: &[Nanos]) -> Histogram {
         let mut counts = BTreeMap::new();
         for value in values {
             let bin = ((*value as f64 / FROM).log10() * PER_DECADE).floor();
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn every_value_lies_in_its_bin() {
         for value in [0, 1, 999, 1_000, 1_500, 84_000_000, 3_600_000_000_000, u64::MAX] {
-            let histogram = Histogram::of(&[value]);
+            let histogram = Histogram::from_values(&[value]);
             let (begin, end, count) = histogram.bins().next().unwrap();
             assert_eq!(count, 1);
             let inside = (begin..end).contains(&(value as f64));
@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn two_runs_are_one_distribution() {
-        let mut both = Histogram::of(&[5_000, 6_000_000]);
-        both.add(&Histogram::of(&[5_100]));
+        let mut both = Histogram::from_values(&[5_000, 6_000_000]);
+        both.add(&Histogram::from_values(&[5_100]));
         assert_eq!(both.count(), 3);
         assert_eq!(both.bins().next().unwrap().2, 2);
     }

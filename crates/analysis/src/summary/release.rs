@@ -103,7 +103,7 @@ impl Released {
     }
 
     /// Bytes of private memory released meanwhile; negative if memory grew.
-    pub fn gave(&self) -> Option<i64> {
+    pub fn released(&self) -> Option<i64> {
         let (before, after) = self.release.before.zip(self.release.after)?;
         i64::try_from(i128::from(before) - i128::from(after)).ok()
     }

@@ -15,7 +15,7 @@ pub struct Together {
 }
 
 impl Together {
-    pub fn of(runs: &[&Summary]) -> Together {
+    pub fn new(runs: &[&Summary]) -> Together {
         let common = common_bounds(runs);
         let longest = runs.iter().map(|run| run.duration as f64).fold(1.0, f64::max);
         let until = common.as_ref().and_then(|common| common.last().copied());
@@ -31,7 +31,7 @@ impl Together {
     }
 
     /// Maps a moment of one run to the common time.
-    pub fn at(&self, run: &Summary, moment: Nanos) -> f64 {
+    pub fn common_time(&self, run: &Summary, moment: Nanos) -> f64 {
         self.to_common(&bounds(run), moment as f64)
     }
 
@@ -217,11 +217,11 @@ mod tests {
     fn phases_lie_under_each_other_and_no_peak_is_lost() {
         let runs = [run(3, 20), run(9, 4), run(5, 11)];
         let all: Vec<&Summary> = runs.iter().collect();
-        let together = Together::of(&all);
+        let together = Together::new(&all);
         assert!(together.is_aligned());
-        let second_in_first_run = together.at(&runs[0], runs[0].phases[1].started);
+        let second_in_first_run = together.common_time(&runs[0], runs[0].phases[1].started);
         for run in &runs {
-            let second = together.at(run, run.phases[1].started);
+            let second = together.common_time(run, run.phases[1].started);
             assert!((second - second_in_first_run).abs() < 1.0);
             for places in [1, 7, 64, 5_000] {
                 let laid = together.lay(run, &run.curves.private, places);
@@ -266,11 +266,11 @@ mod tests {
         other.phase("one");
         other.at += 5_000_000_000;
         let runs = [run(3, 4), summarised(&other)];
-        let together = Together::of(&runs.iter().collect::<Vec<&Summary>>());
+        let together = Together::new(&runs.iter().collect::<Vec<&Summary>>());
         assert!(!together.is_aligned());
-        assert_eq!(together.at(&runs[0], 7), 7.0);
+        assert_eq!(together.common_time(&runs[0], 7), 7.0);
         assert_eq!(together.until, runs[0].duration as f64);
-        assert!(Together::of(&[]).until > 0.0);
+        assert!(Together::new(&[]).until > 0.0);
     }
 
     /// The names of the stretches of a run that played these phases, each with its round from 0.

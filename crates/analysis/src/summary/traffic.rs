@@ -75,7 +75,7 @@ impl Method {
             p50: quantile(&self.latencies, 0.5),
             p95,
             max: self.latencies.last().copied(),
-            distribution: Histogram::of(&self.latencies),
+            distribution: Histogram::from_values(&self.latencies),
             ..self.figures
         }
     }

@@ -68,7 +68,7 @@ pub(super) fn settled_state(runs: &[&Played], places: &Places) -> SettledState {
 /// The last idle window of the phase that settings are chosen by.
 fn last_window<'s>(summary: &'s Summary, places: &Places) -> Option<&'s Window> {
     let (phase, _) = places.phase.as_ref()?;
-    decay::own(&summary.windows).rfind(|window| window.kind.is_idle() && window.phase.phase == *phase)
+    decay::reported(&summary.windows).rfind(|window| window.kind.is_idle() && window.phase.phase == *phase)
 }
 
 fn run_state(summary: &Summary, places: &Places) -> RunState {

@@ -99,24 +99,24 @@ impl<'r, R> Table<'r, R> {
     /// A left-aligned column.
     pub fn text<C: Into<Cell>>(self, head: impl Into<Text>, rank: u8, cell: impl Fn(&'r R) -> C) -> Table<'r, R> {
         let cells = self.rows.iter().map(|row| cell(row).into()).collect();
-        self.with(Column::text(head, rank, cells))
+        self.push(Column::text(head, rank, cells))
     }
 
     pub fn number<C: Into<Cell>>(self, head: impl Into<Text>, rank: u8, cell: impl Fn(&'r R) -> C) -> Table<'r, R> {
         let cells = self.rows.iter().map(|row| cell(row).into()).collect();
-        self.with(Column::number(head, rank, cells))
+        self.push(Column::number(head, rank, cells))
     }
 
     /// A column of character drawings, which formats with pictures omit.
     pub fn sketch(self, head: impl Into<Text>, rank: u8, cell: impl Fn(&'r R) -> String) -> Table<'r, R> {
         let cells = self.rows.iter().map(|row| cell(row).into()).collect();
-        self.with(Column {
+        self.push(Column {
             sketch: true,
             ..Column::text(head, rank, cells)
         })
     }
 
-    pub fn with(mut self, column: Column) -> Table<'r, R> {
+    pub fn push(mut self, column: Column) -> Table<'r, R> {
         self.columns.push(column);
         self
     }

@@ -33,8 +33,8 @@ pub fn document(
         looks.runs().len()
     );
     let noise = Section::new("noise", "Noise", Weight::Answer)
-        .with(table(together, looks))
-        .with(Sentence::answer("calibrate.legend", Tone::Quiet, legend));
+        .with_block(table(together, looks))
+        .with_block(Sentence::answer("calibrate.legend", Tone::Quiet, legend));
     Document {
         title: format!(
             "{}: {} against itself, {}, {}{}",

@@ -99,7 +99,7 @@ fn rows<'t>((server, traced): Named<'t>, kinds: &[CallKind]) -> Vec<CallsRow<'t>
         rows.push(CallsRow {
             server,
             phase: phase.name.clone().unwrap_or_else(|| "(shutdown)".to_owned()),
-            calls: kinds.iter().map(|kind| phase.of(*kind)).collect(),
+            calls: kinds.iter().map(|kind| phase.count(*kind)).collect(),
             minor_faults: phase.minor_faults,
             total: false,
         });

@@ -205,8 +205,8 @@ pub fn table(comparison: &Comparison, id: &str, name: &str) -> Section {
     };
     Section::new(format!("{id}cold"), title, Weight::Answer)
         .noted(format!("medians with {}", figures::intervals(&comparison.rows)))
-        .with(table.columns())
-        .with(Sentence::definition(
+        .with_block(table.columns())
+        .with_block(Sentence::definition(
             "cold.legend",
             format!("{}{LEGEND}", coldness(comparison)),
         ))
@@ -283,7 +283,7 @@ pub fn joined(scenarios: &Scenarios, runs: &[Played]) -> Vec<Section> {
         };
         let section = Section::new(format!("cold-all-{number}"), title, Weight::Answer)
             .noted(format!("medians with {intervals}"))
-            .with(matrix);
+            .with_block(matrix);
         sections.push(section);
     }
     sections

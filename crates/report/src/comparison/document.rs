@@ -133,7 +133,7 @@ fn sections_of_target(
         growth::section(id, &growth::lines(comparison), &servers, keys),
         warnings(id, comparison),
         timeline::from_servers(&servers, keys).map(|lines| {
-            Section::new(format!("{id}timeline"), "Timeline", Weight::Evidence).with(Block::Timeline(lines))
+            Section::new(format!("{id}timeline"), "Timeline", Weight::Evidence).with_block(Block::Timeline(lines))
         }),
         Some(every_run(id, comparison, keys)),
         idle_windows_section(id, comparison, &servers, keys),
@@ -247,8 +247,8 @@ fn private(target: &Target, id: &str, name: &str, keys: Keys) -> Option<Section>
     };
     let section = Section::new(format!("{id}private"), title, Weight::Answer)
         .noted(format!("MiB, medians{}", signs(comparison)))
-        .with(table)
-        .with(Sentence::definition("compare.legend", legend(comparison)));
+        .with_block(table)
+        .with_block(Sentence::definition("compare.legend", legend(comparison)));
     Some(section)
 }
 
@@ -307,7 +307,7 @@ fn every_run(id: &str, comparison: &Comparison, keys: Keys) -> Section {
         });
     let caption = "Private memory of every run, MiB";
     Section::new(format!("{id}runs"), "Every run", Weight::Evidence)
-        .with(strips(comparison, keys))
+        .with_block(strips(comparison, keys))
         .with_all(table.non_empty().map(|table| (caption, table)))
 }
 
@@ -332,9 +332,9 @@ pub(crate) fn idle_windows_section(
     Some(
         Section::new(format!("{id}decay"), "Released memory", Weight::Evidence)
             .noted(idle_windows::SUBJECT)
-            .with(decays::all_runs(comparison, servers, keys))
-            .with(table)
-            .with(Sentence::definition("windows.legend", legend)),
+            .with_block(decays::all_runs(comparison, servers, keys))
+            .with_block(table)
+            .with_block(Sentence::definition("windows.legend", legend)),
     )
 }
 
@@ -359,11 +359,11 @@ fn latency(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Named>)], ke
         return None;
     }
     let mut section = Section::new(format!("{id}latency"), "Latency", Weight::Evidence)
-        .with(distributions(comparison, servers, keys));
+        .with_block(distributions(comparison, servers, keys));
     let titles = ["Median of each method", "95th percentile of each method"];
     for (figure, title) in Figure::OF_METHODS.into_iter().zip(titles) {
         if let Some(table) = table(comparison, figure, keys) {
-            section = section.with(Section::new(String::new(), title, Weight::Evidence).with(table));
+            section = section.with_block(Section::new(String::new(), title, Weight::Evidence).with_block(table));
         }
     }
     Some(section)
@@ -447,7 +447,7 @@ fn other_figures(id: &str, comparison: &Comparison, keys: Keys) -> Option<Sectio
         {
             unvaried.push(format!("{} {}", figure.words(), units::count(value)));
         } else if let Some(table) = table_of(&rows, comparison, figure, keys) {
-            tables.push(Section::new(String::new(), figure.caption(), Weight::Evidence).with(table));
+            tables.push(Section::new(String::new(), figure.caption(), Weight::Evidence).with_block(table));
         }
     }
     let unvaried = if unvaried.is_empty() {
@@ -460,7 +460,7 @@ fn other_figures(id: &str, comparison: &Comparison, keys: Keys) -> Option<Sectio
     };
     let printed = table_of(&cold::printed_rows(comparison), comparison, Figure::Printed, keys);
     let title = Figure::Printed.caption();
-    let printed = printed.map(|table| Section::new(String::new(), title, Weight::Evidence).with(table));
+    let printed = printed.map(|table| Section::new(String::new(), title, Weight::Evidence).with_block(table));
     Section::new(format!("{id}figures"), "Other figures", Weight::Evidence)
         .with_all(printed)
         .with_all(tables)
@@ -482,8 +482,8 @@ pub(crate) fn calls_section(id: &str, comparison: &Comparison, weight: Weight) -
     Some(
         Section::new(format!("{id}calls"), "System calls", weight)
             .noted("calls and their bytes")
-            .with(table)
-            .with(Sentence::definition("calls.note", note)),
+            .with_block(table)
+            .with_block(Sentence::definition("calls.note", note)),
     )
 }
 
@@ -506,9 +506,9 @@ fn overview(targets: &[Target]) -> Section {
         format!("{scenario} on all targets"),
         Weight::Answer,
     )
-    .with(("Private memory after each step, MiB", across::steps(targets)))
-    .with((peaks, across::peaks(targets)))
-    .with(Sentence::definition("targets.sizes", different))
+    .with_block(("Private memory after each step, MiB", across::steps(targets)))
+    .with_block((peaks, across::peaks(targets)))
+    .with_block(Sentence::definition("targets.sizes", different))
     .with_all(across::legend(targets).map(|text| Sentence::definition("targets.names", text)))
 }
 

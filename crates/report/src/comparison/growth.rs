@@ -445,9 +445,9 @@ pub(crate) fn section(id: &str, lines: &[GrowthLine], servers: &[(&str, Vec<Name
     Some(
         Section::new(format!("{id}growth"), "Growth per round", Weight::Answer)
             .noted(note())
-            .with(pictures::growth::all_runs(servers, keys))
-            .with(table(lines))
-            .with(Sentence::definition("growth.legend", LEGEND)),
+            .with_block(pictures::growth::all_runs(servers, keys))
+            .with_block(table(lines))
+            .with_block(Sentence::definition("growth.legend", LEGEND)),
     )
 }
 

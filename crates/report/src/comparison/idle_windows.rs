@@ -286,7 +286,7 @@ fn end_remark(window: &Window) -> Option<String> {
         return Some(text.to_owned());
     };
     if window.control {
-        let more = units::signed_mib(course.gave().saturating_neg());
+        let more = units::signed_mib(course.released().saturating_neg());
         let messages = units::counted(window.sent, "message");
         return Some(format!(
             "light traffic by itself changed private memory by {more} MiB in {messages}"
@@ -327,7 +327,7 @@ fn held(window: &Window, course: &Course) -> String {
     };
     let took = time(window.took);
     // The driver ended the window by its own samples, from which the curve may differ.
-    let released = course.gave().max(course.gave_for_a_while().cast_signed()) as f64;
+    let released = course.released().max(course.gave_for_a_while().cast_signed()) as f64;
     let fell = course.fell_as_shown() as f64;
     if is_nothing(released, course.share, fell) {
         format!("ended early, because {why}; nothing was released in {took}")

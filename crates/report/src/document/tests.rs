@@ -156,7 +156,7 @@ fn sample() -> Document {
         ..Sentence::warning("sample.warning", "the server wrote `a|b` <here>")
     };
     let folded = Section::new("", "How that is known", Weight::Definition)
-        .with(Block::facts("Evidence", [("map", "libc".to_owned())]));
+        .with_block(Block::facts("Evidence", [("map", "libc".to_owned())]));
     Document {
         title: "session on ty".to_owned(),
         origin: "run.jsonl.".to_owned(),
@@ -172,14 +172,14 @@ fn sample() -> Document {
         sections: vec![
             Section::new("phases", "Phases", Weight::Answer)
                 .noted("sizes in MiB")
-                .with(columns)
-                .with(Sentence::definition("sample.legend", "peak: the most")),
-            Section::new("warnings", "Warnings", Weight::Answer).with(warning),
-            Section::new("private", "Private memory", Weight::Evidence).with(figures()),
+                .with_block(columns)
+                .with_block(Sentence::definition("sample.legend", "peak: the most")),
+            Section::new("warnings", "Warnings", Weight::Answer).with_block(warning),
+            Section::new("private", "Private memory", Weight::Evidence).with_block(figures()),
             Section::new("facts", "Server", Weight::Evidence)
-                .with(Block::facts("The run", [("server", "ty 0.0.105".to_owned())]))
-                .with(folded),
-            Section::new("reproduce", "How to reproduce", Weight::Definition).with(Block::Code {
+                .with_block(Block::facts("The run", [("server", "ty 0.0.105".to_owned())]))
+                .with_block(folded),
+            Section::new("reproduce", "How to reproduce", Weight::Definition).with_block(Block::Code {
                 language: "sh",
                 title: Some("in a shell".to_owned()),
                 text: "lsp-soak run a.toml\n".to_owned(),

@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn an_outline_goes_to_the_ground_between_two_groups() {
-        let hills = hills(&Histogram::of(&[1_000_000, 1_000_000, 50_000_000]));
+        let hills = hills(&Histogram::from_values(&[1_000_000, 1_000_000, 50_000_000]));
         assert_eq!(hills.len(), 2, "{hills:?}");
         for hill in hills {
             let ends = [hill.first(), hill.last()].map(|end| end.map(|(_, up)| *up));

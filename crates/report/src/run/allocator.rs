@@ -29,7 +29,7 @@ pub fn document(shown: &str, facts: &AllocatorFacts, knobs: &[KnobFacts]) -> Doc
     let table = Table::new(&options)
         .text("option", 0, |(name, _)| *name)
         .text("in force", 0, |(_, value)| value);
-    let evidence = Section::new("known", "Evidence", Weight::Answer).with(Block::facts("Evidence", evidence));
+    let evidence = Section::new("known", "Evidence", Weight::Answer).with_block(Block::facts("Evidence", evidence));
     let options = Section::new("options", "Options in force", Weight::Answer).with_all(table.non_empty());
     Document {
         title: format!("{shown}: {}", with_version(facts)),

@@ -21,7 +21,7 @@ pub fn figures_section(summary: &Summary) -> Option<Section> {
     let table = Table::new(&known)
         .text("figure", 0, |(name, _)| name.clone())
         .number("of this run", 0, |(_, text)| text.clone());
-    Some(Section::new("command", "What it used", Weight::Answer).with(table.columns()))
+    Some(Section::new("command", "What it used", Weight::Answer).with_block(table.columns()))
 }
 
 /// The command's time and peak in a few words; `None` for a server.

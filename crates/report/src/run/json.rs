@@ -231,7 +231,7 @@ pub fn report(summary: &Summary) -> Report {
             per_minute: traffic.per_minute(),
             traffic,
         }),
-        system_calls: Traced::of(&summary),
+        system_calls: Traced::from_summary(&summary),
         run: summary.header,
         ending: summary.ending,
         truncated: summary.truncated,
@@ -296,7 +296,7 @@ fn idle(window: &Window) -> Option<Idle> {
 fn released(released: release::Released) -> Released {
     Released {
         checkpoint: released.step.is_none(),
-        gave: released.gave(),
+        gave: released.released(),
         released,
     }
 }

@@ -51,5 +51,5 @@ fn overview(runs: &[Played]) -> Section {
         .number("peak", 0, |run| units::or_unknown(run.summary.peak, head::peak));
     Section::new("runs", "Runs", Weight::Answer)
         .noted("MiB, private memory at the result and resident peak")
-        .with(table.columns())
+        .with_block(table.columns())
 }

@@ -38,7 +38,7 @@ pub fn document(sweep: &Sweep, runs: &[Played], notes: &[String]) -> Document {
     sections.push(settings(sweep, &front));
     let warnings = Section::new("tune-warnings", "Notes", Weight::Answer).with_all(warnings);
     sections.extend(warnings.filled());
-    sections.push(Section::new("front", "Memory against time", Weight::Evidence).with(fronts(sweep, &front)));
+    sections.push(Section::new("front", "Memory against time", Weight::Evidence).with_block(fronts(sweep, &front)));
     sections.push(settings_in_full(sweep));
     let figures = comparison::sections(&scenarios, &runs, front.keys, false);
     sections.extend(figures.into_iter().map(|section| Section {
@@ -117,8 +117,8 @@ fn settings(sweep: &Sweep, front: &Front) -> Section {
     }
     Section::new("settings", "Settings", Weight::Answer)
         .noted(note)
-        .with(columns(sweep, &front.numbers))
-        .with(Sentence::definition("tune.legend", legend(sweep)))
+        .with_block(columns(sweep, &front.numbers))
+        .with_block(Sentence::definition("tune.legend", legend(sweep)))
         .with_all(failed(sweep))
 }
 
@@ -166,7 +166,7 @@ fn settings_in_full(sweep: &Sweep) -> Section {
     let cells = order(sweep).into_iter().map(|place| &sweep.cells[place]);
     let facts = cells.map(|cell| (cell.label.clone(), set(&cell.sets)));
     // Facts wrap. A narrow terminal would hide the column of a table.
-    Section::new("sets", "Settings in full", Weight::Evidence).with(Block::facts("", facts))
+    Section::new("sets", "Settings in full", Weight::Evidence).with_block(Block::facts("", facts))
 }
 
 /// All variables, arguments and other settings of a cell in one line.

@@ -32,7 +32,7 @@ pub fn cure(judgement: &Judgement, looks: &Schedule) -> Option<Cure> {
     }
     let open = open_rules(judgement);
     let fewest = open.iter().map(|rule| rule.runs).min()?;
-    if let Some(next) = looks.after(fewest) {
+    if let Some(next) = looks.next_after(fewest) {
         return Some(Cure::Continue(next));
     }
     let needed: Option<Vec<usize>> = open.iter().map(|rule| rule.needed).collect();

@@ -215,8 +215,8 @@ fn rules(against: &Against, anchor: &str, weight: Weight, judged: &[Judged]) -> 
         format!("Rules against the {role}{of_lens}"),
         weight,
     )
-    .with(rule_table(against.role, judged, lens))
-    .with(Sentence::definition("gate.legend", legend));
+    .with_block(rule_table(against.role, judged, lens))
+    .with_block(Sentence::definition("gate.legend", legend));
     Some(section)
 }
 
@@ -234,7 +234,7 @@ fn common_lens(judged: &[Judged]) -> Option<Lens> {
 fn rule_table(role: Role, judged: &[Judged], common_lens: Option<Lens>) -> Vec<Column> {
     Table::new(judged)
         .text("rule", 0, |judged| match common_lens {
-            Some(_) => judged.rule.subject.clone().through(None).to_string(),
+            Some(_) => judged.rule.subject.clone().with_lens(None).to_string(),
             None => judged.rule.subject.to_string(),
         })
         // Both means stay in a narrow terminal, where the sentences above have answers and limits.
@@ -292,7 +292,7 @@ fn advice(judgement: &Judgement, conclusions: &[Finding]) -> Option<Section> {
         }
     }
     for finding in conclusions.iter().filter(|finding| !finding.decides) {
-        section = section.with(Sentence::evidence("gate.advice", finding.text.clone()).marked(finding.word()));
+        section = section.with_block(Sentence::evidence("gate.advice", finding.text.clone()).marked(finding.word()));
     }
     section.filled()
 }
@@ -318,7 +318,7 @@ fn every_run(judgement: &Judgement) -> Option<Section> {
             values_by_machine(judged, &judged.endpoint.candidate)
         });
     let section = Section::new("gate-runs", "Every run, by rule", Weight::Evidence);
-    table.non_empty().map(|table| section.with(table))
+    table.non_empty().map(|table| section.with_block(table))
 }
 
 /// Values separated by commas, machines by semicolons.
@@ -350,7 +350,7 @@ fn parties(judgement: &Judgement) -> Section {
         Lens::AsShipped => "the as-shipped lens (no purged runs)",
     };
     facts.push(("decides".to_owned(), decides.to_owned()));
-    Section::new("parties", "What was run", Weight::Evidence).with(Block::facts("What was run", facts))
+    Section::new("parties", "What was run", Weight::Evidence).with_block(Block::facts("What was run", facts))
 }
 
 fn tone(answer: Answer) -> Tone {

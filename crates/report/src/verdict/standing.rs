@@ -112,7 +112,7 @@ fn growth_line(leak: &Leaking, lens: Lens, looks: &Schedule) -> String {
 /// The number of runs that an open rule still takes, of those that the looks allow. `needed` would probably decide it. `of_each` is
 /// empty for a rule that takes runs of the candidate only.
 fn runs_needed(runs: usize, needed: Option<usize>, looks: &Schedule, of_each: &str) -> String {
-    let Some(next) = looks.after(runs) else {
+    let Some(next) = looks.next_after(runs) else {
         return "still open".to_owned();
     };
     let last = looks.runs().last().copied().unwrap_or(runs);

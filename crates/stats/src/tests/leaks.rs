@@ -162,7 +162,7 @@ fn random_walks_and_sawteeth_are_not_said_to_grow() {
     }
 }
 
-fn known(values: Vec<f64>) -> Vec<Option<f64>> {
+fn all_known(values: Vec<f64>) -> Vec<Option<f64>> {
     values.into_iter().map(Some).collect()
 }
 
@@ -170,7 +170,7 @@ fn known(values: Vec<f64>) -> Vec<Option<f64>> {
 fn three_noisy_runs(random: &mut Random, rounds: usize, curve: impl Fn(f64) -> f64) -> Vec<Vec<Option<f64>>> {
     let mut runs = Vec::new();
     for _ in 0..3 {
-        runs.push(known(noisy_rounds(random, always(rounds, &curve))));
+        runs.push(all_known(noisy_rounds(random, always(rounds, &curve))));
     }
     runs
 }
@@ -223,7 +223,7 @@ fn the_rounds_that_are_advised_decide() {
 fn the_cases_that_were_called_leaks_are_not_and_say_what_would_decide() {
     // 256 KiB kept by each of the first 160 requests, sixteen in a round.
     let [short, long] = [10, 20].map(|rounds| {
-        let run = known(always(rounds, |round| 4.0 * MIB * round.min(10.0)));
+        let run = all_known(always(rounds, |round| 4.0 * MIB * round.min(10.0)));
         verdict(&vec![run; 3])
     });
     assert_eq!(
@@ -231,7 +231,7 @@ fn the_cases_that_were_called_leaks_are_not_and_say_what_would_decide() {
         (Answer::Inconclusive, Some(Open::Rounds), Some(20))
     );
     assert_eq!(long.answer, Answer::Pass);
-    let slow = known(always(20, |round| filling(round, 5.0, 0.0)));
+    let slow = all_known(always(20, |round| filling(round, 5.0, 0.0)));
     let slow = verdict(&vec![slow; 3]);
     assert_eq!((slow.answer, slow.open), (Answer::Inconclusive, Some(Open::Slowing)));
     assert!(
@@ -242,12 +242,12 @@ fn the_cases_that_were_called_leaks_are_not_and_say_what_would_decide() {
 
 #[test]
 fn a_limit_of_the_user_is_what_fails_and_what_must_be_ruled_out() {
-    let leak = vec![known(always(20, |round| 128.0 * KIB * round)); 3];
+    let leak = vec![all_known(always(20, |round| 128.0 * KIB * round)); 3];
     for (limit, right) in [
         (LeakLimit::default(), Answer::Fail),
-        (LeakLimit::of(0.0), Answer::Fail),
-        (LeakLimit::of(100.0 * KIB), Answer::Fail),
-        (LeakLimit::of(200.0 * KIB), Answer::Pass),
+        (LeakLimit::from_slope(0.0), Answer::Fail),
+        (LeakLimit::from_slope(100.0 * KIB), Answer::Fail),
+        (LeakLimit::from_slope(200.0 * KIB), Answer::Pass),
     ] {
         assert_eq!(judge_leak(&leak, &limit, LEAK_ALPHA).answer, right, "{limit:?}");
     }
@@ -257,7 +257,7 @@ fn a_limit_of_the_user_is_what_fails_and_what_must_be_ruled_out() {
 #[test]
 fn a_leak_that_slows_down_by_next_to_nothing_is_one() {
     let runs = [0.0, 5.0, 9.0].map(|offset| {
-        known(always(20, |round| {
+        all_known(always(20, |round| {
             (1_536.0 * KIB + offset) * round - 100.0 * round * round
         }))
     });
@@ -267,14 +267,14 @@ fn a_leak_that_slows_down_by_next_to_nothing_is_one() {
 #[test]
 fn less_than_a_page_per_round_is_not_called_growth() {
     for (bytes, right) in [(1_024.0, Answer::Pass), (8_192.0, Answer::Fail)] {
-        let slow = vec![known(always(20, |round| bytes * round)); 3];
+        let slow = vec![all_known(always(20, |round| bytes * round)); 3];
         assert_eq!(verdict(&slow).answer, right, "{bytes}");
     }
 }
 
 #[test]
 fn too_few_runs_or_rounds_never_pass_and_what_is_known_is_sized() {
-    let flat = known(always(20, |_| 0.0));
+    let flat = all_known(always(20, |_| 0.0));
     let mut unknown = flat.clone();
     unknown[5] = None;
     for (runs, why) in [
@@ -290,7 +290,7 @@ fn too_few_runs_or_rounds_never_pass_and_what_is_known_is_sized() {
     }
     let flat = verdict(&vec![flat; 3]);
     assert_eq!((flat.answer, flat.open), (Answer::Pass, None));
-    let leak = verdict(&vec![known(always(20, |round| 2.0 * MIB * round)); 3]);
+    let leak = verdict(&vec![all_known(always(20, |round| 2.0 * MIB * round)); 3]);
     assert_eq!((leak.answer, leak.shape), (Answer::Fail, Some(Shape::Linear)));
     assert_eq!(leak.slope, Some((2.0 * MIB, 2.0 * MIB, 2.0 * MIB)));
 }
@@ -307,13 +307,13 @@ fn each_look_has_its_share_of_alpha_and_the_first_answer_counts() {
         failed += usize::from(verdict.answer == Answer::Fail);
     }
     assert!(failed * 20 <= all, "{failed} of {all}");
-    let leak = vec![known(always(20, |round| 2.0 * MIB * round)); 2];
+    let leak = vec![all_known(always(20, |round| 2.0 * MIB * round)); 2];
     let before = judge_leak_by_looks(&leak, &LeakLimit::default(), &Schedule::default());
     assert_eq!((before.answer, before.open), (Answer::Inconclusive, Some(Open::Runs)));
 }
 
 fn known_rounds(value: impl Fn(f64) -> f64) -> Vec<Option<f64>> {
-    known(always(21, value))
+    all_known(always(21, value))
 }
 
 /// Rounds that lie by `noise` above and below a line in turn.
@@ -363,7 +363,7 @@ fn sloped_runs(random: &mut Random, runs: usize, rounds: usize, slope: f64, apar
     let mut session = Vec::new();
     for _ in 0..runs {
         let own = slope + apart * bell(random);
-        session.push(known(noisy_rounds(random, always(rounds, |round| own * round))));
+        session.push(all_known(noisy_rounds(random, always(rounds, |round| own * round))));
     }
     session
 }
@@ -398,7 +398,7 @@ fn seen_in_100(runs: usize, rounds: usize, apart: f64, limit: &LeakLimit) -> f64
 
 #[test]
 fn the_slope_that_would_have_been_seen_is_seen_in_80_of_100_cases() {
-    let limits = [LeakLimit::default(), LeakLimit::of(256.0 * KIB)];
+    let limits = [LeakLimit::default(), LeakLimit::from_slope(256.0 * KIB)];
     let alone = [(1, 20, 0.0), (1, 40, 0.0)];
     let several = [
         (3, 20, 0.0),

@@ -167,7 +167,7 @@ fn growth_that_the_rule_tolerates_passes() {
         let rules = Rules {
             leak: Some(Leak {
                 phase: Some("grows".to_owned()),
-                limit: LeakLimit::of(slope as f64),
+                limit: LeakLimit::from_slope(slope as f64),
             }),
             primaries: Vec::new(),
             ..rules()

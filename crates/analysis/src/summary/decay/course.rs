@@ -99,7 +99,7 @@ impl Course {
     }
 
     /// Bytes released between start and end; negative if memory grew.
-    pub fn gave(&self) -> i64 {
+    pub fn released(&self) -> i64 {
         i64::try_from(i128::from(self.before) - i128::from(self.after)).unwrap_or(0)
     }
 
@@ -121,7 +121,7 @@ impl Course {
     /// Bytes of the fall to the floor, if a table shows that fall while it shows a release of zero; otherwise 0.
     pub fn fell_as_shown(&self) -> u64 {
         let is_fall_shown = units::mib(self.before) != units::mib(self.floor);
-        let released = u64::try_from(self.gave()).unwrap_or(0);
+        let released = u64::try_from(self.released()).unwrap_or(0);
         let is_release_shown = units::mib(released) != units::mib(0);
         if is_fall_shown && !is_release_shown {
             self.before.saturating_sub(self.floor)

@@ -51,11 +51,11 @@ impl Gave {
         let is_held = window.end == Some(WindowEnd::Held);
         Some(Gave {
             kind: window.kind,
-            released: private.gave().max(0) as f64,
+            released: private.released().max(0) as f64,
             share: private.share.map(|share| share.max(0.0)),
             fell: private.fell_as_shown() as f64,
             for_a_while: private.gave_for_a_while() as f64,
-            taken: private.gave().min(0).unsigned_abs() as f64,
+            taken: private.released().min(0).unsigned_abs() as f64,
             noise: band::around(private.before) as f64,
             much: private.gave_much(),
             took: private.grew_much(),
@@ -114,9 +114,9 @@ fn shorter(one: Option<Short>, other: Option<Short>) -> Option<Short> {
 }
 
 /// Releases by kind, in the order of first appearance. Of a repeated phase the last round counts; controls do not.
-pub fn gave(windows: &[Window]) -> Vec<Gave> {
+pub fn releases(windows: &[Window]) -> Vec<Gave> {
     let mut releases: Vec<Gave> = Vec::new();
-    for release in own(windows).filter_map(Gave::from_window) {
+    for release in reported(windows).filter_map(Gave::from_window) {
         match releases.iter_mut().find(|sum| sum.kind == release.kind) {
             None => releases.push(release),
             Some(sum) => *sum = sum.merge(release),
@@ -143,14 +143,14 @@ pub fn counts(window: &Window, windows: &[Window]) -> bool {
 }
 
 /// The windows that are reported, see [`counts`].
-pub fn own(windows: &[Window]) -> impl DoubleEndedIterator<Item = &Window> {
+pub fn reported(windows: &[Window]) -> impl DoubleEndedIterator<Item = &Window> {
     windows.iter().filter(|window| counts(window, windows))
 }
 
 /// Bytes of shared memory that were freed in a window; 0 if that is within noise.
 fn freed_shared_memory(window: &Window) -> f64 {
     match &window.shared {
-        Some(course) if course.gave_much() => course.gave() as f64,
+        Some(course) if course.gave_much() => course.released() as f64,
         _ => 0.0,
     }
 }

@@ -81,7 +81,7 @@ fn what_ends_above_its_floor_has_not_settled() {
         (grows.floor, grows.after, grows.settle_time),
         (90 * MIB, 120 * MIB, None)
     );
-    assert_eq!((grows.gave(), grows.grew_much()), (-20 * MIB.cast_signed(), true));
+    assert_eq!((grows.released(), grows.grew_much()), (-20 * MIB.cast_signed(), true));
 }
 
 /// A session with 200 MiB of growth, up to the phase with windows.
@@ -121,7 +121,7 @@ fn silence_traffic_and_closed_documents_are_told_apart() {
     let windows = summarised(&session).windows;
     let kinds: Vec<WindowKind> = windows.iter().map(|window| window.kind).collect();
     assert_eq!(kinds, [WindowKind::Silent, WindowKind::Simmer, WindowKind::Closed]);
-    let gave: Vec<i64> = gave(&windows)
+    let gave: Vec<i64> = releases(&windows)
         .iter()
         .map(|one| one.released as i64 / MIB.cast_signed())
         .collect();
@@ -193,7 +193,7 @@ fn what_became_lazily_freed_is_known_between_two_looks_and_only_then() {
             (WindowKind::Silent, None, Some(110)),
         ]
     );
-    let gave = gave(&summarised(&session).windows);
+    let gave = releases(&summarised(&session).windows);
     let left: Vec<Option<f64>> = gave
         .iter()
         .map(|one| one.lazily.map(|bytes| bytes / MIB as f64))
@@ -301,7 +301,7 @@ fn of_a_record_that_does_not_say_when_a_window_began_it_begins_with_its_step() {
 
 /// MiB of private memory released by kind of window.
 fn releases(session: &Session) -> Vec<(WindowKind, i64)> {
-    gave(&summarised(session).windows)
+    releases(&summarised(session).windows)
         .iter()
         .map(|release| (release.kind, release.released as i64 / MIB.cast_signed()))
         .collect()
@@ -375,7 +375,7 @@ fn documents_of_which_some_stay_open_are_no_window_and_controls_do_not_count() {
     session.settle(true);
     let windows = summarised(&session).windows;
     assert_eq!(windows.len(), 1);
-    assert!(windows[0].control && gave(&windows).is_empty());
+    assert!(windows[0].control && releases(&windows).is_empty());
 }
 
 #[test]
@@ -460,7 +460,7 @@ fn what_a_run_had_before_its_first_checkpoint_is_released_as_bytes_and_share_ali
     let mut figures: Vec<(i64, f64, f64)> = Vec::new();
     for window in &windows {
         let course = window.private.as_ref().unwrap();
-        let released = course.gave() / MIB.cast_signed();
+        let released = course.released() / MIB.cast_signed();
         figures.push((released, course.share.unwrap(), course.returned.unwrap()));
     }
     assert_eq!(figures, [(50, 1.0, 1.0), (50, 0.5, 1.0)]);
@@ -474,14 +474,14 @@ fn windows_that_released_more_than_was_ever_there_at_once_have_no_share_together
         session.go(0, 220, 2, 100);
     }
     session.settle(true);
-    let gave = gave(&summarised(&session).windows);
+    let gave = releases(&summarised(&session).windows);
     assert_eq!((gave[0].released, gave[0].share), (320.0 * MIB as f64, None));
 }
 
 #[test]
 fn what_is_released_and_taken_again_is_known_of_a_window() {
     let falls = course(&[(0, 213), (4, 180), (7, 213)], 10);
-    assert_eq!((falls.gave(), falls.gave_for_a_while()), (0, 33 * MIB));
+    assert_eq!((falls.released(), falls.gave_for_a_while()), (0, 33 * MIB));
     assert_eq!(falls.t50, Some(4 * SECOND));
     let moves = course(&[(0, 213), (4, 212), (7, 213)], 10);
     assert_eq!(

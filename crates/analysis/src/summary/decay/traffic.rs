@@ -34,7 +34,7 @@ pub fn traffic(windows: &[Window]) -> Option<Traffic> {
         .iter()
         .filter(|window| window.kind == WindowKind::Simmer)
         .partition(|window| window.control);
-    let releases = controls.iter().map(|window| Some(window.private.as_ref()?.gave()));
+    let releases = controls.iter().map(|window| Some(window.private.as_ref()?.released()));
     let bytes = -(releases.sum::<Option<i64>>()? as f64);
     let messages = count_messages(&controls);
     if messages == 0 {

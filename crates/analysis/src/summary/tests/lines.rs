@@ -68,7 +68,7 @@ fn one_way() -> impl Strategy<Value = Vec<(u64, u64)>> {
 
 /// The lines of these runs in a chart with this many places.
 fn laid(runs: &[Summary], places: usize) -> Vec<Columns> {
-    let together = Together::of(&runs.iter().collect::<Vec<&Summary>>());
+    let together = Together::new(&runs.iter().collect::<Vec<&Summary>>());
     runs.iter()
         .map(|run| together.lay(run, &run.curves.private, places))
         .collect()

@@ -71,7 +71,7 @@ impl Panel<'_> {
             .flat_map(|(_, runs)| runs)
             .map(|run| run.1)
             .collect();
-        let together = Together::of(&runs);
+        let together = Together::new(&runs);
         let drawn = self.lines(&runs, &together);
         let (heading, mut top) = self.heading_and_sentences();
         if !runs.is_empty() && runs.iter().all(|run| held_up(&run.header).is_some()) {
@@ -247,10 +247,10 @@ fn ground(server: &Drawn, together: &Together, number: usize) -> Ground {
     let windows = run.curves.windows.iter();
     Ground {
         phases: phases
-            .map(|phase| (together.at(run, phase.from), together.at(run, phase.to), phase.name))
+            .map(|phase| (together.common_time(run, phase.from), together.common_time(run, phase.to), phase.name))
             .collect(),
         windows: windows
-            .map(|window| (together.at(run, window.from), together.at(run, window.to), window.kind))
+            .map(|window| (together.common_time(run, window.from), together.common_time(run, window.to), window.kind))
             .collect(),
         pattern: format!("simmer{number}"),
     }
@@ -262,7 +262,7 @@ fn checkpoints(server: &Drawn, together: &Together) -> Vec<Mark> {
     for (phase, middle) in server.typical.phases.iter().zip(&server.middles) {
         if let (Some(checkpoint), Some(private)) = (&phase.checkpoint, middle.private) {
             let class = if middle.settled { "taken" } else { "unsettled" };
-            let point = (together.at(server.typical, checkpoint.at), private as f64);
+            let point = (together.common_time(server.typical, checkpoint.at), private as f64);
             marks.push(Mark::Dot(class, point, Shape::Diamond(5.0), String::new()));
         }
     }
