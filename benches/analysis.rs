@@ -17,7 +17,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use analysis::compare::{Played, by_target};
+use analysis::compare::{Played, compare_by_target};
 use analysis::summary;
 use analysis::summary::Summary;
 use base::units;
@@ -147,7 +147,7 @@ fn pass(name: &str, path: &Path) -> io::Result<()> {
             let summary = summarised(path)?;
             let record = "day.jsonl".to_owned();
             let runs = [Played { record, summary }];
-            let scenarios = by_target(runs.to_vec(), None);
+            let scenarios = compare_by_target(runs.to_vec(), None);
             black_box(markdown::render(&comparison::document(&scenarios, &runs)));
             Some(())
         }

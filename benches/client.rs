@@ -18,8 +18,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use base::units;
-use lsp::{Answers, Ask, Client, Limits, Reply};
-use proctree::process::{Launch, Server};
+use lsp::{Answers, RequestOptions, Client, Limits, Reply};
+use proctree::process::{Launch, ServerProcess};
 use record::{Clock, Event, Journal, Outcome, Request, nanos};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -90,7 +90,7 @@ fn runtime() -> io::Result<Runtime> {
 }
 
 /// Starts the echo server as lsp-soak starts any server, and connects to it.
-fn connect(runtime: &Runtime, result: usize) -> io::Result<(Server, Client)> {
+fn connect(runtime: &Runtime, result: usize) -> io::Result<(ServerProcess, Client)> {
     let (program, words) = part::command(&["server", &result.to_string()])?;
     let launch = Launch {
         program,
@@ -99,7 +99,7 @@ fn connect(runtime: &Runtime, result: usize) -> io::Result<(Server, Client)> {
         ..Launch::default()
     };
     runtime.block_on(async {
-        let mut server = Server::spawn(&launch)?;
+        let mut server = ServerProcess::spawn(&launch)?;
         let (stdout, stdin) = server.take_pipes().ok_or(io::ErrorKind::BrokenPipe)?;
         let (client, _incoming) = Client::connect(stdout, stdin, Answers::default(), Limits::default());
         Ok((server, client))
@@ -112,7 +112,7 @@ fn params() -> Value {
 
 /// One request; `None` unless it had an answer.
 async fn ask(client: &Client, params: &Value) -> Option<(Duration, u64)> {
-    match client.request(METHOD, params, Ask::with_deadline(PATIENCE)).await {
+    match client.request(METHOD, params, RequestOptions::with_deadline(PATIENCE)).await {
         Reply::Answer { latency, bytes, .. } => Some((latency, bytes)),
         Reply::Error { .. } | Reply::Unreadable { .. } | Reply::TimedOut | Reply::Parked | Reply::Lost => None,
     }

@@ -34,7 +34,7 @@ use crate::campaign::{Outcomes, Repeating};
 use crate::cli::{Cli, Color, Command};
 use crate::config;
 use crate::config::values::Runs;
-use crate::progress::{self, Talk};
+use crate::progress::{self, Verbosity};
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
 use base::exit::Exit;
@@ -135,13 +135,13 @@ fn words(error: &anyhow::Error) -> String {
 
 /// Says where the records are, and how a campaign that was interrupted goes on.
 /// `whole` has the directories of all scenarios, where there are several.
-fn tell_records(out: &Path, whole: Option<&Path>, talk: Talk, outcomes: &Outcomes) {
-    if talk == Talk::Quiet || outcomes.runs.is_empty() {
+fn tell_records(out: &Path, whole: Option<&Path>, talk: Verbosity, outcomes: &Outcomes) {
+    if talk == Verbosity::Quiet || outcomes.runs.is_empty() {
         return;
     }
     say(&format!("records: {}", out.display()));
     if outcomes.exit == Exit::Interrupted
-        && let Some(command) = output::begun(out)
+        && let Some(command) = output::begun_subcommand(out)
     {
         let out = quoted(&whole.unwrap_or(out).display().to_string());
         say(&format!("interrupted: resume with `lsp-soak {command} --resume {out}`"));
@@ -177,8 +177,8 @@ pub struct Mistakes(pub String);
 
 impl Mistakes {
     /// The mistakes of a report, as stderr shows them.
-    fn from_report(report: &config::Report) -> Mistakes {
-        Mistakes(report.styled(progress::room()))
+    fn from_report(report: &config::MistakeReport) -> Mistakes {
+        Mistakes(report.styled(progress::terminal_columns()))
     }
 }
 

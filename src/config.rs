@@ -39,7 +39,7 @@ pub use kind::Kind;
 pub use load::{Loaded, load_scenario, read_text};
 pub use names::{as_file_name, names_files};
 pub use origin::{Fetch, Fetched, OriginError, Pin, Source, Wanted, is_version_of, short_name};
-pub use problem::{Fault, Report};
+pub use problem::{Mistake, MistakeReport};
 pub use project::{Overrides, Project, of_command, plain_path};
 pub use scenario::{
     FORMAT, Isolation, Phase, Readiness, ReadinessLimits, Repeat, Scenario, Settle, SettleLimits, Workspace,

@@ -41,7 +41,7 @@ use proctree::process::Launch;
 use record::Ending;
 
 pub use player::{Player, lacks};
-pub use stage::{Activity, Crash, Frame, Given, MemoryHolder, Stage};
+pub use stage::{Activity, Crash, Frame, ReleaseResult, MemoryHolder, Stage};
 
 #[derive(Debug)]
 pub struct Job {

@@ -7,6 +7,6 @@ mod blocks;
 mod estimate;
 mod text;
 
-pub use blocks::{Blocks, Run, batches, once};
+pub use blocks::{Blocks, PlannedRun, batches, once};
 pub use estimate::{Amount, Outline, PhaseOutline, StepOutline, outline};
 pub use text::describe;

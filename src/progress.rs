@@ -26,7 +26,7 @@ use state::State;
 pub type Pulse = Arc<dyn Fn() -> (Option<u64>, Option<u64>) + Send + Sync>;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Talk {
+pub enum Verbosity {
     Quiet,
     /// Progress and warnings.
     #[default]
@@ -58,7 +58,7 @@ pub struct Course {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct RunPlace {
     /// Position among the runs of this machine, from 1.
     pub number: usize,
     /// Name such as `run 5 of 12`; empty for a single run.
@@ -109,7 +109,7 @@ pub struct Status {
 impl Status {
     /// Shows nothing where stderr is no terminal. Ignores write errors.
     pub fn show(&self, text: &str) {
-        if let Some(columns) = room() {
+        if let Some(columns) = terminal_columns() {
             let _ = write!(std::io::stderr(), "\r\x1b[K{}", cut(text, columns.saturating_sub(1)));
             self.is_shown.set(true);
         }
@@ -133,14 +133,14 @@ fn formatted(text: &str) -> String {
         clean_lines(text)
     };
     let text = if is_utf8() { text } else { ascii(&text) };
-    match room() {
+    match terminal_columns() {
         Some(columns) => fold(&text, columns),
         None => text,
     }
 }
 
 /// Columns of stderr; `None` unless it is a terminal.
-pub fn room() -> Option<usize> {
+pub fn terminal_columns() -> Option<usize> {
     std::io::stderr().is_terminal().then(columns)
 }
 
@@ -160,7 +160,7 @@ fn wants_color() -> bool {
 
 impl Progress {
     pub fn silent() -> Progress {
-        Progress::new(State::default(), Lines::new(Talk::Quiet, false, Look::default()))
+        Progress::new(State::default(), Lines::new(Verbosity::Quiet, false, Look::default()))
     }
 
     fn new(state: State, lines: Lines) -> Progress {
@@ -172,17 +172,17 @@ impl Progress {
         }))
     }
 
-    pub fn show(course: Course, talk: Talk) -> Shown {
+    pub fn show(course: Course, talk: Verbosity) -> Shown {
         let look = Look {
             color: wants_color(),
             ascii: !is_utf8(),
         };
         let kind = std::env::var("TERM").ok();
         let block =
-            talk != Talk::Quiet && std::io::stderr().is_terminal() && screen::moves(kind.as_deref(), screen::columns());
+            talk != Verbosity::Quiet && std::io::stderr().is_terminal() && screen::moves(kind.as_deref(), screen::columns());
         let pace = Pace::new(course.outline, course.runs, course.budget);
         let progress = Progress::new(State::new(course.scenario, pace), Lines::new(talk, block, look));
-        if talk != Talk::Quiet {
+        if talk != Verbosity::Quiet {
             let inner = &progress.0;
             *lock(&inner.screen) = Some(Screen::start(Arc::clone(&inner.state), inner.began, look, block));
             *lock(&CURRENT) = Some(Arc::downgrade(inner));
@@ -191,7 +191,7 @@ impl Progress {
     }
 
     /// A run begins with its preparation.
-    pub fn begin(&self, place: &Place) {
+    pub fn begin(&self, place: &RunPlace) {
         let lines = lock(&self.0.lines).begin(place);
         self.say(lines);
         self.state().begin(place.clone());
@@ -220,7 +220,7 @@ impl Progress {
     }
 
     /// Warns about the machine at the start of a run. Conditions that the previous run also had are not repeated.
-    pub fn strained(&self, now: &[(Strain, String)]) {
+    pub fn warn_of_strains(&self, now: &[(Strain, String)]) {
         let lines = lock(&self.0.lines).strained(now);
         self.say(lines);
     }
@@ -231,7 +231,7 @@ impl Progress {
         self.say(lines);
     }
 
-    pub fn settled(&self, phase: &PhaseRef) {
+    pub fn show_settled(&self, phase: &PhaseRef) {
         let private = self.state().private();
         let lines = lock(&self.0.lines).settled(phase, private, self.now());
         self.say(lines);
@@ -243,7 +243,7 @@ impl Progress {
     }
 
     /// The user interrupts the run and the server shuts down first: tells how to skip the wait.
-    pub fn closing(&self) {
+    pub fn say_shutting_down(&self) {
         const WORDS: &str = "shutting the server down; ctrl-c again kills it";
         self.state().show_text(WORDS);
         let lines = lock(&self.0.lines).closing(WORDS);

@@ -75,7 +75,7 @@ impl Trace {
             (false, _) => Some("the tracer had not ended when the run had: some calls may be missing".to_owned()),
             (true, lines) => Some(format!(
                 "{} of the tracer were not understood: some calls are missing",
-                base::units::counted(lines, "line")
+                base::units::count_of(lines, "line")
             )),
         };
         (tally.counts(), missing)

@@ -1,7 +1,7 @@
 //! What `--runs auto` has found so far.
 
-use analysis::compare::calibration::{Held, believed};
-use analysis::compare::{Played, Target, by_target, primary};
+use analysis::compare::calibration::{ApplicableCalibration, believed_noise_floor};
+use analysis::compare::{Played, Target, compare_by_target, primary};
 use base::lens::Lens;
 use stats::{Endpoint, TooManyEndpoints, Verdict, decide_by_looks};
 
@@ -29,7 +29,7 @@ pub struct Side {
 
 /// The verdict on each server beside the first, in each scenario and through each lens.
 pub fn verdicts(runs: &[Played], repeating: &Repeating) -> Vec<Side> {
-    let scenarios = by_target(runs.to_vec(), repeating.baseline.as_deref());
+    let scenarios = compare_by_target(runs.to_vec(), repeating.baseline.as_deref());
     let targets = scenarios.values().flatten();
     targets
         .flat_map(|target| verdicts_of_target(target, runs, repeating))
@@ -48,7 +48,7 @@ fn verdicts_of_target(target: &Target, runs: &[Played], repeating: &Repeating) -
     for (place, side) in sides.enumerate() {
         let calibrations = [of_baseline.as_slice(), &calibrations_of(&side.label, runs)];
         let endpoints = primary(comparison, place + 1, lens, &|measure| {
-            believed(measure, measure.figure.noise(), lens, calibrations)
+            believed_noise_floor(measure, measure.figure.noise(), lens, calibrations)
         });
         verdicts.push(Side {
             label: side.label.clone(),
@@ -61,7 +61,7 @@ fn verdicts_of_target(target: &Target, runs: &[Played], repeating: &Repeating) -
 }
 
 /// The calibrations of a server, without those of these runs.
-fn calibrations_of(label: &str, runs: &[Played]) -> Vec<Held> {
+fn calibrations_of(label: &str, runs: &[Played]) -> Vec<ApplicableCalibration> {
     let own = runs.iter().filter(|run| run.summary.header.server.label == label);
     calibrations::for_runs(own, &calibrations::starts(runs.iter()))
 }

@@ -12,13 +12,13 @@ use crate::resolve::ServerChoice;
 use analysis::compare::{Played, changes};
 use record::{CellFacts, Ending, Header};
 
-use super::{files, played};
+use super::{files, read_played};
 
 /// Characters shown of a changed value: enough to distinguish hashes.
 const SHOWN: usize = 60;
 
 #[derive(Debug, Default)]
-pub struct Before {
+pub struct EarlierRuns {
     /// In the order of the runs.
     pub headers: Vec<Header>,
     pub took: Duration,
@@ -26,10 +26,10 @@ pub struct Before {
     pub copy: KeptCopy,
 }
 
-impl Before {
+impl EarlierRuns {
     pub fn add(&mut self, played: &Played) {
-        self.headers.push(played.summary.header.clone());
-        self.took += Duration::from_nanos(played.summary.duration);
+        self.headers.push(read_played.summary.header.clone());
+        self.took += Duration::from_nanos(read_played.summary.duration);
     }
 
     /// The first header of this server and lens.
@@ -41,7 +41,7 @@ impl Before {
 }
 
 /// Fails if the server or the project changed since the first run.
-pub fn unchanged(before: &Header, now: &Header, choice: &ServerChoice) -> anyhow::Result<()> {
+pub fn require_unchanged(before: &Header, now: &Header, choice: &ServerChoice) -> anyhow::Result<()> {
     let changed: Vec<String> = changes(before, now)
         .into_iter()
         .map(|(name, then, now)| format!("{name} was `{}` and is `{}`", beginning(&then), beginning(&now)))
@@ -63,11 +63,11 @@ fn beginning(value: &str) -> String {
 /// An existing complete run.
 ///
 /// An interrupted record is renamed, so that no report reads it. A record of another scenario or sweep is an error.
-pub fn recorded(path: &Path, scenario: &Loaded, cell: Option<&CellFacts>) -> anyhow::Result<Option<Played>> {
+pub fn complete_run(path: &Path, scenario: &Loaded, cell: Option<&CellFacts>) -> anyhow::Result<Option<Played>> {
     if !path.exists() {
         return Ok(None);
     }
-    let whole = played(path).ok().filter(|played| match played.summary.ending {
+    let whole = read_played(path).ok().filter(|played| match read_played.summary.ending {
         None | Some(Ending::Interrupted) => false,
         Some(_) => true,
     });
@@ -75,7 +75,7 @@ pub fn recorded(path: &Path, scenario: &Loaded, cell: Option<&CellFacts>) -> any
         put_aside(path).with_context(|| format!("cannot put `{}` aside", path.display()))?;
         return Ok(None);
     };
-    if played.summary.header.scenario.sha256 != scenario.sha256 {
+    if read_played.summary.header.scenario.sha256 != scenario.sha256 {
         bail!(
             "`{}` was recorded with another text of the scenario `{}`: start anew, because the runs could not be \
              compared",
@@ -83,7 +83,7 @@ pub fn recorded(path: &Path, scenario: &Loaded, cell: Option<&CellFacts>) -> any
             scenario.scenario.name
         );
     }
-    let before = cells_of_sweep(played.summary.header.plan.cell.as_ref());
+    let before = cells_of_sweep(read_played.summary.header.plan.cell.as_ref());
     if before.is_some() && before != cells_of_sweep(cell) {
         bail!(
             "`{}` belongs to a sweep of other settings: the grid, the server or what is installed changed since; put \
@@ -91,7 +91,7 @@ pub fn recorded(path: &Path, scenario: &Loaded, cell: Option<&CellFacts>) -> any
             path.display()
         );
     }
-    Ok(Some(played))
+    Ok(Some(read_played))
 }
 
 fn cells_of_sweep(cell: Option<&CellFacts>) -> Option<&str> {

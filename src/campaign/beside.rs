@@ -12,7 +12,7 @@ use futures_util::stream::FuturesUnordered;
 
 use crate::config::values::{CpuList, Job};
 use crate::plan;
-use crate::progress::{self, Place, Progress, Talk};
+use crate::progress::{self, RunPlace, Progress, Verbosity};
 use crate::soak::Interrupt;
 use analysis::compare::Played;
 use analysis::summary;
@@ -20,13 +20,13 @@ use base::exit::Exit;
 use proctree::child;
 use report::run;
 
-use super::before::{self, Before};
+use super::before::{self, EarlierRuns};
 use super::blocks::{Campaign, Outcomes, Turn, called_off, file_name};
-use super::played;
+use super::read_played;
 
 /// The end of a process that played a run.
 struct Ended {
-    run: plan::Run,
+    run: plan::PlannedRun,
     share: usize,
     /// Its status and the text of its stderr.
     how: io::Result<(ExitStatus, String)>,
@@ -37,20 +37,20 @@ impl Campaign<'_> {
     pub(super) async fn play_batch(
         &self,
         (command, shares): (&str, &[Vec<usize>]),
-        (plan, batch): (&[plan::Run], &[plan::Run]),
+        (plan, batch): (&[plan::PlannedRun], &[plan::PlannedRun]),
         progress: &Progress,
         interrupt: &Interrupt,
-        (outcomes, before): (&mut Outcomes, &mut Before),
+        (outcomes, before): (&mut Outcomes, &mut EarlierRuns),
     ) -> anyhow::Result<Exit> {
         let mut ended: Vec<Played> = Vec::new();
         let mut waiting = Vec::new();
         for planned in batch {
             let cell = self.choices[planned.server].cell.as_ref();
-            match before::recorded(&self.path(*planned), self.scenario, cell)? {
+            match before::complete_run(&self.path(*planned), self.scenario, cell)? {
                 Some(played) => {
-                    before.add(&played);
-                    progress.played(planned.server, Duration::from_nanos(played.summary.duration));
-                    ended.push(played);
+                    before.add(&read_played);
+                    progress.played(planned.server, Duration::from_nanos(read_played.summary.duration));
+                    ended.push(read_played);
                 }
                 None => waiting.push(*planned),
             }
@@ -79,18 +79,18 @@ impl Campaign<'_> {
             let place = self.place(plan, one.run);
             let (exit, played) = self.ended(one, &place, interrupt, outcomes);
             worst = worst.worse(exit);
-            if let Some(played) = &played {
-                let took = Duration::from_nanos(played.summary.duration);
+            if let Some(played) = &read_played {
+                let took = Duration::from_nanos(read_played.summary.duration);
                 progress.played_elsewhere(place.server, took / shares.len() as u32);
-                if self.talk != Talk::Quiet {
+                if self.talk != Verbosity::Quiet {
                     progress::say(&format!("{}, {}", place.name, run::one_line(&played.summary)));
                 }
             }
-            ended.extend(played);
+            ended.extend(read_played);
         }
         progress.end(false);
-        ended.sort_by_key(|played| played.summary.header.plan.run);
-        let of_ended = ended.iter().map(|played| summary::exit(&played.summary));
+        ended.sort_by_key(|played| read_played.summary.header.plan.run);
+        let of_ended = ended.iter().map(|played| summary::exit_of_run(&read_played.summary));
         let worst = of_ended.fold(worst, Exit::worse);
         outcomes.runs.extend(ended);
         Ok(if interrupt.is_pressed(1) {
@@ -101,13 +101,13 @@ impl Campaign<'_> {
     }
 
     /// Several runs, as the display names them.
-    fn together(&self, plan: &[plan::Run], first: plan::Run, last: plan::Run) -> Place {
+    fn together(&self, plan: &[plan::PlannedRun], first: plan::PlannedRun, last: plan::PlannedRun) -> RunPlace {
         let place = self.place(plan, first);
         let (one, all) = (
             format!("run {}", first.number),
             format!("runs {} to {}", first.number, last.number),
         );
-        Place {
+        RunPlace {
             name: place.name.replacen(&one, &all, 1),
             label: String::new(),
             ..place
@@ -118,12 +118,12 @@ impl Campaign<'_> {
     fn ended(
         &self,
         ended: Ended,
-        place: &Place,
+        place: &RunPlace,
         interrupt: &Interrupt,
         outcomes: &mut Outcomes,
     ) -> (Exit, Option<Played>) {
         let path = self.path(ended.run);
-        let found = if path.exists() { Some(played(&path)) } else { None };
+        let found = if path.exists() { Some(read_played(&path)) } else { None };
         let failure = match ended.how {
             Err(error) => Some(anyhow!(error).context("cannot start lsp-soak for a run")),
             Ok((status, said)) => {
@@ -151,7 +151,7 @@ impl Campaign<'_> {
         let failed = failure.or(unread);
         let exit = match (&failed, &found) {
             (Some(_), _) | (None, None) => Exit::OwnFailure,
-            (None, Some(found)) => summary::exit(&found.summary),
+            (None, Some(found)) => summary::exit_of_run(&found.summary),
         };
         outcomes.failed = outcomes.failed.take().or(failed);
         (exit, found)
@@ -161,7 +161,7 @@ impl Campaign<'_> {
     async fn process(
         &self,
         command: &str,
-        run: plan::Run,
+        run: plan::PlannedRun,
         (share, cpus): (usize, &[usize]),
         interrupt: &Interrupt,
     ) -> Ended {
@@ -210,13 +210,13 @@ impl Campaign<'_> {
             .iter()
             .find(|run| run.number == number)
             .with_context(|| format!("the plan has no run {number}"))?;
-        let mut before = Before::default();
+        let mut before = EarlierRuns::default();
         // Others of its batch are being written, but have their first line.
         let earlier = plan
             .iter()
             .filter(|run| run.block < planned.block && run.server == planned.server);
-        if let Some(played) = earlier.filter_map(|run| played(&self.path(*run)).ok()).next() {
-            before.add(&played);
+        if let Some(played) = earlier.filter_map(|run| read_played(&self.path(*run)).ok()).next() {
+            before.add(&read_played);
         }
         let shown = Progress::show(self.course(vec![planned.server]), self.talk);
         let mut outcomes = Outcomes::default();
@@ -230,7 +230,7 @@ impl Campaign<'_> {
     }
 
     /// The record of a run.
-    pub(super) fn path(&self, planned: plan::Run) -> PathBuf {
+    pub(super) fn path(&self, planned: plan::PlannedRun) -> PathBuf {
         let label = file_name(&self.choices[planned.server]);
         self.out.join(format!("run-{:03}-{label}.jsonl", planned.number))
     }

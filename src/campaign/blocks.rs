@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::config::values::Runs;
 use crate::config::{Loaded, as_file_name};
 use crate::plan::{self, Blocks};
-use crate::progress::{self, Course, Place, Progress, Talk};
+use crate::progress::{self, Course, RunPlace, Progress, Verbosity};
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
 use analysis::compare::Played;
@@ -18,7 +18,7 @@ use base::lens::Lens;
 use record::{Ending, PlanFacts};
 use report::run;
 
-use super::before::{self, Before};
+use super::before::{self, EarlierRuns};
 use super::header::Measuring;
 use super::invocation::Invocation;
 use super::jobs::Jobs;
@@ -35,7 +35,7 @@ pub struct Campaign<'c> {
     pub out: &'c Path,
     pub repeating: &'c Repeating,
     pub measuring: Measuring,
-    pub talk: Talk,
+    pub talk: Verbosity,
     pub judge: &'c dyn Judge,
     /// True if each server is a cell of a sweep: cells may be eliminated, and the failure of one does not end the others.
     pub is_sweep: bool,
@@ -46,8 +46,8 @@ pub struct Campaign<'c> {
 
 /// One run of the plan, about to be played.
 pub(super) struct Turn<'o> {
-    pub planned: plan::Run,
-    pub place: Place,
+    pub planned: plan::PlannedRun,
+    pub place: RunPlace,
     pub progress: &'o Progress,
 }
 
@@ -84,7 +84,7 @@ impl Outcomes {
 
 impl Campaign<'_> {
     /// The runs that this machine plays, unless the campaign ends early.
-    pub fn plan(&self) -> Vec<plan::Run> {
+    pub fn plan(&self) -> Vec<plan::PlannedRun> {
         self.repeating.planned_runs(self.choices, self.scenario.scenario.seed())
     }
 
@@ -96,7 +96,7 @@ impl Campaign<'_> {
         let mut outcomes = Outcomes::default();
         let plan = self.plan();
         let shown = Progress::show(self.course(plan.iter().map(|run| run.server).collect()), self.talk);
-        let mut before = Before::default();
+        let mut before = EarlierRuns::default();
         match self.ask_servers(&before.copy, interrupt).await? {
             Answered::Able => {}
             Answered::Refused(exit) => {
@@ -143,7 +143,7 @@ impl Campaign<'_> {
             }
             clock.lap(before.took, batch.len());
             next = self.judge.after_block(&outcomes.runs);
-            if self.talk != Talk::Quiet && !matches!(next, Next::Hopeless) {
+            if self.talk != Verbosity::Quiet && !matches!(next, Next::Hopeless) {
                 self.say_after_block(is_warm_up, &outcomes.runs, &clock);
             }
         }
@@ -174,18 +174,18 @@ impl Campaign<'_> {
     async fn first_run_of(
         &self,
         server: usize,
-        plan: &[plan::Run],
+        plan: &[plan::PlannedRun],
         progress: &Progress,
         interrupt: &Interrupt,
     ) -> anyhow::Result<Outcomes> {
-        let first: Vec<plan::Run> = plan
+        let first: Vec<plan::PlannedRun> = plan
             .iter()
             .copied()
             .filter(|run| run.server == server)
             .take(1)
             .collect();
         let mut outcomes = Outcomes::default();
-        let mut before = Before::default();
+        let mut before = EarlierRuns::default();
         self.batch((plan, &first), progress, interrupt, (&mut outcomes, &mut before))
             .await?;
         Ok(outcomes)
@@ -194,10 +194,10 @@ impl Campaign<'_> {
     /// Plays the runs of a batch until one is interrupted or cannot be played.
     async fn batch(
         &self,
-        (plan, batch): (&[plan::Run], &[plan::Run]),
+        (plan, batch): (&[plan::PlannedRun], &[plan::PlannedRun]),
         progress: &Progress,
         interrupt: &Interrupt,
-        (outcomes, before): (&mut Outcomes, &mut Before),
+        (outcomes, before): (&mut Outcomes, &mut EarlierRuns),
     ) -> anyhow::Result<Exit> {
         if let Jobs::Beside { command, shares } = &self.jobs {
             let runs = (plan, batch);
@@ -229,7 +229,7 @@ impl Campaign<'_> {
 
     /// Says which cells of `now` are eliminated that were not `before`.
     fn say_eliminated(&self, now: &BTreeMap<String, String>, before: &BTreeMap<String, String>) {
-        if self.talk == Talk::Quiet {
+        if self.talk == Verbosity::Quiet {
             return;
         }
         for (label, why) in now {
@@ -240,7 +240,7 @@ impl Campaign<'_> {
     }
 
     /// The runs of a batch without those of eliminated cells; none if only the default or only others would be left.
-    fn remaining(&self, batch: &[plan::Run], eliminated: &BTreeMap<String, String>) -> Vec<plan::Run> {
+    fn remaining(&self, batch: &[plan::PlannedRun], eliminated: &BTreeMap<String, String>) -> Vec<plan::PlannedRun> {
         if !self.is_sweep || batch[0].warm_up {
             return batch.to_vec();
         }
@@ -257,7 +257,7 @@ impl Campaign<'_> {
     /// The course of these runs, for the progress display.
     pub(super) fn course(&self, runs: Vec<usize>) -> Course {
         let Loaded { scenario, project, .. } = self.scenario;
-        let first = header::played(scenario, &self.choices[0]);
+        let first = header::scenario_as_played(scenario, &self.choices[0]);
         Course {
             scenario: scenario.name.clone(),
             outline: plan::outline(&first, project.files.len() as u64),
@@ -267,10 +267,10 @@ impl Campaign<'_> {
     }
 
     /// The name of a run among several. A plan that may end early only bounds their number, so it shows no total.
-    pub(super) fn place(&self, plan: &[plan::Run], planned: plan::Run) -> Place {
+    pub(super) fn place(&self, plan: &[plan::PlannedRun], planned: plan::PlannedRun) -> RunPlace {
         let bounded = self.repeating.time_budget.is_some() || self.is_auto() || self.is_sweep;
         let number = planned.number;
-        Place {
+        RunPlace {
             number: 1 + plan.iter().take_while(|run| run.number != number).count(),
             name: match plan.len() {
                 1 => String::new(),
@@ -288,7 +288,7 @@ impl Campaign<'_> {
         turn: &Turn<'_>,
         interrupt: &Interrupt,
         outcomes: &mut Outcomes,
-        before: &mut Before,
+        before: &mut EarlierRuns,
     ) -> anyhow::Result<Exit> {
         let Turn {
             planned,
@@ -297,8 +297,8 @@ impl Campaign<'_> {
         } = turn;
         let choice = &self.choices[planned.server];
         let path = self.path(*planned);
-        if let Some(played) = before::recorded(&path, self.scenario, choice.cell.as_ref())? {
-            let exit = summary::exit(&played.summary);
+        if let Some(played) = before::complete_run(&path, self.scenario, choice.cell.as_ref())? {
+            let exit = summary::exit_of_run(&played.summary);
             before.add(&played);
             progress.played(planned.server, Duration::from_nanos(played.summary.duration));
             outcomes.runs.push(played);
@@ -311,7 +311,7 @@ impl Campaign<'_> {
             Outcome::Played => {}
             Outcome::Failed(error) => {
                 // Without a record the error is the whole message.
-                outcomes.runs.extend(super::played(&path));
+                outcomes.runs.extend(super::read_played(&path));
                 outcomes.failed = Some(error);
                 return Ok(Exit::OwnFailure);
             }
@@ -320,9 +320,9 @@ impl Campaign<'_> {
                 return Ok(Exit::Interrupted);
             }
         }
-        let played = super::played(&path)?;
-        let exit = summary::exit(&played.summary);
-        if !place.name.is_empty() && self.talk != Talk::Quiet {
+        let played = super::read_played(&path)?;
+        let exit = summary::exit_of_run(&played.summary);
+        if !place.name.is_empty() && self.talk != Verbosity::Quiet {
             progress::say(&format!("{}, {}", place.name, run::one_line(&played.summary)));
         }
         outcomes.runs.push(played);
@@ -350,9 +350,9 @@ impl Campaign<'_> {
         Some(Invocation::read(self.out).ok()?.command_line)
     }
 
-    fn prepared(&self, turn: &Turn<'_>, before: &Before) -> header::Run {
+    fn prepared(&self, turn: &Turn<'_>, before: &EarlierRuns) -> header::RunSetup {
         let choice = &self.choices[turn.planned.server];
-        header::Run {
+        header::RunSetup {
             called: self.called(),
             loaded: self.scenario.clone(),
             choice: choice.clone(),

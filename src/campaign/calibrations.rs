@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use analysis::compare::calibration::{Held, LEAST_RUNS, pooled};
-use analysis::compare::{Played, are_versions, circumstances, counts, unlike};
+use analysis::compare::calibration::{ApplicableCalibration, LEAST_RUNS, pooled};
+use analysis::compare::{Played, are_versions, circumstances, is_counted, differing_circumstances};
 use analysis::gate::{Calibrations, Sides};
 use base::lens::Lens;
 use record::{CALIBRATION_FORMAT, Calibration, Header};
@@ -17,9 +17,9 @@ use super::files;
 /// Relative to the working directory.
 const DIRECTORY: &str = "calibrations";
 
-pub enum Found {
+pub enum FoundCalibration {
     /// All that hold as one, and the file of the newest.
-    Fits(PathBuf, Box<Held>),
+    Fits(PathBuf, Box<ApplicableCalibration>),
     /// A calibration of the same scenario and server, with these circumstances changed.
     Differs(PathBuf, Vec<&'static str>),
     Nothing,
@@ -51,29 +51,29 @@ fn store_in(directory: &Path, calibration: &Calibration) -> anyhow::Result<PathB
 /// The calibrations that match this header, whatever its server's name: those of its version if they have enough runs,
 /// else also those of other versions of the same profile. Otherwise the newest of the same scenario and of the same server
 /// name or program.
-pub fn find(header: &Header) -> Found {
+pub fn find(header: &Header) -> FoundCalibration {
     find_without(header, &BTreeSet::new())
 }
 
 /// All calibrations that match this header, as one.
 pub fn pooled_for(header: &Header) -> Option<Calibration> {
     match find(header) {
-        Found::Fits(_, held) => Some(held.calibration),
-        Found::Differs(..) | Found::Nothing => None,
+        FoundCalibration::Fits(_, held) => Some(held.calibration),
+        FoundCalibration::Differs(..) | FoundCalibration::Nothing => None,
     }
 }
 
 /// As [`find`], without calibrations of the runs that started then: they would be judged by themselves.
-fn find_without(header: &Header, judged: &BTreeSet<&str>) -> Found {
+fn find_without(header: &Header, judged: &BTreeSet<&str>) -> FoundCalibration {
     find_among(stored(Path::new(DIRECTORY)), header, judged)
 }
 
-fn find_among(stored: Vec<(PathBuf, Calibration)>, header: &Header, judged: &BTreeSet<&str>) -> Found {
+fn find_among(stored: Vec<(PathBuf, Calibration)>, header: &Header, judged: &BTreeSet<&str>) -> FoundCalibration {
     let stored = apart_from(stored, judged);
     let stored = stored
         .into_iter()
         .filter(|(_, one)| one.scenario == header.scenario.name && one.lens == header.server.lens.name);
-    let (own, others): (Vec<_>, Vec<_>) = stored.partition(|(_, one)| unlike(&one.circumstances, header).is_empty());
+    let (own, others): (Vec<_>, Vec<_>) = stored.partition(|(_, one)| differing_circumstances(&one.circumstances, header).is_empty());
     if runs(&own) < LEAST_RUNS {
         let versions = others.iter().filter(|(_, one)| is_version(one, header));
         let all: Vec<_> = own.iter().chain(versions).cloned().collect();
@@ -90,8 +90,8 @@ fn find_among(stored: Vec<(PathBuf, Calibration)>, header: &Header, judged: &BTr
     let same =
         |one: &Calibration| one.server == header.server.label || one.circumstances.get("program") == now.get("program");
     match others.iter().find(|(_, one)| same(one)) {
-        Some((path, one)) => Found::Differs(path.clone(), unlike(&one.circumstances, header)),
-        None => Found::Nothing,
+        Some((path, one)) => FoundCalibration::Differs(path.clone(), differing_circumstances(&one.circumstances, header)),
+        None => FoundCalibration::Nothing,
     }
 }
 
@@ -116,17 +116,17 @@ fn runs(calibrations: &[(PathBuf, Calibration)]) -> u64 {
 /// True if the calibration is of another version of this header's server.
 fn is_version(calibration: &Calibration, header: &Header) -> bool {
     let profile = &header.server.profile;
-    profile.is_some() && *profile == calibration.profile && are_versions(&unlike(&calibration.circumstances, header))
+    profile.is_some() && *profile == calibration.profile && are_versions(&differing_circumstances(&calibration.circumstances, header))
 }
 
-fn fitting(calibrations: &[(PathBuf, Calibration)], header: &Header) -> Option<Found> {
+fn fitting(calibrations: &[(PathBuf, Calibration)], header: &Header) -> Option<FoundCalibration> {
     let (path, _) = calibrations.first()?;
     let all: Vec<Calibration> = calibrations.iter().map(|(_, one)| one.clone()).collect();
-    let is_other_version = all.iter().any(|one| !unlike(&one.circumstances, header).is_empty());
+    let is_other_version = all.iter().any(|one| !differing_circumstances(&one.circumstances, header).is_empty());
     let calibration = pooled(&all)?;
-    Some(Found::Fits(
+    Some(FoundCalibration::Fits(
         path.clone(),
-        Box::new(Held {
+        Box::new(ApplicableCalibration {
             calibration,
             is_other_version,
         }),
@@ -135,9 +135,9 @@ fn fitting(calibrations: &[(PathBuf, Calibration)], header: &Header) -> Option<F
 
 /// The calibrations for these runs, one per lens and machine; none for a lens with an uncalibrated machine. `judged` are all
 /// runs that are judged by them.
-pub fn for_runs<'r>(runs: impl Iterator<Item = &'r Played>, judged: &BTreeSet<&str>) -> Vec<Held> {
+pub fn for_runs<'r>(runs: impl Iterator<Item = &'r Played>, judged: &BTreeSet<&str>) -> Vec<ApplicableCalibration> {
     let mut machines: BTreeMap<(Lens, String), &Header> = BTreeMap::new();
-    for run in runs.filter(|run| counts(&run.summary)) {
+    for run in runs.filter(|run| is_counted(&run.summary)) {
         let header = &run.summary.header;
         machines
             .entry((header.server.lens.name, run.machine()))
@@ -146,10 +146,10 @@ pub fn for_runs<'r>(runs: impl Iterator<Item = &'r Played>, judged: &BTreeSet<&s
     let each = Lens::ALL.into_iter().flat_map(|lens| {
         let own = machines.iter().filter(|((through, _), _)| *through == lens);
         let each = own.map(|(_, header)| match find_without(header, judged) {
-            Found::Fits(_, held) => Some(*held),
-            Found::Differs(..) | Found::Nothing => None,
+            FoundCalibration::Fits(_, held) => Some(*held),
+            FoundCalibration::Differs(..) | FoundCalibration::Nothing => None,
         });
-        each.collect::<Option<Vec<Held>>>().unwrap_or_default()
+        each.collect::<Option<Vec<ApplicableCalibration>>>().unwrap_or_default()
     });
     each.collect()
 }

@@ -20,7 +20,7 @@ pub fn write(path: &Path, text: &str, cure: &str) -> anyhow::Result<()> {
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let mut file = temporary(path)?;
     file.write_all(text.as_bytes())?;
-    keep(file, path)
+    persist(file, path)
 }
 
 /// Follows a link, so that writing keeps it.
@@ -44,7 +44,7 @@ pub fn temporary(path: &Path) -> io::Result<NamedTempFile> {
 }
 
 /// Syncs a temporary file and renames it to `path`.
-pub fn keep(file: NamedTempFile, path: &Path) -> io::Result<()> {
+pub fn persist(file: NamedTempFile, path: &Path) -> io::Result<()> {
     file.as_file().sync_all()?;
     file.persist(real(path)).map(drop).map_err(|kept| kept.error)
 }

@@ -11,7 +11,7 @@ use base::units::{self, Span};
 use record::Header;
 use report::comparison::calibration::can_see;
 
-use super::calibrations::{self, Found};
+use super::calibrations::{self, FoundCalibration};
 
 /// One sentence per lens, and one about the time budget; empty for a fixed number of runs.
 pub fn sentences(campaign: &Campaign<'_>, runs: &[Played], fitting: Option<u32>) -> Vec<String> {
@@ -40,17 +40,17 @@ pub fn sentences(campaign: &Campaign<'_>, runs: &[Played], fitting: Option<u32>)
         if is_baseline && let Some(header) = header_of(runs, &choice.label, choice.lens.lens) {
             let all = are_calibrated(campaign.choices, choice.lens.lens, runs);
             sentences.push(match calibrations::find(header) {
-                Found::Fits(path, held) => {
+                FoundCalibration::Fits(path, held) => {
                     let seen = can_see(&held.calibration, &planned, alpha, all);
                     format!("{seen}, by `{}`", path.display())
                 }
-                Found::Differs(path, circumstances) => format!(
+                FoundCalibration::Differs(path, circumstances) => format!(
                     "the detectable difference is not known: `{}` was made with another {}; calibrate again with `{}`",
                     path.display(),
                     circumstances.join(", "),
                     command(campaign, choice)
                 ),
-                Found::Nothing => format!(
+                FoundCalibration::Nothing => format!(
                     "the detectable difference is not known: run `{}`",
                     command(campaign, choice)
                 ),
@@ -79,15 +79,15 @@ fn header_of<'r>(runs: &'r [Played], label: &str, lens: Lens) -> Option<&'r Head
 /// True if calibrations of this server have enough runs for a gate.
 fn is_calibrated(header: &Header) -> bool {
     match calibrations::find(header) {
-        Found::Fits(_, held) => held.calibration.runs >= LEAST_RUNS,
-        Found::Differs(..) | Found::Nothing => false,
+        FoundCalibration::Fits(_, held) => held.calibration.runs >= LEAST_RUNS,
+        FoundCalibration::Differs(..) | FoundCalibration::Nothing => false,
     }
 }
 
 fn budget_sentence(fitting: u32, budget: Span) -> String {
     let runs = match fitting {
         0 => "no run that counts fits".to_owned(),
-        fitting => format!("about {} of each server fit", units::counted(u64::from(fitting), "run")),
+        fitting => format!("about {} of each server fit", units::count_of(u64::from(fitting), "run")),
     };
     format!("{runs} into {} after the warm-up", units::duration(budget.0))
 }

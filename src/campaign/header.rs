@@ -39,7 +39,7 @@ pub struct Measuring {
 }
 
 #[derive(Clone)]
-pub struct Run {
+pub struct RunSetup {
     /// The call that began the campaign; `None` if this process is it.
     pub called: Option<Vec<OsString>>,
     pub loaded: Loaded,
@@ -66,7 +66,7 @@ const DECIDING: [&str; 19] = [
 
 /// Builds the header. What is cancelled is left out.
 pub fn header(
-    run: &Run,
+    run: &RunSetup,
     job: &Job,
     tree: Option<TreeFacts>,
     scrubbed: Vec<String>,
@@ -74,7 +74,7 @@ pub fn header(
     checked: Checked,
     cancel: &Cancel,
 ) -> Header {
-    let Run { loaded, choice, .. } = run;
+    let RunSetup { loaded, choice, .. } = run;
     let project = &loaded.project;
     Header {
         format: record::FORMAT,
@@ -124,10 +124,10 @@ pub fn restricted(mut host: record::Host, cpus: &[usize]) -> record::Host {
 }
 
 /// What a run of this server plays of a scenario.
-pub fn played(scenario: &Scenario, choice: &ServerChoice) -> Scenario {
+pub fn scenario_as_played(scenario: &Scenario, choice: &ServerChoice) -> Scenario {
     match choice.lens.lens {
         Lens::AsShipped => scenario.clone(),
-        Lens::Purged => scenario.purged(resolve::needs_traffic(choice)),
+        Lens::Purged => scenario.for_purged_run(resolve::needs_traffic(choice)),
     }
 }
 
@@ -144,7 +144,7 @@ pub fn scenario(loaded: &Loaded, seed: u64) -> ScenarioFacts {
 }
 
 /// With the command line that began the campaign.
-fn begun(run: &Run, mut settings: Settings) -> Settings {
+fn begun(run: &RunSetup, mut settings: Settings) -> Settings {
     if let Some(called) = &run.called {
         settings.command_line = called.iter().cloned().map(lossy).collect();
     }
@@ -172,7 +172,7 @@ pub fn settings(measuring: &Measuring, choice: &ServerChoice, capabilities: Stri
     }
 }
 
-fn server(run: &Run, launch: &Launch, examined: &Examined) -> ServerFacts {
+fn server(run: &RunSetup, launch: &Launch, examined: &Examined) -> ServerFacts {
     let choice = &run.choice;
     ServerFacts {
         label: choice.label.clone(),

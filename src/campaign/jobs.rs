@@ -21,7 +21,7 @@ impl Jobs {
     }
 
     /// The processors of the first of the runs that are played at once; none if each has the machine to itself.
-    pub fn each(&self) -> &[usize] {
+    pub fn cpus_of_each(&self) -> &[usize] {
         match self {
             Jobs::Beside { shares, .. } => shares.first().map_or(&[], Vec::as_slice),
             Jobs::Alone | Jobs::Of { .. } => &[],

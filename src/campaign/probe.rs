@@ -8,7 +8,7 @@ use crate::drive::workspace::KeptCopy;
 use crate::progress::{self, Progress};
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
-use analysis::summary::{Summary, exit};
+use analysis::summary::{Summary, exit_of_run};
 use base::exit::Exit;
 use record::{Ending, PlanFacts};
 
@@ -51,7 +51,7 @@ pub async fn probe(
         memory_limit: None,
         allows_unsupported: false,
     };
-    let run = header::Run {
+    let run = header::RunSetup {
         called: None,
         loaded: scenario.clone(),
         choice: choice.clone(),
@@ -71,7 +71,7 @@ pub async fn probe(
 }
 
 /// Names the steps that a server lacks, with a cure; `None` where it lacks none.
-pub fn missing(summary: &Summary, scenario: &Loaded) -> Option<String> {
+pub fn missing_steps(summary: &Summary, scenario: &Loaded) -> Option<String> {
     let Some(Ending::Unsupported { steps }) = &summary.ending else {
         return None;
     };
@@ -102,10 +102,10 @@ impl Campaign<'_> {
                     return Ok(Answered::Refused(Exit::Interrupted));
                 }
             };
-            if let Some(sentence) = missing(&summary, self.scenario) {
+            if let Some(sentence) = missing_steps(&summary, self.scenario) {
                 progress::say(&format!("error: {sentence}"));
                 answered = Answered::Refused(Exit::ServerFailed);
-            } else if matches!(answered, Answered::Able) && exit(&summary) == Exit::ServerFailed {
+            } else if matches!(answered, Answered::Able) && exit_of_run(&summary) == Exit::ServerFailed {
                 answered = Answered::Fails(place);
             }
         }

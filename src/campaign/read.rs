@@ -20,7 +20,7 @@ pub fn summary(path: &Path) -> anyhow::Result<Summary> {
 }
 
 /// Reads a record for a comparison, under its file name.
-pub fn played(path: &Path) -> anyhow::Result<Played> {
+pub fn read_played(path: &Path) -> anyhow::Result<Played> {
     Ok(Played {
         record: path.display().to_string(),
         summary: summary(path)?,
@@ -42,7 +42,7 @@ pub fn open(path: &Path) -> anyhow::Result<Reader<Box<dyn BufRead>>> {
         Box::new(BufReader::with_capacity(1 << 16, file))
     };
     let about = || format!("cannot read the record `{}`", path.display());
-    Reader::new(record::plain(source).with_context(about)?).with_context(about)
+    Reader::new(record::decompressed(source).with_context(about)?).with_context(about)
 }
 
 /// Opens a file, or a pipe that somebody writes to. A device such as `/dev/zero` has no end.

@@ -47,7 +47,7 @@ impl Repeating {
     }
 
     /// The planned runs of these servers. A time budget may end them early.
-    pub fn planned_runs(&self, choices: &[ServerChoice], seed: u64) -> Vec<plan::Run> {
+    pub fn planned_runs(&self, choices: &[ServerChoice], seed: u64) -> Vec<plan::PlannedRun> {
         // The lenses of one server are not compared with each other.
         let compared = choices
             .iter()

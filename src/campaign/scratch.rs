@@ -11,7 +11,7 @@ pub struct Scratch(scratch::Scratch);
 impl Scratch {
     /// Claims the first free directory of this kind.
     pub fn claim(kind: &str) -> Result<Scratch, WorkspaceError> {
-        let home = scratch::home(&default_scratch())?;
+        let home = scratch::user_directory(&default_scratch())?;
         scratch::Scratch::claim(&home, kind).map(Scratch)
     }
 

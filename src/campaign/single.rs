@@ -22,7 +22,7 @@ use proctree::host;
 use proctree::process::Launch;
 use record::{Event, Header, TreeFacts, Warning, WarningKind};
 
-use super::header::{self, Run};
+use super::header::{self, RunSetup};
 use super::launch::launch;
 use super::scratch::Scratch;
 use super::{before, build};
@@ -67,7 +67,7 @@ struct Prepared {
     scratch: Option<Scratch>,
 }
 
-impl Run {
+impl RunSetup {
     /// Prepares the run, plays it and writes its record to `path`, which must not exist.
     pub async fn record(self, path: &Path, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
         let _running = interrupt.running();
@@ -95,7 +95,7 @@ impl Run {
         } = prepared;
         header.settings.memory_limit = run.memory_limit(&header);
         if let Some(before) = &run.before {
-            before::unchanged(before, &header, &run.choice)?;
+            before::require_unchanged(before, &header, &run.choice)?;
         }
         let sampling = proctree::Options {
             interval: run.measuring.interval,
@@ -107,7 +107,7 @@ impl Run {
         };
         // A traced run's memory and times are not used.
         if run.tracer.is_none() {
-            run.progress.strained(&findings::beforehand(&header.host));
+            run.progress.warn_of_strains(&findings::beforehand(&header.host));
         }
         run.progress.command(&words(&job.launch));
         let plan = job.choice.command.as_ref();
@@ -180,7 +180,7 @@ impl Run {
 
     /// Prepares the run before the server starts; `None` if interrupted. Takes seconds to minutes, so it runs on
     /// other threads.
-    async fn prepare(self: &Arc<Run>, interrupt: &Interrupt) -> anyhow::Result<Option<Prepared>> {
+    async fn prepare(self: &Arc<RunSetup>, interrupt: &Interrupt) -> anyhow::Result<Option<Prepared>> {
         let (run, pressed) = (Arc::clone(self), interrupt.clone());
         let Some(prepared_workspace) = blocking(move || run.prepared_workspace(&pressed)).await? else {
             return Ok(None);
@@ -252,7 +252,7 @@ impl Run {
         library: Option<PathBuf>,
         interrupt: &Interrupt,
     ) -> anyhow::Result<Option<Prepared>> {
-        let Run { loaded, choice, .. } = self;
+        let RunSetup { loaded, choice, .. } = self;
         prepared_workspace.reports = self.reports()?;
         let root = prepared_workspace.workspace.root();
         let cancel = interrupt.first_press();
@@ -271,7 +271,7 @@ impl Run {
         let (scratch, trace) = self.traced(&mut launch)?;
         let (preloaded, report) = written_beside(choice, library, prepared_workspace.reports.as_ref());
         let mut job = Job {
-            scenario: header::played(&loaded.scenario, choice),
+            scenario: header::scenario_as_played(&loaded.scenario, choice),
             choice: choice.clone(),
             decay: examined.decay(choice),
             runtime_settings: detector::runtime_settings(choice),
@@ -419,8 +419,8 @@ pub fn shell(script: &str, directory: &Path, env: &Env, cancel: &Cancel) -> anyh
             None => command.env_remove(name),
         };
     }
-    let heard = host::listen(&mut command, LONGEST, cancel).context("cannot start `sh`")?;
-    if heard.ended.is_some_and(|status| status.success()) {
+    let heard = host::run_program(&mut command, LONGEST, cancel).context("cannot start `sh`")?;
+    if heard.exit_status.is_some_and(|status| status.success()) {
         return Ok(());
     }
     let said = format!("{}\n{}", heard.said.stdout, heard.said.stderr);

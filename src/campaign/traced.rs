@@ -1,7 +1,7 @@
 //! `--trace-syscalls`: one more run of each server, for its memory calls alone.
 
 use crate::drive::workspace::KeptCopy;
-use crate::progress::{self, Place, Progress, Talk};
+use crate::progress::{self, RunPlace, Progress, Verbosity};
 use crate::resolve::{ServerChoice, which};
 use crate::soak::Interrupt;
 use crate::trace::{Tracer, Untraceable};
@@ -12,7 +12,7 @@ use record::PlanFacts;
 use super::blocks::{Campaign, Outcomes, called_off, file_name, title};
 use super::scratch::Scratch;
 use super::single::Outcome;
-use super::{before, header, played};
+use super::{before, header, read_played};
 
 pub fn tracer() -> anyhow::Result<Result<Tracer, Untraceable>> {
     let scratch = Scratch::claim("tracer")?;
@@ -43,12 +43,12 @@ impl Campaign<'_> {
                 return Ok(());
             }
             let path = self.out.join(format!("traced-{}.jsonl", file_name(choice)));
-            if let Some(played) = before::recorded(&path, self.scenario, choice.cell.as_ref())? {
-                outcomes.runs.push(played);
+            if let Some(played) = before::complete_run(&path, self.scenario, choice.cell.as_ref())? {
+                outcomes.runs.push(read_played);
                 continue;
             }
             let run = self.traced(number, choice, tracer, shown.progress());
-            shown.progress().begin(&Place {
+            shown.progress().begin(&RunPlace {
                 number: server + 1,
                 name: "traced run".to_owned(),
                 server,
@@ -68,28 +68,28 @@ impl Campaign<'_> {
                     return Ok(());
                 }
             }
-            let played = played(&path)?;
-            match summary::exit(&played.summary) {
+            let played = read_played(&path)?;
+            match summary::exit_of_run(&read_played.summary) {
                 Exit::Interrupted => outcomes.exit = outcomes.exit.worse(Exit::Interrupted),
                 Exit::ServerFailed => progress::say(&format!(
                     "warning: `{}` failed while it was traced, which does not affect the other runs",
                     choice.label
                 )),
-                _ if self.talk == Talk::Quiet => {}
-                _ => progress::say(&report::run::one_line(&played.summary)),
+                _ if self.talk == Verbosity::Quiet => {}
+                _ => progress::say(&report::run::one_line(&read_played.summary)),
             }
-            outcomes.runs.push(played);
+            outcomes.runs.push(read_played);
         }
         Ok(())
     }
 
-    fn traced(&self, number: u32, choice: &ServerChoice, tracer: &Tracer, progress: &Progress) -> header::Run {
+    fn traced(&self, number: u32, choice: &ServerChoice, tracer: &Tracer, progress: &Progress) -> header::RunSetup {
         let mut choice = choice.clone();
         // The defaults of an allocator follow from its processors: they are those of the runs that count.
         if choice.cpus.is_empty() {
-            choice.cpus = self.jobs.each().to_vec();
+            choice.cpus = self.jobs.cpus_of_each().to_vec();
         }
-        header::Run {
+        header::RunSetup {
             called: self.called(),
             loaded: self.scenario.clone(),
             plan: PlanFacts {

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 
 use crate::campaign::build;
 use crate::cli;
-use crate::config::Report;
+use crate::config::MistakeReport;
 use crate::config::values::Format;
 use crate::resolve::{ChoiceError, Common, Program, ServerChoice, ServerSpec, detector, preload, which};
 use allocator::Inspected;
@@ -46,8 +46,8 @@ fn is_proxy(error: &ChoiceError) -> bool {
 /// `file` has more profiles.
 fn of_program(program: &str, file: Option<&Path>) -> anyhow::Result<Looked> {
     let catalogue = prepare::catalogue(file, None)?;
-    let mut mistakes = Report::default();
-    let specs = prepare::pinned(vec![program.parse()?], &catalogue, &mut mistakes);
+    let mut mistakes = MistakeReport::default();
+    let specs = prepare::install_versions(vec![program.parse()?], &catalogue, &mut mistakes);
     prepare::refuse_mistakes(mistakes)?;
     let spec: ServerSpec = specs.into_iter().next().context("one server was named")?;
     let path = Path::new(&spec.target);
@@ -56,7 +56,7 @@ fn of_program(program: &str, file: Option<&Path>) -> anyhow::Result<Looked> {
     let mut choice = match crate::resolve::choose(std::slice::from_ref(&spec), &Common::default(), &catalogue, &which) {
         Ok(choices) => choices.into_iter().next().context("one server was named")?,
         Err(errors) if path.is_file() && !errors.iter().any(is_proxy) => {
-            let inspected = allocator::of_file(path, &Cancel::default());
+            let inspected = allocator::detect_in_file(path, &Cancel::default());
             return Ok((spec.target.clone(), inspected.facts, Vec::new()));
         }
         Err(errors) => {
@@ -98,7 +98,7 @@ fn live(pid: u32) -> anyhow::Result<Inspected> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).context(cannot_look)?;
     Ok(allocator::of_process(
         &exe,
-        &proctree::mapped(&maps),
+        &proctree::mapped_files(&maps),
         &Cancel::default(),
     ))
 }

@@ -9,7 +9,7 @@ use crate::config::Catalogue;
 use crate::resolve::{Entry, Store};
 use base::exit::Exit;
 use base::text::Paint;
-use base::text::table::{self, Cell, Column};
+use base::text::table::{self, TableCell, Column};
 use base::units;
 
 use super::{formats, print};
@@ -42,13 +42,13 @@ fn list(store: &Store, entries: &[Entry]) -> anyhow::Result<()> {
     print(&format!("{text}{size} in `{}`\n", store.root().display()))
 }
 
-fn plain_cells(entries: &[Entry], text: impl Fn(&Entry) -> String) -> Vec<Cell> {
-    entries.iter().map(|entry| Cell::plain(text(entry))).collect()
+fn plain_cells(entries: &[Entry], text: impl Fn(&Entry) -> String) -> Vec<TableCell> {
+    entries.iter().map(|entry| TableCell::plain(text(entry))).collect()
 }
 
-fn name(entry: &Entry) -> Cell {
+fn name(entry: &Entry) -> TableCell {
     let (name, version) = entry.parts();
-    Cell::plain(name).ending(version)
+    TableCell::plain(name).with_tail(version)
 }
 
 fn kind(entry: &Entry) -> String {

@@ -9,10 +9,10 @@ use crate::cli;
 use crate::config::values::Lenses;
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
-use analysis::compare::calibration::{Calibrated, LEAST_RUNS, noise, recommended};
-use analysis::compare::{Played, Target, by_target, circumstances, counts};
+use analysis::compare::calibration::{Calibrated, LEAST_RUNS, noise, recommended_runs};
+use analysis::compare::{Played, Target, compare_by_target, circumstances, is_counted};
 use analysis::findings::loss;
-use analysis::summary::exit;
+use analysis::summary::exit_of_run;
 use base::exit::Exit;
 use record::{CALIBRATION_FORMAT, Calibration, Header};
 use report::comparison::calibration;
@@ -30,7 +30,7 @@ const FEWEST: u64 = 6;
 /// Plays the runs, then calibrates. A resumed directory plays only the missing runs.
 pub fn run(options: &cli::Calibrate, place: Place, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let plan = CampaignPlan::from_typed("calibrate", &options.processors, &options.measuring, options.voice)?;
-    let (scenarios, choices) = prepare::understood(&prepare::Typed {
+    let (scenarios, choices) = prepare::understand(&prepare::TypedCommand {
         scenarios: options.scenario.as_slice(),
         options: &options.options,
         servers: &options.servers,
@@ -77,15 +77,15 @@ pub fn run(options: &cli::Calibrate, place: Place, interrupt: &Interrupt) -> any
             };
             report_calibrations(&outcomes.runs, options.voice.details, options.voice.quiet, &commands)?
         }
-        exit => exit,
+        exit => exit_of_run,
     };
-    Ok(exit.code())
+    Ok(exit_of_run.code())
 }
 
 /// True once no calibration can come of the runs.
 fn is_hopeless(runs: &[Played]) -> bool {
     runs.iter()
-        .any(|run| exit(&run.summary) != Exit::Passed || loss(&run.summary).is_some())
+        .any(|run| exit_of_run(&run.summary) != Exit::Passed || loss(&run.summary).is_some())
 }
 
 /// Plays every run, as long as all of them can enter a calibration.
@@ -194,7 +194,7 @@ pub(super) fn add_baseline(runs: &[Played], looks: &Schedule, is_quiet: bool) {
 fn calibrated(runs: &[Played], looks: &Schedule) -> Vec<(Calibration, Header)> {
     let made = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let mut all = Vec::new();
-    for target in by_target(runs.to_vec(), None).into_values().flatten() {
+    for target in compare_by_target(runs.to_vec(), None).into_values().flatten() {
         for place in 0..target.comparison.sides.len() {
             all.extend(side_calibration(&target, place, runs, &made, looks));
         }
@@ -214,7 +214,7 @@ fn side_calibration(
     let mut own = Vec::new();
     for run in runs {
         let server = &run.summary.header.server;
-        if server.label == side.label && server.lens.name == lens && counts(&run.summary) {
+        if server.label == side.label && server.lens.name == lens && is_counted(&run.summary) {
             own.push(&run.summary.header);
         }
     }
@@ -233,7 +233,7 @@ fn side_calibration(
         recommended_runs: None,
         noise: noise(&target.comparison, place, lens),
     };
-    let recommended = recommended(Calibrated::all(&calibration, true), looks);
-    calibration.recommended_runs = recommended.map(|runs| runs as u64);
+    let recommended = recommended_runs(Calibrated::all(&calibration, true), looks);
+    calibration.recommended_runs = recommended_runs.map(|runs| runs as u64);
     Some((calibration, header.clone()))
 }

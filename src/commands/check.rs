@@ -23,7 +23,7 @@ use report::run;
 use super::{formats, prepare, print};
 
 pub fn run(options: &cli::Check, interrupt: &Interrupt) -> anyhow::Result<u8> {
-    let (scenarios, choices) = prepare::understood(&prepare::Typed {
+    let (scenarios, choices) = prepare::understand(&prepare::TypedCommand {
         scenarios: &options.scenarios,
         options: &options.scenario,
         servers: &options.servers,
@@ -71,8 +71,8 @@ fn print_plan(repeating: &Repeating, scenario: &Loaded, choices: &[ServerChoice]
     let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
     let mut played = scenario.clone();
     played.scenario = match (choices.first(), lens) {
-        (Some(choice), _) => header::played(&scenario.scenario, choice),
-        (None, Lens::Purged) => scenario.scenario.purged(false),
+        (Some(choice), _) => header::scenario_as_played(&scenario.scenario, choice),
+        (None, Lens::Purged) => scenario.scenario.for_purged_run(false),
         (None, Lens::AsShipped) => scenario.scenario.clone(),
     };
     let runs = repeating.planned_runs(&choices, scenario.scenario.seed());
@@ -124,8 +124,8 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
         Probed::Ended(summary) => summary,
         Probed::CalledOff => return Ok(Exit::Interrupted),
     };
-    let exit = summary::exit(&summary);
-    if let Some(sentence) = campaign::missing(&summary, scenario) {
+    let exit = summary::exit_of_run(&summary);
+    if let Some(sentence) = campaign::missing_steps(&summary, scenario) {
         print_folded(&format!("{sentence}\n"))?;
         return Ok(exit);
     }
@@ -159,7 +159,7 @@ fn offered(scenario: &Loaded, choice: &ServerChoice, left_out: &[String]) -> Str
         "`{label}` offers every step that `{name}` requires, and {} of its {} that send requests; skipped, because they are \
          optional:\n{lines}",
         asking.saturating_sub(left_out.len()),
-        units::counted(asking as u64, "step"),
+        units::count_of(asking as u64, "step"),
     )
 }
 

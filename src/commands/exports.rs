@@ -106,7 +106,7 @@ impl Target {
             Sink::Stdout | Sink::Device(..) => Ok(()),
             Sink::File(path, file) => {
                 let file = file.take().map_or_else(|| files::temporary(path), Ok);
-                file.and_then(|file| files::keep(file, path)).context(failure)
+                file.and_then(|file| files::persist(file, path)).context(failure)
             }
         }
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::campaign::files;
 use crate::config::values::Format;
 use crate::progress;
-use analysis::compare::{Played, Scenarios, are_unlike, by_target};
+use analysis::compare::{Played, Scenarios, are_unlike, compare_by_target};
 use report::comparison::Suite;
 use report::document::{Document, Look, markdown, page, terminal};
 use report::export::svg;
@@ -61,7 +61,7 @@ pub fn comparison(
     format: Format,
     details: bool,
 ) -> serde_json::Result<String> {
-    let scenarios = by_target(runs.to_vec(), baseline);
+    let scenarios = compare_by_target(runs.to_vec(), baseline);
     let result = Printable {
         document: &|| comparison::document(&scenarios, runs),
         json: &|| comparison::json::render(&scenarios, runs),
@@ -78,7 +78,7 @@ pub fn is_of_all(format: Format) -> bool {
 }
 
 /// One run, several side by side, or a list of runs without a common scenario, in this format; empty if there is none.
-pub fn together(runs: &[Played], baseline: Option<&str>, format: Format) -> serde_json::Result<String> {
+pub fn render_together(runs: &[Played], baseline: Option<&str>, format: Format) -> serde_json::Result<String> {
     match without_directories(runs).as_slice() {
         [] => Ok(String::new()),
         [Played { record, summary }] if format != Format::Junit => {
@@ -132,7 +132,7 @@ pub fn save(out: &Path, runs: &[Played], baseline: Option<&str>) -> anyhow::Resu
     }
     for (name, format) in FILES {
         let cure = "make room, and make it again with `lsp-soak report`";
-        files::write(&out.join(name), &together(runs, baseline, format)?, cure)?;
+        files::write(&out.join(name), &render_together(runs, baseline, format)?, cure)?;
     }
     Ok(Some(out.join(FILES[0].0).display().to_string()))
 }

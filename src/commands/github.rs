@@ -4,7 +4,7 @@ use std::env;
 use std::fs::{self, File};
 use std::io::Write;
 
-use analysis::compare::{Played, by_target};
+use analysis::compare::{Played, compare_by_target};
 use report::comparison::{self, Suite};
 use report::document::markdown;
 
@@ -13,7 +13,7 @@ pub fn report_comparison(runs: &[Played], baseline: Option<&str>) {
     if env::var_os("GITHUB_ACTIONS").is_none() || runs.is_empty() {
         return;
     }
-    let scenarios = by_target(runs.to_vec(), baseline);
+    let scenarios = compare_by_target(runs.to_vec(), baseline);
     let document = comparison::document(&scenarios, runs);
     report_to_workflow(&markdown::render(&document), &comparison::suites(&scenarios));
 }

@@ -37,12 +37,12 @@ pub struct Directory {
 
 impl Directory {
     /// Takes the directory of a campaign that is gone on with.
-    pub fn resumed(path: PathBuf) -> anyhow::Result<Directory> {
+    pub fn take_resumed(path: PathBuf) -> anyhow::Result<Directory> {
         Directory::claim(path, false)
     }
 
     /// The directory that the process which started this one holds.
-    pub fn shared(path: PathBuf) -> anyhow::Result<Directory> {
+    pub fn take_shared(path: PathBuf) -> anyhow::Result<Directory> {
         Ok(Directory {
             path,
             lock: None,
@@ -114,7 +114,7 @@ impl Drop for Directory {
 }
 
 /// The subcommand that began the campaign of a directory; `None` where there is none that can be resumed.
-pub fn begun(out: &Path) -> Option<String> {
+pub fn begun_subcommand(out: &Path) -> Option<String> {
     cli::subcommand(&Invocation::read(out).ok()?.command_line)
 }
 
@@ -140,18 +140,18 @@ pub fn continued(out: &Path, scenarios: &[Loaded], called: &Invocation) -> anyho
     let names = unlike(scenarios.iter().map(|scenario| scenario.scenario.name.as_str()));
     let mut begun = Vec::new();
     for (scenario, name) in names.iter().enumerate() {
-        begun.push(holds_scenario(&out.join(name), scenario)?);
+        begun_subcommand.push(holds_scenario(&out.join(name), scenario)?);
     }
-    if !begun.contains(&true) {
+    if !begun_subcommand.contains(&true) {
         bail!(
             "`{}` is not the directory of one campaign: resume the directories below it one by one",
             out.display()
         );
     }
     let mut directories = Vec::new();
-    for (scenario, (name, is_begun)) in names.iter().zip(begun).enumerate() {
+    for (scenario, (name, is_begun)) in names.iter().zip(begun_subcommand).enumerate() {
         if is_begun {
-            directories.push(Directory::resumed(out.join(name))?);
+            directories.push(Directory::take_resumed(out.join(name))?);
             continue;
         }
         let new = chosen(out.join(name))?;
@@ -190,7 +190,7 @@ fn refusal(path: &Path, whole: &Path) -> Option<(String, String)> {
     }
     let title = format!("`{}` is not empty, and records are never overwritten", path.display());
     let new = "name a new directory with --out";
-    let cure = match begun(path) {
+    let cure = match begun_subcommand(path) {
         Some(command) => format!(
             "if its runs were interrupted, use `lsp-soak {command} --resume {}`, else {new}",
             whole.display()
@@ -367,7 +367,7 @@ mod tests {
         let begun = serde_json::json!({
             "format": 1, "directory": "/", "scenario": 0, "command_line": words.map(std::ffi::OsString::from),
         });
-        fs::write(out.join(invocation::FILE), begun.to_string()).expect("the directory is ours");
+        fs::write(out.join(invocation::FILE), begun_subcommand.to_string()).expect("the directory is ours");
         let error = chosen(out.clone()).err().expect("it holds a record").to_string();
         let resume = format!("`lsp-soak run --resume {}`", out.display());
         assert!(error.contains(&resume), "{error}");

@@ -6,13 +6,13 @@ use crate::config::step::Expect;
 use crate::config::{Loaded, Phase, Step};
 use crate::drive::language;
 use crate::drive::steps::place;
-use crate::drive::target::{Place, anywhere};
+use crate::drive::target::{TargetKind, anywhere};
 use crate::drive::workspace::SourceFile;
 use base::units;
 
 /// A mistake and its cure for each phase in which every step asks at places that no file has. What asks of whole
 /// documents or of the workspace may find something, and so may what the project is too large to be searched for.
-pub fn missing(loaded: &Loaded) -> Vec<(String, String)> {
+pub fn phases_without_places(loaded: &Loaded) -> Vec<(String, String)> {
     let mut search = Search {
         files: None,
         known: Vec::new(),
@@ -22,7 +22,7 @@ pub fn missing(loaded: &Loaded) -> Vec<(String, String)> {
 }
 
 fn mistake(loaded: &Loaded, phase: &Phase, search: &mut Search) -> Option<(String, String)> {
-    let asking: Vec<(&Step, Place)> = phase
+    let asking: Vec<(&Step, TargetKind)> = phase
         .steps
         .iter()
         .filter(|step| step.ask().is_some())
@@ -39,7 +39,7 @@ fn mistake(loaded: &Loaded, phase: &Phase, search: &mut Search) -> Option<(Strin
         phase.name,
         loaded.scenario.name,
         place.words(language),
-        units::counted(count as u64, &format!("{language} file")),
+        units::count_of(count as u64, &format!("{language} file")),
     );
     let cure = "open other files with --workspace, --language or --files, or remove the step";
     Some((title, cure.to_owned()))
@@ -53,12 +53,12 @@ fn requires_answer(step: &Step) -> bool {
 /// The files of a project, and the places that were looked for in them.
 struct Search {
     files: Option<Vec<SourceFile>>,
-    known: Vec<(Place, bool)>,
+    known: Vec<(TargetKind, bool)>,
 }
 
 impl Search {
     /// True if no file has this kind of place, as far as can be known.
-    fn has_none(&mut self, loaded: &Loaded, place: Place) -> bool {
+    fn has_none(&mut self, loaded: &Loaded, place: TargetKind) -> bool {
         if let Some((_, none)) = self.known.iter().find(|(known, _)| *known == place) {
             return *none;
         }

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use crate::campaign::{self, Jobs, Measuring, Repeating};
 use crate::cli::{self, Exports, Processors, Voice};
 use crate::config::values::{CpuList, Format};
-use crate::progress::Talk;
+use crate::progress::Verbosity;
 use crate::trace::{Tracer, Untraceable};
 use base::units;
 use proctree::host;
@@ -20,7 +20,7 @@ use super::prepare;
 pub struct CampaignPlan {
     pub measuring: Measuring,
     pub jobs: Jobs,
-    pub talk: Talk,
+    pub talk: Verbosity,
 }
 
 impl CampaignPlan {
@@ -41,9 +41,9 @@ impl CampaignPlan {
                 allows_unsupported: measuring.allow_unsupported,
             },
             talk: match (voice.quiet, voice.verbose) {
-                (true, _) => Talk::Quiet,
-                (false, true) => Talk::Verbose,
-                (false, false) => Talk::Usual,
+                (true, _) => Verbosity::Quiet,
+                (false, true) => Verbosity::Verbose,
+                (false, false) => Verbosity::Usual,
             },
         })
     }
@@ -120,7 +120,7 @@ fn share(processors: &Processors, huge_pages: Option<HugePages>, command: &'stat
     let jobs = processors.jobs as usize;
     if cpus.len() < jobs {
         let is = if cpus.len() == 1 { "is" } else { "are" };
-        let most = units::counted(cpus.len() as u64, "processor");
+        let most = units::count_of(cpus.len() as u64, "processor");
         bail!(
             "`--jobs {jobs}` needs a processor for each, and there {is} {most}: use --jobs {}",
             cpus.len()

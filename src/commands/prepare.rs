@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::{ScenarioOptions, ServerExtras};
 use crate::config::values::Lenses;
 use crate::config::{
-    self, Catalogue, Fetch, Fetched, IdleMode, Isolation, Loaded, OriginError, Overrides, Pin, Report, Step,
+    self, Catalogue, Fetch, Fetched, IdleMode, Isolation, Loaded, OriginError, Overrides, Pin, MistakeReport, Step,
 };
 use crate::drive::workspace::{self, Workspace};
 use crate::resolve::which;
@@ -22,7 +22,7 @@ use crate::commands::output;
 use crate::resolve::{detector, preload, shim};
 use value::value;
 
-pub struct Typed<'c> {
+pub struct TypedCommand<'c> {
     pub scenarios: &'c [PathBuf],
     /// Settings of the command line that replace those of the scenarios.
     pub options: &'c ScenarioOptions,
@@ -35,12 +35,12 @@ pub struct Typed<'c> {
 }
 
 /// The scenarios and servers, each server once per lens, or every mistake in them. Nothing was started yet.
-pub fn understood(typed: &Typed<'_>) -> anyhow::Result<(Vec<Loaded>, Vec<ServerChoice>)> {
-    understood_with(typed, Report::default())
+pub fn understand(typed: &TypedCommand<'_>) -> anyhow::Result<(Vec<Loaded>, Vec<ServerChoice>)> {
+    understand_with(typed, MistakeReport::default())
 }
 
 /// Understands scenarios and servers like [`understood`], and reports `mistakes` from other options with theirs.
-pub fn understood_with(typed: &Typed<'_>, mut mistakes: Report) -> anyhow::Result<(Vec<Loaded>, Vec<ServerChoice>)> {
+pub fn understand_with(typed: &TypedCommand<'_>, mut mistakes: MistakeReport) -> anyhow::Result<(Vec<Loaded>, Vec<ServerChoice>)> {
     let scenarios = scenarios(typed, &mut mistakes);
     let first = typed.scenarios.first().map(PathBuf::as_path);
     let catalogue = profiles(typed.extras.file.as_deref(), first, &mut mistakes);
@@ -69,7 +69,7 @@ pub fn understood_with(typed: &Typed<'_>, mut mistakes: Report) -> anyhow::Resul
             mistakes.add_loose(title, cure);
         }
     }
-    for (title, cure) in scenarios.iter().flat_map(places::missing) {
+    for (title, cure) in scenarios.iter().flat_map(places::phases_without_places) {
         mistakes.add_loose(title, cure);
     }
     if !typed.servers.is_empty() {
@@ -83,10 +83,10 @@ pub fn understood_with(typed: &Typed<'_>, mut mistakes: Report) -> anyhow::Resul
 
 /// Fails with one mistake more, listed after those that `understood` may have.
 pub fn with_mistake<T>(understood: anyhow::Result<T>, title: &str, cure: &str) -> anyhow::Result<T> {
-    let mut mistakes = Report::default();
+    let mut mistakes = MistakeReport::default();
     mistakes.add_loose(title.to_owned(), cure);
     let more = Mistakes::from_report(&mistakes);
-    Err(match understood {
+    Err(match understand {
         Err(error) => match error.downcast::<Mistakes>() {
             Ok(Mistakes(all)) => Mistakes(format!("{all}\n{more}")).into(),
             Err(error) => error,
@@ -96,14 +96,14 @@ pub fn with_mistake<T>(understood: anyhow::Result<T>, title: &str, cure: &str) -
 }
 
 /// Ends with the mistakes, if there are any.
-pub fn refuse_mistakes(mistakes: Report) -> anyhow::Result<()> {
+pub fn refuse_mistakes(mistakes: MistakeReport) -> anyhow::Result<()> {
     if mistakes.is_empty() {
         return Ok(());
     }
     Err(Mistakes::from_report(&mistakes).into())
 }
 
-fn scenarios(typed: &Typed<'_>, mistakes: &mut Report) -> Vec<Loaded> {
+fn scenarios(typed: &TypedCommand<'_>, mistakes: &mut MistakeReport) -> Vec<Loaded> {
     let options = typed.options;
     let overrides = Overrides {
         workspace: options.workspace.clone(),
@@ -134,7 +134,7 @@ fn load_scenarios(
     paths: &[PathBuf],
     overrides: &Overrides,
     fetch: &Fetch<'_>,
-    mistakes: &mut Report,
+    mistakes: &mut MistakeReport,
 ) -> Vec<Option<Loaded>> {
     let mut loaded = Vec::new();
     for path in paths {
@@ -178,7 +178,7 @@ fn tree_hash(root: &Path) -> Option<String> {
     workspace::tree::facts(root, &Cancel::default()).map(|facts| facts.sha256)
 }
 
-fn isolation(text: &str, mistakes: &mut Report) -> Option<Isolation> {
+fn isolation(text: &str, mistakes: &mut MistakeReport) -> Option<Isolation> {
     let all = [
         Isolation::Copy,
         Isolation::Reflink,
@@ -194,7 +194,7 @@ fn isolation(text: &str, mistakes: &mut Report) -> Option<Isolation> {
 }
 
 /// Tries overlays and reflinks, which not every system supports. A failure of a plain copy is found only by copying.
-fn try_isolation(scenario: &Loaded, mistakes: &mut Report) {
+fn try_isolation(scenario: &Loaded, mistakes: &mut MistakeReport) {
     let project = &scenario.project;
     let scratch = workspace::default_scratch();
     let tried = match project.isolation {
@@ -214,14 +214,14 @@ fn try_isolation(scenario: &Loaded, mistakes: &mut Report) {
 
 /// The profiles: built in, and over them the first of the given file, the one beside the scenario, the one here.
 pub fn catalogue(file: Option<&Path>, scenario: Option<&Path>) -> anyhow::Result<Catalogue> {
-    let mut mistakes = Report::default();
+    let mut mistakes = MistakeReport::default();
     let catalogue = profiles(file, scenario, &mut mistakes);
     refuse_mistakes(mistakes)?;
     Ok(catalogue)
 }
 
 /// The profiles that could be read.
-fn profiles(file: Option<&Path>, scenario: Option<&Path>, mistakes: &mut Report) -> Catalogue {
+fn profiles(file: Option<&Path>, scenario: Option<&Path>, mistakes: &mut MistakeReport) -> Catalogue {
     let beside = scenario
         .and_then(Path::parent)
         .map(|parent| parent.join("servers.toml"));
@@ -241,13 +241,13 @@ fn profiles(file: Option<&Path>, scenario: Option<&Path>, mistakes: &mut Report)
             return built_in.unsure();
         }
     };
-    let (catalogue, report) = built_in.over(&path.display().to_string(), &text);
+    let (catalogue, report) = built_in.with_file(&path.display().to_string(), &text);
     mistakes.merge(report);
     catalogue
 }
 
 /// Finds every server. Settings and options of the command line replace the profile's.
-fn servers(typed: &Typed<'_>, catalogue: &Catalogue, mistakes: &mut Report) -> Vec<ServerChoice> {
+fn servers(typed: &TypedCommand<'_>, catalogue: &Catalogue, mistakes: &mut MistakeReport) -> Vec<ServerChoice> {
     let extras = typed.extras;
     let common = Common {
         args: extras.server_args.clone(),
@@ -264,7 +264,7 @@ fn servers(typed: &Typed<'_>, catalogue: &Catalogue, mistakes: &mut Report) -> V
             Err(error) => mistakes.add_loose(error.to_string(), ""),
         }
     }
-    let specs = crate::resolve::spread(&pinned(specs, catalogue, mistakes), &preloads);
+    let specs = crate::resolve::spread(&install_versions(specs, catalogue, mistakes), &preloads);
     let mut chosen = match crate::resolve::choose(&specs, &common, catalogue, &which(None)) {
         Ok(chosen) => chosen,
         Err(errors) => {
@@ -291,7 +291,7 @@ fn servers(typed: &Typed<'_>, catalogue: &Catalogue, mistakes: &mut Report) -> V
 }
 
 /// Installs every server that names a version. Where there are mistakes already, nothing is installed.
-pub fn pinned(specs: Vec<ServerSpec>, catalogue: &Catalogue, mistakes: &mut Report) -> Vec<ServerSpec> {
+pub fn install_versions(specs: Vec<ServerSpec>, catalogue: &Catalogue, mistakes: &mut MistakeReport) -> Vec<ServerSpec> {
     let Some(store) = Store::usual() else {
         return specs;
     };
@@ -310,7 +310,7 @@ pub fn choices_through(
     lenses: Lenses,
     library: impl Fn(&ServerChoice) -> Option<Shim>,
     mut choices: Vec<ServerChoice>,
-    mistakes: &mut Report,
+    mistakes: &mut MistakeReport,
 ) -> Vec<ServerChoice> {
     // Otherwise a server is looked at when its run is prepared, which can be called off.
     if lenses.list().contains(&Lens::Purged) {
@@ -368,7 +368,7 @@ pub fn quiet_purge(choices: &[ServerChoice], scenario: &Loaded) -> Option<String
 }
 
 /// `NAME=VALUE` of `--env`.
-pub fn variable(text: &str, mistakes: &mut Report) -> Option<(String, String)> {
+pub fn variable(text: &str, mistakes: &mut MistakeReport) -> Option<(String, String)> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() && !text.contains('\0') => Some((name.to_owned(), value.to_owned())),
         _ => {

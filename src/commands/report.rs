@@ -8,7 +8,7 @@ use anyhow::bail;
 use crate::campaign::open;
 use crate::cli::{self, Voice};
 use crate::config::values::Format;
-use analysis::compare::{Played, Weight, are_unlike, by_target};
+use analysis::compare::{Played, Weight, are_unlike, compare_by_target};
 use analysis::summary;
 use base::exit::Exit;
 use base::text::nearest;
@@ -62,7 +62,7 @@ fn render(options: &cli::Records, shape: impl Fn(Format) -> Shape) -> anyhow::Re
     let (mut worst, mut failed) = (Exit::Passed, Vec::new());
     for path in &show::records(&options.records)? {
         match outputs.record(path) {
-            Ok(summary) => worst = worst.worse(summary::exit(&summary)),
+            Ok(summary) => worst = worst.worse(summary::exit_of_run(&summary)),
             Err(error) => failed.push(error),
         }
     }
@@ -87,7 +87,7 @@ fn render(options: &cli::Records, shape: impl Fn(Format) -> Shape) -> anyhow::Re
 /// Refuses to pool runs of one label with different memory settings. Each operating system has its own table.
 fn require_comparable(runs: &[Played]) -> anyhow::Result<()> {
     let mut refused: Vec<String> = Vec::new();
-    for target in by_target(runs.to_vec(), None).values().flatten() {
+    for target in compare_by_target(runs.to_vec(), None).values().flatten() {
         for difference in &target.comparison.differences {
             if difference.weight == Weight::Quantity {
                 refused.push(format!("{} ({})", difference.what, difference.values.join(", ")));

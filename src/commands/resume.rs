@@ -120,8 +120,8 @@ pub fn resumed(command: Command) -> anyhow::Result<(Command, Place)> {
     };
     // A process that plays one run for another writes into the directory that the other one holds.
     let hold = match processors.job {
-        Some(_) => Directory::shared,
-        None => Directory::resumed,
+        Some(_) => Directory::take_shared,
+        None => Directory::take_resumed,
     };
     let out = fs::canonicalize(resume)
         .with_context(|| format!("cannot resume: there is no directory `{}`", resume.display()))?;

@@ -9,12 +9,12 @@ use crate::cli;
 use crate::commands::output::Directory;
 use crate::config::Loaded;
 use crate::config::values::{Format, Runs};
-use crate::progress::Talk;
+use crate::progress::Verbosity;
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
 use crate::trace::Tracer;
-use analysis::compare::{Played, counts};
-use analysis::summary::exit;
+use analysis::compare::{Played, is_counted};
+use analysis::summary::exit_of_run;
 use base::exit::Exit;
 use base::lens::Lens;
 use base::units;
@@ -43,7 +43,7 @@ impl RunPlan {
         let voice = options.output.voice;
         let campaign = CampaignPlan::from_typed("run", &recording.processors, &recording.measuring, voice)?;
         let tracing = find_tracer(options.trace_syscalls, &campaign.jobs)?;
-        let understood = prepare::understood(&prepare::Typed {
+        let understood = prepare::understand(&prepare::TypedCommand {
             scenarios: &place.select_played(options.scenarios.clone()),
             options: &options.scenario,
             servers: &options.servers.servers,
@@ -157,7 +157,7 @@ fn keep(plan: &RunPlan, out: &Directory, whole: Option<&Path>, outcomes: Outcome
     let talk = plan.campaign.talk;
     super::tell_records(out, whole, talk, &outcomes);
     if let Ok(Some(page)) = &page
-        && talk != Talk::Quiet
+        && talk != Verbosity::Quiet
     {
         super::say(&format!("report: {page}"));
     }
@@ -171,7 +171,7 @@ fn never_started(outcomes: &Outcomes) -> bool {
         && !outcomes.runs.is_empty()
         && outcomes.runs.iter().all(|run| {
             let phases = &run.summary.phases;
-            exit(&run.summary) == Exit::ServerFailed && phases.iter().all(|phase| phase.checkpoint.is_none())
+            exit_of_run(&run.summary) == Exit::ServerFailed && phases.iter().all(|phase| phase.checkpoint.is_none())
         })
 }
 
@@ -189,7 +189,7 @@ fn refuse_too_short(plan: &RunPlan, outcomes: &mut Outcomes) {
 
 /// A sentence if the time was too short for a single run that counts, with a time that would do.
 fn too_short(budget: Duration, servers: usize, runs: &[Played]) -> Option<String> {
-    if runs.iter().any(|run| counts(&run.summary)) {
+    if runs.iter().any(|run| is_counted(&run.summary)) {
         return None;
     }
     let warm_ups: Vec<u64> = runs

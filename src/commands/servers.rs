@@ -9,7 +9,7 @@ use crate::progress::Status;
 use crate::resolve::{Program, ServerChoice, detector, installed, which};
 use allocator::missing_component;
 use base::Cancel;
-use base::text::table::{self, Cell, Column};
+use base::text::table::{self, TableCell, Column};
 use base::text::{Paint, fold};
 use base::units::UNKNOWN;
 
@@ -109,7 +109,7 @@ fn columns(rows: &[[String; 5]]) -> Vec<Column> {
     ];
     let mut columns = Vec::new();
     for (place, (head, rank)) in heads.into_iter().enumerate() {
-        let cells = rows.iter().map(|row| Cell::plain(&*row[place])).collect();
+        let cells = rows.iter().map(|row| TableCell::plain(&*row[place])).collect();
         columns.push(Column::text(head, rank, cells));
     }
     columns

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use crate::campaign::{open, played};
+use crate::campaign::{open, read_played};
 use crate::config::values::Format;
 use analysis::compare::{self, Played};
 use analysis::findings::{self, Severity};
@@ -24,13 +24,13 @@ use super::formats;
 
 /// Reads the records that were named, see [`records`], each run once.
 pub fn all_played(named: &[PathBuf]) -> anyhow::Result<Vec<Played>> {
-    let runs: anyhow::Result<Vec<Played>> = records(named)?.iter().map(|path| played(path)).collect();
-    runs.map(once)
+    let runs: anyhow::Result<Vec<Played>> = records(named)?.iter().map(|path| read_played(path)).collect();
+    runs.map(drop_copies)
 }
 
 /// Each run once, however many records there are of it, and says so: a copy is no second run.
-pub fn once(runs: Vec<Played>) -> Vec<Played> {
-    let (runs, copies) = compare::once(runs);
+pub fn drop_copies(runs: Vec<Played>) -> Vec<Played> {
+    let (runs, copies) = compare::distinct_runs(runs);
     if let [(copy, first), others @ ..] = copies.as_slice() {
         let more = match others.len() {
             0 => String::new(),
@@ -196,10 +196,10 @@ impl Outputs {
             return Ok(());
         }
         // Where no run counts, how a server failed is all there is to know.
-        let none_counts = !runs.iter().any(|run| compare::counts(&run.summary));
+        let none_counts = !runs.iter().any(|run| compare::is_counted(&run.summary));
         let mut text = String::new();
         for run in runs {
-            if none_counts && summary::exit(&run.summary) == Exit::ServerFailed {
+            if none_counts && summary::exit_of_run(&run.summary) == Exit::ServerFailed {
                 let document = run::document(&run.summary, &run.record);
                 text.push_str(&terminal::render(&document, formats::look(self.details)));
                 text.push('\n');
@@ -213,7 +213,7 @@ impl Outputs {
 
     /// Shows what waits for the end.
     pub fn finish(mut self) -> anyhow::Result<()> {
-        self.runs = once(self.runs);
+        self.runs = drop_copies(self.runs);
         self.compare_in_terminal()?;
         for output in self.outputs {
             output.finish(&self.runs, self.baseline.as_deref(), self.details)?;
@@ -303,7 +303,7 @@ impl Output {
                 self.trace.finish(&mut self.target).context(failure.clone())?;
                 String::new()
             }
-            format if formats::is_of_all(format) => formats::together(runs, baseline, format)?,
+            format if formats::is_of_all(format) => formats::render_together(runs, baseline, format)?,
             format if self.is_of_all_runs() => formats::comparison(runs, baseline, format, details)?,
             _ if self.shape == Shape::One => String::new(),
             _ if self.printed == 0 => "[]\n".to_owned(),

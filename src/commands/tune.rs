@@ -8,12 +8,12 @@ use anyhow::bail;
 
 use crate::campaign::{Campaign, Judge, Next, Outcomes};
 use crate::cli;
-use crate::progress::Talk;
+use crate::progress::Verbosity;
 use crate::soak::Interrupt;
 use analysis::compare::Played;
-use analysis::tune::{Rules, undecisive_differences, planned, stopped, sweep};
+use analysis::tune::{Rules, undecisive_differences, planned_sweep, eliminated_cells, sweep};
 use base::exit::Exit;
-use report::sweep::{set, stop};
+use report::sweep::{settings_line, elimination_clause};
 
 use super::resume::Place;
 use plan::{Choosing, Telling, TunePlan};
@@ -37,7 +37,7 @@ pub fn run(options: &cli::Tune, place: Place, interrupt: &Interrupt) -> anyhow::
     plan.price.require_budget()?;
     let telling = Telling::from_typed(options)?;
     let (is_part, talk) = (plan.campaign.jobs.is_part(), plan.campaign.talk);
-    if talk != Talk::Quiet && !is_part {
+    if talk != Verbosity::Quiet && !is_part {
         say_before_runs(&plan);
     }
     let out = place.directory(&plan.scenario)?;
@@ -136,18 +136,18 @@ fn tell_sweep(choosing: &Choosing, runs: &[Played], telling: Telling, beside: Op
     if let Some(mistake) = unprinted(runs, choosing.cost.as_deref()) {
         bail!(mistake);
     }
-    let planned = planned(runs);
-    let notes = planned.map_or(&[][..], |planned| &planned.notes);
-    let sweep = sweep(runs, &choosing.rules(planned))?;
+    let planned = planned_sweep(runs);
+    let notes = planned_sweep.map_or(&[][..], |planned| &planned_sweep.notes);
+    let sweep = sweep(runs, &choosing.rules(planned_sweep))?;
     report_sweep(telling, &sweep, runs, notes, beside)
 }
 
 /// For each cell that is not run any more, a sentence with the reason.
 fn stop_sentences(runs: &[Played], rules: &Rules) -> BTreeMap<String, String> {
-    stopped(runs, rules)
-        .stopped
+    eliminated_cells(runs, rules)
+        .eliminated
         .iter()
-        .map(|(label, stopped)| (label.clone(), stop(stopped)))
+        .map(|(label, stopped)| (label.clone(), elimination_clause(eliminated_cells)))
         .collect()
 }
 
@@ -156,7 +156,7 @@ fn list(plan: &TunePlan) -> anyhow::Result<u8> {
     let mut text = String::new();
     for choice in &plan.choices {
         let label = &choice.label;
-        let sets = choice.cell.as_ref().map(set).unwrap_or_default();
+        let sets = choice.cell.as_ref().map(settings_line).unwrap_or_default();
         text.push_str(&format!("{label:wide$}  {sets}\n"));
     }
     for line in plan.notes.iter().chain([&plan.price.text_before_runs()]) {

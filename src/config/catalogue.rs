@@ -8,7 +8,7 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use super::decode::Document;
 use super::place::{self, Place};
-use super::problem::{Fault, Report};
+use super::problem::{Mistake, MistakeReport};
 use super::server::{Profile, Servers, own_home};
 use base::text::nearest;
 
@@ -34,8 +34,8 @@ impl Catalogue {
 
     /// Adds the readable profiles of a `servers.toml` and reports every mistake in it. A profile that inherits, or has
     /// the name of a built-in one, keeps the values that it does not set.
-    pub fn over(mut self, path: &str, text: &str) -> (Catalogue, Report) {
-        let mut report = Report::default();
+    pub fn with_file(mut self, path: &str, text: &str) -> (Catalogue, MistakeReport) {
+        let mut report = MistakeReport::default();
         let document = match Document::parse(text) {
             Ok(document) => document,
             Err(faults) => {
@@ -82,7 +82,7 @@ impl Catalogue {
         profile: &Profile,
         servers: &Servers,
         document: &Document<'_>,
-        faults: &mut Vec<Fault>,
+        faults: &mut Vec<Mistake>,
     ) {
         let span = |key: &'static str| document.span(&["server".into(), name.into(), key.into()]);
         if let Some(base) = profile
@@ -96,18 +96,18 @@ impl Catalogue {
             };
             let all = self.names().collect::<Vec<_>>().join(", ");
             let title = format!("no profile `{base}` to inherit from");
-            faults.push(Fault::new(span("inherits"), title, format!("there are {all}")).label(fault));
+            faults.push(Mistake::new(span("inherits"), title, format!("there are {all}")).label(fault));
         }
         if in_circle(name, servers) {
             let title = format!("`{name}` inherits from itself");
-            faults.push(Fault::new(
+            faults.push(Mistake::new(
                 span("inherits"),
                 title,
                 "name a profile that does not start from this one",
             ));
         }
         if profile.programs.iter().any(String::is_empty) {
-            faults.push(Fault::new(
+            faults.push(Mistake::new(
                 span("programs"),
                 "a program without a name",
                 "name the program, or its path",
@@ -256,14 +256,14 @@ mod tests {
     use base::units::Span;
 
     fn over(text: &str) -> Catalogue {
-        let (catalogue, report) = Catalogue::built_in().over("servers.toml", text);
+        let (catalogue, report) = Catalogue::built_in().with_file("servers.toml", text);
         assert!(report.is_empty(), "{report}");
         catalogue
     }
 
     #[test]
     fn the_built_in_profiles_are_without_mistakes() {
-        let (_, report) = Catalogue::built_in().over("profiles.toml", BUILT_IN);
+        let (_, report) = Catalogue::built_in().with_file("profiles.toml", BUILT_IN);
         assert!(report.is_empty(), "{report}");
         let names: Vec<String> = Catalogue::built_in().names().map(str::to_owned).collect();
         assert_eq!(names.len(), 18);
@@ -358,7 +358,7 @@ mod tests {
         );
         assert!(catalogue.get("bare").unwrap().cache_env.is_empty());
         let circle = "[server.a]\ninherits = \"b\"\n[server.b]\ninherits = \"a\"\n";
-        let (_, report) = Catalogue::built_in().over("servers.toml", circle);
+        let (_, report) = Catalogue::built_in().with_file("servers.toml", circle);
         assert!(report.to_string().contains("`a` inherits from itself"), "{report}");
     }
 
@@ -373,7 +373,7 @@ programs = [""]
 ready = { signal = { beep = {} }, limits = { quiet = "soon" } }
 failures = [{ notification = {} }]
 "#;
-        let (catalogue, report) = Catalogue::built_in().over("servers.toml", text);
+        let (catalogue, report) = Catalogue::built_in().with_file("servers.toml", text);
         assert!(catalogue.get("a").is_some() && !catalogue.is_unsure());
         insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(report) });
     }

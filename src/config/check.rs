@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::decode::{Document, Segment};
-use super::problem::Fault;
+use super::problem::Mistake;
 use super::scenario::{FORMAT, Isolation, Phase, Repeat, Scenario, Settle, SettleLimits};
 use super::step::{Idle, IdleMode, Step, template};
 use super::wording::instead;
 use crate::config::names_files;
 
 /// The mistakes of one scenario file. `isolation` is that of its workspace.
-pub fn scenario(scenario: &Scenario, document: &Document<'_>, isolation: Isolation) -> Vec<Fault> {
+pub fn scenario(scenario: &Scenario, document: &Document<'_>, isolation: Isolation) -> Vec<Mistake> {
     let mut check = Check {
         document,
         faults: Vec::new(),
@@ -33,11 +33,11 @@ pub fn scenario(scenario: &Scenario, document: &Document<'_>, isolation: Isolati
 }
 
 /// Checks the format's version, which decides whether the rest can be read.
-pub fn format(version: i64, span: Range<usize>) -> Option<Fault> {
+pub fn format(version: i64, span: Range<usize>) -> Option<Mistake> {
     if version <= i64::from(FORMAT) {
         return None;
     }
-    Some(Fault::new(
+    Some(Mistake::new(
         span,
         format!("format {version} is newer than this lsp-soak, which reads format {FORMAT}"),
         "update lsp-soak",
@@ -45,7 +45,7 @@ pub fn format(version: i64, span: Range<usize>) -> Option<Fault> {
 }
 
 /// Reports that a scenario with its includes has no result, or none of the given name.
-pub fn result(scenario: &Scenario, document: &Document<'_>) -> Option<Fault> {
+pub fn result(scenario: &Scenario, document: &Document<'_>) -> Option<Mistake> {
     if scenario.phases.is_empty() || scenario.result().is_some() {
         return None;
     }
@@ -57,17 +57,17 @@ pub fn result(scenario: &Scenario, document: &Document<'_>) -> Option<Fault> {
             "write `result = \"PHASE\"`, or take `diagnostic` from a phase".to_owned(),
         ),
     };
-    Some(Fault::new(document.span(&["result".into()]), title, cure))
+    Some(Mistake::new(document.span(&["result".into()]), title, cure))
 }
 
 pub(super) struct Check<'d, 't> {
     document: &'d Document<'t>,
-    faults: Vec<Fault>,
+    faults: Vec<Mistake>,
 }
 
 impl Check<'_, '_> {
     pub(super) fn add(&mut self, path: &[Segment<'_>], title: impl Into<String>, cure: impl Into<String>) {
-        self.faults.push(Fault::new(self.document.span(path), title, cure));
+        self.faults.push(Mistake::new(self.document.span(path), title, cure));
     }
 
     fn head(&mut self, scenario: &Scenario) {
@@ -99,7 +99,7 @@ impl Check<'_, '_> {
         self.settle(
             &["settle".into()],
             scenario.settle,
-            scenario.settle.over(Settle::default()),
+            scenario.settle.completed_from(Settle::default()),
         );
     }
 

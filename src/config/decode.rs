@@ -10,7 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::place::{Mistake, Place};
-use super::problem::Fault;
+use super::problem::Mistake;
 use super::problem::{MEND, MOST, more};
 use super::wording;
 
@@ -41,12 +41,12 @@ impl From<usize> for Segment<'_> {
 
 impl<'t> Document<'t> {
     /// Parses the text, or reports its syntax errors.
-    pub fn parse(text: &'t str) -> Result<Document<'t>, Vec<Fault>> {
+    pub fn parse(text: &'t str) -> Result<Document<'t>, Vec<Mistake>> {
         let (root, errors) = DeTable::parse_recoverable(text);
         if errors.is_empty() {
             return Ok(Document { root });
         }
-        let mut faults: Vec<Fault> = errors
+        let mut faults: Vec<Mistake> = errors
             .iter()
             .take(MOST)
             .map(|error| wording::syntax(text, error))
@@ -104,7 +104,7 @@ impl<'t> Document<'t> {
     }
 
     /// Reads a value and reports every mistake; wrong parts are removed from the value.
-    pub fn read<T: DeserializeOwned>(&self) -> (Option<T>, Vec<Fault>) {
+    pub fn read<T: DeserializeOwned>(&self) -> (Option<T>, Vec<Mistake>) {
         let mut root = DeValue::Table(self.root.get_ref().clone());
         let mut faults = Vec::new();
         loop {
@@ -125,7 +125,7 @@ impl<'t> Document<'t> {
             faults.push(wording::mistake(&message, span.clone(), &path));
             if faults.len() == MOST {
                 let title = format!("the file has {MOST} mistakes before here, and was not read further");
-                faults.push(Fault::new(span, title, MEND));
+                faults.push(Mistake::new(span, title, MEND));
                 return (None, faults);
             }
             if cut != Cut::Done || hopeless {

@@ -27,7 +27,7 @@ pub const LARGEST: Size = Size(4 << 20);
 
 /// The result of a search under a root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundFiles {
     /// The matching files, relative to the root, sorted.
     pub files: Vec<PathBuf>,
     /// The number of other files, by kind.
@@ -36,7 +36,7 @@ pub struct Found {
 
 /// The files under `root` that match `pattern` and none of `exclude`. Does not follow symbolic links, so that nothing
 /// outside is touched.
-pub fn find(root: &Path, pattern: &Glob, exclude: &[Glob]) -> io::Result<Found> {
+pub fn find(root: &Path, pattern: &Glob, exclude: &[Glob]) -> io::Result<FoundFiles> {
     let top = root.to_owned();
     let named: Vec<String> = pattern.as_str().split('/').map(str::to_owned).collect();
     let walk = WalkBuilder::new(root)
@@ -46,7 +46,7 @@ pub fn find(root: &Path, pattern: &Glob, exclude: &[Glob]) -> io::Result<Found> 
             entry.path() == top || !is_dir || enters(entry.path(), &named)
         })
         .build();
-    let mut listing = Found::default();
+    let mut listing = FoundFiles::default();
     for entry in walk {
         let entry = entry.map_err(io::Error::other)?;
         if !entry.file_type().is_some_and(|kind| kind.is_file()) {
@@ -101,7 +101,7 @@ pub fn passed_over(root: &Path, pattern: &Glob, exclude: &[Glob]) -> Vec<PathBuf
     passed.into_iter().map(|(_, dir)| dir).collect()
 }
 
-impl Found {
+impl FoundFiles {
     /// `12 files seen: 7 .ts, 5 .json`, most frequent first.
     pub fn others(&self) -> String {
         let total: u64 = self.others.values().sum();

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use analysis::figures::{At, Figure, GatedFigure, GatedFigureError, Leak, Rule, Rules, Unit, WorkLimits};
+use analysis::figures::{GatedPart, Figure, GatedFigure, GatedFigureError, Leak, Rule, Rules, Unit, WorkLimits};
 use base::band::{LEAST_ROUNDS, LeakLimit, MOST_ENDPOINTS, Tolerance, tolerance};
 use base::lens::Lens;
 use base::text::nearest;
@@ -11,7 +11,7 @@ use base::units::{Share, Size};
 use super::check;
 use super::decode::{Document, Segment};
 use super::load::independent;
-use super::problem::{Fault, Report};
+use super::problem::{Mistake, MistakeReport};
 use super::wording::instead;
 use budget::{amount, inside};
 use file::{EndpointEntry, LeakEntry, WorkEntry};
@@ -60,8 +60,8 @@ type Wrong = (String, String);
 
 impl GateContext {
     /// The rules of a gate file (path and text) and of the command line; or every mistake in both.
-    pub fn rules(&self, file: Option<(&str, &str)>) -> Result<Rules, Report> {
-        let mut report = Report::default();
+    pub fn rules(&self, file: Option<(&str, &str)>) -> Result<Rules, MistakeReport> {
+        let mut report = MistakeReport::default();
         let mut rules = Rules {
             lens: self.deciding(),
             primaries: Vec::new(),
@@ -77,7 +77,7 @@ impl GateContext {
         for text in &self.budgets {
             match self.budget(text) {
                 Ok(limit) => rules.budgets.push(limit),
-                Err((span, (title, cure))) => report.add("--budget", text, vec![Fault::new(span, title, cure)]),
+                Err((span, (title, cure))) => report.add("--budget", text, vec![Mistake::new(span, title, cure)]),
             }
         }
         let silent = rules.budgets.is_empty() && rules.leak.is_none();
@@ -95,7 +95,7 @@ impl GateContext {
     }
 
     /// Refuses options that are about a difference, and rules of which none can decide, where there is no baseline.
-    fn limits_alone(&self, silent: bool, report: &mut Report) {
+    fn limits_alone(&self, silent: bool, report: &mut MistakeReport) {
         let differences = [
             ("--tol", self.tol.is_some()),
             ("--fail", self.fail.is_some()),
@@ -127,8 +127,8 @@ impl GateContext {
 
     /// The default endpoints: live memory at the end if it is reported, else private memory, and the peak if only the
     /// as-shipped lens is present. Of a command, its time and its peak.
-    fn usual(&self, rules: &mut Rules, report: &mut Report) {
-        let mut add = |figure: Figure, at: At, lens: Lens, decides: bool| {
+    fn usual(&self, rules: &mut Rules, report: &mut MistakeReport) {
+        let mut add = |figure: Figure, at: GatedPart, lens: Lens, decides: bool| {
             let what = GatedFigure {
                 figure,
                 at,
@@ -149,24 +149,24 @@ impl GateContext {
             }
         };
         if self.is_command {
-            add(Figure::Peak, At::Run, self.deciding(), true);
-            add(Figure::Wall, At::Run, self.deciding(), !self.is_shared);
+            add(Figure::Peak, GatedPart::Run, self.deciding(), true);
+            add(Figure::Wall, GatedPart::Run, self.deciding(), !self.is_shared);
             return;
         }
         let purged = self.lenses.contains(&Lens::Purged);
         if purged {
             if self.is_collected {
-                add(Figure::Live, At::Result, Lens::Purged, true);
+                add(Figure::Live, GatedPart::Result, Lens::Purged, true);
             }
-            add(Figure::Private, At::Result, Lens::Purged, !self.is_collected);
+            add(Figure::Private, GatedPart::Result, Lens::Purged, !self.is_collected);
         }
         if self.lenses.contains(&Lens::AsShipped) {
-            add(Figure::Private, At::Result, Lens::AsShipped, !purged);
-            add(Figure::Peak, At::Run, Lens::AsShipped, !purged);
+            add(Figure::Private, GatedPart::Result, Lens::AsShipped, !purged);
+            add(Figure::Peak, GatedPart::Run, Lens::AsShipped, !purged);
         }
     }
 
-    fn file(&self, text: &str, rules: &mut Rules) -> Vec<Fault> {
+    fn file(&self, text: &str, rules: &mut Rules) -> Vec<Mistake> {
         let document = match Document::parse(text) {
             Ok(document) => document,
             Err(faults) => return faults,
@@ -187,7 +187,7 @@ impl GateContext {
                 Some(_) if rules.primaries.len() == MOST_ENDPOINTS => {
                     let title = format!("more than {MOST_ENDPOINTS} endpoints decide");
                     let cure = "each one's share of α is too small to ever fail; mark the others `advisory = true`";
-                    later.push(Fault::new(place.span("metric"), title, cure));
+                    later.push(Mistake::new(place.span("metric"), title, cure));
                 }
                 Some(rule) => rules.primaries.push(rule),
                 None => {}
@@ -214,14 +214,14 @@ impl GateContext {
             if self.is_alone && file.work != WorkEntry::default() {
                 let cure = "name one with --baseline, or leave `[work]` out";
                 let title = "`[work]` compares the candidate with a baseline, and there is none";
-                later.push(Fault::new(document.span(&["work".into()]), title, cure));
+                later.push(Mistake::new(document.span(&["work".into()]), title, cure));
             }
         }
         faults.extend(independent(later, &faults));
         faults
     }
 
-    fn endpoint(&self, entry: &EndpointEntry, place: &EndpointPlace<'_>, faults: &mut Vec<Fault>) -> Option<Rule> {
+    fn endpoint(&self, entry: &EndpointEntry, place: &EndpointPlace<'_>, faults: &mut Vec<Mistake>) -> Option<Rule> {
         let before = faults.len();
         let what = match measured(entry, place) {
             Ok(what) => what.with_lens(entry.lens),
@@ -249,7 +249,7 @@ impl GateContext {
                 what.figure.name()
             );
             let cure = "name one with --baseline, or set a limit in `budgets`, such as \"peak <= 600 MiB\"";
-            faults.push(Fault::new(place.span("metric"), title, cure));
+            faults.push(Mistake::new(place.span("metric"), title, cure));
         }
         match self.tolerance(&what, entry) {
             Ok(tolerance) if faults.len() == before => Some(Rule {
@@ -270,8 +270,8 @@ impl GateContext {
     }
 
     /// Checks that a phase exists in the scenario.
-    fn phase(&self, at: &At) -> Result<(), Wrong> {
-        let At::Phase(name) = at else {
+    fn phase(&self, at: &GatedPart) -> Result<(), Wrong> {
+        let GatedPart::Phase(name) = at else {
             return Ok(());
         };
         let names: Vec<&str> = self.phases.iter().map(String::as_str).collect();
@@ -283,8 +283,8 @@ impl GateContext {
     }
 
     /// Checks that a method was sent, or at least is no misspelling of a requested one.
-    fn method(&self, at: &At) -> Result<(), Wrong> {
-        let At::Method(name) = at else {
+    fn method(&self, at: &GatedPart) -> Result<(), Wrong> {
+        let GatedPart::Method(name) = at else {
             return Ok(());
         };
         let known = || self.methods.iter().map(String::as_str);
@@ -422,14 +422,14 @@ impl EndpointPlace<'_> {
     }
 }
 
-fn measured(entry: &EndpointEntry, place: &EndpointPlace<'_>) -> Result<GatedFigure, Fault> {
+fn measured(entry: &EndpointEntry, place: &EndpointPlace<'_>) -> Result<GatedFigure, Mistake> {
     let all = || format!("there are {}", metrics());
     let Some(metric) = &entry.metric else {
-        return Err(Fault::new(place.span("metric"), "an endpoint without a metric", all()));
+        return Err(Mistake::new(place.span("metric"), "an endpoint without a metric", all()));
     };
-    let Some(figure) = Figure::named(metric) else {
+    let Some(figure) = Figure::from_name(metric) else {
         let near = nearest(metric, Figure::COMPARED.map(Figure::name));
-        let fault = Fault::new(place.span("metric"), format!("unknown metric `{metric}`"), all());
+        let fault = Mistake::new(place.span("metric"), format!("unknown metric `{metric}`"), all());
         return Err(fault.label(near.map_or_else(String::new, |near| format!("did you mean `{near}`?"))));
     };
     GatedFigure::usual(figure, entry.phase.clone(), entry.method.clone()).map_err(|error| {
@@ -443,12 +443,12 @@ fn measured(entry: &EndpointEntry, place: &EndpointPlace<'_>) -> Result<GatedFig
         };
         let text = error.to_string();
         let title = text.split_once(": ").map_or(text.as_str(), |(title, _)| title);
-        Fault::new(place.span(key), title, cure)
+        Mistake::new(place.span(key), title, cure)
     })
 }
 
-fn fault(span: Range<usize>, (title, cure): Wrong) -> Fault {
-    Fault::new(span, title, cure)
+fn fault(span: Range<usize>, (title, cure): Wrong) -> Mistake {
+    Mistake::new(span, title, cure)
 }
 
 fn leak_span(document: &Document<'_>) -> Range<usize> {

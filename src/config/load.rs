@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::decode::{Document, Segment};
 use super::origin::Fetch;
-use super::problem::{Fault, Report};
+use super::problem::{Mistake, MistakeReport};
 use super::project::{self, Overrides, Project};
 use super::scenario::{Isolation, Scenario, Workspace};
 use super::{check, include, kind};
@@ -50,8 +50,8 @@ impl Loaded {
 
 /// Reads the scenario at `path`, or reports every mistake in it and in its includes. `None` if `fetch` leaves its workspace for
 /// later.
-pub fn load_scenario(path: &Path, overrides: &Overrides, fetch: &Fetch<'_>) -> Result<Option<Loaded>, Report> {
-    let mut report = Report::default();
+pub fn load_scenario(path: &Path, overrides: &Overrides, fetch: &Fetch<'_>) -> Result<Option<Loaded>, MistakeReport> {
+    let mut report = MistakeReport::default();
     let text = match read_text(path, "name a scenario file, such as scenarios/completions.toml") {
         Ok(text) => text,
         Err((why, cure)) => {
@@ -102,7 +102,7 @@ fn load(
     overrides: &Overrides,
     isolation: Isolation,
     fetch: &Fetch<'_>,
-) -> (Option<Loaded>, Report) {
+) -> (Option<Loaded>, MistakeReport) {
     let mut loader = Loader {
         overrides,
         fetch,
@@ -173,16 +173,16 @@ struct OnlyWorkspace {
 enum Inclusion {
     Read,
     /// One file too many, with the mistake to report.
-    Refused(Fault),
+    Refused(Mistake),
     /// The mistake was reported for an earlier file.
     Skipped,
 }
 
 impl Loader<'_> {
     /// Reads one file and its includes. `settled`: an outer file or the command line sets the workspace.
-    fn file(&mut self, path: &Path, text: &str, settled: bool) -> (Option<Scenario>, Report) {
+    fn file(&mut self, path: &Path, text: &str, settled: bool) -> (Option<Scenario>, MistakeReport) {
         let shown = path.display().to_string();
-        let mut report = Report::default();
+        let mut report = MistakeReport::default();
         self.texts.push_str(&format!("# file: {}\n{text}\n", file_name(path)));
         let document = match Document::parse(text) {
             Ok(document) => document,
@@ -217,7 +217,7 @@ impl Loader<'_> {
                 self.own_project(directory, workspace, &document, &mut later, &mut report);
             } else if scenario.include.is_empty() {
                 let cure = "add `[workspace]` with `path` and `language`, or use --workspace";
-                later.push(Fault::new(0..0, "the scenario has no workspace", cure));
+                later.push(Mistake::new(0..0, "the scenario has no workspace", cure));
             }
         }
         let (included, inner) = self.includes(directory, &scenario, &document, &mut later, settled || has_workspace);
@@ -236,11 +236,11 @@ impl Loader<'_> {
         directory: &Path,
         scenario: &Scenario,
         document: &Document<'_>,
-        faults: &mut Vec<Fault>,
+        faults: &mut Vec<Mistake>,
         settled: bool,
-    ) -> (Vec<Scenario>, Report) {
+    ) -> (Vec<Scenario>, MistakeReport) {
         let mut parts = Vec::new();
-        let mut report = Report::default();
+        let mut report = MistakeReport::default();
         for (index, name) in scenario.include.iter().enumerate() {
             let span = document.span(&["include".into(), index.into()]);
             let inclusion = self.count_included(&span);
@@ -260,7 +260,7 @@ impl Loader<'_> {
                 Err((why, cure)) => {
                     self.written.add(None, true);
                     let title = format!("cannot read the included `{name}`: {why}");
-                    faults.push(Fault::new(span, title, cure));
+                    faults.push(Mistake::new(span, title, cure));
                     continue;
                 }
             };
@@ -275,7 +275,7 @@ impl Loader<'_> {
             report.merge(inner);
             if part.as_ref().is_some_and(|part| part.repeat.is_some()) {
                 let title = format!("the included `{name}` repeats as a whole");
-                faults.push(Fault::new(span, title, "give its phases a `repeat`, or this scenario"));
+                faults.push(Mistake::new(span, title, "give its phases a `repeat`, or this scenario"));
             }
             parts.extend(part);
         }
@@ -297,7 +297,7 @@ impl Loader<'_> {
         };
         self.included = MOST_INCLUDED + 1;
         let cure = "include less; `repeat` plays a phase several times";
-        Inclusion::Refused(Fault::new(span.clone(), title, cure))
+        Inclusion::Refused(Mistake::new(span.clone(), title, cure))
     }
 
     fn set_project(&mut self, project: Option<Project>) {
@@ -310,8 +310,8 @@ impl Loader<'_> {
         directory: &Path,
         workspace: &mut Workspace,
         document: &Document<'_>,
-        faults: &mut Vec<Fault>,
-        report: &mut Report,
+        faults: &mut Vec<Mistake>,
+        report: &mut MistakeReport,
     ) {
         match project::resolve(directory, workspace, self.overrides, self.fetch) {
             Ok(project) => self.set_project(project),
@@ -322,14 +322,14 @@ impl Loader<'_> {
                     report.add_loose(title, cure)
                 } else {
                     let path: [Segment<'_>; 2] = ["workspace".into(), missing.key().into()];
-                    faults.push(Fault::new(document.span(&path), title, cure));
+                    faults.push(Mistake::new(document.span(&path), title, cure));
                 }
             }
         }
     }
 
     /// The project of `--workspace`, regardless of other mistakes. Does not report consequences of unreadable files.
-    fn overridden_project(&mut self, report: &mut Report) {
+    fn overridden_project(&mut self, report: &mut MistakeReport) {
         let mut workspace = self.written.workspace.take().unwrap_or_default();
         if self.written.unclear {
             // Any language works: the pattern of the command line does not depend on it.
@@ -347,8 +347,8 @@ impl Loader<'_> {
 }
 
 /// The mistakes of `later` that do not follow from an unreadable place.
-pub(super) fn independent(later: Vec<Fault>, earlier: &[Fault]) -> Vec<Fault> {
-    let overlaps = |fault: &Fault, other: &Fault| {
+pub(super) fn independent(later: Vec<Mistake>, earlier: &[Mistake]) -> Vec<Mistake> {
+    let overlaps = |fault: &Mistake, other: &Mistake| {
         !fault.span.is_empty() && fault.span.start <= other.span.start && other.span.end <= fault.span.end
     };
     later
@@ -357,14 +357,14 @@ pub(super) fn independent(later: Vec<Fault>, earlier: &[Fault]) -> Vec<Fault> {
         .collect()
 }
 
-fn cycle(span: Range<usize>, chain: &[PathBuf], last: &Path) -> Fault {
+fn cycle(span: Range<usize>, chain: &[PathBuf], last: &Path) -> Mistake {
     let names: Vec<String> = chain
         .iter()
         .map(|path| file_name(path))
         .chain([file_name(last)])
         .collect();
     let title = format!("`{}` includes itself: {}", file_name(last), names.join(" → "));
-    Fault::new(span, title, "leave one of these includes out")
+    Mistake::new(span, title, "leave one of these includes out")
 }
 
 /// The text of a file; or why it is unreadable, and what to do. `cure` applies unless the file exists and is not text.

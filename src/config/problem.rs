@@ -13,13 +13,13 @@ pub(super) const MOST: usize = 100;
 pub(super) const MEND: &str = "correct those above first";
 
 /// A summary of further mistakes, of which only the count is reported; the first is at `span`.
-pub(super) fn more(span: Range<usize>, count: usize) -> Fault {
-    let mistakes = units::counted(count as u64, "more mistake");
-    Fault::new(span, format!("{mistakes} from here on"), MEND)
+pub(super) fn more(span: Range<usize>, count: usize) -> Mistake {
+    let mistakes = units::count_of(count as u64, "more mistake");
+    Mistake::new(span, format!("{mistakes} from here on"), MEND)
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct Mistake {
     /// In bytes.
     pub span: Range<usize>,
     pub title: String,
@@ -28,9 +28,9 @@ pub struct Fault {
     pub cure: String,
 }
 
-impl Fault {
-    pub fn new(span: Range<usize>, title: impl Into<String>, cure: impl Into<String>) -> Fault {
-        Fault {
+impl Mistake {
+    pub fn new(span: Range<usize>, title: impl Into<String>, cure: impl Into<String>) -> Mistake {
+        Mistake {
             span,
             title: title.into(),
             label: String::new(),
@@ -39,7 +39,7 @@ impl Fault {
     }
 
     /// Sets the text at the caret.
-    pub fn label(mut self, label: impl Into<String>) -> Fault {
+    pub fn label(mut self, label: impl Into<String>) -> Mistake {
         self.label = label.into();
         self
     }
@@ -49,19 +49,19 @@ impl Fault {
 struct Source {
     path: String,
     text: String,
-    faults: Vec<Fault>,
+    faults: Vec<Mistake>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct MistakeReport {
     sources: Vec<Source>,
     /// Mistakes outside texts: description and cure.
     loose: Vec<(String, String)>,
 }
 
-impl Report {
+impl MistakeReport {
     /// Adds the mistakes of one text, sorted by place; above the limit, only the count.
-    pub fn add(&mut self, path: &str, text: &str, mut faults: Vec<Fault>) {
+    pub fn add(&mut self, path: &str, text: &str, mut faults: Vec<Mistake>) {
         faults.sort_by_key(|fault| (fault.span.start, fault.span.end));
         // The parser's list ends in a summary of its own, which is one more than MOST.
         if let Some(next) = faults.get(MOST + 1) {
@@ -87,7 +87,7 @@ impl Report {
     }
 
     /// Adds the mistakes of another report.
-    pub fn merge(&mut self, other: Report) {
+    pub fn merge(&mut self, other: MistakeReport) {
         self.sources.extend(other.sources);
         for (title, cure) in other.loose {
             self.add_loose(title, cure);
@@ -103,7 +103,7 @@ impl Report {
     }
 
     /// `value` if there are no mistakes.
-    pub fn unless_empty<T>(self, value: Option<T>) -> Result<T, Report> {
+    pub fn unless_empty<T>(self, value: Option<T>) -> Result<T, MistakeReport> {
         match value {
             Some(value) if self.is_empty() => Ok(value),
             Some(_) | None => Err(self),
@@ -152,10 +152,10 @@ fn lines_around(text: &str, span: &Range<usize>) -> (Range<usize>, usize) {
     (start..end, 1 + text[..start].matches('\n').count())
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for MistakeReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.render(&Renderer::plain()))
     }
 }
 
-impl Error for Report {}
+impl Error for MistakeReport {}

@@ -205,7 +205,7 @@ impl Phase {
 
 impl Readiness {
     /// Completes the options from `under`, then from the defaults.
-    pub fn over(self, under: Readiness) -> ReadinessLimits {
+    pub fn completed_from(self, under: Readiness) -> ReadinessLimits {
         ReadinessLimits {
             start_grace: self.start_grace.or(under.start_grace),
             quiet: self
@@ -243,7 +243,7 @@ pub struct SettleLimits {
 
 impl Settle {
     /// Completes the options from `under`, then from the defaults.
-    pub fn over(self, under: Settle) -> SettleLimits {
+    pub fn completed_from(self, under: Settle) -> SettleLimits {
         SettleLimits {
             quiet: self
                 .quiet
@@ -303,7 +303,7 @@ impl Scenario {
 
     /// The scenario for a run whose allocator releases at once: without the windows that wait for releases, and with shorter
     /// rests before checkpoints. Windows with light traffic stay where the allocator releases only when it is called.
-    pub fn purged(&self, needs_traffic: bool) -> Scenario {
+    pub fn for_purged_run(&self, needs_traffic: bool) -> Scenario {
         let waits = |step: &Step| match step {
             Step::Idle(idle) if idle.control => false,
             Step::Idle(idle) => {
@@ -336,7 +336,7 @@ impl Scenario {
     }
 
     pub fn settle(&self, phase: &Phase) -> SettleLimits {
-        phase.settle.over(Settle {
+        phase.settle.completed_from(Settle {
             quiet: self.settle.quiet,
             at_most: self.settle.at_most,
             cpu: self.settle.cpu,
@@ -357,13 +357,13 @@ mod tests {
         )
         .expect("it is valid");
         let left = |needs_traffic| {
-            let phases = scenario.purged(needs_traffic).phases;
+            let phases = scenario.for_purged_run(needs_traffic).phases;
             phases.iter().map(|phase| phase.steps.len()).collect::<Vec<usize>>()
         };
         assert_eq!((left(false), left(true)), (vec![3, 0], vec![4, 0]));
         let rest = |scenario: &Scenario| scenario.settle(&scenario.phases[1]).quiet;
         assert_eq!(
-            (rest(&scenario), rest(&scenario.purged(false))),
+            (rest(&scenario), rest(&scenario.for_purged_run(false))),
             (Span::from_secs(1), Span::from_millis(500))
         );
     }

@@ -14,7 +14,7 @@ pub use read::read_grid;
 const MOST_CELLS: usize = 200;
 
 /// The cells of several grids and presets; of equal cells only the first.
-pub fn joined(all: impl IntoIterator<Item = Cell>) -> Vec<Cell> {
+pub fn merge_cells(all: impl IntoIterator<Item = Cell>) -> Vec<Cell> {
     let mut cells: Vec<Cell> = Vec::new();
     for cell in all {
         if cells.iter().any(|known| known.sets_as(&cell)) {

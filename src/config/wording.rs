@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::problem::Fault;
+use super::problem::Mistake;
 use base::text::nearest;
 
-pub fn syntax(text: &str, error: &toml::de::Error) -> Fault {
+pub fn syntax(text: &str, error: &toml::de::Error) -> Mistake {
     let span = error.span().unwrap_or(0..0);
     let span = span.start.min(text.len())..span.end.min(text.len());
     let cure = match error.message() {
@@ -16,11 +16,11 @@ pub fn syntax(text: &str, error: &toml::de::Error) -> Fault {
         message if message.contains("string") => "close the string with the quote that it began with",
         _ => "a line is `key = value`, `[table]` or `[[phase]]`; strings are in quotes",
     };
-    Fault::new(span, format!("not TOML: {}", error.message().replace('\n', ", ")), cure)
+    Mistake::new(span, format!("not TOML: {}", error.message().replace('\n', ", ")), cure)
 }
 
 /// A mistake of spelling or type that serde found at `span`, inside the keys of `path`.
-pub fn mistake(message: &str, span: Range<usize>, path: &[String]) -> Fault {
+pub fn mistake(message: &str, span: Range<usize>, path: &[String]) -> Mistake {
     let message = message.lines().next().unwrap_or_default();
     let inside = path.last().map_or("the file", String::as_str);
     if let Some(rest) = message.strip_prefix("unknown field ") {
@@ -40,27 +40,27 @@ pub fn mistake(message: &str, span: Range<usize>, path: &[String]) -> Fault {
     }
     if let Some(rest) = message.strip_prefix("invalid value: ") {
         let (actual, expected) = rest.split_once(", expected ").unwrap_or((rest, "another value"));
-        return Fault::new(
+        return Mistake::new(
             span,
             format!("`{inside}` cannot be {actual}"),
             format!("write {}", kind(expected)),
         );
     }
     if let Some(rest) = message.strip_prefix("missing field ") {
-        return Fault::new(span, format!("`{inside}` has no {rest}"), format!("add {rest}"));
+        return Mistake::new(span, format!("`{inside}` has no {rest}"), format!("add {rest}"));
     }
     let not_tagged = ["wanted exactly 1 element", "wanted string or table", "expected table"];
     if not_tagged.iter().any(|start| message.starts_with(start)) {
         return one_key(span, inside, message.contains("more than 1"));
     }
     match message.split_once(": ") {
-        Some((title, cure)) => Fault::new(span, title, cure),
-        None => Fault::new(span, message, "see the example scenarios for what belongs here"),
+        Some((title, cure)) => Mistake::new(span, title, cure),
+        None => Mistake::new(span, message, "see the example scenarios for what belongs here"),
     }
 }
 
 /// `rest` is serde's "`word`, expected one of `a`, `b`" or "`word`, there are no fields".
-fn unknown(span: Range<usize>, what: &str, inside: &str, rest: &str) -> Fault {
+fn unknown(span: Range<usize>, what: &str, inside: &str, rest: &str) -> Mistake {
     let mut words = rest.split('`').skip(1).step_by(2);
     let word = words.next().unwrap_or_default();
     let known: Vec<&str> = words.collect();
@@ -81,17 +81,17 @@ fn unknown(span: Range<usize>, what: &str, inside: &str, rest: &str) -> Fault {
     };
     match nearest(word, known.iter().copied()) {
         Some(near) => {
-            Fault::new(span, format!("unknown {what} `{word}`{place}"), all).label(format!("did you mean `{near}`?"))
+            Mistake::new(span, format!("unknown {what} `{word}`{place}"), all).label(format!("did you mean `{near}`?"))
         }
-        None => Fault::new(span, format!("unknown {what} `{word}`{place}"), all),
+        None => Mistake::new(span, format!("unknown {what} `{word}`{place}"), all),
     }
 }
 
-fn wrong_type(span: Range<usize>, inside: &str, rest: &str) -> Fault {
+fn wrong_type(span: Range<usize>, inside: &str, rest: &str) -> Mistake {
     let (actual, expected) = rest.split_once(", expected ").unwrap_or((rest, "another type"));
     if actual == "unit variant" || expected.starts_with("enum ") && inside == "steps" {
         let cure = "a step is a table with its options: `{ hover = {} }`";
-        return Fault::new(span, "a step without options", cure);
+        return Mistake::new(span, "a step without options", cure);
     }
     if actual == "map" && expected == "a sequence" {
         let title = format!("`{inside}` must be a list of tables");
@@ -99,17 +99,17 @@ fn wrong_type(span: Range<usize>, inside: &str, rest: &str) -> Fault {
             "phase" => "write `[[phase]]` with two brackets",
             _ => "write it in brackets, such as [{ hover = {} }]",
         };
-        return Fault::new(span, title, cure);
+        return Mistake::new(span, title, cure);
     }
     // The number exceeds the widest type of a scenario.
     if let Some(number) = actual.strip_suffix(" as i128").or(actual.strip_suffix(" as u128")) {
         let number = number.trim_start_matches("integer ");
         let cure = "write a smaller whole number, such as 20";
-        return Fault::new(span, format!("`{inside}` cannot be {number}"), cure);
+        return Mistake::new(span, format!("`{inside}` cannot be {number}"), cure);
     }
     if inside == "files" && actual == "sequence" && expected == "a string" {
         let cure = "write one pattern, in which braces join several: files = \"**/*.{ts,tsx}\"";
-        return Fault::new(span, "`files` must be one pattern, not an array", cure);
+        return Mistake::new(span, "`files` must be one pattern, not an array", cure);
     }
     let actual = match actual {
         "map" => "a table",
@@ -123,31 +123,31 @@ fn wrong_type(span: Range<usize>, inside: &str, rest: &str) -> Fault {
         "a sequence" => "write it in brackets, such as [\"a\", \"b\"]",
         _ => "write the options in braces, such as { per-file = 20 }, or {} for the defaults",
     };
-    Fault::new(
+    Mistake::new(
         span,
         format!("`{inside}` must be {}, not {actual}", kind(expected)),
         cure,
     )
 }
 
-fn one_key(span: Range<usize>, inside: &str, several: bool) -> Fault {
+fn one_key(span: Range<usize>, inside: &str, several: bool) -> Mistake {
     match (inside, several) {
-        ("repeat", _) => Fault::new(
+        ("repeat", _) => Mistake::new(
             span,
             "`repeat` must be either a number of times or a duration",
             "write `repeat = { times = 10 }` or `repeat = { for = \"8h\" }`",
         ),
-        ("steps", true) => Fault::new(
+        ("steps", true) => Mistake::new(
             span,
             "several steps in one table",
             "write a table for each: `{ open = {} }, { hover = {} }`",
         ),
-        ("steps", false) => Fault::new(
+        ("steps", false) => Mistake::new(
             span,
             "a step without a name",
             "write the step and its options: `{ hover = {} }`",
         ),
-        (inside, _) => Fault::new(
+        (inside, _) => Mistake::new(
             span,
             format!("`{inside}` must have exactly one key"),
             "keep the one that is meant",

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use lsp::{Ask, Client, Id, Parts, Reply, Reports, Shape};
+use lsp::{RequestOptions, Client, Id, Parts, Reply, Reports, Shape};
 use record::{Ending, Event, Outcome, Request};
 
 use super::document::Document;
@@ -92,20 +92,20 @@ impl<'a, S: Stage> Asker<'a, S> {
         params: &(impl Serialize + ?Sized),
         token: Option<&Id>,
     ) -> Result<(), Stop> {
-        self.send(method, params, Ask::with_deadline(self.deadline), true, token)
+        self.send(method, params, RequestOptions::with_deadline(self.deadline), true, token)
             .await
             .map(drop)
     }
 
     /// Sends a request that counts, and keeps the body for a follow-up.
     pub async fn fetch(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<Body, Stop> {
-        self.send(method, params, Ask::with_deadline(self.deadline).keeping(), true, None)
+        self.send(method, params, RequestOptions::with_deadline(self.deadline).keeping(), true, None)
             .await
     }
 
     /// Sends a request that belongs to another, for example a resolve. It is recorded, but is neither a hit nor a miss.
     pub async fn follow(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<Body, Stop> {
-        self.send(method, params, Ask::with_deadline(self.deadline).keeping(), false, None)
+        self.send(method, params, RequestOptions::with_deadline(self.deadline).keeping(), false, None)
             .await
     }
 
@@ -123,21 +123,21 @@ impl<'a, S: Stage> Asker<'a, S> {
             parks: true,
             requests: Some(&self.requests),
         };
-        let ask = Ask::with_deadline(self.deadline).keeping().parking();
+        let ask = RequestOptions::with_deadline(self.deadline).keeping().parking();
         let reply = tokio::select! {
             biased;
             reply = self.client.request(method, params, ask) => reply,
             () = parked::wait(self.client, self.stage, token) => Reply::Parked,
         };
         open.end();
-        let written = written(method, reply);
-        self.count(with_parts(written.request, self.parts(token)), true)?;
-        Ok(written.reports)
+        let written = record_reply(method, reply);
+        self.count(with_parts(record_reply.request, self.parts(token)), true)?;
+        Ok(record_reply.reports)
     }
 
     /// Sends a notification as soon as the queue has room.
     pub async fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), Stop> {
-        self.taken(method, self.client.room()).await?;
+        self.taken(method, self.client.wait_for_room()).await?;
         self.notify_now(method, params);
         Ok(())
     }
@@ -157,7 +157,7 @@ impl<'a, S: Stage> Asker<'a, S> {
 
     /// Waits until the server has read everything.
     pub async fn flushed(&self) -> Result<(), Stop> {
-        self.taken("", self.client.flushed()).await
+        self.taken("", self.client.wait_until_written()).await
     }
 
     /// Waits for a server to read its queue. A slow server is tolerated; one that reads almost nothing within the
@@ -206,11 +206,11 @@ impl<'a, S: Stage> Asker<'a, S> {
         &self,
         method: &str,
         params: &(impl Serialize + ?Sized),
-        ask: Ask,
+        ask: RequestOptions,
         counts: bool,
         token: Option<&Id>,
     ) -> Result<Body, Stop> {
-        let ask = Ask {
+        let ask = RequestOptions {
             deadline: ask.deadline + fault::GRACE,
             ..ask
         };
@@ -222,9 +222,9 @@ impl<'a, S: Stage> Asker<'a, S> {
         };
         let reply = self.client.request(method, params, ask).await;
         open.end();
-        let written = written(method, reply);
-        self.count(with_parts(written.request, self.parts(token)), counts)?;
-        Ok(written.body)
+        let written = record_reply(method, reply);
+        self.count(with_parts(record_reply.request, self.parts(token)), counts)?;
+        Ok(record_reply.body)
     }
 
     /// The parts of a result that have come with this token.
@@ -288,7 +288,7 @@ impl<S: Stage> Drop for Open<'_, S> {
             requests.set(requests.get() + 1);
         }
         let end = if self.parks { Reply::Parked } else { Reply::Lost };
-        self.stage.record(Event::Request(written(self.method, end).request));
+        self.stage.record(Event::Request(record_reply(self.method, end).request));
     }
 }
 
@@ -327,7 +327,7 @@ impl From<Request> for Written {
     }
 }
 
-pub fn written(method: &str, reply: Reply) -> Written {
+pub fn record_reply(method: &str, reply: Reply) -> Written {
     let bare = |outcome| Request {
         method: method.to_owned(),
         latency: None,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::resolve::CommandPlan;
 use crate::starter::{self, Line, Starter};
 use proctree::child::Stream;
-use proctree::process::{Launch, Server};
+use proctree::process::{Launch, ServerProcess};
 use record::{Close, CommandEnd, Ending, Event, PhaseRef, Shutdown, ShutdownStage};
 
 use super::{Job, Stage, Stop, printed};
@@ -35,8 +35,8 @@ pub async fn play<S: Stage>(job: &Job, plan: &CommandPlan, stage: &S) -> Result<
     };
     stage.record(Event::PhaseStarted(phase.clone()));
     let launch = launch(job, plan, &report).map_err(Stop::failed("start the command"))?;
-    let server = Server::spawn(&launch).map_err(Stop::failed("start the command"))?;
-    stage.set_apart(server.pid);
+    let server = ServerProcess::spawn(&launch).map_err(Stop::failed("start the command"))?;
+    stage.exclude_process(server.pid);
     let pid = wait_for_pid(&server, &report, job).await?;
     stage.record(Event::Spawned { pid, restarts: 0 });
     stage
@@ -102,7 +102,7 @@ fn output(report: &Path) -> PathBuf {
 }
 
 /// Waits for the process id of the command.
-async fn wait_for_pid(server: &Server, report: &Path, job: &Job) -> Result<u32, Stop> {
+async fn wait_for_pid(server: &ServerProcess, report: &Path, job: &Job) -> Result<u32, Stop> {
     loop {
         let is_over = server.exit().is_some();
         match starter::lines(report).into_iter().next() {
@@ -121,7 +121,7 @@ async fn wait_for_pid(server: &Server, report: &Path, job: &Job) -> Result<u32, 
 }
 
 /// Records the leftovers of a command: processes, which are killed, and the end of its stderr.
-async fn record_leftovers<S: Stage>(server: &Server, end: &CommandEnd, stage: &S) {
+async fn record_leftovers<S: Stage>(server: &ServerProcess, end: &CommandEnd, stage: &S) {
     let survivors = stage.survivors(tokio::time::sleep(FOLLOW)).await;
     let shutdown = Shutdown {
         stage: ShutdownStage::Exit,

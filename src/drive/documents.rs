@@ -10,7 +10,7 @@ use lsp::position::Encoding;
 
 use super::ask::Asker;
 use super::document::Document;
-use super::target::{self, Place, Target};
+use super::target::{self, TargetKind, Target};
 use super::workspace::SourceFile;
 use super::{Job, Stage, Stop};
 use base::Cancel;
@@ -56,7 +56,7 @@ impl OpenDocuments {
             target::read(&files[file]).map(Cow::Owned)
         };
         let looked_into = files.len().min(LOOKED_INTO);
-        let picked = target::pick(&files, text, looked_into, NAMES, seed, Place::Name);
+        let picked = target::pick(&files, text, looked_into, NAMES, seed, TargetKind::Name);
         let rest = target::pick_files(&files, files.len(), seed);
         let order = order(&picked.targets, &rest, seed);
         OpenDocuments {
@@ -100,7 +100,7 @@ impl OpenDocuments {
     /// Opens a file. An unreadable file is not chosen again.
     pub async fn open(&mut self, file: usize, sync: Sync, encoding: Encoding) -> io::Result<&Document> {
         let source = self.files[file].clone();
-        match aside(move || Document::open(&source, sync, encoding)).await {
+        match run_blocking(move || Document::open(&source, sync, encoding)).await {
             Ok(document) => {
                 self.open.push(OpenDocument { file, document });
                 Ok(&self.open[self.open.len() - 1].document)
@@ -155,7 +155,7 @@ impl OpenDocuments {
     }
 
     /// Places in the first `files` open documents; [`Target::file`] is the index of the document.
-    pub fn targets(&self, files: Option<usize>, per_file: usize, place: Place) -> Vec<Target> {
+    pub fn targets(&self, files: Option<usize>, per_file: usize, place: TargetKind) -> Vec<Target> {
         let open: Vec<SourceFile> = self.open[..self.reach(files)]
             .iter()
             .map(|paper| self.files[paper.file].clone())
@@ -213,7 +213,7 @@ impl OpenDocuments {
 }
 
 /// Runs blocking file access on its own thread, so that an interrupt is handled meanwhile.
-pub async fn aside<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+pub async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
     tokio::task::spawn_blocking(work)
         .await
         .map_err(io::Error::other)

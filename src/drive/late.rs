@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::config::ReadinessLimits;
 
-use super::quiet::{Rules, Watch};
+use super::quiet::{Rules, IdleWatch};
 use super::session::Session;
 use super::{Stage, Stop};
 
@@ -21,9 +21,9 @@ pub async fn wait<S: Stage>(
             period: limits.quiet.0,
             cpu: limits.cpu.0,
         };
-        let mut watch = Watch::begin(&session.client, stage, rules).await;
+        let mut watch = IdleWatch::begin(&session.client, stage, rules).await;
         loop {
-            let unrest = watch.look().await;
+            let unrest = watch.check_after_interval().await;
             let rested = unrest.is_none() && watch.has_rested(begun, limits.start_grace.map(|grace| grace.0));
             if done() || rested || begun.elapsed() >= limits.timeout.0 {
                 return;

@@ -139,7 +139,7 @@ impl<'a, S: Stage> Player<'a, S> {
         if *too_large == 0 {
             return;
         }
-        let count = units::counted(*too_large, "file");
+        let count = units::count_of(*too_large, "file");
         let text = format!(
             "{count} matching `files` not opened, beside {} others: larger than {} (--largest-file)",
             files.len(),
@@ -354,7 +354,7 @@ impl<'a, S: Stage> Player<'a, S> {
         (end.parked, end.files_written) = (asker.parked(), asker.files_written());
         end.pulls_open = session.client.open_pulls();
         if end.requests + asker.parked() == 0 && result.is_ok() && step.ask().is_some() {
-            end.looked_for = Some(steps::looked_for(step, documents));
+            end.looked_for = Some(steps::sought_target(step, documents));
         }
         session.client.hold_pulls(false);
         result.map(|()| (asker.parked(), asker.errors()))
@@ -473,7 +473,7 @@ impl<'a, S: Stage> Player<'a, S> {
     }
 
     fn readiness(&self) -> ReadinessLimits {
-        self.job.scenario.readiness.over(self.job.choice.profile.ready.limits)
+        self.job.scenario.readiness.completed_from(self.job.choice.profile.ready.limits)
     }
 
     fn offers(&self, step: &Step) -> bool {

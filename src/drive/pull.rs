@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use tokio::task::{AbortHandle, JoinSet};
 
-use lsp::{Ask, Client, NextPull, Provider, Reply};
+use lsp::{RequestOptions, Client, NextPull, Provider, Reply};
 use record::{Event, Outcome, Request};
 
-use super::ask::{with_parts, written};
+use super::ask::{with_parts, record_reply};
 use super::{Stage, fault, parked};
 
 const LOOK: Duration = Duration::from_millis(20);
@@ -85,7 +85,7 @@ impl<S: Stage> Puller<S> {
     async fn document_of(&self, uri: &str, provider: &Provider) {
         let identifier = provider.identifier.as_deref();
         let params = self.client.document_diagnostic_params(identifier, uri);
-        let ask = Ask::with_deadline(self.deadline + fault::GRACE).keeping();
+        let ask = RequestOptions::with_deadline(self.deadline + fault::GRACE).keeping();
         let reply = if self.documents_park {
             tokio::select! {
                 biased;
@@ -95,11 +95,11 @@ impl<S: Stage> Puller<S> {
         } else {
             self.client.request(DOCUMENT, &params, ask).await
         };
-        let written = written(DOCUMENT, reply);
-        if let Some(report) = written.body {
-            self.client.pulled(identifier, uri, &report);
+        let written = record_reply(DOCUMENT, reply);
+        if let Some(report) = record_reply.body {
+            self.client.store_document_report(identifier, uri, &report);
         }
-        self.record(written.request);
+        self.record(record_reply.request);
     }
 
     /// The server may keep this request open, and send its result in parts.
@@ -109,14 +109,14 @@ impl<S: Stage> Puller<S> {
         let identifier = provider.identifier.as_deref();
         let (params, token) = self.client.workspace_diagnostic_params(identifier);
         self.client.expect_parts(&token, WORKSPACE, identifier);
-        let ask = Ask::with_deadline(FOREVER).keeping().parking();
+        let ask = RequestOptions::with_deadline(FOREVER).keeping().parking();
         let reply = self.client.request(WORKSPACE, &params, ask).await;
-        let written = written(WORKSPACE, reply);
-        self.client.pulled_workspace(identifier, &written.reports);
+        let written = record_reply(WORKSPACE, reply);
+        self.client.pulled_workspace(identifier, &record_reply.reports);
         let is_error = matches!(written.request.outcome, Outcome::Error { .. });
         let parts = self.client.parts(&token);
         self.client.end_parts(&token);
-        self.record(with_parts(written.request, parts));
+        self.record(with_parts(record_reply.request, parts));
         self.client.workspace_pull_ended(&provider.identifier, is_error);
     }
 

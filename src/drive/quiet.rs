@@ -22,7 +22,7 @@ pub struct Rules {
 }
 
 /// Watches one server over a rolling period.
-pub struct Watch<'a, S> {
+pub struct IdleWatch<'a, S> {
     client: &'a Client,
     stage: &'a S,
     rules: Rules,
@@ -89,23 +89,23 @@ impl Observations {
             least = least.min(private);
             most = most.max(private);
         }
-        most - least <= band::around(most)
+        most - least <= band::tolerated_difference(most)
     }
 }
 
 /// The reason why a server is not idle: the violated rule and its sentence.
 pub type Unrest = (ReadyRule, String);
 
-impl<'a, S: Stage> Watch<'a, S> {
+impl<'a, S: Stage> IdleWatch<'a, S> {
     /// Begins to watch; the first period starts now.
-    pub async fn begin(client: &'a Client, stage: &'a S, rules: Rules) -> Watch<'a, S> {
+    pub async fn begin(client: &'a Client, stage: &'a S, rules: Rules) -> IdleWatch<'a, S> {
         let observed = Observations {
             readings: stage.activity().await.into_iter().collect(),
             busy: Instant::now(),
             worked: None,
             rests: Rests::begin(Instant::now()),
         };
-        Watch {
+        IdleWatch {
             client,
             stage,
             rules,
@@ -119,20 +119,20 @@ impl<'a, S: Stage> Watch<'a, S> {
         stage: &'a S,
         rules: Rules,
         observed: Option<Observations>,
-    ) -> Watch<'a, S> {
+    ) -> IdleWatch<'a, S> {
         let now = u128::from(stage.now());
         if let Some(observed) = observed
             && let Some(last) = observed.readings.back()
             && now.saturating_sub(last.at.into()) < rules.period.as_nanos()
         {
-            return Watch {
+            return IdleWatch {
                 client,
                 stage,
                 rules,
                 observed,
             };
         }
-        Watch::begin(client, stage, rules).await
+        IdleWatch::begin(client, stage, rules).await
     }
 
     pub fn observed(self) -> Observations {
@@ -149,7 +149,7 @@ impl<'a, S: Stage> Watch<'a, S> {
     }
 
     /// Waits one interval and checks again; `None` if the server was idle for the whole period.
-    pub async fn look(&mut self) -> Option<Unrest> {
+    pub async fn check_after_interval(&mut self) -> Option<Unrest> {
         tokio::time::sleep(LOOK).await;
         self.judge(Instant::now()).await
     }
@@ -171,7 +171,7 @@ impl<'a, S: Stage> Watch<'a, S> {
 
     pub fn progress(&self) -> Option<Unrest> {
         let work = self.client.with_progress(|progress| {
-            let work = progress.begun().next()?;
+            let work = progress.begun_work().next()?;
             Some(if work.title.is_empty() {
                 work.token.to_string()
             } else {
@@ -227,7 +227,7 @@ impl<'a, S: Stage> Watch<'a, S> {
     }
 
     /// The reason why private memory was not still for the whole period; `None` if it was.
-    pub fn moves(&self) -> Option<Unrest> {
+    pub fn memory_unrest(&self) -> Option<Unrest> {
         if self.observed.is_still(self.rules.period) {
             return None;
         }

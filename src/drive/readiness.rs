@@ -10,7 +10,7 @@ use crate::config::ReadinessLimits;
 use lsp::{Client, Reply};
 use record::{Readiness, ReadyOutcome, ReadyRule};
 
-use super::quiet::{LONGEST_REST, Observations, Rules, Unrest, Watch};
+use super::quiet::{LONGEST_REST, Observations, Rules, Unrest, IdleWatch};
 use super::signal::Signals;
 use super::{Stage, barrier};
 
@@ -39,7 +39,7 @@ pub async fn wait(
         worked: false,
         last: ReadyRule::Handshake,
     };
-    let mut watch = Watch::begin(
+    let mut watch = IdleWatch::begin(
         client,
         stage,
         Rules {
@@ -49,7 +49,7 @@ pub async fn wait(
     )
     .await;
     let ready = loop {
-        let unrest = watch.look().await;
+        let unrest = watch.check_after_interval().await;
         if let Some(reason) = signals.failure(client) {
             break wait.verdict(ReadyOutcome::Failed, ReadyRule::Signal, reason);
         }
@@ -93,8 +93,8 @@ impl Wait<'_> {
         let grace = self.limits.start_grace.map_or(LONGEST_REST, |grace| grace.0);
         // On a trivial project some servers never send their signal. A long idle time replaces it, unless the server
         // reported that it is busy.
-        let patient = self.signals.busy() || self.rest.is_none_or(|since| since.elapsed() < grace * SIGNAL);
-        let pending = match self.signals.waiting(self.client) {
+        let patient = self.signals.is_busy() || self.rest.is_none_or(|since| since.elapsed() < grace * SIGNAL);
+        let pending = match self.signals.missing_signal(self.client) {
             Some(signal) if patient => Some((ReadyRule::Signal, signal)),
             _ => unrest,
         };

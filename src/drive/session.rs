@@ -13,14 +13,14 @@ use tokio::task::AbortHandle;
 
 use crate::resolve;
 use lsp::position::Encoding;
-use lsp::{Answers, Ask, Client, CloseReason, Gauge, Incoming, Limits, Reply, ServerCapabilities, Sync};
-use proctree::process::{Exit, Server};
+use lsp::{Answers, RequestOptions, Client, CloseReason, Gauge, Incoming, Limits, Reply, ServerCapabilities, Sync};
+use proctree::process::{Exit, ServerProcess};
 use record::{Close, Ending, Event, Initialized, ReadyOutcome, Shutdown, UnfinishedMessage, Warning, WarningKind};
 
 use super::flood::Flood;
 use super::quiet::Observations;
 use super::signal::Signals;
-use super::stop::{self, Deadlines, Stopped};
+use super::stop::{self, Deadlines, StoppedServer};
 use super::violations::Violations;
 use super::{Crash, Job, Stage, Stop, fault, pull, readiness, uri};
 
@@ -31,7 +31,7 @@ pub struct Session {
     pub client: Client,
     /// The capabilities in the answer to `initialize`.
     pub offered: Arc<ServerCapabilities>,
-    server: Server,
+    server: ServerProcess,
     signals: Arc<Signals>,
     violations: Arc<Violations>,
     flood: Arc<Flood>,
@@ -57,7 +57,7 @@ impl Drop for Session {
 impl Session {
     /// Starts the server; sends nothing yet.
     pub fn spawn<S: Stage>(job: &Job, stage: &S, restarts: u32) -> Result<Session, Stop> {
-        let mut server = Server::spawn(&job.launch).map_err(|error| unstarted(job, restarts, error))?;
+        let mut server = ServerProcess::spawn(&job.launch).map_err(|error| unstarted(job, restarts, error))?;
         let spawned = Instant::now();
         stage.record(Event::Spawned {
             pid: server.pid,
@@ -108,7 +108,7 @@ impl Session {
         stage: &S,
         deadline: Option<Duration>,
     ) -> Result<Option<Observations>, Stop> {
-        let limits = job.scenario.readiness.over(job.choice.profile.ready.limits);
+        let limits = job.scenario.readiness.completed_from(job.choice.profile.ready.limits);
         let limits = crate::config::ReadinessLimits {
             timeout: deadline.map_or(limits.timeout, base::units::Span),
             ..limits
@@ -127,7 +127,7 @@ impl Session {
             sync: capabilities.sync().name().to_owned(),
             latency: Some(latency.as_nanos() as u64),
         }));
-        self.client.agree(capabilities);
+        self.client.set_server_capabilities(capabilities);
         self.client.notify("initialized", json!({}));
         let profile = &job.choice.profile;
         if let (true, Some(settings)) = (profile.push_settings.unwrap_or(true), &profile.settings) {
@@ -180,8 +180,8 @@ impl Session {
     }
 
     /// True if the process or the connection has ended.
-    pub fn gone(&self) -> bool {
-        self.server.exit().is_some() || self.client.closed().is_some()
+    pub fn has_ended(&self) -> bool {
+        self.server.exit().is_some() || self.client.close_reason().is_some()
     }
 
     /// Waits until the server is gone, or hangs for `patience`.
@@ -192,7 +192,7 @@ impl Session {
     /// The fault that already happened to the server and ends its run.
     pub fn trouble(&self, stage: &impl Stage) -> Option<Stop> {
         // How it ends is known when all that was in flight has been told.
-        if self.gone() || stage.is_over_limit() {
+        if self.has_ended() || stage.is_over_limit() {
             return Some(Stop::Gone);
         }
         let during = String::new();
@@ -215,14 +215,14 @@ impl Session {
     /// The ending of a server that is gone: from its process, or from its connection if that ended first. A server
     /// whose connection was closed soon exits, and its exit then tells nothing.
     pub async fn ending_after_exit(&self, during: String) -> Ending {
-        let broken = self.client.closed().filter(CloseReason::is_ours);
+        let broken = self.client.close_reason().filter(CloseReason::is_ours);
         let exit = match broken {
             Some(_) => None,
             None => tokio::time::timeout(Duration::from_secs(2), self.server.exited())
                 .await
                 .ok(),
         };
-        match (exit, self.client.closed()) {
+        match (exit, self.client.close_reason()) {
             (Some(Exit { code, signal, .. }), _) => Ending::Crashed { code, signal, during },
             (None, Some(reason)) => Ending::Disconnected {
                 reason: format!("{reason} (in {during})"),
@@ -306,7 +306,7 @@ fn unstarted(job: &Job, restarts: u32, error: io::Error) -> Stop {
     Stop::failed(format!("start `{}`", program.display()))(error)
 }
 
-fn shutdown_record(stopped: Stopped) -> Shutdown {
+fn shutdown_record(stopped: StoppedServer) -> Shutdown {
     let (code, signal) = stopped.exit.map_or((None, None), |exit| (exit.code, exit.signal));
     let took = Some(stopped.took.as_nanos() as u64);
     Shutdown {
@@ -342,7 +342,7 @@ async fn initialize(client: &Client, job: &Job, deadline: Duration) -> Result<(S
         params["initializationOptions"] = options.clone();
     }
     match client
-        .request("initialize", &params, Ask::with_deadline(deadline + fault::GRACE).keeping())
+        .request("initialize", &params, RequestOptions::with_deadline(deadline + fault::GRACE).keeping())
         .await
     {
         Reply::Answer {
@@ -377,7 +377,7 @@ async fn initialize(client: &Client, job: &Job, deadline: Duration) -> Result<(S
     }
 }
 
-fn unread(why: &lsp::Unread) -> Stop {
+fn unread(why: &lsp::UnreadReason) -> Stop {
     refused(format!("the answer to `initialize` cannot be read: {why}"))
 }
 

@@ -157,7 +157,7 @@ impl Settling {
     /// True if memory moved recently.
     pub fn moves(&self) -> bool {
         self.spread()
-            .is_some_and(|(least, most)| most - least > band::around(most))
+            .is_some_and(|(least, most)| most - least > band::tolerated_difference(most))
     }
 
     /// Lowest and highest recent value.
@@ -187,7 +187,7 @@ impl Settling {
         let (Some(first), Some(last)) = (self.first, last) else {
             return false;
         };
-        first.saturating_sub(last) > band::around(first)
+        first.saturating_sub(last) > band::tolerated_difference(first)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard};
 use serde_json::Value;
 
 use crate::config::{Failure, NotificationSignal, Profile, ProgressSignal, Signal};
-use lsp::{Client, Ended, Progress};
+use lsp::{Client, EndedWork, Progress};
 
 /// Watches for the signals of one profile.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl Signals {
     }
 
     /// The missing signal, for messages; `None` if the profile names no signal or it arrived.
-    pub fn waiting(&self, client: &Client) -> Option<String> {
+    pub fn missing_signal(&self, client: &Client) -> Option<String> {
         let signal = self.signal.as_ref()?;
         if self.positive(client) {
             return None;
@@ -79,7 +79,7 @@ impl Signals {
     }
 
     /// True if a notification reported the server as busy, so that a ready one must follow.
-    pub fn busy(&self) -> bool {
+    pub fn is_busy(&self) -> bool {
         self.heard().ready == Some(false)
     }
 
@@ -100,7 +100,7 @@ impl Signals {
     }
 }
 
-fn ended(signal: &ProgressSignal, end: &Ended) -> bool {
+fn ended(signal: &ProgressSignal, end: &EndedWork) -> bool {
     signal.matches(Some(&end.title), &end.token.to_string(), Some(&end.message))
 }
 
@@ -110,7 +110,7 @@ fn matching_work(signal: &ProgressSignal, progress: &Progress) -> Option<String>
     let mut open = None;
     if signal.end.is_none() {
         open = progress
-            .begun()
+            .begun_work()
             .find(|work| signal.matches(Some(&work.title), &work.token.to_string(), Some(&work.message)));
     }
     let (title, message) = match open {
@@ -216,7 +216,7 @@ mod tests {
         let mut progress = open("Setting up workspace", "Error loading is not said yet");
         assert_eq!(matching_work(&signal, &progress), None);
         progress.open.clear();
-        progress.ended.push_back(Ended {
+        progress.ended.push_back(EndedWork {
             token: Id::Number(1),
             title: "Setting up workspace".to_owned(),
             message: "Error loading packages: none".to_owned(),

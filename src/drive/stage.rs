@@ -16,7 +16,7 @@ pub trait Stage: Clone + Send + Sync + 'static {
     fn record(&self, event: Event);
     fn spawned(&self, pid: u32) -> std::io::Result<()>;
     /// Keeps a process of lsp-soak out of the tree of the next spawned process, although it shares a group with it.
-    fn set_apart(&self, pid: u32);
+    fn exclude_process(&self, pid: u32);
     /// The first process of the tree, not a server itself, that crashed since the server was started.
     fn crash(&self) -> Option<Crash>;
     /// True once the tree exceeded its memory limit and was killed.
@@ -34,9 +34,9 @@ pub trait Stage: Clone + Send + Sync + 'static {
     fn holder(&self, own: &Path) -> impl Future<Output = Option<MemoryHolder>> + Send;
     /// Asks the allocators of all processes with the preloaded library to release memory; waits up to `patience` for
     /// each.
-    fn give_back(&self, patience: Duration) -> impl Future<Output = Given>;
+    fn release_memory(&self, patience: Duration) -> impl Future<Output = ReleaseResult>;
     /// Has the Java virtual machines of the tree collect their garbage and report what is live.
-    fn collect(&self, patience: Duration) -> impl Future<Output = Given>;
+    fn collect(&self, patience: Duration) -> impl Future<Output = ReleaseResult>;
     /// Allows costly reads while nothing is in flight. After a call with false, no such read is running.
     fn quiet(&self, yes: bool) -> impl Future<Output = ()>;
     /// Records the exact counters of the tree, which costs a read of each process.
@@ -83,13 +83,13 @@ pub struct Activity {
 
 /// The result of asking allocators to release memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Given {
+pub struct ReleaseResult {
     pub used: Vec<Releaser>,
     /// The reason why some or all processes did not.
     pub missing: Vec<String>,
 }
 
-impl Given {
+impl ReleaseResult {
     /// Forgets what processes reported: a part of them does not report what is live in all.
     pub fn forget_live(&mut self) {
         for releaser in &mut self.used {

@@ -21,7 +21,7 @@ pub use release::{at_checkpoint, releases_at_checkpoints};
 use super::ask::Asker;
 use super::documents::OpenDocuments;
 use super::session::Session;
-use super::target::Place;
+use super::target::TargetKind;
 use super::{Job, Stage, Stop};
 
 /// The context of a step, except the open documents.
@@ -70,14 +70,14 @@ pub async fn act<S: Stage>(
         Step::Save(options) => documents::save(scene, documents, options).await,
         Step::Edit(options) => documents::edit(scene, documents, options).await,
         Step::Touch(options) => documents::touch(scene, documents, options).await,
-        Step::Type(options) => typing::plain(scene, documents, options).await,
+        Step::Type(options) => typing::type_snippets(scene, documents, options).await,
         Step::TypeAndComplete(options) => typing::completing(scene, documents, options).await,
         Step::Definition(options)
         | Step::TypeDefinition(options)
         | Step::Implementation(options)
         | Step::Hover(options)
         | Step::DocumentHighlight(options)
-        | Step::SignatureHelp(options) => positions::plain(scene, documents, step, options).await,
+        | Step::SignatureHelp(options) => positions::request_per_place(scene, documents, step, options).await,
         Step::References(options) => positions::references(scene, documents, options).await,
         Step::Completion(options) => positions::completion(scene, documents, options).await,
         Step::Rename(options) => positions::rename(scene, documents, options).await,
@@ -113,19 +113,19 @@ pub async fn act<S: Stage>(
 }
 
 /// The kind of place that a step needs; `None` if it needs none, or picks its own.
-pub fn place(step: &Step) -> Option<Place> {
+pub fn place(step: &Step) -> Option<TargetKind> {
     match step {
-        Step::Hover(_) | Step::DocumentHighlight(_) | Step::CodeAction(_) => Some(Place::Name),
+        Step::Hover(_) | Step::DocumentHighlight(_) | Step::CodeAction(_) => Some(TargetKind::Name),
         Step::Definition(_)
         | Step::TypeDefinition(_)
         | Step::Implementation(_)
         | Step::References(_)
         | Step::Rename(_)
-        | Step::CallHierarchy(_) => Some(Place::Use),
-        Step::Completion(_) => Some(Place::Member),
-        Step::SignatureHelp(_) => Some(Place::Call),
+        | Step::CallHierarchy(_) => Some(TargetKind::Use),
+        Step::Completion(_) => Some(TargetKind::Member),
+        Step::SignatureHelp(_) => Some(TargetKind::Call),
         Step::Request(options) => match options.params.as_ref().map(template::scope) {
-            Some(Scope::Position) => Some(Place::Name),
+            Some(Scope::Position) => Some(TargetKind::Name),
             _ => None,
         },
         _ => None,
@@ -133,7 +133,7 @@ pub fn place(step: &Step) -> Option<Place> {
 }
 
 /// The target that a step without requests looked for: `names in 20 open python files`.
-pub fn looked_for(step: &Step, documents: &OpenDocuments) -> String {
+pub fn sought_target(step: &Step, documents: &OpenDocuments) -> String {
     let open = documents.reach(None);
     if open == 0 {
         return "open documents".to_owned();
@@ -144,7 +144,7 @@ pub fn looked_for(step: &Step, documents: &OpenDocuments) -> String {
         (None, Step::TypeAndComplete(_)) => "keys after which an editor asks",
         (None, _) => "documents",
     };
-    let files = base::units::counted(open as u64, &format!("open {language} file"));
+    let files = base::units::count_of(open as u64, &format!("open {language} file"));
     format!("{what} in {files}")
 }
 

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use tokio::time;
 
-use lsp::{Ask, Client, Reply};
-use proctree::process::{Exit, Server};
+use lsp::{RequestOptions, Client, Reply};
+use proctree::process::{Exit, ServerProcess};
 use record::{ShutdownReply, ShutdownStage};
 
 /// Longest delay between noticing the end of a process and the end of its output.
@@ -41,7 +41,7 @@ impl Default for Deadlines {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stopped {
+pub struct StoppedServer {
     /// The last stage that was needed.
     pub stage: ShutdownStage,
     /// The result of `shutdown`; `None` if it was not sent.
@@ -61,12 +61,12 @@ pub struct Stopped {
 /// timed out: the last moment at which the server is complete.
 pub async fn shut_down(
     client: &Client,
-    server: &Server,
+    server: &ServerProcess,
     deadlines: &Deadlines,
     before_exit: impl Future<Output = ()>,
-) -> Stopped {
+) -> StoppedServer {
     let started = Instant::now();
-    let mut stopped = Stopped {
+    let mut stopped = StoppedServer {
         stage: ShutdownStage::AlreadyGone,
         reply: None,
         exit_sent: None,
@@ -93,8 +93,8 @@ pub async fn shut_down(
 }
 
 /// Sends `shutdown`. Returns its result, and how the process ended if it did not wait for `exit`.
-async fn ask(client: &Client, server: &Server, deadlines: &Deadlines) -> (ShutdownReply, Option<Exit>) {
-    let request = client.request("shutdown", (), Ask::with_deadline(deadlines.answer));
+async fn ask(client: &Client, server: &ServerProcess, deadlines: &Deadlines) -> (ShutdownReply, Option<Exit>) {
+    let request = client.request("shutdown", (), RequestOptions::with_deadline(deadlines.answer));
     tokio::pin!(request);
     let (reply, exit) = tokio::select! {
         biased;
@@ -123,7 +123,7 @@ async fn ask(client: &Client, server: &Server, deadlines: &Deadlines) -> (Shutdo
 }
 
 /// The stages from `exit` on. Returns the last stage needed, and how the process ended, if it did.
-async fn insist(client: &Client, server: &Server, deadlines: &Deadlines) -> (ShutdownStage, Option<Exit>) {
+async fn insist(client: &Client, server: &ServerProcess, deadlines: &Deadlines) -> (ShutdownStage, Option<Exit>) {
     let measures = [
         (ShutdownStage::Exit, deadlines.exit),
         (ShutdownStage::StdinClosed, deadlines.stdin),
@@ -146,7 +146,7 @@ async fn insist(client: &Client, server: &Server, deadlines: &Deadlines) -> (Shu
 }
 
 /// Kills the server's process group at once and waits for the process to end.
-pub async fn kill_now(client: &Client, server: &Server, deadline: Duration) -> Stopped {
+pub async fn kill_now(client: &Client, server: &ServerProcess, deadline: Duration) -> StoppedServer {
     let started = Instant::now();
     let stage = if server.exit().is_some() {
         ShutdownStage::AlreadyGone
@@ -156,7 +156,7 @@ pub async fn kill_now(client: &Client, server: &Server, deadline: Duration) -> S
     client.close_stdin();
     server.kill_group();
     let exit = time::timeout(deadline, server.exited()).await.ok();
-    Stopped {
+    StoppedServer {
         stage,
         reply: None,
         exit_sent: None,

@@ -18,7 +18,7 @@ use super::workspace::SourceFile;
 
 /// The kind of place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum TargetKind {
     /// The first character of a name: hover, highlights, code actions.
     Name,
     /// The first character of a name that resolves to a definition: definition, references, rename …
@@ -30,14 +30,14 @@ pub enum Place {
     Call,
 }
 
-impl Place {
+impl TargetKind {
     /// The plural for messages, in a text of this language.
     pub fn words(self, language: &str) -> &'static str {
         let language = Language::from_id(language);
         match self {
-            Place::Member if !language.completes_names() => "members of names",
-            Place::Name | Place::Use | Place::Member => language.places,
-            Place::Call => "calls",
+            TargetKind::Member if !language.completes_names() => "members of names",
+            TargetKind::Name | TargetKind::Use | TargetKind::Member => language.places,
+            TargetKind::Call => "calls",
         }
     }
 }
@@ -103,7 +103,7 @@ pub fn pick<'t>(
     wanted: usize,
     per_file: usize,
     seed: u64,
-    place: Place,
+    place: TargetKind,
 ) -> Picked {
     let mut random = Random::for_use(seed, "targets");
     let order = order(files, wanted, per_file as u64 * LEAST, seed);
@@ -170,7 +170,7 @@ pub fn pick<'t>(
 const MOST_LOOKED_AT: usize = 500;
 
 /// True if any file has a place of this kind; `None` if there are too many files to read.
-pub fn anywhere(files: &[SourceFile], place: Place) -> Option<bool> {
+pub fn anywhere(files: &[SourceFile], place: TargetKind) -> Option<bool> {
     let found = files.iter().take(MOST_LOOKED_AT).any(|file| {
         let language = Language::from_id(&file.language);
         let text = read(file).unwrap_or_default();
@@ -330,7 +330,7 @@ impl Candidate {
     }
 }
 
-fn candidates(sites: &Sites, place: Place, doubtful: &HashSet<usize>) -> Vec<Candidate> {
+fn candidates(sites: &Sites, place: TargetKind, doubtful: &HashSet<usize>) -> Vec<Candidate> {
     let candidate = |offset, line, name: &Range<usize>, definition| Candidate {
         offset,
         line,
@@ -342,9 +342,9 @@ fn candidates(sites: &Sites, place: Place, doubtful: &HashSet<usize>) -> Vec<Can
         },
     };
     match place {
-        Place::Name | Place::Use => {
+        TargetKind::Name | TargetKind::Use => {
             // Words that the format defines have a hover but no definition: used only if nothing else exists.
-            let leads = place == Place::Use && sites.identifiers.iter().any(|name| name.leads);
+            let leads = place == TargetKind::Use && sites.identifiers.iter().any(|name| name.leads);
             sites
                 .identifiers
                 .iter()
@@ -352,12 +352,12 @@ fn candidates(sites: &Sites, place: Place, doubtful: &HashSet<usize>) -> Vec<Can
                 .map(|name| candidate(name.range.start, name.line, &name.range, name.definition))
                 .collect()
         }
-        Place::Member => sites
+        TargetKind::Member => sites
             .members
             .iter()
             .map(|member| candidate(member.end, member.line, &member.receiver, false))
             .collect(),
-        Place::Call => sites
+        TargetKind::Call => sites
             .calls
             .iter()
             .map(|call| candidate(call.offset, call.line, &call.name, false))

@@ -128,7 +128,7 @@ impl Drop for Workspace {
 
 /// True if `file` can share its blocks with a stand-in under `scratch`.
 pub fn can_share(file: &Path, scratch: &Path) -> Result<(), WorkspaceError> {
-    let place = Scratch::claim(&scratch::home(scratch)?, "share")?;
+    let place = Scratch::claim(&scratch::user_directory(scratch)?, "share")?;
     let shared = copy::reflink(file, &place.path().join("file"));
     shared.and(place.clear())
 }

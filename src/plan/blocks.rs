@@ -7,7 +7,7 @@ use base::random::Random;
 
 /// One run of one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct PlannedRun {
     /// Position in the whole plan, from 1; names the record, on whichever machine it is made.
     pub number: u32,
     /// Index of the server, from 0.
@@ -19,7 +19,7 @@ pub struct Run {
 }
 
 /// Each server once, in the order given: a plan without blocks to compare.
-pub fn once(servers: usize) -> Vec<Run> {
+pub fn once(servers: usize) -> Vec<PlannedRun> {
     number((0..servers).map(|server| (server, 1)))
 }
 
@@ -47,7 +47,7 @@ impl Blocks {
     }
 
     /// The whole plan in order.
-    pub fn runs(&self) -> Vec<Run> {
+    pub fn runs(&self) -> Vec<PlannedRun> {
         let warm_up = self.warm_up.iter().map(|server| (*server, 0));
         let mut random = Random::for_use(self.seed, "blocks");
         let mut order = Vec::new();
@@ -64,7 +64,7 @@ impl Blocks {
 
     /// The runs of one machine. Every block stays whole, because machines differ more than servers do: a ratio is valid
     /// only within one machine. Every part has the warm-up; a part without measured blocks has no runs.
-    pub fn share(&self, partition: Partition) -> Vec<Run> {
+    pub fn share(&self, partition: Partition) -> Vec<PlannedRun> {
         let blocks = partition.blocks(self.blocks);
         let mut runs = self.runs();
         runs.retain(|run| blocks.contains(&run.block) || (run.warm_up && !blocks.is_empty()));
@@ -74,8 +74,8 @@ impl Blocks {
 
 /// The blocks of a plan; those that can be played at once are together. After the warm-up, and after each of `looks` runs of every
 /// server, nothing has begun that comes later.
-pub fn batches<'p>(plan: &'p [Run], at_once: u32, looks: &[u32]) -> Vec<&'p [Run]> {
-    let mut batches: Vec<&[Run]> = Vec::new();
+pub fn batches<'p>(plan: &'p [PlannedRun], at_once: u32, looks: &[u32]) -> Vec<&'p [PlannedRun]> {
+    let mut batches: Vec<&[PlannedRun]> = Vec::new();
     let (mut first, mut end) = (0, 0);
     for block in plan.chunk_by(|a, b| a.block == b.block) {
         let is_full = end - first + block.len() > at_once as usize;
@@ -110,9 +110,9 @@ fn square(servers: usize, random: &mut Random) -> Vec<Vec<usize>> {
 }
 
 /// Runs of these servers and blocks, numbered in order.
-fn number(runs: impl Iterator<Item = (usize, u32)>) -> Vec<Run> {
+fn number(runs: impl Iterator<Item = (usize, u32)>) -> Vec<PlannedRun> {
     runs.zip(1..)
-        .map(|((server, block), number)| Run {
+        .map(|((server, block), number)| PlannedRun {
             number,
             server,
             block,
@@ -228,11 +228,11 @@ mod tests {
     fn the_parts_are_the_plan_and_no_block_is_torn() {
         for (blocks, of) in [(8, 3), (12, 4), (5, 5), (7, 1)] {
             let whole = plan(3, blocks, 9);
-            let parts: Vec<Vec<Run>> = (1..=of)
+            let parts: Vec<Vec<PlannedRun>> = (1..=of)
                 .map(|part| whole.share(Partition::new(part, of).unwrap()))
                 .collect();
-            let measured: Vec<Run> = parts.concat().into_iter().filter(|run| !run.warm_up).collect();
-            let planned: Vec<Run> = whole.runs().into_iter().filter(|run| !run.warm_up).collect();
+            let measured: Vec<PlannedRun> = parts.concat().into_iter().filter(|run| !run.warm_up).collect();
+            let planned: Vec<PlannedRun> = whole.runs().into_iter().filter(|run| !run.warm_up).collect();
             assert_eq!(measured, planned);
             for part in &parts {
                 assert!(part[..3].iter().all(|run| run.warm_up), "each machine warms up");

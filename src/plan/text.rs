@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use super::Run;
+use super::PlannedRun;
 use super::estimate::{Amount, Outline, PhaseOutline, outline};
 use crate::config::{Loaded, Repeat};
 use base::text::table::{Table, draw};
@@ -17,7 +17,7 @@ const FEWEST: usize = 3;
 
 /// Outline of a scenario, and its runs on servers with these labels, with the conditions that end them early. Without
 /// runs, only the outline. Uses at most `columns`.
-pub fn describe(loaded: &Loaded, runs: &[Run], labels: &[&str], until: &[String], columns: usize) -> String {
+pub fn describe(loaded: &Loaded, runs: &[PlannedRun], labels: &[&str], until: &[String], columns: usize) -> String {
     let outline = outline(&loaded.scenario, loaded.project.files.len() as u64);
     let mut text = fold(&head(loaded, &outline), columns);
     table(&mut text, &outline, columns);
@@ -29,8 +29,8 @@ pub fn describe(loaded: &Loaded, runs: &[Run], labels: &[&str], until: &[String]
 }
 
 /// The runs by block, and their minimum total time.
-fn schedule(text: &mut String, runs: &[Run], labels: &[&str], until: &[String], least: Duration) {
-    let blocks: Vec<&[Run]> = runs.chunk_by(|a, b| a.block == b.block).collect();
+fn schedule(text: &mut String, runs: &[PlannedRun], labels: &[&str], until: &[String], least: Duration) {
+    let blocks: Vec<&[PlannedRun]> = runs.chunk_by(|a, b| a.block == b.block).collect();
     if let [one] = blocks[..] {
         let _ = writeln!(text, "\nruns: {}", in_order(one, labels));
     } else {
@@ -68,7 +68,7 @@ fn schedule(text: &mut String, runs: &[Run], labels: &[&str], until: &[String], 
 }
 
 /// `1 ty, 2 pyrefly`
-fn in_order(runs: &[Run], labels: &[&str]) -> String {
+fn in_order(runs: &[PlannedRun], labels: &[&str]) -> String {
     let mut names = Vec::new();
     for run in runs {
         let label = labels.get(run.server).copied().unwrap_or(units::UNKNOWN);
@@ -86,7 +86,7 @@ fn head(loaded: &Loaded, outline: &Outline) -> String {
     let requests = match outline.repeat {
         // The number depends on the time.
         Some(Repeat::For(_)) => String::new(),
-        _ => format!("about {}, ", units::counted(outline.total.requests, "request")),
+        _ => format!("about {}, ", units::count_of(outline.total.requests, "request")),
     };
     let least = units::duration(outline.total.least);
     let mut text = format!(
@@ -172,7 +172,7 @@ fn tail(outline: &Outline) -> String {
             None => "nothing".to_owned(),
         };
         let how = match repeat {
-            Repeat::Times(times) => format!("is played {}", units::counted(times, "time")),
+            Repeat::Times(times) => format!("is played {}", units::count_of(times, "time")),
             Repeat::For(time) => format!("is repeated for {time}; the counts are of one round"),
         };
         let _ = writeln!(text, "\n{what} {how}");
@@ -243,7 +243,7 @@ mod tests {
             warm_up: vec![0, 1],
             seed: 1,
         };
-        let shown = |runs: &[Run], until: &[String]| {
+        let shown = |runs: &[PlannedRun], until: &[String]| {
             let mut text = String::new();
             schedule(&mut text, runs, &["ty", "pyright"], until, Duration::from_secs(60));
             text

@@ -8,13 +8,13 @@ use base::units;
 use record::Strain;
 use record::{Event, PhaseRef, ReadyOutcome, StepEnd};
 
-use super::{Look, Place, Talk};
+use super::{Look, RunPlace, Verbosity};
 
 /// Least time between lines about rounds of a phase.
 const ROUNDS: Duration = Duration::from_secs(10);
 
 pub struct Lines {
-    talk: Talk,
+    talk: Verbosity,
     /// True if a block shows the progress.
     block: bool,
     look: Look,
@@ -29,7 +29,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    pub fn new(talk: Talk, block: bool, look: Look) -> Lines {
+    pub fn new(talk: Verbosity, block: bool, look: Look) -> Lines {
         Lines {
             talk,
             block,
@@ -43,7 +43,7 @@ impl Lines {
         }
     }
 
-    pub fn begin(&mut self, place: &Place) -> Vec<String> {
+    pub fn begin(&mut self, place: &RunPlace) -> Vec<String> {
         (self.label, self.last_line) = (clean(&place.label), None);
         if place.name.is_empty() || !self.is_spoken() {
             return Vec::new();
@@ -55,14 +55,14 @@ impl Lines {
     }
 
     pub fn command(&self, command: &str) -> Vec<String> {
-        if self.talk != Talk::Verbose {
+        if self.talk != Verbosity::Verbose {
             return Vec::new();
         }
         vec![format!("{}: starts {}", self.label, clean(command))]
     }
 
     pub fn lines_of(&mut self, event: &Event, now: Duration) -> Vec<String> {
-        let verbose = self.talk == Talk::Verbose;
+        let verbose = self.talk == Verbosity::Verbose;
         let line = match event {
             Event::Warning(warning) => Some(self.warning(&warning.text)),
             Event::Ready(ready) if matches!(ready.outcome, ReadyOutcome::Timeout | ReadyOutcome::Failed) => {
@@ -97,7 +97,7 @@ impl Lines {
             _ => None,
         };
         match line {
-            Some(line) if self.talk != Talk::Quiet => vec![line],
+            Some(line) if self.talk != Verbosity::Quiet => vec![line],
             _ => Vec::new(),
         }
     }
@@ -107,7 +107,7 @@ impl Lines {
         let soon = self
             .last_line
             .is_some_and(|last_line| now.saturating_sub(last_line) < ROUNDS);
-        if !self.is_spoken() || (phase.cycle > 0 && soon && self.talk != Talk::Verbose) {
+        if !self.is_spoken() || (phase.cycle > 0 && soon && self.talk != Verbosity::Verbose) {
             return Vec::new();
         }
         self.last_line = Some(now);
@@ -138,9 +138,9 @@ impl Lines {
     /// True if the lines are written that a block would replace.
     fn is_spoken(&self) -> bool {
         match self.talk {
-            Talk::Quiet => false,
-            Talk::Usual => !self.block,
-            Talk::Verbose => true,
+            Verbosity::Quiet => false,
+            Verbosity::Usual => !self.block,
+            Verbosity::Verbose => true,
         }
     }
 
@@ -176,7 +176,7 @@ fn step_line(step: &StepEnd, arrow: char) -> String {
     let what = match (skipped, *requests, *notifications) {
         (true, ..) => "skipped, the server does not offer it".to_owned(),
         (false, 0, 0) => "ended".to_owned(),
-        (false, 0, notifications) => units::counted(notifications, "notification"),
+        (false, 0, notifications) => units::count_of(notifications, "notification"),
         (false, requests, _) => format!("hits {}/{}", units::count(*hits), units::count(requests)),
     };
     format!("{} {arrow} {name}: {what}", clean(&phase.name))
@@ -214,12 +214,12 @@ mod tests {
         }
     }
 
-    fn lines(talk: Talk, block: bool) -> Lines {
+    fn lines(talk: Verbosity, block: bool) -> Lines {
         let mut lines = Lines::new(talk, block, Look::default());
-        let place = Place {
+        let place = RunPlace {
             name: "run 2 of 12".to_owned(),
             label: "ty".to_owned(),
-            ..Place::default()
+            ..RunPlace::default()
         };
         lines.begin(&place);
         lines
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn without_a_block_every_phase_has_a_line_and_rounds_have_one_now_and_then() {
-        let mut lines = lines(Talk::Usual, false);
+        let mut lines = lines(Verbosity::Usual, false);
         assert_eq!(
             lines.lines_of(&Event::StepEnded(Box::new(step(20, 19, 0, false))), Duration::ZERO),
             [] as [String; 0]
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn the_time_of_a_phase_begins_with_its_server() {
-        let mut lines = lines(Talk::Usual, false);
+        let mut lines = lines(Verbosity::Usual, false);
         let built = Duration::from_secs(60);
         lines.lines_of(&Event::Spawned { pid: 1, restarts: 0 }, built);
         let last_line = lines.settled(&phase(0), Some(64 << 20), built + Duration::from_secs(2));
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_machine_that_stays_busy_is_told_once_and_again_when_it_becomes_so_later() {
-        let mut lines = lines(Talk::Usual, true);
+        let mut lines = lines(Verbosity::Usual, true);
         let busy = [(Strain::Busy, "the machine is busy".to_owned())];
         assert_eq!(lines.strained(&busy), ["warning: the machine is busy"]);
         assert_eq!(lines.strained(&busy), [] as [String; 0]);
@@ -280,16 +280,16 @@ mod tests {
         let private = Some(64 << 20);
         let now = Duration::from_secs(2);
         assert_eq!(
-            lines(Talk::Usual, true).settled(&phase(0), private, now),
+            lines(Verbosity::Usual, true).settled(&phase(0), private, now),
             [] as [String; 0]
         );
-        let mut verbose = lines(Talk::Verbose, true);
+        let mut verbose = lines(Verbosity::Verbose, true);
         assert_eq!(verbose.settled(&phase(0), private, now).len(), 1);
         assert_eq!(
             verbose.lines_of(&Event::StepEnded(Box::new(step(20, 19, 0, false))), Duration::ZERO),
             ["ty: goto > open: hits 19/20"].map(|line| line.replace('>', "›"))
         );
         assert_eq!(verbose.command("ty server"), ["ty: starts ty server"]);
-        assert_eq!(lines(Talk::Usual, true).command("ty server"), [] as [String; 0]);
+        assert_eq!(lines(Verbosity::Usual, true).command("ty server"), [] as [String; 0]);
     }
 }

@@ -10,7 +10,7 @@ use record::{Event, PhaseRef, StepStart};
 
 use super::pace::{Pace, Reached, Remaining};
 use super::screen::PERIOD;
-use super::{Look, Place, Pulse};
+use super::{Look, RunPlace, Pulse};
 
 /// Most and fewest columns of the bar and of the curve.
 const BAR: (usize, usize) = (40, 8);
@@ -35,7 +35,7 @@ pub struct State {
 
 #[derive(Clone, Default)]
 struct Run {
-    place: Place,
+    place: RunPlace,
     /// Start of the server; `None` during preparation, for example a build.
     began: Option<Duration>,
     what: String,
@@ -59,7 +59,7 @@ impl State {
     }
 
     /// A run begins with its preparation.
-    pub fn begin(&mut self, place: Place) {
+    pub fn begin(&mut self, place: RunPlace) {
         self.run = Some(Run {
             what: if place.label.is_empty() { "at once" } else { "preparing" }.to_owned(),
             place,
@@ -319,7 +319,7 @@ fn progress_of(planned: Option<&StepOutline>, requests: u64, elapsed: Duration) 
     match (requests, all) {
         // Files may have fewer targets than planned, and retries add requests, so the plan is only a guide.
         (done, all) if done > 0 && done <= all => format!("{}/{} requests", units::count(done), units::count(all)),
-        (done, _) if done > 0 => units::counted(done, "request"),
+        (done, _) if done > 0 => units::count_of(done, "request"),
         (_, _) if !detail.is_empty() => format!("{clock}, {detail}"),
         (_, _) if least > elapsed && least.as_secs() > 0 => format!("{clock} of {}", self::clock(least)),
         (_, _) => clock,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::pace::Pace;
 use super::state::State;
-use super::{Look, Place};
+use super::{Look, RunPlace};
 use crate::config::Scenario;
 use crate::plan::outline;
 use record::{Event, PhaseRef, StepStart};
@@ -37,7 +37,7 @@ fn state(step: StepStart) -> State {
     let scenario: Scenario = toml::from_str(SCENARIO).unwrap();
     let pace = Pace::new(outline(&scenario, 30), [0, 1].repeat(6), None);
     let mut state = State::new("completions".to_owned(), pace);
-    let place = |number: usize| Place {
+    let place = |number: usize| RunPlace {
         number,
         name: format!("run {number} of 12"),
         server: number - 1,
@@ -125,7 +125,7 @@ fn before_and_between_runs_there_is_little_to_say() {
     let mut state = definition();
     state.end(false, seconds(120));
     assert_eq!(block(&state, 100, false), "");
-    let place = Place {
+    let place = RunPlace {
         number: 3,
         name: "run 3 of 12".to_owned(),
         server: 0,
@@ -138,7 +138,7 @@ fn before_and_between_runs_there_is_little_to_say() {
 #[test]
 fn what_a_server_is_called_steers_no_terminal() {
     let mut state = definition();
-    let place = Place {
+    let place = RunPlace {
         number: 3,
         name: "run 3 of 12".to_owned(),
         server: 0,
@@ -153,7 +153,7 @@ fn only(at: u64) -> String {
     let scenario: Scenario = toml::from_str(SCENARIO).unwrap();
     let pace = Pace::new(outline(&scenario, 30), vec![0], None);
     let mut state = State::new("completions".to_owned(), pace);
-    state.begin(Place::default());
+    state.begin(RunPlace::default());
     started(&mut state, 60);
     state.take_event(&Event::PhaseStarted(phase(2, 0, "decay")), seconds(70));
     let look = Look::default();

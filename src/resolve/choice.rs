@@ -10,7 +10,7 @@ use allocator::missing_component;
 use base::Cancel;
 use base::lens::Lens;
 use base::text::nearest;
-use record::{AllocatorFacts, AllocatorFamily, CellFacts, Known, PackageFacts, Preload};
+use record::{AllocatorFacts, AllocatorFamily, CellFacts, PackagedAllocator, PackageFacts, Preload};
 
 use super::Which;
 use super::command::CommandPlan;
@@ -322,7 +322,7 @@ fn missing_variant(target: &str, catalogue: &Catalogue, which: &Which) -> Option
             allocator: words.to_owned(),
         });
     }
-    let can_preload = cfg!(unix) && Known::ALL.into_iter().any(|known| known.family().name() == allocator);
+    let can_preload = cfg!(unix) && PackagedAllocator::ALL.into_iter().any(|known| known.family().name() == allocator);
     let preload = if can_preload {
         let first = if program.is_some() { "" } else { " install it and" };
         format!(", or{first} use `--server {profile} --preload {allocator}` if its build uses the system's allocator")
@@ -466,7 +466,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         programs(root.path(), &["mine"]);
         let profile = "[server.mine]\nallocator = { preload = \"mimalloc\" }\n";
-        let (catalogue, report) = Catalogue::built_in().over("servers.toml", profile);
+        let (catalogue, report) = Catalogue::built_in().with_file("servers.toml", profile);
         assert!(report.is_empty());
         let specs = ["mine", "preload=jemalloc mine", "plain: preload=system mine"].map(spec);
         let which = Which::new(root.path().as_os_str(), None);
@@ -478,7 +478,7 @@ mod tests {
         let expected = [("mine", "mimalloc"), ("mine-jemalloc", "jemalloc"), ("plain", "system")];
         assert_eq!(seen, expected.map(|(label, preload)| (label, preload.to_owned())));
         let wrong = "[server.mine]\nallocator = { preload = \"jemaloc\" }\n";
-        let (_, report) = Catalogue::built_in().over("servers.toml", wrong);
+        let (_, report) = Catalogue::built_in().with_file("servers.toml", wrong);
         assert!(report.to_string().contains("did you mean `jemalloc`?"));
     }
 

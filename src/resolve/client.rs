@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::which;
 use base::Cancel;
-use proctree::host::{self, Said};
+use proctree::host::{self, ProgramOutput};
 
 /// The longest installation: a server that is compiled.
 const PATIENCE: Duration = Duration::from_secs(3_600);
@@ -89,7 +89,7 @@ pub fn pip(words: &[&str]) -> Result<String, ClientError> {
     })
 }
 
-fn listen(directory: Option<&Path>, words: &[&str], env: &[(&str, &str)]) -> Result<Said, ClientError> {
+fn listen(directory: Option<&Path>, words: &[&str], env: &[(&str, &str)]) -> Result<ProgramOutput, ClientError> {
     let mut command = Command::new(program(words[0])?);
     // A hook that runs lsp-soak names its own repository.
     for name in host::ELSEWHERE {
@@ -100,7 +100,7 @@ fn listen(directory: Option<&Path>, words: &[&str], env: &[(&str, &str)]) -> Res
         command.current_dir(directory);
     }
     let heard = host::listen_up_to(MOST, &mut command, PATIENCE, &Cancel::default())?;
-    if heard.ended.is_some_and(|status| status.success()) {
+    if heard.exit_status.is_some_and(|status| status.success()) {
         return Ok(heard.said);
     }
     Err(ClientError::Failed {

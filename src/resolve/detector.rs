@@ -16,7 +16,7 @@ use crate::resolve::{Program, ServerChoice, asks_for};
 use allocator::knobs::{self, Checked, KnobError};
 use allocator::preload::VARIABLE;
 use allocator::preload::{PreloadError, Unlistable, compose};
-use allocator::{Inspected, RUNTIME_VARIABLES, Subject, Told};
+use allocator::{Inspected, RUNTIME_VARIABLES, Subject, RuntimeSettings};
 use base::Cancel;
 use base::lens::Lens;
 use proctree::host::{self, Toolchain};
@@ -162,7 +162,7 @@ fn settings(choice: &ServerChoice) -> Vec<(String, String)> {
 pub fn mistakes(choice: &ServerChoice, program: &Path) -> Vec<String> {
     let cancel = Cancel::default();
     if settings(choice).is_empty() && preload::library(choice).is_none() {
-        return allocator::missing(&subject(choice, program), &cancel)
+        return allocator::reason_not_to_run(&subject(choice, program), &cancel)
             .into_iter()
             .collect();
     }
@@ -225,7 +225,7 @@ pub fn look(choices: &mut [ServerChoice]) {
 
 /// The allocator facts for the record: detected, or else from the profile, with the options in force.
 pub fn facts(choice: &ServerChoice, detection: &Inspected, checked: &Checked) -> AllocatorFacts {
-    let mut facts = knobs::under(&choice.env, detection.facts.clone());
+    let mut facts = knobs::facts_under_variables(&choice.env, detection.facts.clone());
     if let Some(options) = &checked.options {
         facts.options.clone_from(options);
     }
@@ -307,14 +307,14 @@ fn preloaded(choice: &ServerChoice, facts: &mut AllocatorFacts) {
 /// When the server's allocator gives memory back, under the settings that it is given. A guess says nothing of that: a
 /// window would not be waited for, and its allocator be blamed.
 fn decay(choice: &ServerChoice, facts: &AllocatorFacts, checked: &Checked) -> Option<KnownDecay> {
-    let facts = knobs::under(&choice.env, facts.clone());
+    let facts = knobs::facts_under_variables(&choice.env, facts.clone());
     let declared = declared(choice);
     let family = match declared {
         Some(family) => family,
         None if facts.confidence > Some(Confidence::Guess) => facts.family,
         None => return None,
     };
-    let told = Told {
+    let told = RuntimeSettings {
         env: &runtime_settings(choice),
         words: &choice.args,
     };
@@ -345,7 +345,7 @@ pub fn runtime_settings(choice: &ServerChoice) -> BTreeMap<String, String> {
 /// The allocator that is preloaded, or that the profile names.
 pub fn declared(choice: &ServerChoice) -> Option<AllocatorFamily> {
     let linked = match &choice.profile.allocator {
-        Some(Allocator::Linked(name)) => Some(AllocatorFamily::named(name)),
+        Some(Allocator::Linked(name)) => Some(AllocatorFamily::from_word(name)),
         Some(Allocator::Preload(_)) | None => None,
     };
     choice.preload.family().or(linked)

@@ -31,8 +31,8 @@ static PLACES: LazyLock<Places> = LazyLock::new(|| Places {
 fn cache() -> Option<String> {
     let programs = ["/sbin/ldconfig", "/usr/sbin/ldconfig"].map(Path::new);
     let program = programs.into_iter().find(|path| path.is_file())?;
-    let heard = host::listen(Command::new(program).arg("-p"), PATIENCE, &Cancel::default()).ok()?;
-    if heard.ended.is_some() {
+    let heard = host::run_program(Command::new(program).arg("-p"), PATIENCE, &Cancel::default()).ok()?;
+    if heard.exit_status.is_some() {
         Some(heard.said.stdout)
     } else {
         None
@@ -65,7 +65,7 @@ fn adopt(choice: &mut ServerChoice) -> Result<(), String> {
         return Ok(());
     };
     let typed =
-        preload::typed(value, &PLACES).map_err(|error| format!("`{}`: in `{VARIABLE}`: {error}", choice.label))?;
+        preload::split_preload(value, &PLACES).map_err(|error| format!("`{}`: in `{VARIABLE}`: {error}", choice.label))?;
     let rest = typed.without_allocator();
     let Some(path) = typed.allocator else {
         return Ok(());
@@ -218,7 +218,7 @@ pub fn facts(choice: &ServerChoice, inspected: &Inspected, cancel: &Cancel) -> O
 
 /// The family by the library's own bytes.
 fn marked_family(library: &Path, cancel: &Cancel) -> AllocatorFamily {
-    match allocator::of_file(library, cancel).facts.family {
+    match allocator::detect_in_file(library, cancel).facts.family {
         // This is only the linked C library.
         AllocatorFamily::Glibc | AllocatorFamily::Musl => AllocatorFamily::Unknown,
         family => family,

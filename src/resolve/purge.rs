@@ -257,7 +257,7 @@ fn used(choice: &ServerChoice) -> Option<Used> {
     if let Some(Allocator::Linked(name)) = &choice.profile.allocator {
         return Some(Used {
             name: name.clone(),
-            family: AllocatorFamily::named(name),
+            family: AllocatorFamily::from_word(name),
             preloaded: false,
         });
     }

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::Env;
-use crate::config::{Loaded, Report, Scenario, Step};
+use crate::config::{Loaded, MistakeReport, Scenario, Step};
 use crate::resolve::{LIBRARY, Program, ServerChoice, Shim};
 use allocator::Inspected;
 use allocator::preload::{VARIABLE, compose};
@@ -127,7 +127,7 @@ pub fn ask(
     purge_shim: Option<&Option<PathBuf>>,
     scenarios: &[Loaded],
     choices: &mut [ServerChoice],
-    mistakes: &mut Report,
+    mistakes: &mut MistakeReport,
 ) {
     if purge_shim.is_none() && !scenarios.iter().any(is_asked_for) {
         return;

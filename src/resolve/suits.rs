@@ -2,12 +2,12 @@
 
 use super::choice::ServerChoice;
 use crate::config::Loaded;
-use crate::config::Report;
+use crate::config::MistakeReport;
 use base::text::any_of;
 
 /// Adds a mistake for each server whose profile lists languages without the project's. A server without a list may be
 /// for any.
-pub fn suits(choices: &[ServerChoice], scenarios: &[Loaded], mistakes: &mut Report) {
+pub fn suits(choices: &[ServerChoice], scenarios: &[Loaded], mistakes: &mut MistakeReport) {
     for loaded in scenarios {
         for choice in choices {
             if let Some((title, cure)) = unsuited(choice, loaded) {

@@ -32,7 +32,7 @@ impl Group {
         let mut moved = Vec::new();
         for &(pid, begun, _) in processes {
             // An ended process is the goal; one that may not be moved is killed alone.
-            let is_there = proctree::started(pid) == Some(begun);
+            let is_there = proctree::start_time(pid) == Some(begun);
             if is_there && fs::write(self.path.join("cgroup.procs"), pid.to_string()).is_ok() {
                 moved.push((pid, begun));
             }
@@ -41,7 +41,7 @@ impl Group {
         // killed.
         let has_stranger = moved
             .iter()
-            .any(|&(pid, begun)| proctree::started(pid).is_some_and(|started| started != begun));
+            .any(|&(pid, begun)| proctree::start_time(pid).is_some_and(|started| started != begun));
         if !has_stranger {
             let _ = fs::write(self.path.join("cgroup.kill"), "1");
         }
@@ -95,7 +95,7 @@ mod tests {
             .spawn()
             .unwrap();
         let pid = forking.id();
-        let moved = Some((pid, proctree::started(pid).unwrap(), "sh".to_owned()));
+        let moved = Some((pid, proctree::start_time(pid).unwrap(), "sh".to_owned()));
         fs::write(group.path.join("cgroup.procs"), pid.to_string()).unwrap();
         let members = || {
             fs::read_to_string(group.path.join("cgroup.procs"))

@@ -22,7 +22,7 @@ impl Holders {
         let Some(leader) = proctree::leader(&tree) else { return };
         let maps = std::fs::read_to_string(format!("/proc/{}/maps", leader.pid)).unwrap_or_default();
         let mut known = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(leader.program.clone(), (leader.pid, proctree::mapped(&maps)));
+        known.insert(leader.program.clone(), (leader.pid, proctree::mapped_files(&maps)));
     }
 
     /// The program whose processes have the most memory now; `own` is the server's, which was inspected before the run.
@@ -52,7 +52,7 @@ impl Holders {
             return family;
         }
         let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
-        let (path, libraries) = (program.to_owned(), proctree::mapped(&maps));
+        let (path, libraries) = (program.to_owned(), proctree::mapped_files(&maps));
         let inspected =
             tokio::task::spawn_blocking(move || allocator::of_process(&path, &libraries, &Cancel::default()).facts);
         let family = inspected
@@ -78,7 +78,7 @@ impl Holders {
                     .filter(|name| !allocator::knobs::is_read(name, &holders))
                     .collect();
                 unread.dedup();
-                (Some(allocator::knobs::under(&server.env, holders.facts)), unread)
+                (Some(allocator::knobs::facts_under_variables(&server.env, holders.facts)), unread)
             };
             Holder {
                 pid,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::drive::Given;
+use crate::drive::ReleaseResult;
 use crate::resolve::Collector;
 use base::Cancel;
 use proctree::host;
@@ -15,17 +15,17 @@ use record::{ReleasedBy, Releaser};
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// Has every Java virtual machine of `alive` collect its garbage and count its live objects, one after the other.
-pub async fn collect(alive: Vec<u32>, patience: Duration) -> Given {
+pub async fn collect(alive: Vec<u32>, patience: Duration) -> ReleaseResult {
     let collected = tokio::task::spawn_blocking(move || collect_each(&alive, patience.min(LONGEST)));
-    collected.await.unwrap_or_else(|error| Given {
+    collected.await.unwrap_or_else(|error| ReleaseResult {
         missing: vec![format!("the collection was not waited for: {error}")],
-        ..Given::default()
+        ..ReleaseResult::default()
     })
 }
 
-fn collect_each(alive: &[u32], patience: Duration) -> Given {
+fn collect_each(alive: &[u32], patience: Duration) -> ReleaseResult {
     let machines: Vec<(u32, PathBuf)> = alive.iter().filter_map(|pid| Some((*pid, tool(*pid)?))).collect();
-    let mut given = Given::default();
+    let mut given = ReleaseResult::default();
     if machines.is_empty() {
         given
             .missing
@@ -46,7 +46,7 @@ fn collect_each(alive: &[u32], patience: Duration) -> Given {
 /// The `jcmd` of the JDK whose virtual machine a process has loaded: `lib/server/libjvm.so` stands beside `bin/jcmd`.
 fn tool(pid: u32) -> Option<PathBuf> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
-    let library = proctree::mapped(&maps)
+    let library = proctree::mapped_files(&maps)
         .into_iter()
         .find(|path| path.ends_with("libjvm.so"))?;
     Some(library.ancestors().nth(3)?.join("bin/jcmd"))
@@ -59,7 +59,7 @@ fn histogram(pid: u32, jcmd: &Path, patience: Duration) -> Result<Releaser, Stri
     command.args(["-c", r#""$0" "$1" "$2" | tail -n 1"#]);
     command.arg(jcmd).args([&pid.to_string(), &what]);
     let begun = Instant::now();
-    let heard = host::listen(&mut command, patience, &Cancel::default());
+    let heard = host::run_program(&mut command, patience, &Cancel::default());
     let said = heard.map_err(|error| format!("cannot start a shell: {error}"))?.said;
     let accounted = total(&said.stdout).ok_or_else(|| {
         let words = said.stderr.lines().next().unwrap_or("it printed no total");

@@ -1,6 +1,6 @@
 //! The preloaded purge library, or the script of Node.js, in the processes of the tree: who listens, and the signal.
 
-use crate::drive::Given;
+use crate::drive::ReleaseResult;
 use crate::resolve::{Collector, Library};
 use base::units;
 use record::regular;
@@ -72,8 +72,8 @@ impl Heard {
     }
 
     /// Signals the listening processes of `alive` all at once, and waits for their answers.
-    pub async fn give_back(&self, library: &Library, alive: &[u32], patience: Duration) -> Given {
-        let mut release = Given::default();
+    pub async fn give_back(&self, library: &Library, alive: &[u32], patience: Duration) -> ReleaseResult {
+        let mut release = ReleaseResult::default();
         let listening = listeners(library).into_iter();
         let listening: Vec<Listener> = listening.filter(|one| alive.contains(&one.pid)).collect();
         if listening.is_empty() {
@@ -96,7 +96,7 @@ impl Heard {
         for one in listening {
             if one.workers > 0 {
                 has_workers = true;
-                let count = units::counted(one.workers as u64, "worker thread");
+                let count = units::count_of(one.workers as u64, "worker thread");
                 let why = format!("process {} has {count}, whose garbage cannot be collected", one.pid);
                 release.missing.push(why);
             }
@@ -120,7 +120,7 @@ impl Heard {
     }
 
     /// Adds the answers of the signalled processes to a release, and why others have none.
-    async fn await_answers(&self, library: &Library, waiting: Vec<Listener>, patience: Duration, release: &mut Given) {
+    async fn await_answers(&self, library: &Library, waiting: Vec<Listener>, patience: Duration, release: &mut ReleaseResult) {
         let longest = library.path.as_ref().map_or(LONGEST_OF_NODE, |_| LONGEST);
         let patience = patience.min(longest);
         let begun = Instant::now();
@@ -157,7 +157,7 @@ fn deaf_processes(alive: &[u32], listening: &[Listener]) -> Option<String> {
         0 => format!("process {first} does not listen"),
         others => format!(
             "process {first} and {} do not listen",
-            units::counted(others as u64, "other")
+            units::count_of(others as u64, "other")
         ),
     })
 }
@@ -209,7 +209,7 @@ fn is_heard(library: &Library, one: &Listener) -> bool {
     let file = if library.path.is_some() { "maps" } else { "status" };
     let text = fs::read_to_string(format!("/proc/{}/{file}", one.pid)).unwrap_or_default();
     match &library.path {
-        Some(path) => proctree::mapped(&text).contains(path),
+        Some(path) => proctree::mapped_files(&text).contains(path),
         None => catches(&text, library.signal),
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use crate::drive::{Activity, Crash, Frame, Given, Job, MemoryHolder, Stage};
+use crate::drive::{Activity, Crash, Frame, ReleaseResult, Job, MemoryHolder, Stage};
 use crate::progress::Progress;
 use crate::resolve::Library;
 use crate::trace::{self, Trace};
@@ -51,7 +51,7 @@ impl Live {
         library: Option<Library>,
         accounts: Option<bool>,
     ) -> Live {
-        options.orphans_since = proctree::moment();
+        options.orphans_since = proctree::start_time_now();
         let sampler = Mutex::new(None);
         Live(Arc::new(Inner {
             journal,
@@ -94,7 +94,7 @@ impl Live {
 
     /// Says that the server is shut down before its time.
     pub fn closing(&self) {
-        self.0.progress.closing();
+        self.0.progress.say_shutting_down();
     }
 
     /// Waits until the journal cannot be written any more.
@@ -120,14 +120,14 @@ impl Live {
 
     /// Processes of the tree that are there now.
     fn alive(&self) -> Vec<Living> {
-        self.sampler().as_ref().map_or_else(Vec::new, Sampler::alive)
+        self.sampler().as_ref().map_or_else(Vec::new, Sampler::living_processes)
     }
 
     /// Processes of the tree that have become our children since their own parents went.
     fn orphans(&self) -> Vec<Living> {
         let options = &self.0.options;
         let pids = child::orphans().into_iter();
-        let own = pids.filter(|pid| !options.apart.has(*pid)).filter_map(proctree::living);
+        let own = pids.filter(|pid| !options.apart.contains(*pid)).filter_map(proctree::living);
         own.filter(|(_, started, _)| options.orphans_since.is_some_and(|since| *started >= since))
             .collect()
     }
@@ -220,7 +220,7 @@ impl Stage for Live {
         Ok(())
     }
 
-    fn set_apart(&self, pid: u32) {
+    fn exclude_process(&self, pid: u32) {
         self.0.options.apart.add(pid);
     }
 
@@ -260,24 +260,24 @@ impl Stage for Live {
         self.0.holders.now(self.pids(), own).await
     }
 
-    async fn give_back(&self, patience: Duration) -> Given {
+    async fn release_memory(&self, patience: Duration) -> ReleaseResult {
         self.hear();
         let Some((library, heard)) = &self.0.library else {
-            return Given::default();
+            return ReleaseResult::default();
         };
         heard.give_back(library, &self.pids(), patience).await
     }
 
-    async fn collect(&self, patience: Duration) -> Given {
+    async fn collect(&self, patience: Duration) -> ReleaseResult {
         java::collect(self.pids(), patience).await
     }
 
     async fn quiet(&self, yes: bool) {
-        self.ask(|sampler| sampler.quiet(yes)).await;
+        self.ask(|sampler| sampler.set_quiet(yes)).await;
     }
 
     async fn exact(&self) {
-        self.ask(Sampler::exact).await;
+        self.ask(Sampler::write_exact_counters).await;
     }
 
     async fn sample(&self) {
@@ -302,7 +302,7 @@ impl Stage for Live {
         if self.0.trace.is_none() {
             self.0.holders.look(self.pids());
         }
-        self.0.progress.settled(&phase);
+        self.0.progress.show_settled(&phase);
     }
 
     async fn peak(&self, phase: PhaseRef) {

@@ -36,23 +36,23 @@ pub struct Cleared {
     /// Those that were to be killed.
     pub killed: Vec<Survivor>,
     /// Those of them that are there nevertheless.
-    pub left: Vec<Survivor>,
+    pub remaining: Vec<Survivor>,
 }
 
 impl Cleared {
     /// The message if killing failed.
     pub fn warning(&self) -> Option<String> {
         const SHOWN: usize = 5;
-        if self.left.is_empty() {
+        if self.remaining.is_empty() {
             return None;
         }
-        let shown = self.left.iter().take(SHOWN);
+        let shown = self.remaining.iter().take(SHOWN);
         let names: Vec<String> = shown
             .map(|survivor| format!("{} (process {})", survivor.name, survivor.pid))
             .collect();
         Some(format!(
             "{} of the server could not be ended within {}: {}; end them by hand, because they disturb the next run",
-            units::counted(self.left.len() as u64, "process"),
+            units::count_of(self.remaining.len() as u64, "process"),
             units::duration(LONGEST),
             names.join(", ")
         ))
@@ -106,7 +106,7 @@ pub async fn clear(
     let left = if empty < 2 { living } else { Vec::new() };
     Cleared {
         killed: survivors(killed),
-        left: survivors(left),
+        remaining: survivors(left),
     }
 }
 
@@ -140,7 +140,7 @@ fn is_there(_process: &Living) -> bool {
 fn kill(processes: &[Living]) {
     for (pid, started, _) in processes {
         // An ended process is the goal; one that may not be killed is found again.
-        let _ = proctree::process::kill_pid(*pid, || proctree::started(*pid) == Some(*started));
+        let _ = proctree::process::kill_pid(*pid, || proctree::start_time(*pid) == Some(*started));
     }
 }
 
@@ -172,11 +172,11 @@ mod tests {
         let mut child = command.spawn().unwrap();
         child.stdout.as_mut().unwrap().read_exact(&mut [0; 3]).unwrap();
         let pid = child.id();
-        let living = || proctree::started(pid).map(|started| (pid, started, "sh".to_owned()));
+        let living = || proctree::start_time(pid).map(|started| (pid, started, "sh".to_owned()));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let cleared = clear(|| living().into_iter().collect(), Vec::new, async {});
         let cleared = runtime.unwrap().block_on(cleared);
-        assert_eq!((cleared.killed.len(), cleared.left.len()), (1, 0));
+        assert_eq!((cleared.killed.len(), cleared.remaining.len()), (1, 0));
         assert!(child.wait().is_err(), "it was still to be reaped");
     }
 
@@ -197,7 +197,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let cleared = runtime.unwrap().block_on(clear(stays, Vec::new, async {}));
         assert!(begun.elapsed() >= LONGEST);
-        assert_eq!((cleared.killed.len(), cleared.left.len()), (1, 1));
+        assert_eq!((cleared.killed.len(), cleared.remaining.len()), (1, 1));
         let warning = cleared.warning().unwrap();
         assert!(
             warning.contains("1 process") && warning.contains("stays (process"),

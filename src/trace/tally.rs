@@ -34,7 +34,7 @@ impl Tally {
         let at = call.wall.saturating_sub(self.zero);
         let place = self.phases.iter().rposition(|(began, ..)| *began <= at).unwrap_or(0);
         let count = self.phases[place].2.entry(call.kind).or_default();
-        *count = count.and(CallCount {
+        *count = count.added_to(CallCount {
             calls: u64::from(call.bytes.is_some()),
             bytes: call.bytes.unwrap_or(0),
             failed: u64::from(call.bytes.is_none()),

@@ -75,7 +75,7 @@ impl Tracer {
             return Err(Untraceable::Unsupported);
         }
         let program = program.ok_or(Untraceable::Missing)?;
-        let asked = host::listen(
+        let asked = host::run_program(
             Command::new(&program).arg("--version").current_dir(scratch),
             PATIENCE,
             &Cancel::default(),
@@ -130,7 +130,7 @@ impl Tracer {
             .arg(own)
             .arg("--version")
             .current_dir(directory);
-        let heard = host::listen(&mut command, PATIENCE, &Cancel::default()).map_err(|error| error.to_string())?;
+        let heard = host::run_program(&mut command, PATIENCE, &Cancel::default()).map_err(|error| error.to_string())?;
         let stderr = heard.said.stderr.trim();
         if !stderr.is_empty() {
             return Err(stderr.lines().next().unwrap_or_default().to_owned());

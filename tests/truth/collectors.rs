@@ -41,7 +41,7 @@ fn a_window_shorter_than_the_collectors_clock_proves_nothing() {
     let outcome = soak(&["--env", CLOCK]);
     let summary = outcome.passed();
     let window = one(&summary, WindowKind::Silent);
-    assert_eq!(window.why(), Some(WindowEnd::Settled), "{window:?}");
+    assert_eq!(window.end_reason(), Some(WindowEnd::Settled), "{window:?}");
     changed(course(window).released(), 0);
     let short = window.too_short_for.as_ref().expect("it needs 25 s");
     assert_eq!((short.runtime, short.needed), (Runtime::G1, 25_000_000_000));
@@ -60,7 +60,7 @@ fn full_decay_waits_for_the_collectors_clock() {
     let summary = outcome.passed();
     assert!(summary.header.settings.full_decay);
     let window = one(&summary, WindowKind::Silent);
-    assert_eq!((window.why(), &window.too_short_for), (Some(WindowEnd::Settled), &None));
+    assert_eq!((window.end_reason(), &window.too_short_for), (Some(WindowEnd::Settled), &None));
     assert!(window.took >= 25_000_000_000, "{window:?}");
     changed(course(window).released(), (32 * MIB).cast_signed());
     let t50 = course(window).t50.expect("it fell");
@@ -73,7 +73,7 @@ fn a_collector_without_a_clock_is_not_waited_for() {
     let outcome = soak(&["--env", "JAVA_TOOL_OPTIONS=-XX:+UseSerialGC", "--full-decay"]);
     let summary = outcome.passed();
     let window = one(&summary, WindowKind::Silent);
-    assert_eq!((window.why(), &window.too_short_for), (Some(WindowEnd::Held), &None));
+    assert_eq!((window.end_reason(), &window.too_short_for), (Some(WindowEnd::Held), &None));
     outcome.says(&["nothing released while idle (Serial releases nothing by itself)"]);
 }
 

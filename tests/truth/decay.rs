@@ -77,7 +77,7 @@ steps = [{ idle = { mode = "silent", for = "9s" } }]
     assert!(is_of_step(course.settle_time), "{:?} after {fell}", course.settle_time);
     let [first, _, _, last] = course.at;
     assert_eq!((first, last), (Some(course.before), None));
-    assert_eq!(window.why(), Some(WindowEnd::Ended));
+    assert_eq!(window.end_reason(), Some(WindowEnd::Ended));
     outcome.says(&["32.0 MiB released while idle (100 % of the growth so far)"]);
 }
 
@@ -102,11 +102,11 @@ steps = [{ close = {} }]
         .run();
     let summary = outcome.passed();
     let silent = one(&summary, WindowKind::Silent);
-    assert_eq!(silent.why(), Some(WindowEnd::Held), "{silent:?}");
+    assert_eq!(silent.end_reason(), Some(WindowEnd::Held), "{silent:?}");
     assert_eq!(course(silent).t90, None, "a share of nothing is not known");
     near(course(silent).returned, 0.0);
     let simmer = one(&summary, WindowKind::Simmer);
-    assert_eq!(simmer.why(), Some(WindowEnd::Settled), "{simmer:?}");
+    assert_eq!(simmer.end_reason(), Some(WindowEnd::Settled), "{simmer:?}");
     changed(course(simmer).released(), (32 * MIB).cast_signed());
     near(course(simmer).returned, 32.0 / 48.0);
     assert!(simmer.sent > 8, "{simmer:?}");
@@ -281,7 +281,7 @@ fn settled(outcome: &Outcome, decay: u64) -> f64 {
         _ => None,
     });
     let window = one(summary, WindowKind::Silent);
-    assert_eq!(window.why(), Some(WindowEnd::Settled), "{window:?}");
+    assert_eq!(window.end_reason(), Some(WindowEnd::Settled), "{window:?}");
     let known = window.decay.expect("its allocator is known");
     assert_eq!((known.idle, known.delay), (true, Delay::After(decay * 1_000_000_000)));
     let (start, course) = (private(summary, "start"), course(window));
@@ -318,7 +318,7 @@ fn what_sleeping_threads_freed_is_held_without_jemallocs_thread_and_for_ever_if_
     let runs = ["", "background_thread:true,dirty_decay_ms:-1"].map(|options| std::thread::spawn(|| churned(options)));
     for (summary, live) in runs.map(|run| run.join().expect("it is held")) {
         let window = one(&summary, WindowKind::Silent);
-        assert_eq!(window.why(), Some(WindowEnd::Held), "{window:?}");
+        assert_eq!(window.end_reason(), Some(WindowEnd::Held), "{window:?}");
         changed(course(window).released(), 0);
         let kept = private(&summary, "decay") - private(&summary, "start");
         assert!(kept > 240 * MIB && live < 14 * MIB, "{kept} for {live}");
@@ -330,7 +330,7 @@ fn what_sleeping_threads_freed_is_held_without_jemallocs_thread_and_for_ever_if_
 fn muzzy_pages_that_are_kept_for_ever_are_given_back_lazily() {
     let (summary, live) = churned("background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:-1");
     let window = one(&summary, WindowKind::Silent);
-    assert_eq!(window.why(), Some(WindowEnd::Settled), "{window:?}");
+    assert_eq!(window.end_reason(), Some(WindowEnd::Settled), "{window:?}");
     assert!(window.decay.is_some_and(|decay| decay.lazy), "{window:?}");
     let lazily = window.lazily_freed.expect("exact counters are read in silence");
     assert!(lazily > 180 * MIB, "{lazily}: {window:?}");
@@ -374,10 +374,10 @@ steps = [
         .run()
         .passed();
     let silent = one(&summary, WindowKind::Silent);
-    assert_eq!(silent.why(), Some(WindowEnd::Held), "{silent:?}");
+    assert_eq!(silent.end_reason(), Some(WindowEnd::Held), "{silent:?}");
     assert!(course(silent).released().unsigned_abs() < MIB, "{silent:?}");
     let simmer = one(&summary, WindowKind::Simmer);
-    assert_eq!(simmer.why(), Some(WindowEnd::Settled), "{simmer:?}");
+    assert_eq!(simmer.end_reason(), Some(WindowEnd::Settled), "{simmer:?}");
     assert!(course(simmer).released() > (24 * MIB).cast_signed(), "{simmer:?}");
 }
 
@@ -385,7 +385,7 @@ steps = [
 fn jemalloc_told_never_to_give_back_never_does() {
     let summary = jemalloc(CLOSED, "background_thread:true,dirty_decay_ms:-1");
     let window = one(&summary, WindowKind::Silent);
-    assert_eq!(window.why(), Some(WindowEnd::Held), "{window:?}");
+    assert_eq!(window.end_reason(), Some(WindowEnd::Held), "{window:?}");
     assert_eq!(window.decay.map(|decay| decay.delay), Some(Delay::Never));
     changed(course(window).released(), 0);
     assert!(private(&summary, "decay") > private(&summary, "start") + 40 * MIB);

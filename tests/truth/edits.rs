@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use lsp::{Answers, Ask, Client, Limits, Reply, ServerCapabilities};
+use lsp::{Answers, RequestOptions, Client, Limits, Reply, ServerCapabilities};
 use lsp_soak::drive::document::{Change, Document};
 use lsp_soak::drive::stop::Deadlines;
 use lsp_types::Url;
-use proctree::process::{Launch, Server};
+use proctree::process::{Launch, ServerProcess};
 use serde_json::{Value, json};
 
 use crate::fixture::SYSTEM;
@@ -25,12 +25,12 @@ async fn two_thousand_edits_between_requests_leave_the_same_text_on_both_sides()
             cpus: Vec::new(),
             ..Launch::default()
         };
-        let mut server = Server::spawn(&launch).expect("the fixture is built beside its tests");
+        let mut server = ServerProcess::spawn(&launch).expect("the fixture is built beside its tests");
         let (stdout, stdin) = server.take_pipes().expect("nobody else has them");
         let (client, _incoming) = Client::connect(stdout, stdin, Answers::default(), Limits::default());
         let capabilities = json!({ "capabilities": {}, "rootUri": null, "processId": null });
         let offered = answer(&client, "initialize", capabilities).await;
-        client.agree(ServerCapabilities::from_result(&offered));
+        client.set_server_capabilities(ServerCapabilities::from_result(&offered));
         client.notify("initialized", json!({}));
 
         let uri = Url::parse("file:///nowhere/one.py").expect("it is one");
@@ -73,7 +73,7 @@ fn edit(document: &mut Document, number: usize) -> Option<Change> {
 
 async fn answer(client: &Client, method: &str, params: Value) -> Value {
     match client
-        .request(method, params, Ask::with_deadline(Duration::from_secs(60)).keeping())
+        .request(method, params, RequestOptions::with_deadline(Duration::from_secs(60)).keeping())
         .await
     {
         Reply::Answer { body: Ok(body), .. } => serde_json::from_str(body.get()).expect("the fixture writes JSON"),

@@ -2,7 +2,7 @@
 //!
 //! `Running::finish` checks every run for its end and for left processes.
 
-use analysis::summary::exit;
+use analysis::summary::exit_of_run;
 use base::exit::Exit;
 use record::{Ending, Event, Outcome as Answer, ShutdownStage, WarningKind};
 
@@ -28,7 +28,7 @@ fn hover(server: &[&str]) -> Outcome {
 pub fn failed(outcome: &Outcome) -> Ending {
     outcome.exits_with(4);
     let summary = outcome.summary();
-    assert_eq!(exit(&summary), Exit::ServerFailed);
+    assert_eq!(exit_of_run(&summary), Exit::ServerFailed);
     assert!(!summary.truncated && summary.shutdown.is_some() && summary.close.is_some());
     let entries = outcome.entries();
     assert!(matches!(entries.last().map(|last| &last.event), Some(Event::Ended(_))));

@@ -1,6 +1,6 @@
 //! A server against itself through the purged lens, in many sessions drawn from recorded runs.
 
-use analysis::compare::{Played, counts};
+use analysis::compare::{Played, is_counted};
 use analysis::figures::Rules;
 use analysis::gate::{Sides, judge};
 use analysis::summary;
@@ -26,7 +26,7 @@ fn pool() -> Vec<Played> {
         record: path.display().to_string(),
         summary: summary::read(record::open(path).expect("it is a record")).expect("it can be read"),
     });
-    played.filter(|run| counts(&run.summary)).collect()
+    played.filter(|run| is_counted(&run.summary)).collect()
 }
 
 /// The default rules.

@@ -5,7 +5,7 @@ use std::io;
 
 use proctree::source::{Effort, Failure, Found, Kin, Opened, Program, Reading, Source};
 use proctree::tree::Own;
-use proctree::{Command, Options, Pulse, Time, Wake, Watch};
+use proctree::{SamplerCommand, Options, Pulse, Time, Wake, Watch};
 use record::{Clock, Counters, Event, Header, Journal, Nanos, Rollup};
 
 use tokio::sync::oneshot;
@@ -129,7 +129,7 @@ impl Time for Fast<'_> {
 
     fn wait(&mut self, until: Nanos) -> Wake {
         if !std::mem::replace(&mut self.begun, true) {
-            return Wake::Command(Command::Quiet(true, oneshot::channel().0));
+            return Wake::Command(SamplerCommand::Quiet(true, oneshot::channel().0));
         }
         if until >= DAY {
             return Wake::Stop;

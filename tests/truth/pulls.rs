@@ -1,6 +1,6 @@
 //! Diagnostics that the imitated editor pulls by itself, on the real fixture.
 
-use analysis::growth::{Sent, repeated};
+use analysis::growth::{Sent, repeated_parts};
 use analysis::summary::Summary;
 use record::{Entry, Event, Request};
 
@@ -313,7 +313,7 @@ steps = [{ idle = { for = "50ms" } }]
         let outcome = Soak::new(&format!("{START}{QUIET}"))
             .server(&["--pull", "static", "--pull-workspace", workspace])
             .run();
-        repeated(&outcome.passed())[0].sent
+        repeated_parts(&outcome.passed())[0].sent
     };
     assert_eq!(sent("park"), Some(Sent::Waiting));
     assert_eq!(sent("answer"), Some(Sent::Nothing));

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use analysis::compare::{compare, counts};
+use analysis::compare::{compare, is_counted};
 use analysis::summary;
 use analysis::summary::calls::{PhaseCalls, Traced};
 use record::{CallKind, PhaseRef};
@@ -143,7 +143,7 @@ fn traced_runs_are_made_beside_those_that_count_and_have_no_say() {
     outcome.says(&["2 runs + 1 warm-up + 1 traced", "System calls calls and their bytes"]);
     let runs: Vec<_> = traced(&outcome);
     assert_eq!(runs.len(), 2);
-    assert!(runs.iter().all(|(_, summary)| !counts(summary)));
+    assert!(runs.iter().all(|(_, summary)| !is_counted(summary)));
     let played: Vec<_> = runs
         .into_iter()
         .map(|(record, summary)| analysis::compare::Played { record, summary })

@@ -87,7 +87,7 @@ fn a_window_that_is_over_before_the_dwell_is_too_short_and_nothing_in_it_moved()
     let outcome = Soak::new(&format!("{START}{phases}")).run();
     let summary = outcome.passed();
     let window = one(&summary, WindowKind::Silent);
-    assert_eq!(window.why(), Some(WindowEnd::TooShort), "{window:?}");
+    assert_eq!(window.end_reason(), Some(WindowEnd::TooShort), "{window:?}");
     assert_eq!(
         (window.settled, window.needed),
         (None, Some(12_000_000_000)),
@@ -124,7 +124,7 @@ fn a_guessed_allocator_or_that_of_a_wrapper_is_not_blamed() {
         let (outcome, end) = run.join().expect("it ends");
         let summary = outcome.passed();
         let window = one(&summary, WindowKind::Silent);
-        assert_eq!(window.why(), Some(end), "{window:?}");
+        assert_eq!(window.end_reason(), Some(end), "{window:?}");
         let is_held = end == WindowEnd::Held;
         assert_eq!(window.decay.is_some(), is_held, "{window:?}");
         assert_eq!(outcome.output().contains("purges only on activity"), is_held);

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use record::{AllocatorDecay, AllocatorFamily, Delay, nanos};
 
-pub use runtime::{Told, VARIABLES};
+pub use runtime::{RuntimeSettings, VARIABLES};
 
 /// jemalloc's default `dirty_decay_ms`; its muzzy time is 0.
 const JEMALLOC_DIRTY: f64 = 10_000.0;
 
 /// `None` if unknown, also for an unreadable option. `options` are those that the allocator prints; the others have their
 /// defaults. `told` is what a runtime reads when it starts.
-pub fn decay(family: AllocatorFamily, options: &BTreeMap<String, String>, told: Told<'_>) -> Option<AllocatorDecay> {
+pub fn decay(family: AllocatorFamily, options: &BTreeMap<String, String>, told: RuntimeSettings<'_>) -> Option<AllocatorDecay> {
     let untimed = AllocatorDecay {
         idle: false,
         delay: Delay::Untimed,
@@ -97,7 +97,7 @@ mod tests {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let env = BTreeMap::new();
-        decay(family, &options.collect(), Told { env: &env, words: &[] })
+        decay(family, &options.collect(), RuntimeSettings { env: &env, words: &[] })
     }
 
     fn jemalloc_with(options: &[(&str, &str)]) -> Option<AllocatorDecay> {

@@ -52,7 +52,7 @@ pub struct Inspected {
 /// running probe is killed when it is cancelled.
 pub fn inspect(subject: &Subject, cancel: &Cancel) -> Inspected {
     if is_library(&subject.program) {
-        return of_file(&subject.program, cancel);
+        return detect_in_file(&subject.program, cancel);
     }
     let context = Context { subject, cancel };
     let followed = follow(&context);
@@ -81,7 +81,7 @@ pub fn inspect(subject: &Subject, cancel: &Cancel) -> Inspected {
 }
 
 /// The reason why a server runs nothing, without running it: see [`Inspected::missing`].
-pub fn missing(subject: &Subject, cancel: &Cancel) -> Option<String> {
+pub fn reason_not_to_run(subject: &Subject, cancel: &Cancel) -> Option<String> {
     follow(&Context { subject, cancel }).missing
 }
 
@@ -100,14 +100,14 @@ fn add_malloc_options(inspected: &mut Inspected, context: &Context<'_>) {
     if !facts.options.is_empty() {
         let saw = format!(
             "the loader lists {} of malloc; those that are not set have malloc's defaults",
-            units::counted(facts.options.len() as u64, "tunable")
+            units::count_of(facts.options.len() as u64, "tunable")
         );
         facts.evidence.push(evidence("libraries", saw));
     }
 }
 
 /// Detects the allocator in a file that cannot be started, such as a native module.
-pub fn of_file(path: &Path, cancel: &Cancel) -> Inspected {
+pub fn detect_in_file(path: &Path, cancel: &Cancel) -> Inspected {
     let subject = Subject {
         program: path.to_owned(),
         ..Subject::default()
@@ -185,17 +185,17 @@ impl<'c> Inspection<'c> {
             Ok(heard) => heard,
             Err(why) => return self.note("probe", why),
         };
-        self.signs.asked = heard.ended.is_some_and(|status| status.code().is_some());
+        self.signs.asked = heard.exit_status.is_some_and(|status| status.code().is_some());
         self.probe = if self.signs.asked {
             ProbeEnd::Exit
         } else {
             ProbeEnd::Signal
         };
         if !self.signs.asked {
-            self.note("probe", format!("`{}` was ended by a signal", subject.shown()));
+            self.note("probe", format!("`{}` was ended by a signal", subject.version_command()));
         }
         let has_preload = !subject.preloaded.is_empty() || subject.variable(VARIABLE).is_some();
-        if !has_preload && heard.ended.is_some_and(|status| status.success()) {
+        if !has_preload && heard.exit_status.is_some_and(|status| status.success()) {
             self.version = host::version_in(&heard.said.stdout);
         }
         // As Deno prints it: `v8 15.0.245.2-rusty`.
@@ -224,7 +224,7 @@ impl<'c> Inspection<'c> {
         if self.signs.asked && self.signs.jemalloc.is_empty() && self.signs.mimalloc.is_none() {
             let saw = format!(
                 "`{}` ran, and neither jemalloc nor mimalloc reported itself",
-                self.context.subject.shown()
+                self.context.subject.version_command()
             );
             self.note("probe", saw);
         }

@@ -77,7 +77,7 @@ const DENO: &str = "DENO_V8_FLAGS";
 const PYTHON: &str = "PYTHONMALLOC";
 
 /// The findings in a program under its variables: CPython can be set to take its objects from another allocator.
-pub fn under(env: &BTreeMap<String, String>, mut facts: AllocatorFacts) -> AllocatorFacts {
+pub fn facts_under_variables(env: &BTreeMap<String, String>, mut facts: AllocatorFacts) -> AllocatorFacts {
     if facts.family != AllocatorFamily::Pymalloc {
         return facts;
     }
@@ -94,7 +94,7 @@ pub fn under(env: &BTreeMap<String, String>, mut facts: AllocatorFacts) -> Alloc
         Some((family, _)) => (family, None),
         None => (allocator.as_str(), None),
     };
-    facts.family = AllocatorFamily::named(family);
+    facts.family = AllocatorFamily::from_word(family);
     facts.version = version;
     let saw = format!("{PYTHON}={value} replaces CPython's own allocator");
     facts.evidence.push(super::evidence("environment", saw));
@@ -172,7 +172,7 @@ pub fn check(
             Err(error) => errors.push(error),
         }
     }
-    let mut checked = unconfirmed(&doubtful);
+    let mut checked = unconfirmed_settings(&doubtful);
     for (family, env) in &by_family {
         let question = Question {
             env,
@@ -206,7 +206,7 @@ fn check_settings(question: &Question<'_>, family: AllocatorFamily) -> Result<Ch
         | AllocatorFamily::Rpmalloc
         | AllocatorFamily::Scudo
         | AllocatorFamily::Musl
-        | AllocatorFamily::Unknown => Ok(unconfirmed(question.env)),
+        | AllocatorFamily::Unknown => Ok(unconfirmed_settings(question.env)),
     }
 }
 
@@ -228,7 +228,7 @@ fn misspelt(variable: &str, inspected: &Inspected) -> Option<KnobError> {
 }
 
 /// The result for settings that nothing refused or confirmed.
-fn unconfirmed(env: &BTreeMap<String, String>) -> Checked {
+fn unconfirmed_settings(env: &BTreeMap<String, String>) -> Checked {
     let knobs = env.iter().map(|(variable, value)| KnobFacts {
         variable: variable.clone(),
         requested: value.clone(),

@@ -18,8 +18,8 @@ mod stated;
 mod verdict;
 mod within;
 
-pub use decay::{Told, VARIABLES as RUNTIME_VARIABLES, decay};
-pub use detect::{Inspected, inspect, missing, of_file, of_process};
+pub use decay::{RuntimeSettings, VARIABLES as RUNTIME_VARIABLES, decay};
+pub use detect::{Inspected, inspect, reason_not_to_run, detect_in_file, of_process};
 pub use elf::{Machine, is_static, machine};
 pub use probe::Subject;
 pub use rustup::missing_component;

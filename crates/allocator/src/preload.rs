@@ -14,5 +14,5 @@ pub use compose::{Unlistable, VARIABLE, compose};
 pub use find::{FindError, Places, find};
 pub use own_name::by_own_name;
 pub use package::package;
-pub use typed::{Typed, typed};
+pub use typed::{Typed, split_preload};
 pub use verify::{PreloadError, Question, verify};

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::preload::VARIABLE;
 use base::Cancel;
-use proctree::host::{self, Heard, ProbeDirectory, Toolchain, Which};
+use proctree::host::{self, FinishedProgram, ProbeDirectory, Toolchain, Which};
 
 /// Starting a virtual machine or an interpreter on a cold disk takes seconds.
 pub const PATIENCE: Duration = Duration::from_secs(15);
@@ -44,11 +44,11 @@ pub struct Subject {
 }
 
 /// Runs the subject for its version with more variables set.
-pub fn ask(subject: &Subject, variables: &[(&str, &str)], cancel: &Cancel) -> Result<Heard, String> {
-    let shown = subject.shown();
+pub fn ask(subject: &Subject, variables: &[(&str, &str)], cancel: &Cancel) -> Result<FinishedProgram, String> {
+    let shown = subject.version_command();
     let heard = run_for_version(subject, variables, cancel)
         .map_err(|error| format!("`{shown}` could not be run: {}", base::text::reason(&error)))?;
-    if heard.ended.is_none() {
+    if heard.exit_status.is_none() {
         return Err(format!(
             "`{shown}` did not end within {} s and was killed",
             PATIENCE.as_secs()
@@ -57,11 +57,11 @@ pub fn ask(subject: &Subject, variables: &[(&str, &str)], cancel: &Cancel) -> Re
     Ok(heard)
 }
 
-fn run_for_version(subject: &Subject, variables: &[(&str, &str)], cancel: &Cancel) -> io::Result<Heard> {
+fn run_for_version(subject: &Subject, variables: &[(&str, &str)], cancel: &Cancel) -> io::Result<FinishedProgram> {
     let mut command = Command::new(&subject.teller);
     command.args(&subject.version_args);
     let _directory = prepare(&mut command, subject, variables)?;
-    host::listen(&mut command, PATIENCE, cancel)
+    host::run_program(&mut command, PATIENCE, cancel)
 }
 
 /// Runs another program that belongs to the subject, in its environment: its loader or its interpreter. `None` if it
@@ -72,14 +72,14 @@ pub fn ask_other(
     args: &[&str],
     variables: &[(&str, &str)],
     cancel: &Cancel,
-) -> Option<Heard> {
+) -> Option<FinishedProgram> {
     let mut command = Command::new(program);
     command.args(args);
     let _directory = prepare(&mut command, subject, variables).ok()?;
     // A preloaded library would answer as well.
     command.env_remove(VARIABLE);
-    let heard = host::listen(&mut command, PATIENCE, cancel).ok()?;
-    heard.ended?;
+    let heard = host::run_program(&mut command, PATIENCE, cancel).ok()?;
+    heard.exit_status?;
     Some(heard)
 }
 
@@ -137,7 +137,7 @@ impl Subject {
     }
 
     /// The command that prints the version, for messages.
-    pub fn shown(&self) -> String {
+    pub fn version_command(&self) -> String {
         let mut words = vec![self.teller.display().to_string()];
         words.extend(self.version_args.iter().cloned());
         words.join(" ")

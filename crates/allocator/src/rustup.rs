@@ -23,7 +23,7 @@ pub fn proxied(subject: &Subject, program: &Path, cancel: &Cancel) -> Option<Pro
     if path.is_file() {
         return Some(Proxied::Program(path));
     }
-    if heard.ended.is_none_or(|ended| ended.success()) {
+    if heard.exit_status.is_none_or(|ended| ended.success()) {
         return None;
     }
     Some(Proxied::Missing(format!("rustup component add {name}")))

@@ -21,26 +21,26 @@ mod tests;
 
 pub use crate::compare::circumstances::{
     Difference, Weight, are_versions, changes, circumstances, differences, differences_between, differences_of,
-    shared_memory, unlike,
+    shared_memory, differing_circumstances,
 };
-pub use crate::compare::decay::{Decay, Decayed, Given, releases};
-pub use crate::compare::gather::{Excluded, Why, compare, counts, doubts, headlines, one_run, unseen};
+pub use crate::compare::decay::{Decay, Decayed, ReleaseOfRuns, releases};
+pub use crate::compare::gather::{Excluded, Why, compare, is_counted, doubts, headlines, one_run, unconfirmed_settings};
 pub use crate::compare::growth::Grown;
 pub use crate::compare::huge_pages::{HugePages, huge_pages};
-pub use crate::compare::metric::one_metric;
+pub use crate::compare::metric::unify_metrics;
 pub(crate) use crate::compare::played::summaries;
-pub use crate::compare::played::{Copied, Played, are_unlike, labels, once};
+pub use crate::compare::played::{Copied, Played, are_unlike, labels, distinct_runs};
 pub use crate::compare::primary::primary;
 pub use crate::compare::release::{Accounted, Forced};
-pub use crate::compare::strain::{Strained, strained};
-pub use crate::compare::targets::{Scenarios, Target, by_target};
+pub use crate::compare::strain::{StrainedRuns, strained_runs};
+pub use crate::compare::targets::{Scenarios, Target, compare_by_target};
 pub use crate::compare::work::{Count, Inequality, Task, inequalities};
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::figures::{Figure, Measure, Named, Place};
+use crate::figures::{Figure, Measure, Named, MeasuredPart};
 use crate::summary::calls::Traced;
 use base::shown;
 use record::{KnobFacts, PreloadFacts, Strain};
@@ -61,7 +61,7 @@ pub struct Comparison {
     pub sides: Vec<Side>,
     /// Where the result is read: private memory after this phase is what servers are compared by first.
     #[serde(skip)]
-    pub result: Option<Place>,
+    pub result: Option<MeasuredPart>,
     /// Every figure that at least one run has, in the order of the scenario.
     pub rows: Vec<Row>,
     /// Idle windows, in the order of the scenario.
@@ -71,7 +71,7 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// What about the machines makes figures less sure.
     #[serde(skip)]
-    pub strains: Vec<Strained>,
+    pub strains: Vec<StrainedRuns>,
     /// Whether a counted run played any phase more than once; the last round is used.
     #[serde(skip)]
     pub repeats: bool,
@@ -116,7 +116,7 @@ pub struct Side {
     pub growth: Vec<Grown>,
     /// Memory released in each window.
     #[serde(skip)]
-    pub gave: Vec<Given>,
+    pub gave: Vec<ReleaseOfRuns>,
     /// Memory that it was made to release by steps of the scenario.
     pub forced: Vec<Forced>,
     /// Memory that it was made to release before the checkpoint of each phase.

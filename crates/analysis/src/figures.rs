@@ -13,12 +13,12 @@ use crate::summary::{PhaseSummary, ResidentMetric, Summary};
 use base::band::NoiseFloor;
 use base::units::is_in_ticks;
 
-pub use gated::{At, GatedFigure, GatedFigureError};
+pub use gated::{GatedPart, GatedFigure, GatedFigureError};
 pub use rules::{Leak, Limit, Rule, Rules, WorkLimits};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Measure {
-    pub place: Place,
+    pub place: MeasuredPart,
     pub figure: Figure,
 }
 
@@ -56,11 +56,11 @@ enum Part {
 impl From<&Measure> for Named {
     fn from(measure: &Measure) -> Named {
         let (place, name) = match &measure.place {
-            Place::Phase { name, .. } => (Part::Phase, Some(name.clone())),
-            Place::Run => (Part::Run, None),
-            Place::Method(method) => (Part::Method, Some(method.clone())),
-            Place::Printed(name) => (Part::Printed, Some(name.clone())),
-            Place::Window(kind) => (Part::Window, Some(kind.name().to_owned())),
+            MeasuredPart::Phase { name, .. } => (Part::Phase, Some(name.clone())),
+            MeasuredPart::Run => (Part::Run, None),
+            MeasuredPart::Method(method) => (Part::Method, Some(method.clone())),
+            MeasuredPart::Printed(name) => (Part::Printed, Some(name.clone())),
+            MeasuredPart::Window(kind) => (Part::Window, Some(kind.name().to_owned())),
         };
         let (figure, unit) = (measure.figure, measure.figure.unit());
         Named {
@@ -73,7 +73,7 @@ impl From<&Measure> for Named {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
+pub enum MeasuredPart {
     /// A phase; of a repeated phase the last round.
     Phase {
         /// From 0.
@@ -88,16 +88,16 @@ pub enum Place {
     Printed(String),
 }
 
-impl Place {
+impl MeasuredPart {
     /// The phase whose checkpoint is the result of a run. In older records: the last phase with more than a forced
     /// release or a memory report, since a report takes memory itself.
-    pub fn result(summary: &Summary) -> Option<Place> {
+    pub fn result(summary: &Summary) -> Option<MeasuredPart> {
         let scenario = &summary.header.scenario;
         let number = match &scenario.result {
             Some(name) => scenario.phases.iter().position(|phase| phase == name),
             None => (0..scenario.phases.len()).rfind(|number| !only_measures(summary, *number)),
         }?;
-        Some(Place::Phase {
+        Some(MeasuredPart::Phase {
             number: u32::try_from(number).ok()?,
             name: scenario.phases[number].clone(),
         })
@@ -106,21 +106,21 @@ impl Place {
     /// The name of a table row.
     pub fn name(&self) -> &str {
         match self {
-            Place::Phase { name, .. } => name,
-            Place::Window(kind) => kind.name(),
-            Place::Run => "whole run",
-            Place::Method(name) | Place::Printed(name) => name,
+            MeasuredPart::Phase { name, .. } => name,
+            MeasuredPart::Window(kind) => kind.name(),
+            MeasuredPart::Run => "whole run",
+            MeasuredPart::Method(name) | MeasuredPart::Printed(name) => name,
         }
     }
 
     /// The text after a figure's name in a sentence: ` after decay`.
     pub fn suffix(&self) -> String {
         match self {
-            Place::Phase { name, .. } => format!(" after {name}"),
-            Place::Window(kind) => format!(" in the {} window", kind.name()),
-            Place::Run => String::new(),
-            Place::Method(method) => format!(" of {method}"),
-            Place::Printed(name) => format!(" {name}"),
+            MeasuredPart::Phase { name, .. } => format!(" after {name}"),
+            MeasuredPart::Window(kind) => format!(" in the {} window", kind.name()),
+            MeasuredPart::Run => String::new(),
+            MeasuredPart::Method(method) => format!(" of {method}"),
+            MeasuredPart::Printed(name) => format!(" {name}"),
         }
     }
 }
@@ -365,7 +365,7 @@ impl Figure {
     }
 
     /// The compared figure of this name.
-    pub fn named(name: &str) -> Option<Figure> {
+    pub fn from_name(name: &str) -> Option<Figure> {
         Figure::COMPARED.into_iter().find(|figure| figure.name() == name)
     }
 
@@ -446,13 +446,13 @@ impl Measure {
     /// All measures of a run, in the order of its parts.
     pub fn all(summary: &Summary) -> Vec<Measure> {
         if summary.command.is_some() {
-            let mut all = measures_of(&Place::Run, &Figure::OF_COMMANDS);
+            let mut all = measures_of(&MeasuredPart::Run, &Figure::OF_COMMANDS);
             all.extend(printed(summary));
             return all;
         }
         let mut all: Vec<Measure> = Vec::new();
         for phase in &summary.phases {
-            let place = Place::Phase {
+            let place = MeasuredPart::Phase {
                 number: phase.phase.phase,
                 name: phase.phase.name.clone(),
             };
@@ -461,9 +461,9 @@ impl Measure {
                 all.extend(measures_of(&place, &Figure::HELD));
             }
         }
-        all.extend(measures_of(&Place::Run, &Figure::OF_RUNS));
+        all.extend(measures_of(&MeasuredPart::Run, &Figure::OF_RUNS));
         for method in &summary.methods {
-            all.extend(measures_of(&Place::Method(method.method.clone()), &Figure::OF_METHODS));
+            all.extend(measures_of(&MeasuredPart::Method(method.method.clone()), &Figure::OF_METHODS));
         }
         all
     }
@@ -471,32 +471,32 @@ impl Measure {
     /// The measure's value; `None` where the run does not have it.
     pub fn value(&self, summary: &Summary) -> Option<f64> {
         match &self.place {
-            Place::Phase { number, .. } => {
+            MeasuredPart::Phase { number, .. } => {
                 let last = summary.phases.iter().rev().find(|phase| phase.phase.phase == *number)?;
                 // What is left of a tree is no figure of the server.
                 if last.incomplete {
                     return None;
                 }
                 match self.figure {
-                    Figure::Live => summary.live(&last.phase).map(|bytes| bytes as f64),
+                    Figure::Live => summary.live_memory(&last.phase).map(|bytes| bytes as f64),
                     figure => in_phase(figure, last, summary.resident_metric),
                 }
             }
-            Place::Window(kind) => match self.figure {
+            MeasuredPart::Window(kind) => match self.figure {
                 Figure::T90 => {
                     let window = decay::reported(&summary.windows).rfind(|window| window.kind == *kind)?;
                     Some(window.private.as_ref()?.t90? as f64)
                 }
                 _ => None,
             },
-            Place::Run => match self.figure {
+            MeasuredPart::Run => match self.figure {
                 figure if summary.command.is_some() => of_command(figure, summary),
                 Figure::Peak => summary.peak.map(|peak| peak.lower as f64),
                 Figure::Cpu => sum(summary.programs.iter().map(|program| program.cpu)),
                 Figure::Faults => sum(summary.phases.iter().map(|phase| phase.minor_faults)),
                 _ => None,
             },
-            Place::Method(name) => {
+            MeasuredPart::Method(name) => {
                 let method = summary.methods.iter().find(|method| method.method == *name)?;
                 let value = match self.figure {
                     Figure::P50 => method.p50,
@@ -505,12 +505,12 @@ impl Measure {
                 };
                 value.map(|value| value as f64)
             }
-            Place::Printed(name) => summary.command.as_ref()?.printed.as_ref()?.get(name)?.as_f64(),
+            MeasuredPart::Printed(name) => summary.command.as_ref()?.printed.as_ref()?.get(name)?.as_f64(),
         }
     }
 }
 
-fn measures_of(place: &Place, figures: &[Figure]) -> Vec<Measure> {
+fn measures_of(place: &MeasuredPart, figures: &[Figure]) -> Vec<Measure> {
     let measures = figures.iter().map(|figure| Measure {
         place: place.clone(),
         figure: *figure,
@@ -524,7 +524,7 @@ fn printed(summary: &Summary) -> Vec<Measure> {
     let names = printed.into_iter().flat_map(BTreeMap::keys);
     names
         .map(|name| Measure {
-            place: Place::Printed(name.clone()),
+            place: MeasuredPart::Printed(name.clone()),
             figure: Figure::Printed,
         })
         .collect()

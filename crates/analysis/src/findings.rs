@@ -127,7 +127,7 @@ fn recorded(summary: &Summary, list: &mut Vec<Finding>) {
         ));
     }
     if summary.more_warnings > 0 {
-        let more = units::counted(summary.more_warnings, "more warning");
+        let more = units::count_of(summary.more_warnings, "more warning");
         list.push(finding(Severity::Warning, format!("{more}: see the record")));
     }
     for method in summary.methods.iter().chain(&summary.editor) {
@@ -274,7 +274,7 @@ fn messages(summary: &Summary, list: &mut Vec<Finding>) {
         if count > 0 {
             let text = format!(
                 "the server sends so much that {} were only counted, not recorded",
-                units::counted(count, what)
+                units::count_of(count, what)
             );
             list.push(finding(Severity::Note, text));
         }

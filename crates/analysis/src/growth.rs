@@ -156,7 +156,7 @@ impl Repeated {
 
 /// All repeated parts in scenario order: phases with consecutive rounds, and the rounds of the whole scenario with
 /// the value of their last phase.
-pub fn repeated(summary: &Summary) -> Vec<Repeated> {
+pub fn repeated_parts(summary: &Summary) -> Vec<Repeated> {
     let failure = Failure::first(summary);
     let empty = asked::empty_steps(summary);
     let mut all = Vec::new();

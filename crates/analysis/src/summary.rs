@@ -44,16 +44,16 @@ use self::decay::Window;
 use self::release::{Released, Reported};
 
 pub use carried::Partly;
-pub use checkpoint::at_rest;
+pub use checkpoint::counters_at_rest;
 pub use collect::{read, read_with, summarise};
 pub use confirmed::is_denied;
 pub use curves::{Curves, Quantity, columns, grid, requests};
 pub use departure::{Departure, departures, last_words, last_words_of_run};
-pub use exit::exit;
+pub use exit::exit_of_run;
 pub use histogram::Histogram;
 pub use latency::quantile;
 pub use lost::LostProcess;
-pub use unmeasured::{counted, held_up, measured};
+pub use unmeasured::{without_invalid_counters, held_up, without_invalid_figures};
 pub use unpurged::{PurgeFailure, UnpurgedCheckpoint, UnpurgedProcess};
 pub use unset::Unset;
 
@@ -308,7 +308,7 @@ impl CheckpointSummary {
     /// Private memory from cheap counters, where no page can be in it twice.
     pub fn private_once(&self) -> Option<u64> {
         let private = self.private_sampled?;
-        let is_mapped_again = self.shared_again.unwrap_or(0) > band::around(private);
+        let is_mapped_again = self.shared_again.unwrap_or(0) > band::tolerated_difference(private);
         if self.forked > 0 || is_mapped_again {
             return None;
         }

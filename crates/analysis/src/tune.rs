@@ -24,8 +24,8 @@ use serde::{Serialize, Serializer};
 use record::{AllocatorFacts, CellFacts, Header, KnobFacts, ServerFacts, SweepFacts};
 
 use super::compare::{
-    self, Cell, Difference, Excluded, HugePages, Inequality, Played, Side, compare, counts, differences,
-    differences_of, one_metric, shared_memory,
+    self, Cell, Difference, Excluded, HugePages, Inequality, Played, Side, compare, is_counted, differences,
+    differences_of, unify_metrics, shared_memory,
 };
 use stats::{Pooled, prediction};
 
@@ -35,7 +35,7 @@ pub use crate::tune::figure::{Places, Timed};
 pub use crate::tune::settled::{Moving, SettledState};
 
 pub use crate::tune::judge::{Failure, Reason, Why};
-pub use crate::tune::stopped::{Halving, Stopped, stopped};
+pub use crate::tune::stopped::{Halving, Elimination, eliminated_cells};
 pub use crate::tune::why_not::{NotChosen, WhyNot};
 
 use crate::figures::Figure;
@@ -146,7 +146,7 @@ pub struct CellResult {
     pub figures: Vec<Cell>,
     /// After which it was not run any more, and why.
     #[serde(skip)]
-    pub stopped: Option<Stopped>,
+    pub stopped: Option<Elimination>,
     /// Whether no other is as good in everything and clearly better in something.
     pub front: bool,
     /// One that is, where there is one.
@@ -258,7 +258,7 @@ impl CellResult {
     }
 
     /// The settings that were seen not to be in force.
-    pub fn refused(&self) -> impl Iterator<Item = &KnobFacts> {
+    pub fn ineffective_settings(&self) -> impl Iterator<Item = &KnobFacts> {
         self.unseen.iter().filter(|knob| is_refused(knob))
     }
 
@@ -270,7 +270,7 @@ impl CellResult {
     /// True if the cell did the default's work and no setting was seen to be ineffective. Only then is it on the front
     /// or eliminates others.
     fn is_honest(&self) -> bool {
-        !self.did_less() && self.refused().next().is_none()
+        !self.did_less() && self.ineffective_settings().next().is_none()
     }
 
     /// True if the cell may be recommended: it is honest and was run to the end.
@@ -302,7 +302,7 @@ pub enum NoSweep {
 }
 
 /// The plan of the sweep that these runs belong to, as the default's runs recorded it.
-pub fn planned(runs: &[Played]) -> Option<&SweepFacts> {
+pub fn planned_sweep(runs: &[Played]) -> Option<&SweepFacts> {
     let mut cells = runs.iter().filter_map(|run| run.summary.header.plan.cell.as_ref());
     cells.find(|cell| cell.default)?.sweep.as_ref()
 }
@@ -321,12 +321,12 @@ pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
     let differences = undecisive_differences(&runs)?;
     let comparison = compare(&runs, Some(&default));
     let places = places(&runs, &default);
-    let halving = stopped(&runs, rules);
-    one_metric(runs.iter_mut());
+    let halving = eliminated_cells(&runs, rules);
+    unify_metrics(runs.iter_mut());
     let mut cells: Vec<CellResult> = Vec::new();
     for side in &comparison.sides {
         let mut cell = cell_result(side, &runs, &default, &places);
-        cell.stopped = halving.stopped.get(&side.label).cloned();
+        cell.stopped = halving.eliminated.get(&side.label).cloned();
         cells.push(cell);
     }
     front::mark(&mut cells, rules);
@@ -337,7 +337,7 @@ pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
         scenario: comparison.scenario,
         server: server(&runs, &default),
         places,
-        planned: planned(&runs).cloned(),
+        planned: planned_sweep(&runs).cloned(),
         missing: planned_cells.saturating_sub(u32::try_from(cells.len()).unwrap_or(u32::MAX)),
         choice,
         cells,
@@ -384,7 +384,7 @@ fn runs_of<'r>(runs: &'r [Played], label: &str) -> Vec<&'r Played> {
 }
 
 fn counted_runs<'r>(runs: &[&'r Played]) -> Vec<&'r Played> {
-    runs.iter().copied().filter(|run| counts(&run.summary)).collect()
+    runs.iter().copied().filter(|run| is_counted(&run.summary)).collect()
 }
 
 /// The settings of a cell, as its first run says.
@@ -399,13 +399,13 @@ fn sets(runs: &[&Played]) -> CellFacts {
 /// The circumstances that differ between runs and decide nothing. An error if a decisive one differs.
 pub fn undecisive_differences(runs: &[Played]) -> Result<Vec<Difference>, NoSweep> {
     let mut cells: BTreeMap<&str, Vec<&Header>> = BTreeMap::new();
-    for run in runs.iter().filter(|run| counts(&run.summary)) {
+    for run in runs.iter().filter(|run| is_counted(&run.summary)) {
         let header = &run.summary.header;
         cells.entry(&header.server.label).or_default().push(header);
     }
     let headers = cells.values().flatten().copied();
     let mut all_differences = differences(headers.clone());
-    let counted = runs.iter().map(|run| &run.summary).filter(|run| counts(run));
+    let counted = runs.iter().map(|run| &run.summary).filter(|run| is_counted(run));
     all_differences.extend(shared_memory(counted));
     // Processors that cells set are what is compared; then they may differ between cells, but not within one.
     let is_affinity_swept = headers.clone().any(sets_affinity);

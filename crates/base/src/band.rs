@@ -14,7 +14,7 @@ const PART: u64 = 200;
 const LEAST: u64 = 512 << 10;
 
 /// The largest difference from `value` with which memory counts as the same; both in bytes.
-pub fn around(value: u64) -> u64 {
+pub fn tolerated_difference(value: u64) -> u64 {
     (value / PART).max(LEAST)
 }
 
@@ -195,8 +195,8 @@ mod tests {
 
     #[test]
     fn the_band_is_half_a_per_cent_and_never_less_than_half_a_mebibyte() {
-        assert_eq!([0, 20 * MIB, 100 * MIB].map(around), [512 << 10; 3]);
-        assert_eq!(around(1000 * MIB), 5 * MIB);
-        assert_eq!(around(u64::MAX), u64::MAX / 200);
+        assert_eq!([0, 20 * MIB, 100 * MIB].map(tolerated_difference), [512 << 10; 3]);
+        assert_eq!(tolerated_difference(1000 * MIB), 5 * MIB);
+        assert_eq!(tolerated_difference(u64::MAX), u64::MAX / 200);
     }
 }

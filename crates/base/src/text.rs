@@ -205,7 +205,7 @@ pub fn fold(text: &str, columns: usize) -> String {
 }
 
 /// Prevents line breaks inside a short text.
-pub fn together(text: &str) -> String {
+pub fn without_breaks(text: &str) -> String {
     if width(text) > 30 {
         text.to_owned()
     } else {

@@ -29,7 +29,7 @@ pub fn median_by<T: Copy>(mut values: Vec<T>, order: fn(&T, &T) -> Ordering, bet
 }
 
 /// The median of at least one value.
-pub fn middle(values: Vec<f64>) -> f64 {
+pub fn median_of(values: Vec<f64>) -> f64 {
     median_by(values, f64::total_cmp, f64::midpoint).expect("there are values")
 }
 
@@ -291,7 +291,7 @@ pub fn number(value: f64) -> String {
 }
 
 /// A number of things: `counted(1, "file")` → `1 file`, `counted(1200, "file")` → `1,200 files`.
-pub fn counted(value: u64, thing: &str) -> String {
+pub fn count_of(value: u64, thing: &str) -> String {
     let plural = match (value, thing) {
         (1, _) => "",
         (_, thing) if thing.ends_with("ss") => "es",
@@ -404,8 +404,8 @@ mod tests {
 
     #[test]
     fn one_thing_is_singular() {
-        assert_eq!(counted(1, "file"), "1 file");
-        assert_eq!(counted(0, "process"), "0 processes");
-        assert_eq!(counted(1_200, "file"), "1,200 files");
+        assert_eq!(count_of(1, "file"), "1 file");
+        assert_eq!(count_of(0, "process"), "0 processes");
+        assert_eq!(count_of(1_200, "file"), "1,200 files");
     }
 }

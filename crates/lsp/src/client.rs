@@ -28,7 +28,7 @@ use self::state::Shared;
 pub use self::traffic::{CloseReason, OpenRequest, Totals, Traffic, Unfinished};
 pub use self::violation::Violation;
 use super::answers::{Answers, Watcher};
-use super::message::{self, Id, Unread};
+use super::message::{self, Id, UnreadReason};
 use super::position::Encoding;
 use super::progress::Progress;
 use super::provider::Provider;
@@ -78,7 +78,7 @@ impl Default for Limits {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ask {
+pub struct RequestOptions {
     /// Longest wait for the answer, including retries.
     pub deadline: Duration,
     /// True to keep the body of the answer.
@@ -87,23 +87,23 @@ pub struct Ask {
     pub parks: bool,
 }
 
-impl Ask {
+impl RequestOptions {
     /// A request whose answer must come within `deadline`; its body is dropped.
-    pub fn with_deadline(deadline: Duration) -> Ask {
-        Ask {
+    pub fn with_deadline(deadline: Duration) -> RequestOptions {
+        RequestOptions {
             deadline,
             keep: false,
             parks: false,
         }
     }
 
-    pub fn keeping(self) -> Ask {
-        Ask { keep: true, ..self }
+    pub fn keeping(self) -> RequestOptions {
+        RequestOptions { keep: true, ..self }
     }
 
     /// Marks it as a long poll.
-    pub fn parking(self) -> Ask {
-        Ask { parks: true, ..self }
+    pub fn parking(self) -> RequestOptions {
+        RequestOptions { parks: true, ..self }
     }
 }
 
@@ -120,7 +120,7 @@ pub enum Reply {
         /// The reports of diagnostics in it, if its body was wanted.
         reports: Reports,
         /// The result, or why it is missing.
-        body: Result<Box<RawValue>, Unread>,
+        body: Result<Box<RawValue>, UnreadReason>,
         retries: u32,
     },
     Error {
@@ -209,7 +209,7 @@ impl Client {
 
     /// Sends a request and waits for its end. Retries stale answers to read-only methods. Cancels the request at the
     /// deadline, or if the returned future is dropped.
-    pub async fn request(&self, method: &str, params: impl Serialize, ask: Ask) -> Reply {
+    pub async fn request(&self, method: &str, params: impl Serialize, ask: RequestOptions) -> Reply {
         let params = message::params(&params);
         request::run(&self.shared, method, params.as_deref(), ask).await
     }
@@ -221,8 +221,8 @@ impl Client {
     }
 
     /// Waits until few bytes are queued. The caller bounds the wait, as with [`Client::flushed`].
-    pub async fn room(&self) {
-        self.shared.room().await;
+    pub async fn wait_for_room(&self) {
+        self.shared.wait_for_room().await;
     }
 
     /// True if the server has answered a request sent after every notification, so it has read them all.
@@ -258,7 +258,7 @@ impl Client {
     }
 
     /// Stores the answer to `textDocument/diagnostic` for a document, of the provider with this identifier.
-    pub fn pulled(&self, identifier: Option<&str>, uri: &str, report: &RawValue) {
+    pub fn store_document_report(&self, identifier: Option<&str>, uri: &str, report: &RawValue) {
         let mut state = self.shared.state();
         state.diagnostics.store_pulled(uri, report);
         state.result_ids.store_document(identifier, uri, report.get());
@@ -372,8 +372,8 @@ impl Client {
 
     /// Waits until all queued bytes are written. The caller bounds the wait: it is endless if the server does not read.
     /// Returns at once if writing has ended.
-    pub async fn flushed(&self) {
-        self.shared.flushed().await;
+    pub async fn wait_until_written(&self) {
+        self.shared.wait_until_written().await;
     }
 
     /// The current state of the connection, cheap enough to read twenty times a second.
@@ -412,7 +412,7 @@ impl Client {
     }
 
     /// Stores the capabilities in the answer to `initialize`.
-    pub fn agree(&self, capabilities: ServerCapabilities) {
+    pub fn set_server_capabilities(&self, capabilities: ServerCapabilities) {
         self.shared.state().agreed = Some(Arc::new(capabilities));
         self.shared.pull_changed();
     }
@@ -489,7 +489,7 @@ impl Client {
     }
 
     /// The reason why the connection ended; `None` while it is open.
-    pub fn closed(&self) -> Option<CloseReason> {
+    pub fn close_reason(&self) -> Option<CloseReason> {
         self.shared.state().closed.clone()
     }
 }

@@ -17,13 +17,13 @@ mod support;
 
 pub use answers::{Answers, UNKNOWN_METHOD, WATCHERS, Watcher};
 pub use client::{
-    Ask, Client, CloseReason, Gauge, Incoming, Limits, OTHER_METHODS, OpenRequest, Reply, Totals, Traffic, Violation,
+    RequestOptions, Client, CloseReason, Gauge, Incoming, Limits, OTHER_METHODS, OpenRequest, Reply, Totals, Traffic, Violation,
 };
-pub use message::{Id, Unread, modest};
-pub use progress::{Ended, Progress, Work};
+pub use message::{Id, UnreadReason, modest};
+pub use progress::{EndedWork, Progress, Work};
 pub use provider::Provider;
 pub use pulls::NextPull;
 pub use results::Parts;
 pub use retry::{CONTENT_MODIFIED, REQUEST_CANCELLED, RETRIED, SERVER_CANCELLED};
-pub use scan::{Begun, Facts, Fault, Found, NotJson, Reports, Scanner, Shape};
+pub use scan::{Begun, Facts, Fault, FoundInstead, NotJson, Reports, Scanner, Shape};
 pub use support::{Save, ServerCapabilities, Sync, may_register, offers};

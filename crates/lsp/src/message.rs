@@ -98,7 +98,7 @@ const DEEPEST_TREE: usize = 127;
 
 /// The reason why a result could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unread {
+pub enum UnreadReason {
     #[error("its text was not kept")]
     Unwanted,
     #[error("it has neither a result nor an error")]
@@ -134,34 +134,34 @@ pub enum Unread {
     Syntax(String),
 }
 
-impl Unread {
-    fn from_error(error: &serde_json::Error, text: &str) -> Unread {
+impl UnreadReason {
+    fn from_error(error: &serde_json::Error, text: &str) -> UnreadReason {
         let before = text.split_inclusive('\n').take(error.line().saturating_sub(1));
         let at = before.map(str::len).sum::<usize>() + error.column();
         match error.to_string() {
-            words if words.starts_with("recursion limit") => Unread::Deep { at },
-            words if words.contains("surrogate") || words.contains("hex escape") => Unread::Surrogate { at },
-            words => Unread::Syntax(words),
+            words if words.starts_with("recursion limit") => UnreadReason::Deep { at },
+            words if words.contains("surrogate") || words.contains("hex escape") => UnreadReason::Surrogate { at },
+            words => UnreadReason::Syntax(words),
         }
     }
 }
 
 /// A part of a message as JSON text.
-pub(super) fn text_of(json: &[u8]) -> Result<Box<RawValue>, Unread> {
-    let text = std::str::from_utf8(json).map_err(|error| Unread::Utf8 {
+pub(super) fn text_of(json: &[u8]) -> Result<Box<RawValue>, UnreadReason> {
+    let text = std::str::from_utf8(json).map_err(|error| UnreadReason::Utf8 {
         at: error.valid_up_to() + 1,
     })?;
-    serde_json::from_str(text).map_err(|error| Unread::from_error(&error, text))
+    serde_json::from_str(text).map_err(|error| UnreadReason::from_error(&error, text))
 }
 
 /// Parses a server's JSON, unless the tree would be too large: 1 MiB of `{"":0}` takes 80 MiB. The size is estimated
 /// from the text before parsing.
-pub fn modest(text: &str) -> Result<serde_json::Value, Unread> {
+pub fn modest(text: &str) -> Result<serde_json::Value, UnreadReason> {
     let size: usize = text.bytes().map(tree_size).sum();
     if size > LARGEST_TREE {
-        return Err(Unread::Large);
+        return Err(UnreadReason::Large);
     }
-    serde_json::from_str(text).map_err(|error| Unread::from_error(&error, text))
+    serde_json::from_str(text).map_err(|error| UnreadReason::from_error(&error, text))
 }
 
 /// Bytes of a tree that one byte of text may need.
@@ -298,16 +298,16 @@ mod tests {
     #[test]
     fn a_tree_that_would_be_large_is_not_built() {
         assert!(modest(&list_of_objects(1_000)).is_ok());
-        assert_eq!(modest(&list_of_objects(100_000)), Err(Unread::Large));
+        assert_eq!(modest(&list_of_objects(100_000)), Err(UnreadReason::Large));
         assert!(modest(&format!("\"{}\"", "x".repeat(1 << 20))).is_ok());
-        assert!(matches!(modest("{"), Err(Unread::Syntax(_))));
+        assert!(matches!(modest("{"), Err(UnreadReason::Syntax(_))));
         assert!(modest(&nested_lists(DEEPEST_TREE)).is_ok());
         let deep = modest(&nested_lists(DEEPEST_TREE + 1));
-        assert_eq!(deep, Err(Unread::Deep { at: DEEPEST_TREE + 1 }));
+        assert_eq!(deep, Err(UnreadReason::Deep { at: DEEPEST_TREE + 1 }));
         for half in ["\\ud800", "\\udc00"] {
             let surrogate = modest(&format!("[\n\"{half}\"]"));
             assert!(
-                matches!(surrogate, Err(Unread::Surrogate { at: 3..12 })),
+                matches!(surrogate, Err(UnreadReason::Surrogate { at: 3..12 })),
                 "{surrogate:?}"
             );
         }

@@ -28,7 +28,7 @@ pub struct Progress {
     pub started: u64,
     pub finished: u64,
     /// The last ended pieces of work, oldest first.
-    pub ended: VecDeque<Ended>,
+    pub ended: VecDeque<EndedWork>,
     pub changed: Option<Instant>,
 }
 
@@ -46,7 +46,7 @@ pub struct Work {
 
 /// A piece of work that ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedWork {
     pub token: Id,
     /// Title; empty if never begun.
     pub title: String,
@@ -82,7 +82,7 @@ fn token(params: &Params<'_>) -> Option<Id> {
 
 impl Progress {
     /// Begun work, oldest first. A token that was only created is excluded.
-    pub fn begun(&self) -> impl Iterator<Item = &Work> {
+    pub fn begun_work(&self) -> impl Iterator<Item = &Work> {
         self.open.iter().filter(|work| work.begun)
     }
 
@@ -162,7 +162,7 @@ impl Progress {
         if self.ended.len() == MOST_ENDED {
             self.ended.pop_front();
         }
-        self.ended.push_back(Ended {
+        self.ended.push_back(EndedWork {
             token,
             title,
             message: text(&report.message).unwrap_or(last),
@@ -214,7 +214,7 @@ mod tests {
     fn work_is_open_from_its_announcement_until_its_end() {
         let mut progress = Progress::default();
         create(&mut progress, json!("setup"));
-        assert!(!progress.open.is_empty() && progress.begun().next().is_none());
+        assert!(!progress.open.is_empty() && progress.begun_work().next().is_none());
         report(
             &mut progress,
             json!({"token": "setup", "value": {"kind": "begin", "title": "Setting up workspace", "message": "a"}}),
@@ -312,7 +312,7 @@ mod tests {
             create(&mut progress, json!(token));
         }
         assert_eq!(
-            progress.begun().map(|work| &*work.title).collect::<Vec<_>>(),
+            progress.begun_work().map(|work| &*work.title).collect::<Vec<_>>(),
             ["indexing"]
         );
     }

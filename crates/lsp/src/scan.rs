@@ -21,7 +21,7 @@ use self::skip::{Reached, Skip, is_space};
 use self::text::Text;
 use super::message::Id;
 pub use facts::{Facts, Fault, Shape};
-pub use problem::{Found, NotJson};
+pub use problem::{FoundInstead, NotJson};
 pub use report::Reports;
 
 /// Longest key, id, method or error message kept, in bytes.

@@ -27,7 +27,7 @@ use sysinfo::{CpuRefreshKind, MemoryRefreshKind, System};
 use record::HugePages;
 use record::{Host, Memory, Pressure};
 
-pub use ask::{Heard, Said, Tied, hang_up, listen, listen_up_to, start};
+pub use ask::{FinishedProgram, ProgramOutput, TiedProgram, hang_up, run_program, listen_up_to, start};
 pub use probe_directory::{ProbeDirectory, Toolchain};
 pub use program::{file_sha256, is_privileged, version_in, version_line};
 pub use revision::{ELSEWHERE, revision};

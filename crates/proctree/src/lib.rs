@@ -40,11 +40,11 @@ compile_error!("lsp-soak can read the memory of processes on Linux, macOS and Wi
 
 pub use duty::Duty;
 pub use holder::{Holder, holders, leader, share};
-pub use maps::mapped;
+pub use maps::mapped_files;
 pub use platform::System;
 pub use pulse::{Glance, Pulse};
-pub use sampler::{Done, Sampler, address_spaces, living, moment, started};
-pub use schedule::{Command, Time, Wake, run};
+pub use sampler::{Done, Sampler, address_spaces, living, start_time_now, start_time};
+pub use schedule::{SamplerCommand, Time, Wake, run};
 pub use watch::{Living, Watch};
 
 use std::collections::BTreeSet;
@@ -70,7 +70,7 @@ pub struct Options {
     /// lsp-soak has other such children.
     pub orphans_since: Option<u64>,
     /// Processes of lsp-soak that look like orphans or members of the tree.
-    pub apart: Apart,
+    pub apart: ExcludedPids,
     /// Preloaded libraries to look for in every process, with links resolved.
     pub libraries: Vec<PathBuf>,
     /// Allocator variables, with values, to look for in the environment of every process.
@@ -79,14 +79,14 @@ pub struct Options {
 
 /// Process ids shared with the sampler; more may be added at any time.
 #[derive(Clone, Debug, Default)]
-pub struct Apart(Arc<Mutex<BTreeSet<u32>>>);
+pub struct ExcludedPids(Arc<Mutex<BTreeSet<u32>>>);
 
-impl Apart {
+impl ExcludedPids {
     pub fn add(&self, pid: u32) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(pid);
     }
 
-    pub fn has(&self, pid: u32) -> bool {
+    pub fn contains(&self, pid: u32) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&pid)
     }
 }
@@ -100,7 +100,7 @@ impl Default for Options {
             rollup_duty: 0.01,
             heartbeat: Duration::from_secs(60),
             orphans_since: None,
-            apart: Apart::default(),
+            apart: ExcludedPids::default(),
             libraries: Vec::new(),
             variables: Vec::new(),
         }

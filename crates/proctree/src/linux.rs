@@ -17,7 +17,7 @@ use record::{AddressSpaceRule, EndCause, Nanos, Rollup, SharedMemory, Used, nano
 use super::procfs::{self, Stat, Status};
 use super::source::{Effort, Failure, Found, Opened, Program, Reading, Source};
 use super::tree::Own;
-use super::{Duty, mapped};
+use super::{Duty, mapped_files};
 
 mod address_space;
 mod clock;
@@ -423,7 +423,7 @@ impl Source for System {
     fn mapped(&mut self, process: &Process) -> Option<Vec<PathBuf>> {
         let mut text = String::new();
         file(&process.directory, "maps").ok()?.read_to_string(&mut text).ok()?;
-        Some(mapped(&text))
+        Some(mapped_files(&text))
     }
 
     fn environment(&mut self, process: &Process) -> Option<Vec<Vec<u8>>> {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 /// The files mapped as code, each once, sorted by address; deleted files are excluded.
-pub fn mapped(maps: &str) -> Vec<PathBuf> {
+pub fn mapped_files(maps: &str) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = Vec::new();
     for line in maps.lines() {
         // `7f03… r-xp 00028000 fe:00 1234  /lib/x86_64-linux-gnu/libc.so.6`; the path may contain spaces.
@@ -37,7 +37,7 @@ mod tests {
 7f032a000000-7f032a001000 r-xp 00000000 00:00 0
 7ffc00000000-7ffc00002000 r-xp 00000000 00:00 0                          [vdso]
 ";
-        let files = mapped(maps);
+        let files = mapped_files(maps);
         assert_eq!(
             files,
             [

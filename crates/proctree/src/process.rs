@@ -69,7 +69,7 @@ async fn discard(mut output: ChildStdout) {
 
 /// A server that runs or has run. Dropping it kills the rest of its process group.
 #[derive(Debug)]
-pub struct Server {
+pub struct ServerProcess {
     pub pid: u32,
     group: platform::Group,
     pipes: Option<(ChildStdout, ChildStdin)>,
@@ -78,12 +78,12 @@ pub struct Server {
     watcher: AbortHandle,
 }
 
-impl Server {
+impl ServerProcess {
     /// Starts a server. Must be called on a tokio runtime.
     ///
     /// Linux kills the server when the *thread* that started it ends. So call this from a thread that lives as long as
     /// the program: the main thread with a current-thread runtime.
-    pub fn spawn(launch: &Launch) -> io::Result<Server> {
+    pub fn spawn(launch: &Launch) -> io::Result<ServerProcess> {
         let mut words = launch.before.iter();
         let mut command = match words.next() {
             Some(first) => Command::new(first),
@@ -133,7 +133,7 @@ impl Server {
         };
         let (sender, exit) = watch::channel(None);
         let watcher = tokio::spawn(watch_exit(child, awaited, sender)).abort_handle();
-        Ok(Server {
+        Ok(ServerProcess {
             pid,
             group,
             pipes,
@@ -196,7 +196,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         self.kill_group();
         // The task owns the child, and tokio reaps a dropped child.

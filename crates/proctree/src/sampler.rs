@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use record::{AddressSpaceRule, Clock, Event, Nanos, PhaseRef, Resources, Rollup, Sample};
 
 use super::platform::System;
-use super::schedule::{self, Command, Time, Wake};
+use super::schedule::{self, SamplerCommand, Time, Wake};
 use super::source::Source;
 use super::watch::{Living, Watch};
 use super::{Glance, Options, Pulse, Sink};
@@ -21,7 +21,7 @@ use super::{Glance, Options, Pulse, Sink};
 /// A running sampler. Dropping it stops it.
 #[derive(Debug)]
 pub struct Sampler {
-    commands: Option<mpsc::Sender<Command>>,
+    commands: Option<mpsc::Sender<SamplerCommand>>,
     thread: Option<JoinHandle<()>>,
     pulse: Pulse,
 }
@@ -54,21 +54,21 @@ impl Sampler {
 
     /// Watches one more server, started in place of the previous one, whose remaining processes are still watched.
     pub fn follow(&self, root_pid: u32) {
-        self.send(Command::Follow(root_pid));
+        self.send(SamplerCommand::Follow(root_pid));
     }
 
     /// Begins or ends a quiet window: only in one are exact reads allowed between checkpoints. Done when no forbidden
     /// read is under way any more.
-    pub fn quiet(&self, yes: bool) -> Done {
+    pub fn set_quiet(&self, yes: bool) -> Done {
         let (done, receiver) = oneshot::channel();
-        self.send(Command::Quiet(yes, done));
+        self.send(SamplerCommand::Quiet(yes, done));
         Done(receiver)
     }
 
     /// Reads the exact counters now and writes them all. Only for moments when nothing is timed: the read delays the server.
-    pub fn exact(&self) -> Done {
+    pub fn write_exact_counters(&self) -> Done {
         let (done, receiver) = oneshot::channel();
-        self.send(Command::Exact(done));
+        self.send(SamplerCommand::Exact(done));
         Done(receiver)
     }
 
@@ -78,21 +78,21 @@ impl Sampler {
         F: FnOnce(Vec<Vec<Sample>>, Vec<Rollup>, Option<Resources>) -> Event + Send + 'static,
     {
         let (done, receiver) = oneshot::channel();
-        self.send(Command::Checkpoint(Box::new(checkpoint), done));
+        self.send(SamplerCommand::Checkpoint(Box::new(checkpoint), done));
         Done(receiver)
     }
 
     /// Writes the high-water marks of the phase that ends, then sets them back if that is allowed.
     pub fn peak(&self, phase: PhaseRef) -> Done {
         let (done, receiver) = oneshot::channel();
-        self.send(Command::Peak(phase, done));
+        self.send(SamplerCommand::Peak(phase, done));
         Done(receiver)
     }
 
     /// Writes what changed since the last sample, between deadlines too.
     pub fn sample(&self) -> Done {
         let (done, receiver) = oneshot::channel();
-        self.send(Command::Sample(done));
+        self.send(SamplerCommand::Sample(done));
         Done(receiver)
     }
 
@@ -104,16 +104,16 @@ impl Sampler {
     /// Reads the cheap counters of the tree now, between deadlines too. The channel closes if the sampler has stopped.
     pub fn glance(&self) -> oneshot::Receiver<Glance> {
         let (answer, receiver) = oneshot::channel();
-        self.send(Command::Glance(answer));
+        self.send(SamplerCommand::Glance(answer));
         receiver
     }
 
     /// Looks for the live processes of the tree, without zombies.
     ///
     /// Waits for the sampler: some milliseconds, or until a running exact read ends.
-    pub fn alive(&self) -> Vec<Living> {
+    pub fn living_processes(&self) -> Vec<Living> {
         let (answer, receiver) = mpsc::channel();
-        self.send(Command::Alive(answer));
+        self.send(SamplerCommand::Alive(answer));
         receiver.recv().unwrap_or_default()
     }
 
@@ -123,7 +123,7 @@ impl Sampler {
     }
 
     /// A stopped sampler does not answer; its caller notices the closed channel.
-    fn send(&self, command: Command) {
+    fn send(&self, command: SamplerCommand) {
         if let Some(commands) = &self.commands {
             let _ = commands.send(command);
         }
@@ -166,12 +166,12 @@ pub fn living(pid: u32) -> Option<Living> {
 }
 
 /// Start time of a process, in the unit of [`Living`].
-pub fn started(pid: u32) -> Option<u64> {
+pub fn start_time(pid: u32) -> Option<u64> {
     living(pid).map(|(_, started, _)| started)
 }
 
 /// The current time, in the unit of [`Living`]; `None` where lsp-soak cannot be a subreaper and nothing needs it.
-pub fn moment() -> Option<u64> {
+pub fn start_time_now() -> Option<u64> {
     System::moment()
 }
 
@@ -183,7 +183,7 @@ pub fn address_spaces() -> Option<AddressSpaceRule> {
 /// The real clock and the driver's channel.
 struct Waiting {
     clock: Clock,
-    received: mpsc::Receiver<Command>,
+    received: mpsc::Receiver<SamplerCommand>,
 }
 
 impl Time for Waiting {

@@ -24,7 +24,7 @@ const ROLLUP_DOUBLINGS: u32 = 4;
 pub type MakeCheckpoint = Box<dyn FnOnce(Vec<Vec<Sample>>, Vec<Rollup>, Option<Resources>) -> Event + Send>;
 
 /// A request of the driver to the sampler.
-pub enum Command {
+pub enum SamplerCommand {
     Follow(u32),
     /// A quiet window begins or ends.
     Quiet(bool, oneshot::Sender<()>),
@@ -43,7 +43,7 @@ pub enum Command {
 
 pub enum Wake {
     Due,
-    Command(Command),
+    Command(SamplerCommand),
     /// The driver will send no more commands.
     Stop,
 }
@@ -151,12 +151,12 @@ impl Schedule {
         due
     }
 
-    fn serve<S: Source>(&mut self, command: Command, watch: &mut Watch<S>, time: &impl Time) {
+    fn serve<S: Source>(&mut self, command: SamplerCommand, watch: &mut Watch<S>, time: &impl Time) {
         let now = || time.now();
         match command {
-            Command::Follow(root) => watch.follow(root, &now),
+            SamplerCommand::Follow(root) => watch.follow(root, &now),
             // A receiver that is gone needs no answer.
-            Command::Quiet(on, done) => {
+            SamplerCommand::Quiet(on, done) => {
                 let at = now();
                 // Reads the end of a quiet window exactly: cheap counters do not show lazily freed memory.
                 if self.quiet.is_on && !on && self.checkpoints.is_empty() && self.quiet.duty.ready(at) {
@@ -166,14 +166,14 @@ impl Schedule {
                 self.quiet.is_on = on;
                 let _ = done.send(());
             }
-            Command::Exact(done) => {
+            SamplerCommand::Exact(done) => {
                 let at = now();
                 watch.write_all_rollups(&now);
                 // Not rationed itself, but it delays the next read.
                 self.quiet.note_read(at, now() - at, true);
                 let _ = done.send(());
             }
-            Command::Checkpoint(make, done) => {
+            SamplerCommand::Checkpoint(make, done) => {
                 watch.look(Effort::CatchUp, &now);
                 let rounds = Vec::with_capacity(ROUNDS);
                 self.checkpoints.push_back(Pending {
@@ -183,20 +183,20 @@ impl Schedule {
                     done,
                 });
             }
-            Command::Peak(phase, done) => {
+            SamplerCommand::Peak(phase, done) => {
                 self.report_delays(watch, now());
                 watch.peak(phase, &now);
                 let _ = done.send(());
             }
-            Command::Sample(done) => {
+            SamplerCommand::Sample(done) => {
                 watch.sample(&now);
                 let _ = done.send(());
             }
-            Command::Glance(answer) => {
+            SamplerCommand::Glance(answer) => {
                 let _ = answer.send(watch.glance(&now));
             }
-            Command::Alive(answer) => {
-                let _ = answer.send(watch.alive(&now));
+            SamplerCommand::Alive(answer) => {
+                let _ = answer.send(watch.living_processes(&now));
             }
         }
     }

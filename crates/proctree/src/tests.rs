@@ -6,7 +6,7 @@ mod world;
 
 use record::{Event, PhaseRef};
 
-use super::schedule::Command;
+use super::schedule::SamplerCommand;
 use world::{MILLISECOND, SECOND, Scene, World, counters};
 
 fn phase() -> PhaseRef {
@@ -203,10 +203,10 @@ fn peaks_are_read_before_they_are_reset() {
         world.process(100).counters.high_water = Some(50 << 20)
     });
     scene.command(120 * MILLISECOND, || {
-        Command::Peak(phase(), tokio::sync::oneshot::channel().0)
+        SamplerCommand::Peak(phase(), tokio::sync::oneshot::channel().0)
     });
     scene.command(160 * MILLISECOND, || {
-        Command::Peak(phase(), tokio::sync::oneshot::channel().0)
+        SamplerCommand::Peak(phase(), tokio::sync::oneshot::channel().0)
     });
     let marks: Vec<_> = scene
         .play()
@@ -224,7 +224,7 @@ fn without_leave_nothing_is_reset() {
     let mut scene = Scene::new().until(SECOND);
     scene.options.peak_reset = false;
     scene.command(120 * MILLISECOND, || {
-        Command::Peak(phase(), tokio::sync::oneshot::channel().0)
+        SamplerCommand::Peak(phase(), tokio::sync::oneshot::channel().0)
     });
     let events = scene.play();
     assert!(
@@ -244,7 +244,7 @@ fn a_reset_that_is_refused_is_said_once_and_is_of_that_process_alone() {
     });
     for at in [120, 220] {
         scene.command(at * MILLISECOND, || {
-            Command::Peak(phase(), tokio::sync::oneshot::channel().0)
+            SamplerCommand::Peak(phase(), tokio::sync::oneshot::channel().0)
         });
     }
     let events = scene.play();

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::Apart;
+use super::ExcludedPids;
 use super::source::Found;
 
 /// The ids of lsp-soak; its own group and session do not make a process a member.
@@ -23,7 +23,7 @@ pub struct Tree {
     /// Start of the time in which orphans belong to this tree; `None` if none do.
     orphans_since: Option<u64>,
     /// Processes outside this tree, whatever they share with it.
-    apart: Apart,
+    apart: ExcludedPids,
     members: HashMap<u32, Found>,
     groups: HashMap<u32, usize>,
     sessions: HashMap<u32, usize>,
@@ -35,7 +35,7 @@ impl Tree {
         Tree {
             own,
             orphans_since,
-            apart: Apart::default(),
+            apart: ExcludedPids::default(),
             members: HashMap::new(),
             groups: HashMap::new(),
             sessions: HashMap::new(),
@@ -43,13 +43,13 @@ impl Tree {
     }
 
     /// Excludes these processes from the tree, including ones that are added to `apart` later.
-    pub fn excluding(self, apart: Apart) -> Tree {
+    pub fn excluding(self, apart: ExcludedPids) -> Tree {
         Tree { apart, ..self }
     }
 
     /// True if that process is a new member.
     pub fn gains(&self, found: &Found) -> bool {
-        let is_ours = found.pid == self.own.pid || self.apart.has(found.pid);
+        let is_ours = found.pid == self.own.pid || self.apart.contains(found.pid);
         if is_ours || self.members.contains_key(&found.pid) {
             return false;
         }
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_tracer_that_was_left_to_us_does_not_belong_but_its_children_would() {
-        let apart = Apart::default();
+        let apart = ExcludedPids::default();
         let tree = tree_with_server().excluding(apart.clone());
         assert!(tree.gains(&a_process(102, 10, 102, 102)));
         apart.add(102);
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_starter_does_not_belong_though_its_command_has_its_group() {
-        let apart = Apart::default();
+        let apart = ExcludedPids::default();
         let tree = tree_with_server().excluding(apart.clone());
         assert!(tree.gains(&a_process(99, 10, 100, 5)));
         apart.add(99);

@@ -192,7 +192,7 @@ impl<S: Source> Watch<S> {
     }
 
     /// Looks for the live processes of the tree.
-    pub fn alive(&mut self, now: Now) -> Vec<Living> {
+    pub fn living_processes(&mut self, now: Now) -> Vec<Living> {
         self.look(Effort::Thorough, now);
         self.round(now);
         self.members

@@ -146,7 +146,7 @@ impl AllocatorFamily {
     }
 
     /// The family that a word in a profile names; on Linux `system` is glibc.
-    pub fn named(word: &str) -> AllocatorFamily {
+    pub fn from_word(word: &str) -> AllocatorFamily {
         let word = word.to_ascii_lowercase();
         let mut all = AllocatorFamily::VARIANTS.iter().copied();
         match all.find(|family| word.contains(family.name())) {
@@ -167,7 +167,7 @@ impl Confidence {
 
 impl KnobFacts {
     /// The setting as a user writes it: `MIMALLOC_PURGE_DELAY=0`, `_RJEM_MALLOC_CONF=dirty_decay_ms:0`.
-    pub fn written(&self) -> String {
+    pub fn assignment(&self) -> String {
         match &self.option {
             None => format!("{}={}", self.variable, self.requested),
             Some(option) => {
@@ -263,7 +263,7 @@ mod tests {
             ("gold", AllocatorFamily::Unknown),
             ("hoard", AllocatorFamily::Unknown),
         ] {
-            assert_eq!(AllocatorFamily::named(word), family, "{word}");
+            assert_eq!(AllocatorFamily::from_word(word), family, "{word}");
         }
     }
 }

@@ -44,7 +44,7 @@ fn is_zero(value: &u64) -> bool {
 }
 
 impl CallCount {
-    pub fn and(self, other: CallCount) -> CallCount {
+    pub fn added_to(self, other: CallCount) -> CallCount {
         CallCount {
             calls: self.calls.saturating_add(other.calls),
             bytes: self.bytes.saturating_add(other.bytes),

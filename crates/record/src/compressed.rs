@@ -9,7 +9,7 @@ use flate2::bufread::MultiGzDecoder;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Reads a record, compressed or not. The content decides: a pipe has no name.
-pub fn plain(mut source: impl BufRead + 'static) -> io::Result<Box<dyn BufRead>> {
+pub fn decompressed(mut source: impl BufRead + 'static) -> io::Result<Box<dyn BufRead>> {
     if source.fill_buf()?.starts_with(&GZIP) {
         let decoder = MultiGzDecoder::new(source);
         return Ok(Box::new(BufReader::with_capacity(1 << 16, decoder)));
@@ -40,7 +40,7 @@ mod tests {
 
     fn read(bytes: Vec<u8>) -> io::Result<String> {
         let mut text = String::new();
-        plain(io::Cursor::new(bytes))?.read_to_string(&mut text)?;
+        decompressed(io::Cursor::new(bytes))?.read_to_string(&mut text)?;
         Ok(text)
     }
 

@@ -35,7 +35,7 @@ pub use calls::{CallCount, CallKind, SystemCalls, TracerFacts};
 pub use cell::{CellFacts, SweepFacts, leaves};
 pub use clock::{Clock, nanos};
 pub use command::CommandEnd;
-pub use compressed::{is_record, plain};
+pub use compressed::{is_record, decompressed};
 pub use ending::{
     Close, EmptyStep, Ending, MOST_NAMED, MOST_REQUESTS, Shutdown, ShutdownReply, ShutdownStage, Survivor,
     UnfinishedMessage, Unwritten,
@@ -55,7 +55,7 @@ pub use memory::{
     Rollup, Sample, SharedMemory, Unseen, Used,
 };
 pub use preload::{Environment, Libraries, PreloadFacts};
-pub use preloaded::{Known, Preload, PreloadName};
+pub use preloaded::{PackagedAllocator, Preload, PreloadName};
 pub use read::{FORMAT, LeftOut, ReadError, Reader, open};
 pub use release::{Holder, Listening, Release, ReleasedBy, Releaser, SelfReport, ShimFacts};
 pub use resources::Resources;

@@ -19,13 +19,13 @@ pub enum Preload {
     #[default]
     System,
     /// An allocator that distributions package.
-    Known(Known),
+    Known(PackagedAllocator),
     Path(PathBuf),
 }
 
 /// Allocators that distributions package as a library for preloading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Known {
+pub enum PackagedAllocator {
     Jemalloc,
     Mimalloc,
     Tcmalloc,
@@ -39,15 +39,15 @@ pub struct PreloadName {
     cure: String,
 }
 
-impl Known {
-    pub const ALL: [Known; 4] = [Known::Jemalloc, Known::Mimalloc, Known::Tcmalloc, Known::Tbbmalloc];
+impl PackagedAllocator {
+    pub const ALL: [PackagedAllocator; 4] = [PackagedAllocator::Jemalloc, PackagedAllocator::Mimalloc, PackagedAllocator::Tcmalloc, PackagedAllocator::Tbbmalloc];
 
     pub fn family(self) -> AllocatorFamily {
         match self {
-            Known::Jemalloc => AllocatorFamily::Jemalloc,
-            Known::Mimalloc => AllocatorFamily::Mimalloc,
-            Known::Tcmalloc => AllocatorFamily::Tcmalloc,
-            Known::Tbbmalloc => AllocatorFamily::Tbbmalloc,
+            PackagedAllocator::Jemalloc => AllocatorFamily::Jemalloc,
+            PackagedAllocator::Mimalloc => AllocatorFamily::Mimalloc,
+            PackagedAllocator::Tcmalloc => AllocatorFamily::Tcmalloc,
+            PackagedAllocator::Tbbmalloc => AllocatorFamily::Tbbmalloc,
         }
     }
 }
@@ -56,7 +56,7 @@ impl FromStr for Preload {
     type Err = PreloadName;
 
     fn from_str(text: &str) -> Result<Preload, PreloadName> {
-        let known = Known::ALL.into_iter().find(|known| known.family().name() == text);
+        let known = PackagedAllocator::ALL.into_iter().find(|known| known.family().name() == text);
         if let Some(known) = known {
             return Ok(Preload::Known(known));
         }
@@ -66,7 +66,7 @@ impl FromStr for Preload {
         if text.contains(['/', '\\']) || library_name(text).is_some() {
             return Ok(Preload::Path(PathBuf::from(text)));
         }
-        let mut names = Known::ALL.map(|known| known.family().name()).to_vec();
+        let mut names = PackagedAllocator::ALL.map(|known| known.family().name()).to_vec();
         names.push(SYSTEM);
         Err(PreloadName {
             word: text.to_owned(),
@@ -113,7 +113,7 @@ impl Preload {
 
 fn family_by_name(path: &Path) -> AllocatorFamily {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    AllocatorFamily::named(name)
+    AllocatorFamily::from_word(name)
 }
 
 /// `jemalloc` from `libjemalloc.so.2` and `libjemalloc.2.dylib`; `None` for other names.

@@ -93,12 +93,12 @@ impl<R: BufRead> Reader<R> {
     }
 
     /// True if the last line is incomplete. Valid once the iterator has ended.
-    pub fn truncated(&self) -> bool {
+    pub fn is_truncated(&self) -> bool {
         self.truncated
     }
 
     /// Entries of a kind that only a later lsp-soak knows.
-    pub fn unknown(&self) -> &LeftOut {
+    pub fn unknown_entries(&self) -> &LeftOut {
         &self.unknown
     }
 

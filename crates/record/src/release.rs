@@ -23,7 +23,7 @@ pub struct Release {
 
 impl Release {
     /// Live memory in bytes, by what its processes reported after they collected their garbage.
-    pub fn live(&self) -> Option<u64> {
+    pub fn live_memory(&self) -> Option<u64> {
         let accounted = self.used.iter().filter_map(|one| one.accounted);
         accounted.reduce(u64::saturating_add)
     }

@@ -215,6 +215,6 @@ proptest! {
         prop_assert_eq!(reader.header(), &header());
         let read: Vec<(u64, Event)> = reader.by_ref().map(|entry| entry.unwrap()).map(|entry| (entry.at, entry.event)).collect();
         prop_assert_eq!(read, entries);
-        prop_assert!(!reader.truncated());
+        prop_assert!(!reader.is_truncated());
     }
 }

@@ -76,7 +76,7 @@ impl Storage for Disk {
 fn texts(bytes: &[u8]) -> (Vec<Event>, bool) {
     let mut reader = Reader::new(bytes).unwrap();
     let events = reader.by_ref().map(|entry| entry.unwrap().event).collect();
-    (events, reader.truncated())
+    (events, reader.is_truncated())
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn a_newer_minor_version_is_read_without_what_is_not_known() {
     let bytes = with_version(version, lines);
     let mut reader = Reader::new(&bytes[..]).unwrap();
     let times: Vec<u64> = reader.by_ref().map(|entry| entry.unwrap().at).collect();
-    assert_eq!((times, reader.unknown().count), (vec![2, 3], 1));
+    assert_eq!((times, reader.unknown_entries().count), (vec![2, 3], 1));
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn in_our_own_version_too_an_unknown_event_is_left_out() {
     let events: Vec<Event> = reader.by_ref().map(|entry| entry.unwrap().event).collect();
     assert_eq!(events, [Event::Ended(Ending::Completed)]);
     assert_eq!(
-        (reader.unknown().first.as_slice(), reader.damaged().count),
+        (reader.unknown_entries().first.as_slice(), reader.damaged().count),
         (&[2][..], 0)
     );
 }
@@ -302,7 +302,7 @@ fn a_bad_line_in_the_middle_is_left_out_and_its_number_is_known() {
         let start: String = bad.chars().take(40).collect();
         assert_eq!(times, [7, 7, 7], "{start}");
         assert_eq!(reader.damaged().first, [3, 5], "{start}");
-        assert_eq!((reader.unknown().count, reader.truncated()), (0, false), "{start}");
+        assert_eq!((reader.unknown_entries().count, reader.is_truncated()), (0, false), "{start}");
     }
 }
 

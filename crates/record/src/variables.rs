@@ -59,7 +59,7 @@ pub fn separator(variable: &str) -> Option<&'static str> {
 
 /// A list with more entries at its end; `None` for a variable that holds no list. A repeated option is written once,
 /// with the later value, as in a line to ship.
-pub fn added(variable: &str, own: &str, more: &str) -> Option<String> {
+pub fn with_added_entries(variable: &str, own: &str, more: &str) -> Option<String> {
     let separator = separator(variable)?;
     // Quoted values may contain the separator.
     if own.contains(['"', '\'']) {
@@ -144,11 +144,11 @@ pub fn has_equal_tunable(tunables: &str, variable: &str, value: &str) -> bool {
     let mut entries = tunables.split(':').filter_map(|entry| entry.split_once('='));
     entries
         .rfind(|(name, _)| name == tunable)
-        .is_some_and(|(_, own)| same(own, value))
+        .is_some_and(|(_, own)| are_equal_values(own, value))
 }
 
 /// True if two values are equal, as text or as numbers.
-pub fn same(a: &str, b: &str) -> bool {
+pub fn are_equal_values(a: &str, b: &str) -> bool {
     a == b || (number(a).is_some() && number(a) == number(b))
 }
 
@@ -219,9 +219,9 @@ mod tests {
                 "--require='a  b' --expose-gc",
             ),
         ] {
-            assert_eq!(added(variable, own, more).as_deref(), Some(both));
+            assert_eq!(with_added_entries(variable, own, more).as_deref(), Some(both));
         }
-        assert_eq!(added("MALLOC_ARENA_MAX", "1", "2"), None);
+        assert_eq!(with_added_entries("MALLOC_ARENA_MAX", "1", "2"), None);
     }
 
     #[test]
@@ -312,8 +312,8 @@ mod tests {
     #[test]
     fn numbers_are_compared_as_numbers() {
         for written in ["5", "+5", "05", "0x5"] {
-            assert!(same("5", written), "{written}");
+            assert!(are_equal_values("5", written), "{written}");
         }
-        assert!(!same("5", "-5") && !same("5", "+-5") && !same("5", "5k"));
+        assert!(!are_equal_values("5", "-5") && !are_equal_values("5", "+-5") && !are_equal_values("5", "5k"));
     }
 }

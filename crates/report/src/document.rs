@@ -98,7 +98,7 @@ impl Section {
     }
 
     /// The section, or `None` without blocks.
-    pub fn filled(self) -> Option<Section> {
+    pub fn unless_empty(self) -> Option<Section> {
         if self.blocks.is_empty() { None } else { Some(self) }
     }
 
@@ -215,6 +215,6 @@ fn rows_left_out(rows: usize) -> Option<String> {
     }
     Some(format!(
         "{} between the first and the last {KEPT_ROWS} are left out; `--format json` has them all",
-        base::units::counted(rows as u64, "row")
+        base::units::count_of(rows as u64, "row")
     ))
 }

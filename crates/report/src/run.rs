@@ -17,9 +17,9 @@ use crate::document::page::Keys;
 use crate::document::{Block, Document, Section, Weight};
 use analysis::compare::{Comparison, Played, one_run};
 use analysis::findings::{self, Severity};
-use analysis::growth::repeated;
+use analysis::growth::repeated_parts;
 use analysis::summary::calls::Traced;
-use analysis::summary::{MethodSummary, Summary, exit};
+use analysis::summary::{MethodSummary, Summary, exit_of_run};
 use base::exit::Exit;
 use base::lens::Lens;
 use base::text::table::Table;
@@ -150,7 +150,7 @@ fn warnings(summary: &Summary) -> Option<Section> {
     });
     Section::new("warnings", "Warnings", Weight::Answer)
         .with_all(sentences)
-        .filled()
+        .unless_empty()
 }
 
 fn timeline<'s>(summary: &'s Summary, record: &'s str) -> Option<Section> {
@@ -169,7 +169,7 @@ fn windows(comparison: &Comparison, servers: &[(&str, Vec<Named>)], summary: &Su
 
 /// The repeated parts of a run.
 fn growth_lines(summary: &Summary) -> Vec<growth::GrowthLine> {
-    repeated(summary).iter().map(growth::GrowthLine::of_run).collect()
+    repeated_parts(summary).iter().map(growth::GrowthLine::of_run).collect()
 }
 
 /// Growth from round to round, as far as one run shows it.
@@ -191,7 +191,7 @@ pub(crate) fn attribution(summary: &Summary) -> Vec<Sentence> {
 
 /// True if a part has the rounds that a slope takes.
 fn repeats_often(summary: &Summary) -> bool {
-    repeated(summary).iter().any(|part| part.values.len() >= LEAST_CYCLES)
+    repeated_parts(summary).iter().any(|part| part.values.len() >= LEAST_CYCLES)
 }
 
 fn requests(comparison: &Comparison, servers: &[(&str, Vec<Named>)], summary: &Summary) -> Option<Section> {
@@ -302,7 +302,7 @@ pub(crate) fn allocators(id: &str, servers: &[&ServerFacts]) -> Option<Section> 
         .text("reads", 2, |(_, facts)| or_unknown(facts.variable.clone()))
         .text("built with", 3, |(_, facts)| or_unknown(facts.baked.clone()))
         .text("beside it", 4, |(_, facts)| or_unknown(facts.beside.clone()))
-        .filled(units::UNKNOWN);
+        .non_blank_columns(units::UNKNOWN);
     let evidence = known
         .iter()
         .filter_map(|(server, facts)| evidence_for_allocator(server, facts));
@@ -326,7 +326,7 @@ fn evidence_for_allocator(server: &ServerFacts, facts: &AllocatorFacts) -> Optio
     if !options.is_empty() {
         section = section.with_block(Block::facts("Options in force", options));
     }
-    section.filled()
+    section.unless_empty()
 }
 
 /// One run in one line, while others follow.
@@ -335,7 +335,7 @@ pub fn one_line(summary: &Summary) -> String {
         return format!(
             "{} (traced): {}, {}",
             name(summary),
-            units::counted(traced.advice(), "madvise call"),
+            units::count_of(traced.advice(), "madvise call"),
             units::nanoseconds(summary.duration),
         );
     }
@@ -344,7 +344,7 @@ pub fn one_line(summary: &Summary) -> String {
     } else {
         ""
     };
-    if exit(summary) == Exit::ServerFailed {
+    if exit_of_run(summary) == Exit::ServerFailed {
         return format!(
             "✗ {}{warm_up}: {}, after {}",
             name(summary),

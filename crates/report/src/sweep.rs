@@ -13,6 +13,6 @@ mod words;
 mod tests;
 
 pub(crate) use crate::sweep::columns::{amount, order};
-pub use crate::sweep::document::{document, set};
-pub use crate::sweep::why::stop;
-pub use crate::sweep::words::{chosen, headline, reservations};
+pub use crate::sweep::document::{document, settings_line};
+pub use crate::sweep::why::elimination_clause;
+pub use crate::sweep::words::{chosen_cell, headline, reservations};

@@ -64,7 +64,7 @@ pub struct Seen {
 
 impl Seen {
     /// A figure of a run on the only machine that there is.
-    pub fn here(value: Option<f64>) -> Seen {
+    pub fn on_only_machine(value: Option<f64>) -> Seen {
         Seen { machine: 0, value }
     }
 

@@ -30,7 +30,7 @@ pub struct Budget {
 
 impl Budget {
     /// Runs of machines that have two.
-    pub fn deciding(&self) -> usize {
+    pub fn deciding_runs(&self) -> usize {
         let mut machines: BTreeMap<usize, usize> = BTreeMap::new();
         for seen in &self.values {
             *machines.entry(seen.machine).or_default() += 1;
@@ -39,8 +39,8 @@ impl Budget {
     }
 
     /// The least number of first runs of which `runs` decide; `None` where all do not suffice.
-    pub fn reach(&self, runs: usize) -> Option<usize> {
-        (runs..=self.values.len()).find(|count| self.first_runs(*count).deciding() >= runs)
+    pub fn runs_until_deciding(&self, runs: usize) -> Option<usize> {
+        (runs..=self.values.len()).find(|count| self.first_runs(*count).deciding_runs() >= runs)
     }
 
     /// This budget with the first runs only.
@@ -185,10 +185,10 @@ pub fn judge_budget_by_looks(budget: &Budget, looks: &Schedule) -> BudgetVerdict
         ..judge_budget(budget, alpha)
     };
     for runs in looks.runs() {
-        let Some(count) = budget.reach(*runs) else { break };
+        let Some(count) = budget.runs_until_deciding(*runs) else { break };
         let budget = budget.first_runs(count);
         verdict = BudgetVerdict {
-            look: Some(budget.deciding()),
+            look: Some(budget.deciding_runs()),
             ..judge_budget(&budget, alpha)
         };
         if verdict.is_settled() {
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     fn answer(values: &[f64], limit: f64) -> Answer {
-        let seen = values.iter().map(|value| Seen::here(Some(*value)));
+        let seen = values.iter().map(|value| Seen::on_only_machine(Some(*value)));
         judged(seen.collect(), limit, Known::Calibrated).answer
     }
 
@@ -261,9 +261,9 @@ mod tests {
     #[test]
     fn without_calibrations_five_runs_keep_or_break_a_budget() {
         for (limit, answer) in [(6e8, Answer::Pass), (4e8, Answer::Fail)] {
-            let four = vec![Seen::here(Some(5e8)); 4];
+            let four = vec![Seen::on_only_machine(Some(5e8)); 4];
             assert_eq!(judged(four, limit, Known::Seen).answer, Answer::Inconclusive);
-            let five = vec![Seen::here(Some(5e8)); 5];
+            let five = vec![Seen::on_only_machine(Some(5e8)); 5];
             assert_eq!(judged(five, limit, Known::Seen).answer, answer);
         }
     }

@@ -75,7 +75,7 @@ pub fn decide_by_looks(endpoints: &[Endpoint], looks: &Schedule) -> Result<Verdi
         verdict.look = Some(deciding(&at_look));
         for ((so_far, now), endpoint) in verdict.endpoints.iter_mut().zip(verdicts).zip(&at_look) {
             if so_far.answer == Answer::Inconclusive {
-                let look = Some(endpoint.deciding());
+                let look = Some(endpoint.deciding_runs());
                 *so_far = EndpointVerdict { look, ..now };
             }
         }
@@ -89,7 +89,7 @@ pub fn decide_by_looks(endpoints: &[Endpoint], looks: &Schedule) -> Result<Verdi
 
 /// Runs of each side that all endpoints have to decide by.
 fn deciding(endpoints: &[Endpoint]) -> usize {
-    endpoints.iter().map(Endpoint::deciding).min().unwrap_or(0)
+    endpoints.iter().map(Endpoint::deciding_runs).min().unwrap_or(0)
 }
 
 fn judge(endpoints: &[Endpoint], alpha: f64) -> Verdict {

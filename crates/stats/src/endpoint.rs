@@ -10,7 +10,7 @@ use base::shown;
 use super::arm::{Seen, Unusable};
 use super::bounds::Bounds;
 use super::contrast::Contrast;
-use super::known::{Known, unseen};
+use super::known::{Known, largest_missed_share};
 use super::strata::{Side, Strata};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -229,13 +229,13 @@ impl Endpoint {
     /// This endpoint at the first moment at which `runs` runs of each side decide. It may have more runs than that: those
     /// of a machine that has less than two of either side decide nothing.
     pub fn first_deciding(&self, runs: usize) -> Endpoint {
-        for count in runs..self.most() {
+        for count in runs..self.most_runs() {
             let endpoint = self.first_runs(count);
-            if endpoint.deciding() >= runs {
+            if endpoint.deciding_runs() >= runs {
                 return endpoint;
             }
         }
-        self.first_runs(self.most().max(runs))
+        self.first_runs(self.most_runs().max(runs))
     }
 
     /// This endpoint with the first runs of each side.
@@ -248,12 +248,12 @@ impl Endpoint {
     }
 
     /// Runs of the side that has more.
-    pub fn most(&self) -> usize {
+    pub fn most_runs(&self) -> usize {
         self.baseline.len().max(self.candidate.len())
     }
 
     /// Runs that both sides have to decide by: those of machines that have two of each.
-    pub fn deciding(&self) -> usize {
+    pub fn deciding_runs(&self) -> usize {
         let mut machines: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
         for seen in &self.baseline {
             machines.entry(seen.machine).or_default().0 += 1;
@@ -298,7 +298,7 @@ impl Endpoint {
             pass_level: alpha,
             pass_below: pass_below(&self.tolerance, base),
             groups: bounds.groups(alpha),
-            missed: unseen(runs.least()),
+            missed: largest_missed_share(runs.least()),
         };
         Ok((evidence, bounds))
     }

@@ -1,7 +1,7 @@
 //! Several primary endpoints at one level: Holm's step-down.
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Held {
+pub struct HolmResult {
     pub rejected: bool,
     /// The level it was held against: a bound at this level says the same as `rejected`.
     pub level: f64,
@@ -11,12 +11,12 @@ pub struct Held {
 /// stands; that one and all larger ones stand at its level. The chance that any true one is rejected is at most α,
 /// however they depend on each other (Holm, *A Simple Sequentially Rejective Multiple Test Procedure*, Scandinavian
 /// Journal of Statistics 6, 1979). A p that is not a number counts as 1.
-pub fn holm(p: &[f64], alpha: f64) -> Vec<Held> {
+pub fn holm(p: &[f64], alpha: f64) -> Vec<HolmResult> {
     let p: Vec<f64> = p.iter().map(|p| if p.is_nan() { 1.0 } else { *p }).collect();
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));
     let mut held = vec![
-        Held {
+        HolmResult {
             rejected: false,
             level: alpha
         };
@@ -29,7 +29,7 @@ pub fn holm(p: &[f64], alpha: f64) -> Vec<Held> {
         if !rejected {
             stopped = Some(level);
         }
-        held[hypothesis] = Held { rejected, level };
+        held[hypothesis] = HolmResult { rejected, level };
     }
     held
 }

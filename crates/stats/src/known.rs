@@ -34,6 +34,6 @@ impl Known {
 }
 
 /// The largest share of all runs that a group can have and yet be in none of `runs` runs once in twenty times.
-pub fn unseen(runs: usize) -> f64 {
+pub fn largest_missed_share(runs: usize) -> f64 {
     1.0 - 0.05_f64.powf(1.0 / runs as f64)
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::schedule::Schedule;
 use base::band::{LEAST_ROUNDS, LeakLimit};
 use base::shown;
-use base::units::middle;
+use base::units::median_of;
 
 use super::endpoint::Answer;
 use super::rounds::{MOST_FALL, WARM_UP_CYCLES, Weighed, fall, is_bent, last_half, rounds_needed};
@@ -262,7 +262,7 @@ fn hull(runs: &[Option<RunGrowth>]) -> Option<(f64, f64, f64)> {
     let low = trends.iter().map(|trend| trend.low).fold(f64::INFINITY, f64::min);
     let high = trends.iter().map(|trend| trend.high).fold(f64::NEG_INFINITY, f64::max);
     let slopes = trends.iter().map(|trend| trend.slope).collect();
-    Some((middle(slopes), low, high))
+    Some((median_of(slopes), low, high))
 }
 
 /// The shape of the mean over the runs, which has less noise than each run.
@@ -281,8 +281,8 @@ fn mean_shape(runs: &[Vec<Option<f64>>], is_growing: bool) -> Option<Shape> {
 /// round.
 fn least_growth(values: &[f64]) -> f64 {
     let steps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let usual = middle(steps.clone());
-    let noise = 1.4826 * middle(steps.iter().map(|step| (step - usual).abs()).collect()) / 2.0_f64.sqrt();
+    let usual = median_of(steps.clone());
+    let noise = 1.4826 * median_of(steps.iter().map(|step| (step - usual).abs()).collect()) / 2.0_f64.sqrt();
     FLAT.max(2.0 * noise)
 }
 

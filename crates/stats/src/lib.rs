@@ -36,8 +36,8 @@ pub use crate::contrast::Contrast;
 pub use crate::counts::{CountGrowth, count_growth};
 pub use crate::decide::{TooManyEndpoints, Verdict, decide, decide_by_looks};
 pub use crate::endpoint::{Answer, Bound, Endpoint, EndpointVerdict, Evidence, MeansOfBoth, RunsOfBoth};
-pub use crate::holm::{Held, holm};
-pub use crate::known::{Known, LEAST_TO_DECIDE, unseen};
+pub use crate::holm::{HolmResult, holm};
+pub use crate::known::{Known, LEAST_TO_DECIDE, largest_missed_share};
 pub use crate::leak::{
     Growth, LEAK_ALPHA, LEAST_CYCLES, LEAST_RUNS, LeakVerdict, Open, RunGrowth, judge_leak, judge_leak_by_looks,
     run_growth,

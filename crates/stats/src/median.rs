@@ -3,7 +3,7 @@
 use serde::Serialize;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use base::units::middle;
+use base::units::median_of;
 
 /// A median and the order statistics around it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -42,7 +42,7 @@ pub fn median_interval(values: &[f64], confidence: f64) -> Option<MedianInterval
     let k = inner.unwrap_or(1);
     Some(MedianInterval {
         n,
-        median: middle(sorted.clone()),
+        median: median_of(sorted.clone()),
         low: sorted[k - 1],
         high: sorted[n - k],
         coverage: coverage(n, k),

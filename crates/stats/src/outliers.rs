@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use base::band::NoiseFloor;
-use base::units::middle;
+use base::units::median_of;
 
 use super::arm::Arm;
 use super::calibrated;
@@ -30,11 +30,11 @@ pub fn outliers(arm: &Arm, floor: NoiseFloor) -> Vec<Outlier> {
     let Some(limit) = calibrated::distance(arm.len()) else {
         return Vec::new();
     };
-    let centre = middle(arm.logs().to_vec());
+    let centre = median_of(arm.logs().to_vec());
     let deviations: Vec<f64> = arm.logs().iter().map(|log| log - centre).collect();
     let absolute: Vec<f64> = deviations.iter().map(|deviation| deviation.abs()).collect();
     // 1.4826 makes the MAD of bell-shaped values their standard deviation.
-    let scale = (1.4826 * middle(absolute)).max(arm.log_floor(floor));
+    let scale = (1.4826 * median_of(absolute)).max(arm.log_floor(floor));
     let mut outliers = Vec::new();
     for (run, deviation) in deviations.into_iter().enumerate() {
         let distance = deviation / scale;

@@ -1,7 +1,7 @@
 //! Growth over the rounds of several runs: slopes with bounds, and the number of rounds that would decide.
 
 use base::band::LeakLimit;
-use base::units::middle;
+use base::units::median_of;
 
 use super::student::upper_quantile;
 use super::trend::theil_sen;
@@ -275,7 +275,7 @@ fn scatter(values: &[f64], slope: f64) -> f64 {
         .enumerate()
         .map(|(round, value)| value - slope * round as f64)
         .collect();
-    let level = middle(flat.clone());
+    let level = median_of(flat.clone());
     let squares: f64 = flat.iter().map(|value| (value - level).powi(2)).sum();
     squares / (n - 2.0) / (n * (n * n - 1.0) / 12.0)
 }

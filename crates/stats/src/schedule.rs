@@ -37,7 +37,7 @@ impl Schedule {
     }
 
     /// One analysis after a fixed number of runs: it spends all of α.
-    pub fn once(runs: usize, alpha: f64) -> Result<Schedule, ScheduleError> {
+    pub fn single_look(runs: usize, alpha: f64) -> Result<Schedule, ScheduleError> {
         Schedule::new(vec![runs], alpha)
     }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use base::units::middle;
+use base::units::median_of;
 
 use super::trend::trend;
 
@@ -35,7 +35,7 @@ pub fn shape(values: &[f64], least: f64) -> Option<Shape> {
     let early = trend(&values[..half], 0.95)?.slope;
     let late = trend(&values[values.len() - half..], 0.95)?.slope;
     let third = values.len() / 3;
-    let whole = middle(values[values.len() - third..].to_vec()) - middle(values[..third].to_vec());
+    let whole = median_of(values[values.len() - third..].to_vec()) - median_of(values[..third].to_vec());
     let jump = values.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max);
     Some(if whole <= least.max(0.0) {
         Shape::Flat

@@ -35,7 +35,7 @@ fn arm(values: &[f64]) -> Arm {
 }
 
 pub(crate) fn seen(values: &[f64]) -> Vec<Seen> {
-    values.iter().map(|value| Seen::here(Some(*value))).collect()
+    values.iter().map(|value| Seen::on_only_machine(Some(*value))).collect()
 }
 
 /// An endpoint whose spread is known, so that its first look decides.

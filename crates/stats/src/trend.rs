@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use base::units::middle;
+use base::units::median_of;
 
 use super::inversions::Inversions;
 
@@ -49,7 +49,7 @@ pub fn trend(values: &[f64], confidence: f64) -> Option<Trend> {
     let m = trimmed.max(1);
     Some(Trend {
         n: values.len(),
-        slope: middle(slopes.clone()),
+        slope: median_of(slopes.clone()),
         low: slopes[m - 1],
         high: slopes[slopes.len() - m],
         coverage: 1.0 - 2.0 * inversions.at_most(m - 1),
@@ -63,14 +63,14 @@ pub(super) fn theil_sen(values: &[f64]) -> f64 {
         return 0.0;
     }
     let (grouped, group) = grouped(values);
-    middle(pair_slopes(&grouped, group))
+    median_of(pair_slopes(&grouped, group))
 }
 
 /// Medians of equal groups, few enough for all pairwise slopes, and the group size.
 fn grouped(values: &[f64]) -> (Vec<f64>, usize) {
     let group = values.len().div_ceil(MOST_VALUES).max(1);
     // A last group that is not full would stand at another distance.
-    let grouped = values.chunks_exact(group).map(|group| middle(group.to_vec())).collect();
+    let grouped = values.chunks_exact(group).map(|group| median_of(group.to_vec())).collect();
     (grouped, group)
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::commands::prepare::variable;
-use crate::config::{Catalogue, Profile, Report};
+use crate::config::{Catalogue, Profile, MistakeReport};
 use crate::resolve::{CommandPlan, Program, ServerChoice, which};
 
 use super::label::{Value, hole, label};
@@ -51,7 +51,7 @@ pub fn choices(
     command: Command<'_>,
     common: &Common<'_>,
     known: &Catalogue,
-    mistakes: &mut Report,
+    mistakes: &mut MistakeReport,
 ) -> Vec<ServerChoice> {
     let mut choices = Vec::new();
     for filled in filled(command, common.parameters) {
@@ -121,7 +121,7 @@ fn choice(
     command: Command<'_>,
     common: &Common<'_>,
     known: &Catalogue,
-    mistakes: &mut Report,
+    mistakes: &mut MistakeReport,
 ) -> Option<ServerChoice> {
     let shell = match common.shell {
         Some("none") | None => None,

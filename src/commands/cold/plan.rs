@@ -14,7 +14,7 @@ use crate::commands::plan::{CampaignPlan, find_tracer, require_tracer};
 use crate::commands::prepare;
 use crate::commands::resume::Place;
 use crate::config::values::{Lenses, Runs};
-use crate::config::{Catalogue, Loaded, Pin, Project, Report, Scenario, as_file_name, of_command, short_name};
+use crate::config::{Catalogue, Loaded, Pin, Project, MistakeReport, Scenario, as_file_name, of_command, short_name};
 use crate::resolve::{CommandPlan, ServerChoice, distinct, label_of, preload};
 use crate::trace::Tracer;
 use base::units;
@@ -49,7 +49,7 @@ impl ColdPlan {
         let voice = options.output.voice;
         let campaign = CampaignPlan::from_typed(NAME, &options.processors, &options.measuring, voice)?;
         let tracing = find_tracer(options.trace_syscalls, &campaign.jobs)?;
-        let mut mistakes = Report::default();
+        let mut mistakes = MistakeReport::default();
         let cases = cases(options, &mut mistakes);
         let campaigns = campaigns(options, cases, &mut mistakes);
         if let Some(out) = place.new_directory() {
@@ -89,7 +89,7 @@ pub fn single(command: &str, options: &cli::Tune) -> anyhow::Result<(Loaded, Ser
         preload: options.extra.preload.clone(),
         ..defaults
     };
-    let mut mistakes = Report::default();
+    let mut mistakes = MistakeReport::default();
     let cases = cases(&options, &mut mistakes);
     let mut campaigns = campaigns(&options, cases, &mut mistakes);
     prepare::refuse_mistakes(mistakes)?;
@@ -111,7 +111,7 @@ struct Case {
 }
 
 /// All commands are one case; under several allocators each is a case of its own. Mistakes are added.
-fn cases(options: &Cold, mistakes: &mut Report) -> Vec<Case> {
+fn cases(options: &Cold, mistakes: &mut MistakeReport) -> Vec<Case> {
     let (preloads, twice) = distinct(&options.preload);
     for wrong in twice {
         mistakes.add_loose(wrong.to_string(), "");
@@ -141,7 +141,7 @@ fn cases(options: &Cold, mistakes: &mut Report) -> Vec<Case> {
 }
 
 /// Several commands under several allocators are a case each; otherwise all are one case.
-fn cases_of_allocators(choices: Vec<ServerChoice>, preloads: &[Preload], mistakes: &mut Report) -> Vec<Case> {
+fn cases_of_allocators(choices: Vec<ServerChoice>, preloads: &[Preload], mistakes: &mut MistakeReport) -> Vec<Case> {
     if choices.len() > 1 && preloads.len() > 1 {
         let mut cases = Vec::new();
         for choice in &choices {
@@ -171,7 +171,7 @@ fn choices_under(
     choice: &ServerChoice,
     preloads: &[Preload],
     label: impl Fn(&Preload) -> String,
-    mistakes: &mut Report,
+    mistakes: &mut MistakeReport,
 ) -> Vec<ServerChoice> {
     let mut choices = Vec::new();
     for preload in preloads {
@@ -190,7 +190,7 @@ fn choices_under(
 }
 
 /// The commands of a case through each lens. A command has no checkpoint before which it could be made to release.
-fn case_through_lenses(lenses: Lenses, case: Case, mistakes: &mut Report) -> Case {
+fn case_through_lenses(lenses: Lenses, case: Case, mistakes: &mut MistakeReport) -> Case {
     let choices = prepare::choices_through(lenses, |_| None, case.choices, mistakes);
     if let Some(choice) = choices.iter().find(|choice| choice.lens.collected_by.is_some()) {
         let title = format!("`{}` collects garbage, which a command is not made to do", choice.label);
@@ -258,7 +258,7 @@ fn script_for(scripts: &[String], place: usize) -> Option<&str> {
 }
 
 /// Checks that scripts and names are as many as there are commands.
-fn check_counts(options: &Cold, mistakes: &mut Report) {
+fn check_counts(options: &Cold, mistakes: &mut MistakeReport) {
     let count = options.commands.len();
     let all = count + usize::from(options.reference.is_some());
     for (name, scripts) in [("prepare", &options.prepare), ("conclude", &options.conclude)] {
@@ -266,7 +266,7 @@ fn check_counts(options: &Cold, mistakes: &mut Report) {
             let title = format!(
                 "`--{name}` is given {} times for {}",
                 scripts.len(),
-                units::counted(all as u64, "command")
+                units::count_of(all as u64, "command")
             );
             mistakes.add_loose(
                 title,
@@ -277,15 +277,15 @@ fn check_counts(options: &Cold, mistakes: &mut Report) {
     if options.names.len() > count {
         let title = format!(
             "{} for {}",
-            units::counted(options.names.len() as u64, "name"),
-            units::counted(count as u64, "command")
+            units::count_of(options.names.len() as u64, "name"),
+            units::count_of(count as u64, "command")
         );
         mistakes.add_loose(title, "give at most one `--command-name` for each command");
     }
 }
 
 /// Checks that each parameter has one list of values, and is named where it is replaced.
-fn check_parameters(options: &Cold, mistakes: &mut Report) {
+fn check_parameters(options: &Cold, mistakes: &mut MistakeReport) {
     let mut names: Vec<&str> = Vec::new();
     for parameter in options.parameters.chunks_exact(2) {
         let (name, hole) = (parameter[0].as_str(), hole(&parameter[0]));
@@ -328,7 +328,7 @@ fn check_parameters(options: &Cold, mistakes: &mut Report) {
 }
 
 /// Checks the input file, and the permission to drop the page cache.
-fn check_resources(options: &Cold, mistakes: &mut Report) {
+fn check_resources(options: &Cold, mistakes: &mut MistakeReport) {
     let input = options.input.as_str();
     if input != "null" && !Path::new(input).is_file() {
         let title = format!("`--input {input}`: there is no such file");
@@ -359,7 +359,7 @@ fn repeating(options: &Cold, choices: &[ServerChoice]) -> Repeating {
 }
 
 /// Each case in each workspace, else in the current directory.
-fn campaigns(options: &Cold, cases: Vec<Case>, mistakes: &mut Report) -> Vec<Planned> {
+fn campaigns(options: &Cold, cases: Vec<Case>, mistakes: &mut MistakeReport) -> Vec<Planned> {
     // Pinned workspaces are fetched when nothing is wrong.
     let is_fine = mistakes.is_empty();
     let setup = options.workspace_setup.as_deref();

@@ -7,7 +7,7 @@ use crate::commands::plan::CampaignPlan;
 use crate::config::Loaded;
 use crate::drive::workspace;
 use crate::resolve::ServerChoice;
-use analysis::compare::{Played, counts, differences};
+use analysis::compare::{Played, is_counted, differences};
 use analysis::figures::Rules;
 use base::Cancel;
 use proctree::host;
@@ -33,12 +33,12 @@ pub fn require_comparable(
     require_enough_runs(anchor, &judging.rules, &judging.looks)?;
     let first = choices.first().context("a gate has servers")?;
     let now = Header {
-        host: header::restricted(host::fingerprint(), campaign.jobs.each()),
+        host: header::restricted(host::fingerprint(), campaign.jobs.cpus_of_each()),
         ..circumstances(&campaign.measuring, scenario, first)?
     };
     let headers = anchor
         .iter()
-        .filter(|run| counts(&run.summary))
+        .filter(|run| is_counted(&run.summary))
         .map(|run| &run.summary.header)
         .chain([&now]);
     tell::refuse(&differences(headers), judging.refused)
@@ -51,7 +51,7 @@ fn require_enough_runs(anchor: &[Played], rules: &Rules, looks: &Schedule) -> an
         let lens = rule.subject.lens.unwrap_or(rules.lens);
         let through = anchor
             .iter()
-            .filter(|run| counts(&run.summary) && lens_of(run).0 == lens);
+            .filter(|run| is_counted(&run.summary) && lens_of(run).0 == lens);
         match through.count() {
             0 => bail!(
                 "the anchor has no run that counts through the {lens} lens, which decides `{}`: record it with --lens \
@@ -94,7 +94,7 @@ fn circumstances(measuring: &Measuring, scenario: &Loaded, choice: &ServerChoice
             ..WorkspaceFacts::default()
         },
         settings: Settings {
-            full_decay: header::played(&scenario.scenario, choice).waits_for_full_decay(),
+            full_decay: header::scenario_as_played(&scenario.scenario, choice).waits_for_full_decay(),
             ..header::settings(measuring, choice, single::capabilities(scenario, choice))
         },
         ..Header::default()

@@ -55,7 +55,7 @@ impl GatePlan {
         let campaign = CampaignPlan::from_typed("gate", &options.processors, &options.measuring, options.voice)?;
         let (servers, recorded_anchor) = typed_sides(options)?;
         let looks = looks(options)?;
-        let (mut scenarios, choices) = prepare::understood(&prepare::Typed {
+        let (mut scenarios, choices) = prepare::understand(&prepare::TypedCommand {
             scenarios: options.scenario.as_slice(),
             options: &options.scenario_options,
             servers: &servers,
@@ -201,7 +201,7 @@ fn looks(options: &Gate) -> anyhow::Result<Schedule> {
     let auto = &options.looks.0;
     match options.runs {
         Runs::Auto => Ok(auto.clone()),
-        Runs::Fixed(runs) => Schedule::once(runs as usize, auto.alpha()).context("in `--runs`"),
+        Runs::Fixed(runs) => Schedule::single_look(runs as usize, auto.alpha()).context("in `--runs`"),
     }
 }
 

@@ -143,7 +143,7 @@ fn joined(sources: Vec<Vec<Played>>, baseline: &str, candidate: &str) -> Vec<Vec
     if sources.len() == 2 && (baseline == candidate || !have_both) {
         return sources;
     }
-    vec![show::once(sources.concat())]
+    vec![show::drop_copies(sources.concat())]
 }
 
 fn has_label(runs: &[Played], label: &str) -> bool {

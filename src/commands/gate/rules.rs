@@ -11,7 +11,7 @@ use crate::resolve::ServerChoice;
 use analysis::compare::Played;
 use analysis::figures::Rules;
 use analysis::growth;
-use analysis::summary::exit;
+use analysis::summary::exit_of_run;
 use base::band::LEAST_ROUNDS;
 use base::exit::Exit;
 use base::lens::Lens;
@@ -71,7 +71,7 @@ pub fn played(typed: GateContext, runs: &[&Played], lenses: Vec<Lens>) -> GateCo
     for run in runs {
         phases.extend(run.summary.header.scenario.phases.iter().cloned());
         methods.extend(run.summary.methods.iter().map(|facts| facts.method.clone()));
-        for place in growth::repeated(&run.summary) {
+        for place in growth::repeated_parts(&run.summary) {
             if place.values.len() >= LEAST_ROUNDS {
                 repeated.push(place.name);
             }
@@ -79,7 +79,7 @@ pub fn played(typed: GateContext, runs: &[&Played], lenses: Vec<Lens>) -> GateCo
     }
     let phases = each_once(phases);
     // A failed server may not have reached the named place, and its failure is the result then.
-    let failed = runs.iter().any(|run| exit(&run.summary) == Exit::ServerFailed);
+    let failed = runs.iter().any(|run| exit_of_run(&run.summary) == Exit::ServerFailed);
     if failed {
         repeated.extend(phases.iter().cloned());
         repeated.push(growth::WHOLE.to_owned());

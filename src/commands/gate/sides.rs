@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::bail;
 
 use crate::resolve::asks_for;
-use analysis::compare::{Played, counts, doubts, unseen};
+use analysis::compare::{Played, is_counted, doubts, unconfirmed_settings};
 use analysis::findings::setting;
 use analysis::gate::{Role, Sides};
 use analysis::summary::is_denied;
@@ -155,10 +155,10 @@ pub fn unseen_settings(sides: &Sides) -> Vec<String> {
         let Some(first) = runs.first() else { continue };
         let label = &first.summary.header.server.label;
         let mut own: Vec<String> = Vec::new();
-        for knob in unseen(&runs) {
+        for knob in unconfirmed_settings(&runs) {
             own.push(comparison::unseen(label, &knob));
         }
-        let counting: Vec<&Played> = side.iter().filter(|run| counts(&run.summary)).collect();
+        let counting: Vec<&Played> = side.iter().filter(|run| is_counted(&run.summary)).collect();
         for text in doubts(&counting) {
             own.push(comparison::doubt(label, &text));
         }

@@ -9,7 +9,7 @@ use crate::commands::exports;
 use crate::commands::formats::{self, Printable};
 use crate::commands::github;
 use crate::config::values::Format;
-use analysis::compare::{Difference, Weight, by_target};
+use analysis::compare::{Difference, Weight, compare_by_target};
 use analysis::gate::{Judgement, Sides};
 use base::exit::Exit;
 use report::document::NextCommand;
@@ -50,7 +50,7 @@ pub fn report_verdict(
         picture: Some(&|| svg::gate(judgement, sides)),
         suites: Some(&|| suites.clone()),
         // Of many commits it is what the candidate needs.
-        followed: Some(&|| by_target(sides.candidate.clone(), None)),
+        followed: Some(&|| compare_by_target(sides.candidate.clone(), None)),
     };
     let print = |format| formats::render(&result, format, telling.output.details);
     exports::print(telling.output.targets, print)?;

@@ -106,7 +106,7 @@ fn is_built(project: &Path, path: &Path) -> bool {
 
 impl fmt::Display for Language {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.id, units::counted(self.files, "file"))?;
+        write!(f, "{}: {}", self.id, units::count_of(self.files, "file"))?;
         self.mark.map_or(Ok(()), |mark| write!(f, ", {mark}"))
     }
 }

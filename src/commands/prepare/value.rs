@@ -5,10 +5,10 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::config::place::{self, Mistake};
-use crate::config::{self, Fault, Report};
+use crate::config::{self, Mistake, MistakeReport};
 
 /// Reads a JSON file, or a TOML one by its name.
-pub(super) fn value(path: &Path, mistakes: &mut Report) -> Option<Value> {
+pub(super) fn value(path: &Path, mistakes: &mut MistakeReport) -> Option<Value> {
     let shown = path.display().to_string();
     let text = match config::read_text(path, "name a JSON file, or a TOML one that ends in `.toml`") {
         Ok(text) => text,
@@ -23,18 +23,18 @@ pub(super) fn value(path: &Path, mistakes: &mut Report) -> Option<Value> {
     value
 }
 
-fn in_toml(text: &str) -> (Option<Value>, Option<Fault>) {
+fn in_toml(text: &str) -> (Option<Value>, Option<Mistake>) {
     match place::read(text) {
         Ok(value) => (Some(value), None),
         Err(Mistake { message, span }) => {
             let title = format!("this is not TOML: {message}");
             let cure = "mend it, or call a JSON file `.json`";
-            (None, Some(Fault::new(span.unwrap_or(0..0), title, cure)))
+            (None, Some(Mistake::new(span.unwrap_or(0..0), title, cure)))
         }
     }
 }
 
-fn in_json(text: &str) -> (Option<Value>, Option<Fault>) {
+fn in_json(text: &str) -> (Option<Value>, Option<Mistake>) {
     match serde_json::from_str(text) {
         Ok(value) => (Some(value), None),
         Err(error) => {
@@ -51,7 +51,7 @@ fn in_json(text: &str) -> (Option<Value>, Option<Fault>) {
             let span = last.map_or(0..0, |(start, letter)| start..start + letter.len_utf8());
             let title = format!("this is not JSON: {words}");
             let cure = "mend it, or call a TOML file `.toml`";
-            (None, Some(Fault::new(span, title, cure)))
+            (None, Some(Mistake::new(span, title, cure)))
         }
     }
 }

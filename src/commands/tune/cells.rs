@@ -3,8 +3,8 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use crate::config::tune::{Cell, Preset, joined, read_grid};
-use crate::config::{Report, read_text};
+use crate::config::tune::{Cell, Preset, merge_cells, read_grid};
+use crate::config::{MistakeReport, read_text};
 use crate::resolve::cells::{applied, preset_cells, shared};
 use crate::resolve::{Program, ServerChoice};
 use allocator::preload::{VARIABLE, by_own_name, compose};
@@ -15,8 +15,8 @@ use crate::commands::prepare;
 use crate::resolve::{detector, preload};
 
 /// The cells of grid files, and every mistake in them.
-pub fn grids(paths: &[PathBuf]) -> (Vec<Cell>, Report) {
-    let mut mistakes = Report::default();
+pub fn grids(paths: &[PathBuf]) -> (Vec<Cell>, MistakeReport) {
+    let mut mistakes = MistakeReport::default();
     let mut cells = Vec::new();
     for path in paths {
         let shown = path.display().to_string();
@@ -58,7 +58,7 @@ pub fn choices(
     presets: &[Preset],
     grids: Vec<Cell>,
 ) -> anyhow::Result<(Vec<ServerChoice>, Vec<String>)> {
-    let mut mistakes = Report::default();
+    let mut mistakes = MistakeReport::default();
     let (mut cells, mut notes) = (grids, Vec::new());
     for preset in presets {
         match preset_cells(*preset, server) {
@@ -69,7 +69,7 @@ pub fn choices(
             Err(error) => mistakes.add_loose(error.to_string(), ""),
         }
     }
-    let cells = joined(cells);
+    let cells = merge_cells(cells);
     notes.extend(shared(server, &cells));
     let (choices, missing) = find_libraries(applied(server, &cells));
     for mistake in missing.into_iter().chain(crate::resolve::mistakes(&choices)) {

@@ -14,8 +14,8 @@ use crate::commands::resume::Place;
 use crate::commands::{cold, prepare, show};
 use crate::config::tune::{Cell, Preset};
 use crate::config::values::{Format, Lenses};
-use crate::config::{Loaded, Report};
-use crate::progress::Talk;
+use crate::config::{Loaded, MistakeReport};
+use crate::progress::Verbosity;
 use crate::resolve::cells::of_sweep;
 use crate::resolve::{Program, ServerChoice, detector};
 use crate::trace::Tracer;
@@ -144,7 +144,7 @@ impl Telling {
 
 /// The runs of `--from`, or every mistake in options that do not suit them.
 pub fn recorded(options: &Tune) -> anyhow::Result<Vec<Played>> {
-    let mut mistakes = Report::default();
+    let mut mistakes = MistakeReport::default();
     if options.rungs.is_some() {
         let title = "`--rungs` cannot be used with `--from`: the records were made with their own rungs";
         mistakes.add_loose(title, "omit `--rungs`, or run the sweep again with it");
@@ -152,7 +152,7 @@ pub fn recorded(options: &Tune) -> anyhow::Result<Vec<Played>> {
     check_print(options, &mut mistakes);
     prepare::refuse_mistakes(mistakes)?;
     let runs = show::all_played(&options.from)?;
-    let mut mistakes = Report::default();
+    let mut mistakes = MistakeReport::default();
     check_memory(options, are_shared(&runs), &mut mistakes);
     prepare::refuse_mistakes(mistakes)?;
     Ok(runs)
@@ -178,9 +178,9 @@ fn understand(options: &Tune, campaign: &CampaignPlan, new_out: Option<&Path>) -
             other.label
         );
     }
-    let server = cells::built(server.clone(), campaign.talk == Talk::Quiet)?;
+    let server = cells::built(server.clone(), campaign.talk == Verbosity::Quiet)?;
     let note_on_jobs = note_on_jobs(&campaign.jobs, &server, &grids)?;
-    let (server, choices, mut notes) = do_on_processors(campaign.jobs.each(), || {
+    let (server, choices, mut notes) = do_on_processors(campaign.jobs.cpus_of_each(), || {
         let server = cells::looked_at(server);
         let (choices, notes) = cells::choices(&server, &options.preset, grids)?;
         Ok((server, choices, notes))
@@ -213,13 +213,13 @@ fn do_on_processors<T: Send>(cpus: &[usize], work: impl FnOnce() -> anyhow::Resu
 type ScenarioAndServer = anyhow::Result<(Vec<Loaded>, Vec<ServerChoice>)>;
 
 /// The scenario and the server, or the command in their place.
-fn understand_target(options: &Tune, new_out: Option<&Path>, mistakes: Report) -> ScenarioAndServer {
+fn understand_target(options: &Tune, new_out: Option<&Path>, mistakes: MistakeReport) -> ScenarioAndServer {
     if let Some(command) = &options.command {
         prepare::refuse_mistakes(mistakes)?;
         let (scenario, choice) = cold::single(command, options)?;
         return Ok((vec![scenario], vec![choice]));
     }
-    let typed = prepare::Typed {
+    let typed = prepare::TypedCommand {
         scenarios: options.scenario.as_slice(),
         options: &options.scenario_options,
         servers: options.server.as_slice(),
@@ -227,7 +227,7 @@ fn understand_target(options: &Tune, new_out: Option<&Path>, mistakes: Report) -
         lenses: Lenses::AsShipped,
         out: new_out,
     };
-    prepare::understood_with(&typed, mistakes)
+    prepare::understand_with(&typed, mistakes)
 }
 
 /// Adds a mistake if there is nothing to try.
@@ -259,7 +259,7 @@ fn note_on_jobs(jobs: &Jobs, server: &ServerChoice, grids: &[Cell]) -> anyhow::R
 }
 
 /// A sweep has one server.
-fn check_preload(preloads: &[Preload], mistakes: &mut Report) {
+fn check_preload(preloads: &[Preload], mistakes: &mut MistakeReport) {
     if preloads.len() > 1 {
         let all: Vec<String> = preloads.iter().map(ToString::to_string).collect();
         let title = format!(
@@ -274,7 +274,7 @@ fn check_preload(preloads: &[Preload], mistakes: &mut Report) {
 }
 
 /// The least of a cost is best.
-fn check_cost(cost: Option<&str>, mistakes: &mut Report) {
+fn check_cost(cost: Option<&str>, mistakes: &mut MistakeReport) {
     const RATES: [&str; 3] = ["per_second", "per_sec", "/s"];
     if let Some(cost) = cost
         && RATES.iter().any(|end| cost.ends_with(end))
@@ -287,7 +287,7 @@ fn check_cost(cost: Option<&str>, mistakes: &mut Report) {
 }
 
 /// Runs that are played at once tell nothing of latency, by which the fastest is chosen.
-fn check_memory(options: &Tune, is_shared: bool, mistakes: &mut Report) {
+fn check_memory(options: &Tune, is_shared: bool, mistakes: &mut MistakeReport) {
     if is_shared && options.choosing.max_private.is_some() {
         mistakes.add_loose(
             "`--max-private` chooses the fastest setting, and latencies of runs that are played at once decide nothing",
@@ -297,7 +297,7 @@ fn check_memory(options: &Tune, is_shared: bool, mistakes: &mut Report) {
 }
 
 /// Forms to paste are the whole output: beside a list or another format one of the two would be dropped silently.
-fn check_print(options: &Tune, mistakes: &mut Report) {
+fn check_print(options: &Tune, mistakes: &mut MistakeReport) {
     let Some(form) = options.telling.print.first() else {
         return;
     };
@@ -336,9 +336,9 @@ fn cure_without_settings(server: Option<ServerChoice>) -> String {
 }
 
 /// Checks the forms of `--print`. One that no setting has is a mistake; one that only some have is a note.
-fn check_forms(options: &Tune, server: &ServerChoice, choices: &[ServerChoice]) -> (Report, Vec<String>) {
+fn check_forms(options: &Tune, server: &ServerChoice, choices: &[ServerChoice]) -> (MistakeReport, Vec<String>) {
     let telling = &options.telling;
-    let (mut mistakes, mut notes) = (Report::default(), Vec::new());
+    let (mut mistakes, mut notes) = (MistakeReport::default(), Vec::new());
     let server = described(server);
     let cells: Vec<(&str, &CellFacts)> = choices
         .iter()

@@ -66,7 +66,7 @@ impl Price {
             Some((budget, needed)) if budget.0 < needed => bail!(
                 "`--time-budget {budget}` is too short for one run of each: {} and a warm-up take at least {}; use \
                  `--time-budget {}s` or more, or try fewer settings",
-                units::counted(u64::from(self.cells), "setting"),
+                units::count_of(u64::from(self.cells), "setting"),
                 units::duration(needed),
                 whole_seconds(needed)
             ),
@@ -80,7 +80,7 @@ impl Price {
         // Nothing follows the last, after which settings could be eliminated.
         let rounds = self.rungs.split_last().map_or(&[][..], |(_, rounds)| rounds);
         let rounds: Vec<String> = rounds.iter().map(u32::to_string).collect();
-        let settings = units::counted(u64::from(self.cells), "setting");
+        let settings = units::count_of(u64::from(self.cells), "setting");
         let all = units::count(u64::from(runs));
         let mut text = match self.least {
             None => format!("{settings}, including the default: {all} runs"),
@@ -124,7 +124,7 @@ impl Price {
                 rounds if rounds >= self.most() => format!("all fit into {budget}"),
                 rounds => format!(
                     "{} of each fit into {budget} if none stops, more if some do",
-                    units::counted(u64::from(rounds), "run")
+                    units::count_of(u64::from(rounds), "run")
                 ),
             });
         }

@@ -95,7 +95,7 @@ fn print_forms(forms: &[Form], label: Option<&str>, sweep: &Sweep) -> anyhow::Re
 /// The cell that was asked for, or the one that is recommended; `None` where nothing is.
 fn wanted_cell<'s>(label: Option<&str>, sweep: &'s Sweep) -> anyhow::Result<Option<&'s CellResult>> {
     let Some(label) = label else {
-        return Ok(report::sweep::chosen(sweep));
+        return Ok(report::sweep::chosen_cell(sweep));
     };
     let asked = sweep.cells.iter().find(|cell| cell.label == label);
     let Some(asked) = asked else {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::str::FromStr;
 
-use analysis::figures::{At, Figure, GatedFigure, GatedFigureError, Limit, Unit};
+use analysis::figures::{GatedPart, Figure, GatedFigure, GatedFigureError, Limit, Unit};
 use base::lens::Lens;
 use base::text::nearest;
 use base::units::{Share, Size, Span};
@@ -43,8 +43,8 @@ impl GateContext {
         })?;
         self.figure(what.figure).map_err(|wrong| (at(named.trim()), wrong))?;
         let wanted = match &what.at {
-            At::Phase(name) | At::Method(name) => name.as_str(),
-            At::Result | At::Run => named.trim(),
+            GatedPart::Phase(name) | GatedPart::Method(name) => name.as_str(),
+            GatedPart::Result | GatedPart::Run => named.trim(),
         };
         self.method(&what.at).map_err(|wrong| (at(wanted), wrong))?;
         self.phase(&what.at).map_err(|wrong| (at(wanted), wrong))?;

@@ -29,7 +29,7 @@ pub enum PurgeMethod {
 
 impl Release {
     /// The methods to use, in order.
-    pub fn means(&self) -> Vec<PurgeMethod> {
+    pub fn purge_methods(&self) -> Vec<PurgeMethod> {
         self.by
             .clone()
             .unwrap_or_else(|| vec![PurgeMethod::Server, PurgeMethod::Allocator])

@@ -8,7 +8,7 @@ use super::file::ValueEntry;
 use crate::config::names_files;
 use record::Preload;
 use record::leaves;
-use record::variables::{added, separator};
+use record::variables::{with_added_entries, separator};
 
 /// The label of the unchanged server.
 pub const DEFAULT: &str = "default";
@@ -55,12 +55,12 @@ impl Cell {
     }
 
     /// The combined changes and labels of both.
-    pub fn and(&self, other: &Cell) -> Result<Cell, Conflict> {
+    pub fn combined_with(&self, other: &Cell) -> Result<Cell, Conflict> {
         let mut both = self.clone();
         for (name, value) in &other.env {
             let value = match both.env.get(name) {
                 None => value.clone(),
-                Some(own) => added(name, own, value).ok_or_else(|| Conflict(format!("`{name}`")))?,
+                Some(own) => with_added_entries(name, own, value).ok_or_else(|| Conflict(format!("`{name}`")))?,
             };
             both.env.insert(name.clone(), value);
         }

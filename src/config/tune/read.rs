@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::super::check;
 use super::super::decode::{Document, Segment};
 use super::super::load::independent;
-use super::super::problem::{Fault, Report};
+use super::super::problem::{Mistake, MistakeReport};
 use super::super::scenario::FORMAT;
 use super::MOST_CELLS;
 use super::cell::{Cell, DEFAULT, label_of};
@@ -16,8 +16,8 @@ use base::processors;
 use base::text::nearest;
 
 /// The cells of a grid file (path and text) in the order of its axes; without the default, which is always included.
-pub fn read_grid(path: &str, text: &str) -> Result<Vec<Cell>, Report> {
-    let mut report = Report::default();
+pub fn read_grid(path: &str, text: &str) -> Result<Vec<Cell>, MistakeReport> {
+    let mut report = MistakeReport::default();
     let document = match Document::parse(text) {
         Ok(document) => document,
         Err(faults) => {
@@ -46,12 +46,12 @@ type Named = (String, Cell);
 
 struct Reading<'d, 't> {
     document: &'d Document<'t>,
-    faults: Vec<Fault>,
+    faults: Vec<Mistake>,
 }
 
 impl Reading<'_, '_> {
     fn add(&mut self, path: &[Segment<'_>], title: impl Into<String>, cure: impl Into<String>) {
-        self.faults.push(Fault::new(self.document.span(path), title, cure));
+        self.faults.push(Mistake::new(self.document.span(path), title, cure));
     }
 
     fn grid(&mut self, file: &GridFile) -> Vec<Cell> {
@@ -220,7 +220,7 @@ impl Reading<'_, '_> {
             let mut next = Vec::new();
             for (chosen, cell) in &cells {
                 for (label, value) in axis {
-                    match cell.and(value) {
+                    match cell.combined_with(value) {
                         Ok(both) => next.push(([&chosen[..], &[label.as_str()]].concat(), both)),
                         Err(conflict) => {
                             self.clash(place, &file.axis[place].name, &conflict.0);
@@ -277,7 +277,7 @@ impl Reading<'_, '_> {
                 let span: Range<usize> = self.document.span(&["cell".into(), (place - crossed).into()]);
                 let title = format!("two cells are called `{}`", cell.label);
                 self.faults
-                    .push(Fault::new(span, title, "give one a `label` of its own"));
+                    .push(Mistake::new(span, title, "give one a `label` of its own"));
             }
         }
     }

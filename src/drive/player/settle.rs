@@ -7,7 +7,7 @@ use base::lens::Lens;
 use record::{BARRIER, PhaseRef, ReadyRule};
 
 use super::Player;
-use crate::drive::quiet::{Observations, Rules, Unrest, Watch};
+use crate::drive::quiet::{Observations, Rules, Unrest, IdleWatch};
 use crate::drive::session::Session;
 use crate::drive::{Frame, Stage, Stop, barrier, pull};
 
@@ -68,23 +68,23 @@ impl<S: Stage> Player<'_, S> {
         session.client.hold_pulls(false);
         let remaining = at_most.saturating_sub(begun.elapsed());
         // A hung server that only receives notifications looks idle.
-        if !barrier::pass(&session.client, self.job.scenario.deadline().0).await {
+        if !barrier::wait_for_barrier(&session.client, self.job.scenario.deadline().0).await {
             return Rest {
                 unsettled: Some(format!("the last barrier request is not answered (`{BARRIER}`)")),
                 observed: None,
             };
         }
         let passed = Instant::now();
-        let mut watch = Watch::resume(&session.client, self.stage, rules, before).await;
+        let mut watch = IdleWatch::resume(&session.client, self.stage, rules, before).await;
         loop {
-            let mut unrest = watch.look().await;
+            let mut unrest = watch.check_after_interval().await;
             if self.is_purged() && unrest.is_none() {
-                unrest = watch.moves();
+                unrest = watch.memory_unrest();
             }
             if session.client.has_pulls() {
                 // The server asked for it after the last pull: its rest begins anew.
                 unrest = unrest.or_else(|| Some(pulled_again()));
-                watch = Watch::begin(&session.client, self.stage, rules).await;
+                watch = IdleWatch::begin(&session.client, self.stage, rules).await;
             }
             if unrest.is_none() || passed.elapsed() >= remaining {
                 return Rest {

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::config::step::{Change, Close, Edit, EditMode, Open, Pick, Save, Touch};
 use crate::drive::document::{self, Document};
-use crate::drive::documents::{OpenDocuments, aside};
+use crate::drive::documents::{OpenDocuments, run_blocking};
 use crate::drive::language::{id_of, syntax_of};
 use crate::drive::{Stage, Stop, uri};
 use base::random::Random;
@@ -128,7 +128,7 @@ fn named(names: &[String]) -> String {
     let first: Vec<String> = names.iter().take(MOST).map(|name| format!("`{name}`")).collect();
     match names.len().saturating_sub(MOST) {
         0 => first.join(", "),
-        rest => format!("{} and {}", first.join(", "), units::counted(rest as u64, "other")),
+        rest => format!("{} and {}", first.join(", "), units::count_of(rest as u64, "other")),
     }
 }
 
@@ -155,7 +155,7 @@ pub async fn save<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments,
             documents.path(file).to_owned(),
             documents.document(index).text().to_owned(),
         );
-        let written = aside(move || regular::write(&path, text.as_bytes())).await;
+        let written = run_blocking(move || regular::write(&path, text.as_bytes())).await;
         if unused.unless_written(documents, file, written)?.is_none() {
             continue;
         }
@@ -241,7 +241,7 @@ pub async fn touch<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments
             before: documents.take_appended(file),
             next: language.harmless_line(serial),
         };
-        let changed = aside(move || change(&path, how, serial, most, lines)).await;
+        let changed = run_blocking(move || change(&path, how, serial, most, lines)).await;
         if let Some((events, appended)) = unused.unless_written(documents, file, changed)? {
             scene.asker.note_file_written();
             batch.extend(events);
@@ -313,7 +313,7 @@ pub async fn take_back_touches(documents: &mut OpenDocuments) {
         let (path, most) = (documents.path(file).to_owned(), documents.most(file));
         let appended = documents.take_appended(file);
         // The copy is removed anyway; a file that the server has replaced is its own.
-        let _ = aside(move || {
+        let _ = run_blocking(move || {
             let text = regular::read(&path, most)?;
             match text.strip_suffix(appended.as_slice()) {
                 Some(original) => regular::write(&path, original),

@@ -9,12 +9,12 @@ use serde_json::json;
 
 use crate::config::step::{Idle, IdleEnd, IdleMode, Light};
 use crate::drive::documents::OpenDocuments;
-use crate::drive::quiet::{Rules, Watch};
+use crate::drive::quiet::{Rules, IdleWatch};
 use crate::drive::settling::{Rule, Settling};
-use crate::drive::target::{Place, Target};
+use crate::drive::target::{TargetKind, Target};
 use crate::drive::{MemoryHolder, Stage, Stop, barrier, pull};
 use crate::resolve::KnownDecay;
-use allocator::Told;
+use allocator::RuntimeSettings;
 use lsp::WATCHERS;
 use record::{AllocatorDecay, IdleKind, IdleWindow, Nanos, WindowEnd};
 
@@ -37,7 +37,7 @@ pub async fn wait<S: Stage>(
     // in time is busy; it is asked again when the phase ends.
     let patience = scene.job.scenario.deadline().0;
     pull::wait_and_hold(&scene.session.client, patience).await;
-    barrier::pass(&scene.session.client, patience).await;
+    barrier::wait_for_barrier(&scene.session.client, patience).await;
     let begun = scene.window().await;
     let WindowDecay { decay, holder } = window_decay(scene).await;
     let mut simmer = Simmer::new(scene, documents, options);
@@ -121,7 +121,7 @@ fn runtime_decay(
     if !family.is_runtime() {
         return None;
     }
-    let told = Told {
+    let told = RuntimeSettings {
         env: settings,
         words: &holder.words,
     };
@@ -167,7 +167,7 @@ async fn settle<S: Stage>(
         period: rule.steady,
         cpu: RESTING,
     };
-    let mut rest = Watch::begin(&scene.session.client, scene.stage, rules).await;
+    let mut rest = IdleWatch::begin(&scene.session.client, scene.stage, rules).await;
     loop {
         simmer.run_until(Instant::now() + LOOK).await?;
         // The processor time of light traffic is no sign of work.
@@ -234,7 +234,7 @@ impl<'a, S: Stage> Simmer<'a, S> {
         methods.retain(|method| scene.session.offers(method));
         let every = options.traffic().map(|every| every.0);
         let targets = match every {
-            Some(_) => documents.targets(Some(1), 10, Place::Name),
+            Some(_) => documents.targets(Some(1), 10, TargetKind::Name),
             None => Vec::new(),
         };
         Simmer {

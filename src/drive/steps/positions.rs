@@ -10,20 +10,20 @@ use crate::config::Step;
 use crate::config::step::{AtPositions, CallHierarchy, Calls, CodeAction, Completion, References, Rename};
 use crate::drive::ask::{Asker, Body};
 use crate::drive::documents::OpenDocuments;
-use crate::drive::target::{Place, Target};
+use crate::drive::target::{TargetKind, Target};
 use crate::drive::{Stage, Stop};
 
 use super::{Scene, files, lanes};
 
 /// One request per place: definition, hover, signature help and similar.
-pub async fn plain<S: Stage>(
+pub async fn request_per_place<S: Stage>(
     scene: &Scene<'_, S>,
     documents: &OpenDocuments,
     step: &Step,
     options: &AtPositions,
 ) -> Result<(), Stop> {
     let method = step.method().unwrap_or_default();
-    let place = super::place(step).unwrap_or(Place::Name);
+    let place = super::place(step).unwrap_or(TargetKind::Name);
     let targets = documents.targets(files(options.files), options.per_file.get() as usize, place);
     each(&targets, lanes(options.ask()), async |target| {
         scene.asker.ask(method, &position_params(documents, target)).await
@@ -36,7 +36,7 @@ pub async fn references<S: Stage>(
     documents: &OpenDocuments,
     options: &References,
 ) -> Result<(), Stop> {
-    let targets = documents.targets(files(options.files), options.per_file.get() as usize, Place::Use);
+    let targets = documents.targets(files(options.files), options.per_file.get() as usize, TargetKind::Use);
     each(&targets, lanes(options.ask()), async |target| {
         let mut params = position_params(documents, target);
         params["context"] = json!({ "includeDeclaration": options.include_declaration });
@@ -51,7 +51,7 @@ pub async fn completion<S: Stage>(
     documents: &OpenDocuments,
     options: &Completion,
 ) -> Result<(), Stop> {
-    let targets = documents.targets(files(options.files), options.per_file.get() as usize, Place::Member);
+    let targets = documents.targets(files(options.files), options.per_file.get() as usize, TargetKind::Member);
     each(&targets, lanes(options.ask()), async |target| {
         let mut params = position_params(documents, target);
         params["context"] = json!({ "triggerKind": 1 });
@@ -79,7 +79,7 @@ pub async fn rename<S: Stage>(
     documents: &mut OpenDocuments,
     options: &Rename,
 ) -> Result<(), Stop> {
-    let targets = documents.targets(files(options.files), options.per_file.get() as usize, Place::Use);
+    let targets = documents.targets(files(options.files), options.per_file.get() as usize, TargetKind::Use);
     let first = documents.serials(targets.len());
     let prepares = options.prepare && scene.session.offers("textDocument/prepareRename");
     let numbered: Vec<(u64, Target)> = (first..).zip(targets).collect();
@@ -103,7 +103,7 @@ pub async fn code_action<S: Stage>(
     options: &CodeAction,
 ) -> Result<(), Stop> {
     const METHOD: &str = "textDocument/codeAction";
-    let targets = documents.targets(files(options.files), options.per_file.get() as usize, Place::Name);
+    let targets = documents.targets(files(options.files), options.per_file.get() as usize, TargetKind::Name);
     each(&targets, lanes(options.ask()), async |target| {
         let document = documents.document(target.file);
         let (start, end) = (
@@ -137,7 +137,7 @@ pub async fn call_hierarchy<S: Stage>(
     documents: &OpenDocuments,
     options: &CallHierarchy,
 ) -> Result<(), Stop> {
-    let targets = documents.targets(files(options.files), options.per_file.get() as usize, Place::Use);
+    let targets = documents.targets(files(options.files), options.per_file.get() as usize, TargetKind::Use);
     let (incoming, outgoing) = match options.direction {
         Calls::Incoming => (true, false),
         Calls::Outgoing => (false, true),

@@ -8,7 +8,7 @@ use crate::config::step::{Count, Diagnostics, ExecuteCommand, Notification, PerD
 use crate::drive::document::Document;
 use crate::drive::documents::OpenDocuments;
 use crate::drive::pull::WORKSPACE;
-use crate::drive::target::Place;
+use crate::drive::target::TargetKind;
 use crate::drive::{Stage, Stop, uri};
 use lsp::{Client, Id, Provider, Reports};
 
@@ -84,7 +84,7 @@ async fn document_diagnostics<S: Stage>(scene: &Scene<'_, S>, document: &Documen
         let params = client.document_diagnostic_params(identifier, uri);
         let report = scene.asker.fetch("textDocument/diagnostic", &params).await?;
         if let Some(report) = report {
-            client.pulled(identifier, uri, &report);
+            client.store_document_report(identifier, uri, &report);
         }
     }
     Ok(())
@@ -247,7 +247,7 @@ fn values<S: Stage>(
         Scope::Once => vec![common],
         Scope::Document => (0..documents.reach(files)).map(values_of).collect(),
         Scope::Position => {
-            let targets = documents.targets(files, per_file, Place::Name);
+            let targets = documents.targets(files, per_file, TargetKind::Name);
             let mut values = Vec::new();
             for target in &targets {
                 let position = documents.document(target.file).position(target.offset);

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::config;
 use crate::config::step::{PurgeMethod, Release as Options, SelfReport as ReportOptions};
-use crate::drive::{Given, Job, Stage, Stop, accounted, barrier, pull};
+use crate::drive::{ReleaseResult, Job, Stage, Stop, accounted, barrier, pull};
 use crate::resolve::Collector;
 use base::units;
-use lsp::{Ask, Client, Reply};
+use lsp::{RequestOptions, Client, Reply};
 use record::{Release, ReleasedBy, Releaser, SelfReport};
 
 use super::Scene;
@@ -22,7 +22,7 @@ pub async fn release<S: Stage>(scene: &Scene<'_, S>, options: &Options) -> Resul
     let deadline = scene.deadline(options.deadline);
     // Earlier messages are not part of the release. A server that does not answer in time is busy: continue.
     pull::wait_and_hold(&scene.session.client, deadline).await;
-    barrier::pass(&scene.session.client, deadline).await;
+    barrier::wait_for_barrier(&scene.session.client, deadline).await;
     // A release may be shorter than one interval, so the window is recorded explicitly.
     let begun = scene.window().await;
     let mut release = Release {
@@ -30,7 +30,7 @@ pub async fn release<S: Stage>(scene: &Scene<'_, S>, options: &Options) -> Resul
         ..Release::default()
     };
     let mut absent = Vec::new();
-    for means in options.means() {
+    for means in options.purge_methods() {
         absent.extend(match means {
             PurgeMethod::Server => by_server(&scene.session.client, scene.job, deadline, &mut release).await?,
             PurgeMethod::Allocator => by_allocator(scene.stage, scene.job, deadline, &mut release).await,
@@ -80,11 +80,11 @@ async fn by_allocator<S: Stage>(stage: &S, job: &Job, patience: Duration, releas
     if job.library.is_none() {
         return Some(job.no_library.clone());
     }
-    by_means(stage.give_back(patience).await, release);
+    by_means(stage.release_memory(patience).await, release);
     None
 }
 
-fn by_means(given: Given, release: &mut Release) {
+fn by_means(given: ReleaseResult, release: &mut Release) {
     release.used.extend(given.used);
     release.missing.extend(given.missing);
 }
@@ -128,7 +128,7 @@ pub async fn at_checkpoint<S: Stage>(
 pub async fn report<S: Stage>(scene: &Scene<'_, S>, options: &ReportOptions) -> Result<SelfReport, Stop> {
     let deadline = scene.deadline(options.deadline);
     pull::wait_and_hold(&scene.session.client, deadline).await;
-    barrier::pass(&scene.session.client, deadline).await;
+    barrier::wait_for_barrier(&scene.session.client, deadline).await;
     let Some(own) = &scene.job.choice.profile.self_report else {
         return Ok(missing_report(
             "the profile of the server has no command that reports memory",
@@ -181,7 +181,7 @@ async fn question(client: &Client, own: &config::SelfReport, deadline: Duration)
     };
     let name = own.ask.name();
     let begun = Instant::now();
-    let ask = Ask::with_deadline(deadline).keeping();
+    let ask = RequestOptions::with_deadline(deadline).keeping();
     let reply = client.request(method, &params, ask).await;
     let text = match reply {
         Reply::Answer { body: Ok(body), .. } => Ok(body.get().to_owned()),

@@ -29,7 +29,7 @@ fn files(dir: &Path, contents: &[(&str, String)]) -> Vec<SourceFile> {
 }
 
 /// Picks places in these files.
-fn pick(files: &[SourceFile], wanted: usize, per_file: usize, seed: u64, place: Place) -> Picked {
+fn pick(files: &[SourceFile], wanted: usize, per_file: usize, seed: u64, place: TargetKind) -> Picked {
     let text = |file: usize| read(&files[file]).map(Cow::Owned);
     super::pick(files, text, wanted, per_file, seed, place)
 }
@@ -61,9 +61,9 @@ fn project(dir: &Path) -> Vec<SourceFile> {
 fn the_same_seed_picks_the_same_places_and_another_one_others() {
     let dir = tempfile::tempdir().unwrap();
     let files = project(dir.path());
-    let first = pick(&files, 4, 5, 1, Place::Name);
-    assert_eq!(first, pick(&files, 4, 5, 1, Place::Name));
-    assert_ne!(first, pick(&files, 4, 5, 2, Place::Name));
+    let first = pick(&files, 4, 5, 1, TargetKind::Name);
+    assert_eq!(first, pick(&files, 4, 5, 1, TargetKind::Name));
+    assert_ne!(first, pick(&files, 4, 5, 2, TargetKind::Name));
     assert_eq!((first.targets.len(), first.missing), (20, 0));
 }
 
@@ -71,7 +71,7 @@ fn the_same_seed_picks_the_same_places_and_another_one_others() {
 fn what_is_picked_never_changes_between_versions() {
     let dir = tempfile::tempdir().unwrap();
     let files = project(dir.path());
-    let picked = pick(&files, 2, 3, 42, Place::Name);
+    let picked = pick(&files, 2, 3, 42, TargetKind::Name);
     let names: Vec<&str> = picked.targets.iter().map(|target| target.name.as_str()).collect();
     assert_eq!(names.join(" "), "a1_7 a1_16 a1_39 d3_36 d3_52 d3_89");
 }
@@ -81,7 +81,7 @@ fn files_are_spread_over_directories_and_places_over_the_text() {
     let dir = tempfile::tempdir().unwrap();
     let files = project(dir.path());
     for seed in 0..20 {
-        let picked = pick(&files, 4, 5, seed, Place::Name);
+        let picked = pick(&files, 4, 5, seed, TargetKind::Name);
         let mut packages: Vec<&str> = picked
             .targets
             .iter()
@@ -115,14 +115,14 @@ fn a_place_is_the_name_it_says_on_the_line_it_says() {
             text[targets[0].offset..].to_owned(),
         )
     };
-    let (line, name, rest) = at(Place::Call);
+    let (line, name, rest) = at(TargetKind::Call);
     assert_eq!((line, name.as_str()), (1, "join"));
     assert!(rest.starts_with("a, "));
-    let (line, name, rest) = at(Place::Member);
+    let (line, name, rest) = at(TargetKind::Member);
     assert!(
         line == 1 && ["os", "path"].contains(&name.as_str()) && (rest.starts_with(".join") || rest.starts_with("(a"))
     );
-    let (_, name, rest) = at(Place::Name);
+    let (_, name, rest) = at(TargetKind::Name);
     assert!(rest.starts_with(&name));
 }
 
@@ -141,7 +141,7 @@ fn a_file_that_is_not_fit_is_passed_over_and_named() {
         ],
     );
     fs::write(&files[5].path, b"\xff\xfe").unwrap();
-    let picked = pick(&files, 2, 10, 3, Place::Name);
+    let picked = pick(&files, 2, 10, 3, TargetKind::Name);
     let mut used: Vec<usize> = picked.targets.iter().map(|target| target.file).collect();
     used.dedup();
     used.sort_unstable();
@@ -152,7 +152,7 @@ fn a_file_that_is_not_fit_is_passed_over_and_named() {
         picked.skipped
     );
     files.truncate(1);
-    let picked = pick(&files, 2, 10, 3, Place::Name);
+    let picked = pick(&files, 2, 10, 3, TargetKind::Name);
     assert_eq!((picked.targets.len(), picked.missing), (1, 19));
     assert_eq!(picked.skipped, []);
 }
@@ -178,7 +178,7 @@ fn names_in_use_are_picked_before_names_being_defined() {
     let source = "def aa(): pass\nprint(aa)\nclass Bb: pass\nprint(Bb)\n".repeat(3);
     let files = files(dir.path(), &[("a.py", source)]);
     for seed in 0..10 {
-        let targets = pick(&files, 1, 3, seed, Place::Name).targets;
+        let targets = pick(&files, 1, 3, seed, TargetKind::Name).targets;
         let text = read(&files[0]).unwrap();
         assert!(
             targets.iter().all(|target| !text[..target.offset].ends_with("def ")),
@@ -265,11 +265,11 @@ fn definitions_are_asked_for_where_something_leads_and_else_at_any_place() {
         let names: Vec<String> = picked.targets.into_iter().map(|target| target.name).collect();
         names.join(" ")
     };
-    assert_eq!(names(&all[0], Place::Use), "x");
-    assert_eq!(names(&all[0], Place::Name), "a x 1 b x c d");
-    assert_eq!(names(&all[1], Place::Use), "e f");
-    assert_eq!(anywhere(&all, Place::Member), Some(true));
-    assert_eq!(anywhere(&all, Place::Call), Some(false));
+    assert_eq!(names(&all[0], TargetKind::Use), "x");
+    assert_eq!(names(&all[0], TargetKind::Name), "a x 1 b x c d");
+    assert_eq!(names(&all[1], TargetKind::Use), "e f");
+    assert_eq!(anywhere(&all, TargetKind::Member), Some(true));
+    assert_eq!(anywhere(&all, TargetKind::Call), Some(false));
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn of_a_huge_text_whole_lines_of_its_beginning_are_looked_at() {
     assert!(looked_at(&"ü".repeat(LARGE)).len() <= LARGE);
     let dir = tempfile::tempdir().unwrap();
     let files = files(dir.path(), &[("a.py", text)]);
-    let picked = pick(&files, 1, 50, 1, Place::Name);
+    let picked = pick(&files, 1, 50, 1, TargetKind::Name);
     assert_eq!(picked.targets.len(), 50);
     assert!(picked.targets.iter().all(|target| target.offset < LARGE));
 }

@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn the_next_run_removes_the_locks_that_nobody_holds() {
         let (source, scratch) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let home = scratch::home(scratch.path()).unwrap();
+        let home = scratch::user_directory(scratch.path()).unwrap();
         let open = || Workspace::open(source.path(), Isolation::Copy, scratch.path(), &Cancel::default()).unwrap();
         for left in ["0123456789abcdef-0.lock", "shim-0.lock"] {
             let file = File::create(home.join(left)).unwrap();

@@ -193,7 +193,7 @@ fn every_run_gets_the_same_path_and_one_at_the_same_time_another_of_the_same_len
 #[test]
 fn what_a_killed_run_left_behind_is_gone_with_the_next_one() {
     let place = Place::new();
-    let home = scratch::home(&place.scratch()).unwrap();
+    let home = scratch::user_directory(&place.scratch()).unwrap();
     for left in ["0123456789abcdef-0/workspace/x", "fedcba9876543210-3/overlay/work"] {
         fs::create_dir_all(home.join(left)).unwrap();
     }
@@ -281,10 +281,10 @@ fn mode(path: &Path) -> u32 {
 fn what_others_can_look_into_or_lay_as_a_trap_is_closed_or_refused() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let place = Place::new();
-    let home = scratch::home(&place.scratch()).unwrap();
+    let home = scratch::user_directory(&place.scratch()).unwrap();
     assert_eq!(mode(&home), 0o700);
     fs::set_permissions(&home, fs::Permissions::from_mode(0o777)).unwrap();
-    assert_eq!(scratch::home(&place.scratch()).map(|home| mode(&home)).unwrap(), 0o700);
+    assert_eq!(scratch::user_directory(&place.scratch()).map(|home| mode(&home)).unwrap(), 0o700);
 
     let trap = place.source();
     fs::remove_dir_all(&home).unwrap();
@@ -304,7 +304,7 @@ fn what_others_can_look_into_or_lay_as_a_trap_is_closed_or_refused() {
 fn every_user_has_a_place_of_their_own() {
     use std::os::unix::fs::MetadataExt;
     let place = Place::new();
-    let home = scratch::home(&place.scratch()).unwrap();
+    let home = scratch::user_directory(&place.scratch()).unwrap();
     let user = fs::metadata(&home).unwrap().uid().to_string();
     assert!(
         home.file_name()
@@ -331,7 +331,7 @@ fn a_cancelled_copy_is_removed_with_all_that_was_made() {
     cancel.cancel();
     let stopped = Workspace::open(&place.source(), Isolation::Copy, &place.scratch(), &cancel);
     assert!(matches!(stopped, Err(WorkspaceError::Stopped)), "{stopped:?}");
-    assert_eq!(entries(&scratch::home(&place.scratch()).unwrap()), 0);
+    assert_eq!(entries(&scratch::user_directory(&place.scratch()).unwrap()), 0);
 }
 
 #[test]
@@ -437,7 +437,7 @@ fn where_blocks_cannot_be_shared_or_layers_mounted_the_error_says_what_to_do() {
             ),
         }
         assert_eq!(fingerprint(&place.source()), before, "{isolation}");
-        assert_eq!(entries(&scratch::home(&place.scratch()).unwrap()), 0, "{isolation}");
+        assert_eq!(entries(&scratch::user_directory(&place.scratch()).unwrap()), 0, "{isolation}");
     }
 }
 

@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use crate::config::tune::{Cell, DEFAULT, overlay};
 use crate::resolve::ServerChoice;
-use record::variables::added;
+use record::variables::with_added_entries;
 use record::{CellFacts, SweepFacts};
 
 /// The default first, then one server for each cell.
@@ -52,7 +52,7 @@ fn apply(server: &ServerChoice, cell: &Cell, count: u32) -> ServerChoice {
     let mut env = cell.env.clone();
     for (name, value) in &mut env {
         // What the user set anyway stays; of an option that is set twice the later wins.
-        if let Some(both) = choice.env.get(name).and_then(|own| added(name, own, value)) {
+        if let Some(both) = choice.env.get(name).and_then(|own| with_added_entries(name, own, value)) {
             *value = both;
         }
     }

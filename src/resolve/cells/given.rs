@@ -4,7 +4,7 @@ use record::variables::has_equal_tunable;
 
 use crate::config::tune::Cell;
 use crate::resolve::ServerChoice;
-use record::variables::{added, separator};
+use record::variables::{with_added_entries, separator};
 
 /// Cells that are named in a sentence, at most.
 const NAMED: usize = 4;
@@ -26,7 +26,7 @@ pub fn is_given(server: &ServerChoice, cell: &Cell) -> bool {
             continue;
         }
         let Some(own) = server.env.get(name) else { return false };
-        if added(name, own, value).as_ref().unwrap_or(value) != own {
+        if with_added_entries(name, own, value).as_ref().unwrap_or(value) != own {
             return false;
         }
     }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::given::is_given;
 use crate::config::Allocator;
-use crate::config::tune::{Cell, Preset, joined};
+use crate::config::tune::{Cell, Preset, merge_cells};
 use crate::resolve::ServerChoice;
 use allocator::knobs::purge_delay;
 use record::variables::pairs;
 use record::{AllocatorFacts, AllocatorFamily, Confidence};
-use record::{Known, Preload};
+use record::{PackagedAllocator, Preload};
 
 /// The reason why a preset cannot be tried on a server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,7 +38,7 @@ pub enum PresetError {
 pub fn cells(preset: Preset, server: &ServerChoice) -> Result<(Vec<Cell>, Vec<String>), PresetError> {
     let facts = server.found.clone().unwrap_or_default();
     let linked = match &server.profile.allocator {
-        Some(Allocator::Linked(name)) => Some(AllocatorFamily::named(name)),
+        Some(Allocator::Linked(name)) => Some(AllocatorFamily::from_word(name)),
         Some(Allocator::Preload(_)) | None => None,
     };
     let family = server.preload.family().or(linked).unwrap_or(facts.family);
@@ -58,7 +58,7 @@ pub fn cells(preset: Preset, server: &ServerChoice) -> Result<(Vec<Cell>, Vec<St
         } else {
             BTreeMap::new()
         },
-        given: given_options(preset, variable, &server.env),
+        set_by_user: given_options(preset, variable, &server.env),
         skipped: Vec::new(),
     };
     let (cells, mut skipped) = match preset {
@@ -75,7 +75,7 @@ pub fn cells(preset: Preset, server: &ServerChoice) -> Result<(Vec<Cell>, Vec<St
     if !skipped.is_empty() {
         notes.push(format!("left out of the preset {preset}: {}", skipped.join(", ")));
     }
-    Ok((joined(cells), notes))
+    Ok((merge_cells(cells), notes))
 }
 
 fn misfit(preset: Preset, family: AllocatorFamily, facts: &AllocatorFacts, label: &str) -> PresetError {
@@ -131,7 +131,7 @@ fn given_options(preset: Preset, variable: &str, env: &BTreeMap<String, String>)
 struct CurrentOptions {
     /// The allocator's defaults.
     options: BTreeMap<String, String>,
-    given: BTreeMap<String, String>,
+    set_by_user: BTreeMap<String, String>,
     skipped: Vec<String>,
 }
 
@@ -150,13 +150,13 @@ impl CurrentOptions {
         }
         let mut changed = Vec::new();
         for (name, value) in pairs {
-            let current = self.given.get(*name).or(self.options.get(*name));
+            let current = self.set_by_user.get(*name).or(self.options.get(*name));
             if current != Some(value) {
                 changed.push((*name, value.clone()));
             }
         }
         if changed.is_empty() {
-            let is_given = pairs.iter().any(|(name, _)| self.given.contains_key(*name));
+            let is_given = pairs.iter().any(|(name, _)| self.set_by_user.contains_key(*name));
             let why = if is_given { GIVEN } else { "which is its default" };
             self.skipped.push(format!("{label}, {why}"));
             return None;
@@ -284,7 +284,7 @@ impl CurrentOptions {
 
     fn preloads(self, own: &Preload) -> (Vec<Cell>, Vec<String>) {
         let mut cells = Vec::new();
-        for preload in Known::ALL.into_iter().map(Preload::Known) {
+        for preload in PackagedAllocator::ALL.into_iter().map(Preload::Known) {
             if preload != *own {
                 cells.push(Cell {
                     label: preload.to_string(),

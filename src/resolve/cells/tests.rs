@@ -131,7 +131,7 @@ fn cells_that_set_the_same_are_one_and_names_are_made_unlike() {
         Cell::variable(&"x".repeat(80), "A", "4"),
         Cell::variable("Default", "A", "5"),
     ];
-    let labels: Vec<String> = joined(twice).into_iter().map(|cell| cell.label).collect();
+    let labels: Vec<String> = merge_cells(twice).into_iter().map(|cell| cell.label).collect();
     assert_eq!(labels[..2], ["a", "A-2"]);
     assert_eq!(labels[4], "Default-2", "the server with nothing changed is called so");
     assert!(

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lsp::{Answers, Ask, Client, Limits};
+use lsp::{Answers, RequestOptions, Client, Limits};
 use lsp_soak::drive::{Stop, fault};
 use record::Ending;
 use serde_json::json;
@@ -15,7 +15,7 @@ use crate::lsp::process::shell;
 #[cfg(target_os = "linux")]
 use lsp::Gauge;
 #[cfg(target_os = "linux")]
-use proctree::process::Server;
+use proctree::process::ServerProcess;
 
 const PATIENCE: Duration = Duration::from_millis(600);
 
@@ -77,7 +77,7 @@ async fn a_server_that_does_not_read_is_wedged_and_the_unread_bytes_are_told() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn what_lies_unread_in_a_pipe_was_not_taken_however_much_is_written_meanwhile() {
-    let mut server = Server::spawn(&shell("exec sleep 1000")).unwrap();
+    let mut server = ServerProcess::spawn(&shell("exec sleep 1000")).unwrap();
     let (stdout, stdin) = server.take_pipes().unwrap();
     let gauge = Gauge::of(&stdin);
     let (client, _incoming) = Client::connect(stdout, stdin, Answers::default(), Limits::default());
@@ -104,7 +104,7 @@ async fn what_lies_unread_in_a_pipe_was_not_taken_however_much_is_written_meanwh
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_server_that_reads_what_it_gets_is_not_wedged_and_sees_the_end_of_its_input() {
-    let mut server = Server::spawn(&shell("exec cat >/dev/null")).unwrap();
+    let mut server = ServerProcess::spawn(&shell("exec cat >/dev/null")).unwrap();
     let (stdout, stdin) = server.take_pipes().unwrap();
     let gauge = Gauge::of(&stdin);
     let (client, _incoming) = Client::connect(stdout, stdin, Answers::default(), Limits::default());
@@ -119,7 +119,7 @@ async fn a_server_that_reads_what_it_gets_is_not_wedged_and_sees_the_end_of_its_
 async fn a_long_poll_is_no_wedge() {
     let (client, _incoming, _peer) = usual();
     let asking = client.clone();
-    let poll = Ask::with_deadline(Duration::from_secs(60)).parking();
+    let poll = RequestOptions::with_deadline(Duration::from_secs(60)).parking();
     let request = tokio::spawn(async move { asking.request("workspace/diagnostic", (), poll).await });
     assert!(watch(&client, &Fake::idle()).await.is_none());
     request.abort();

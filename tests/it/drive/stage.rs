@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use lsp_soak::drive::{Activity, Crash, Frame, Given, MemoryHolder, Stage};
+use lsp_soak::drive::{Activity, Crash, Frame, ReleaseResult, MemoryHolder, Stage};
 use record::{Event, Nanos, PhaseRef, Survivor};
 
 #[derive(Clone)]
@@ -79,7 +79,7 @@ impl Stage for Fake {
         None
     }
 
-    fn set_apart(&self, _pid: u32) {}
+    fn exclude_process(&self, _pid: u32) {}
 
     fn is_over_limit(&self) -> bool {
         false
@@ -105,12 +105,12 @@ impl Stage for Fake {
         None
     }
 
-    async fn give_back(&self, _patience: Duration) -> Given {
-        Given::default()
+    async fn release_memory(&self, _patience: Duration) -> ReleaseResult {
+        ReleaseResult::default()
     }
 
-    async fn collect(&self, _patience: Duration) -> Given {
-        Given::default()
+    async fn collect(&self, _patience: Duration) -> ReleaseResult {
+        ReleaseResult::default()
     }
 
     async fn quiet(&self, _yes: bool) {}

@@ -120,7 +120,7 @@ async fn a_body_that_is_no_message_is_told_and_the_next_one_is_read() {
         let text = violation(&mut incoming).await;
         assert!(text.contains(words), "{text}");
     }
-    assert_eq!(client.closed(), None);
+    assert_eq!(client.close_reason(), None);
     peer.ask(json!(1), "workspace/codeLens/refresh", Value::Null).await;
 }
 
@@ -257,7 +257,7 @@ async fn every_id_of_a_request_is_repeated_as_it_came_or_told() {
         violation(&mut incoming).await,
         "an answer has an id that is a list, so that it answers no request"
     );
-    assert_eq!(client.closed(), None);
+    assert_eq!(client.close_reason(), None);
     peer.ask(json!(1), "workspace/codeLens/refresh", Value::Null).await;
 }
 
@@ -309,7 +309,7 @@ async fn the_end_of_output_loses_what_is_open_and_says_where_it_came() {
         let Incoming::Closed(seen) = next(&mut incoming).await else {
             panic!("not closed")
         };
-        assert_eq!((&seen, client.closed().as_ref()), (&reason, Some(&reason)));
+        assert_eq!((&seen, client.close_reason().as_ref()), (&reason, Some(&reason)));
         assert!(matches!(client.request("x/y", (), ask()).await, Reply::Lost));
     }
 }
@@ -321,7 +321,7 @@ async fn closing_stdin_drops_what_a_stuck_server_did_not_read() {
     client.close_stdin();
     assert!(peer.reads_to_the_end().await);
     assert_eq!(client.traffic().unsent, 0);
-    client.flushed().await;
+    client.wait_until_written().await;
 }
 
 #[tokio::test]
@@ -332,7 +332,7 @@ async fn what_the_server_chose_is_agreed_on() {
         (Encoding::Utf16, Sync::None, false)
     );
     let said = json!({"capabilities": {"positionEncoding": "utf-8", "textDocumentSync": 2, "hoverProvider": true}});
-    client.agree(ServerCapabilities::from_result(&said));
+    client.set_server_capabilities(ServerCapabilities::from_result(&said));
     assert_eq!((client.encoding(), client.sync()), (Encoding::Utf8, Sync::Incremental));
     assert!(client.offers("textDocument/hover") && !client.offers("textDocument/formatting"));
     let registrations = json!({"registrations": [{"id": "1", "method": "textDocument/formatting"}]});

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use proctree::process::{Server, kill_pid};
+use proctree::process::{ServerProcess, kill_pid};
 use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 
@@ -41,7 +41,7 @@ async fn ends(pid: &str) -> bool {
 
 #[tokio::test]
 async fn killing_the_group_ends_the_children_too() {
-    let mut server = Server::spawn(&shell("sleep 1000 & echo $!; sleep 1000")).unwrap();
+    let mut server = ServerProcess::spawn(&shell("sleep 1000 & echo $!; sleep 1000")).unwrap();
     let (mut stdout, _stdin) = server.take_pipes().unwrap();
     let child = line(&mut stdout).await;
     assert!(is_running(&child));
@@ -53,7 +53,7 @@ async fn killing_the_group_ends_the_children_too() {
 
 #[tokio::test]
 async fn dropping_a_server_ends_it() {
-    let mut server = Server::spawn(&shell("trap '' TERM; sleep 1000 & echo $!; wait")).unwrap();
+    let mut server = ServerProcess::spawn(&shell("trap '' TERM; sleep 1000 & echo $!; wait")).unwrap();
     let (mut stdout, _stdin) = server.take_pipes().unwrap();
     let child = line(&mut stdout).await;
     let pid = server.pid.to_string();
@@ -63,10 +63,10 @@ async fn dropping_a_server_ends_it() {
 
 #[tokio::test]
 async fn one_process_is_killed_only_if_it_is_still_the_one_that_was_meant() {
-    let server = Server::spawn(&shell("exec sleep 1000")).unwrap();
+    let server = ServerProcess::spawn(&shell("exec sleep 1000")).unwrap();
     let pid = server.pid;
-    let started = proctree::started(pid).unwrap();
-    let is = |started: u64| move || proctree::started(pid) == Some(started);
+    let started = proctree::start_time(pid).unwrap();
+    let is = |started: u64| move || proctree::start_time(pid) == Some(started);
     assert!(!kill_pid(pid, is(started + 1)).unwrap());
     assert!(is_running(&pid.to_string()));
     assert!(kill_pid(pid, is(started)).unwrap());
@@ -78,7 +78,7 @@ async fn one_process_is_killed_only_if_it_is_still_the_one_that_was_meant() {
 #[tokio::test]
 async fn an_orphan_of_the_server_comes_to_us_and_is_reaped() {
     // The inner shell ends at once, so its child, in another session, is briefly an orphan.
-    let mut server = Server::spawn(&shell("sh -c 'setsid sleep 0.2 & echo $!'; exec sleep 1000")).unwrap();
+    let mut server = ServerProcess::spawn(&shell("sh -c 'setsid sleep 0.2 & echo $!'; exec sleep 1000")).unwrap();
     let (mut stdout, _stdin) = server.take_pipes().unwrap();
     let orphan = line(&mut stdout).await;
     let reaped = async {
@@ -96,7 +96,7 @@ async fn helper_that_starts_a_server_when_asked_to() {
     let Ok(place) = std::env::var("LSP_SOAK_TEST_PID_FILE") else {
         return;
     };
-    let server = Server::spawn(&shell("exec sleep 1000")).unwrap();
+    let server = ServerProcess::spawn(&shell("exec sleep 1000")).unwrap();
     std::fs::write(format!("{place}.new"), server.pid.to_string()).unwrap();
     std::fs::rename(format!("{place}.new"), place).unwrap();
     tokio::time::sleep(PATIENCE).await;

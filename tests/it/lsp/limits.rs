@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use lsp::{Answers, CloseReason, Incoming, Limits, Reply, Shape, Unread};
+use lsp::{Answers, CloseReason, Incoming, Limits, Reply, Shape, UnreadReason};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -67,8 +67,8 @@ async fn deadlines_fire_while_a_write_is_stuck_and_the_evidence_is_there() {
 async fn flushing_waits_for_the_server_to_read() {
     let (client, _incoming, mut peer) = connect(256, Answers::default(), Limits::default());
     client.notify("a/b", json!({"text": "x".repeat(10_000)}));
-    assert!(timeout(Duration::from_millis(50), client.flushed()).await.is_err());
-    let (message, flushed) = tokio::join!(peer.receive(), timeout(PATIENCE, client.flushed()));
+    assert!(timeout(Duration::from_millis(50), client.wait_until_written()).await.is_err());
+    let (message, flushed) = tokio::join!(peer.receive(), timeout(PATIENCE, client.wait_until_written()));
     assert_eq!((message["method"].as_str(), flushed.is_ok()), (Some("a/b"), true));
     assert_eq!(client.traffic().unsent, 0);
 }
@@ -101,7 +101,7 @@ async fn answers_that_are_not_read_end_the_connection_instead_of_eating_memory()
         panic!("{reason:?}")
     };
     assert!((100_000..111_000).contains(&unsent));
-    assert!(matches!(client.closed(), Some(CloseReason::Overflow { .. })));
+    assert!(matches!(client.close_reason(), Some(CloseReason::Overflow { .. })));
     assert!(matches!(client.request("x/y", (), ask()).await, Reply::Lost));
 }
 
@@ -151,7 +151,7 @@ async fn a_huge_result_is_counted_and_not_kept_even_when_its_id_comes_last() {
         shape: Shape::Full,
         bytes,
         items,
-        body: Err(Unread::TooLong { .. }),
+        body: Err(UnreadReason::TooLong { .. }),
         ..
     } = huge
     else {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lsp::{Answers, Ask, Client, Incoming, Limits};
+use lsp::{Answers, RequestOptions, Client, Incoming, Limits};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::sync::mpsc::Receiver;
@@ -12,13 +12,13 @@ use tokio::time::timeout;
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A deadline that no test should reach.
-pub fn ask() -> Ask {
-    Ask::with_deadline(PATIENCE)
+pub fn ask() -> RequestOptions {
+    RequestOptions::with_deadline(PATIENCE)
 }
 
 /// A deadline that a test should reach.
-pub fn brief() -> Ask {
-    Ask::with_deadline(Duration::from_millis(40))
+pub fn brief() -> RequestOptions {
+    RequestOptions::with_deadline(Duration::from_millis(40))
 }
 
 /// A server that the test scripts.

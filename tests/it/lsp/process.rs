@@ -1,6 +1,6 @@
 //! The server's process: start, output, watching and end.
 
-use proctree::process::{Launch, Server};
+use proctree::process::{Launch, ServerProcess};
 use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 
@@ -16,7 +16,7 @@ pub fn shell(script: &str) -> Launch {
     }
 }
 
-async fn output(server: &mut Server) -> String {
+async fn output(server: &mut ServerProcess) -> String {
     let (mut stdout, _stdin) = server.take_pipes().expect("the first to ask");
     let mut text = String::new();
     timeout(PATIENCE, stdout.read_to_string(&mut text))
@@ -35,7 +35,7 @@ async fn the_environment_is_inherited_changed_and_cut_as_asked() {
         ("ADDED".into(), Some("yes".into())),
         ("CARGO_MANIFEST_DIR".into(), None),
     ];
-    let mut server = Server::spawn(&launch).unwrap();
+    let mut server = ServerProcess::spawn(&launch).unwrap();
     let place = std::fs::canonicalize(directory.path()).unwrap();
     assert_eq!(
         output(&mut server).await.trim(),
@@ -54,19 +54,19 @@ async fn a_program_that_does_not_exist_is_our_error() {
         cpus: Vec::new(),
         ..Launch::default()
     };
-    assert_eq!(Server::spawn(&launch).unwrap_err().kind(), std::io::ErrorKind::NotFound);
+    assert_eq!(ServerProcess::spawn(&launch).unwrap_err().kind(), std::io::ErrorKind::NotFound);
 }
 
 #[tokio::test]
 async fn a_signal_is_told_apart_from_an_exit_code() {
-    let server = Server::spawn(&shell("kill -SEGV $$")).unwrap();
+    let server = ServerProcess::spawn(&shell("kill -SEGV $$")).unwrap();
     let exit = timeout(PATIENCE, server.exited()).await.unwrap();
     assert_eq!((exit.code, exit.signal), (None, Some(11)));
 }
 
 #[tokio::test]
 async fn a_flood_on_stderr_is_drained_and_its_end_is_kept() {
-    let server = Server::spawn(&shell("head -c 30000000 /dev/zero >&2; echo the last words >&2")).unwrap();
+    let server = ServerProcess::spawn(&shell("head -c 30000000 /dev/zero >&2; echo the last words >&2")).unwrap();
     timeout(PATIENCE, server.exited())
         .await
         .expect("a full pipe would stop it");

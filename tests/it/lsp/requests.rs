@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use lsp::{CONTENT_MODIFIED, REQUEST_CANCELLED, Reply, SERVER_CANCELLED, Shape, Unread};
+use lsp::{CONTENT_MODIFIED, REQUEST_CANCELLED, Reply, SERVER_CANCELLED, Shape, UnreadReason};
 use serde_json::{Value, json};
 
 use super::peer::{ask, brief, next, usual, violation};
@@ -33,7 +33,7 @@ async fn an_answer_tells_shape_size_and_count_and_gives_the_body_when_wanted() {
     let Reply::Answer {
         shape: Shape::Full,
         items: Some(2),
-        body: Err(Unread::Unwanted),
+        body: Err(UnreadReason::Unwanted),
         retries: 0,
         bytes,
         ..

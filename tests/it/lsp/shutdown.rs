@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use lsp::{Answers, Client, Limits, Reply};
-use lsp_soak::drive::stop::{Deadlines, Stopped, kill_now, shut_down};
-use proctree::process::Server;
+use lsp_soak::drive::stop::{Deadlines, StoppedServer, kill_now, shut_down};
+use proctree::process::ServerProcess;
 use record::{ShutdownReply, ShutdownStage};
 use serde_json::json;
 use tokio::time::timeout;
@@ -37,14 +37,14 @@ fn deadlines(stage: ShutdownStage) -> Deadlines {
     }
 }
 
-fn start(script: &str) -> (Server, Client) {
-    let mut server = Server::spawn(&shell(script)).unwrap();
+fn start(script: &str) -> (ServerProcess, Client) {
+    let mut server = ServerProcess::spawn(&shell(script)).unwrap();
     let (stdout, stdin) = server.take_pipes().unwrap();
     let (client, _incoming) = Client::connect(stdout, stdin, Answers::default(), Limits::default());
     (server, client)
 }
 
-async fn stopped(script: &str, stage: ShutdownStage) -> Stopped {
+async fn stopped(script: &str, stage: ShutdownStage) -> StoppedServer {
     let (server, client) = start(script);
     let stopped = shut_down(&client, &server, &deadlines(stage), async {}).await;
     assert_eq!(stopped.stage, stage, "{stopped:?}");

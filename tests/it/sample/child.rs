@@ -145,7 +145,7 @@ fn burn(time: Duration) {
 fn adopt(late: bool) -> String {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
     let options = Options {
-        orphans_since: proctree::moment(),
+        orphans_since: proctree::start_time_now(),
         ..Options::default()
     };
     let mut server = Child::shell("(setsid sleep 300 &) ; echo started ; read line");
@@ -167,7 +167,7 @@ fn adopt(late: bool) -> String {
     // The daemon may still be on its way from shell to `setsid` to `sleep`.
     let mut alive = Vec::new();
     super::wait_until("the daemon", || {
-        alive = sampler.alive();
+        alive = sampler.living_processes();
         !alive.is_empty() && alive.iter().all(|living| living.2 == "sleep")
     });
     for (pid, ..) in &alive {

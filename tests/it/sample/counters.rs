@@ -89,7 +89,7 @@ fn what_a_process_used_in_the_end_is_read_of_one_that_nobody_has_waited_for() {
     child.tell("burn 200");
     child.tell("spike 96");
     child.kill();
-    wait_until("its end", || proctree::started(child.pid()).is_none());
+    wait_until("its end", || proctree::start_time(child.pid()).is_none());
     assert!(sampler.sample().wait());
     let used = kept.events().into_iter().find_map(|event| match event {
         Event::ProcessEnded(end) => end.used,
@@ -202,7 +202,7 @@ fn exact_counters_are_written_in_quiet_windows() {
     next_round(&sampler);
     let written = |event: &Event| matches!(event, Event::Rollup(_));
     assert!(!kept.events().iter().any(written));
-    assert!(sampler.quiet(true).wait());
+    assert!(sampler.set_quiet(true).wait());
     super::wait_until("a rollup", || kept.events().iter().any(written));
     child.tell("touch 64");
     super::wait_until("one more", || {

@@ -42,7 +42,7 @@ fn children_and_grandchildren_come_with_their_parents() {
         assert_eq!((shell.name.as_str(), shell.parent), ("sh", Some(0)));
     }
     assert_eq!(sampler.pulse().processes(), 4);
-    assert_eq!(sampler.alive().len(), 4);
+    assert_eq!(sampler.living_processes().len(), 4);
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn what_outlives_the_server_is_still_there_and_a_zombie_is_not() {
             .iter()
             .any(|event| matches!(event, Event::ProcessEnded(end) if end.process == 0))
     });
-    let alive = sampler.alive();
+    let alive = sampler.living_processes();
     let sleep = running(&kept, "351").unwrap();
     assert_eq!(alive, [(sleep.pid, sleep.started, "sleep".to_owned())]);
     assert!(sampler.pulse().cpu() >= cpu);
@@ -140,7 +140,7 @@ fn a_server_that_is_gone_is_no_error() {
         (
             sampler.pulse().processes(),
             sampler.pulse().resident(),
-            sampler.alive().len()
+            sampler.living_processes().len()
         ),
         (0, None, 0)
     );
@@ -168,7 +168,7 @@ fn a_server_in_place_of_another_is_followed_under_its_own_number() {
     first.process.wait().unwrap();
     sampler.follow(second.pid());
     wait_until("the second", || {
-        sampler.alive().iter().map(|living| living.0).eq([second.pid()])
+        sampler.living_processes().iter().map(|living| living.0).eq([second.pid()])
     });
     let numbers: Vec<_> = processes(&kept)
         .into_values()
@@ -193,7 +193,7 @@ fn a_hundred_processes_are_no_trouble() {
     let mut child = Child::shell(script);
     let (sampler, kept) = watch(child.pid(), often());
     child.hear("started");
-    assert_eq!(sampler.alive().len(), 121);
+    assert_eq!(sampler.living_processes().len(), 121);
     next_round(&sampler);
     assert_eq!(sampler.pulse().processes(), 121);
     assert!(sampler.pulse().resident().is_some());

@@ -31,7 +31,7 @@ const SHENANDOAH_COLLECTION: Nanos = 300 * SECOND;
 
 /// The settings that a runtime reads when it starts.
 #[derive(Clone, Copy, Debug)]
-pub struct Told<'t> {
+pub struct RuntimeSettings<'t> {
     /// The variables of the process.
     pub env: &'t BTreeMap<String, String>,
     /// The words of its command line, as far as they are known.
@@ -71,7 +71,7 @@ pub(super) fn cpython() -> AllocatorDecay {
 
 /// A negative percentage also ends forced collections (`gcTrigger.test` in runtime/mgc.go). The last of two equal settings
 /// of `GODEBUG` counts.
-pub(super) fn go(told: Told<'_>) -> AllocatorDecay {
+pub(super) fn go(told: RuntimeSettings<'_>) -> AllocatorDecay {
     if let Some(percentage) = told.env.get("GOGC")
         && (percentage == "off" || percentage.parse::<i32>().is_ok_and(|number| number < 0))
     {
@@ -86,7 +86,7 @@ pub(super) fn go(told: Told<'_>) -> AllocatorDecay {
 }
 
 /// The reducer does nothing without incremental marking (`MemoryReducer::Step`). `None` if a time cannot be read.
-pub(super) fn v8(told: Told<'_>) -> Option<AllocatorDecay> {
+pub(super) fn v8(told: RuntimeSettings<'_>) -> Option<AllocatorDecay> {
     let mut delay = V8_MEMORY_REDUCER;
     let (mut has_reducer, mut has_marking) = (true, true);
     for flag in v8_flags(told) {
@@ -110,7 +110,7 @@ pub(super) fn v8(told: Told<'_>) -> Option<AllocatorDecay> {
 }
 
 /// The flags of V8 without `--`, from the variables and then from the command line.
-fn v8_flags(told: Told<'_>) -> Vec<&str> {
+fn v8_flags(told: RuntimeSettings<'_>) -> Vec<&str> {
     let mut words: Vec<&str> = Vec::new();
     for name in ["NODE_OPTIONS", "DENO_V8_FLAGS"] {
         if let Some(flags) = told.env.get(name) {
@@ -137,7 +137,7 @@ struct Machine {
 
 /// Reads the options in the order in which a virtual machine does: of two equal ones the last counts. `None` if one cannot
 /// be read.
-pub(super) fn jvm(told: Told<'_>) -> Option<AllocatorDecay> {
+pub(super) fn jvm(told: RuntimeSettings<'_>) -> Option<AllocatorDecay> {
     let mut machine = Machine::default();
     for name in ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"] {
         machine.read_variable(name, told)?;
@@ -151,7 +151,7 @@ pub(super) fn jvm(told: Told<'_>) -> Option<AllocatorDecay> {
 
 impl Machine {
     /// Reads the words of a variable; `None` if one cannot be read.
-    fn read_variable(&mut self, name: &str, told: Told<'_>) -> Option<()> {
+    fn read_variable(&mut self, name: &str, told: RuntimeSettings<'_>) -> Option<()> {
         for word in told.env.get(name).map_or("", String::as_str).split_whitespace() {
             self.read(word)?;
         }
@@ -262,7 +262,7 @@ mod tests {
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        let told = Told {
+        let told = RuntimeSettings {
             env: &env,
             words: &words,
         };

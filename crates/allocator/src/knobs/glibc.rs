@@ -10,7 +10,7 @@ use super::super::glibc::malloc::{TUNABLES, may_be_ignored, numbers, size};
 use super::super::glibc::{Tunable, ask};
 use super::super::preload;
 use super::super::probe::Subject;
-use super::{Checked, KnobError, Question, suggestion, unconfirmed};
+use super::{Checked, KnobError, Question, suggestion, unconfirmed_settings};
 
 pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> {
     let (mut requests, mut errors) = (Vec::new(), Vec::new());
@@ -29,7 +29,7 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
         return Err(errors);
     }
     if default_tunables.is_empty() {
-        return Ok(unconfirmed(question.env));
+        return Ok(unconfirmed_settings(question.env));
     }
     let tunables = listed_tunables(question, question.env);
     let Inspected { facts, file, .. } = question.inspected;

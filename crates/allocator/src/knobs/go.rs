@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::super::{probe, scan};
-use super::{Checked, KnobError, Question, unconfirmed};
+use super::{Checked, KnobError, Question, unconfirmed_settings};
 
 pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> {
     let mut errors = Vec::new();
@@ -23,7 +23,7 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
     if let Some(error) = refused_by_go(question, &trace) {
         return Err(vec![error]);
     }
-    let mut checked = unconfirmed(question.env);
+    let mut checked = unconfirmed_settings(question.env);
     for knob in &mut checked.knobs {
         knob.seen = Some("its syntax".to_owned());
         let is_in_trace = match knob.variable.as_str() {

@@ -3,10 +3,10 @@
 //! It is not set to abort, which would leave a core file and report one mistake only.
 
 use super::super::probe;
-use super::{Checked, KnobError, Question, suggestion, unconfirmed};
+use super::{Checked, KnobError, Question, suggestion, unconfirmed_settings};
 use record::KnobFacts;
 use record::jemalloc::{Output, pairs, read};
-use record::variables::same;
+use record::variables::are_equal_values;
 
 /// Options that make it confirm all others. The user's options follow, so that theirs win.
 const CONFIRM: &str = "confirm_conf:true,stats_print:true";
@@ -30,7 +30,7 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
         }
         let value = without_verbosity(value);
         let Some(output) = confirmation(variable, &value, question) else {
-            checked.knobs.extend(unconfirmed(question.env).knobs);
+            checked.knobs.extend(unconfirmed_settings(question.env).knobs);
             continue;
         };
         let knobs = knobs(variable, &value, &output);
@@ -102,7 +102,7 @@ fn knob(variable: &str, option: &str, requested: &str, output: &Output) -> KnobF
         variable: variable.to_owned(),
         option: Some(option.to_owned()),
         requested: requested.to_owned(),
-        taken: effective.as_ref().map(|value| same(value, requested)),
+        taken: effective.as_ref().map(|value| are_equal_values(value, requested)),
         effective,
         seen: seen.map(str::to_owned),
     }
@@ -151,7 +151,7 @@ fn replaced_number(knob: &KnobFacts, question: &Question<'_>) -> Option<KnobErro
         ("makes it", format!("{option}:{used}"))
     };
     Some(KnobError::Value {
-        written: knob.written(),
+        written: knob.assignment(),
         why: format!("jemalloc {why} {used}"),
         cure: format!("write {cure}"),
     })

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::mimalloc::{Output, QUESTION, read};
 use super::super::probe;
-use super::{Checked, KnobError, Question, suggestion, unconfirmed};
+use super::{Checked, KnobError, Question, suggestion, unconfirmed_settings};
 use record::KnobFacts;
 
 /// The beginning of the variables of all options.
@@ -42,7 +42,7 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
     variables.extend(probe::pairs(&env));
     let heard = probe::ask(question.subject, &variables, question.cancel);
     let Some(output) = heard.ok().and_then(|heard| read(&heard.said.stderr)) else {
-        return Ok(unconfirmed(&env));
+        return Ok(unconfirmed_settings(&env));
     };
     let uses = question.inspected.facts.to_string();
     let (mut knobs, mut errors) = (Vec::new(), Vec::new());

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::super::{elf, scan};
-use super::{Checked, KnobError, Question, suggestion, unconfirmed};
+use super::{Checked, KnobError, Question, suggestion, unconfirmed_settings};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -51,7 +51,7 @@ pub(super) fn check(question: &Question<'_>, start: &str) -> Result<Checked, Vec
     if !errors.is_empty() {
         return Err(errors);
     }
-    Ok(unconfirmed(question.env))
+    Ok(unconfirmed_settings(question.env))
 }
 
 /// Settings of the preloaded libraries and of the program's own files; empty if no file could be read.

@@ -1,7 +1,7 @@
 //! Settings of virtual machines and interpreters, checked by the runtimes: they refuse unknown ones.
 
 use super::super::probe;
-use super::{Checked, KnobError, Question, unconfirmed};
+use super::{Checked, KnobError, Question, unconfirmed_settings};
 use record::{AllocatorFamily, KnobFacts};
 
 /// A program that reads a variable.
@@ -76,7 +76,7 @@ pub(super) fn unknown_allocator(variable: &str, value: &str) -> Option<KnobError
 /// Checks settings for a runtime of this family. If the program is another one, perhaps a launcher, there is no runtime
 /// to run, and the settings stay unconfirmed.
 pub(super) fn check(question: &Question<'_>, family: AllocatorFamily) -> Result<Checked, Vec<KnobError>> {
-    let mut checked = unconfirmed(question.env);
+    let mut checked = unconfirmed_settings(question.env);
     let inspected = question.inspected;
     if inspected.facts.family != family && !(family == AllocatorFamily::V8 && inspected.node) {
         return Ok(checked);
@@ -100,7 +100,7 @@ pub(super) fn check(question: &Question<'_>, family: AllocatorFamily) -> Result<
         let message = lines.find(|line| !line.trim().is_empty() && !line.contains(PICKED_UP));
         // Node.js warns of a number out of bounds and continues without it.
         let ignores_value = message.is_some_and(|message| message.starts_with("Error: "));
-        if ignores_value || !heard.ended.is_some_and(|status| status.success()) {
+        if ignores_value || !heard.exit_status.is_some_and(|status| status.success()) {
             let message = message.unwrap_or("nothing, and fails").trim();
             let why = format!("{} says `{message}`", reader.name);
             return Err(vec![wrong_value(knob, why, reader)]);
@@ -114,7 +114,7 @@ pub(super) fn check(question: &Question<'_>, family: AllocatorFamily) -> Result<
 
 fn wrong_value(knob: &KnobFacts, why: String, reader: &Reader) -> KnobError {
     KnobError::Value {
-        written: knob.written(),
+        written: knob.assignment(),
         why,
         cure: reader.cure.to_owned(),
     }

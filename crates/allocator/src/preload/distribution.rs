@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use record::Known;
+use record::PackagedAllocator;
 
 /// A distribution, as `/etc/os-release` describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,7 +76,7 @@ const ALL: [Packages; 6] = [
 
 impl Distribution {
     /// The distribution of the system under this root.
-    pub fn under(root: &Path) -> Distribution {
+    pub fn detect_at_root(root: &Path) -> Distribution {
         for file in ["etc/os-release", "usr/lib/os-release"] {
             if let Ok(text) = fs::read_to_string(root.join(file)) {
                 return Distribution::parse(&text);
@@ -99,7 +99,7 @@ impl Distribution {
     }
 
     /// Advice to install an allocator's library, as a sentence without its end.
-    pub fn install(&self, known: Known) -> String {
+    pub fn install(&self, known: PackagedAllocator) -> String {
         let Some(packages) = self.ids.iter().find_map(|id| packages_for(id)) else {
             return format!(
                 "install the package that has it, or name the library: --preload /path/to/{}.so",
@@ -107,11 +107,11 @@ impl Distribution {
             );
         };
         let package = match known {
-            Known::Jemalloc => packages.jemalloc,
-            Known::Mimalloc if self.has_old_mimalloc() => "libmimalloc2.0",
-            Known::Mimalloc => packages.mimalloc,
-            Known::Tcmalloc => packages.tcmalloc,
-            Known::Tbbmalloc => packages.tbbmalloc,
+            PackagedAllocator::Jemalloc => packages.jemalloc,
+            PackagedAllocator::Mimalloc if self.has_old_mimalloc() => "libmimalloc2.0",
+            PackagedAllocator::Mimalloc => packages.mimalloc,
+            PackagedAllocator::Tcmalloc => packages.tcmalloc,
+            PackagedAllocator::Tbbmalloc => packages.tbbmalloc,
         };
         format!(
             "install the package `{package}` ({} {package}), or name the library's path",
@@ -147,12 +147,12 @@ fn packages_for(id: &str) -> Option<&'static Packages> {
 
 /// The names of an allocator's libraries without endings, the better first. oneTBB's proxy serves `malloc`, and
 /// gperftools' minimal library is the allocator without its profilers.
-pub(super) fn stems(known: Known) -> &'static [&'static str] {
+pub(super) fn stems(known: PackagedAllocator) -> &'static [&'static str] {
     match known {
-        Known::Jemalloc => &["libjemalloc"],
-        Known::Mimalloc => &["libmimalloc"],
-        Known::Tcmalloc => &["libtcmalloc_minimal", "libtcmalloc"],
-        Known::Tbbmalloc => &["libtbbmalloc_proxy"],
+        PackagedAllocator::Jemalloc => &["libjemalloc"],
+        PackagedAllocator::Mimalloc => &["libmimalloc"],
+        PackagedAllocator::Tcmalloc => &["libtcmalloc_minimal", "libtcmalloc"],
+        PackagedAllocator::Tbbmalloc => &["libtbbmalloc_proxy"],
     }
 }
 
@@ -165,46 +165,46 @@ mod tests {
         for (release, known, says) in [
             (
                 "ID=debian\nVERSION_ID=\"12\"\n",
-                Known::Mimalloc,
+                PackagedAllocator::Mimalloc,
                 "apt-get install libmimalloc2.0",
             ),
             (
                 "ID=debian\nVERSION_ID=\"13\"\n",
-                Known::Mimalloc,
+                PackagedAllocator::Mimalloc,
                 "apt-get install libmimalloc3",
             ),
-            ("ID=debian\n", Known::Mimalloc, "apt-get install libmimalloc3"),
+            ("ID=debian\n", PackagedAllocator::Mimalloc, "apt-get install libmimalloc3"),
             (
                 "ID=ubuntu\nID_LIKE=debian\nVERSION_ID=\"22.04\"\n",
-                Known::Mimalloc,
+                PackagedAllocator::Mimalloc,
                 "libmimalloc2.0",
             ),
             (
                 "ID=linuxmint\nID_LIKE=\"ubuntu debian\"\n",
-                Known::Jemalloc,
+                PackagedAllocator::Jemalloc,
                 "libjemalloc2",
             ),
             (
                 "ID=fedora\nVERSION_ID=42\n",
-                Known::Tcmalloc,
+                PackagedAllocator::Tcmalloc,
                 "dnf install gperftools-libs",
             ),
             (
                 "ID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"\n",
-                Known::Tbbmalloc,
+                PackagedAllocator::Tbbmalloc,
                 "dnf install tbb",
             ),
-            ("ID=arch\n", Known::Tbbmalloc, "pacman -S onetbb"),
-            ("ID=alpine\n", Known::Tcmalloc, "apk add gperftools"),
+            ("ID=arch\n", PackagedAllocator::Tbbmalloc, "pacman -S onetbb"),
+            ("ID=alpine\n", PackagedAllocator::Tcmalloc, "apk add gperftools"),
             (
                 "ID=\"opensuse-leap\"\nID_LIKE=\"suse opensuse\"\n",
-                Known::Jemalloc,
+                PackagedAllocator::Jemalloc,
                 "zypper install",
             ),
-            ("ID=macos\n", Known::Jemalloc, "brew install jemalloc"),
+            ("ID=macos\n", PackagedAllocator::Jemalloc, "brew install jemalloc"),
             (
                 "ID=plan9\n",
-                Known::Tcmalloc,
+                PackagedAllocator::Tcmalloc,
                 "--preload /path/to/libtcmalloc_minimal.so",
             ),
         ] {

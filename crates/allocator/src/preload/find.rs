@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::super::elf::{self, Machine};
 use super::distribution::{Distribution, stems};
 use crate::paths::entries;
-use record::{Known, Preload};
+use record::{PackagedAllocator, Preload};
 
 #[derive(Clone, Debug)]
 pub struct Places {
@@ -69,14 +69,14 @@ pub fn find(preload: &Preload, machine: Option<Machine>, places: &Places) -> Res
     }
 }
 
-fn known_library(known: Known, machine: Option<Machine>, places: &Places) -> Result<PathBuf, FindError> {
+fn known_library(known: PackagedAllocator, machine: Option<Machine>, places: &Places) -> Result<PathBuf, FindError> {
     let candidates = candidates(known, places);
     for path in &candidates {
         if path.is_file() && mismatch(path, machine).is_none() {
             return Ok(fs::canonicalize(path).unwrap_or_else(|_| path.clone()));
         }
     }
-    let cure = Distribution::under(&places.root).install(known);
+    let cure = Distribution::detect_at_root(&places.root).install(known);
     for path in candidates {
         if let Some((library, server)) = mismatch(&path, machine) {
             return Err(FindError::OtherMachine {
@@ -97,7 +97,7 @@ fn known_library(known: Known, machine: Option<Machine>, places: &Places) -> Res
 type Rank = (usize, Reverse<Vec<u32>>);
 
 /// Every library of the allocator, the best first: by its name, then the newest, then as the loader would find it.
-fn candidates(known: Known, places: &Places) -> Vec<PathBuf> {
+fn candidates(known: PackagedAllocator, places: &Places) -> Vec<PathBuf> {
     let cached = places.cache.lines().filter_map(|line| {
         let (_, path) = line.split_once(" => ")?;
         Some(places.root.join(path.trim().trim_start_matches('/')))
@@ -117,7 +117,7 @@ fn candidates(known: Known, places: &Places) -> Vec<PathBuf> {
     ranked.into_iter().map(|(_, path)| path).collect()
 }
 
-fn rank(name: &str, known: Known) -> Option<Rank> {
+fn rank(name: &str, known: PackagedAllocator) -> Option<Rank> {
     let mut stems = stems(known).iter().enumerate();
     stems.find_map(|(index, stem)| Some((index, Reverse(version(name, stem)?))))
 }

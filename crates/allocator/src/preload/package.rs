@@ -23,8 +23,8 @@ pub fn package(file: &Path, cancel: &Cancel) -> Option<String> {
 
 /// The stdout of a package manager; `None` if it is not there or fails.
 fn output(program: &str, args: &[&str], cancel: &Cancel) -> Option<String> {
-    let heard = host::listen(Command::new(program).args(args), PATIENCE, cancel).ok()?;
-    if !heard.ended?.success() {
+    let heard = host::run_program(Command::new(program).args(args), PATIENCE, cancel).ok()?;
+    if !heard.exit_status?.success() {
         return None;
     }
     Some(heard.said.stdout)

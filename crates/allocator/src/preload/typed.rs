@@ -17,7 +17,7 @@ pub struct Typed {
 
 /// Splits the variable's value. A missing path is an error, since the loader only warns. A bare name is looked up in
 /// the loader's list or left to the loader, like a path with `$LIB` or a relative one.
-pub fn typed(value: &str, places: &Places) -> Result<Typed, FindError> {
+pub fn split_preload(value: &str, places: &Places) -> Result<Typed, FindError> {
     let mut typed = Typed::default();
     for name in compose::split(value) {
         let path = Path::new(name);
@@ -93,12 +93,12 @@ mod tests {
             ("$LIB/libjemalloc.so.2", None, vec!["$LIB/libjemalloc.so.2"]),
             ("./libjemalloc.so", None, vec!["./libjemalloc.so"]),
         ] {
-            let typed = typed(value, &places).unwrap();
+            let typed = split_preload(value, &places).unwrap();
             assert_eq!(typed.allocator.as_ref(), allocator, "{value}");
             assert_eq!(typed.others, others, "{value}");
         }
         let missing = directory.path().join("nosuch.so");
-        let error = typed(&format!("{other}:{}", missing.display()), &places).unwrap_err();
+        let error = split_preload(&format!("{other}:{}", missing.display()), &places).unwrap_err();
         assert_eq!(error, FindError::Missing(missing));
     }
 }

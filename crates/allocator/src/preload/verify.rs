@@ -95,7 +95,7 @@ pub fn verify(question: &Question<'_>) -> Result<bool, PreloadError> {
         return Err(PreloadError::NotLoaded { library, program, why });
     }
     if question.with.probe == ProbeEnd::Signal && question.plain.probe == ProbeEnd::Exit {
-        let shown = question.subject.shown();
+        let shown = question.subject.version_command();
         return Err(PreloadError::Fatal { shown, library });
     }
     // What a shell calls does not concern the program that it starts.

@@ -1,7 +1,7 @@
 //! Calibrations: the noise of each figure between runs of one server, and the smallest change that it lets a gate see.
 
 use crate::compare::{Comparison, Row, primary};
-use crate::figures::{Figure, Measure, Place, Unit};
+use crate::figures::{Figure, Measure, MeasuredPart, Unit};
 use base::band::{NoiseFloor, tolerance};
 use base::lens::Lens;
 use record::{Calibration, Noise};
@@ -46,8 +46,8 @@ fn noise_of_row(row: &Row, side: usize, decisive: &[String]) -> Option<Noise> {
     let arm = Arm::of_runs(&row.cells.get(side)?.values).ok()?;
     let figure = row.measure.figure;
     let endpoint = match &row.measure.place {
-        Place::Phase { .. } | Place::Run => format!("{}{}", figure.name(), row.measure.place.suffix()),
-        Place::Method(_) | Place::Window(_) | Place::Printed(_) => String::new(),
+        MeasuredPart::Phase { .. } | MeasuredPart::Run => format!("{}{}", figure.name(), row.measure.place.suffix()),
+        MeasuredPart::Method(_) | MeasuredPart::Window(_) | MeasuredPart::Printed(_) => String::new(),
     };
     let (mean, variation) = (arm.geometric_mean(), arm.variation());
     let NoiseFloor { relative, absolute } = figure.noise_of(arm.values().iter().copied());
@@ -67,7 +67,7 @@ pub const LEAST_RUNS: u64 = 12;
 
 /// A calibration that holds for some runs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Held {
+pub struct ApplicableCalibration {
     pub calibration: Calibration,
     /// True if it is of another version of their server.
     pub is_other_version: bool,
@@ -117,7 +117,7 @@ fn mean_square(weighted: &[(f64, &Noise)], value: fn(&Noise) -> f64) -> f64 {
 
 /// The least noise that is believed of a figure on either side, no less than `floor`, and where that comes from: from
 /// calibrations only if both sides have enough of them, for one that has none may have groups that its runs do not show.
-pub fn believed(measure: &Measure, floor: NoiseFloor, lens: Lens, sides: [&[Held]; 2]) -> (NoiseFloor, Known) {
+pub fn believed_noise_floor(measure: &Measure, floor: NoiseFloor, lens: Lens, sides: [&[ApplicableCalibration]; 2]) -> (NoiseFloor, Known) {
     let [baseline, candidate] = sides.map(|side| calibrated_spread(measure, lens, side));
     let known = match (&baseline, &candidate) {
         (Some(one), Some(other)) if one.is_other_version || other.is_other_version => Known::OtherVersion,
@@ -138,7 +138,7 @@ struct Spread {
 
 /// The spread of a figure in the calibrations of a side through a lens; `None` without calibrations, or if one of them
 /// lacks the figure or has too few runs.
-fn calibrated_spread(measure: &Measure, lens: Lens, side: &[Held]) -> Option<Spread> {
+fn calibrated_spread(measure: &Measure, lens: Lens, side: &[ApplicableCalibration]) -> Option<Spread> {
     let mut spread: Option<Spread> = None;
     for held in side {
         let calibration = &held.calibration;
@@ -185,7 +185,7 @@ impl<'n> Calibrated<'n> {
 
     /// The least difference that `runs` of each side show at the one-sided level `alpha`: to be more than is tolerated, at
     /// the share of α that Holm's procedure leaves the first of the figures that decide.
-    pub fn least(&self, runs: usize, alpha: f64) -> Option<f64> {
+    pub fn detectable_difference(&self, runs: usize, alpha: f64) -> Option<f64> {
         if runs < self.noise_source().least_to_decide() {
             return None;
         }
@@ -206,7 +206,7 @@ impl<'n> Calibrated<'n> {
     }
 
     fn is_memory(&self) -> bool {
-        Figure::named(&self.noise.figure).is_some_and(|figure| figure.unit() == Unit::Bytes)
+        Figure::from_name(&self.noise.figure).is_some_and(|figure| figure.unit() == Unit::Bytes)
     }
 
     /// The growth to rule out for a pass: the share, or the floor if that is more.
@@ -234,7 +234,7 @@ impl<'n> Calibrated<'n> {
 
 /// The first look after which an unchanged server passes by every figure that decides, each with the wanted chance;
 /// `None` where none is late enough, or nothing decides.
-pub fn recommended<'n>(figures: impl Iterator<Item = Calibrated<'n>>, looks: &Schedule) -> Option<usize> {
+pub fn recommended_runs<'n>(figures: impl Iterator<Item = Calibrated<'n>>, looks: &Schedule) -> Option<usize> {
     let decisive: Vec<Calibrated> = figures.filter(|figure| figure.noise.primary).collect();
     if decisive.is_empty() {
         return None;
@@ -248,7 +248,7 @@ pub fn recommended<'n>(figures: impl Iterator<Item = Calibrated<'n>>, looks: &Sc
 }
 
 /// The number of runs that one look takes to decide by every figure; `None` where no number is enough.
-pub fn needed<'n>(figures: impl Iterator<Item = Calibrated<'n>>, alpha: f64) -> Option<usize> {
+pub fn runs_needed_by_all<'n>(figures: impl Iterator<Item = Calibrated<'n>>, alpha: f64) -> Option<usize> {
     let mut most = None;
     for figure in figures.filter(|figure| figure.noise.primary) {
         most = most.max(Some(figure.needed_runs(alpha)?));
@@ -284,7 +284,7 @@ mod tests {
     }
 
     fn looks(noise: &[Noise], lens: Lens, both: bool) -> Option<usize> {
-        recommended(
+        recommended_runs(
             noise.iter().map(|noise| calibrated(noise, lens, both)),
             &Schedule::default(),
         )
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(looks(&[private_noise(0.02)], Lens::Purged, true), Some(8));
         assert_eq!(looks(&[private_noise(0.30)], Lens::AsShipped, true), None);
         let loud = private_noise(0.30);
-        let runs = needed([calibrated(&loud, Lens::AsShipped, true)].into_iter(), 0.05);
+        let runs = runs_needed_by_all([calibrated(&loud, Lens::AsShipped, true)].into_iter(), 0.05);
         assert!(runs.is_some_and(|runs| runs > 50));
     }
 
@@ -309,9 +309,9 @@ mod tests {
         assert_eq!(looks(&[private_noise(0.001)], Lens::AsShipped, false), Some(5));
         assert_eq!(looks(&[private_noise(0.001)], Lens::Purged, false), Some(5));
         let quiet = private_noise(0.001);
-        let runs = needed([calibrated(&quiet, Lens::AsShipped, false)].into_iter(), 0.05);
+        let runs = runs_needed_by_all([calibrated(&quiet, Lens::AsShipped, false)].into_iter(), 0.05);
         assert_eq!(runs, Some(5));
-        assert_eq!(calibrated(&quiet, Lens::Purged, false).least(3, 0.0125), None);
+        assert_eq!(calibrated(&quiet, Lens::Purged, false).detectable_difference(3, 0.0125), None);
     }
 
     #[test]
@@ -323,7 +323,7 @@ mod tests {
                 ..calibration(Lens::Purged)
             };
             let figures = Calibrated::all(&calibration, true);
-            assert_eq!(recommended(figures, &Schedule::default()), Some(first_look));
+            assert_eq!(recommended_runs(figures, &Schedule::default()), Some(first_look));
         }
     }
 
@@ -339,9 +339,9 @@ mod tests {
     fn more_runs_see_less() {
         let noise = private_noise(0.05);
         let figure = calibrated(&noise, Lens::AsShipped, true);
-        let [three, five, twelve] = [3, 5, 12].map(|runs| figure.least(runs, 0.0125));
+        let [three, five, twelve] = [3, 5, 12].map(|runs| figure.detectable_difference(runs, 0.0125));
         assert!(three > five && five > twelve);
-        assert_eq!(figure.least(1, 0.0125), None);
+        assert_eq!(figure.detectable_difference(1, 0.0125), None);
     }
 
     #[test]
@@ -359,7 +359,7 @@ mod tests {
 
     /// The least difference that twelve runs of each side show.
     fn least_of_twelve(noise: &Noise, lens: Lens) -> f64 {
-        calibrated(noise, lens, true).least(12, 0.0125).unwrap()
+        calibrated(noise, lens, true).detectable_difference(12, 0.0125).unwrap()
     }
 
     #[test]
@@ -376,22 +376,22 @@ mod tests {
             ([&quiet, &few], (2.0, Known::Seen)),
             ([&[], &loud], (80.0, Known::Seen)),
         ] {
-            let (floor, known) = believed(&PEAK, Figure::Peak.noise(), Lens::AsShipped, sides);
+            let (floor, known) = believed_noise_floor(&PEAK, Figure::Peak.noise(), Lens::AsShipped, sides);
             assert_eq!(((floor.relative * 1e3).round(), known), expected);
         }
         // As-shipped calibrations do not hold for the purged lens, whose peaks vary as much.
-        let (floor, known) = believed(&PEAK, Figure::Peak.noise(), Lens::Purged, [&loud, &loud]);
+        let (floor, known) = believed_noise_floor(&PEAK, Figure::Peak.noise(), Lens::Purged, [&loud, &loud]);
         assert_eq!((floor.relative, known), (0.001, Known::Seen));
     }
 
     const PEAK: Measure = Measure {
-        place: Place::Run,
+        place: MeasuredPart::Run,
         figure: Figure::Peak,
     };
 
     /// An as-shipped calibration of the peak of whole runs.
-    fn held_peak(variation: f64, runs: u64, is_other_version: bool) -> Held {
-        Held {
+    fn held_peak(variation: f64, runs: u64, is_other_version: bool) -> ApplicableCalibration {
+        ApplicableCalibration {
             calibration: Calibration {
                 noise: vec![Noise {
                     place: "whole run".to_owned(),

@@ -341,7 +341,7 @@ pub fn shared_memory<'s>(runs: impl Iterator<Item = &'s Summary>) -> Option<Diff
             "private".to_owned(),
             format!(
                 "not counted in {} from before format 1.9",
-                units::counted(uncounted_runs, "record")
+                units::count_of(uncounted_runs, "record")
             ),
         ],
         weight: Weight::Quantity,
@@ -354,7 +354,7 @@ fn much_shared(run: &Summary, kind: fn(&CheckpointSummary) -> Option<u64>) -> Ve
     for taken in run.phases.iter().filter_map(|phase| phase.checkpoint.as_ref()) {
         if let Some(shared) = kind(taken) {
             let private = taken.private_exact.or(taken.private_sampled).unwrap_or(0);
-            known.push(shared > band::around(private));
+            known.push(shared > band::tolerated_difference(private));
         }
     }
     known
@@ -441,7 +441,7 @@ pub fn circumstances(header: &Header) -> BTreeMap<String, String> {
 }
 
 /// The names of the circumstances in which this run differs from a calibration's.
-pub fn unlike(then: &BTreeMap<String, String>, now: &Header) -> Vec<&'static str> {
+pub fn differing_circumstances(then: &BTreeMap<String, String>, now: &Header) -> Vec<&'static str> {
     deciding()
         .filter(|circumstance| circumstance.differs_from_calibration(then, now))
         .map(|circumstance| circumstance.name)

@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use crate::summary::Summary;
-use crate::summary::decay::{self, AFTER, Course, Gave, TooShortFor, Window, WindowKind};
+use crate::summary::decay::{self, AFTER, Course, WindowRelease, TooShortFor, Window, WindowKind};
 use base::band::NoiseFloor;
 use record::{Nanos, WindowEnd};
 use stats::MedianInterval;
@@ -79,7 +79,7 @@ fn key(window: &Window) -> Key {
 /// The windows that are compared: of a phase that repeats the last round.
 fn compared_windows(summary: &Summary) -> impl Iterator<Item = &Window> {
     let all = &summary.windows;
-    all.iter().filter(|window| window.control || decay::counts(window, all))
+    all.iter().filter(|window| window.control || decay::is_reported_window(window, all))
 }
 
 /// Every window that a run has, in the order of the scenario; `compared` says of each side whether it is set in a ratio.
@@ -199,7 +199,7 @@ fn values(runs: &[RunWindow], figure: &impl Fn(&Window) -> Option<f64>) -> Value
 /// Counts the windows by the way they ended.
 fn count_ends(windows: &[&Window]) -> Vec<(WindowEnd, u64)> {
     let mut ends: Vec<(WindowEnd, u64)> = Vec::new();
-    for end in windows.iter().filter_map(|window| window.why()) {
+    for end in windows.iter().filter_map(|window| window.end_reason()) {
         match ends.iter_mut().find(|(seen, _)| *seen == end) {
             Some((_, count)) => *count += 1,
             None => ends.push((end, 1)),
@@ -240,18 +240,18 @@ pub(super) fn traffic_in_windows(runs: &[&Summary]) -> Option<MedianInterval> {
 
 /// Memory released in windows of one kind, in each run with such windows, in the order of the runs.
 #[derive(Clone, Debug)]
-pub struct Given {
+pub struct ReleaseOfRuns {
     pub kind: WindowKind,
-    pub runs: Vec<Gave>,
+    pub runs: Vec<WindowRelease>,
 }
 
 /// Releases by kind of window.
-pub fn releases(runs: &[&Summary]) -> Vec<Given> {
-    let mut kinds: Vec<Given> = Vec::new();
+pub fn releases(runs: &[&Summary]) -> Vec<ReleaseOfRuns> {
+    let mut kinds: Vec<ReleaseOfRuns> = Vec::new();
     for release in runs.iter().flat_map(|run| decay::releases(&run.windows)) {
         match kinds.iter_mut().find(|known| known.kind == release.kind) {
             Some(known) => known.runs.push(release),
-            None => kinds.push(Given {
+            None => kinds.push(ReleaseOfRuns {
                 kind: release.kind,
                 runs: vec![release],
             }),

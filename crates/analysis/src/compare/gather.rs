@@ -5,10 +5,10 @@ use std::collections::{BTreeSet, HashSet};
 use serde::Serialize;
 
 use crate::compare::summaries;
-use crate::figures::{Figure, Measure, Place, WorkLimits};
+use crate::figures::{Figure, Measure, MeasuredPart, WorkLimits};
 use crate::findings::{self, Doubt, Headline, brief};
 use crate::summary::calls::Traced;
-use crate::summary::{Summary, exit};
+use crate::summary::{Summary, exit_of_run};
 use base::exit::Exit;
 use base::lens::Lens;
 use base::units;
@@ -19,10 +19,10 @@ use super::circumstances::{differences, differences_of, shared_memory};
 use super::decay::{decays, releases, traffic_in_windows, traffic_per_minute};
 use super::growth::grown;
 use super::huge_pages::huge_pages;
-use super::metric::one_metric;
+use super::metric::unify_metrics;
 use super::played::Played;
 use super::release::{accounted, forced, forced_before_checkpoints};
-use super::strain::strained;
+use super::strain::strained_runs;
 use super::work::inequalities;
 use super::{Comparison, Row, Side, are_purged_alike};
 
@@ -54,7 +54,7 @@ pub enum Why {
 /// Compares the runs of one scenario: servers in the order of their first run, with `baseline` before all others.
 pub fn compare(runs: &[Played], baseline: Option<&str>) -> Comparison {
     let mut runs = runs.to_vec();
-    let mut differing = one_metric(runs.iter_mut());
+    let mut differing = unify_metrics(runs.iter_mut());
     let runs = runs.as_slice();
     let mut labels: Vec<&str> = Vec::new();
     for run in runs {
@@ -99,7 +99,7 @@ fn compare_arms(runs: &[Played], labels: &[&str], arms: &[Vec<&Played>]) -> Comp
             .iter()
             .flat_map(|run| &run.summary.phases)
             .any(|phase| phase.phase.cycle > 0),
-        strains: strained(labels.iter().map(|label| (*label).to_owned()).zip(arms.to_vec())),
+        strains: strained_runs(labels.iter().map(|label| (*label).to_owned()).zip(arms.to_vec())),
         scenario: runs
             .first()
             .map_or_else(String::new, |run| run.summary.header.scenario.name.clone()),
@@ -108,7 +108,7 @@ fn compare_arms(runs: &[Played], labels: &[&str], arms: &[Vec<&Played>]) -> Comp
             .zip(arms)
             .map(|(label, arm)| side(runs, label, arm, &arms[0]))
             .collect(),
-        result: all.iter().find_map(|run| Place::result(&run.summary)),
+        result: all.iter().find_map(|run| MeasuredPart::result(&run.summary)),
         rows: measures(&all)
             .into_iter()
             .filter_map(|measure| row(measure, arms, &compared))
@@ -122,13 +122,13 @@ fn headers<'r>(runs: &'r [&Played]) -> impl Iterator<Item = &'r Header> + Clone 
     runs.iter().map(|run| &run.summary.header)
 }
 
-pub fn counts(summary: &Summary) -> bool {
+pub fn is_counted(summary: &Summary) -> bool {
     reason_excluded(summary).is_none()
 }
 
 /// The reason to exclude a run; `None` if it counts.
 fn reason_excluded(summary: &Summary) -> Option<Why> {
-    match exit(summary) {
+    match exit_of_run(summary) {
         // Also where the server failed: it may have done so because of that.
         _ if summary.header.plan.traced.is_some() => Some(Why::Traced),
         // Also while it warmed up: what fails then is known to fail.
@@ -144,7 +144,7 @@ fn runs_of<'r>(runs: &'r [Played], label: &'r str) -> impl Iterator<Item = &'r P
 }
 
 fn counted_runs<'r>(runs: &'r [Played], label: &'r str) -> Vec<&'r Played> {
-    runs_of(runs, label).filter(|run| counts(&run.summary)).collect()
+    runs_of(runs, label).filter(|run| is_counted(&run.summary)).collect()
 }
 
 fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> Side {
@@ -165,7 +165,7 @@ fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> 
         work: inequalities(&baseline_summaries, &own, WorkLimits::default()),
         purged,
         huge_pages,
-        unseen: unseen(arm),
+        unseen: unconfirmed_settings(arm),
         headlines: headlines(label, arm),
         doubts: doubts(arm),
         growth: grown(&own, &failed(runs, label)),
@@ -213,7 +213,7 @@ fn failed<'r>(runs: &'r [Played], label: &'r str) -> Vec<&'r Summary> {
 }
 
 /// The settings that some run asked for and did not see in force.
-pub fn unseen(arm: &[&Played]) -> Vec<KnobFacts> {
+pub fn unconfirmed_settings(arm: &[&Played]) -> Vec<KnobFacts> {
     let mut unseen: Vec<KnobFacts> = Vec::new();
     for knob in arm.iter().flat_map(|run| &run.summary.header.server.knobs) {
         if knob.taken == Some(true) {
@@ -222,7 +222,7 @@ pub fn unseen(arm: &[&Played]) -> Vec<KnobFacts> {
         // Where it was looked for in a run has sizes in it, which differ from run to run.
         let is_known = unseen
             .iter()
-            .any(|other| other.written() == knob.written() && other.effective == knob.effective);
+            .any(|other| other.assignment() == knob.assignment() && other.effective == knob.effective);
         if !is_known {
             unseen.push(knob.clone());
         }
@@ -240,7 +240,7 @@ pub fn doubts(arm: &[&Played]) -> Vec<String> {
     }
     let mut sentences = Vec::new();
     for Kind { text, runs, .. } in kinds {
-        let all = units::counted(arm.len() as u64, "run");
+        let all = units::count_of(arm.len() as u64, "run");
         let first = &arm[runs[0]].record;
         sentences.push(match arm.len() {
             1 => text,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::growth::{
-    Asked, LastGrowth, Repeated, Reservation, Sent, Unasked, asked_in_all, deny_only_asked, repeated, reserved_in_all,
+    Asked, LastGrowth, Repeated, Reservation, Sent, Unasked, asked_in_all, deny_only_asked, repeated_parts, reserved_in_all,
     sent_in_all,
 };
 use crate::summary::Summary;
@@ -42,8 +42,8 @@ pub struct Grown {
 pub(super) fn grown(runs: &[&Summary], failed: &[&Summary]) -> Vec<Grown> {
     let first = runs.first().or(failed.first());
     let lens = first.map_or(Lens::AsShipped, |run| run.header.server.lens.name);
-    let runs: Vec<Vec<Repeated>> = runs.iter().map(|run| repeated(run)).collect();
-    let failed: Vec<Repeated> = failed.iter().flat_map(|run| repeated(run)).collect();
+    let runs: Vec<Vec<Repeated>> = runs.iter().map(|run| repeated_parts(run)).collect();
+    let failed: Vec<Repeated> = failed.iter().flat_map(|run| repeated_parts(run)).collect();
     let mut parts: Vec<(u32, &str)> = Vec::new();
     for repeated in runs.iter().flatten().chain(&failed) {
         if !parts.contains(&(repeated.phase, &repeated.name)) {

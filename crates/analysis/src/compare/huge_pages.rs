@@ -2,7 +2,7 @@
 
 use crate::summary::{PhaseSummary, Summary};
 use base::band::Tolerance;
-use base::units::middle;
+use base::units::median_of;
 
 /// The least share of the difference that is reported: with huge pages, two servers of equal live memory differed by a
 /// quarter.
@@ -46,5 +46,5 @@ fn median_at_end(runs: &[&Summary], figure: fn(&PhaseSummary) -> Option<u64>) ->
     for run in runs {
         values.push(figure(run.phases.last()?)? as f64);
     }
-    if values.is_empty() { None } else { Some(middle(values)) }
+    if values.is_empty() { None } else { Some(median_of(values)) }
 }

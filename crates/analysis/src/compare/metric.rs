@@ -3,12 +3,12 @@
 use crate::summary::{PrivateMetric, ResidentMetric, Summary};
 use base::units;
 
-use super::{Difference, Played, Weight, counts};
+use super::{Difference, Played, Weight, is_counted};
 
 /// Chooses one metric for all counted runs: exact private memory if any has it, and proportional size if any is a
 /// tree. A checkpoint without it is a gap. Mixed runs are reported.
-pub fn one_metric<'r>(runs: impl Iterator<Item = &'r mut Played>) -> Vec<Difference> {
-    let mut runs: Vec<&mut Played> = runs.filter(|run| counts(&run.summary)).collect();
+pub fn unify_metrics<'r>(runs: impl Iterator<Item = &'r mut Played>) -> Vec<Difference> {
+    let mut runs: Vec<&mut Played> = runs.filter(|run| is_counted(&run.summary)).collect();
     let resident = unify_resident(&mut runs);
     let private = unify_private(runs);
     resident.into_iter().chain(private).collect()
@@ -30,7 +30,7 @@ fn unify_resident(runs: &mut [&mut Played]) -> Option<Difference> {
             "one".to_owned(),
             format!(
                 "several in {} (`{first}`), so the resident memory of all runs is their proportional size",
-                units::counted(trees as u64, "run")
+                units::count_of(trees as u64, "run")
             ),
         ],
         weight: Weight::Noted,
@@ -50,7 +50,7 @@ fn unify_private(runs: Vec<&mut Played>) -> Option<Difference> {
         return None;
     }
     let first = sampled.first()?.record.clone();
-    let number = units::counted(sampled.len() as u64, "run");
+    let number = units::count_of(sampled.len() as u64, "run");
     for run in sampled {
         run.summary.private_metric = PrivateMetric::Exact;
         for phase in &mut run.summary.phases {

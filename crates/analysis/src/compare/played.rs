@@ -27,7 +27,7 @@ impl Played {
         let mut machine = format!(
             "{}, {}, {}, {}",
             host.cpu.as_deref().unwrap_or(units::UNKNOWN),
-            units::or_unknown(host.cpus, |cpus| units::counted(cpus, "processor")),
+            units::or_unknown(host.cpus, |cpus| units::count_of(cpus, "processor")),
             units::or_unknown(host.memory.total, |total| format!(
                 "about {}",
                 units::bytes(nominal(total))
@@ -72,7 +72,7 @@ pub fn labels(runs: &[Played]) -> BTreeSet<&str> {
 pub type Copied = (String, String);
 
 /// Each run once, by its first record.
-pub fn once(runs: Vec<Played>) -> (Vec<Played>, Vec<Copied>) {
+pub fn distinct_runs(runs: Vec<Played>) -> (Vec<Played>, Vec<Copied>) {
     let mut kept: Vec<Played> = Vec::new();
     let mut copies = Vec::new();
     for run in runs {
@@ -110,7 +110,7 @@ mod tests {
     use crate::compare::Played;
     use crate::golden;
 
-    use super::{nominal, once};
+    use super::{nominal, distinct_runs};
 
     #[test]
     fn memory_is_that_of_the_machine_that_was_bought() {
@@ -126,7 +126,7 @@ mod tests {
         let mut later = golden::run("a", 1, 100);
         later.summary.header.started = "2026-11-21T13:00:00.000Z".to_owned();
         let runs = vec![golden::run("a", 1, 100), golden::run("a", 2, 100), copy, later];
-        let (runs, copies) = once(runs);
+        let (runs, copies) = distinct_runs(runs);
         let numbers: Vec<u32> = runs.iter().map(|run: &Played| run.summary.header.plan.run).collect();
         assert_eq!(numbers, [1, 2, 1]);
         let copied = ("copies/run-001-a.jsonl".to_owned(), "run-001-a.jsonl".to_owned());

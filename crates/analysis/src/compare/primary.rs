@@ -1,6 +1,6 @@
 //! The endpoints that decide between two servers, fixed before any measurement.
 
-use crate::figures::{Figure, Measure, Place};
+use crate::figures::{Figure, Measure, MeasuredPart};
 use base::band::{NoiseFloor, tolerance};
 use base::lens::Lens;
 use stats::{Endpoint, Known, Seen};
@@ -30,7 +30,7 @@ fn deciding_rows(comparison: &Comparison) -> Vec<&Row> {
         return vec![live];
     }
     let peak = comparison.row(&Measure {
-        place: Place::Run,
+        place: MeasuredPart::Run,
         figure: Figure::Peak,
     });
     comparison.result_row().into_iter().chain(peak).collect()
@@ -50,7 +50,7 @@ fn endpoint(row: &Row, side: usize, lens: Lens, (noise, known): (NoiseFloor, Kno
 /// The values of a side as if from one machine, since callers make all runs themselves.
 fn values_of_side(row: &Row, side: usize) -> Vec<Seen> {
     match row.cells.get(side) {
-        Some(cell) => cell.values.iter().copied().map(Seen::here).collect(),
+        Some(cell) => cell.values.iter().copied().map(Seen::on_only_machine).collect(),
         None => Vec::new(),
     }
 }

@@ -95,7 +95,7 @@ fn one_forced(step: Option<u32>, releases: &[(Released, Option<AllocatorFamily>)
     let means = releases.iter().flat_map(|(release, _)| &release.release.used);
     let missing: Vec<String> = releases
         .iter()
-        .flat_map(|(release, family)| release.why(*family))
+        .flat_map(|(release, family)| release.failure_reasons(*family))
         .collect();
     Forced {
         phase: releases

@@ -7,7 +7,7 @@ use super::Played;
 
 /// A strain that some runs were under.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Strained {
+pub struct StrainedRuns {
     pub strain: Strain,
     /// The most there was of it in one run: bytes, a share, or the load for each processor.
     pub worst: f64,
@@ -17,9 +17,9 @@ pub struct Strained {
     pub runs: Vec<(String, usize, usize)>,
 }
 
-impl Strained {
+impl StrainedRuns {
     /// The runs that were under it, and all of them.
-    pub fn all(&self) -> (usize, usize) {
+    pub fn run_counts(&self) -> (usize, usize) {
         let strained = self.runs.iter().map(|(_, strained, _)| strained).sum();
         let all = self.runs.iter().map(|(_, _, all)| all).sum();
         (strained, all)
@@ -27,13 +27,13 @@ impl Strained {
 
     /// True if the same share of each side's runs was under it.
     pub fn is_even(&self) -> bool {
-        let (strained, all) = self.all();
+        let (strained, all) = self.run_counts();
         self.runs.iter().all(|(_, own, runs)| own * all == strained * runs)
     }
 }
 
 /// The strains that the runs of these sides were under.
-pub fn strained<'r>(sides: impl Iterator<Item = (String, Vec<&'r Played>)>) -> Vec<Strained> {
+pub fn strained_runs<'r>(sides: impl Iterator<Item = (String, Vec<&'r Played>)>) -> Vec<StrainedRuns> {
     let sides: Vec<(String, Vec<&Played>)> = sides.filter(|(_, runs)| !runs.is_empty()).collect();
     [Strain::Shared, Strain::Busy, Strain::Short, Strain::Counters]
         .into_iter()
@@ -42,7 +42,7 @@ pub fn strained<'r>(sides: impl Iterator<Item = (String, Vec<&'r Played>)>) -> V
 }
 
 /// A strain with the runs of these sides that were under it; `None` if none was.
-fn under_strain(strain: Strain, sides: &[(String, Vec<&Played>)]) -> Option<Strained> {
+fn under_strain(strain: Strain, sides: &[(String, Vec<&Played>)]) -> Option<StrainedRuns> {
     // The strain of the worst run, and the processors of its machine.
     let mut worst: Option<(f64, Option<u64>)> = None;
     let mut counts = Vec::new();
@@ -60,7 +60,7 @@ fn under_strain(strain: Strain, sides: &[(String, Vec<&Played>)]) -> Option<Stra
         counts.push((name.clone(), strained_runs, runs.len()));
     }
     let (worst, cpus) = worst?;
-    Some(Strained {
+    Some(StrainedRuns {
         strain,
         worst,
         cpus,

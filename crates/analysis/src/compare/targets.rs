@@ -9,7 +9,7 @@ use record::LensFacts;
 
 use super::Comparison;
 use super::cell::median;
-use super::gather::{compare, counts};
+use super::gather::{compare, is_counted};
 use super::played::Played;
 
 /// The servers on one target, through one lens.
@@ -42,7 +42,7 @@ impl Target {
 pub type Scenarios = BTreeMap<String, Vec<Target>>;
 
 /// The runs of each scenario on each target through each lens, compared; scenarios and targets in the order of their names.
-pub fn by_target(runs: Vec<Played>, baseline: Option<&str>) -> Scenarios {
+pub fn compare_by_target(runs: Vec<Played>, baseline: Option<&str>) -> Scenarios {
     let baseline = baseline.map(str::to_owned).or_else(|| fastest(&runs));
     let mut groups: BTreeMap<(String, String, Lens), Vec<Played>> = BTreeMap::new();
     for run in runs {
@@ -74,7 +74,7 @@ pub fn by_target(runs: Vec<Played>, baseline: Option<&str>) -> Scenarios {
 /// medians, since a large project shall not decide alone. Those that lack a scenario are not considered.
 fn fastest(runs: &[Played]) -> Option<String> {
     let mut walls: BTreeMap<&str, BTreeMap<&str, Vec<f64>>> = BTreeMap::new();
-    for run in runs.iter().filter(|run| counts(&run.summary)) {
+    for run in runs.iter().filter(|run| is_counted(&run.summary)) {
         let header = &run.summary.header;
         let wall = run.summary.command.as_ref()?.wall as f64;
         if header.plan.jobs.is_some() {

@@ -1,4 +1,4 @@
-use crate::figures::{Figure, Place};
+use crate::figures::{Figure, MeasuredPart};
 use crate::golden::{lost_helper, run};
 use crate::summary::{LostProcess, Summary};
 use base::band::Tolerance;
@@ -103,7 +103,7 @@ fn a_server_that_fails_while_it_warms_up_has_failed() {
         .flat_map(|side| side.left.iter().map(|excluded| excluded.why))
         .collect();
     assert_eq!(reasons, [Why::WarmUp, Why::Failed]);
-    assert!(!counts(&all[0].summary) && !counts(&all[1].summary));
+    assert!(!is_counted(&all[0].summary) && !is_counted(&all[1].summary));
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_figure_that_no_run_has_is_no_row_and_one_that_some_have_is_a_hole() {
         comparison
             .rows
             .iter()
-            .all(|row| row.measure.place != Place::Run || row.measure.figure != Figure::Peak)
+            .all(|row| row.measure.place != MeasuredPart::Run || row.measure.figure != Figure::Peak)
     );
     assert_eq!(comparison.rows[0].cells[0].values[1], None);
 }

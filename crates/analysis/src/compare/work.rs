@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::figures::WorkLimits;
 use crate::summary::Summary;
 use base::shown;
-use base::units::middle;
+use base::units::median_of;
 
 /// A piece of work that two sides did not do alike.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -173,7 +173,7 @@ fn medians(runs: &[&Summary]) -> Counts {
             values.entry(key).or_default().push(value);
         }
     }
-    values.into_iter().map(|(key, values)| (key, middle(values))).collect()
+    values.into_iter().map(|(key, values)| (key, median_of(values))).collect()
 }
 
 /// The work of one run. Steps count per round, since two runs of a given time may play one round more or less.

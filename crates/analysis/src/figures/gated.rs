@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use crate::figures::{Figure, Measure, Place, Unit};
+use crate::figures::{Figure, Measure, MeasuredPart, Unit};
 use crate::summary::Summary;
 use base::lens::Lens;
 
@@ -17,7 +17,7 @@ use base::lens::Lens;
 pub struct GatedFigure {
     pub figure: Figure,
     /// Part of the run.
-    pub at: At,
+    pub at: GatedPart,
     /// `None` for the lens that decides.
     pub lens: Option<Lens>,
 }
@@ -48,7 +48,7 @@ impl From<GatedFigure> for Named {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum At {
+pub enum GatedPart {
     /// The phase whose checkpoint is the scenario's result.
     Result,
     /// The last round of this phase.
@@ -92,11 +92,11 @@ impl GatedFigure {
         let at = match (method, phase) {
             (Some(_), _) if !latency => return Err(GatedFigureError::Method(figure.name())),
             (Some(_), Some(_)) => return Err(GatedFigureError::Both(figure.name())),
-            (Some(method), None) => At::Method(method),
+            (Some(method), None) => GatedPart::Method(method),
             (None, _) if latency => return Err(GatedFigureError::NoMethod(figure.name())),
-            (None, Some(phase)) => At::Phase(phase),
-            (None, None) if is_of_runs(figure) => At::Run,
-            (None, None) => At::Result,
+            (None, Some(phase)) => GatedPart::Phase(phase),
+            (None, None) if is_of_runs(figure) => GatedPart::Run,
+            (None, None) => GatedPart::Result,
         };
         Ok(GatedFigure { figure, at, lens: None })
     }
@@ -113,18 +113,18 @@ impl GatedFigure {
     /// The measure in a run of this scenario.
     pub fn measure(&self, run: &Summary) -> Option<Measure> {
         let place = match &self.at {
-            At::Result | At::Phase(_) if run.command.is_some() => Place::Run,
-            At::Result => Place::result(run)?,
-            At::Phase(name) => {
+            GatedPart::Result | GatedPart::Phase(_) if run.command.is_some() => MeasuredPart::Run,
+            GatedPart::Result => MeasuredPart::result(run)?,
+            GatedPart::Phase(name) => {
                 let phases = &run.header.scenario.phases;
                 let number = phases.iter().position(|phase| phase == name)?;
-                Place::Phase {
+                MeasuredPart::Phase {
                     number: u32::try_from(number).ok()?,
                     name: name.clone(),
                 }
             }
-            At::Run => Place::Run,
-            At::Method(method) => Place::Method(method.clone()),
+            GatedPart::Run => MeasuredPart::Run,
+            GatedPart::Method(method) => MeasuredPart::Method(method.clone()),
         };
         Some(Measure {
             place,
@@ -140,7 +140,7 @@ impl FromStr for GatedFigure {
         let (first, rest) = word(text);
         let lens = Lens::ALL.into_iter().find(|lens| lens.name() == first);
         let (metric, rest) = if lens.is_some() { word(rest) } else { (first, rest) };
-        let figure = Figure::named(metric);
+        let figure = Figure::from_name(metric);
         let figure = figure.ok_or_else(|| GatedFigureError::Metric(metric.to_owned()))?;
         let (phase, method) = match word(rest) {
             ("", _) => (None, None),
@@ -165,10 +165,10 @@ impl fmt::Display for GatedFigure {
         }
         write!(f, "{}", self.figure.name())?;
         match (&self.at, self.figure) {
-            (At::Phase(phase), figure) if figure.is_of_checkpoints() => write!(f, " after {phase}"),
-            (At::Phase(phase), _) => write!(f, " in {phase}"),
-            (At::Result | At::Run, _) => Ok(()),
-            (At::Method(method), _) => write!(f, " of {method}"),
+            (GatedPart::Phase(phase), figure) if figure.is_of_checkpoints() => write!(f, " after {phase}"),
+            (GatedPart::Phase(phase), _) => write!(f, " in {phase}"),
+            (GatedPart::Result | GatedPart::Run, _) => Ok(()),
+            (GatedPart::Method(method), _) => write!(f, " of {method}"),
         }
     }
 }

@@ -114,7 +114,7 @@ fn overload(host: &Host) -> Option<String> {
     let (load, cpus) = excessive_load(host)?;
     Some(format!(
         "the machine was busy (load {load:.1} on {}), which lengthens all times: repeat when it is idle",
-        units::counted(cpus, "processor")
+        units::count_of(cpus, "processor")
     ))
 }
 

@@ -1,6 +1,6 @@
 //! A short description of a run's end, for report heads and other sentences.
 
-use crate::summary::{Departure, LostProcess, departures, exit, last_words_of_run};
+use crate::summary::{Departure, LostProcess, departures, exit_of_run, last_words_of_run};
 use base::exit::Exit;
 use base::text::complaint::complains;
 use base::units;
@@ -16,7 +16,7 @@ const LINE: usize = 120;
 pub fn outcome(summary: &Summary) -> &'static str {
     match &summary.ending {
         None => "cut short",
-        Some(Ending::Completed) => match exit(summary) {
+        Some(Ending::Completed) => match exit_of_run(summary) {
             Exit::Passed | Exit::GateFailed | Exit::Inconclusive => "completed",
             Exit::ServerFailed if summary.lost.iter().any(LostProcess::crashed) => {
                 "completed, but a process of the server crashed"
@@ -244,7 +244,7 @@ mod tests {
         session.phase("start");
         session.settle(true);
         session.phase("edit");
-        session.go(0, 3_000, 2, 50);
+        session.move_memory(0, 3_000, 2, 50);
         session.shut_down(ShutdownStage::AlreadyGone, Vec::new(), crashed, "");
         assert_eq!(
             brief(&summarised(&session)),

@@ -33,7 +33,7 @@ fn growing_count(counted: Counted, growing: &[&RepeatedCount]) -> Option<Headlin
     let (worst, trend) = slopes.max_by(|(_, a), (_, b)| a.slope.total_cmp(&b.slope))?;
     let others = match growing.len() - 1 {
         0 => String::new(),
-        more => format!(" and {} more", units::counted(more as u64, "phase")),
+        more => format!(" and {} more", units::count_of(more as u64, "phase")),
     };
     let (kind, what, cause) = words(counted);
     let text = format!(
@@ -113,7 +113,7 @@ mod tests {
         for counts in counts {
             session.resources = Some(*counts);
             session.phase("typing");
-            session.go(0, 20, 1, 1);
+            session.move_memory(0, 20, 1, 1);
             session.settle(true);
         }
         for entry in &mut session.entries {
@@ -169,8 +169,8 @@ mod tests {
         session.phase("rest");
         session.step("idle");
         session.window();
-        session.go(0, 20, 4, first);
-        session.go(0, 20, 4, second);
+        session.move_memory(0, 20, 4, first);
+        session.move_memory(0, 20, 4, second);
         session.idle_end(IdleKind::Silent, 8);
         session.settle(true);
         summarised(&session)

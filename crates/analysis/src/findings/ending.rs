@@ -47,7 +47,7 @@ pub(super) fn shutdown(summary: &Summary, list: &mut Vec<Finding>) {
         let was = if survivors.len() == 1 { "was" } else { "were" };
         // The record names no more survivors, so their number is unknown.
         let least = if survivors.len() >= MOST_NAMED { "at least " } else { "" };
-        let processes = format!("{least}{}", units::counted(survivors.len() as u64, "process"));
+        let processes = format!("{least}{}", units::count_of(survivors.len() as u64, "process"));
         let text = match summary.command {
             Some(_) => format!("{processes} outlived the command and {was} killed"),
             None => {
@@ -273,7 +273,7 @@ fn empty_step(step: &EmptyStep) -> String {
         return format!("`{}` in phase `{}` needs `{method}`", step.step, step.phase);
     }
     if step.parked > 0 {
-        let requests = units::counted(step.parked, "request");
+        let requests = units::count_of(step.parked, "request");
         return format!("`{}` in phase `{}`: {requests} stayed open", step.step, step.phase);
     }
     if step.requests == 0 {
@@ -285,9 +285,9 @@ fn empty_step(step: &EmptyStep) -> String {
             looked.unwrap_or_default()
         );
     }
-    let requests = units::counted(step.requests, "request");
+    let requests = units::count_of(step.requests, "request");
     let place = format!("`{}` in phase `{}`: {requests}", step.step, step.phase);
-    let errors = units::counted(step.errors, "error");
+    let errors = units::count_of(step.errors, "error");
     match (&step.error, step.errors == step.requests) {
         (None, _) => format!("{place}, nothing found"),
         (Some(error), true) => format!("{place}, {errors}, most often: {error}"),

@@ -284,7 +284,7 @@ mod tests {
         session.spawn(0, "server", None, 20, 4);
         for (driven, checkpoint, settled) in phases {
             session.phase("open");
-            session.go(0, *driven, 2, 50);
+            session.move_memory(0, *driven, 2, 50);
             session.settle_growing(0, *checkpoint, *settled);
         }
         session.put(Event::Ended(Ending::Completed));

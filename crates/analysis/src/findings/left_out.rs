@@ -28,7 +28,7 @@ pub(super) fn findings(summary: &Summary) -> Vec<Finding> {
         let text = format!(
             "at least {} lived too briefly to be sampled: no sum and no peak includes them, a shorter `--interval` \
              sees more",
-            units::counted(summary.sampling.unseen, "process")
+            units::count_of(summary.sampling.unseen, "process")
         );
         list.push(finding(Severity::Warning, text));
     }

@@ -27,11 +27,11 @@ pub(super) fn not_purged(summary: &Summary) -> Option<Doubt> {
         .max_by_key(|checkpoint| unpurged_memory(checkpoint))?;
     let more = match summary.unpurged.len() {
         1 => String::new(),
-        all => format!(" and {}", units::counted(all as u64 - 1, "other phase")),
+        all => format!(" and {}", units::count_of(all as u64 - 1, "other phase")),
     };
     let (largest, rest) = most.processes.split_first()?;
     let mut reasons = vec![describe_processes(largest, rest.len(), most.tree)];
-    let errors = most.told.iter().filter(|error| !error.starts_with("process "));
+    let errors = most.errors.iter().filter(|error| !error.starts_with("process "));
     reasons.extend(errors.cloned());
     let text = format!(
         "freed memory may still be resident after `{}`{more}, so that checkpoint is {} through the purged lens: {}",
@@ -64,7 +64,7 @@ fn describe_processes(largest: &UnpurgedProcess, others: usize, tree: Option<u64
         0 => String::new(),
         others => format!(
             ", and {} did not purge either",
-            units::counted(others as u64, "other process")
+            units::count_of(others as u64, "other process")
         ),
     };
     format!("process {} (`{}`, {size}) {why}{others}", largest.pid, largest.program)
@@ -123,7 +123,7 @@ mod tests {
             },
             processes,
             tree: Some(85 << 20),
-            told: vec![
+            errors: vec![
                 "nobody listens".to_owned(),
                 "process 4711 did not answer before".to_owned(),
             ],

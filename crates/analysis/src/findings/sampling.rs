@@ -105,7 +105,7 @@ mod tests {
         session.spawn(0, "server", None, 20, 4);
         for (driven, checkpoint) in phases {
             session.phase("open");
-            session.go(0, *driven, 2, 50);
+            session.move_memory(0, *driven, 2, 50);
             session.settle_growing(0, *checkpoint, false);
         }
         session.put(Event::Ended(Ending::Completed));

@@ -54,7 +54,7 @@ pub(super) fn partly_served(summary: &Summary) -> Option<Doubt> {
 /// A setting with the value in force: `GOGC=50 was set; whether it is in force is not known, only its syntax was
 /// checked`.
 pub fn setting(knob: &KnobFacts) -> String {
-    let written = knob.written();
+    let written = knob.assignment();
     let seen = knob.seen.as_deref();
     let effective = knob.effective.as_deref().unwrap_or(units::UNKNOWN);
     match (knob.taken, seen) {

@@ -45,7 +45,7 @@ fn most(summary: &Summary, kind: fn(&CheckpointSummary) -> Option<u64>) -> Optio
     let mut most = None;
     for checkpoint in summary.phases.iter().filter_map(|phase| phase.checkpoint.as_ref()) {
         let private = checkpoint.private_exact.or(checkpoint.private_sampled).unwrap_or(0);
-        let shared = kind(checkpoint).filter(|shared| *shared > band::around(private));
+        let shared = kind(checkpoint).filter(|shared| *shared > band::tolerated_difference(private));
         most = most.max(shared);
     }
     most.map(units::bytes)

@@ -13,7 +13,7 @@ use super::sides::{DecidingRuns, known_noise, runs_through, seen_values};
 use super::still_growing::{self, StillGrowing};
 
 /// The rules that compare nothing, judged by the candidate's runs.
-pub(super) struct Alone {
+pub(super) struct AbsoluteRules {
     pub budgets: Vec<Kept>,
     /// `None` where growth is not looked at.
     pub leaks: Option<Vec<Leaking>>,
@@ -25,8 +25,8 @@ pub(super) struct Alone {
     pub settled: bool,
 }
 
-impl Alone {
-    pub fn judge(candidate: &[Played], rules: &Rules, looks: &Schedule, calibrations: &Calibrations) -> Alone {
+impl AbsoluteRules {
+    pub fn judge(candidate: &[Played], rules: &Rules, looks: &Schedule, calibrations: &Calibrations) -> AbsoluteRules {
         let mut budgets = Vec::new();
         let mut deciding = Vec::new();
         for limit in &rules.budgets {
@@ -49,7 +49,7 @@ impl Alone {
             Some([]) => runs.len() >= looks.first(),
             Some(leaks) => leaks.iter().all(|leak| leak.settled),
         };
-        Alone {
+        AbsoluteRules {
             settled: growth_settled && budgets.iter().all(is_settled),
             grown: runs.len(),
             budgets,
@@ -67,7 +67,7 @@ impl Alone {
     }
 
     /// The rules that were not judged, each with how many runs there are to judge it by.
-    pub fn missing(&self) -> Vec<(String, usize)> {
+    pub fn unjudged_rules(&self) -> Vec<(String, usize)> {
         let mut missing = Vec::new();
         for kept in &self.budgets {
             if kept.basis.look.is_none() || kept.verdict.interval.is_err() {
@@ -116,7 +116,7 @@ fn judge_budget(
     StillGrowing::deny_pass(still_growing.as_ref(), &mut verdict.answer);
     let deciding = DecidingRuns {
         lens,
-        count: verdict.look.and_then(|look| budget.reach(look)).unwrap_or(usize::MAX),
+        count: verdict.look.and_then(|look| budget.runs_until_deciding(look)).unwrap_or(usize::MAX),
         in_pairs: false,
     };
     let kept = Kept {
@@ -124,7 +124,7 @@ fn judge_budget(
         known,
         basis: Basis {
             look: verdict.look,
-            runs: budget.deciding(),
+            runs: budget.deciding_runs(),
         },
         verdict,
         still_growing,

@@ -1,8 +1,8 @@
 //! From runs to a verdict: equal work first, then every rule, each with the numbers that decided it.
 
-use crate::compare::calibration::Held;
+use crate::compare::calibration::ApplicableCalibration;
 use crate::compare::summaries;
-use crate::compare::{Played, headlines, huge_pages, one_metric, strained};
+use crate::compare::{Played, headlines, huge_pages, unify_metrics, strained_runs};
 use crate::figures::rules::{Rule, Rules};
 use crate::summary::decay::{self, TooShortFor, WindowKind};
 use base::band::MOST_ENDPOINTS;
@@ -10,8 +10,8 @@ use record::LensFacts;
 use stats::Schedule;
 use stats::{Answer, Endpoint, EndpointVerdict, Evidence, Verdict, decide_by_looks, runs_needed};
 
-use super::alone::Alone;
-use super::judgement::{Against, Calibrations, Judged, Judgement, Missing, Party, Sides};
+use super::alone::AbsoluteRules;
+use super::judgement::{Against, Calibrations, Judged, Judgement, UnjudgedRule, Party, Sides};
 use super::leaking::Basis;
 use super::machines::Machines;
 use super::peaks::peaks;
@@ -31,10 +31,10 @@ pub fn judge(sides: &Sides, rules: &Rules, looks: &Schedule) -> Judgement {
 pub fn judge_calibrated(sides: &Sides, rules: &Rules, looks: &Schedule, calibrations: &Calibrations) -> Judgement {
     let mut sides = sides.clone();
     sort_by_plan(&mut sides);
-    let mut differences = one_metric(sides.each_mut().flatten());
+    let mut differences = unify_metrics(sides.each_mut().flatten());
     differences.extend(sides.differences());
     let parties = sides.parties();
-    let alone = Alone::judge(&sides.candidate, rules, looks, calibrations);
+    let alone = AbsoluteRules::judge(&sides.candidate, rules, looks, calibrations);
     let mut against = Vec::new();
     let mut strained_sides = Vec::new();
     let mut all_headlines = Vec::new();
@@ -65,7 +65,7 @@ pub fn judge_calibrated(sides: &Sides, rules: &Rules, looks: &Schedule, calibrat
         headlines: all_headlines,
         peaks: peaks(&parties),
         differences,
-        strains: strained(strained_sides.into_iter()),
+        strains: strained_runs(strained_sides.into_iter()),
         missing: missing(&against, &alone, looks.first()),
         settled: alone.settled && against.iter().all(|against| against.settled),
         answer: Answer::all(answers),
@@ -89,11 +89,11 @@ fn sort_by_plan(sides: &mut Sides) {
 }
 
 /// The rules that decide and were not judged: they were not looked at yet, or have no usable data.
-fn missing(against: &[Against], alone: &Alone, first: usize) -> Vec<Missing> {
+fn missing(against: &[Against], alone: &AbsoluteRules, first: usize) -> Vec<UnjudgedRule> {
     let mut missing = Vec::new();
     for judged in against.iter().flat_map(|against| &against.primaries) {
         if judged.basis.look.is_none() || judged.verdict.evidence.is_err() {
-            missing.push(Missing {
+            missing.push(UnjudgedRule {
                 rule: judged.rule.subject.to_string(),
                 runs: judged.basis.runs,
                 first,
@@ -101,8 +101,8 @@ fn missing(against: &[Against], alone: &Alone, first: usize) -> Vec<Missing> {
             });
         }
     }
-    for (rule, runs) in alone.missing() {
-        missing.push(Missing {
+    for (rule, runs) in alone.unjudged_rules() {
+        missing.push(UnjudgedRule {
             rule,
             runs,
             first,
@@ -210,7 +210,7 @@ struct Contest<'r> {
     rules: &'r Rules,
     machines: Machines,
     /// Of the baseline and of the candidate.
-    calibrations: [&'r [Held]; 2],
+    calibrations: [&'r [ApplicableCalibration]; 2],
 }
 
 impl Contest<'_> {
@@ -248,7 +248,7 @@ fn deciding_runs(judged: &Judged, rules: &Rules) -> DecidingRuns {
         count: judged
             .basis
             .look
-            .map_or(usize::MAX, |look| judged.endpoint.first_deciding(look).most()),
+            .map_or(usize::MAX, |look| judged.endpoint.first_deciding(look).most_runs()),
         in_pairs: true,
     }
 }
@@ -268,7 +268,7 @@ fn judged(rule: &Rule, endpoint: &Endpoint, verdict: EndpointVerdict, looks: &Sc
         endpoint: endpoint.clone(),
         basis: Basis {
             look: verdict.look,
-            runs: endpoint.deciding(),
+            runs: endpoint.deciding_runs(),
         },
         needed,
         verdict,

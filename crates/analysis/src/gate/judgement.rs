@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::compare::calibration::Held;
-use crate::compare::{Difference, HugePages, Inequality, Played, Strained};
+use crate::compare::calibration::ApplicableCalibration;
+use crate::compare::{Difference, HugePages, Inequality, Played, StrainedRuns};
 use crate::figures::rules::{Limit, Rule};
 use crate::summary::decay::TooShortFor;
 use base::exit::Exit;
@@ -29,11 +29,11 @@ pub struct Sides {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Calibrations {
     /// Calibrations of each side: for each lens one of each machine that the side was run on, or none.
-    pub of_sides: Vec<(Role, Vec<Held>)>,
+    pub of_sides: Vec<(Role, Vec<ApplicableCalibration>)>,
 }
 
 impl Calibrations {
-    pub fn of_role(&self, role: Role) -> &[Held] {
+    pub fn of_role(&self, role: Role) -> &[ApplicableCalibration] {
         match self.of_sides.iter().find(|(side, _)| *side == role) {
             Some((_, calibrations)) => calibrations,
             None => &[],
@@ -83,7 +83,7 @@ pub struct Broken {
 
 /// A rule that decides and was not judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing {
+pub struct UnjudgedRule {
     pub rule: String,
     /// Runs that there are to judge it by.
     pub runs: usize,
@@ -93,7 +93,7 @@ pub struct Missing {
     pub unknown: bool,
 }
 
-impl Missing {
+impl UnjudgedRule {
     /// True if more runs would let the rule be judged; otherwise a figure of it is not known.
     pub fn is_too_few(&self) -> bool {
         self.runs < self.first && !self.unknown
@@ -201,7 +201,7 @@ pub struct Judgement {
     pub differences: Vec<Difference>,
     /// What about the machines makes figures less sure.
     #[serde(skip)]
-    pub strains: Vec<Strained>,
+    pub strains: Vec<StrainedRuns>,
     /// The candidate against the baseline, and against the anchor if there is one; empty if it is judged alone.
     pub against: Vec<Against>,
     /// Absolute limits.
@@ -211,7 +211,7 @@ pub struct Judgement {
     pub leaks: Vec<Leaking>,
     /// Rules that decide and were not judged: too few runs for a look, or a figure that was never measured.
     #[serde(skip)]
-    pub missing: Vec<Missing>,
+    pub missing: Vec<UnjudgedRule>,
     /// Whether more runs would change nothing: every rule that decides has its answer, or data that no more runs mend.
     #[serde(skip)]
     pub settled: bool,

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::compare::Played;
 use crate::growth::{
-    Asked, Repeated, Reservation, Sent, Unasked, asked_in_all, deny_only_asked, repeated, reserved_in_all, sent_in_all,
+    Asked, Repeated, Reservation, Sent, Unasked, asked_in_all, deny_only_asked, repeated_parts, reserved_in_all, sent_in_all,
 };
 use base::band::{LEAST_ROUNDS, LeakLimit};
 use stats::Schedule;
@@ -60,7 +60,7 @@ pub struct Leaking {
 /// Everything that is repeated and that the rule is about, judged over all runs.
 pub(super) fn leaks(rule: &Leak, runs: &[&Played], looks: &Schedule) -> Vec<Leaking> {
     let still_growing = still_growing::at_end(runs);
-    let runs: Vec<Vec<Repeated>> = runs.iter().map(|run| repeated(&run.summary)).collect();
+    let runs: Vec<Vec<Repeated>> = runs.iter().map(|run| repeated_parts(&run.summary)).collect();
     let mut names: Vec<&str> = Vec::new();
     for part in runs.iter().flatten() {
         let is_checked = rule.phase.as_deref().is_none_or(|phase| phase == part.name);

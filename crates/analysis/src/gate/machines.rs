@@ -86,7 +86,7 @@ mod tests {
             anchor: None,
         };
         let runs = sides.baseline.as_ref().unwrap().len().min(sides.candidate.len());
-        let mut judgement = judge(&sides, &rules, &Schedule::once(runs, 0.05).unwrap());
+        let mut judgement = judge(&sides, &rules, &Schedule::single_look(runs, 0.05).unwrap());
         judgement.against.remove(0)
     }
 

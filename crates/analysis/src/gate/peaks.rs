@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::compare::Played;
-use crate::summary::exit;
+use crate::summary::exit_of_run;
 use base::exit::Exit;
 use base::lens::Lens;
 
@@ -52,7 +52,7 @@ pub(super) fn peaks(parties: &[(Role, &Vec<Played>)]) -> Vec<Peaks> {
             };
             let distance = own.least.saturating_sub(other.most);
             // A run that failed might have come to a higher peak.
-            let is_whole = runs.iter().all(|run| exit(&run.summary) != Exit::ServerFailed);
+            let is_whole = runs.iter().all(|run| exit_of_run(&run.summary) != Exit::ServerFailed);
             all.push(Peaks {
                 against: *role,
                 lens,
@@ -82,7 +82,7 @@ fn measured(runs: &[Played], lens: Lens, warm_up: bool) -> Vec<&Played> {
     let mut measured = Vec::new();
     for run in runs {
         let plan = &run.summary.header.plan;
-        let is_played = matches!(exit(&run.summary), Exit::Passed | Exit::ServerFailed) && plan.traced.is_none();
+        let is_played = matches!(exit_of_run(&run.summary), Exit::Passed | Exit::ServerFailed) && plan.traced.is_none();
         if is_played && plan.warm_up == warm_up && run.summary.header.server.lens.name == lens {
             measured.push(run);
         }

@@ -1,13 +1,13 @@
 //! Checks of the sides before any figure: failures, circumstances, and the same work.
 
-use crate::compare::calibration::{Held, believed};
+use crate::compare::calibration::{ApplicableCalibration, believed_noise_floor};
 use crate::compare::summaries;
 use crate::compare::{
-    Difference, Inequality, Played, counts, differences, differences_between, differences_of, inequalities,
+    Difference, Inequality, Played, is_counted, differences, differences_between, differences_of, inequalities,
     shared_memory,
 };
 use crate::figures::{GatedFigure, WorkLimits};
-use crate::summary::{Summary, exit};
+use crate::summary::{Summary, exit_of_run};
 use base::band::NoiseFloor;
 use base::exit::Exit;
 use base::lens::Lens;
@@ -70,7 +70,7 @@ impl Sides {
 }
 
 pub(super) fn counted_runs(runs: &[Played]) -> Vec<&Played> {
-    runs.iter().filter(|run| counts(&run.summary)).collect()
+    runs.iter().filter(|run| is_counted(&run.summary)).collect()
 }
 
 /// The runs that count and were looked at through this lens.
@@ -83,7 +83,7 @@ pub(super) fn runs_through(runs: &[Played], lens: Lens) -> Vec<&Played> {
 fn broken(role: Role, runs: &[Played]) -> Vec<Broken> {
     let mut all = Vec::new();
     for run in runs {
-        let (how, incomplete) = if exit(&run.summary) == Exit::ServerFailed {
+        let (how, incomplete) = if exit_of_run(&run.summary) == Exit::ServerFailed {
             (brief(&run.summary), false)
         } else if let Some(loss) = loss(&run.summary) {
             (loss, true)
@@ -190,12 +190,12 @@ pub(super) fn known_noise(
     subject: &GatedFigure,
     runs: &[&Played],
     lens: Lens,
-    calibrations: [&[Held]; 2],
+    calibrations: [&[ApplicableCalibration]; 2],
 ) -> (NoiseFloor, Known) {
     let values = runs.iter().filter_map(|run| subject.value(&run.summary));
     let floor = subject.figure.noise_of(values);
     match runs.iter().find_map(|run| subject.measure(&run.summary)) {
-        Some(measure) => believed(&measure, floor, lens, calibrations),
+        Some(measure) => believed_noise_floor(&measure, floor, lens, calibrations),
         None => (floor, Known::Seen),
     }
 }

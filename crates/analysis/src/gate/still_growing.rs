@@ -1,7 +1,7 @@
 //! Memory that still grows when it is read: the figure is a lower bound, of which nothing passes.
 
 use crate::compare::Played;
-use crate::figures::{GatedFigure, Place, Unit};
+use crate::figures::{GatedFigure, MeasuredPart, Unit};
 use crate::summary::{PhaseSummary, Summary};
 use base::units;
 use stats::Answer;
@@ -56,8 +56,8 @@ fn at_end_of(run: &Summary) -> Option<StillGrowing> {
     taken.next_back().and_then(at_checkpoint)
 }
 
-fn at_place(place: &Place, run: &Summary) -> Option<StillGrowing> {
-    let Place::Phase { number, .. } = place else {
+fn at_place(place: &MeasuredPart, run: &Summary) -> Option<StillGrowing> {
+    let MeasuredPart::Phase { number, .. } = place else {
         return None;
     };
     let mut rounds = run.phases.iter().filter(|phase| phase.phase.phase == *number);

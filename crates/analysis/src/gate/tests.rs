@@ -1,4 +1,4 @@
-use crate::compare::calibration::Held;
+use crate::compare::calibration::ApplicableCalibration;
 use crate::compare::{self, Played};
 use crate::figures::{Figure, GatedFigure, Leak, Limit, Rule, Rules, WorkLimits};
 use crate::golden::gate::{held, judge};
@@ -317,7 +317,7 @@ fn equal_sides(runs: usize, rules: &Rules, looks: &Schedule) -> Judgement {
 
 #[test]
 fn before_the_first_look_there_is_no_verdict_for_any_rule() {
-    let eight = Schedule::once(8, 0.05).unwrap();
+    let eight = Schedule::single_look(8, 0.05).unwrap();
     let mut budget = rules();
     budget.primaries.clear();
     budget.budgets = vec![Limit {

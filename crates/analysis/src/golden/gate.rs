@@ -7,7 +7,7 @@ use record::{CALIBRATION_FORMAT, Calibration, Noise};
 use stats::Schedule;
 
 use crate::compare::Played;
-use crate::compare::calibration::Held;
+use crate::compare::calibration::ApplicableCalibration;
 use crate::figures::Rules;
 use crate::gate::{Calibrations, Judgement, Role, Sides, judge_calibrated};
 
@@ -38,7 +38,7 @@ pub fn judge(sides: &Sides, rules: &Rules, looks: &Schedule) -> Judgement {
 }
 
 /// A calibration of twelve runs that holds.
-pub fn held(lens: Lens, noise: Vec<Noise>) -> Held {
+pub fn held(lens: Lens, noise: Vec<Noise>) -> ApplicableCalibration {
     let calibration = Calibration {
         format: CALIBRATION_FORMAT,
         tool: String::new(),
@@ -53,7 +53,7 @@ pub fn held(lens: Lens, noise: Vec<Noise>) -> Held {
         noise,
         recommended_runs: None,
     };
-    Held {
+    ApplicableCalibration {
         calibration,
         is_other_version: false,
     }

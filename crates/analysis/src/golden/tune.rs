@@ -4,7 +4,7 @@ use record::{AllocatorFacts, AllocatorFamily, CellFacts, Ending, golden};
 
 use crate::compare::Played;
 use crate::summary;
-use crate::tune::{Rules, stopped};
+use crate::tune::{Rules, eliminated_cells};
 
 /// Per cent of the golden record's private memory, p95 and processor time.
 pub type Percents = (u64, u64, u64);
@@ -66,9 +66,9 @@ pub fn played(cells: &[(&str, Percents)], blocks: u32, rules: &Rules) -> Vec<Pla
     let count = cells.len() as u32;
     let mut runs = vec![run("default", count, 0, cells[0].1)];
     for block in 1..=blocks {
-        let halving = stopped(&runs, rules);
+        let halving = eliminated_cells(&runs, rules);
         for (label, percents) in cells {
-            if !halving.stopped.contains_key(*label) {
+            if !halving.eliminated.contains_key(*label) {
                 runs.push(run(label, count, block, *percents));
             }
         }
@@ -104,8 +104,8 @@ pub fn with_impostor(fault: impl Fn(&mut Played)) -> Vec<Played> {
     let count = cells.len() as u32;
     let mut runs = vec![run("default", count, 0, cells[0].1)];
     for block in 1..=8 {
-        let halving = stopped(&runs, &rules);
-        for (label, percents) in cells.iter().filter(|(label, _)| !halving.stopped.contains_key(*label)) {
+        let halving = eliminated_cells(&runs, &rules);
+        for (label, percents) in cells.iter().filter(|(label, _)| !halving.eliminated.contains_key(*label)) {
             let mut played = run(label, count, block, *percents);
             if *label == "dirty-impostor" {
                 fault(&mut played);

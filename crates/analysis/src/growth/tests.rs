@@ -41,7 +41,7 @@ fn run(rounds: &[(u32, u64, u64, u64)]) -> Summary {
 }
 
 fn names(summary: &Summary) -> Vec<String> {
-    repeated(summary).into_iter().map(|part| part.name).collect()
+    repeated_parts(summary).into_iter().map(|part| part.name).collect()
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn each_phase_that_is_repeated_by_itself_has_its_rounds() {
     rounds.extend((0..10).map(|round| (1, 100 + round * 20, 10, 0)));
     rounds.extend((0..8).map(|_| (2, 300, 0, 4)));
     rounds.extend((0..3).map(|_| (3, 300, 0, 0)));
-    let all = repeated(&run(&rounds));
+    let all = repeated_parts(&run(&rounds));
     let sent: Vec<Option<Sent>> = all.iter().map(|part| part.sent).collect();
     assert_eq!(
         sent,
@@ -75,7 +75,7 @@ fn rounds_of_the_whole_scenario_are_one_series_however_their_phases_are_repeated
     }
     let summary = run(&rounds);
     assert_eq!(names(&summary), [WHOLE]);
-    let whole = &repeated(&summary)[0];
+    let whole = &repeated_parts(&summary)[0];
     assert_eq!(whole.values.len(), 9);
     assert_eq!((whole.values[0], whole.values[8]), (Some(100), Some(108)));
     assert_eq!(whole.sent, Some(Sent::Requests(5.0)));
@@ -88,7 +88,7 @@ fn a_round_that_was_cut_short_does_not_count() {
         rounds.extend([(1, 50, 2, 0), (2, 100 + round, 1, 0)]);
     }
     rounds.push((1, 50, 2, 0));
-    assert_eq!(repeated(&run(&rounds))[0].values.len(), 9);
+    assert_eq!(repeated_parts(&run(&rounds))[0].values.len(), 9);
 }
 
 #[test]
@@ -102,8 +102,8 @@ fn a_value_that_is_not_known_makes_no_slope() {
     let rounds: Vec<(u32, u64, u64, u64)> = (0..10).map(|round| (1, 100 + round, 1, 0)).collect();
     let mut summary = run(&rounds);
     summary.phases[4].checkpoint = None;
-    assert_eq!(repeated(&summary)[0].values[4], None);
-    assert_eq!(repeated(&summary)[0].growth(), None);
+    assert_eq!(repeated_parts(&summary)[0].values[4], None);
+    assert_eq!(repeated_parts(&summary)[0].growth(), None);
 }
 
 /// The rounds of one phase with this step.
@@ -113,7 +113,7 @@ fn with_step(step: &StepSummary) -> Repeated {
     for phase in &mut summary.phases {
         phase.steps = vec![step.clone()];
     }
-    repeated(&summary).remove(0)
+    repeated_parts(&summary).remove(0)
 }
 
 fn idle_step() -> StepSummary {
@@ -167,15 +167,15 @@ fn a_request_left_open_before_and_a_command_at_the_checkpoint_are_no_silence() {
     for phase in &mut summary.phases {
         phase.steps[0].name = "idle".to_owned();
     }
-    assert_eq!(repeated(&summary)[0].sent, Some(Sent::Nothing));
+    assert_eq!(repeated_parts(&summary)[0].sent, Some(Sent::Nothing));
     for phase in &mut summary.phases {
         phase.kept_open = 1;
     }
-    assert_eq!(repeated(&summary)[0].sent, Some(Sent::Waiting));
+    assert_eq!(repeated_parts(&summary)[0].sent, Some(Sent::Waiting));
     for phase in &mut summary.phases {
         phase.commands = 1;
     }
-    assert_eq!(repeated(&summary)[0].sent, Some(Sent::Others));
+    assert_eq!(repeated_parts(&summary)[0].sent, Some(Sent::Others));
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn idle_with_server_requests(requests: u64) -> Repeated {
         phase.steps[0].name = "idle".to_owned();
         phase.server_requests = requests;
     }
-    repeated(&summary).remove(0)
+    repeated_parts(&summary).remove(0)
 }
 
 /// A run of rounds with these sampled maxima in MiB, in whose last round the server crashes.
@@ -215,7 +215,7 @@ fn crashed_run(peaks: &[u64]) -> Summary {
 
 #[test]
 fn growth_up_to_a_crash_counts() {
-    let part = &repeated(&crashed_run(&[80, 82, 81, 83, 160, 320, 640, 1_280]))[0];
+    let part = &repeated_parts(&crashed_run(&[80, 82, 81, 83, 160, 320, 640, 1_280]))[0];
     let growth = part.up_to_end.unwrap();
     assert_eq!((growth.from >> 20, growth.to >> 20), (82, 1_280));
     assert_eq!((growth.round, growth.end), (8, End::Crash));
@@ -225,7 +225,7 @@ fn growth_up_to_a_crash_counts() {
 
 #[test]
 fn growth_up_to_a_crash_counts_though_a_collector_freed_some_just_before() {
-    let part = &repeated(&crashed_run(&[134, 135, 140, 140, 900, 3_296, 2_863]))[0];
+    let part = &repeated_parts(&crashed_run(&[134, 135, 140, 140, 900, 3_296, 2_863]))[0];
     let growth = part.up_to_end.unwrap();
     assert_eq!((growth.from >> 20, growth.to >> 20, growth.round), (135, 2_863, 7));
 }
@@ -239,7 +239,7 @@ fn a_crash_that_memory_did_not_cause_is_no_growth() {
         &[80, 900],
     ] {
         assert_eq!(
-            repeated(&crashed_run(peaks)).first().and_then(|part| part.up_to_end),
+            repeated_parts(&crashed_run(peaks)).first().and_then(|part| part.up_to_end),
             None
         );
     }
@@ -259,7 +259,7 @@ fn growth_up_to_the_memory_limit_counts() {
         in_flight: Vec::new(),
         before: Vec::new(),
     });
-    let growth = repeated(&summary)[0].up_to_end.unwrap();
+    let growth = repeated_parts(&summary)[0].up_to_end.unwrap();
     assert_eq!((growth.to >> 20, growth.end), (330, End::Limit));
 }
 
@@ -270,7 +270,7 @@ fn rounds_after_a_lost_process_are_not_judged() {
     for phase in &mut summary.phases[12..] {
         (phase.private, phase.incomplete) = (Some(5), true);
     }
-    let part = &repeated(&summary)[0];
+    let part = &repeated_parts(&summary)[0];
     assert_eq!((part.values[11], part.values[12]), (Some(320), None));
     assert_eq!(part.growth().unwrap().trend.slope, 20.0);
 }
@@ -309,7 +309,7 @@ fn with_rounds(steps: impl Fn(usize) -> Vec<StepSummary>) -> Repeated {
             step.step = place as u32;
         }
     }
-    repeated(&summary).remove(0)
+    repeated_parts(&summary).remove(0)
 }
 
 fn unasked(part: &Repeated) -> Vec<(&str, WhyUnasked)> {
@@ -394,7 +394,7 @@ fn finding(requests: u64, answered: u64, hits: u64, is_required: bool) -> Repeat
         };
         summary.ending = Some(Ending::Empty { steps: vec![empty] });
     }
-    repeated(&summary).remove(0)
+    repeated_parts(&summary).remove(0)
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::summary::Summary;
 use base::exit::Exit;
 use record::{CallCount, CallKind, PhaseRef, SystemCalls, TracerFacts};
 
-use super::exit::exit;
+use super::exit::exit_of_run;
 
 /// The calls of one phase, over all its rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -45,7 +45,7 @@ impl PhaseCalls {
         self.minor_faults = self.minor_faults.zip(minor_faults).map(|(a, b)| a.saturating_add(b));
         for (kind, count) in calls {
             let sum = self.calls.entry(*kind).or_default();
-            *sum = sum.and(*count);
+            *sum = sum.added_to(*count);
         }
     }
 }
@@ -69,7 +69,7 @@ impl Traced {
         }
         Some(Traced {
             tracer,
-            whole: exit(summary) == Exit::Passed,
+            whole: exit_of_run(summary) == Exit::Passed,
             phases,
         })
     }
@@ -79,7 +79,7 @@ impl Traced {
         self.phases
             .iter()
             .map(|phase| phase.count(kind))
-            .fold(CallCount::default(), CallCount::and)
+            .fold(CallCount::default(), CallCount::added_to)
     }
 
     /// Counts the calls that advise on mapped pages: `madvise` with any advice.

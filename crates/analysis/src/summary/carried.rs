@@ -4,7 +4,7 @@ use crate::summary::Summary;
 use base::units;
 use record::{AllocatorFamily, Checkpoint, Confidence, Ending};
 
-use super::tree::{Live, Tree};
+use super::tree::{LiveProcess, Tree};
 use super::unset::Unset;
 
 /// The process that had the most private memory at a checkpoint, and how much the whole tree had then.
@@ -51,7 +51,7 @@ fn reserved(family: AllocatorFamily) -> u64 {
 
 /// Keeps the largest process of all checkpoints.
 pub fn update_leader(leader: &mut Option<Leader>, checkpoint: &Checkpoint, tree: &Tree) {
-    let known: Vec<(&Live, u64)> = tree
+    let known: Vec<(&LiveProcess, u64)> = tree
         .owners(checkpoint)
         .filter_map(|(live, private)| Some((live, private?)))
         .collect();
@@ -70,7 +70,7 @@ pub fn update_leader(leader: &mut Option<Leader>, checkpoint: &Checkpoint, tree:
 /// Compares the library's account of its memory with the memory of the largest process, and corrects the server's facts.
 /// Returns the preload as an unset setting if it served next to nothing. If only some of the `processes` gave an account,
 /// nothing is known of the largest.
-pub fn judge(summary: &mut Summary, leader: Option<&Leader>, processes: u64) -> Option<Unset> {
+pub fn judge_served_memory(summary: &mut Summary, leader: Option<&Leader>, processes: u64) -> Option<Unset> {
     let server = &mut summary.header.server;
     let path = server.preload.as_ref()?.path.clone();
     let facts = server.allocator.as_mut()?;

@@ -66,7 +66,7 @@ fn counted_rounds(rounds: &[Vec<Sample>]) -> &[Vec<Sample>] {
 }
 
 /// The counters of one process at a checkpoint, each the median of its rounds as in the figures of the tree.
-pub fn at_rest(checkpoint: &Checkpoint, process: u32) -> Counters {
+pub fn counters_at_rest(checkpoint: &Checkpoint, process: u32) -> Counters {
     let own: Vec<Counters> = counted_rounds(&checkpoint.rounds)
         .iter()
         .flatten()
@@ -103,7 +103,7 @@ fn median_of(readings: &[Counters], value: fn(&Counters) -> Option<u64>) -> Opti
 fn drift(rounds: &[Vec<Sample>]) -> Option<(u64, u64)> {
     let first = sum(rounds.first()?, |counters| counters.private)?;
     let last = sum(rounds.last()?, |counters| counters.private)?;
-    if first.abs_diff(last) <= band::around(first.max(last)) {
+    if first.abs_diff(last) <= band::tolerated_difference(first.max(last)) {
         return None;
     }
     Some((first, last))

@@ -17,7 +17,7 @@ use record::{
 
 use super::carried::{self, Leader};
 use super::curves::Curves;
-use super::decay::Watch;
+use super::decay::WindowTracker;
 use super::departure::Departure;
 use super::epoch::{Epoch, Exact};
 use super::holder::{self, Held};
@@ -46,8 +46,8 @@ pub fn read_with<R: BufRead, E: From<ReadError>>(
         Ok::<Entry, E>(entry)
     });
     let mut summary = summarise(header, entries)?;
-    summary.truncated = reader.truncated();
-    summary.unknown = reader.unknown().clone();
+    summary.truncated = reader.is_truncated();
+    summary.unknown = reader.unknown_entries().clone();
     summary.damaged = reader.damaged().clone();
     Ok(summary)
 }
@@ -91,7 +91,7 @@ struct Pass {
     /// The process that had the most memory at a checkpoint.
     leader: Option<Leader>,
     /// Idle windows.
-    watch: Watch,
+    watch: WindowTracker,
     /// True while an idle step is under way, so that requests are its light traffic.
     idles: bool,
     /// Pressure at the beginning of the run.
@@ -169,7 +169,7 @@ impl Pass {
             ticked: Vec::new(),
             together: None,
             leader: None,
-            watch: Watch::default(),
+            watch: WindowTracker::default(),
             idles: false,
             pressure: None,
             by_program: ByProgram::default(),
@@ -197,7 +197,7 @@ impl Pass {
             Event::Ready(readiness) => self.ready(readiness),
             Event::Registered { .. } => {}
             Event::PhaseStarted(phase) => self.phase_started(at, &phase),
-            Event::PhaseDriven(phase) => self.phases.driven(at, &phase, self.tree.sums().private),
+            Event::PhaseDriven(phase) => self.phases.steps_ended(at, &phase, self.tree.sums().private),
             Event::Checkpoint(checkpoint) => self.checkpoint(at, checkpoint),
             Event::Peak(mark) => self.peak(at, &mark),
             Event::StepStarted(start) => self.step_started(at, &start),
@@ -308,7 +308,7 @@ impl Pass {
             return;
         };
         let departure = Departure::new(before, self.summary.close.as_ref());
-        if departure.failed() || departure.wrong_code().is_some() {
+        if departure.fails_run() || departure.wrong_code().is_some() {
             self.summary.earlier.push(departure);
         }
     }
@@ -339,7 +339,7 @@ impl Pass {
         if self.phases.lacks_peak() {
             // The marks of the phase before could not be read, and were not reset either.
             self.phases
-                .cut(at, self.epoch.peaks(&self.tree, None), self.tree.totals_at_end());
+                .record_ended(at, self.epoch.peaks(&self.tree, None), self.tree.totals_at_end());
             self.new_epoch(|_| false);
         }
         self.losses.phase_started(phase);
@@ -494,7 +494,7 @@ impl Pass {
             self.by_program = ByProgram::default();
         }
         let processes = self.tree.count_all();
-        let unused = carried::judge(&mut summary, self.leader.as_ref(), processes);
+        let unused = carried::judge_served_memory(&mut summary, self.leader.as_ref(), processes);
         unset::add(&mut summary.unset, unused.into_iter().collect());
         holder::correct(&mut summary.header.server, &self.held, &self.holders);
         unset::correct(&mut summary.header.server, &summary.unset, &summary.unpurged);
@@ -506,8 +506,8 @@ impl Pass {
         }
         self.watch.end_window(summary.duration, extremes);
         summary.windows = self.watch.finish();
-        self.phases.cut(summary.duration, last, self.tree.totals_at_end());
-        summary.most_processes = self.tree.most();
+        self.phases.record_ended(summary.duration, last, self.tree.totals_at_end());
+        summary.most_processes = self.tree.most_processes();
         let judged = self.losses.judge();
         for phase in &judged.incomplete {
             self.phases.mark_incomplete(phase);

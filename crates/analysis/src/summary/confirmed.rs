@@ -1,7 +1,7 @@
 //! Settings of jemalloc that were seen in force before the run: it confirms them once more when it starts in the run.
 
 use record::jemalloc::{CONFIRM, Output, read};
-use record::variables::same;
+use record::variables::are_equal_values;
 use record::{Close, KnobFacts, ServerFacts};
 
 use super::carried::UNCONFIRMED;
@@ -34,7 +34,7 @@ pub(super) fn correct(server: &mut ServerFacts, close: &Close) -> bool {
             .map(|(_, value)| value)
             .collect();
         // One process that has it suffices: the environment check looks at the one with the most memory.
-        if values.iter().any(|value| same(value, &knob.requested)) {
+        if values.iter().any(|value| are_equal_values(value, &knob.requested)) {
             continue;
         }
         knob.effective = values.last().map(|value| (*value).clone());

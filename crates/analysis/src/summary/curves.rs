@@ -259,7 +259,7 @@ mod tests {
         let mut session = Session::new("server");
         session.spawn(0, "server", None, 20, 20);
         session.phase("work");
-        session.go(0, 40, 20, 150);
+        session.move_memory(0, 40, 20, 150);
         session.settle(true);
         let summary = summarised(&session);
         let width = 4 * grid(std::iter::once(&summary)).unwrap();

@@ -17,9 +17,9 @@ use base::shown;
 use record::{AllocatorDecay, Nanos, PhaseRef, RoundName, Runtime, WindowEnd};
 
 pub use crate::summary::decay::course::{AFTER, Course};
-pub use crate::summary::decay::gave::{Gave, Short, counts, releases, reported};
+pub use crate::summary::decay::gave::{WindowRelease, ShortWindow, is_reported_window, releases, reported};
 pub use crate::summary::decay::traffic::{Traffic, traffic};
-pub(super) use crate::summary::decay::windows::{Extremes, Watch};
+pub(super) use crate::summary::decay::windows::{Extremes, WindowTracker};
 
 /// Points of the curve that a report draws of a window.
 pub const POINTS: usize = 64;
@@ -106,8 +106,8 @@ pub struct TooShortFor {
 
 impl TooShortFor {
     /// Drops the program, so that windows of several programs can be compared.
-    pub fn short(&self) -> Short {
-        Short {
+    pub fn short(&self) -> ShortWindow {
+        ShortWindow {
             took: self.took,
             needed: self.needed,
             runtime: self.runtime,
@@ -138,7 +138,7 @@ impl Window {
             program: self.holder.clone(),
             took: self.took,
             needed,
-            full_decay_helps: is_idle_step && self.why() != Some(WindowEnd::Ended),
+            full_decay_helps: is_idle_step && self.end_reason() != Some(WindowEnd::Ended),
         })
     }
 
@@ -152,7 +152,7 @@ impl Window {
         let values = [0, last / 2, last * 3 / 4, last].map(|place| self.curve[place]);
         let grew_throughout = values
             .windows(2)
-            .all(|pair| pair[1] > pair[0].saturating_add(band::around(pair[0])));
+            .all(|pair| pair[1] > pair[0].saturating_add(band::tolerated_difference(pair[0])));
         if !grew_throughout {
             return None;
         }
@@ -177,7 +177,7 @@ impl Window {
         let (Some(private), Some(became_lazy)) = (&self.private, self.became_lazy()) else {
             return false;
         };
-        became_lazy > band::around(private.before)
+        became_lazy > band::tolerated_difference(private.before)
     }
 
     /// Time until private memory settled; `None` for a held window, in which nothing settled.
@@ -187,7 +187,7 @@ impl Window {
 
     /// The reason why the window ended. Older records have only `settled`, from which it follows. `None` for a window that
     /// lasted until the next step or checkpoint.
-    pub fn why(&self) -> Option<WindowEnd> {
+    pub fn end_reason(&self) -> Option<WindowEnd> {
         let end_by_settled = match self.settled {
             Some(true) => WindowEnd::Settled,
             Some(false) => WindowEnd::TimedOut,

@@ -39,7 +39,7 @@ impl Departure {
     }
 
     /// True if it fails the run: the server died by itself, or left processes behind.
-    pub fn failed(&self) -> bool {
+    pub fn fails_run(&self) -> bool {
         self.left_early() || self.died() || !self.shutdown.survivors.is_empty()
     }
 
@@ -204,7 +204,7 @@ mod tests {
         }
         session.put(Event::Ended(ending));
         let summary = summarised(&session);
-        (exit(&summary), findings::findings(&summary).pop())
+        (exit_of_run(&summary), findings::findings(&summary).pop())
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use crate::summary::Peak;
 use record::{Nanos, PeakMark, Rollup};
 
-use super::tree::{Live, Sums, Tree};
+use super::tree::{LiveProcess, Sums, Tree};
 
 /// Memory seen since the marks were last read.
 #[derive(Clone, Debug, Default)]
@@ -69,8 +69,8 @@ impl Epoch {
     }
 
     /// A process went away at some time until now.
-    pub fn ended(&mut self, until: Nanos, live: &Live) {
-        let most = live.mark().unwrap_or(0).max(live.resident_max);
+    pub fn ended(&mut self, until: Nanos, live: &LiveProcess) {
+        let most = live.high_water_in_epoch().unwrap_or(0).max(live.resident_max);
         let upper = if live.borrows {
             0
         } else {
@@ -96,7 +96,7 @@ impl Epoch {
     pub fn peaks(&self, tree: &Tree, mark: Option<&PeakMark>) -> Peaks {
         let single = tree
             .live()
-            .map(|(_, live)| live.mark().unwrap_or(0).max(live.resident_max))
+            .map(|(_, live)| live.high_water_in_epoch().unwrap_or(0).max(live.resident_max))
             .max();
         let lower = self.lower.max(single.unwrap_or(0));
         let upper = mark
@@ -117,7 +117,7 @@ impl Epoch {
     fn upper(&self, tree: &Tree, mark: &PeakMark) -> Option<u64> {
         if tree.count() == 1 && self.ended.is_empty() {
             let (_, live) = tree.live().next()?;
-            return live.mark().map(|mark| mark.max(live.resident_max));
+            return live.high_water_in_epoch().map(|mark| mark.max(live.resident_max));
         }
         let mut spans = self.ended.clone();
         for (process, live) in tree.live().filter(|(_, live)| !live.borrows) {

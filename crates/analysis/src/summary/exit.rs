@@ -11,9 +11,9 @@ use super::departure::{Departure, departures};
 /// Processes that outlive the server fail it: in an editor they would keep their memory after the window closes. So
 /// does a crash during shutdown. A server that needed a signal to end is reported but does not fail: its figures are
 /// complete, and many well-known servers end that way.
-pub fn exit(summary: &Summary) -> Exit {
+pub fn exit_of_run(summary: &Summary) -> Exit {
     let process_crashed = summary.command.is_none() && summary.lost.iter().any(LostProcess::crashed);
-    let failed = process_crashed || departures(summary).iter().any(Departure::failed);
+    let failed = process_crashed || departures(summary).iter().any(Departure::fails_run);
     match &summary.ending {
         None => Exit::OwnFailure,
         Some(Ending::Interrupted) => Exit::Interrupted,

@@ -15,7 +15,7 @@ use serde::Serialize;
 use record::{Checkpoint, EndCause, Nanos, PhaseRef, Process, ProcessEnd};
 
 use super::Summary;
-use super::tree::{Live, Tree};
+use super::tree::{LiveProcess, Tree};
 
 /// A process that crashed, or that held much of the tree's memory and ended although nobody asked for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -216,7 +216,7 @@ impl Losses {
     }
 
     /// Notes the end of a process; `live` is its last state, and `tree` the other processes.
-    pub fn ended(&mut self, at: Nanos, end: &ProcessEnd, live: &Live, tree: &Tree) {
+    pub fn ended(&mut self, at: Nanos, end: &ProcessEnd, live: &LiveProcess, tree: &Tree) {
         let birth = self.births.remove(&end.process);
         // Older records do not say how processes ended, nor when the shutdown began.
         let Some(cause) = end.cause else { return };

@@ -14,7 +14,7 @@ const LEAST_GROWTH: u64 = 1 << 20;
 
 /// A phase that is being played or was.
 #[derive(Debug)]
-struct Open {
+struct PlayedPhase {
     summary: PhaseSummary,
     before: Totals,
     /// Totals when the release began that is under way.
@@ -36,7 +36,7 @@ struct Open {
 
 #[derive(Debug, Default)]
 pub(super) struct Phases {
-    open: Vec<Open>,
+    open: Vec<PlayedPhase>,
     /// Requests that the running server has left open.
     parked: u64,
 }
@@ -71,7 +71,7 @@ impl Phases {
             server_requests: 0,
         };
         let missing = Vec::new();
-        self.open.push(Open {
+        self.open.push(PlayedPhase {
             summary,
             before,
             release: None,
@@ -92,12 +92,12 @@ impl Phases {
     }
 
     /// Finds a phase by its reference, since sampler and driver write at the same time. It is always among the last.
-    fn find(&mut self, phase: &PhaseRef) -> Option<&mut Open> {
+    fn find(&mut self, phase: &PhaseRef) -> Option<&mut PlayedPhase> {
         self.open.iter_mut().rev().find(|open| open.summary.phase == *phase)
     }
 
     /// The steps of a phase are done, with so much sampled private memory.
-    pub fn driven(&mut self, at: Nanos, phase: &PhaseRef, private: Option<u64>) {
+    pub fn steps_ended(&mut self, at: Nanos, phase: &PhaseRef, private: Option<u64>) {
         if let Some(open) = self.find(phase) {
             open.summary.driven = Some(at);
             open.at_rest_began = private;
@@ -241,7 +241,7 @@ impl Phases {
     }
 
     /// The record ends, perhaps in the middle of a phase.
-    pub fn cut(&mut self, at: Nanos, peaks: Peaks, totals: Totals) {
+    pub fn record_ended(&mut self, at: Nanos, peaks: Peaks, totals: Totals) {
         let Some(open) = self.open.last_mut() else { return };
         if !open.has_peak {
             open.take_peaks(peaks);
@@ -301,7 +301,7 @@ impl Phases {
     }
 }
 
-impl Open {
+impl PlayedPhase {
     /// Private memory at the checkpoint, where every process that was still there has exact counters.
     fn exact(&self) -> Option<u64> {
         if !self.missing.is_empty() {
@@ -314,7 +314,7 @@ impl Open {
     fn growth_rate(&self, at: Nanos, private: Option<u64>) -> Option<u64> {
         let (before, now) = (self.at_rest_began?, private?);
         let nanos = at.checked_sub(self.summary.driven?).filter(|nanos| *nanos > 0)?;
-        let grown = now.checked_sub(before).filter(|grown| *grown > band::around(before))?;
+        let grown = now.checked_sub(before).filter(|grown| *grown > band::tolerated_difference(before))?;
         u64::try_from(u128::from(grown) * 1_000_000_000 / u128::from(nanos)).ok()
     }
 

@@ -67,7 +67,7 @@ impl Released {
 
     /// The reasons why a means was not used, or had no effect: an allocator inside the server's binary cannot be called by
     /// name, so another one was called.
-    pub fn why(&self, family: Option<AllocatorFamily>) -> Vec<String> {
+    pub fn failure_reasons(&self, family: Option<AllocatorFamily>) -> Vec<String> {
         let mut reasons = self.release.missing.clone();
         if let Some(family) = family
             && self.is_unreached(family)
@@ -112,19 +112,19 @@ impl Released {
 impl Summary {
     /// Live memory in bytes at a phase's checkpoint: what processes reported after the collection that the lens asked for, and
     /// the private memory of all others.
-    pub fn live(&self, phase: &PhaseRef) -> Option<u64> {
+    pub fn live_memory(&self, phase: &PhaseRef) -> Option<u64> {
         let at_checkpoint = self
             .released
             .iter()
             .rfind(|released| released.step.is_none() && released.phase == *phase)?;
-        at_checkpoint.release.live()?.checked_add(at_checkpoint.beside?)
+        at_checkpoint.release.live_memory()?.checked_add(at_checkpoint.beside?)
     }
 }
 
 /// Private memory of the processes that reported nothing; `None` if one is unknown, or if none reported. `owners` are
 /// process ids with private memory. A server that answers a command does so for its largest process.
 fn unreported_memory(release: &Release, owners: &[(u32, Option<u64>)]) -> Option<u64> {
-    release.live()?;
+    release.live_memory()?;
     let largest = owners.iter().max_by_key(|(_, private)| *private).map(|(pid, _)| *pid);
     let reporting: Vec<Option<u32>> = release
         .used

@@ -98,7 +98,7 @@ fn no_more_than_all_of_what_was_taken_is_returned() {
     session.spawn(0, "server", None, 400, 20);
     for (name, mib) in [("start", 400), ("work", 410), ("less", 100), ("more", 255)] {
         session.phase(name);
-        session.go(0, mib, 2, 50);
+        session.move_memory(0, mib, 2, 50);
         session.settle(true);
     }
     let returned: Vec<_> = summarised(&session).phases.iter().map(|phase| phase.returned).collect();
@@ -115,7 +115,7 @@ fn next_to_nothing_taken_gives_no_share() {
     session.spawn(0, "server", None, 60, 0);
     for name in ["one", "two"] {
         session.phase(name);
-        session.go(0, 60, 1, 10);
+        session.move_memory(0, 60, 1, 10);
         session.settle(true);
     }
     assert_eq!(summarised(&session).phases[1].returned, super::Returned::default());
@@ -147,7 +147,7 @@ fn requests_are_counted_by_how_they_ended() {
 #[test]
 fn a_crash_tells_the_signal_and_what_stderr_said_last() {
     let summary = summarised(&golden::crashed());
-    assert_eq!(exit(&summary), Exit::ServerFailed);
+    assert_eq!(exit_of_run(&summary), Exit::ServerFailed);
     let last = findings::findings(&summary).pop().unwrap();
     assert_eq!(last.severity, Severity::Failure);
     assert!(
@@ -174,18 +174,18 @@ fn a_crash_tells_the_signal_and_what_stderr_said_last() {
 #[test]
 fn exit_codes_follow_the_ending() {
     let mut session = golden::completed();
-    assert_eq!(exit(&summarised(&session)).code(), 0);
+    assert_eq!(exit_of_run(&summarised(&session)).code(), 0);
     session.entries.pop();
-    assert_eq!(exit(&summarised(&session)).code(), 2);
-    assert_eq!(exit(&summarised(&golden::interrupted())).code(), 130);
+    assert_eq!(exit_of_run(&summarised(&session)).code(), 2);
+    assert_eq!(exit_of_run(&summarised(&golden::interrupted())).code(), 130);
     assert_eq!(
-        exit(&summarised(&golden::tree())).code(),
+        exit_of_run(&summarised(&golden::tree())).code(),
         4,
         "a process was left behind"
     );
     let mut killed = Session::new("server");
     killed.shut_down(ShutdownStage::Killed, Vec::new(), Ending::Completed, "");
-    assert_eq!(exit(&summarised(&killed)).code(), 0);
+    assert_eq!(exit_of_run(&summarised(&killed)).code(), 0);
     assert_eq!(Exit::ServerFailed.worse(Exit::Interrupted), Exit::Interrupted);
     assert_eq!(Exit::OwnFailure.worse(Exit::Passed), Exit::OwnFailure);
 }

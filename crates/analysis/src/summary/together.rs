@@ -2,24 +2,24 @@
 
 use crate::summary::{CheckpointSummary, PhaseSummary, Summary};
 use base::curve::{Columns, Curve, Span};
-use base::units::middle;
+use base::units::median_of;
 use record::{Nanos, PhaseRef};
 
 /// The time of a drawing that several runs share.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Together {
+pub struct CommonTime {
     /// Where phases begin and the last of them and the run end, each as long as it was at the median of all runs; `None`
     /// where runs have different phases or there is one only, and every run is drawn by its own time.
     common: Option<Vec<f64>>,
     pub until: f64,
 }
 
-impl Together {
-    pub fn new(runs: &[&Summary]) -> Together {
+impl CommonTime {
+    pub fn new(runs: &[&Summary]) -> CommonTime {
         let common = common_bounds(runs);
         let longest = runs.iter().map(|run| run.duration as f64).fold(1.0, f64::max);
         let until = common.as_ref().and_then(|common| common.last().copied());
-        Together {
+        CommonTime {
             until: until.unwrap_or(longest).max(1.0),
             common,
         }
@@ -75,7 +75,7 @@ fn common_bounds(runs: &[&Summary]) -> Option<Vec<f64>> {
     let mut common = vec![0.0];
     for part in 1..count {
         let lengths = all_bounds.iter().map(|bounds| bounds[part] - bounds[part - 1]);
-        common.push(common[part - 1] + middle(lengths.collect()));
+        common.push(common[part - 1] + median_of(lengths.collect()));
     }
     Some(common)
 }
@@ -116,8 +116,8 @@ fn median_at(lines: &[Columns], place: usize) -> Option<Span> {
         return None;
     }
     Some(Span {
-        first: middle(known.iter().map(|span| span.first as f64).collect()) as u64,
-        then: middle(known.iter().map(|span| span.then as f64).collect()) as u64,
+        first: median_of(known.iter().map(|span| span.first as f64).collect()) as u64,
+        then: median_of(known.iter().map(|span| span.then as f64).collect()) as u64,
     })
 }
 
@@ -159,7 +159,7 @@ fn median_of_known(values: impl Iterator<Item = Option<u64>>) -> Option<u64> {
     if known.is_empty() {
         return None;
     }
-    Some(middle(known).round() as u64)
+    Some(median_of(known).round() as u64)
 }
 
 /// A phase, or all rounds of one that follow one another: `hover ×10`.
@@ -205,10 +205,10 @@ mod tests {
         let mut session = Session::new("server");
         session.spawn(0, "server", None, 20, 20);
         session.phase("one");
-        session.go(0, 40 + first, first, 100);
+        session.move_memory(0, 40 + first, first, 100);
         session.settle(true);
         session.phase("two");
-        session.go(0, 60 + second, second, 100);
+        session.move_memory(0, 60 + second, second, 100);
         session.settle(true);
         summarised(&session)
     }
@@ -217,7 +217,7 @@ mod tests {
     fn phases_lie_under_each_other_and_no_peak_is_lost() {
         let runs = [run(3, 20), run(9, 4), run(5, 11)];
         let all: Vec<&Summary> = runs.iter().collect();
-        let together = Together::new(&all);
+        let together = CommonTime::new(&all);
         assert!(together.is_aligned());
         let second_in_first_run = together.common_time(&runs[0], runs[0].phases[1].started);
         for run in &runs {
@@ -266,11 +266,11 @@ mod tests {
         other.phase("one");
         other.at += 5_000_000_000;
         let runs = [run(3, 4), summarised(&other)];
-        let together = Together::new(&runs.iter().collect::<Vec<&Summary>>());
+        let together = CommonTime::new(&runs.iter().collect::<Vec<&Summary>>());
         assert!(!together.is_aligned());
         assert_eq!(together.common_time(&runs[0], 7), 7.0);
         assert_eq!(together.until, runs[0].duration as f64);
-        assert!(Together::new(&[]).until > 0.0);
+        assert!(CommonTime::new(&[]).until > 0.0);
     }
 
     /// The names of the stretches of a run that played these phases, each with its round from 0.

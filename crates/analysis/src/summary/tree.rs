@@ -12,7 +12,7 @@ use record::{AddressSpaceRule, Checkpoint, Counters, Environment, Nanos, Process
 
 use super::totals::Totals;
 
-pub(super) use crate::summary::tree::live::Live;
+pub(super) use crate::summary::tree::live::LiveProcess;
 pub(super) use crate::summary::tree::sums::Sums;
 
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ struct Program {
 pub(super) struct Tree {
     /// The rule by which processes in one address space are known; `None` if the record does not say which are.
     rule: Option<AddressSpaceRule>,
-    live: BTreeMap<u32, Live>,
+    live: BTreeMap<u32, LiveProcess>,
     /// Sum over processes that have ended.
     ended: Option<Totals>,
     programs: BTreeMap<String, Program>,
@@ -70,7 +70,7 @@ impl Tree {
 
     /// The processes with memory of their own at a checkpoint, each with its private memory in bytes; `None` where that is not
     /// known. A child before its exec has nothing of its own.
-    pub fn owners<'t>(&'t self, checkpoint: &'t Checkpoint) -> impl Iterator<Item = (&'t Live, Option<u64>)> {
+    pub fn owners<'t>(&'t self, checkpoint: &'t Checkpoint) -> impl Iterator<Item = (&'t LiveProcess, Option<u64>)> {
         let last = checkpoint.rounds.last().map_or(&[][..], Vec::as_slice);
         self.live()
             .filter(|(_, live)| !live.borrows)
@@ -101,7 +101,7 @@ impl Tree {
             let counters = Counters::default();
             self.live.insert(
                 process.process,
-                Live {
+                LiveProcess {
                     pid: process.pid,
                     title: title.clone(),
                     has_command: !process.command.is_empty(),
@@ -146,7 +146,7 @@ impl Tree {
     }
 
     /// A process ends after `used`. Returns its last state.
-    pub fn vanish(&mut self, process: u32, used: Option<Used>) -> Option<Live> {
+    pub fn vanish(&mut self, process: u32, used: Option<Used>) -> Option<LiveProcess> {
         let mut live = self.live.remove(&process)?;
         self.lost |= live.server && used.is_none();
         // Its use after the last sample is not known in nanoseconds.
@@ -164,7 +164,7 @@ impl Tree {
     }
 
     /// Moves what a process has used to the sums that outlive it.
-    fn retire(&mut self, live: &Live) {
+    fn retire(&mut self, live: &LiveProcess) {
         if !live.read {
             return;
         }
@@ -214,7 +214,7 @@ impl Tree {
     /// Adds an exact reading, which shows how often shared memory is mapped.
     pub fn update_exact(&mut self, rollup: &Rollup) {
         if let (Some(live), Some(shared)) = (self.live.get_mut(&rollup.process), rollup.shared_memory) {
-            live.shares_once = shared.own_resident <= shared.own.saturating_add(band::around(shared.own));
+            live.shares_once = shared.own_resident <= shared.own.saturating_add(band::tolerated_difference(shared.own));
         }
     }
 
@@ -241,7 +241,7 @@ impl Tree {
         }
     }
 
-    pub fn live(&self) -> impl Iterator<Item = (u32, &Live)> {
+    pub fn live(&self) -> impl Iterator<Item = (u32, &LiveProcess)> {
         self.live.iter().map(|(process, live)| (*process, live))
     }
 
@@ -250,7 +250,7 @@ impl Tree {
     }
 
     /// The most that ever were in view at once.
-    pub fn most(&self) -> u64 {
+    pub fn most_processes(&self) -> u64 {
         self.most
     }
 

@@ -22,7 +22,7 @@ pub fn held_up(header: &Header) -> Option<String> {
 
 /// The summary without invalid figures: a traced run has no memory, CPU time or latencies. Work, page faults and
 /// system calls stay.
-pub fn measured(summary: &Summary) -> Cow<'_, Summary> {
+pub fn without_invalid_figures(summary: &Summary) -> Cow<'_, Summary> {
     match held_up(&summary.header) {
         None => Cow::Borrowed(summary),
         Some(_) => Cow::Owned(remove_measurements(summary.clone())),
@@ -30,7 +30,7 @@ pub fn measured(summary: &Summary) -> Cow<'_, Summary> {
 }
 
 /// The counters of a traced process, without invalid ones.
-pub fn counted(counters: Counters) -> Counters {
+pub fn without_invalid_counters(counters: Counters) -> Counters {
     let Counters {
         minor_faults,
         major_faults,
@@ -105,13 +105,13 @@ mod tests {
     fn a_run_that_nobody_held_up_keeps_everything() {
         let summary = crate::summary::read(golden::open("completed")).unwrap();
         assert_eq!(held_up(&summary.header), None);
-        assert!(matches!(measured(&summary), Cow::Borrowed(_)));
+        assert!(matches!(without_invalid_figures(&summary), Cow::Borrowed(_)));
     }
 
     #[test]
     fn a_traced_run_keeps_what_was_done_and_no_size() {
         let summary = traced(crate::summary::read(golden::open("completed")).unwrap(), 7);
-        let measured = measured(&summary);
+        let measured = without_invalid_figures(&summary);
         assert_eq!(measured.phases.len(), summary.phases.len());
         assert_eq!(measured.methods[0].count, summary.methods[0].count);
         assert_eq!(measured.phases[1].minor_faults, summary.phases[1].minor_faults);

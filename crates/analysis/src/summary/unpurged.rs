@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use base::lens::Lens;
 use record::{AllocatorFamily, Checkpoint, Listening, PhaseRef, Release, ServerFacts};
 
-use super::tree::{Live, Tree};
+use super::tree::{LiveProcess, Tree};
 
 /// Unpurged memory that is tolerated, in bytes: half the difference that a gate tolerates (2 MiB).
 const TRIFLE: u64 = 1 << 20;
@@ -24,7 +24,7 @@ pub struct UnpurgedCheckpoint {
     /// Private memory of the whole tree in bytes, freed memory included; `None` unless it is known for every process.
     pub tree: Option<u64>,
     /// The errors of the attempt, for people.
-    pub told: Vec<String>,
+    pub errors: Vec<String>,
 }
 
 /// A process that did not release its freed memory.
@@ -97,7 +97,7 @@ impl PurgeMethod<'_> {
     }
 
     /// The reason why a process was not purged; `None` if it was, or if that is unknown.
-    fn failure(&self, live: &Live, release: &Release) -> Option<PurgeFailure> {
+    fn failure(&self, live: &LiveProcess, release: &Release) -> Option<PurgeFailure> {
         match self {
             PurgeMethod::Forced(listening) => forced_failure(live.pid, release, listening),
             PurgeMethod::Told { library, variables } => setting_failure(live, *library, variables),
@@ -145,7 +145,7 @@ pub(super) fn unpurged(checkpoint: &Checkpoint, tree: &Tree, method: &PurgeMetho
         phase: checkpoint.phase.clone(),
         processes,
         tree: tree_total,
-        told: release.missing.clone(),
+        errors: release.missing.clone(),
     })
 }
 
@@ -154,7 +154,7 @@ fn add(sum: Option<u64>, value: Option<u64>) -> Option<u64> {
 }
 
 /// The library or variable that a process lacks, so that its allocator was not told to purge.
-fn setting_failure(live: &Live, library: Option<&str>, variables: &BTreeMap<String, String>) -> Option<PurgeFailure> {
+fn setting_failure(live: &LiveProcess, library: Option<&str>, variables: &BTreeMap<String, String>) -> Option<PurgeFailure> {
     if let Some(path) = library
         && live.missing_libraries.iter().any(|missing| missing == path)
     {
@@ -167,7 +167,7 @@ fn setting_failure(live: &Live, library: Option<&str>, variables: &BTreeMap<Stri
 
 fn is_collected(release: &Release, reports_live: bool) -> bool {
     if reports_live {
-        release.live().is_some()
+        release.live_memory().is_some()
     } else {
         !release.used.is_empty()
     }
@@ -261,7 +261,7 @@ mod tests {
                 ..Release::default()
             });
             let summary = summarised(&session);
-            assert_eq!(summary.live(&phase), accounted);
+            assert_eq!(summary.live_memory(&phase), accounted);
             assert_eq!(summary.unpurged.is_empty(), accounted.is_some());
             let measures = crate::figures::Measure::all(&summary).into_iter();
             let mut live = measures.filter(|one| one.figure == crate::figures::Figure::Live);

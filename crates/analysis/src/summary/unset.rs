@@ -7,7 +7,7 @@ use base::units;
 use record::variables::contains_options;
 use record::{AllocatorFacts, Checkpoint, Environment, ServerFacts};
 
-use super::tree::{Live, Tree};
+use super::tree::{LiveProcess, Tree};
 use super::unpurged::{PurgeFailure, UnpurgedCheckpoint};
 
 /// A setting that was not in force in much of the tree's memory at a checkpoint.
@@ -69,7 +69,7 @@ const SMALL_SHARE: u64 = 10;
 /// preloads missing from the largest process, since helpers may be unable to load them. Empty unless memory is known
 /// for every process.
 pub(super) fn unset(checkpoint: &Checkpoint, tree: &Tree, server: &ServerFacts) -> Vec<Unset> {
-    let owners: Option<Vec<(&Live, u64)>> = tree
+    let owners: Option<Vec<(&LiveProcess, u64)>> = tree
         .owners(checkpoint)
         .map(|(live, private)| Some((live, private?)))
         .collect();
@@ -81,7 +81,7 @@ pub(super) fn unset(checkpoint: &Checkpoint, tree: &Tree, server: &ServerFacts) 
 }
 
 /// The preloaded library, if the process with the most memory lacks it.
-fn unset_preload(owners: &[(&Live, u64)], tree_total: u64, server: &ServerFacts) -> Option<Unset> {
+fn unset_preload(owners: &[(&LiveProcess, u64)], tree_total: u64, server: &ServerFacts) -> Option<Unset> {
     let path = &server.preload.as_ref()?.path;
     let (leader, private) = owners.iter().max_by_key(|(_, private)| *private)?;
     if !leader.missing_libraries.contains(path) {
@@ -100,7 +100,7 @@ fn unset_preload(owners: &[(&Live, u64)], tree_total: u64, server: &ServerFacts)
 }
 
 /// The variables that are missing from more than a small share of the memory.
-fn unset_variables(owners: &[(&Live, u64)], tree_total: u64) -> Vec<Unset> {
+fn unset_variables(owners: &[(&LiveProcess, u64)], tree_total: u64) -> Vec<Unset> {
     let names: BTreeSet<&String> = owners
         .iter()
         .filter_map(|(live, _)| live.environment.as_ref())
@@ -113,8 +113,8 @@ fn unset_variables(owners: &[(&Live, u64)], tree_total: u64) -> Vec<Unset> {
 }
 
 /// A variable with the largest process that lacks it; `None` if only a small share of the memory is without it.
-fn unset_variable(name: &String, owners: &[(&Live, u64)], tree_total: u64) -> Option<Unset> {
-    let lacking: Vec<(&Live, u64)> = owners
+fn unset_variable(name: &String, owners: &[(&LiveProcess, u64)], tree_total: u64) -> Option<Unset> {
+    let lacking: Vec<(&LiveProcess, u64)> = owners
         .iter()
         .copied()
         .filter(|(live, _)| live.environment.as_ref().is_some_and(|seen| seen.lacks(name)))
@@ -135,7 +135,7 @@ fn unset_variable(name: &String, owners: &[(&Live, u64)], tree_total: u64) -> Op
     })
 }
 
-fn total(owners: &[(&Live, u64)]) -> u64 {
+fn total(owners: &[(&LiveProcess, u64)]) -> u64 {
     owners.iter().fold(0, |sum, (_, private)| sum.saturating_add(*private))
 }
 

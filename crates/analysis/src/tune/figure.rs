@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 
 use crate::compare::cell::{Values, cell};
-use crate::compare::{Cell, Played, counts};
-use crate::figures::{Figure, Measure, Place};
+use crate::compare::{Cell, Played, is_counted};
+use crate::figures::{Figure, Measure, MeasuredPart};
 use crate::summary::decay;
 use crate::summary::decay::WindowKind;
 use stats::{Arm, Contrast, Pooled};
@@ -72,11 +72,11 @@ impl Places {
         let place = match figure {
             Figure::Private | Figure::Resident | Figure::Returned => {
                 let (number, name) = self.phase.clone()?;
-                Place::Phase { number, name }
+                MeasuredPart::Phase { number, name }
             }
-            Figure::T90 => Place::Window(self.window?),
-            Figure::P50 | Figure::P95 => Place::Method(self.method.clone()?),
-            _ => Place::Run,
+            Figure::T90 => MeasuredPart::Window(self.window?),
+            Figure::P50 | Figure::P95 => MeasuredPart::Method(self.method.clone()?),
+            _ => MeasuredPart::Run,
         };
         Some(Measure { place, figure })
     }
@@ -106,11 +106,11 @@ impl Places {
 /// Where a figure of a table is read of a command.
 fn command_measure(figure: Figure, timed: &Timed) -> Option<Measure> {
     let (place, figure) = match (figure, timed) {
-        (Figure::Private, _) => (Place::Run, Figure::Peak),
-        (Figure::Peak, _) => (Place::Run, Figure::PrivatePeak),
-        (Figure::P95, Timed::Wall) => (Place::Run, Figure::Wall),
-        (Figure::P95, Timed::Printed(name)) => (Place::Printed(name.clone()), Figure::Printed),
-        (Figure::Cpu | Figure::Faults, _) => (Place::Run, figure),
+        (Figure::Private, _) => (MeasuredPart::Run, Figure::Peak),
+        (Figure::Peak, _) => (MeasuredPart::Run, Figure::PrivatePeak),
+        (Figure::P95, Timed::Wall) => (MeasuredPart::Run, Figure::Wall),
+        (Figure::P95, Timed::Printed(name)) => (MeasuredPart::Printed(name.clone()), Figure::Printed),
+        (Figure::Cpu | Figure::Faults, _) => (MeasuredPart::Run, figure),
         _ => return None,
     };
     Some(Measure { place, figure })
@@ -118,20 +118,20 @@ fn command_measure(figure: Figure, timed: &Timed) -> Option<Measure> {
 
 pub(super) fn places(runs: &[Played], default: &str) -> Places {
     let default_runs = super::runs_of(runs, default);
-    let counted = default_runs.iter().find(|run| counts(&run.summary));
+    let counted = default_runs.iter().find(|run| is_counted(&run.summary));
     let Some(run) = counted.or(default_runs.first()) else {
         return Places::default();
     };
     let summary = &run.summary;
     if summary.command.is_some() {
-        let cost = super::planned(runs).and_then(|planned| planned.cost.clone());
+        let cost = super::planned_sweep(runs).and_then(|planned| planned.cost.clone());
         return Places {
             command: Some(cost.map_or(Timed::Wall, Timed::Printed)),
             ..Places::default()
         };
     }
-    let phase = match Place::result(summary) {
-        Some(Place::Phase { number, name }) => Some((number, name)),
+    let phase = match MeasuredPart::result(summary) {
+        Some(MeasuredPart::Phase { number, name }) => Some((number, name)),
         _ => None,
     };
     // A silent window shows an idle user's memory; light traffic is the fallback.

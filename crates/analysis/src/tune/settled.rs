@@ -2,7 +2,7 @@
 
 use crate::compare::Played;
 use crate::summary::Summary;
-use crate::summary::decay::{self, Short, TooShortFor, Window, WindowKind};
+use crate::summary::decay::{self, ShortWindow, TooShortFor, Window, WindowKind};
 use record::{Delay, Nanos, WindowEnd};
 
 use super::figure::Places;
@@ -31,7 +31,7 @@ pub struct SettledState {
     /// The reason of the first of them.
     pub why: Option<Moving>,
     /// The shortest window that ended before the clock of a garbage collector did: settings are compared at that age.
-    pub short: Option<Short>,
+    pub short: Option<ShortWindow>,
 }
 
 /// The state of a run's memory when its last idle window ended.
@@ -75,7 +75,7 @@ fn run_state(summary: &Summary, places: &Places) -> RunState {
     let Some(window) = last_window(summary, places) else {
         return RunState::Unknown;
     };
-    match window.why() {
+    match window.end_reason() {
         None => RunState::Unknown,
         Some(WindowEnd::Settled | WindowEnd::Held) => RunState::Settled,
         Some(WindowEnd::TimedOut) => RunState::Moving(Moving::TimedOut(window.moving.clone())),

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::compare::summaries;
-use crate::compare::{Played, counts, inequalities, unseen};
+use crate::compare::{Played, is_counted, inequalities, unconfirmed_settings};
 use crate::figures::{Figure, WorkLimits};
 use crate::findings::{brief, loss};
-use crate::summary::exit;
+use crate::summary::exit_of_run;
 use crate::tune::figure::WEIGHED;
 use base::exit::Exit;
 
@@ -18,7 +18,7 @@ use super::{Rules, counted_runs, is_refused};
 
 /// The elimination of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stopped {
+pub struct Elimination {
     /// Its number of runs by then; 0 where it failed while it warmed up.
     pub after: u32,
     pub why: Why,
@@ -28,7 +28,7 @@ pub struct Stopped {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Halving {
     /// The cells that are not run any more.
-    pub stopped: BTreeMap<String, Stopped>,
+    pub eliminated: BTreeMap<String, Elimination>,
     /// The last rung that all others have reached.
     pub rung: Option<u32>,
 }
@@ -36,8 +36,8 @@ pub struct Halving {
 impl Halving {
     /// True if the sweep can end: the default failed, or is the only cell left.
     pub fn is_over(&self, default: &str, labels: &BTreeSet<&str>) -> bool {
-        let running = labels.iter().filter(|label| !self.stopped.contains_key(**label));
-        self.stopped.contains_key(default) || running.count() < 2
+        let running = labels.iter().filter(|label| !self.eliminated.contains_key(**label));
+        self.eliminated.contains_key(default) || running.count() < 2
     }
 
     /// Stops the cells that have failed by a rung.
@@ -52,15 +52,15 @@ impl Halving {
                     record: run.record.clone(),
                     how: loss(&run.summary).unwrap_or_else(|| brief(&run.summary)),
                 });
-                let stopped = Stopped { after, why };
-                self.stopped.entry((*label).to_owned()).or_insert(stopped);
+                let stopped = Elimination { after, why };
+                self.eliminated.entry((*label).to_owned()).or_insert(stopped);
             }
         }
     }
 }
 
 /// Decides from the runs so far which cells are eliminated. Runs beyond a rung never change the decision at it.
-pub fn stopped(runs: &[Played], rules: &Rules) -> Halving {
+pub fn eliminated_cells(runs: &[Played], rules: &Rules) -> Halving {
     let mut halving = Halving::default();
     let cells = cells(runs);
     let Some((default, _)) = cells.iter().find(|(_, cell)| cell.is_default) else {
@@ -82,7 +82,7 @@ fn halve(halving: &mut Halving, runs: &[Played], cells: &BTreeMap<&str, Cell<'_>
         // A cell that fails after this rung was weighed at it: what it decided here stands.
         halving.stop_failed(cells, *rung);
         let mut running: Vec<&str> = cells.keys().copied().collect();
-        running.retain(|label| !halving.stopped.contains_key(*label));
+        running.retain(|label| !halving.eliminated.contains_key(*label));
         if running.is_empty() || !running.iter().all(|label| cells[label].has_reached(*rung)) {
             break;
         }
@@ -108,14 +108,14 @@ fn halve(halving: &mut Halving, runs: &[Played], cells: &BTreeMap<&str, Cell<'_>
             limit: limit.map(|limit| limit as f64),
         };
         for (label, why) in eliminations(&weighed, &analyses) {
-            halving.stopped.insert(label, Stopped { after: *rung, why });
+            halving.eliminated.insert(label, Elimination { after: *rung, why });
         }
     }
 }
 
 /// The rungs and the memory limit by which the sweep was played; today's options only decide where the records do not say.
 fn recorded_rules<'r>(runs: &'r [Played], rules: &'r Rules) -> (&'r [u32], Option<u64>) {
-    let Some(planned) = super::planned(runs) else {
+    let Some(planned) = super::planned_sweep(runs) else {
         return (&rules.rungs, rules.max_private);
     };
     let rungs = if planned.rungs.is_empty() {
@@ -155,7 +155,7 @@ impl Cell<'_> {
     fn failed_run(&self) -> Option<&Played> {
         let runs = self.runs.iter().copied();
         // Less memory is no merit of a setting if the process that held it is gone.
-        let failed = runs.filter(|run| exit(&run.summary) == Exit::ServerFailed || loss(&run.summary).is_some());
+        let failed = runs.filter(|run| exit_of_run(&run.summary) == Exit::ServerFailed || loss(&run.summary).is_some());
         failed.min_by_key(|run| run.summary.header.plan.block)
     }
 
@@ -163,7 +163,7 @@ impl Cell<'_> {
     /// resume. Failed cells are not asked.
     fn has_reached(&self, rung: u32) -> bool {
         let mut runs = self.runs.iter();
-        runs.any(|run| run.summary.header.plan.block >= rung && counts(&run.summary))
+        runs.any(|run| run.summary.header.plan.block >= rung && is_counted(&run.summary))
     }
 
     /// The runs that count up to a rung.
@@ -192,7 +192,7 @@ fn weigh<'l>(
                 Vec::new()
             }
         }),
-        is_honest: !work.iter().any(|work| work.less) && !unseen(runs).iter().any(is_refused),
+        is_honest: !work.iter().any(|work| work.less) && !unconfirmed_settings(runs).iter().any(is_refused),
         is_settled: settled_state(runs, places).moving == 0,
     }
 }

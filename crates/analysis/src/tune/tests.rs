@@ -11,7 +11,7 @@ use super::*;
 mod choice;
 
 fn labels(halving: &Halving) -> Vec<&str> {
-    halving.stopped.keys().map(String::as_str).collect()
+    halving.eliminated.keys().map(String::as_str).collect()
 }
 
 fn swept(cells: &[(&str, Percents)], rules: &Rules) -> Sweep {
@@ -39,14 +39,14 @@ fn of_cell<'r>(runs: &'r mut [Played], label: &str) -> impl Iterator<Item = &'r 
 fn a_hopeless_cell_stops_after_its_first_run_and_the_default_never() {
     let rules = Rules::default();
     let runs = played(&cells(), 3, &rules);
-    let halving = stopped(&runs, &rules);
+    let halving = eliminated_cells(&runs, &rules);
     assert!(labels(&halving).contains(&"dirty-hopeless"), "{halving:?}");
-    assert_eq!(halving.stopped["dirty-hopeless"].after, 1);
+    assert_eq!(halving.eliminated["dirty-hopeless"].after, 1);
     assert_eq!(halving.rung, Some(3));
     let worst: Vec<(&str, Percents)> = vec![("default", (200, 200, 200)), ("dirty-0", (100, 100, 100))];
     let runs = played(&worst, 5, &rules);
     assert!(
-        stopped(&runs, &rules).stopped.is_empty(),
+        eliminated_cells(&runs, &rules).eliminated.is_empty(),
         "the default is what all are compared with"
     );
 }
@@ -54,7 +54,7 @@ fn a_hopeless_cell_stops_after_its_first_run_and_the_default_never() {
 /// The decisions from the runs of the first blocks.
 fn stopped_until(runs: &[Played], blocks: u32) -> Halving {
     let runs = runs.iter().filter(|run| run.summary.header.plan.block <= blocks);
-    stopped(&runs.cloned().collect::<Vec<Played>>(), &Rules::default())
+    eliminated_cells(&runs.cloned().collect::<Vec<Played>>(), &Rules::default())
 }
 
 #[test]
@@ -66,14 +66,14 @@ fn runs_beyond_a_rung_change_nothing_that_was_decided_at_it() {
         before.push(stopped_until(&runs, blocks));
     }
     for (one, next) in before.iter().zip(&before[1..]) {
-        for (label, stopped) in &one.stopped {
-            assert_eq!(next.stopped.get(label), Some(stopped));
+        for (label, stopped) in &one.eliminated {
+            assert_eq!(next.eliminated.get(label), Some(stopped));
         }
     }
     // Records come in any order.
     let mut shuffled = runs.clone();
     shuffled.reverse();
-    assert_eq!(stopped(&shuffled, &rules), before[7]);
+    assert_eq!(eliminated_cells(&shuffled, &rules), before[7]);
 }
 
 #[test]
@@ -86,13 +86,13 @@ fn what_stopped_by_the_rungs_of_a_sweep_stays_so_whatever_others_are_asked_for()
             ..SweepFacts::default()
         });
     }
-    let then = stopped(&runs, &rules);
-    assert!(!then.stopped.is_empty());
+    let then = eliminated_cells(&runs, &rules);
+    assert!(!then.eliminated.is_empty());
     let others = Rules {
         rungs: vec![3],
         ..Rules::default()
     };
-    assert_eq!(stopped(&runs, &others), then);
+    assert_eq!(eliminated_cells(&runs, &others), then);
     assert!(!cell(&sweep(&runs, &others).unwrap(), "dirty-hopeless").front);
 }
 
@@ -101,7 +101,7 @@ fn a_rung_that_is_not_whole_decides_nothing() {
     let rules = Rules::default();
     let mut runs = played(&cells(), 1, &rules);
     runs.retain(|run| run.summary.header.server.label != "dirty-1000");
-    let halving = stopped(&runs, &rules);
+    let halving = eliminated_cells(&runs, &rules);
     assert_eq!((halving.rung, labels(&halving).len()), (None, 0), "{halving:?}");
 }
 
@@ -113,7 +113,7 @@ fn cells_that_one_run_cannot_tell_apart_go_on() {
         ("dirty-0", (92, 100, 100)),
         ("dirty-1000", (94, 105, 103)),
     ];
-    assert!(stopped(&played(&near, 1, &rules), &rules).stopped.is_empty());
+    assert!(eliminated_cells(&played(&near, 1, &rules), &rules).eliminated.is_empty());
 }
 
 #[test]
@@ -121,8 +121,8 @@ fn a_cell_that_the_server_fails_with_stops_at_once_and_is_never_recommended() {
     let rules = Rules::default();
     let mut runs = played(&cells(), 1, &rules);
     crashes(of_cell(&mut runs, "dirty-0").next().unwrap());
-    let halving = stopped(&runs, &rules);
-    assert_eq!(halving.stopped["dirty-0"], crashed("dirty-0", 1));
+    let halving = eliminated_cells(&runs, &rules);
+    assert_eq!(halving.eliminated["dirty-0"], crashed("dirty-0", 1));
     let sweep = sweep(&runs, &rules).unwrap();
     assert!(sweep.cells.iter().all(|cell| cell.label != "dirty-0" || !cell.front));
 }
@@ -133,7 +133,7 @@ fn a_cell_that_lost_most_of_its_memory_stops_and_is_never_recommended() {
     let mut runs = played(&cells(), 1, &rules);
     let run = of_cell(&mut runs, "dirty-0").next().unwrap();
     run.summary.lost.push(lost_helper());
-    let stopped = &stopped(&runs, &rules).stopped["dirty-0"];
+    let stopped = &eliminated_cells(&runs, &rules).eliminated["dirty-0"];
     let Why::Failed(failure) = &stopped.why else {
         panic!("{stopped:?}")
     };
@@ -169,12 +169,12 @@ fn choice(runs: &[Played], max_private: Option<u64>) -> Recommendation {
 }
 
 /// The elimination of a cell whose run crashed.
-fn crashed(label: &str, after: u32) -> Stopped {
+fn crashed(label: &str, after: u32) -> Elimination {
     let failure = Failure {
         record: format!("run-{after:03}-{label}.jsonl"),
         how: "crashed during goto with up to 193.0 MiB private, signal 6".to_owned(),
     };
-    Stopped {
+    Elimination {
         after,
         why: Why::Failed(failure),
     }
@@ -191,17 +191,17 @@ fn what_fails_in_the_end_changes_nothing_that_was_decided_before() {
         let by_impostor = Why::Beaten("dirty-impostor".to_owned());
         let early = stopped_until(&runs, 3);
         assert!(
-            early.stopped.values().any(|stopped| stopped.why == by_impostor),
+            early.eliminated.values().any(|stopped| stopped.why == by_impostor),
             "{early:?}"
         );
         for blocks in 1..8 {
             let next = stopped_until(&runs, blocks + 1);
-            for (label, stopped) in &stopped_until(&runs, blocks).stopped {
-                assert_eq!(next.stopped.get(label), Some(stopped), "{label}");
+            for (label, stopped) in &stopped_until(&runs, blocks).eliminated {
+                assert_eq!(next.eliminated.get(label), Some(stopped), "{label}");
             }
         }
         let halving = stopped_until(&runs, 8);
-        assert_eq!(halving.stopped["dirty-impostor"], crashed("dirty-impostor", block));
+        assert_eq!(halving.eliminated["dirty-impostor"], crashed("dirty-impostor", block));
         assert_eq!(halving.rung, Some(8), "the sweep has its end");
     }
 }
@@ -213,8 +213,8 @@ fn a_run_that_was_cut_off_is_none_that_a_rung_could_be_decided_by() {
     let mut cut = whole.clone();
     let last = cut.last_mut().unwrap();
     last.summary.ending = Some(Ending::Interrupted);
-    assert_eq!(stopped(&cut, &rules), Halving::default());
-    assert_eq!(stopped(&whole, &rules).rung, Some(1), "once it was played again");
+    assert_eq!(eliminated_cells(&cut, &rules), Halving::default());
+    assert_eq!(eliminated_cells(&whole, &rules).rung, Some(1), "once it was played again");
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn why_not(cells: &[CellResult], rules: &Rules, choice: Recommendation, place: u
     if cell.did_less() {
         return Some(WhyNot::DidLess);
     }
-    if cell.refused().next().is_some() {
+    if cell.ineffective_settings().next().is_some() {
         return Some(WhyNot::Refused);
     }
     if cell.runs.len() < LEAST_RUNS {

@@ -20,20 +20,20 @@ const ANSWER: u8 = 2;
 const SPARE: u8 = 5;
 
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct TableCell {
     pub text: String,
     /// Follows `text` and stays when it is cut.
     tail: String,
     pub tone: Tone,
 }
 
-impl Cell {
-    pub fn plain(text: impl Into<String>) -> Cell {
-        Cell::toned(Tone::Plain, text)
+impl TableCell {
+    pub fn plain(text: impl Into<String>) -> TableCell {
+        TableCell::toned(Tone::Plain, text)
     }
 
-    pub fn toned(tone: Tone, text: impl Into<String>) -> Cell {
-        Cell {
+    pub fn toned(tone: Tone, text: impl Into<String>) -> TableCell {
+        TableCell {
             text: clean(&text.into()),
             tail: String::new(),
             tone,
@@ -41,14 +41,14 @@ impl Cell {
     }
 
     /// Adds an end that distinguishes the cell, so it stays when the cell is cut.
-    pub fn ending(self, tail: impl Into<String>) -> Cell {
-        Cell {
+    pub fn with_tail(self, tail: impl Into<String>) -> TableCell {
+        TableCell {
             tail: tail.into(),
             ..self
         }
     }
 
-    pub fn whole(&self) -> String {
+    pub fn full_text(&self) -> String {
         format!("{}{}", self.text, self.tail)
     }
 
@@ -60,27 +60,27 @@ impl Cell {
 /// Most heads are constant; some are names of servers.
 type Text = Cow<'static, str>;
 
-impl From<String> for Cell {
-    fn from(text: String) -> Cell {
-        Cell::plain(text)
+impl From<String> for TableCell {
+    fn from(text: String) -> TableCell {
+        TableCell::plain(text)
     }
 }
 
-impl From<&String> for Cell {
-    fn from(text: &String) -> Cell {
-        Cell::plain(text)
+impl From<&String> for TableCell {
+    fn from(text: &String) -> TableCell {
+        TableCell::plain(text)
     }
 }
 
-impl From<&str> for Cell {
-    fn from(text: &str) -> Cell {
-        Cell::plain(text)
+impl From<&str> for TableCell {
+    fn from(text: &str) -> TableCell {
+        TableCell::plain(text)
     }
 }
 
-impl<T: Into<String>> From<(Tone, T)> for Cell {
-    fn from((tone, text): (Tone, T)) -> Cell {
-        Cell::toned(tone, text)
+impl<T: Into<String>> From<(Tone, T)> for TableCell {
+    fn from((tone, text): (Tone, T)) -> TableCell {
+        TableCell::toned(tone, text)
     }
 }
 
@@ -97,12 +97,12 @@ impl<'r, R> Table<'r, R> {
     }
 
     /// A left-aligned column.
-    pub fn text<C: Into<Cell>>(self, head: impl Into<Text>, rank: u8, cell: impl Fn(&'r R) -> C) -> Table<'r, R> {
+    pub fn text<C: Into<TableCell>>(self, head: impl Into<Text>, rank: u8, cell: impl Fn(&'r R) -> C) -> Table<'r, R> {
         let cells = self.rows.iter().map(|row| cell(row).into()).collect();
         self.push(Column::text(head, rank, cells))
     }
 
-    pub fn number<C: Into<Cell>>(self, head: impl Into<Text>, rank: u8, cell: impl Fn(&'r R) -> C) -> Table<'r, R> {
+    pub fn number<C: Into<TableCell>>(self, head: impl Into<Text>, rank: u8, cell: impl Fn(&'r R) -> C) -> Table<'r, R> {
         let cells = self.rows.iter().map(|row| cell(row).into()).collect();
         self.push(Column::number(head, rank, cells))
     }
@@ -122,7 +122,7 @@ impl<'r, R> Table<'r, R> {
     }
 
     /// Adds a first line to the head of the last column.
-    pub fn grouped(mut self, group: impl Into<Text>) -> Table<'r, R> {
+    pub fn with_group_head(mut self, group: impl Into<Text>) -> Table<'r, R> {
         if let Some(last) = self.columns.last_mut() {
             last.group = group.into();
         }
@@ -130,7 +130,7 @@ impl<'r, R> Table<'r, R> {
     }
 
     /// The columns with a cell other than `nothing`.
-    pub fn filled(self, nothing: &str) -> Vec<Column> {
+    pub fn non_blank_columns(self, nothing: &str) -> Vec<Column> {
         let columns = self.columns.into_iter();
         columns.filter(|column| column.is_filled(nothing)).collect()
     }
@@ -157,11 +157,11 @@ pub struct Column {
     rank: u8,
     left_aligned: bool,
     sketch: bool,
-    cells: Vec<Cell>,
+    cells: Vec<TableCell>,
 }
 
 impl Column {
-    pub fn text(head: impl Into<Text>, rank: u8, cells: Vec<Cell>) -> Column {
+    pub fn text(head: impl Into<Text>, rank: u8, cells: Vec<TableCell>) -> Column {
         Column {
             group: Text::default(),
             head: head.into(),
@@ -172,7 +172,7 @@ impl Column {
         }
     }
 
-    pub fn number(head: impl Into<Text>, rank: u8, cells: Vec<Cell>) -> Column {
+    pub fn number(head: impl Into<Text>, rank: u8, cells: Vec<TableCell>) -> Column {
         Column {
             group: Text::default(),
             head: head.into(),
@@ -192,8 +192,8 @@ impl Column {
     }
 
     /// Inserts a row `⋮` for omitted rows.
-    pub fn gap(mut self, row: usize) -> Column {
-        self.cells.insert(row, Cell::toned(Tone::Quiet, "⋮"));
+    pub fn with_gap_row(mut self, row: usize) -> Column {
+        self.cells.insert(row, TableCell::toned(Tone::Quiet, "⋮"));
         self
     }
 
@@ -201,7 +201,7 @@ impl Column {
     pub fn shortened(&self, kept: usize) -> Column {
         let mut short = self.clone();
         short.cells.drain(kept..self.cells.len() - kept);
-        short.gap(kept)
+        short.with_gap_row(kept)
     }
 
     /// Marks a column of character drawings, which formats with pictures omit.
@@ -223,7 +223,7 @@ impl Column {
         format!("{} {}", self.group, self.head).trim().to_owned()
     }
 
-    pub fn cells(&self) -> &[Cell] {
+    pub fn cells(&self) -> &[TableCell] {
         &self.cells
     }
 
@@ -242,7 +242,7 @@ impl Column {
     fn width(&self) -> usize {
         self.cells
             .iter()
-            .map(Cell::width)
+            .map(TableCell::width)
             .fold(width(&self.head).max(width(&self.group)), usize::max)
     }
 
@@ -337,11 +337,11 @@ fn fit(out: &mut String, paint: Paint, mut table: Vec<Column>, columns: usize) -
     }
     if table.iter().any(|column| !column.group.is_empty()) {
         draw_line(out, paint, &table, &widths, |column| {
-            Cell::toned(Tone::Quiet, column.group.clone())
+            TableCell::toned(Tone::Quiet, column.group.clone())
         });
     }
     draw_line(out, paint, &table, &widths, |column| {
-        Cell::toned(Tone::Quiet, column.head.clone())
+        TableCell::toned(Tone::Quiet, column.head.clone())
     });
     for row in 0..table.first().map_or(0, |first| first.cells.len()) {
         draw_line(out, paint, &table, &widths, |column| column.cells[row].clone());
@@ -350,10 +350,10 @@ fn fit(out: &mut String, paint: Paint, mut table: Vec<Column>, columns: usize) -
 }
 
 /// Appends one line of a table: `cell_of` each column, in its width.
-fn draw_line(out: &mut String, paint: Paint, table: &[Column], widths: &[usize], cell_of: impl Fn(&Column) -> Cell) {
+fn draw_line(out: &mut String, paint: Paint, table: &[Column], widths: &[usize], cell_of: impl Fn(&Column) -> TableCell) {
     let mut line = String::new();
     for (column, wide) in table.iter().zip(widths) {
-        let Cell { text, tail, tone } = cell_of(column);
+        let TableCell { text, tail, tone } = cell_of(column);
         let text = cut(&text, wide.saturating_sub(width(&tail))) + &cut(&tail, *wide);
         let fill = " ".repeat(wide - width(&text));
         // Blanks at the end of a line are removed, but not within a style.
@@ -394,17 +394,17 @@ mod tests {
     use super::*;
 
     fn table() -> Vec<Column> {
-        let names = ["start", "a-rather-long-name"].map(Cell::plain);
+        let names = ["start", "a-rather-long-name"].map(TableCell::plain);
         vec![
             Column::text("name", 0, names.to_vec()),
-            Column::number("first", 1, ["1", "200"].map(Cell::plain).to_vec()),
-            Column::number("second", 2, ["3", "4"].map(Cell::plain).to_vec()),
+            Column::number("first", 1, ["1", "200"].map(TableCell::plain).to_vec()),
+            Column::number("second", 2, ["3", "4"].map(TableCell::plain).to_vec()),
         ]
     }
 
     #[test]
     fn what_a_column_is_of_stands_above_its_head() {
-        let cells = vec![Cell::plain("日本"), Cell::plain("b")];
+        let cells = vec![TableCell::plain("日本"), TableCell::plain("b")];
         let table = vec![
             Column::text("name", 0, cells.clone()),
             Column::number("peak", 1, cells).group("resident"),
@@ -436,15 +436,15 @@ mod tests {
     #[test]
     fn what_leaves_first_is_told_too() {
         let mut table = table();
-        table.push(Column::number("rare", 9, vec![Cell::plain("1"), Cell::plain("2")]).group("very"));
+        table.push(Column::number("rare", 9, vec![TableCell::plain("1"), TableCell::plain("2")]).group("very"));
         let mut out = String::new();
         assert_eq!(fit(&mut out, Paint(false), table, 30), ["very rare"]);
     }
 
     #[test]
     fn names_that_differ_are_not_cut_to_the_same_text() {
-        let names = ["thread.dirty-1000", "thread.dirty-1000.narenas-2", "thread.dirty-5000"].map(Cell::plain);
-        let numbers = ["1", "22", "3"].map(Cell::plain);
+        let names = ["thread.dirty-1000", "thread.dirty-1000.narenas-2", "thread.dirty-5000"].map(TableCell::plain);
+        let numbers = ["1", "22", "3"].map(TableCell::plain);
         let table = vec![
             Column::text("setting", 0, names.to_vec()),
             Column::number("first", 1, numbers.to_vec()),
@@ -483,11 +483,11 @@ mod tests {
 
     #[test]
     fn what_tells_a_row_from_others_is_not_cut_and_a_gap_is_seen() {
-        let cells = [1, 2, 90].map(|round| Cell::plain("a-rather-long-name").ending(format!(" #{round}")));
-        let numbers = ["1", "22", "3"].map(Cell::plain);
+        let cells = [1, 2, 90].map(|round| TableCell::plain("a-rather-long-name").with_tail(format!(" #{round}")));
+        let numbers = ["1", "22", "3"].map(TableCell::plain);
         let table = vec![
-            Column::text("name", 0, cells.to_vec()).gap(2),
-            Column::number("first", 1, numbers.to_vec()).gap(2),
+            Column::text("name", 0, cells.to_vec()).with_gap_row(2),
+            Column::number("first", 1, numbers.to_vec()).with_gap_row(2),
         ];
         let mut out = String::new();
         fit(&mut out, Paint(false), table, 22);

@@ -12,7 +12,7 @@ use super::state::{Settled, Shared, State, count};
 use super::{CloseReason, Incoming, Unfinished, Violation};
 use crate::answers;
 use crate::frame::{Framer, Head};
-use crate::message::{self, Unread};
+use crate::message::{self, UnreadReason};
 use crate::scan::{Begun, Facts, NotJson, Scanner};
 
 /// Initial size of the read buffer in bytes; it grows to the longest message that is read whole.
@@ -358,10 +358,10 @@ fn raw(range: Option<&std::ops::Range<u64>>, body: &[u8]) -> Option<Box<RawValue
     serde_json::from_slice(part(range, body)?).ok()
 }
 
-fn result(facts: &Facts, body: &[u8], limit: usize) -> Result<Box<RawValue>, Unread> {
-    let range = facts.result.as_ref().ok_or(Unread::Absent)?;
+fn result(facts: &Facts, body: &[u8], limit: usize) -> Result<Box<RawValue>, UnreadReason> {
+    let range = facts.result.as_ref().ok_or(UnreadReason::Absent)?;
     let bytes = range.end - range.start;
-    message::text_of(part(Some(range), body).ok_or(Unread::TooLong { bytes, limit })?)
+    message::text_of(part(Some(range), body).ok_or(UnreadReason::TooLong { bytes, limit })?)
 }
 
 /// A part of the body; `None` if it was not kept.

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use tokio::time;
 
 use super::state::{Outcome, Shared};
-use super::{Ask, Reply};
+use super::{RequestOptions, Reply};
 use crate::retry;
 
 /// Cancels the attempt if the caller stops waiting.
@@ -22,7 +22,7 @@ impl Drop for Attempt<'_> {
 }
 
 /// Retries until the final answer or the deadline.
-pub(super) async fn run(shared: &Shared, method: &str, params: Option<&RawValue>, ask: Ask) -> Reply {
+pub(super) async fn run(shared: &Shared, method: &str, params: Option<&RawValue>, ask: RequestOptions) -> Reply {
     match time::timeout(ask.deadline, attempts(shared, method, params, ask)).await {
         Ok(reply) => reply,
         Err(_elapsed) if ask.parks => Reply::Parked,
@@ -30,11 +30,11 @@ pub(super) async fn run(shared: &Shared, method: &str, params: Option<&RawValue>
     }
 }
 
-async fn attempts(shared: &Shared, method: &str, params: Option<&RawValue>, ask: Ask) -> Reply {
+async fn attempts(shared: &Shared, method: &str, params: Option<&RawValue>, ask: RequestOptions) -> Reply {
     let mut retries = 0;
     let mut first: Option<Instant> = None;
     loop {
-        shared.room().await;
+        shared.wait_for_room().await;
         let Some((id, since, outcome)) = shared.open(method, params, ask.keep, ask.parks) else {
             return Reply::Lost;
         };

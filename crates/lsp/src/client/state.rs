@@ -14,7 +14,7 @@ use super::outbox::{Body, Outbox};
 use super::{CloseReason, Limits, OpenRequest, Totals, Traffic};
 use crate::answers::{Answers, Responder};
 use crate::diagnostics::Diagnostics;
-use crate::message::{self, Id, Refusal, Unread};
+use crate::message::{self, Id, Refusal, UnreadReason};
 use crate::pulls::Pulls;
 use crate::results::{Partials, ResultIds};
 use crate::scan::{Facts, Fault, Reports, Shape};
@@ -49,7 +49,7 @@ pub(super) struct State {
     pub(super) last_unprompted: Option<Instant>,
     pub(super) last_received: Option<Instant>,
     pub(super) totals: Totals,
-    open: HashMap<i64, Open>,
+    open: HashMap<i64, PendingRequest>,
     next_id: i64,
     /// The id of the first request after the last notification, sent or not.
     notified: i64,
@@ -59,7 +59,7 @@ pub(super) struct State {
 }
 
 #[derive(Debug)]
-struct Open {
+struct PendingRequest {
     method: String,
     since: Instant,
     parks: bool,
@@ -75,7 +75,7 @@ pub(super) enum Outcome {
         bytes: u64,
         items: Option<u64>,
         reports: Reports,
-        body: Result<Box<RawValue>, Unread>,
+        body: Result<Box<RawValue>, UnreadReason>,
     },
     Error {
         at: Instant,
@@ -183,7 +183,7 @@ impl Shared {
         state.totals.requests += 1;
         state.open.insert(
             id,
-            Open {
+            PendingRequest {
                 method: method.to_owned(),
                 since,
                 parks,
@@ -286,13 +286,13 @@ impl Shared {
         }
     }
 
-    pub(super) async fn flushed(&self) {
+    pub(super) async fn wait_until_written(&self) {
         let goal = self.state().outbox.queued;
         self.moved_until(|outbox| outbox.sent >= goal).await;
     }
 
     /// Waits until few bytes are queued, so that a slow server slows its driver.
-    pub(super) async fn room(&self) {
+    pub(super) async fn wait_for_room(&self) {
         let limit = self.limits.queue as u64;
         self.moved_until(|outbox| outbox.unsent() <= limit).await;
     }
@@ -320,7 +320,7 @@ impl State {
         id: &Id,
         at: Instant,
         facts: &Facts,
-        body: impl FnOnce() -> Result<Box<RawValue>, Unread>,
+        body: impl FnOnce() -> Result<Box<RawValue>, UnreadReason>,
     ) -> Settled {
         let id = match id {
             Id::Number(id) => *id,
@@ -346,7 +346,7 @@ impl State {
                 fault: fault.clone(),
             },
             None => {
-                let body = if open.keep { body() } else { Err(Unread::Unwanted) };
+                let body = if open.keep { body() } else { Err(UnreadReason::Unwanted) };
                 Outcome::Result {
                     at,
                     shape: facts.shape,

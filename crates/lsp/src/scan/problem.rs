@@ -25,11 +25,11 @@ pub struct NotJson {
     /// Place of the first wrong byte in the message, from 1; of a message that ends too early, its length.
     pub byte: u64,
     pub expected: &'static str,
-    pub found: Found,
+    pub found: FoundInstead,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum FoundInstead {
     /// The message ended.
     End,
     ByteOrderMark,
@@ -44,12 +44,12 @@ impl NotJson {
         let rest = &bytes[wrong.at.min(bytes.len())..];
         let place = base + wrong.at as u64;
         let found = match (place, rest) {
-            (0, [0xef, 0xbb, ..]) => Found::ByteOrderMark,
+            (0, [0xef, 0xbb, ..]) => FoundInstead::ByteOrderMark,
             // `{` in two bytes, or their byte order mark.
-            (0, [0xff | 0xfe | 0, ..]) | (1, [0, ..]) => Found::Utf16,
+            (0, [0xff | 0xfe | 0, ..]) | (1, [0, ..]) => FoundInstead::Utf16,
             _other => {
                 let shown = String::from_utf8_lossy(&rest[..rest.len().min(SHOWN)]);
-                Found::Text(shown.replace(char::is_control, "\u{fffd}"))
+                FoundInstead::Text(shown.replace(char::is_control, "\u{fffd}"))
             }
         };
         NotJson {
@@ -64,7 +64,7 @@ impl NotJson {
         NotJson {
             byte: length,
             expected,
-            found: Found::End,
+            found: FoundInstead::End,
         }
     }
 }
@@ -73,11 +73,11 @@ impl fmt::Display for NotJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let NotJson { byte, expected, found } = self;
         match found {
-            Found::End if *byte == 0 => write!(f, "it is empty, where {expected} is expected"),
-            Found::End => write!(f, "it ends after byte {byte}, where {expected} is expected"),
-            Found::ByteOrderMark => f.write_str("it begins with a byte order mark, where `{` is expected"),
-            Found::Utf16 => f.write_str("it is UTF-16, where UTF-8 is expected"),
-            Found::Text(text) => write!(f, "byte {byte} begins `{text}`, where {expected} is expected"),
+            FoundInstead::End if *byte == 0 => write!(f, "it is empty, where {expected} is expected"),
+            FoundInstead::End => write!(f, "it ends after byte {byte}, where {expected} is expected"),
+            FoundInstead::ByteOrderMark => f.write_str("it begins with a byte order mark, where `{` is expected"),
+            FoundInstead::Utf16 => f.write_str("it is UTF-16, where UTF-8 is expected"),
+            FoundInstead::Text(text) => write!(f, "byte {byte} begins `{text}`, where {expected} is expected"),
         }
     }
 }

@@ -21,12 +21,12 @@ static RUNNING: Mutex<Option<BTreeMap<u32, Vec<u32>>>> = Mutex::new(Some(BTreeMa
 
 /// A program in its own session. Dropping it kills it with its helpers.
 #[derive(Debug)]
-pub struct Tied {
+pub struct TiedProgram {
     process: u32,
     _awaited: Awaited,
 }
 
-impl Drop for Tied {
+impl Drop for TiedProgram {
     fn drop(&mut self) {
         child::kill_group(self.process);
         if let Some(running) = running().as_mut() {
@@ -35,7 +35,7 @@ impl Drop for Tied {
     }
 }
 
-impl Tied {
+impl TiedProgram {
     /// Kills the program and its helpers, even those that left its group.
     fn clear(self) {
         let before = running().as_mut().and_then(|running| running.remove(&self.process));
@@ -45,7 +45,7 @@ impl Tied {
 }
 
 /// Starts a program that is tied to lsp-soak and that `hang_up` ends.
-pub fn start<C>(spawn: impl FnOnce() -> io::Result<C>, id: impl FnOnce(&C) -> Option<u32>) -> io::Result<(C, Tied)> {
+pub fn start<C>(spawn: impl FnOnce() -> io::Result<C>, id: impl FnOnce(&C) -> Option<u32>) -> io::Result<(C, TiedProgram)> {
     let mut running = running();
     let running = running.as_mut().ok_or(io::ErrorKind::Interrupted)?;
     child::adopt_orphans();
@@ -55,7 +55,7 @@ pub fn start<C>(spawn: impl FnOnce() -> io::Result<C>, id: impl FnOnce(&C) -> Op
     running.insert(process, before);
     Ok((
         child,
-        Tied {
+        TiedProgram {
             process,
             _awaited: awaited,
         },
@@ -63,33 +63,33 @@ pub fn start<C>(spawn: impl FnOnce() -> io::Result<C>, id: impl FnOnce(&C) -> Op
 }
 
 /// The output of a program, up to the limit.
-pub struct Said {
+pub struct ProgramOutput {
     pub stdout: String,
     pub stderr: String,
     /// True if stdout was longer than the limit.
     pub cut: bool,
 }
 
-pub struct Heard {
+pub struct FinishedProgram {
     /// Exit status; `None` if it was killed.
-    pub ended: Option<ExitStatus>,
-    pub said: Said,
+    pub exit_status: Option<ExitStatus>,
+    pub said: ProgramOutput,
 }
 
 /// The output of a program that succeeds within `patience`, unless it is cancelled. Its stdin is empty.
-pub fn ask(command: &mut Command, patience: Duration, cancel: &Cancel) -> Option<Said> {
-    let heard = listen(command, patience, cancel).ok()?;
-    if heard.ended?.success() { Some(heard.said) } else { None }
+pub fn ask(command: &mut Command, patience: Duration, cancel: &Cancel) -> Option<ProgramOutput> {
+    let heard = run_program(command, patience, cancel).ok()?;
+    if heard.exit_status?.success() { Some(heard.said) } else { None }
 }
 
 /// The output and end of a program, within `patience`, unless it is cancelled. Its stdin is empty. Then or at the limit it is killed
 /// with its helpers. An error means that it could not be started.
-pub fn listen(command: &mut Command, patience: Duration, cancel: &Cancel) -> io::Result<Heard> {
+pub fn run_program(command: &mut Command, patience: Duration, cancel: &Cancel) -> io::Result<FinishedProgram> {
     listen_up_to(MOST, command, patience, cancel)
 }
 
 /// Like [`listen`], with a limit of `most` bytes for each output.
-pub fn listen_up_to(most: u64, command: &mut Command, patience: Duration, cancel: &Cancel) -> io::Result<Heard> {
+pub fn listen_up_to(most: u64, command: &mut Command, patience: Duration, cancel: &Cancel) -> io::Result<FinishedProgram> {
     let deadline = Instant::now() + patience;
     command
         .stdin(Stdio::null())
@@ -110,9 +110,9 @@ pub fn listen_up_to(most: u64, command: &mut Command, patience: Duration, cancel
     let patience = deadline.saturating_duration_since(Instant::now()).max(PIPE_PATIENCE);
     let stdout = received(stdout, patience);
     let stderr = received(stderr, patience);
-    Ok(Heard {
-        ended,
-        said: Said {
+    Ok(FinishedProgram {
+        exit_status: ended,
+        said: ProgramOutput {
             stdout: stdout.text,
             stderr: stderr.text,
             cut: stdout.is_cut,
@@ -210,8 +210,8 @@ mod tests {
         command
             .arg("-c")
             .arg("sleep 1000 & printf '%s\\n' $$ $! > \"$PIDS\"; wait");
-        let heard = listen(command.env("PIDS", &pids), Duration::from_secs(1000), &cancel).unwrap();
-        assert!(heard.ended.is_none());
+        let heard = run_program(command.env("PIDS", &pids), Duration::from_secs(1000), &cancel).unwrap();
+        assert!(heard.exit_status.is_none());
         for pid in cancelling.join().unwrap() {
             let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
             assert!(stat.is_err(), "{stat:?}");

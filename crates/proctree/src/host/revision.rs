@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use super::ask::{Said, ask};
+use super::ask::{ProgramOutput, ask};
 use base::Cancel;
 use record::Revision;
 
@@ -40,7 +40,7 @@ pub fn revision(directory: &Path, cancel: &Cancel) -> Option<Revision> {
 }
 
 /// Writes nothing to the project: neither its index, nor through a configured monitor.
-fn git(directory: &Path, args: &[&str], cancel: &Cancel) -> Option<Said> {
+fn git(directory: &Path, args: &[&str], cancel: &Cancel) -> Option<ProgramOutput> {
     let mut command = Command::new("git");
     command.args(["--no-optional-locks", "-c", "core.fsmonitor=false"]);
     command.arg("-C").arg(directory).args(args);

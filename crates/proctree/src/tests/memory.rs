@@ -2,7 +2,7 @@
 
 use record::{Counters, Event, Resources, Rollup, Sample, SharedMemory};
 
-use super::super::schedule::Command;
+use super::super::schedule::SamplerCommand;
 use super::world::{MILLISECOND, SECOND, Scene, World, counters};
 use super::{kinds, phase};
 
@@ -85,9 +85,9 @@ fn sharing(shared_memory: SharedMemory) -> Scene {
     scene
 }
 
-fn checkpoint() -> Command {
+fn checkpoint() -> SamplerCommand {
     let (done, _) = tokio::sync::oneshot::channel();
-    Command::Checkpoint(Box::new(made_checkpoint), done)
+    SamplerCommand::Checkpoint(Box::new(made_checkpoint), done)
 }
 
 fn made_checkpoint(rounds: Vec<Vec<Sample>>, rollups: Vec<Rollup>, resources: Option<Resources>) -> Event {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::schedule::Command;
+use crate::schedule::SamplerCommand;
 use record::{self, Clock, Delays, Environment, Event, Header, Journal, Nanos, Rollup, Sample, Warning, WarningKind};
 
 use super::world::{MILLISECOND, SECOND, Scene, counters};
@@ -13,10 +13,10 @@ use super::world::{MILLISECOND, SECOND, Scene, counters};
 /// The inputs of a checkpoint.
 type Taken = Arc<Mutex<Vec<(Vec<Vec<Sample>>, Vec<Rollup>)>>>;
 
-fn checkpoint(taken: &Taken) -> Command {
+fn checkpoint(taken: &Taken) -> SamplerCommand {
     let taken = Arc::clone(taken);
     let (done, _) = oneshot::channel();
-    Command::Checkpoint(
+    SamplerCommand::Checkpoint(
         Box::new(move |rounds, rollups, _| {
             taken.lock().unwrap().push((rounds, rollups));
             Event::Warning(Warning {
@@ -28,8 +28,8 @@ fn checkpoint(taken: &Taken) -> Command {
     )
 }
 
-fn quiet(on: bool) -> Command {
-    Command::Quiet(on, oneshot::channel().0)
+fn quiet(on: bool) -> SamplerCommand {
+    SamplerCommand::Quiet(on, oneshot::channel().0)
 }
 
 /// Times of the exact reads that were written.
@@ -134,7 +134,7 @@ fn a_glance_between_deadlines_tells_the_driver_what_is_now_and_writes_no_sample(
     scene.change_at(2 * SECOND, |world| world.spawn(200, 100));
     scene.change_at(2 * SECOND, |world| world.set(100, counters(3 << 20)));
     let (answer, mut answered) = oneshot::channel();
-    scene.command(3 * SECOND, move || Command::Glance(answer));
+    scene.command(3 * SECOND, move || SamplerCommand::Glance(answer));
     let (events, _) = scene.play_with_pulse();
     let glance = answered.try_recv().unwrap();
     assert_eq!((glance.at, glance.private), (3 * SECOND, Some(4 << 20)));
@@ -215,7 +215,7 @@ fn when_quiet_is_over_no_exact_read_is_under_way() {
     let (done, mut over) = oneshot::channel();
     scene.command(0, || quiet(true));
     // In the middle of the first one.
-    scene.command(100 * MILLISECOND, move || Command::Quiet(false, done));
+    scene.command(100 * MILLISECOND, move || SamplerCommand::Quiet(false, done));
     let world = scene.world.clone();
     let reads = std::rc::Rc::new(std::cell::Cell::new(None));
     let seen = std::rc::Rc::clone(&reads);
@@ -243,8 +243,8 @@ fn exact_reads_that_are_asked_for_are_made_at_once_and_written_whatever_they_say
     let scene = Scene::new().until(20 * SECOND);
     scene.command(0, || quiet(true));
     // Nothing was said by the read just before, and none is due before another second.
-    scene.command(100 * MILLISECOND, || Command::Exact(oneshot::channel().0));
-    scene.command(120 * MILLISECOND, || Command::Exact(oneshot::channel().0));
+    scene.command(100 * MILLISECOND, || SamplerCommand::Exact(oneshot::channel().0));
+    scene.command(120 * MILLISECOND, || SamplerCommand::Exact(oneshot::channel().0));
     let at = rollups(&scene.play());
     assert_eq!(at, [0, 100 * MILLISECOND, 120 * MILLISECOND]);
 }

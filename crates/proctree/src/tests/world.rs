@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use crate::schedule::{self, Command, Time, Wake};
+use crate::schedule::{self, SamplerCommand, Time, Wake};
 use crate::source::{Effort, Failure, Found, Kin, Opened, Program, Reading, Source};
 use crate::tree::Own;
 use crate::watch::Watch;
@@ -123,7 +123,7 @@ impl World {
 }
 
 type Change = Box<dyn FnOnce(&mut World)>;
-type MakeCommand = Box<dyn FnOnce() -> Command>;
+type MakeCommand = Box<dyn FnOnce() -> SamplerCommand>;
 
 /// A script: timed events, the end, and the sampler's options.
 pub struct Scene {
@@ -160,7 +160,7 @@ impl Scene {
     }
 
     /// Commands must be given in their order.
-    pub fn command(&self, at: Nanos, command: impl FnOnce() -> Command + 'static) {
+    pub fn command(&self, at: Nanos, command: impl FnOnce() -> SamplerCommand + 'static) {
         self.commands.borrow_mut().push_back((at, Box::new(command)));
     }
 

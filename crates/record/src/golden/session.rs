@@ -146,7 +146,7 @@ impl Session {
     }
 
     /// Moves a process to `private` MiB in even steps, at `busy` percent of a processor.
-    pub fn go(&mut self, process: u32, private: u64, seconds: u64, busy: u64) {
+    pub fn move_memory(&mut self, process: u32, private: u64, seconds: u64, busy: u64) {
         let ticks = seconds * SECOND / TICK;
         let start = self.held[&process].private as i128;
         for tick in 1..=ticks as i128 {
@@ -245,7 +245,7 @@ impl Session {
     pub fn idle(&mut self, kind: IdleKind, process: u32, private: u64, seconds: u64) {
         self.step("idle");
         self.window();
-        self.go(process, private, seconds, u64::from(kind == IdleKind::Simmer));
+        self.move_memory(process, private, seconds, u64::from(kind == IdleKind::Simmer));
         self.idle_end(kind, seconds);
     }
 
@@ -300,7 +300,7 @@ impl Session {
     /// Ends a phase with a settling of 10 seconds, in which a process moves to `private` MiB.
     pub fn settle_growing(&mut self, process: u32, private: u64, settled: bool) {
         self.put(Event::PhaseDriven(self.phase.clone()));
-        self.go(process, private, 10, 50);
+        self.move_memory(process, private, 10, 50);
         self.checkpoint(settled);
     }
 

@@ -3,7 +3,7 @@
 //! Sizes of different systems stand side by side and are never set in a ratio: they are different quantities.
 
 use analysis::compare::{Cell, Target};
-use analysis::figures::{Figure, Measure, Place, Unit};
+use analysis::figures::{Figure, Measure, MeasuredPart, Unit};
 use base::text::table::{Column, Table};
 use base::text::{Sentence, Tone};
 
@@ -61,7 +61,7 @@ pub fn steps(targets: &[Target]) -> Vec<Column> {
                     Some(row) => figures::with_interval(&row.cells[place], Unit::Bytes),
                     None => HOLE.to_owned(),
                 })
-                .grouped(system.clone());
+                .with_group_head(system.clone());
         }
     }
     table.columns()
@@ -85,7 +85,7 @@ pub fn peaks(targets: &[Target]) -> Vec<Column> {
 
 fn average_peak(target: &Target, label: &str) -> String {
     let peak = Measure {
-        place: Place::Run,
+        place: MeasuredPart::Run,
         figure: Figure::Peak,
     };
     let side = target.comparison.sides.iter().position(|side| side.label == label);

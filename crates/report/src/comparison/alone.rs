@@ -1,7 +1,7 @@
 //! The conclusion for a server that is compared with no other.
 
 use analysis::compare::{Comparison, Row};
-use analysis::figures::{Figure, Place};
+use analysis::figures::{Figure, MeasuredPart};
 
 use super::{figures, words};
 
@@ -27,7 +27,7 @@ pub fn kept(comparison: &Comparison) -> Option<String> {
 }
 
 fn is_peak_of_run(row: &Row) -> bool {
-    row.measure.figure == Figure::Peak && row.measure.place == Place::Run
+    row.measure.figure == Figure::Peak && row.measure.place == MeasuredPart::Run
 }
 
 /// The last of these rows whose median is known, with its text.

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crate::document::{Document, NextCommand, Section, Weight};
-use analysis::compare::calibration::{Calibrated, LEAST_RUNS, WANTED, needed, recommended};
+use analysis::compare::calibration::{Calibrated, LEAST_RUNS, WANTED, runs_needed_by_all, recommended_runs};
 use analysis::figures::{Figure, Unit};
 use base::band::tolerance;
 use base::lens::Lens;
-use base::text::table::{Cell, Column, Table};
+use base::text::table::{TableCell, Column, Table};
 use base::text::{Sentence, Tone};
 use base::units;
 use record::{Calibration, Noise};
@@ -41,7 +41,7 @@ pub fn document(
             calibration.scenario,
             calibration.server,
             calibration.lens,
-            units::counted(calibration.runs, "run"),
+            units::count_of(calibration.runs, "run"),
             earlier(calibration, together)
         ),
         origin: String::new(),
@@ -68,13 +68,13 @@ fn table(calibration: &Calibration, looks: &Schedule) -> Vec<Column> {
     let figures: Vec<Calibrated> = Calibrated::all(calibration, true).collect();
     let mut table = Table::new(&figures)
         .text("", 0, |figure| {
-            Cell::plain(name(figure.noise)).ending(if figure.noise.primary { " *" } else { "" })
+            TableCell::plain(name(figure.noise)).with_tail(if figure.noise.primary { " *" } else { "" })
         })
         .number("mean", 2, |figure| mean(figure.noise))
         .number("CV", 0, |figure| share(figure.noise.variation));
     for (runs, head) in RUNS {
         table = table.number(head, 1, |figure| {
-            units::or_unknown(figure.least(runs, alpha), |growth| format!("+{}", share(growth)))
+            units::or_unknown(figure.detectable_difference(runs, alpha), |growth| format!("+{}", share(growth)))
         });
     }
     table.columns()
@@ -85,7 +85,7 @@ fn name(noise: &Noise) -> String {
 }
 
 fn mean(noise: &Noise) -> String {
-    match Figure::named(&noise.figure).map(Figure::unit) {
+    match Figure::from_name(&noise.figure).map(Figure::unit) {
         Some(Unit::Bytes) => units::bytes(noise.mean as u64),
         Some(Unit::CpuNanos) => units::cpu_time(Duration::from_nanos(noise.mean as u64)),
         _ => units::nanoseconds(noise.mean as u64),
@@ -122,12 +122,12 @@ fn passes() -> String {
 /// profile share them.
 fn recommendation(together: &Calibration, looks: &Schedule) -> String {
     let lens = together.lens;
-    let alone = recommended(Calibrated::all(together, false), looks);
-    let calibrated = recommended(Calibrated::all(together, true), looks);
+    let alone = recommended_runs(Calibrated::all(together, false), looks);
+    let calibrated = recommended_runs(Calibrated::all(together, true), looks);
     let Some(runs) = calibrated else {
         return many_runs(together, looks);
     };
-    let both = units::counted(runs as u64, "run");
+    let both = units::count_of(runs as u64, "run");
     if together.runs < LEAST_RUNS || alone == Some(runs) {
         return format!("a gate needs {both} of each server, {lens}: {}", passes());
     }
@@ -150,7 +150,7 @@ fn recommendation(together: &Calibration, looks: &Schedule) -> String {
 /// The recommendation if `--runs auto` makes too few runs.
 fn many_runs(together: &Calibration, looks: &Schedule) -> String {
     let lens = together.lens;
-    match needed(Calibrated::all(together, true), looks.alpha()) {
+    match runs_needed_by_all(Calibrated::all(together, true), looks.alpha()) {
         Some(runs) => format!(
             "use --runs {runs}, {lens}: with this noise `--runs auto` makes too few runs for an unchanged server to pass{}",
             match lens {
@@ -169,11 +169,11 @@ pub fn can_see(calibration: &Calibration, runs: &[usize], alpha: f64, both: bool
     for figure in Calibrated::all(calibration, both).filter(|figure| figure.noise.primary) {
         let mut growths: Vec<String> = Vec::new();
         for runs in runs {
-            let growth = match figure.least(*runs, alpha) {
+            let growth = match figure.detectable_difference(*runs, alpha) {
                 Some(growth) => format!("+{}", share(growth)),
                 None => "nothing".to_owned(),
             };
-            growths.push(format!("{growth} with {}", units::counted(*runs as u64, "run")));
+            growths.push(format!("{growth} with {}", units::count_of(*runs as u64, "run")));
         }
         figures.push(format!(
             "{} (CV {}) from {}",

@@ -60,7 +60,7 @@ pub(crate) fn columns(servers: &[Named<'_>]) -> Vec<Column> {
         let (group, head) = kind.words();
         table = table
             .number(head, rank(*kind), |row| (tone(row), cell(row.calls[place])))
-            .grouped(group);
+            .with_group_head(group);
     }
     // Faults of a command are not counted by phase.
     if rows.iter().any(|row| row.minor_faults.is_some()) {
@@ -68,7 +68,7 @@ pub(crate) fn columns(servers: &[Named<'_>]) -> Vec<Column> {
             .number("faults", 2, |row| {
                 (tone(row), units::or_unknown(row.minor_faults, units::count))
             })
-            .grouped("minor");
+            .with_group_head("minor");
     }
     table.columns()
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::document::{Matrix, MatrixCell, MatrixRow, Section, Weight};
 use analysis::compare::{Cell, Comparison, Played, Ratio, Row, Scenarios};
-use analysis::figures::{Figure, Measure, Place};
+use analysis::figures::{Figure, Measure, MeasuredPart};
 use base::text::table::Table;
 use base::text::{Sentence, Tone};
 use stats::Arm;
@@ -32,7 +32,7 @@ pub fn are_commands(comparison: &Comparison) -> bool {
 
 fn of_run(figure: Figure) -> Measure {
     Measure {
-        place: Place::Run,
+        place: MeasuredPart::Run,
         figure,
     }
 }
@@ -268,7 +268,7 @@ pub fn joined(scenarios: &Scenarios, runs: &[Played]) -> Vec<Section> {
     let measures = JOINED.map(of_run).into_iter().chain(all_printed(&all));
     for (number, measure) in measures.enumerate() {
         let title = match (&measure.place, measure.figure) {
-            (Place::Printed(name), _) => format!("{name}, {of_all}"),
+            (MeasuredPart::Printed(name), _) => format!("{name}, {of_all}"),
             // A command has one phase.
             (_, Figure::Peak) => format!("Peak memory, MiB, {of_all}"),
             (_, figure) => format!("{}, {of_all}", figure.caption()),
@@ -380,7 +380,7 @@ fn ratio_of_means(all: &[&Comparison], measure: &Measure, head: &str, first: &st
 
 fn name_over_all(measure: &Measure) -> &str {
     match &measure.place {
-        Place::Printed(name) => name,
+        MeasuredPart::Printed(name) => name,
         _ if measure.figure == Figure::Wall => "wall time",
         _ => "resident peak",
     }

@@ -9,7 +9,7 @@ use crate::document::{Block, Document, Matrix, MatrixRow, Section, Weight};
 use crate::pictures::{Latencies, Named, decays, latencies, strips, timeline};
 use crate::run::{self, lens};
 use analysis::compare::{Cell, Comparison, Played, Row, Scenarios, Side, Target};
-use analysis::figures::{Figure, Measure, Place, Unit};
+use analysis::figures::{Figure, Measure, MeasuredPart, Unit};
 use analysis::summary::{Histogram, Summary};
 use base::text::table::Table;
 use base::text::{Sentence, Tone};
@@ -51,7 +51,7 @@ pub fn origin(runs: &[Played]) -> String {
     let began = runs.iter().map(|run| run.summary.header.started.as_str()).min();
     format!(
         "{}, from {}.",
-        units::counted(runs.len() as u64, "record"),
+        units::count_of(runs.len() as u64, "record"),
         began.unwrap_or("")
     )
 }
@@ -127,7 +127,7 @@ fn sections_of_target(
     let mut all = vec![answer];
     if is_compared && !name.is_empty() {
         let verdict_section = Section::new(format!("{id}verdict"), format!("Result: {name}"), Weight::Answer);
-        all.push(verdict_section.with_all(verdict(target, false)).filled());
+        all.push(verdict_section.with_all(verdict(target, false)).unless_empty());
     }
     all.extend([
         growth::section(id, &growth::lines(comparison), &servers, keys),
@@ -289,7 +289,7 @@ fn legend(comparison: &Comparison) -> String {
 fn warnings(id: &str, comparison: &Comparison) -> Option<Section> {
     Section::new(format!("{id}warnings"), "Warnings", Weight::Answer)
         .with_all(notes::notes(comparison))
-        .filled()
+        .unless_empty()
 }
 
 fn every_run(id: &str, comparison: &Comparison, keys: Keys) -> Section {
@@ -350,7 +350,7 @@ pub(crate) fn forced_releases_section(id: &str, comparison: &Comparison) -> Opti
                 .into_iter()
                 .map(|text| Sentence::evidence("given.reason", text)),
         )
-        .filled()
+        .unless_empty()
 }
 
 /// A plot for each answered method, with the medians of the runs' percentiles.
@@ -374,7 +374,7 @@ pub(crate) fn distributions(comparison: &Comparison, servers: &[(&str, Vec<Named
                   Dashed mark: 95th percentile. Of several runs the medians of theirs.";
     let mut plots = Vec::new();
     for row in rows(comparison, Figure::P50) {
-        if let Place::Method(method) = &row.measure.place {
+        if let MeasuredPart::Method(method) = &row.measure.place {
             plots.extend(distribution(comparison, servers, keys, method));
         }
     }
@@ -401,7 +401,7 @@ fn distribution(comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: K
 }
 
 fn median_of_method(comparison: &Comparison, method: &str, figure: Figure, side: usize) -> Option<f64> {
-    let place = Place::Method(method.to_owned());
+    let place = MeasuredPart::Method(method.to_owned());
     let row = comparison.row(&Measure { place, figure })?;
     row.cells.get(side)?.median.map(|median| median.median)
 }
@@ -417,7 +417,7 @@ fn work_section(id: &str, comparison: &Comparison) -> Option<Section> {
     Section::new(format!("{id}work"), "Same work done?", Weight::Evidence)
         .with_all(alike.map(|text| Sentence::evidence("compare.same-work", text)))
         .with_all(unequal)
-        .filled()
+        .unless_empty()
 }
 
 /// A sentence about work that is unknown or equal to the baseline's; `None` if it is unequal.
@@ -465,7 +465,7 @@ fn other_figures(id: &str, comparison: &Comparison, keys: Keys) -> Option<Sectio
         .with_all(printed)
         .with_all(tables)
         .with_all(unvaried.map(|text| Sentence::evidence("compare.unvaried", text)))
-        .filled()
+        .unless_empty()
 }
 
 /// The value that a count has in all rows, of all runs; `None` if it varies or is not known everywhere.
@@ -570,7 +570,7 @@ fn fingerprints(targets: &[&Target], by_record: &Records<'_>) -> Option<Section>
     }
     Section::new("facts", "Servers and machines", Weight::Evidence)
         .with_all(fingerprints)
-        .filled()
+        .unless_empty()
 }
 
 /// Each record's file name and facts. Directories mean nothing to other readers of the page.

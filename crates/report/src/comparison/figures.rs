@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::document::{self, Difference, LEAST, MatrixCell};
 use analysis::compare::{Cell, Comparison, Ratio, Row};
-use analysis::figures::{Place, Unit};
+use analysis::figures::{MeasuredPart, Unit};
 use base::units;
 use stats::MedianInterval;
 
@@ -317,9 +317,9 @@ fn digits(low: f64, high: f64) -> usize {
 pub fn place(row: &Row) -> String {
     let figure = row.measure.figure;
     match &row.measure.place {
-        Place::Phase { name, .. } if !figure.is_of_checkpoints() => format!("{} in {name}", figure.name()),
-        Place::Run => format!("{} of the whole run", figure.name()),
-        Place::Printed(name) => name.clone(),
+        MeasuredPart::Phase { name, .. } if !figure.is_of_checkpoints() => format!("{} in {name}", figure.name()),
+        MeasuredPart::Run => format!("{} of the whole run", figure.name()),
+        MeasuredPart::Printed(name) => name.clone(),
         place => format!("{}{}", figure.name(), place.suffix()),
     }
 }
@@ -355,7 +355,7 @@ mod tests {
     }
 
     fn row(cells: Vec<Cell>) -> Row {
-        let place = Place::Run;
+        let place = MeasuredPart::Run;
         let measure = Measure {
             place,
             figure: Figure::Private,

@@ -105,7 +105,7 @@ impl GrowthLine {
             Some((Open::Rounds, _)) if self.rounds < LEAST_ROUNDS => {
                 format!(
                     "{}, the rule needs {LEAST_ROUNDS}",
-                    units::counted(self.rounds as u64, "round")
+                    units::count_of(self.rounds as u64, "round")
                 )
             }
             Some((open, needed)) => reason(open, needed),

@@ -9,7 +9,7 @@ use analysis::summary::Summary;
 use analysis::summary::decay::{self, AFTER, Course, TooShortFor, Window, WindowKind};
 use base::curve::Curve;
 use base::text::Tone;
-use base::text::table::{Cell, Column, Table};
+use base::text::table::{TableCell, Column, Table};
 use base::units;
 use record::{Delay, Nanos, WindowEnd};
 use stats::MedianInterval;
@@ -87,14 +87,14 @@ pub(crate) fn columns(comparison: &Comparison) -> Option<Vec<Column>> {
         .text("in window", 2, |row| {
             median_and_interval(&row.decayed.share, units::percent)
         })
-        .grouped(RETURNED)
+        .with_group_head(RETURNED)
         .text("by then", 6, |row| {
             median_and_interval(&row.decayed.returned, units::percent)
         })
-        .grouped(RETURNED)
+        .with_group_head(RETURNED)
         .number("resident", 8, |row| median(&row.decayed.resident, mib))
         .text("ended", 1, |row| ends(row.decayed))
-        .filled(HOLE);
+        .non_blank_columns(HOLE);
     Some(columns)
 }
 
@@ -127,13 +127,13 @@ fn curve(window: &Window) -> (Nanos, &Curve) {
 }
 
 /// The difference of the floors; empty in the rows of the baseline itself.
-fn difference_to_baseline(row: &WindowRow<'_>) -> Cell {
+fn difference_to_baseline(row: &WindowRow<'_>) -> TableCell {
     match &row.decayed.floor.ratio {
         Some(ratio) if !row.is_baseline => {
             let difference = figures::against(ratio);
-            Cell::toned(difference.tone(), difference.range)
+            TableCell::toned(difference.tone(), difference.range)
         }
-        _ => Cell::plain(""),
+        _ => TableCell::plain(""),
     }
 }
 
@@ -200,7 +200,7 @@ fn has_known_runs(text: &str) -> bool {
 }
 
 /// `settled` if all runs ended alike, else `3 settled, 2 held`.
-fn ends(decayed: &Decayed) -> Cell {
+fn ends(decayed: &Decayed) -> TableCell {
     let ends = &decayed.ends;
     let is_too_short = decayed.too_short_for.is_some();
     let text = match ends.as_slice() {
@@ -223,7 +223,7 @@ fn ends(decayed: &Decayed) -> Cell {
     } else {
         Tone::Plain
     };
-    Cell::toned(tone, text)
+    TableCell::toned(tone, text)
 }
 
 /// `is_too_short`: the clock of a garbage collector had not run out.
@@ -259,7 +259,7 @@ pub(crate) fn label(phase: &str, kind: WindowKind, control: bool) -> String {
 pub(crate) fn remarks(run: &Summary) -> Vec<String> {
     let all = &run.windows;
     let mut remarks = Vec::new();
-    for window in all.iter().filter(|window| window.control || decay::counts(window, all)) {
+    for window in all.iter().filter(|window| window.control || decay::is_reported_window(window, all)) {
         let name = label(&window.phase.name, window.kind, window.control);
         let texts = [unsent_traffic(window), end_remark(window)];
         remarks.extend(texts.into_iter().flatten().map(|text| format!("{name}: {text}")));
@@ -275,7 +275,7 @@ fn unsent_traffic(window: &Window) -> Option<String> {
     Some(format!(
         "{} of {} were not sent, because an answer was still open or lsp-soak was late",
         units::count(window.left_out),
-        units::counted(window.sent.saturating_add(window.left_out), "message")
+        units::count_of(window.sent.saturating_add(window.left_out), "message")
     ))
 }
 
@@ -287,12 +287,12 @@ fn end_remark(window: &Window) -> Option<String> {
     };
     if window.control {
         let more = units::signed_mib(course.released().saturating_neg());
-        let messages = units::counted(window.sent, "message");
+        let messages = units::count_of(window.sent, "message");
         return Some(format!(
             "light traffic by itself changed private memory by {more} MiB in {messages}"
         ));
     }
-    match window.why()? {
+    match window.end_reason()? {
         WindowEnd::TimedOut if window.moving.is_empty() => {
             // Memory that was not watched for long enough has no conclusion.
             let what = window.settled.map_or("not known to be at rest", |_| "still changing");

@@ -1,6 +1,6 @@
 //! Notes without which the tables of a comparison could be misread, each thing once.
 
-use analysis::compare::{Cell, Comparison, Count, Difference, HugePages, Inequality, Row, Side, Strained, Task};
+use analysis::compare::{Cell, Comparison, Count, Difference, HugePages, Inequality, Row, Side, StrainedRuns, Task};
 use analysis::figures::Unit;
 use analysis::findings::setting;
 use base::text::{Sentence, Tone};
@@ -132,12 +132,12 @@ fn is_hash(value: &str) -> bool {
 }
 
 /// A note on a strain of the machine in some of the runs, with the sides that had more of it.
-pub fn strained(found: &Strained) -> String {
-    let (some, all) = found.all();
+pub fn strained(found: &StrainedRuns) -> String {
+    let (some, all) = found.run_counts();
     let runs = match (some, all) {
         (1, 1) => "the run".to_owned(),
-        (some, all) if some == all => format!("all {}", units::counted(all as u64, "run")),
-        (some, all) => format!("{some} of {}", units::counted(all as u64, "run")),
+        (some, all) if some == all => format!("all {}", units::count_of(all as u64, "run")),
+        (some, all) => format!("{some} of {}", units::count_of(all as u64, "run")),
     };
     let mut sides = String::new();
     if !found.is_even() {
@@ -154,7 +154,7 @@ pub fn strained(found: &Strained) -> String {
         ),
         Strain::Busy => {
             let load = found.cpus.map_or(found.worst, |cpus| found.worst * cpus as f64);
-            let cpus = units::or_unknown(found.cpus, |cpus| units::counted(cpus, "processor"));
+            let cpus = units::or_unknown(found.cpus, |cpus| units::count_of(cpus, "processor"));
             format!(
                 "the machine was busy when {runs} started (load up to {load:.1} on {cpus}{sides}), which lengthens \
                  all times"
@@ -268,7 +268,7 @@ pub fn in_groups(label: &str, figure: &str, cell: &Cell, unit: Unit) -> String {
             &figures::value_like(group.low, unit, group.high),
             &figures::value_with_unit(group.high, unit),
         );
-        format!("{} of {span}", units::counted(group.runs.len() as u64, "run"))
+        format!("{} of {span}", units::count_of(group.runs.len() as u64, "run"))
     });
     format!(
         "{label}: {figure} falls into groups, {}",

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use analysis::compare::{Comparison, Given, Side, releases};
+use analysis::compare::{Comparison, ReleaseOfRuns, Side, releases};
 use analysis::summary::Summary;
-use analysis::summary::decay::{Gave, Short, WindowKind};
+use analysis::summary::decay::{WindowRelease, ShortWindow, WindowKind};
 use base::text::any_of;
-use base::units::{self, middle};
+use base::units::{self, median_of};
 use record::{Nanos, Runtime};
 
 use super::figures;
@@ -53,7 +53,7 @@ struct Certainty {
     /// The reason why nothing was released.
     reason: Option<Reason>,
     /// The lengths of windows that ended before the clock of a garbage collector did.
-    too_short: Option<(Vec<Nanos>, Short)>,
+    too_short: Option<(Vec<Nanos>, ShortWindow)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -137,7 +137,7 @@ impl Certainty {
 }
 
 impl Reason {
-    fn of_run(run: &Gave) -> Option<Reason> {
+    fn of_run(run: &WindowRelease) -> Option<Reason> {
         if let Some(runtime) = run.passive {
             return Some(Reason::Passive(runtime));
         }
@@ -193,7 +193,7 @@ pub(crate) fn of_run(run: &Summary) -> Option<String> {
 }
 
 /// One sentence on all windows; `None` without windows.
-fn sentence(windows: &[Given]) -> Option<String> {
+fn sentence(windows: &[ReleaseOfRuns]) -> Option<String> {
     let clauses: Vec<String> = clauses(windows).iter().map(Clause::in_words).collect();
     if clauses.is_empty() {
         return None;
@@ -202,7 +202,7 @@ fn sentence(windows: &[Given]) -> Option<String> {
 }
 
 /// The largest release first, then little and nothing, then memory that no release counts.
-fn clauses(windows: &[Given]) -> Vec<Clause> {
+fn clauses(windows: &[ReleaseOfRuns]) -> Vec<Clause> {
     let mut clauses: Vec<Clause> = windows.iter().filter_map(much_released).collect();
     clauses.sort_by(|a, b| b.amount.largest().total_cmp(&a.amount.largest()));
     clauses.extend(windows.iter().filter_map(taken_again));
@@ -215,7 +215,7 @@ fn clauses(windows: &[Given]) -> Vec<Clause> {
     clauses
 }
 
-fn much_released(window: &Given) -> Option<Clause> {
+fn much_released(window: &ReleaseOfRuns) -> Option<Clause> {
     let much = window.runs.iter().filter(|run| run.much);
     let clause = in_runs(window, Fact::Released, much.map(|run| run.released).collect())?;
     if clause.certainty.runs.is_some() {
@@ -228,18 +228,18 @@ fn much_released(window: &Given) -> Option<Clause> {
     Some(Clause { certainty, ..clause })
 }
 
-fn taken_again(window: &Given) -> Option<Clause> {
+fn taken_again(window: &ReleaseOfRuns) -> Option<Clause> {
     let again = window.runs.iter().filter(|run| is_taken_again(run));
     let sizes = again.map(|run| run.for_a_while).collect();
     in_runs(window, Fact::ReleasedAndTakenAgain, sizes)
 }
 
-fn is_taken_again(run: &Gave) -> bool {
+fn is_taken_again(run: &WindowRelease) -> bool {
     !run.much && run.for_a_while > 0.0
 }
 
 /// A release that the table shows, though noise may explain it.
-fn little_released(window: &Given) -> Option<Clause> {
+fn little_released(window: &ReleaseOfRuns) -> Option<Clause> {
     if window.runs.iter().any(|run| run.much) {
         return None;
     }
@@ -262,12 +262,12 @@ fn little_released(window: &Given) -> Option<Clause> {
     })
 }
 
-fn is_little(run: &Gave) -> bool {
+fn is_little(run: &WindowRelease) -> bool {
     !run.much && run.for_a_while <= 0.0 && !is_nothing(run.released, run.share, run.fell)
 }
 
 /// Windows in which no run released anything, together if they have one reason.
-fn nothing_released(windows: &[Given]) -> Vec<Clause> {
+fn nothing_released(windows: &[ReleaseOfRuns]) -> Vec<Clause> {
     let mut clauses: Vec<Clause> = Vec::new();
     for window in windows.iter().filter(|window| is_nothing_released(window)) {
         let reason = common_reason(window);
@@ -289,7 +289,7 @@ fn nothing_released(windows: &[Given]) -> Vec<Clause> {
 
 /// True if no run released anything, and nothing else is said of one of them. Nothing follows from a window that was too
 /// short.
-fn is_nothing_released(window: &Given) -> bool {
+fn is_nothing_released(window: &ReleaseOfRuns) -> bool {
     for run in &window.runs {
         if run.much || is_taken_again(run) || is_little(run) || run.short.is_some() {
             return false;
@@ -299,7 +299,7 @@ fn is_nothing_released(window: &Given) -> bool {
     runs.any(|run| !run.took && !run.much_lazily && run.shared <= 0.0)
 }
 
-fn common_reason(window: &Given) -> Option<Reason> {
+fn common_reason(window: &ReleaseOfRuns) -> Option<Reason> {
     let first = Reason::of_run(window.runs.first()?);
     if window.runs.iter().all(|run| Reason::of_run(run) == first) {
         first
@@ -309,7 +309,7 @@ fn common_reason(window: &Given) -> Option<Reason> {
 }
 
 /// Lazily freed memory counts as resident, not as released, until the kernel reclaims it.
-fn left_to_kernel(window: &Given) -> Option<Clause> {
+fn left_to_kernel(window: &ReleaseOfRuns) -> Option<Clause> {
     let leaving = window.runs.iter().filter(|run| run.much_lazily);
     let sizes: Vec<Option<f64>> = leaving.map(|run| run.lazily).collect();
     let are_all_known = sizes.iter().all(Option::is_some);
@@ -324,21 +324,21 @@ fn left_to_kernel(window: &Given) -> Option<Clause> {
     })
 }
 
-fn shared_released(window: &Given) -> Option<Clause> {
+fn shared_released(window: &ReleaseOfRuns) -> Option<Clause> {
     let shared = window.runs.iter().filter(|run| run.shared > 0.0);
     in_runs(window, Fact::SharedReleased, shared.map(|run| run.shared).collect())
 }
 
-fn taken(window: &Given) -> Option<Clause> {
+fn taken(window: &ReleaseOfRuns) -> Option<Clause> {
     let took = window.runs.iter().filter(|run| run.took);
     in_runs(window, Fact::Taken, took.map(|run| run.taken).collect())
 }
 
 /// A clause about windows that ended before the clock of a garbage collector did.
-fn not_known(windows: &[Given]) -> Option<Clause> {
+fn not_known(windows: &[ReleaseOfRuns]) -> Option<Clause> {
     let has_idle = windows.iter().any(|window| window.kind.is_idle());
     let mut kinds = Vec::new();
-    let mut shorts: Vec<Short> = Vec::new();
+    let mut shorts: Vec<ShortWindow> = Vec::new();
     let mut has_released = false;
     // The idle windows after a closing are longer.
     for window in windows.iter().filter(|window| window.kind.is_idle() || !has_idle) {
@@ -349,7 +349,7 @@ fn not_known(windows: &[Given]) -> Option<Clause> {
         }
     }
     let longest = shorts.iter().copied().max_by_key(|short| short.needed)?;
-    let longest = Short {
+    let longest = ShortWindow {
         full_decay_helps: shorts.iter().any(|short| short.full_decay_helps),
         ..longest
     };
@@ -366,13 +366,13 @@ fn not_known(windows: &[Given]) -> Option<Clause> {
 
 /// A clause that is true for the runs with these sizes: with their median if these are all runs, else with their number.
 /// `None` without sizes.
-fn in_runs(window: &Given, fact: Fact, sizes: Vec<f64>) -> Option<Clause> {
+fn in_runs(window: &ReleaseOfRuns, fact: Fact, sizes: Vec<f64>) -> Option<Clause> {
     let (count, all) = (sizes.len(), window.runs.len());
     if count == 0 {
         return None;
     }
     let (sizes, runs) = if count == all {
-        (vec![middle(sizes)], None)
+        (vec![median_of(sizes)], None)
     } else {
         (sizes, Some((count, all)))
     };
@@ -389,12 +389,12 @@ fn in_runs(window: &Given, fact: Fact, sizes: Vec<f64>) -> Option<Clause> {
 
 /// The median share of the growth so far; `None` where it prints as 0. For a forced release the table has the share at
 /// the window's end, which differs.
-fn share(window: &Given) -> Option<f64> {
+fn share(window: &ReleaseOfRuns) -> Option<f64> {
     let known: Vec<f64> = window.runs.iter().filter_map(|run| run.share).collect();
     if window.kind == WindowKind::Released || known.is_empty() {
         return None;
     }
-    let share = middle(known);
+    let share = median_of(known);
     if units::percent(share) == units::percent(0.0) {
         None
     } else {
@@ -435,7 +435,7 @@ fn when(kind: WindowKind) -> &'static str {
 }
 
 /// The reason why windows of these lengths prove nothing: `the window was 9 s, Go needs about 4 min (`--full-decay`)`.
-pub(crate) fn needs(took: &[Nanos], short: Short) -> String {
+pub(crate) fn needs(took: &[Nanos], short: ShortWindow) -> String {
     let times: Vec<String> = took.iter().copied().map(about).collect();
     let windows = match times.as_slice() {
         [one] => format!("the window was {one}"),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::document::tests::is_whole;
 use crate::document::{Look, markdown, page, terminal};
-use analysis::compare::{Played, Scenarios, by_target};
+use analysis::compare::{Played, Scenarios, compare_by_target};
 use analysis::summary;
 use record::{Ending, KnobFacts, golden};
 
@@ -147,7 +147,7 @@ fn two_on_machine(cpu: &str, system: [u64; 3], mimalloc: [u64; 3]) -> Vec<Played
 }
 
 fn compared(runs: Vec<Played>) -> Scenarios {
-    by_target(runs, None)
+    compare_by_target(runs, None)
 }
 
 fn drawn(runs: Vec<Played>, columns: usize) -> String {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::run::json::lines as json_lines;
 use analysis::compare::{Cell, Row, Scenarios, Side, Target};
-use analysis::figures::{Figure, Place, Unit};
+use analysis::figures::{Figure, MeasuredPart, Unit};
 use base::units;
 
 use super::figures;
@@ -103,7 +103,7 @@ fn scenario(point: &Point<'_>, scenarios: &Scenarios) -> String {
 
 fn part(row: &Row) -> &str {
     match &row.measure.place {
-        Place::Run => "run",
+        MeasuredPart::Run => "run",
         place => place.name(),
     }
 }
@@ -120,7 +120,7 @@ fn scale(figure: Figure) -> (&'static str, f64) {
 
 fn extra(point: &Point<'_>) -> String {
     let runs = point.cell.values.iter().flatten().count() as u64;
-    let mut text = units::counted(runs, "run");
+    let mut text = units::count_of(runs, "run");
     if let Some(difference) = point.cell.ratio.as_ref().and_then(figures::difference) {
         let baseline = &point.target.comparison.sides[0].label;
         text.push_str(&format!(", {difference} against {baseline}"));

@@ -1,7 +1,7 @@
 //! A comparison in sentences.
 
 use analysis::compare::{Cell, Comparison, Ratio, Row, Side, Why};
-use analysis::figures::{Figure, Measure, Place};
+use analysis::figures::{Figure, Measure, MeasuredPart};
 use analysis::findings::setting;
 use analysis::summary::is_denied;
 use base::text::any_of;
@@ -182,7 +182,7 @@ fn failed_runs(side: &Side) -> String {
     format!(
         "{} failed in {}",
         side.label,
-        units::counted(excluded_runs(side, Why::Failed), "run")
+        units::count_of(excluded_runs(side, Why::Failed), "run")
     )
 }
 
@@ -193,7 +193,7 @@ fn excluded_runs(side: &Side, why: Why) -> u64 {
 
 /// `8 runs + 1 warm-up`: the runs of a side that count, and those that do not.
 pub fn runs(side: &Side) -> String {
-    let mut text = units::counted(side.runs.len() as u64, "run");
+    let mut text = units::count_of(side.runs.len() as u64, "run");
     for (why, what) in [
         (Why::WarmUp, "warm-up"),
         (Why::Traced, "traced"),
@@ -216,7 +216,7 @@ pub fn decisive_rows(comparison: &Comparison) -> Vec<&Row> {
         if comparison.is_shared() && figure.is_time() {
             continue;
         }
-        let place = Place::Run;
+        let place = MeasuredPart::Run;
         rows.extend(comparison.row(&Measure { place, figure }));
     }
     rows

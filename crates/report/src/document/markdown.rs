@@ -157,7 +157,7 @@ fn write_table(out: &mut String, columns: &[Column]) {
     for row in 0..columns.first().map_or(0, |first| first.cells().len()) {
         let mut cells = Vec::new();
         for column in columns {
-            let text = escape(column.cells()[row].whole().trim());
+            let text = escape(column.cells()[row].full_text().trim());
             // A column without a name holds the result of its row.
             let is_result = column.name().is_empty() && !text.is_empty();
             cells.push(if is_result { format!("**{text}**") } else { text });

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use base::text::Tone;
-use base::text::table::{Cell, Column, Table};
+use base::text::table::{TableCell, Column, Table};
 
 /// Stands for an unknown value.
 pub const HOLE: &str = "–";
@@ -27,7 +27,7 @@ pub struct Matrix {
 
 impl Matrix {
     /// A row per place and a column per server; `text` gets the server's number.
-    pub fn columns<C: Into<Cell>>(&self, text: impl Fn(usize, &MatrixCell) -> C) -> Vec<Column> {
+    pub fn columns<C: Into<TableCell>>(&self, text: impl Fn(usize, &MatrixCell) -> C) -> Vec<Column> {
         let mut table = Table::new(&self.rows).text(self.first.clone(), 0, |row| row.place.as_str());
         for (server, label) in self.heads.iter().enumerate() {
             let rank = u8::from(server > 0);

@@ -198,8 +198,8 @@ fn table(caption: &str, columns: &[&Column]) -> Markup {
                     @for (place, column) in columns.iter().enumerate() {
                         @let cell = &column.cells()[row];
                         @let class = format!("{} {}", alignment(column), tone(cell.tone));
-                        @if place == 0 { th scope="row" class=(class) { (cell.whole()) } }
-                        @else { td class=(class) { (unbroken_value(&cell.whole())) } }
+                        @if place == 0 { th scope="row" class=(class) { (cell.full_text()) } }
+                        @else { td class=(class) { (unbroken_value(&cell.full_text())) } }
                     }
                 } }
             }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::charts::axis::ends;
 use crate::charts::rows::strip;
-use base::text::table::{self, Cell, Column, Table, WIDEST};
+use base::text::table::{self, TableCell, Column, Table, WIDEST};
 use base::text::{Paint, Tone, ascii, clean_styled, hanging, item, line_of, paragraph, width};
 use base::units;
 
@@ -151,10 +151,10 @@ impl Page {
         let hidden_verdict = document.verdict.iter().filter(|sentence| !self.shows(sentence.weight));
         let sentences = hidden_verdict.count() + self.hidden_sentences;
         if sentences > 0 {
-            hidden.push(units::counted(sentences as u64, "sentence"));
+            hidden.push(units::count_of(sentences as u64, "sentence"));
         }
         if !self.hidden_columns.is_empty() {
-            hidden.push(units::counted(self.hidden_columns.len() as u64, "column"));
+            hidden.push(units::count_of(self.hidden_columns.len() as u64, "column"));
         }
         for section in sections(document) {
             if !self.shows(section.weight) {
@@ -322,7 +322,7 @@ fn more_with_details(hidden: &[String], columns: usize) -> String {
 const STAR: &str = " *";
 
 /// A median with a sign if it is shown to be lower or higher than the first server's.
-fn median_with_sign(server: usize, cell: &MatrixCell) -> Cell {
+fn median_with_sign(server: usize, cell: &MatrixCell) -> TableCell {
     let difference = difference_from_first(server, cell);
     let sign = match difference.and_then(|difference| difference.direction) {
         Some(Ordering::Less) => LEAST,
@@ -330,7 +330,7 @@ fn median_with_sign(server: usize, cell: &MatrixCell) -> Cell {
         Some(Ordering::Equal) | None => " ",
     };
     let tone = difference.map_or(Tone::Plain, Difference::tone);
-    Cell::toned(tone, format!("{} {sign}", cell.median))
+    TableCell::toned(tone, format!("{} {sign}", cell.median))
 }
 
 /// A row of the terminal's table: one server at one place.
@@ -381,7 +381,7 @@ fn matrix_rows(matrix: &Matrix, columns: usize) -> Vec<Column> {
                 .and_then(|difference| difference.by_machine.clone())
                 .unwrap_or_default()
         })
-        .filled(HOLE);
+        .non_blank_columns(HOLE);
     let room = strip_columns(&table, columns);
     let strips = Table::new(&rows).text("runs", 5, |row| {
         let all = row.matrix_row.cells.iter().flat_map(known_values);
@@ -396,19 +396,19 @@ fn known_values(cell: &MatrixCell) -> impl Iterator<Item = f64> + Clone {
     cell.values.iter().flatten().copied()
 }
 
-fn end(cell: &MatrixCell) -> Cell {
+fn end(cell: &MatrixCell) -> TableCell {
     match cell.end {
-        Some(LEAST) => Cell::toned(Tone::Good, LEAST),
-        Some(most) => Cell::toned(Tone::Warning, most),
-        None => Cell::plain(""),
+        Some(LEAST) => TableCell::toned(Tone::Good, LEAST),
+        Some(most) => TableCell::toned(Tone::Warning, most),
+        None => TableCell::plain(""),
     }
 }
 
-fn difference(server: usize, cell: &MatrixCell) -> Cell {
+fn difference(server: usize, cell: &MatrixCell) -> TableCell {
     match difference_from_first(server, cell) {
-        Some(difference) => Cell::toned(difference.tone(), difference.range.clone()),
-        None if server > 0 => Cell::toned(Tone::Quiet, HOLE),
-        None => Cell::toned(Tone::Quiet, ""),
+        Some(difference) => TableCell::toned(difference.tone(), difference.range.clone()),
+        None if server > 0 => TableCell::toned(Tone::Quiet, HOLE),
+        None => TableCell::toned(Tone::Quiet, ""),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Every format shows every block of a document.
 
 use base::text::Tone;
-use base::text::table::Cell;
+use base::text::table::TableCell;
 
 use super::*;
 
@@ -34,7 +34,7 @@ impl Texts {
                     // A terminal stacks the group name above the column name.
                     let (group, head, _) = column.head();
                     self.texts.extend([group.to_owned(), head.to_owned()]);
-                    self.cells.extend(column.cells().iter().map(Cell::whole));
+                    self.cells.extend(column.cells().iter().map(TableCell::full_text));
                 }
             }
             Block::Matrix(matrix) => {
@@ -147,9 +147,9 @@ fn figures() -> Matrix {
 
 fn sample() -> Document {
     let columns = vec![
-        Column::text("phase", 0, ["start", "goto|x", "decay"].map(Cell::plain).to_vec()),
-        Column::text("curve", 1, ["▁▂", "▂▃", "▃▄"].map(Cell::plain).to_vec()).sketched(),
-        Column::number("peak", 2, ["1.0", "20.0", "n/a"].map(Cell::plain).to_vec()).group("resident"),
+        Column::text("phase", 0, ["start", "goto|x", "decay"].map(TableCell::plain).to_vec()),
+        Column::text("curve", 1, ["▁▂", "▂▃", "▃▄"].map(TableCell::plain).to_vec()).sketched(),
+        Column::number("peak", 2, ["1.0", "20.0", "n/a"].map(TableCell::plain).to_vec()).group("resident"),
     ];
     let warning = Sentence {
         details: vec!["panicked at `x`".to_owned()],

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use analysis::summary::{at_rest, counted, held_up};
+use analysis::summary::{counters_at_rest, without_invalid_counters, held_up};
 use base::text::clean;
 use record::{Counters, Entry, Event, Header, Nanos, PhaseRef, Process, Rollup, Sample};
 
@@ -105,7 +105,7 @@ impl Samples {
             Event::Checkpoint(taken) => {
                 for sample in taken.rounds.last().into_iter().flatten() {
                     let row = Row {
-                        counters: at_rest(taken, sample.process),
+                        counters: counters_at_rest(taken, sample.process),
                         rollup: taken.rollups.iter().find(|rollup| rollup.process == sample.process),
                         ..Row::new("checkpoint", Some(&taken.phase), sample)
                     };
@@ -129,7 +129,7 @@ impl Samples {
 
     fn write_row(&self, at: Nanos, row: &Row<'_>, out: &mut impl Write) -> io::Result<()> {
         let (counters, rollup) = if self.held_up {
-            (counted(row.counters), None)
+            (without_invalid_counters(row.counters), None)
         } else {
             (row.counters, row.rollup)
         };

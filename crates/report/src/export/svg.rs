@@ -22,7 +22,7 @@ use crate::run::attribution;
 use crate::verdict::{findings, headline, relabelled_runs, side_by_side};
 use analysis::compare::{Comparison, Played, Scenarios, Target};
 use analysis::gate::{Judgement, Sides};
-use analysis::summary::{Summary, held_up, measured};
+use analysis::summary::{Summary, held_up, without_invalid_figures};
 use base::text::{clean, clean_lines, wrap};
 
 /// Width of the picture; a unit is a pixel at full size.
@@ -45,7 +45,7 @@ pub fn run(summary: &Summary, record: &str) -> String {
             grows.chain(released::of_run(summary)).collect()
         }
     };
-    let summary = &*measured(summary);
+    let summary = &*without_invalid_figures(summary);
     let panel = Panel {
         heading: None,
         sentences,

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::comparison::{self, Case, Outcome, Suite};
 use crate::document::{Look, markdown, page, terminal};
 use crate::run::{self, json, one_line};
-use analysis::compare::{Played, by_target};
+use analysis::compare::{Played, compare_by_target};
 use analysis::golden::traced;
 use analysis::summary;
 use base::lens::Lens;
@@ -334,7 +334,7 @@ fn no_format_passes_on_what_steers_a_terminal_or_hides() {
             summary,
         });
     }
-    let scenarios = by_target(runs.clone(), None);
+    let scenarios = compare_by_target(runs.clone(), None);
     let hostile = summary.header.server.label.clone();
     let mut suites = comparison::suites(&scenarios);
     suites.push(Suite {

@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::json;
 
-use analysis::summary::{PhaseSummary, Summary, counted, held_up, measured};
+use analysis::summary::{PhaseSummary, Summary, without_invalid_counters, held_up, without_invalid_figures};
 use record::{Entry, Event, Header, Nanos, PhaseRef, Process, Request, Rollup, Sample, StepEnd, StepStart};
 
 use crate::export::trace::line::{Line, Track, Values};
@@ -172,7 +172,7 @@ impl Run {
             return Ok(());
         };
         let counters = if self.held_up {
-            counted(sample.counters)
+            without_invalid_counters(sample.counters)
         } else {
             sample.counters
         };
@@ -256,7 +256,7 @@ impl Run {
                 &Line::slice(&step.name, "step", self.session, Track::Steps, span, facts),
             )?;
         }
-        let summary = &*measured(summary);
+        let summary = &*without_invalid_figures(summary);
         for phase in &summary.phases {
             self.phase(trace, phase, out)?;
         }

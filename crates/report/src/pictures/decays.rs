@@ -10,7 +10,7 @@ use analysis::compare::{Comparison, Decay};
 use analysis::summary::decay::{self, Course, Window};
 use analysis::summary::together;
 use base::curve::Columns;
-use base::units::{self, middle};
+use base::units::{self, median_of};
 use record::Nanos;
 
 use super::Named;
@@ -61,7 +61,7 @@ fn is_alike(one: &Decay, other: &Decay) -> bool {
 fn window_of_run<'w>(windows: &'w [Window], wanted: &Decay, number: usize) -> Option<&'w Window> {
     windows
         .iter()
-        .filter(|window| window.control || decay::counts(window, windows))
+        .filter(|window| window.control || decay::is_reported_window(window, windows))
         .filter(|window| {
             (&window.phase.name, window.kind, window.control) == (&wanted.phase, wanted.kind, wanted.control)
         })
@@ -166,7 +166,7 @@ fn reached_at(server: &Decaying, median: &Columns, column: Nanos, share: FallSha
     if times.is_empty() || times.len() * 2 < server.windows.len() {
         return None;
     }
-    let moment = middle(times);
+    let moment = median_of(times);
     let place = moment / column as f64;
     let span = (*median.get(place as usize)?)?;
     let value = if place.fract() < 0.5 { span.first } else { span.then };

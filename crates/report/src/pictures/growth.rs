@@ -4,8 +4,8 @@ use crate::charts::axis::{self, Axis};
 use crate::charts::{Chart, Ground, Line, Mark, Series, Up};
 use crate::document::Block;
 use crate::document::page::Keys;
-use analysis::growth::{Repeated, repeated};
-use base::units::{self, middle};
+use analysis::growth::{Repeated, repeated_parts};
+use base::units::{self, median_of};
 use stats::LEAST_CYCLES;
 
 use super::Named;
@@ -30,7 +30,7 @@ struct Growing<'a> {
 pub fn all_runs(servers: &[(&str, Vec<Named>)], keys: Keys) -> Block {
     let repeats: Vec<Vec<Vec<Repeated>>> = servers
         .iter()
-        .map(|(_, runs)| runs.iter().map(|(_, run)| repeated(run)).collect())
+        .map(|(_, runs)| runs.iter().map(|(_, run)| repeated_parts(run)).collect())
         .collect();
     let mut parts: Vec<(u32, String)> = Vec::new();
     for part in repeats.iter().flatten().flatten() {
@@ -129,7 +129,7 @@ fn medians(runs: &[Repeated]) -> Vec<(f64, f64)> {
             .filter_map(|run| Some((*run.values.get(round)?)? as f64))
             .collect();
         if !known.is_empty() {
-            points.push((round as f64 + 1.0, middle(known)));
+            points.push((round as f64 + 1.0, median_of(known)));
         }
     }
     points

@@ -67,7 +67,7 @@ fn series(server: &Latencies) -> Series {
             server.label,
             units::or_unknown(server.p50, time),
             units::or_unknown(server.p95, time),
-            units::counted(server.histogram.count(), "answer")
+            units::count_of(server.histogram.count(), "answer")
         ),
         marks,
     }

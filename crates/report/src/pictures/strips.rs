@@ -6,7 +6,7 @@ use crate::comparison::{cold, figures};
 use crate::document::Block;
 use crate::document::page::Keys;
 use analysis::compare::{Cell, Comparison, Row};
-use analysis::figures::{Figure, Place, Unit};
+use analysis::figures::{Figure, MeasuredPart, Unit};
 
 const LEGEND: &str = "Dot: a run. Bar: the median. Band: its interval. Each plot has its own scale, which does not \
                       start at 0.";
@@ -14,9 +14,9 @@ const LEGEND: &str = "Dot: a run. Bar: the median. Band: its interval. Each plot
 /// A plot for the private memory of each phase, and for the figures of whole runs.
 pub fn strips(comparison: &Comparison, keys: Keys) -> Block {
     let rows = comparison.rows.iter().filter(|row| match row.measure.place {
-        Place::Phase { .. } => row.measure.figure == Figure::Private,
-        Place::Run => true,
-        Place::Method(_) | Place::Window(_) | Place::Printed(_) => false,
+        MeasuredPart::Phase { .. } => row.measure.figure == Figure::Private,
+        MeasuredPart::Run => true,
+        MeasuredPart::Method(_) | MeasuredPart::Window(_) | MeasuredPart::Printed(_) => false,
     });
     let rows = rows.chain(cold::printed_rows(comparison));
     Block::charts(LEGEND, "plots", rows.map(|row| plot(comparison, row, keys)))
@@ -30,7 +30,7 @@ fn plot(comparison: &Comparison, row: &Row, keys: Keys) -> Chart {
     let sides = comparison.sides.iter().zip(&row.cells).enumerate();
     Chart {
         title: match &row.measure.place {
-            Place::Phase { name, .. } => format!("private after {name}"),
+            MeasuredPart::Phase { name, .. } => format!("private after {name}"),
             _ => figures::place(row),
         },
         unit: if unit == Unit::Bytes { "MiB" } else { "" },

@@ -1,7 +1,7 @@
 use crate::document::page;
 use crate::document::tests::is_whole;
 use crate::{comparison, run};
-use analysis::compare::{Played, by_target};
+use analysis::compare::{Played, compare_by_target};
 use analysis::figures::{Rule, Rules, WorkLimits};
 use analysis::gate::{Sides, judge};
 use analysis::summary::{self, Summary};
@@ -19,7 +19,7 @@ fn read(name: &str) -> Summary {
 }
 
 fn compared(runs: &[Played]) -> String {
-    page::render(&comparison::document(&by_target(runs.to_vec(), None), runs))
+    page::render(&comparison::document(&compare_by_target(runs.to_vec(), None), runs))
 }
 
 /// Runs of a session that differs from run to run.
@@ -41,12 +41,12 @@ pub fn session(label: &str, private: u64) -> Session {
     session.spawn(0, "server", None, 4, 14);
     session.phase("start");
     session.step("start");
-    session.go(0, 20 + private / 10, 2, 80);
+    session.move_memory(0, 20 + private / 10, 2, 80);
     session.step_end("start", 0, 0);
     session.settle(true);
     session.phase("goto <i>");
     session.step("definition");
-    session.go(0, private, 4, 140);
+    session.move_memory(0, private, 4, 140);
     session.requests("textDocument/definition", 40, 1_900, &Outcome::Null, 2);
     session.step_end("definition", 40, 38);
     session.settle(true);
@@ -100,7 +100,7 @@ fn a_page_of_two_servers() {
         page.contains("ty-jemalloc: private memory after decay"),
         "the verdict is there"
     );
-    is_whole(&comparison::document(&by_target(two(), None), &two()));
+    is_whole(&comparison::document(&compare_by_target(two(), None), &two()));
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn of_the_work_of_a_server_that_failed_nothing_is_said() {
     assert!(!page.contains(&format!("{label} did the same work")));
     assert!(page.contains(&format!("{label}: its work is not known: no run of {label} counts")));
     // Without the baseline's work, no other server's is known to be equal.
-    let page = page::render(&comparison::document(&by_target(runs.clone(), Some(&label)), &runs));
+    let page = page::render(&comparison::document(&compare_by_target(runs.clone(), Some(&label)), &runs));
     assert!(page.contains("ty-jemalloc: its work is not known"));
     assert!(!page.contains("did the same work"), "{page}");
 }
@@ -278,7 +278,7 @@ fn long_session(label: &str, run: u64) -> Session {
     session.spawn(0, label, None, 40, 14);
     session.phase("work");
     session.wander(0, 300, run);
-    session.go(0, 400 + run, 1, 100);
+    session.move_memory(0, 400 + run, 1, 100);
     session.wander(0, 300, run + 1_000);
     session.settle(true);
     session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Completed, "");

@@ -2,7 +2,7 @@
 
 use crate::comparison::figures;
 use crate::document::{Section, Weight};
-use analysis::figures::{Figure, Measure, Place};
+use analysis::figures::{Figure, Measure, MeasuredPart};
 use analysis::summary::Summary;
 use base::text::table::Table;
 
@@ -13,7 +13,7 @@ pub fn figures_section(summary: &Summary) -> Option<Section> {
     for measure in Measure::all(summary) {
         let Some(value) = measure.value(summary) else { continue };
         let name = match (&measure.place, measure.figure) {
-            (Place::Printed(name), _) => name.clone(),
+            (MeasuredPart::Printed(name), _) => name.clone(),
             (_, figure) => figure.words().to_owned(),
         };
         known.push((name, figures::amount(value, measure.figure.unit())));
@@ -36,7 +36,7 @@ pub fn conclusion(summary: &Summary) -> Option<String> {
 }
 
 fn figure_of_run(summary: &Summary, figure: Figure) -> Option<String> {
-    let place = Place::Run;
+    let place = MeasuredPart::Run;
     let value = Measure { place, figure }.value(summary)?;
     Some(figures::value_with_unit(value, figure.unit()))
 }

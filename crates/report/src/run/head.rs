@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crate::run::{command, lens};
-use analysis::figures::Place;
+use analysis::figures::MeasuredPart;
 use analysis::findings::{headlines, outcome, ready_rule};
-use analysis::summary::{Peak, Summary, exit};
+use analysis::summary::{Peak, Summary, exit_of_run};
 use base::exit::Exit;
-use base::text::{Tone, together, width};
+use base::text::{Tone, without_breaks, width};
 use base::units;
 use record::{Nanos, ReadyOutcome, ShutdownReply, ShutdownStage};
 
@@ -56,7 +56,7 @@ pub fn peak(peak: Peak) -> String {
 /// The end of the run in few words.
 pub fn ending(summary: &Summary) -> (Tone, String) {
     let word = outcome(summary);
-    let (tone, mark) = match exit(summary) {
+    let (tone, mark) = match exit_of_run(summary) {
         // Its figures mean something else than they seem.
         Exit::Passed if !headlines(summary).is_empty() => (Tone::Warning, "~"),
         Exit::Passed | Exit::GateFailed | Exit::Inconclusive => (Tone::Good, "✓"),
@@ -82,7 +82,7 @@ pub fn ending(summary: &Summary) -> (Tone, String) {
 
 /// Private memory at the result, or at the last checkpoint before it that was reached, with the phase.
 pub fn result(summary: &Summary) -> Option<(u64, &str)> {
-    let Some(Place::Phase { number, .. }) = Place::result(summary) else {
+    let Some(MeasuredPart::Phase { number, .. }) = MeasuredPart::result(summary) else {
         return None;
     };
     for phase in summary.phases.iter().rev() {
@@ -143,17 +143,17 @@ pub fn processes(summary: &Summary) -> Option<String> {
     let (name, taken) = phases.find_map(|phase| Some((&phase.phase.name, phase.checkpoint.as_ref()?)))?;
     let mut parts = vec![format!(
         "{} after {name}{}",
-        units::counted(taken.processes, "process"),
+        units::count_of(taken.processes, "process"),
         program_names(summary)
     )];
     if let Some(zombies) = taken.zombies
         && zombies > 0
     {
-        parts.push(units::counted(zombies, "zombie"));
+        parts.push(units::count_of(zombies, "zombie"));
     }
-    parts.extend(taken.threads.map(|threads| units::counted(threads, "thread")));
+    parts.extend(taken.threads.map(|threads| units::count_of(threads, "thread")));
     let descriptors = taken.descriptors;
-    parts.extend(descriptors.map(|count| units::counted(count, "open descriptor")));
+    parts.extend(descriptors.map(|count| units::count_of(count, "open descriptor")));
     Some(parts.join(", "))
 }
 
@@ -208,7 +208,7 @@ fn joined(parts: impl IntoIterator<Item = Option<String>>) -> String {
         .into_iter()
         .flatten()
         .filter(|part| !part.is_empty())
-        .map(|part| together(&part))
+        .map(|part| without_breaks(&part))
         .collect();
     if parts.is_empty() {
         units::UNKNOWN.to_owned()
@@ -267,7 +267,7 @@ fn server(summary: &Summary) -> String {
 
 fn workspace(summary: &Summary) -> String {
     let facts = &summary.header.workspace;
-    let files = format!("{}, {}", units::counted(facts.files, "file"), units::bytes(facts.bytes));
+    let files = format!("{}, {}", units::count_of(facts.files, "file"), units::bytes(facts.bytes));
     let origin = facts.origin.as_ref().map(|origin| origin.origin.clone());
     joined([
         origin.or_else(|| Some(facts.path.clone())),
@@ -279,7 +279,7 @@ fn workspace(summary: &Summary) -> String {
 
 fn machine(summary: &Summary) -> String {
     let host = &summary.header.host;
-    let processors = host.cpus.map(|cpus| units::counted(cpus, "processor"));
+    let processors = host.cpus.map(|cpus| units::count_of(cpus, "processor"));
     let memory = host.memory.total.map(units::bytes);
     let huge = host.memory.huge_pages().map(|mode| format!("huge pages {mode}"));
     let kernel = host.kernel.as_ref().map(|kernel| format!("{} {kernel}", host.os));
@@ -300,7 +300,7 @@ fn ready(summary: &Summary) -> String {
     let after = units::nanoseconds(first.after);
     match first.outcome {
         ReadyOutcome::Ready => {
-            let tokens = units::counted(first.progress, "progress token");
+            let tokens = units::count_of(first.progress, "progress token");
             format!("after {after}, decided by {}; {tokens}", ready_rule(first.rule))
         }
         ReadyOutcome::NoWork => format!("after {after}: no start-up work was seen"),

@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use analysis::findings::{self, Finding};
-use analysis::growth::{Repeated, RepeatedCount, repeated, repeated_counts};
+use analysis::growth::{Repeated, RepeatedCount, repeated_parts, repeated_counts};
 use analysis::summary::calls::Traced;
 use analysis::summary::decay::{self, Window, WindowKind};
 use analysis::summary::release::{self, Share};
 use analysis::summary::{
     LostProcess, MethodSummary, Peak, PhaseSummary, PrivateMetric, ProgramSummary, SamplingSummary, ServerRequests,
-    Summary, exit, held_up, measured,
+    Summary, exit_of_run, held_up, without_invalid_figures,
 };
 use record::{Close, Ending, Header, IdleKind, Initialized, Listening, Nanos, Pressure, Readiness, Shutdown, Version};
 use stats::RunGrowth;
@@ -216,15 +216,15 @@ pub fn render(summary: &Summary) -> Result<String, serde_json::Error> {
 
 /// The run in the types of this format.
 pub fn report(summary: &Summary) -> Report {
-    let (findings, exit_code) = (findings::findings(summary), exit(summary).code());
-    let summary = measured(summary).into_owned();
+    let (findings, exit_code) = (findings::findings(summary), exit_of_run(summary).code());
+    let summary = without_invalid_figures(summary).into_owned();
     let held_up = held_up(&summary.header);
     Report {
         format: FORMAT,
         exit_code,
         damaged_lines: summary.damaged.count,
         unknown_entries: summary.unknown.count,
-        growth: repeated(&summary).into_iter().map(growth).collect(),
+        growth: repeated_parts(&summary).into_iter().map(growth).collect(),
         count_growth: repeated_counts(&summary),
         idles: summary.windows.iter().filter_map(idle).collect(),
         traffic_cost: decay::traffic(&summary.windows).map(|traffic| TrafficCost {

@@ -32,7 +32,7 @@ pub fn document(runs: &[Played]) -> Document {
         .map(|run| run.summary.header.scenario.name.as_str())
         .collect();
     Document {
-        title: format!("{}: {}", units::counted(runs.len() as u64, "run"), names.join(", ")),
+        title: format!("{}: {}", units::count_of(runs.len() as u64, "run"), names.join(", ")),
         origin: origin(runs),
         headline: None,
         verdict: Vec::new(),

@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use analysis::summary::{Peak, PhaseSummary, PrivateMetric, ResidentMetric, StepSummary, Summary};
 use base::text::Tone;
-use base::text::table::{Cell, Column, Table};
+use base::text::table::{TableCell, Column, Table};
 use base::units;
 
 use super::head::{cpu_time, peak};
@@ -101,17 +101,17 @@ pub fn table(summary: &Summary, phases: &[PhaseRow<'_>]) -> Vec<Column> {
     let mut table = Table::new(phases)
         .text("phase", 0, |phase| name(phase, summary))
         .number("checkpoint", 0, |phase| units::or_unknown(phase.private, units::mib))
-        .grouped("private")
+        .with_group_head("private")
         .number("increment", 1, |phase| increment(phase, first == Some(&phase.phase)))
-        .grouped("private")
+        .with_group_head("private")
         .number("peak", 2, |phase| units::or_unknown(phase.peak, peak))
-        .grouped("resident")
+        .with_group_head("resident")
         .number("checkpoint", 5, |phase| resident(phase, tree))
-        .grouped(settled)
+        .with_group_head(settled)
         .number("returned", 3, |phase| {
             units::or_unknown(share(phase, tree), units::percent)
         })
-        .grouped(gone)
+        .with_group_head(gone)
         .number("CPU", 7, |phase| units::or_unknown(phase.cpu, cpu_time))
         .number("time", 6, |phase| {
             units::nanoseconds(phase.ended.saturating_sub(phase.started))
@@ -121,14 +121,14 @@ pub fn table(summary: &Summary, phases: &[PhaseRow<'_>]) -> Vec<Column> {
         if phases.iter().any(|phase| value(phase).unwrap_or(0) > 0) {
             table = table
                 .number(head, 9, |phase| units::or_unknown(value(phase), units::mib))
-                .grouped(group);
+                .with_group_head(group);
         }
     }
     table
         .number("faults", 10, |phase| {
             units::or_unknown(phase.minor_faults, units::count)
         })
-        .grouped("minor")
+        .with_group_head("minor")
         .number("threads", 11, |phase| {
             let threads = phase.checkpoint.as_ref().and_then(|checkpoint| checkpoint.threads);
             units::or_unknown(threads, units::count)
@@ -137,7 +137,7 @@ pub fn table(summary: &Summary, phases: &[PhaseRow<'_>]) -> Vec<Column> {
 }
 
 /// The name of a phase, between a mark and the round. A long name is cut off, the mark and the round are not.
-fn name(phase: &PhaseRow<'_>, summary: &Summary) -> Cell {
+fn name(phase: &PhaseRow<'_>, summary: &Summary) -> TableCell {
     let (tone, mark) = match &phase.checkpoint {
         Some(_) if phase.incomplete => (Tone::Bad, "†"),
         Some(taken) if taken.settled => (Tone::Plain, " "),
@@ -155,7 +155,7 @@ fn name(phase: &PhaseRow<'_>, summary: &Summary) -> Cell {
         1 => String::new(),
         rounds => format!(" ×{rounds}"),
     };
-    Cell::toned(tone, format!("{mark}{}", phase.phase.name)).ending(round)
+    TableCell::toned(tone, format!("{mark}{}", phase.phase.name)).with_tail(round)
 }
 
 /// True for a phase without a settled and complete checkpoint.
@@ -163,11 +163,11 @@ fn is_marked(phase: &PhaseSummary) -> bool {
     phase.incomplete || phase.checkpoint.as_ref().is_none_or(|taken| !taken.settled)
 }
 
-fn increment(phase: &PhaseSummary, first: bool) -> Cell {
+fn increment(phase: &PhaseSummary, first: bool) -> TableCell {
     if first && phase.private.is_some() {
-        return Cell::toned(Tone::Quiet, "start value");
+        return TableCell::toned(Tone::Quiet, "start value");
     }
-    Cell::plain(units::or_unknown(phase.increment, units::signed_mib))
+    TableCell::plain(units::or_unknown(phase.increment, units::signed_mib))
 }
 
 /// Resident memory for one process; proportional size for a tree, or the sum as an upper bound where the system has
@@ -194,14 +194,14 @@ fn share(phase: &PhaseSummary, tree: bool) -> Option<f64> {
 }
 
 /// Hits of requests, over the steps that expect any. Those of a step that did not end are not known.
-fn hits(steps: &[StepSummary]) -> Cell {
+fn hits(steps: &[StepSummary]) -> TableCell {
     let hits = known_sum(steps.iter().map(|step| step.hits));
     let requests = known_sum(steps.iter().map(|step| step.requests));
     match hits.zip(requests) {
-        None => Cell::plain(units::UNKNOWN),
-        Some((_, 0)) => Cell::toned(Tone::Quiet, "–"),
-        Some((0, requests)) => Cell::toned(Tone::Bad, format!("0/{}", units::count(requests))),
-        Some((hits, requests)) => Cell::plain(format!("{}/{}", units::count(hits), units::count(requests))),
+        None => TableCell::plain(units::UNKNOWN),
+        Some((_, 0)) => TableCell::toned(Tone::Quiet, "–"),
+        Some((0, requests)) => TableCell::toned(Tone::Bad, format!("0/{}", units::count(requests))),
+        Some((hits, requests)) => TableCell::plain(format!("{}/{}", units::count(hits), units::count(requests))),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use analysis::summary::{MethodSummary, ProgramSummary, StepSummary, Summary};
 use base::text::Tone;
-use base::text::table::{Cell, Column, Table};
+use base::text::table::{TableCell, Column, Table};
 use base::units;
 use record::Nanos;
 
@@ -31,9 +31,9 @@ pub fn programs(summary: &Summary) -> Vec<Column> {
         .number("at the end", 2, |program| {
             units::or_unknown(program.private, units::mib)
         })
-        .grouped("private")
+        .with_group_head("private")
         .number("most of one", 3, |program| units::or_unknown(program.peak, units::mib))
-        .grouped("resident")
+        .with_group_head("resident")
         .number("CPU", 5, |program| units::or_unknown(program.cpu, cpu_time))
         .columns()
 }
@@ -82,13 +82,13 @@ pub fn methods(methods: &[&MethodSummary]) -> Vec<Column> {
         .number("p50", 2, |method| units::or_unknown(method.p50, units::nanoseconds))
         .number("p95", 2, |method| units::or_unknown(method.p95, units::nanoseconds))
         .number("max", 3, |method| units::or_unknown(method.max, units::nanoseconds))
-        .filled("0")
+        .non_blank_columns("0")
 }
 
 /// A number that should be 0.
-fn failures(number: u64) -> Cell {
+fn failures(number: u64) -> TableCell {
     let tone = if number > 0 { Tone::Warning } else { Tone::Plain };
-    Cell::toned(tone, units::count(number))
+    TableCell::toned(tone, units::count(number))
 }
 
 /// A step of the scenario, all its rounds together.
@@ -154,16 +154,16 @@ pub fn steps(summary: &Summary) -> Option<Vec<Column>> {
         .non_empty()
 }
 
-fn hits(row: &StepRow) -> Cell {
+fn hits(row: &StepRow) -> TableCell {
     if row.skipped {
-        return Cell::toned(Tone::Warning, "skipped: not offered");
+        return TableCell::toned(Tone::Warning, "skipped: not offered");
     }
     if row.requests == 0 {
-        return Cell::toned(Tone::Warning, "not finished");
+        return TableCell::toned(Tone::Warning, "not finished");
     }
     let tone = if row.hits == 0 { Tone::Bad } else { Tone::Plain };
     let (hits, requests) = (units::count(row.hits), units::count(row.requests));
-    Cell::toned(tone, format!("{hits}/{requests}"))
+    TableCell::toned(tone, format!("{hits}/{requests}"))
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ pub fn columns(sweep: &Sweep, numbers: &[usize]) -> Vec<Column> {
             toned(cell, figures::interval(cell.figure(Figure::Private), Unit::Bytes))
         })
         .number("against default", 1, |(_, cell)| {
-            toned(cell, against(cell, Figure::Private))
+            toned(cell, difference_from_default(cell, Figure::Private))
         })
         .number(peak, 2, |(_, cell)| toned_median(cell, Figure::Peak));
     if sweep.places.command.is_none() {
@@ -95,9 +95,9 @@ pub fn columns(sweep: &Sweep, numbers: &[usize]) -> Vec<Column> {
     }
     table
         .number(p95, 1, |(_, cell)| toned_median(cell, Figure::P95))
-        .number("against", 4, |(_, cell)| toned(cell, against(cell, Figure::P95)))
+        .number("against", 4, |(_, cell)| toned(cell, difference_from_default(cell, Figure::P95)))
         .number("CPU", 2, |(_, cell)| toned_median(cell, Figure::Cpu))
-        .number("against", 4, |(_, cell)| toned(cell, against(cell, Figure::Cpu)))
+        .number("against", 4, |(_, cell)| toned(cell, difference_from_default(cell, Figure::Cpu)))
         .number("faults", 8, |(_, cell)| toned_median(cell, Figure::Faults))
         .columns()
 }
@@ -117,7 +117,7 @@ fn toned_median(cell: &CellResult, figure: Figure) -> (Tone, String) {
 }
 
 /// The difference from the default in per cent; empty if the runs cannot be compared.
-pub fn against(cell: &CellResult, figure: Figure) -> String {
+pub fn difference_from_default(cell: &CellResult, figure: Figure) -> String {
     let ratio = cell.figure(figure).ratio.as_ref();
     ratio.and_then(figures::difference).unwrap_or_default()
 }

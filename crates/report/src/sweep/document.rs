@@ -5,7 +5,7 @@ use strum::VariantArray;
 use crate::comparison;
 use crate::document::{Block, Document, Section, Weight};
 use crate::sweep::ship::Form;
-use analysis::compare::{Played, by_target};
+use analysis::compare::{Played, compare_by_target};
 use analysis::figures::Figure;
 use analysis::tune::{CellResult, KeepReason, Recommendation, Sweep, Why, WhyNot};
 use base::text::{Sentence, Tone, quoted};
@@ -15,15 +15,15 @@ use record::CellFacts;
 use super::columns::{columns, order};
 use super::front::{Front, fronts};
 use super::ship;
-use super::why::stop;
-use super::words::{chosen, headline, legend, sentences};
+use super::why::elimination_clause;
+use super::words::{chosen_cell, headline, legend, sentences};
 
 /// The whole document; `notes` follow the findings.
 pub fn document(sweep: &Sweep, runs: &[Played], notes: &[String]) -> Document {
-    let front = Front::new(sweep, chosen(sweep));
+    let front = Front::new(sweep, chosen_cell(sweep));
     let runs = in_page_order(sweep, &front, runs);
     let default = sweep.cells.first().map(|cell| cell.label.as_str());
-    let scenarios = by_target(runs.clone(), default);
+    let scenarios = compare_by_target(runs.clone(), default);
     let (mut warnings, mut verdict): (Vec<Sentence>, Vec<Sentence>) = sentences(sweep)
         .into_iter()
         .partition(|sentence| !sentence.mark.is_empty());
@@ -37,7 +37,7 @@ pub fn document(sweep: &Sweep, runs: &[Played], notes: &[String]) -> Document {
     }
     sections.push(settings(sweep, &front));
     let warnings = Section::new("tune-warnings", "Notes", Weight::Answer).with_all(warnings);
-    sections.extend(warnings.filled());
+    sections.extend(warnings.unless_empty());
     sections.push(Section::new("front", "Memory against time", Weight::Evidence).with_block(fronts(sweep, &front)));
     sections.push(settings_in_full(sweep));
     let figures = comparison::sections(&scenarios, &runs, front.keys, false);
@@ -76,7 +76,7 @@ fn title(sweep: &Sweep) -> String {
     }
     title.push_str(&format!(
         ", {}",
-        units::counted(sweep.cells.len() as u64 + u64::from(sweep.missing), "setting")
+        units::count_of(sweep.cells.len() as u64 + u64::from(sweep.missing), "setting")
     ));
     title
 }
@@ -129,7 +129,7 @@ fn failed(sweep: &Sweep) -> Vec<Sentence> {
         if let Some(stopped) = &cell.stopped
             && matches!(stopped.why, Why::Failed(_))
         {
-            let text = format!("{} {}", cell.label, stop(stopped));
+            let text = format!("{} {}", cell.label, elimination_clause(stopped));
             sentences.push(Sentence::evidence("tune.stopped", text).marked("stopped"));
         }
     }
@@ -138,8 +138,8 @@ fn failed(sweep: &Sweep) -> Vec<Sentence> {
 
 /// The lines to paste: the most usual form at once, the others folded. `None` without a recommended setting.
 fn ship_section(sweep: &Sweep) -> Option<Section> {
-    let cell = chosen(sweep)?;
-    let usual = ship::usual(&sweep.server, &cell.sets);
+    let cell = chosen_cell(sweep)?;
+    let usual = ship::usual_forms(&sweep.server, &cell.sets);
     let (first, rest) = usual.split_first()?;
     let unusual = Form::VARIANTS.iter().filter(|form| !usual.contains(form));
     let folded = Section::new("", "In programs and editors", Weight::Definition).with_all(
@@ -150,7 +150,7 @@ fn ship_section(sweep: &Sweep) -> Option<Section> {
     Some(
         Section::new("ship", format!("Use {}", cell.label), Weight::Answer)
             .with_all(code_block(*first, sweep, cell))
-            .with_all(folded.filled()),
+            .with_all(folded.unless_empty()),
     )
 }
 
@@ -164,13 +164,13 @@ fn code_block(form: Form, sweep: &Sweep, cell: &CellResult) -> Option<Block> {
 
 fn settings_in_full(sweep: &Sweep) -> Section {
     let cells = order(sweep).into_iter().map(|place| &sweep.cells[place]);
-    let facts = cells.map(|cell| (cell.label.clone(), set(&cell.sets)));
+    let facts = cells.map(|cell| (cell.label.clone(), settings_line(&cell.sets)));
     // Facts wrap. A narrow terminal would hide the column of a table.
     Section::new("sets", "Settings in full", Weight::Evidence).with_block(Block::facts("", facts))
 }
 
 /// All variables, arguments and other settings of a cell in one line.
-pub fn set(sets: &CellFacts) -> String {
+pub fn settings_line(sets: &CellFacts) -> String {
     let mut words: Vec<String> = sets
         .env
         .iter()

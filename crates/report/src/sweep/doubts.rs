@@ -148,7 +148,7 @@ pub(crate) fn unsettled<'s>(cells: impl IntoIterator<Item = &'s CellResult>) -> 
          memory nor predicted: {cure}",
         labels.join(", "),
         first.rest.moving,
-        units::counted(first.runs.len() as u64, "run"),
+        units::count_of(first.runs.len() as u64, "run"),
         first.label,
     ))
 }

@@ -15,7 +15,7 @@ use analysis::tune::{CellResult, KeepReason, NotChosen, Reason, Recommendation, 
 use record::{AllocatorFacts, Version};
 
 use super::ship;
-use super::why::{stop, why_not};
+use super::why::{elimination_clause, why_not};
 use super::words::{headline, sentences};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would misread.
@@ -122,7 +122,7 @@ pub fn render(sweep: &Sweep, notes: &[String], exit_code: u8) -> Result<String, 
 
 /// The sweep in the types of this format.
 fn report<'s>(sweep: &'s Sweep, notes: &[String], exit_code: u8) -> Report<'s> {
-    let chosen = super::chosen(sweep);
+    let chosen = super::chosen_cell(sweep);
     let mut findings = vec![headline(sweep)];
     findings.extend(sentences(sweep).into_iter().map(|sentence| sentence.text));
     findings.extend(notes.iter().cloned());
@@ -170,7 +170,7 @@ fn cell<'s>(sweep: &Sweep, cell: &'s CellResult) -> Cell<'s> {
         stopped: cell.stopped.as_ref().map(|stopped| Stopped {
             after: stopped.after,
             reason: (&stopped.why).into(),
-            text: stop(stopped),
+            text: elimination_clause(stopped),
         }),
         did_less: cell.did_less(),
         settled: match (cell.rest.settled, cell.rest.moving) {

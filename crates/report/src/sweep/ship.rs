@@ -40,7 +40,7 @@ pub fn text(form: Form, server: &Server, sets: &CellFacts) -> Result<String, Str
 }
 
 /// The forms that a report shows without being asked for them, as far as this cell can be written in them.
-pub fn usual(server: &Server, sets: &CellFacts) -> Vec<Form> {
+pub fn usual_forms(server: &Server, sets: &CellFacts) -> Vec<Form> {
     let forms = [Form::Env, Form::Rust, Form::Cargo].into_iter();
     forms.filter(|form| text(*form, server, sets).is_ok()).collect()
 }

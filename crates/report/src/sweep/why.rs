@@ -4,7 +4,7 @@ use crate::comparison::figures;
 use analysis::figures::Figure;
 use analysis::findings::setting;
 use analysis::tune::MOST_RUNS;
-use analysis::tune::{CellResult, Failure, Stopped, Sweep, Why, WhyNot, runs_to_settle};
+use analysis::tune::{CellResult, Failure, Elimination, Sweep, Why, WhyNot, runs_to_settle};
 use base::units;
 
 use super::columns::amount;
@@ -35,7 +35,7 @@ fn needs_more(cell: &CellResult) -> bool {
     ratio.is_some_and(|ratio| ratio.low > 1.0)
 }
 
-fn stop_in_few_words(stopped: &Stopped) -> (&'static str, Option<String>) {
+fn stop_in_few_words(stopped: &Elimination) -> (&'static str, Option<String>) {
     match &stopped.why {
         Why::Failed(_) => ("failed", None),
         Why::Beaten(other) => ("stopped: beaten", Some(other.clone())),
@@ -46,10 +46,10 @@ fn stop_in_few_words(stopped: &Stopped) -> (&'static str, Option<String>) {
 }
 
 /// The moment and the reason of a cell's stop, to stand after `stopped`.
-pub fn stop(stopped: &Stopped) -> String {
+pub fn elimination_clause(stopped: &Elimination) -> String {
     let after = match stopped.after {
         0 => "while it warmed up".to_owned(),
-        runs => format!("after {}", units::counted(u64::from(runs), "run")),
+        runs => format!("after {}", units::count_of(u64::from(runs), "run")),
     };
     match &stopped.why {
         Why::Failed(Failure { record, how }) => {
@@ -70,7 +70,7 @@ pub(crate) fn why_not(sweep: &Sweep, cell: &CellResult) -> Option<String> {
     let why = cell.why_not.as_ref()?;
     let (words, other) = in_few_words(cell, why);
     let detail = match why {
-        WhyNot::Refused => Some(cell.refused().map(setting).collect::<Vec<String>>().join(" and ")),
+        WhyNot::Refused => Some(cell.ineffective_settings().map(setting).collect::<Vec<String>>().join(" and ")),
         WhyNot::NotLess => difference(cell, Figure::Private),
         WhyNot::NotWorth { saved, worth } => Some(format!(
             "{} of the {} that a setting is worth",
@@ -78,7 +78,7 @@ pub(crate) fn why_not(sweep: &Sweep, cell: &CellResult) -> Option<String> {
             amount(*worth, Figure::Private)
         )),
         WhyNot::Dearer(figures) | WhyNot::CostOpen(figures) | WhyNot::CostUnknown(figures) => {
-            Some(limits(sweep, cell, figures))
+            Some(cost_clause(sweep, cell, figures))
         }
         _ => other,
     };
@@ -116,7 +116,7 @@ pub(crate) fn cost_open(sweep: &Sweep, cell: &CellResult) -> String {
     format!(
         "nothing is recommended yet: {}, but its cost is open: {}{to_settle}",
         needs_less(sweep, cell),
-        limits(sweep, cell, figures)
+        cost_clause(sweep, cell, figures)
     )
 }
 
@@ -131,7 +131,7 @@ pub(crate) fn to_settle(sweep: &Sweep, cell: &CellResult) -> String {
             let runs = runs.max(cell.runs.len() + 1);
             format!(
                 "about {} of each would show it: `--rungs 1,3,{runs}`",
-                units::counted(runs as u64, "run")
+                units::count_of(runs as u64, "run")
             )
         }
         None => format!("{MOST_RUNS} runs of each do not decide: measure on a quieter machine"),
@@ -139,7 +139,7 @@ pub(crate) fn to_settle(sweep: &Sweep, cell: &CellResult) -> String {
 }
 
 /// A cell's cost in these figures, beside the limits.
-pub(crate) fn limits(sweep: &Sweep, cell: &CellResult, figures: &[Figure]) -> String {
+pub(crate) fn cost_clause(sweep: &Sweep, cell: &CellResult, figures: &[Figure]) -> String {
     let mut parts = Vec::new();
     for (figure, most) in sweep.rules.allowed() {
         if figures.contains(&figure) {

@@ -12,12 +12,12 @@ use base::text::{Sentence, Tone};
 use base::units;
 use record::KnobFacts;
 
-use super::columns::{after_phase, against, amount};
+use super::columns::{after_phase, difference_from_default, amount};
 use super::doubts::{doubts, unsettled};
 use super::why;
 
 /// The recommended cell, if any.
-pub fn chosen(sweep: &Sweep) -> Option<&CellResult> {
+pub fn chosen_cell(sweep: &Sweep) -> Option<&CellResult> {
     match sweep.choice {
         Recommendation::Use(place) => sweep.cells.get(place),
         Recommendation::Default(_) | Recommendation::None(_) | Recommendation::Unknown => None,
@@ -34,7 +34,7 @@ pub fn headline(sweep: &Sweep) -> String {
     if is_open || moving == 0 {
         return answer(sweep);
     }
-    let moving_settings = match chosen(sweep) {
+    let moving_settings = match chosen_cell(sweep) {
         Some(chosen) if chosen.rest.moving == 0 => {
             let default = if sweep.cells[0].rest.moving > 0 {
                 ", the default among them"
@@ -43,7 +43,7 @@ pub fn headline(sweep: &Sweep) -> String {
             };
             format!("{moving} of {} other settings{default}", sweep.cells.len() - 1)
         }
-        _ => format!("{moving} of {}", units::counted(sweep.cells.len() as u64, "setting")),
+        _ => format!("{moving} of {}", units::count_of(sweep.cells.len() as u64, "setting")),
     };
     format!("{}; memory was still changing in {moving_settings}", answer(sweep))
 }
@@ -78,7 +78,7 @@ fn answer(sweep: &Sweep) -> String {
         Recommendation::Default(KeepReason::TooDear(place)) => format!(
             "keep the default: settings with less memory cost more than the limits allow, such as {} ({})",
             sweep.cells[place].label,
-            why::limits(sweep, &sweep.cells[place], &dear_figures(sweep, &sweep.cells[place]))
+            why::cost_clause(sweep, &sweep.cells[place], &dear_figures(sweep, &sweep.cells[place]))
         ),
         Recommendation::Default(KeepReason::Fastest) if !as_fast(sweep).is_empty() => {
             format!("keep the default: no setting under {limit} is faster")
@@ -106,12 +106,12 @@ pub fn reservations(sweep: &Sweep, cell: &CellResult) -> Vec<String> {
     let label = &cell.label;
     let default = sweep.cells.first().filter(|default| default.label != *label);
     let moving = unsettled(default.into_iter().chain([cell]));
-    if chosen(sweep).is_some_and(|chosen| chosen.label == *label) {
+    if chosen_cell(sweep).is_some_and(|chosen| chosen.label == *label) {
         return moving.into_iter().collect();
     }
     let mut sentences = Vec::new();
     if let Some(stopped) = &cell.stopped {
-        sentences.push(format!("{label} stopped {}", why::stop(stopped)));
+        sentences.push(format!("{label} stopped {}", why::elimination_clause(stopped)));
     }
     if cell.runs.is_empty() {
         let failed = cell.left.iter().filter(|left| left.why == Excluded::Failed).count() as u64;
@@ -119,12 +119,12 @@ pub fn reservations(sweep: &Sweep, cell: &CellResult) -> Vec<String> {
             0 => format!("no run of {label} counts"),
             failed => format!(
                 "no run of {label} counts: the server failed the scenario in {}",
-                units::counted(failed, "run")
+                units::count_of(failed, "run")
             ),
         });
     }
     sentences.extend(unequal(cell));
-    sentences.extend(cell.refused().map(|knob| not_taken(label, knob)));
+    sentences.extend(cell.ineffective_settings().map(|knob| not_taken(label, knob)));
     if sentences.is_empty() {
         let why = why::why_not(sweep, cell).unwrap_or_else(|| headline(sweep));
         sentences.push(format!("{label} is not recommended: {why}"));
@@ -156,7 +156,7 @@ fn dear_figures(sweep: &Sweep, cell: &CellResult) -> Vec<Figure> {
 /// The reason, the price, and all caveats. Eliminated cells have sentences of their own.
 pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
     let mut sentences = Vec::new();
-    if let Some(cell) = chosen(sweep) {
+    if let Some(cell) = chosen_cell(sweep) {
         sentences.push(plain(reason(sweep, cell)));
         sentences.push(plain(price(sweep, cell)));
         sentences.extend(prediction(sweep, cell).map(plain));
@@ -167,7 +167,7 @@ pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
             let tone = if cell.did_less() { Tone::Bad } else { Tone::Warning };
             sentences.push(note(tone, text));
         }
-        for knob in cell.refused() {
+        for knob in cell.ineffective_settings() {
             sentences.push(warning(not_taken(&cell.label, knob)));
         }
     }
@@ -180,7 +180,7 @@ pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
         sentences.push(warning(text.to_owned()));
     }
     if sweep.missing > 0 {
-        let missing = units::counted(u64::from(sweep.missing), "setting");
+        let missing = units::count_of(u64::from(sweep.missing), "setting");
         let verb = if sweep.missing == 1 { "has" } else { "have" };
         sentences.push(warning(format!("{missing} of the sweep {verb} no run yet")));
     }
@@ -206,7 +206,7 @@ fn cut_short(sweep: &Sweep) -> Option<String> {
         Some(budget) => format!("the time budget of {} ended the sweep", units::nanoseconds(budget)),
         None => "the sweep ended".to_owned(),
     };
-    let runs = units::counted(u64::from(most), "run");
+    let runs = units::count_of(u64::from(most), "run");
     Some(format!("{ended} after {had} of {runs} of each"))
 }
 
@@ -224,8 +224,8 @@ fn prediction(sweep: &Sweep, cell: &CellResult) -> Option<String> {
 
 /// A sentence on settings that no allocator confirms: those of the chosen cell, or else the labels of all such cells.
 fn unconfirmed(sweep: &Sweep) -> Option<String> {
-    if let Some(cell) = chosen(sweep) {
-        let settings: Vec<String> = cell.untold().map(KnobFacts::written).collect();
+    if let Some(cell) = chosen_cell(sweep) {
+        let settings: Vec<String> = cell.untold().map(KnobFacts::assignment).collect();
         if !settings.is_empty() {
             return Some(format!(
                 "whether {} is in force is not known, except that the figures differ from the default's",
@@ -295,7 +295,7 @@ fn is_undercut(sweep: &Sweep, chosen: &CellResult) -> bool {
 fn price(sweep: &Sweep, cell: &CellResult) -> String {
     let mut costs = Vec::new();
     for figure in [Figure::P50, Figure::P95, Figure::Cpu, Figure::Faults, Figure::Peak] {
-        let difference = against(cell, figure);
+        let difference = difference_from_default(cell, figure);
         if sweep.rules.decides_by(figure) && !difference.is_empty() {
             costs.push(format!("{} {difference}", sweep.places.name(figure)));
         }

@@ -48,9 +48,9 @@ fn runs(judgement: &Judgement, party: &Party) -> Case {
         .collect();
     let (outcome, text) = match (broken.as_slice(), party.runs) {
         ([], 0) => (Outcome::Skipped, "no run counts".to_owned()),
-        ([], runs) => (Outcome::Passed, units::counted(runs as u64, "run")),
+        ([], runs) => (Outcome::Passed, units::count_of(runs as u64, "run")),
         (broken, _) => {
-            let runs = units::counted(broken.len() as u64, "run");
+            let runs = units::count_of(broken.len() as u64, "run");
             let text = format!(
                 "the {} failed the scenario in {runs}: {}",
                 party.role.name(),

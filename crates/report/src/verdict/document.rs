@@ -4,7 +4,7 @@ use crate::comparison::{self, amount, span};
 use crate::document::page::Keys;
 use crate::document::{Block, Document, NextCommand, Section, Weight};
 use crate::run::lens;
-use analysis::compare::{Played, Scenarios, by_target};
+use analysis::compare::{Played, Scenarios, compare_by_target};
 use analysis::gate::{Against, Judged, Judgement, Peaks, Range, Role, Sides};
 use base::lens::Lens;
 use base::text::table::{Column, Table};
@@ -13,8 +13,8 @@ use base::units;
 use stats::{Answer, Evidence, Seen};
 
 use super::findings::{About, Finding, findings};
-use super::notes::{doubts, missed_groups, missing, not_known, unmeasured};
-use super::words::{bounds, change, floor, name, outcome, share, who, word};
+use super::notes::{doubts, missed_groups, unjudged_rules_notes, not_known, unmeasured};
+use super::words::{bounds, change, floor, name, outcome, share, party_description, answer_word};
 
 /// Group of the amounts of a rule, which are not the medians of the comparison.
 const MEAN: &str = "geomean";
@@ -82,7 +82,7 @@ fn warnings(judgement: &Judgement, scenarios: &Scenarios, notes: &[String]) -> O
     Section::new("gate-warnings", "Notes", Weight::Answer)
         .with_all(doubts.map(note))
         .with_all(unusual)
-        .filled()
+        .unless_empty()
 }
 
 fn note(text: String) -> Sentence {
@@ -99,7 +99,7 @@ fn verdict(judgement: &Judgement, conclusions: &[Finding]) -> Vec<Sentence> {
     for finding in conclusions.iter().filter(|finding| finding.decides) {
         sentences.push(deciding_sentence(finding, &headline_reasons));
     }
-    sentences.extend(missing(judgement).into_iter().map(note));
+    sentences.extend(unjudged_rules_notes(judgement).into_iter().map(note));
     for finding in conclusions {
         if !finding.decides && finding.answer == Some(Answer::Fail) {
             sentences.push(note(finding.text.clone()));
@@ -239,16 +239,16 @@ fn rule_table(role: Role, judged: &[Judged], common_lens: Option<Lens>) -> Vec<C
         })
         // Both means stay in a narrow terminal, where the sentences above have answers and limits.
         .text("", 2, |judged| {
-            (tone(judged.verdict.answer), word(judged.verdict.answer))
+            (tone(judged.verdict.answer), answer_word(judged.verdict.answer))
         })
         .number(role.name(), 1, |judged| {
             evidence_cell(judged, |evidence| figure_amount(judged, evidence.means.baseline))
         })
-        .grouped(MEAN)
+        .with_group_head(MEAN)
         .number("candidate", 1, |judged| {
             evidence_cell(judged, |evidence| figure_amount(judged, evidence.means.candidate))
         })
-        .grouped(MEAN)
+        .with_group_head(MEAN)
         .number("difference", 4, |judged| {
             evidence_cell(judged, |evidence| change(evidence.contrast.ratio()))
         })
@@ -258,17 +258,17 @@ fn rule_table(role: Role, judged: &[Judged], common_lens: Option<Lens>) -> Vec<C
                 format!("{} / {}", share(evidence.fail_above), share(evidence.pass_below))
             })
         })
-        .grouped(LIMITS[0])
+        .with_group_head(LIMITS[0])
         .number("set by", 4, |judged| {
             evidence_cell(judged, |evidence| {
                 floor(judged, evidence.fail_above).unwrap_or_default()
             })
         })
-        .grouped("limit")
+        .with_group_head("limit")
         .number("runs", 5, |judged| {
             units::or_unknown(judged.basis.look, |look| look.to_string())
         })
-        .filled("")
+        .non_blank_columns("")
 }
 
 fn evidence_cell(judged: &Judged, text: impl Fn(&Evidence) -> String) -> String {
@@ -294,7 +294,7 @@ fn advice(judgement: &Judgement, conclusions: &[Finding]) -> Option<Section> {
     for finding in conclusions.iter().filter(|finding| !finding.decides) {
         section = section.with_block(Sentence::evidence("gate.advice", finding.text.clone()).marked(finding.word()));
     }
-    section.filled()
+    section.unless_empty()
 }
 
 /// The figure of each rule in each run.
@@ -339,7 +339,7 @@ fn parties(judgement: &Judgement) -> Section {
     let mut facts: Vec<(String, String)> = judgement
         .parties
         .iter()
-        .map(|party| (party.role.name().to_owned(), who(party)))
+        .map(|party| (party.role.name().to_owned(), party_description(party)))
         .collect();
     let candidate = judgement.parties.iter().find(|party| party.role == Role::Candidate);
     let lenses = candidate.into_iter().flat_map(|party| &party.lenses);
@@ -364,7 +364,7 @@ fn tone(answer: Answer) -> Tone {
 /// The candidate beside the baseline, and the anchor.
 pub fn side_by_side(runs: &[Played]) -> Scenarios {
     let baseline = runs.first().map(|run| run.summary.header.server.label.clone());
-    by_target(runs.to_vec(), baseline.as_deref())
+    compare_by_target(runs.to_vec(), baseline.as_deref())
 }
 
 /// The runs of all sides, each side with a label of its own: a server may be judged against itself.

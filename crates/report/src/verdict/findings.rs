@@ -12,7 +12,7 @@ use base::units;
 use stats::{Answer, Evidence, Known, LEAST_TO_DECIDE, Open, Side};
 
 use super::cure::runs_for_budget;
-use super::words::{REFUSED, bounds, change, limit, word};
+use super::words::{REFUSED, bounds, change, limit, answer_word};
 
 /// One thing that a gate found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -37,7 +37,7 @@ pub struct Finding {
 impl Finding {
     /// The answer in capitals.
     pub fn word(&self) -> &'static str {
-        self.answer.map_or(REFUSED, word)
+        self.answer.map_or(REFUSED, answer_word)
     }
 }
 
@@ -248,14 +248,14 @@ fn spread(share: f64) -> String {
 /// `after 3 runs of each`.
 fn after_runs(basis: Basis, of_each: &str) -> String {
     match basis.look {
-        Some(runs) => format!("after {}{of_each}", units::counted(runs as u64, "run")),
+        Some(runs) => format!("after {}{of_each}", units::count_of(runs as u64, "run")),
         None => "before the first interim analysis".to_owned(),
     }
 }
 
 fn runs_to_decide(needed: Option<usize>) -> String {
     match needed {
-        Some(runs) => format!("{} of each will probably decide", units::counted(runs as u64, "run")),
+        Some(runs) => format!("{} of each will probably decide", units::count_of(runs as u64, "run")),
         None => "no reasonable number of runs decides".to_owned(),
     }
 }
@@ -313,7 +313,7 @@ fn budget_reason(kept: &Kept) -> String {
     let reason =
         too_early(kept.known, kept.basis, "").unwrap_or_else(|| "the bounds are on both sides of the limit".to_owned());
     let cure = match runs_for_budget(kept) {
-        Some(runs) => format!("{} will probably decide", units::counted(runs as u64, "run")),
+        Some(runs) => format!("{} will probably decide", units::count_of(runs as u64, "run")),
         None => "no reasonable number of runs decides".to_owned(),
     };
     format!("{reason}; {cure}")

@@ -1,11 +1,11 @@
 //! Notes that limit what a verdict means, each as a sentence.
 
 use crate::comparison::{difference, huge_pages, released, strained, unequal};
-use analysis::gate::{Basis, Judgement, Missing, Role};
+use analysis::gate::{Basis, Judgement, UnjudgedRule, Role};
 use base::exit::Exit;
 use base::lens::Lens;
 use base::units;
-use stats::{Answer, Known, unseen};
+use stats::{Answer, Known, largest_missed_share};
 
 use super::findings::{About, budget_name, growth_name};
 
@@ -65,7 +65,7 @@ pub fn not_known(judgement: &Judgement) -> Option<String> {
 }
 
 /// A sentence on rules that had too few runs, and one on rules without data.
-pub fn missing(judgement: &Judgement) -> Vec<String> {
+pub fn unjudged_rules_notes(judgement: &Judgement) -> Vec<String> {
     if judgement.is_refused() {
         return Vec::new();
     }
@@ -73,7 +73,7 @@ pub fn missing(judgement: &Judgement) -> Vec<String> {
         Exit::OwnFailure => " (exit code 2, whatever --inconclusive says)",
         _other => "",
     };
-    let (too_few, unknown): (Vec<&Missing>, Vec<&Missing>) =
+    let (too_few, unknown): (Vec<&UnjudgedRule>, Vec<&UnjudgedRule>) =
         judgement.missing.iter().partition(|missing| missing.is_too_few());
     let mut sentences = Vec::new();
     if let Some(first) = too_few.first() {
@@ -82,7 +82,7 @@ pub fn missing(judgement: &Judgement) -> Vec<String> {
             "too few runs to judge {}: the first interim analysis needs {}{of_each}; run more, or lower --runs or \
              --looks{exit}",
             rule_names(&too_few),
-            units::counted(first.first as u64, "run")
+            units::count_of(first.first as u64, "run")
         ));
     }
     if !unknown.is_empty() {
@@ -91,7 +91,7 @@ pub fn missing(judgement: &Judgement) -> Vec<String> {
     sentences
 }
 
-fn rule_names(missing: &[&Missing]) -> String {
+fn rule_names(missing: &[&UnjudgedRule]) -> String {
     let mut names: Vec<&str> = missing.iter().map(|missing| missing.rule.as_str()).collect();
     names.dedup();
     names.join(", ")
@@ -120,9 +120,9 @@ pub fn missed_groups(judgement: &Judgement) -> Vec<String> {
         if let Some(runs) = fewest {
             sentences.push(format!(
                 "a second group of under {} of the runs is not ruled out for {} ({}{of_each}): {source}",
-                units::percent(unseen(runs)),
+                units::percent(largest_missed_share(runs)),
                 names.join(", "),
-                units::counted(runs as u64, "run")
+                units::count_of(runs as u64, "run")
             ));
         }
     }

@@ -9,7 +9,7 @@ use stats::Schedule;
 use stats::{Answer, EndpointVerdict, Open};
 
 use super::findings::{budget_name, growth_name};
-use super::words::{bounds, word};
+use super::words::{bounds, answer_word};
 
 /// State of a rule whose figure is missing in some run.
 const NO_DATA: &str = "no data";
@@ -69,7 +69,7 @@ fn comparison_line(subject: &str, judged: &Judged, looks: &Schedule) -> String {
     };
     let state = match verdict.answer {
         Answer::Inconclusive => open_endpoint(verdict, open),
-        decided => word(decided).to_owned(),
+        decided => answer_word(decided).to_owned(),
     };
     line(subject, verdict.evidence.as_ref().ok().map(bounds), &state)
 }
@@ -92,7 +92,7 @@ fn budget_line(kept: &Kept, looks: &Schedule) -> String {
         (Answer::Inconclusive, Err(why)) if why.is_final() => NO_DATA.to_owned(),
         (Answer::Inconclusive, _) if kept.still_growing.is_some() => STILL_GROWING.to_owned(),
         (Answer::Inconclusive, _) => runs_needed(kept.basis.runs, None, looks, ""),
-        (decided, _) => word(decided).to_owned(),
+        (decided, _) => answer_word(decided).to_owned(),
     };
     line(&budget_name(kept), interval, &state)
 }
@@ -104,7 +104,7 @@ fn growth_line(leak: &Leaking, lens: Lens, looks: &Schedule) -> String {
         (Answer::Inconclusive, Some(Open::Unasked)) => unasked_steps(&leak.unasked),
         (Answer::Inconclusive, _) if leak.still_growing.is_some() => STILL_GROWING.to_owned(),
         (Answer::Inconclusive, _) => runs_needed(leak.basis.runs, None, looks, ""),
-        (decided, _) => word(decided).to_owned(),
+        (decided, _) => answer_word(decided).to_owned(),
     };
     line(&growth_name(leak, lens), interval, &state)
 }

@@ -4,7 +4,7 @@ use crate::comparison::{annotations, junit};
 use crate::document::tests::is_whole;
 use crate::document::{Look, NextCommand, markdown, terminal};
 use analysis::compare::Played;
-use analysis::figures::{At, Figure, GatedFigure, Leak, Limit, Rule, Rules, WorkLimits};
+use analysis::figures::{GatedPart, Figure, GatedFigure, Leak, Limit, Rule, Rules, WorkLimits};
 use analysis::gate::{Judgement, Sides};
 use analysis::golden::gate::judge;
 use analysis::golden::let_grow;
@@ -54,7 +54,7 @@ fn runs(label: &str, purged: &[u64]) -> Vec<Played> {
     runs
 }
 
-fn rule(figure: Figure, at: At, lens: Lens, tolerance: Tolerance) -> Rule {
+fn rule(figure: Figure, at: GatedPart, lens: Lens, tolerance: Tolerance) -> Rule {
     let lens = Some(lens);
     Rule {
         subject: GatedFigure { figure, at, lens },
@@ -65,10 +65,10 @@ fn rule(figure: Figure, at: At, lens: Lens, tolerance: Tolerance) -> Rule {
 fn rules() -> Rules {
     Rules {
         lens: Lens::Purged,
-        primaries: vec![rule(Figure::Private, At::Result, Lens::Purged, Tolerance::PURGED)],
+        primaries: vec![rule(Figure::Private, GatedPart::Result, Lens::Purged, Tolerance::PURGED)],
         advisory: vec![
-            rule(Figure::Private, At::Result, Lens::AsShipped, Tolerance::AS_SHIPPED),
-            rule(Figure::Peak, At::Run, Lens::AsShipped, Tolerance::AS_SHIPPED),
+            rule(Figure::Private, GatedPart::Result, Lens::AsShipped, Tolerance::AS_SHIPPED),
+            rule(Figure::Peak, GatedPart::Run, Lens::AsShipped, Tolerance::AS_SHIPPED),
         ],
         budgets: vec![Limit {
             subject: "peak".parse().unwrap(),
@@ -109,7 +109,7 @@ pub(crate) fn failed() -> Judgement {
 fn inconclusive() -> Judgement {
     let mut sides = sides(&[1_000, 1_060, 950], &[1_010, 980, 1_075]);
     sides.anchor = Some(runs("ty-old", &[980, 1_000, 960]));
-    let latency = At::Method("textDocument/completion".to_owned());
+    let latency = GatedPart::Method("textDocument/completion".to_owned());
     let mut rules = rules();
     let tolerance = Tolerance::new(0.05, 0.10, 0.0).unwrap();
     rules
@@ -149,7 +149,7 @@ fn machines() -> Judgement {
     move_to_second_machine(&mut sides.candidate, 2);
     let mut rules = rules();
     rules.budgets[0].subject = "private".parse().unwrap();
-    judge(&sides, &rules, &Schedule::once(5, 0.05).unwrap())
+    judge(&sides, &rules, &Schedule::single_look(5, 0.05).unwrap())
 }
 
 /// Moves the runs of each lens from this place on.
@@ -266,7 +266,7 @@ fn what_helps_follows_from_what_is_open() {
     let looks = Schedule::default();
     let early = uncalibrated(&[1_000, 1_001, 1_000], &[1_001, 1_000, 1_002], &looks);
     assert_eq!(cure(&early, &looks), Some(Cure::Continue(5)), "three looks are left");
-    let fixed = Schedule::once(3, 0.05).unwrap();
+    let fixed = Schedule::single_look(3, 0.05).unwrap();
     let early = uncalibrated(&[1_000, 1_001, 1_000], &[1_001, 1_000, 1_002], &fixed);
     assert_eq!(cure(&early, &fixed), Some(Cure::Runs(5)));
     let blind = uncalibrated(&[1_000; 5], &[1_000; 5], &looks);
@@ -386,7 +386,7 @@ fn runs_beyond_the_look_that_decided_are_told() {
     let once = judge(
         &sides(&[1_000; 5], &[1_001; 5]),
         &rules(),
-        &Schedule::once(5, 0.05).unwrap(),
+        &Schedule::single_look(5, 0.05).unwrap(),
     );
     assert!(!notes::doubts(&once).join("\n").contains("uses the first"));
 }
@@ -445,7 +445,7 @@ fn each_rule_says_on_how_many_runs_it_rests() {
     }
     // Before the first look nothing is judged, and nothing says that it was.
     let few = judged(&[1_000; 2], &[1_000; 2], &rules);
-    let text = notes::missing(&few).join("\n");
+    let text = notes::unjudged_rules_notes(&few).join("\n");
     let part = "too few runs to judge purged private, peak: the first interim analysis needs 3 runs of each";
     assert!(text.contains(part) && !text.contains("rests on"), "{text}");
     assert!(findings(&few)[0].text.contains("before the first interim analysis"));
@@ -509,7 +509,7 @@ fn unequal_machines_neither_fail_a_gate_nor_widen_it() {
     let latency = Rules {
         primaries: vec![rule(
             Figure::P50,
-            At::Method("textDocument/completion".to_owned()),
+            GatedPart::Method("textDocument/completion".to_owned()),
             Lens::Purged,
             Tolerance::new(0.01, 0.05, 0.0).unwrap(),
         )],
@@ -527,7 +527,7 @@ fn unequal_machines_neither_fail_a_gate_nor_widen_it() {
             run.summary.header.host.cpu = Some("another".to_owned());
         }
     }
-    let judgement = judge(&sides, &latency, &Schedule::once(5, 0.05).unwrap());
+    let judgement = judge(&sides, &latency, &Schedule::single_look(5, 0.05).unwrap());
     let evidence = judgement.against[0].primaries[0].verdict.evidence.as_ref().unwrap();
     assert!(evidence.lower > 0.99 && evidence.upper < 1.01, "{evidence:?}");
     assert!(judgement.differences.iter().any(|difference| difference.is_decisive()));

@@ -8,7 +8,7 @@ use stats::{Answer, Bound, Evidence};
 /// Outcome of a gate that decides nothing.
 pub const REFUSED: &str = "REFUSED";
 
-pub fn word(answer: Answer) -> &'static str {
+pub fn answer_word(answer: Answer) -> &'static str {
     match answer {
         Answer::Pass => "PASS",
         Answer::Fail => "FAIL",
@@ -20,7 +20,7 @@ pub fn outcome(judgement: &Judgement) -> &'static str {
     if judgement.is_refused() {
         REFUSED
     } else {
-        word(judgement.answer)
+        answer_word(judgement.answer)
     }
 }
 
@@ -103,12 +103,12 @@ pub fn name(judgement: &Judgement, role: Role) -> String {
 }
 
 /// Label, runs, version and preloaded library of a server. The profile's name stands in for a missing label.
-pub fn who(party: &Party) -> String {
+pub fn party_description(party: &Party) -> String {
     let label = match &party.profile {
         Some(profile) if party.label == party.role.name() => profile,
         _ => &party.label,
     };
-    let mut text = format!("{label}, {}", units::counted(party.runs as u64, "run"));
+    let mut text = format!("{label}, {}", units::count_of(party.runs as u64, "run"));
     if party.left > 0 {
         text.push_str(&format!(" + {} not counted", units::count(party.left as u64)));
     }

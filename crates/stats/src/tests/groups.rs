@@ -1,7 +1,7 @@
 //! The error rate of the rule, over all looks, for servers whose runs fall into two groups that few runs do not show.
 
 use crate::schedule::Schedule;
-use crate::{Answer, Budget, Endpoint, Known, decide_by_looks, judge_budget_by_looks, unseen};
+use crate::{Answer, Budget, Endpoint, Known, decide_by_looks, judge_budget_by_looks, largest_missed_share};
 use base::band::{NoiseFloor, Tolerance};
 use base::random::Random;
 
@@ -116,7 +116,7 @@ fn errors(shape: Shape, sides: [Shape; 2], looks: &Schedule, knowledge: Knowledg
         if verdict.answer == wrong {
             let share = 100.0 / SESSIONS as f64;
             errors.all += share;
-            if unseen(verdict.look.unwrap()) <= smaller {
+            if largest_missed_share(verdict.look.unwrap()) <= smaller {
                 errors.as_printed += share;
             }
         }
@@ -184,7 +184,7 @@ fn unequal_groups_deceive_no_more_often_once_the_verdict_rules_them_out() {
 #[test]
 fn a_number_of_runs_that_was_fixed_and_a_look_at_each_keep_the_errors_too() {
     let each = Schedule::new((3..=12).collect(), 0.05).unwrap();
-    let fixed = (5..=12).map(|runs| Schedule::once(runs, 0.05).unwrap());
+    let fixed = (5..=12).map(|runs| Schedule::single_look(runs, 0.05).unwrap());
     for looks in one_of(4, std::iter::once(each).chain(fixed)) {
         let equal = worst(0.5, &looks, Knowledge::Runs, one_of(6, HARD));
         assert!(equal.all <= LIMIT, "{looks:?}: {equal:?}");
@@ -244,7 +244,7 @@ fn a_budget_that_a_server_of_two_groups_keeps_or_breaks_is_judged_with_few_error
                         values: seen(&shape.draw(&mut random, 0.0, 12)),
                     };
                     let verdict = judge_budget_by_looks(&budget, &Schedule::default());
-                    let is_printed = unseen(verdict.look.unwrap()) <= 1.0 - f64::max(share, 1.0 - share);
+                    let is_printed = largest_missed_share(verdict.look.unwrap()) <= 1.0 - f64::max(share, 1.0 - share);
                     if verdict.answer == wrong && (share == 0.5 || is_printed) {
                         errors += 1;
                     }

@@ -55,7 +55,7 @@ fn no_data_can_never_pass_or_fail() {
             let verdict = decide(&endpoints, 0.05).unwrap();
             assert_eq!(verdict.answer, Answer::Inconclusive, "{values:?}");
             assert!(verdict.endpoints[0].evidence.is_err());
-            let sequential = decide_by_looks(&endpoints, &Schedule::once(12, 0.05).unwrap()).unwrap();
+            let sequential = decide_by_looks(&endpoints, &Schedule::single_look(12, 0.05).unwrap()).unwrap();
             assert_eq!(sequential.answer, Answer::Inconclusive, "{values:?}");
         }
     }

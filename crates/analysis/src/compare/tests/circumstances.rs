@@ -432,15 +432,15 @@ fn a_calibration_holds_for_machines_of_one_type_and_for_nothing_else() {
     near.host.kernel = text("6.1.0-29-amd64");
     near.host.memory.total = Some((16 << 30) - (3 << 20));
     near.host.distribution = text("b");
-    assert_eq!(unlike(&then, &near), [] as [&str; 0]);
+    assert_eq!(differing_circumstances(&then, &near), [] as [&str; 0]);
     let mut other = near.clone();
     other.host.page_size = Some(16 << 10);
     other.settings.init_options = text("b");
-    assert_eq!(unlike(&then, &other), ["page size", "initialization options"]);
+    assert_eq!(differing_circumstances(&then, &other), ["page size", "initialization options"]);
     // One that was made when less was written down may have been made under any.
     let mut less = then;
     less.remove("overcommit");
-    assert_eq!(unlike(&less, &near), ["overcommit"]);
+    assert_eq!(differing_circumstances(&less, &near), ["overcommit"]);
 }
 
 #[test]

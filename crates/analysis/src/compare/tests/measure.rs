@@ -1,6 +1,6 @@
 //! Which figure of a run a measure is, and how much of it is noise.
 
-use crate::figures::{Figure, Measure, Place, Unit};
+use crate::figures::{Figure, Measure, MeasuredPart, Unit};
 use crate::summary::{MethodSummary, Peak, ProgramSummary, ResidentMetric};
 use base::band::NoiseFloor;
 
@@ -53,7 +53,7 @@ fn program(cpu: Option<u64>) -> ProgramSummary {
     }
 }
 
-fn value_of(summary: &Summary, place: &Place, figure: Figure) -> Option<f64> {
+fn value_of(summary: &Summary, place: &MeasuredPart, figure: Figure) -> Option<f64> {
     let measure = Measure {
         place: place.clone(),
         figure,
@@ -61,8 +61,8 @@ fn value_of(summary: &Summary, place: &Place, figure: Figure) -> Option<f64> {
     measure.value(summary)
 }
 
-fn second(summary: &Summary) -> Place {
-    Place::Phase {
+fn second(summary: &Summary) -> MeasuredPart {
+    MeasuredPart::Phase {
         number: summary.phases[1].phase.phase,
         name: summary.phases[1].phase.name.clone(),
     }
@@ -71,7 +71,7 @@ fn second(summary: &Summary) -> Place {
 #[test]
 fn every_figure_is_found_where_it_is_and_nowhere_else() {
     let summary = distinct();
-    let hover = Place::Method("textDocument/hover".to_owned());
+    let hover = MeasuredPart::Method("textDocument/hover".to_owned());
     for (figure, phase, whole, method) in [
         (Figure::Private, Some(2_001.0), None, None),
         (Figure::Peak, Some(2_002.0), Some(9_001.0), None),
@@ -86,9 +86,9 @@ fn every_figure_is_found_where_it_is_and_nowhere_else() {
         (Figure::P95, None, None, Some(95.0)),
     ] {
         assert_eq!(value_of(&summary, &second(&summary), figure), phase, "{figure:?}");
-        assert_eq!(value_of(&summary, &Place::Run, figure), whole, "{figure:?}");
+        assert_eq!(value_of(&summary, &MeasuredPart::Run, figure), whole, "{figure:?}");
         assert_eq!(value_of(&summary, &hover, figure), method, "{figure:?}");
-        let other = Place::Method("textDocument/rename".to_owned());
+        let other = MeasuredPart::Method("textDocument/rename".to_owned());
         assert_eq!(value_of(&summary, &other, figure), None, "{figure:?}");
     }
 }
@@ -113,9 +113,9 @@ fn a_phase_without_a_checkpoint_has_no_figures() {
 fn processor_time_of_which_a_part_is_not_known_is_not_known() {
     let mut summary = distinct();
     summary.programs.push(program(None));
-    assert_eq!(value_of(&summary, &Place::Run, Figure::Cpu), None);
+    assert_eq!(value_of(&summary, &MeasuredPart::Run, Figure::Cpu), None);
     summary.programs.clear();
-    assert_eq!(value_of(&summary, &Place::Run, Figure::Cpu), None);
+    assert_eq!(value_of(&summary, &MeasuredPart::Run, Figure::Cpu), None);
 }
 
 #[test]
@@ -130,8 +130,8 @@ fn everything_is_listed_once_in_the_order_in_which_it_was_played() {
     let listed: Vec<(String, Figure)> = Measure::all(&summary)
         .into_iter()
         .map(|measure| match measure.place {
-            Place::Phase { name, .. } => (name, measure.figure),
-            Place::Run => ("run".to_owned(), measure.figure),
+            MeasuredPart::Phase { name, .. } => (name, measure.figure),
+            MeasuredPart::Run => ("run".to_owned(), measure.figure),
             place => (place.name().to_owned(), measure.figure),
         })
         .collect();

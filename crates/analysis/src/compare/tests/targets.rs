@@ -48,14 +48,14 @@ fn scenarios_targets_and_lenses_are_apart_and_the_usual_lens_needs_no_word() {
         triple.clone(),
     ];
     assert_eq!(
-        names(&by_target(mixed(), None)),
+        names(&compare_by_target(mixed(), None)),
         [("first", first), ("second", vec![triple])]
     );
 }
 
 #[test]
 fn each_target_has_its_own_runs_and_says_through_which_lens_they_were_made() {
-    let scenarios = by_target(mixed(), Some("b"));
+    let scenarios = compare_by_target(mixed(), Some("b"));
     for target in scenarios.values().flatten() {
         let sides: Vec<(&str, usize)> = target
             .comparison
@@ -76,7 +76,7 @@ fn machines_are_named_once_each_in_their_order() {
     for (run, cpu) in all.iter_mut().zip(["z", "y", "z", "y"]) {
         run.summary.header.host.cpu = Some(cpu.to_owned());
     }
-    let scenarios = by_target(all, None);
+    let scenarios = compare_by_target(all, None);
     let machines = &scenarios.values().next().unwrap()[0].machines;
     let first: Vec<&str> = machines.iter().map(|machine| &machine[..1]).collect();
     assert_eq!(first, ["y", "z"]);
@@ -110,7 +110,7 @@ fn servers_that_purge_in_different_ways_are_in_no_ratio_and_the_lens_names_them_
         purged("b", "jemalloc", Some(true)),
         purged("c", "system", None),
     ];
-    let scenarios = by_target(runs.concat(), None);
+    let scenarios = compare_by_target(runs.concat(), None);
     let target = &scenarios.values().next().unwrap()[0];
     assert_eq!(target.lens.allocator.as_deref(), Some("jemalloc and system"));
     assert_eq!(target.lens.verified, None);
@@ -155,7 +155,7 @@ fn the_fastest_command_is_the_baseline_of_all_projects() {
         }
     }
     for (asked, expected) in [(None, "b"), (Some("a"), "a")] {
-        let scenarios = by_target(runs.clone(), asked);
+        let scenarios = compare_by_target(runs.clone(), asked);
         let targets = scenarios.values().flatten();
         let baselines: Vec<&str> = targets
             .map(|target| target.comparison.sides[0].label.as_str())

@@ -1,6 +1,6 @@
 use super::*;
 use crate::golden::summarised;
-use crate::summary::exit;
+use crate::summary::exit_of_run;
 use base::exit::Exit;
 use record::UnfinishedMessage;
 use record::golden::Session;
@@ -69,7 +69,7 @@ fn a_server_that_ends_by_itself_has_not_crashed_and_still_shows_its_last_words()
         let last = super::ending(&summary).unwrap();
         assert!(last.text.contains(words), "{}", last.text);
         assert_eq!(last.details, ["usage: server --stdio"]);
-        assert_eq!(exit(&summary), Exit::ServerFailed);
+        assert_eq!(exit_of_run(&summary), Exit::ServerFailed);
     }
 }
 
@@ -148,12 +148,12 @@ fn a_step_that_asked_nothing_is_blamed_on_nobody_and_says_what_it_looked_for() {
         last.details,
         ["`definition` in phase `goto` asked nothing: it found no names in 20 open json files"]
     );
-    assert_eq!(exit(&summary), Exit::OwnFailure);
+    assert_eq!(exit_of_run(&summary), Exit::OwnFailure);
     assert_eq!(super::super::outcome(&summary), "asked nothing");
     let summary = run_with_empty_steps(&[&lacks]);
     let last = super::ending(&summary).unwrap();
     assert!(last.text.starts_with("the server supports nothing"), "{}", last.text);
-    assert_eq!(exit(&summary), Exit::ServerFailed);
+    assert_eq!(exit_of_run(&summary), Exit::ServerFailed);
     // Error answers are the server's failure, so they take precedence.
     let refused = EmptyStep {
         requests: 5,
@@ -163,7 +163,7 @@ fn a_step_that_asked_nothing_is_blamed_on_nobody_and_says_what_it_looked_for() {
     };
     let summary = run_with_empty_steps(&[&silent, &refused]);
     assert!(super::ending(&summary).unwrap().text.contains("with an error"));
-    assert_eq!(exit(&summary), Exit::ServerFailed);
+    assert_eq!(exit_of_run(&summary), Exit::ServerFailed);
 }
 
 /// The text about a server that hangs after an unfinished message, or after these notifications.

@@ -62,7 +62,7 @@ pub fn primaries(whats: &[&str]) -> Rules {
 
 /// The answer of each primary endpoint, with all of α at three runs.
 fn answers(sides: &Sides, rules: &Rules) -> Vec<Answer> {
-    let judgement = judge(sides, rules, &Schedule::once(3, 0.05).unwrap());
+    let judgement = judge(sides, rules, &Schedule::single_look(3, 0.05).unwrap());
     let primaries = judgement.against[0].primaries.iter();
     primaries.map(|judged| judged.verdict.answer).collect()
 }
@@ -81,7 +81,7 @@ fn several_endpoints_share_alpha_and_advice_takes_none_of_it() {
     assert_eq!(answers(&sides, &three)[0], Answer::Inconclusive);
     three.primaries.truncate(1);
     three.advisory = vec![rule("private"), rule("peak"), rule("resident")];
-    let judgement = judge(&sides, &three, &Schedule::once(3, 0.05).unwrap());
+    let judgement = judge(&sides, &three, &Schedule::single_look(3, 0.05).unwrap());
     assert_eq!(judgement.against[0].primaries[0].verdict.answer, Answer::Fail);
     assert_eq!(judgement.against[0].advisory[0].verdict.answer, Answer::Fail);
 }
@@ -228,7 +228,7 @@ fn every_rule_has_a_tolerance_of_its_own() {
         (Tolerance::new(0.01, 0.05, (2 * MIB) as f64), Answer::Fail),
     ] {
         rules.primaries[1].tolerance = tolerance.unwrap();
-        let judgement = judge(&sides, &rules, &Schedule::once(5, 0.05).unwrap());
+        let judgement = judge(&sides, &rules, &Schedule::single_look(5, 0.05).unwrap());
         let answers: Vec<Answer> = judgement.against[0]
             .primaries
             .iter()
@@ -367,7 +367,7 @@ fn equal_work_is_asked_of_each_rule_at_its_own_look() {
     };
     let early = judge(&sides, &budget, &Schedule::default());
     assert_eq!(early.exit(), Exit::ServerFailed);
-    let late = judge(&sides, &budget, &Schedule::once(12, 0.05).unwrap());
+    let late = judge(&sides, &budget, &Schedule::single_look(12, 0.05).unwrap());
     assert_eq!(late.exit(), Exit::Passed, "they all decide, and most did their work");
 }
 
@@ -514,7 +514,7 @@ fn runs_are_recommended_for_the_nearer_answer() {
 }
 
 /// A calibration of private memory at the end of the golden scenario.
-fn calibration(lens: Lens, variation: f64) -> Held {
+fn calibration(lens: Lens, variation: f64) -> ApplicableCalibration {
     let phases = run("a", 1, lens, 100).summary.header.scenario.phases;
     let noise = Noise {
         place: phases.last().unwrap().clone(),

@@ -50,7 +50,7 @@ impl Pass {
         Extremes {
             private_peak: ended_phases.private_peak.max(epoch.private),
             resident_peak: ended_phases.resident_peak.max(epoch.resident.map(|peak| peak.lower)),
-            single: self.tree.most() <= 1,
+            single: self.tree.most_processes() <= 1,
             ..ended_phases
         }
     }

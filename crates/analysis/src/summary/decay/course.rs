@@ -105,13 +105,13 @@ impl Course {
 
     /// True if the release exceeds noise.
     pub fn gave_much(&self) -> bool {
-        self.before.saturating_sub(self.after) > band::around(self.before)
+        self.before.saturating_sub(self.after) > band::tolerated_difference(self.before)
     }
 
     /// Bytes released and taken again before the end; 0 if that is within noise, or if the release lasted.
     pub fn gave_for_a_while(&self) -> u64 {
         let fell = self.before.saturating_sub(self.floor);
-        if fell > band::around(self.before) && !self.gave_much() {
+        if fell > band::tolerated_difference(self.before) && !self.gave_much() {
             fell
         } else {
             0
@@ -132,7 +132,7 @@ impl Course {
 
     /// True if memory grew by more than noise.
     pub fn grew_much(&self) -> bool {
-        self.after.saturating_sub(self.before) > band::around(self.before)
+        self.after.saturating_sub(self.before) > band::tolerated_difference(self.before)
     }
 }
 
@@ -147,7 +147,7 @@ fn value_after(curve: &Curve, moment: Nanos, took: Nanos) -> Option<u64> {
 /// Time until `part` of the fall from `before` to `floor`; `None` if the fall is within noise.
 fn time_of_fall(points: &[(Nanos, u64)], before: u64, floor: u64, part: f64) -> Option<Nanos> {
     let fall = before.saturating_sub(floor);
-    if fall <= band::around(before) {
+    if fall <= band::tolerated_difference(before) {
         return None;
     }
     let threshold = before as f64 - fall as f64 * part;
@@ -159,7 +159,7 @@ fn time_of_fall(points: &[(Nanos, u64)], before: u64, floor: u64, part: f64) -> 
 fn settle_time(points: &[(Nanos, u64)], floor: u64) -> Option<Nanos> {
     let last_outside = points
         .iter()
-        .rposition(|(_, value)| value - floor > band::around(floor));
+        .rposition(|(_, value)| value - floor > band::tolerated_difference(floor));
     match last_outside {
         None => Some(0),
         Some(last) => points.get(last + 1).map(|(at, _)| *at),

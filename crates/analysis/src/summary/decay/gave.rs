@@ -7,7 +7,7 @@ use super::{Course, TooShortFor, Window, WindowKind};
 
 /// The release of all windows of one kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Gave {
+pub struct WindowRelease {
     pub kind: WindowKind,
     /// Bytes of private memory that windows released.
     pub released: f64,
@@ -35,7 +35,7 @@ pub struct Gave {
     /// The runtime that releases nothing by itself.
     pub passive: Option<Runtime>,
     /// The shortest window that ended before a garbage collector's clock did: it may release later what it kept.
-    pub short: Option<Short>,
+    pub short: Option<ShortWindow>,
     /// Bytes that became lazily freed; `None` unless known for each window.
     pub lazily: Option<f64>,
     /// Bytes of shared memory freed, if more than noise: no private figure counts them.
@@ -44,19 +44,19 @@ pub struct Gave {
     pub much_lazily: bool,
 }
 
-impl Gave {
+impl WindowRelease {
     /// The release of a single window; `None` if its private memory is unknown.
-    fn from_window(window: &Window) -> Option<Gave> {
+    fn from_window(window: &Window) -> Option<WindowRelease> {
         let private = window.private.as_ref()?;
         let is_held = window.end == Some(WindowEnd::Held);
-        Some(Gave {
+        Some(WindowRelease {
             kind: window.kind,
             released: private.released().max(0) as f64,
             share: private.share.map(|share| share.max(0.0)),
             fell: private.fell_as_shown() as f64,
             for_a_while: private.gave_for_a_while() as f64,
             taken: private.released().min(0).unsigned_abs() as f64,
-            noise: band::around(private.before) as f64,
+            noise: band::tolerated_difference(private.before) as f64,
             much: private.gave_much(),
             took: private.grew_much(),
             held: is_held,
@@ -71,9 +71,9 @@ impl Gave {
     }
 
     /// Adds the release of another window of this kind.
-    fn merge(self, other: Gave) -> Gave {
+    fn merge(self, other: WindowRelease) -> WindowRelease {
         let share = self.share.zip(other.share).map(|(a, b)| a + b);
-        Gave {
+        WindowRelease {
             kind: self.kind,
             released: self.released + other.released,
             share: share.filter(|share| *share <= 1.0),
@@ -97,7 +97,7 @@ impl Gave {
 
 /// A window too short for a garbage collector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Short {
+pub struct ShortWindow {
     pub took: Nanos,
     pub needed: Nanos,
     pub runtime: Runtime,
@@ -106,7 +106,7 @@ pub struct Short {
 }
 
 /// The shorter one of two, where one of them may have been long enough.
-fn shorter(one: Option<Short>, other: Option<Short>) -> Option<Short> {
+fn shorter(one: Option<ShortWindow>, other: Option<ShortWindow>) -> Option<ShortWindow> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
         (one, other) => one.or(other),
@@ -114,9 +114,9 @@ fn shorter(one: Option<Short>, other: Option<Short>) -> Option<Short> {
 }
 
 /// Releases by kind, in the order of first appearance. Of a repeated phase the last round counts; controls do not.
-pub fn releases(windows: &[Window]) -> Vec<Gave> {
-    let mut releases: Vec<Gave> = Vec::new();
-    for release in reported(windows).filter_map(Gave::from_window) {
+pub fn releases(windows: &[Window]) -> Vec<WindowRelease> {
+    let mut releases: Vec<WindowRelease> = Vec::new();
+    for release in reported(windows).filter_map(WindowRelease::from_window) {
         match releases.iter_mut().find(|sum| sum.kind == release.kind) {
             None => releases.push(release),
             Some(sum) => *sum = sum.merge(release),
@@ -131,7 +131,7 @@ const SHORT: Nanos = 1_000_000_000;
 
 /// True if a window is reported: it is no control, belongs to the last round of its phase, and is long enough or released
 /// something.
-pub fn counts(window: &Window, windows: &[Window]) -> bool {
+pub fn is_reported_window(window: &Window, windows: &[Window]) -> bool {
     let is_long = window.took >= SHORT || window.kind == WindowKind::Released;
     let released_much = window.became_much_lazy()
         || window.private.as_ref().is_some_and(Course::gave_much)
@@ -144,7 +144,7 @@ pub fn counts(window: &Window, windows: &[Window]) -> bool {
 
 /// The windows that are reported, see [`counts`].
 pub fn reported(windows: &[Window]) -> impl DoubleEndedIterator<Item = &Window> {
-    windows.iter().filter(|window| counts(window, windows))
+    windows.iter().filter(|window| is_reported_window(window, windows))
 }
 
 /// Bytes of shared memory that were freed in a window; 0 if that is within noise.

@@ -92,7 +92,7 @@ fn grown_session() -> Session {
     session.settle(true);
     session.phase("work");
     session.step("definition");
-    session.go(0, 220, 2, 100);
+    session.move_memory(0, 220, 2, 100);
     session.step_end("definition", 1, 1);
     session.settle(true);
     session.phase("decay");
@@ -116,7 +116,7 @@ fn silence_traffic_and_closed_documents_are_told_apart() {
     session.settle(true);
     session.phase("close");
     close(&mut session, "close", 0);
-    session.go(0, 120, 3, 5);
+    session.move_memory(0, 120, 3, 5);
     session.settle(true);
     let windows = summarised(&session).windows;
     let kinds: Vec<WindowKind> = windows.iter().map(|window| window.kind).collect();
@@ -127,7 +127,7 @@ fn silence_traffic_and_closed_documents_are_told_apart() {
         .collect();
     assert_eq!(gave, [0, 40, 60]);
     let closed = &windows[2];
-    assert_eq!((closed.why(), closed.took), (None, 4 * SECOND));
+    assert_eq!((closed.end_reason(), closed.took), (None, 4 * SECOND));
     let returned = closed.private.as_ref().unwrap().returned.unwrap();
     assert!((returned - 0.5).abs() < 0.01, "{returned}");
     assert_eq!(closed.curve.len(), POINTS);
@@ -172,12 +172,12 @@ fn what_became_lazily_freed_is_known_between_two_looks_and_only_then() {
     settle_with_lazy(&mut session, 3);
     session.phase("close");
     close(&mut session, "close", 0);
-    session.go(0, 220, 3, 0);
+    session.move_memory(0, 220, 3, 0);
     settle_with_lazy(&mut session, 60);
     session.phase("silence");
     session.step("idle");
     session.window();
-    session.go(0, 220, 6, 0);
+    session.move_memory(0, 220, 6, 0);
     put_rollup(&mut session, 110);
     session.idle_end(IdleKind::Silent, 6);
     session.idle(IdleKind::Simmer, 0, 220, 4);
@@ -214,7 +214,7 @@ fn what_closed_documents_left_to_the_kernel_is_told_as_the_next_silence_begins()
     session.step("idle");
     session.window();
     put_rollup(&mut session, 40);
-    session.go(0, 220, 6, 0);
+    session.move_memory(0, 220, 6, 0);
     put_rollup(&mut session, 110);
     session.idle_end(IdleKind::Silent, 6);
     session.settle(true);
@@ -232,7 +232,7 @@ fn what_closed_documents_left_to_the_kernel_is_told_as_the_next_silence_begins()
     close(&mut session, "close", 0);
     session.step("idle");
     session.window();
-    session.go(0, 220, 2, 0);
+    session.move_memory(0, 220, 2, 0);
     put_rollup(&mut session, 100);
     session.idle_end(IdleKind::Silent, 2);
     session.settle(true);
@@ -250,7 +250,7 @@ fn what_closed_documents_left_to_the_kernel_is_told_as_the_next_silence_begins()
     session.step("hover");
     session.step_end("hover", 1, 1);
     close(&mut session, "close", 0);
-    session.go(0, 220, 2, 0);
+    session.move_memory(0, 220, 2, 0);
     session.step("hover");
     session.step_end("hover", 1, 1);
     assert_eq!(lazily(&session), [(WindowKind::Closed, None, None)]);
@@ -261,9 +261,9 @@ fn what_closed_documents_left_to_the_kernel_is_told_as_the_next_silence_begins()
 fn after_work() -> Session {
     let mut session = grown_session();
     session.step("idle");
-    session.go(0, 140, 2, 90);
+    session.move_memory(0, 140, 2, 90);
     session.window();
-    session.go(0, 120, 10, 0);
+    session.move_memory(0, 120, 10, 0);
     session.idle_end(IdleKind::Silent, 10);
     session.settle(true);
     session
@@ -312,9 +312,9 @@ fn what_closed_documents_give_back_before_the_next_window_begins_is_theirs() {
     let mut session = grown_session();
     close(&mut session, "close", 0);
     session.step("idle");
-    session.go(0, 140, 2, 90);
+    session.move_memory(0, 140, 2, 90);
     session.window();
-    session.go(0, 120, 10, 0);
+    session.move_memory(0, 120, 10, 0);
     session.idle_end(IdleKind::Silent, 10);
     session.settle(true);
     assert_eq!(releases(&session), [(WindowKind::Closed, 80), (WindowKind::Silent, 20)]);
@@ -328,9 +328,9 @@ fn what_comes_back_by_force_before_a_checkpoint_is_none_of_the_open_window() {
     for (step, kind) in [("close", WindowKind::Closed), ("release", WindowKind::Released)] {
         let mut session = grown_session();
         close(&mut session, step, 0);
-        session.go(0, 200, 3, 0);
+        session.move_memory(0, 200, 3, 0);
         session.release_began();
-        session.go(0, 90, 1, 100);
+        session.move_memory(0, 90, 1, 100);
         session.settle(true);
         let summary = summarised(&session);
         let [window] = summary.windows.as_slice() else {
@@ -450,7 +450,7 @@ fn what_a_run_had_before_its_first_checkpoint_is_released_as_bytes_and_share_ali
     session.phase("start");
     session.settle(true);
     session.phase("work");
-    session.go(0, 230, 2, 100);
+    session.move_memory(0, 230, 2, 100);
     session.settle(true);
     session.phase("decay");
     session.idle(IdleKind::Silent, 0, 180, 12);
@@ -471,7 +471,7 @@ fn windows_that_released_more_than_was_ever_there_at_once_have_no_share_together
     let mut session = grown_session();
     for to in [60, 60] {
         session.idle(IdleKind::Silent, 0, to, 12);
-        session.go(0, 220, 2, 100);
+        session.move_memory(0, 220, 2, 100);
     }
     session.settle(true);
     let gave = releases(&summarised(&session).windows);
@@ -500,8 +500,8 @@ fn growth_rate_in_bursts(amounts: &[u64]) -> Option<u64> {
     session.step("idle");
     session.window();
     for amount in amounts {
-        session.go(0, *amount, 1, 0);
-        session.go(0, *amount, 1, 0);
+        session.move_memory(0, *amount, 1, 0);
+        session.move_memory(0, *amount, 1, 0);
     }
     session.idle_end(IdleKind::Silent, 2 * amounts.len() as u64);
     session.settle(true);

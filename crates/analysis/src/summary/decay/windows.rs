@@ -30,7 +30,7 @@ pub struct Extremes {
 
 /// A step that is or may become a window.
 #[derive(Clone, Debug)]
-struct Open {
+struct OpenWindow {
     phase: PhaseRef,
     step: u32,
     started: Nanos,
@@ -51,10 +51,10 @@ struct Open {
 
 /// The windows so far, and the one under way.
 #[derive(Debug, Default)]
-pub struct Watch {
-    open: Option<Open>,
+pub struct WindowTracker {
+    open: Option<OpenWindow>,
     /// A window that lasts until the current step's own window begins, and its kind if that never happens.
-    ending: Option<(Open, Window)>,
+    ending: Option<(OpenWindow, Window)>,
     done: Vec<Window>,
     lazy: Lazy,
     /// The place of a window that ended as the idle one under way began, so that exact counters tell the end of the one as
@@ -62,7 +62,7 @@ pub struct Watch {
     awaiting: Option<usize>,
 }
 
-impl Watch {
+impl WindowTracker {
     /// Adds the current figures of the tree to the windows under way.
     pub fn add(&mut self, at: Nanos, sums: &Sums, cpu: Option<Nanos>) {
         let ending = self.ending.iter_mut().map(|(open, _)| open);
@@ -116,7 +116,7 @@ impl Watch {
             self.ending = Some((open, window));
         }
         if ["idle", "close", "release"].contains(&start.name.as_str()) {
-            self.open = Some(Open {
+            self.open = Some(OpenWindow {
                 phase: start.phase.clone(),
                 step: start.step,
                 started: at,
@@ -241,7 +241,7 @@ impl Watch {
     }
 }
 
-impl Open {
+impl OpenWindow {
     /// Processor time between two moments of the window.
     fn used(&self, from: Nanos, to: Nanos) -> Option<Nanos> {
         if !self.cpu.is_whole() {

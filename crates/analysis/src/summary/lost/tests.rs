@@ -19,12 +19,12 @@ fn helper_ends(cause: EndCause) -> Summary {
     session.spawn(0, "launcher", None, 12, 4);
     session.spawn(1, "helper", Some(0), 300, 4);
     session.phase("start");
-    session.go(1, 1_000, 2, 50);
+    session.move_memory(1, 1_000, 2, 50);
     session.settle(true);
     session.phase("edit");
-    session.go(1, 3_000, 2, 50);
+    session.move_memory(1, 3_000, 2, 50);
     session.vanish_by(1, cause);
-    session.go(0, 13, 1, 1);
+    session.move_memory(0, 13, 1, 1);
     session.settle(true);
     session.put(Event::Ended(Ending::Completed));
     summarised(&session)
@@ -33,7 +33,7 @@ fn helper_ends(cause: EndCause) -> Summary {
 #[test]
 fn a_helper_that_aborts_fails_a_run_that_was_played_to_its_end() {
     let summary = helper_ends(signalled(6, false));
-    assert_eq!(exit(&summary), Exit::ServerFailed);
+    assert_eq!(exit_of_run(&summary), Exit::ServerFailed);
     let [lost] = summary.lost.as_slice() else {
         panic!("{:?}", summary.lost)
     };
@@ -47,8 +47,8 @@ fn a_helper_that_aborts_fails_a_run_that_was_played_to_its_end() {
 
 #[test]
 fn a_kill_fails_the_run_only_when_memory_was_out() {
-    assert_eq!(exit(&helper_ends(signalled(9, true))), Exit::ServerFailed);
-    assert_eq!(exit(&helper_ends(signalled(9, false))), Exit::Passed);
+    assert_eq!(exit_of_run(&helper_ends(signalled(9, true))), Exit::ServerFailed);
+    assert_eq!(exit_of_run(&helper_ends(signalled(9, false))), Exit::Passed);
 }
 
 /// A launcher of 12 MiB and a helper that was small at the last checkpoint, if it was there, and ends at 3,000 MiB.
@@ -65,7 +65,7 @@ fn helper_grows_and_ends(was_there: bool, cause: EndCause) -> Summary {
     if !was_there {
         session.spawn(1, "helper", Some(0), 2, 4);
     }
-    session.go(1, 3_000, 2, 50);
+    session.move_memory(1, 3_000, 2, 50);
     session.vanish_by(1, cause);
     session.settle(true);
     session.phase("close");
@@ -113,7 +113,7 @@ fn tools_end(first: EndCause, second: EndCause) -> Summary {
     session.phase("save");
     for (process, size, cause) in [(1, 100, first), (2, 300, second)] {
         session.spawn(process, "rustc", Some(0), 2, 4);
-        session.go(process, size, 2, 50);
+        session.move_memory(process, size, 2, 50);
         session.vanish_by(process, cause);
     }
     session.settle(true);
@@ -143,7 +143,7 @@ fn helpers_end(helpers: u32, ends: &[u32]) -> Summary {
     }
     session.phase("start");
     session.settle(true);
-    session.go(0, 8, 10, 0);
+    session.move_memory(0, 8, 10, 0);
     let mut process = helpers;
     for ended in ends {
         session.phase("work");
@@ -194,7 +194,7 @@ fn helper_is_replaced(early: u64) -> Summary {
     session.phase("work");
     session.spawn(2, "helper", Some(0), 10, 4);
     if early > 0 {
-        session.go(0, 8, early, 0);
+        session.move_memory(0, 8, early, 0);
     }
     session.vanish_by(1, signalled(15, false));
     session.settle(true);
@@ -255,16 +255,16 @@ fn what_a_lost_process_had_was_not_released() {
         session.phase("start");
         session.settle(true);
         session.phase("work");
-        session.go(1, 3_000, 2, 50);
+        session.move_memory(1, 3_000, 2, 50);
         session.settle(true);
         session.phase("idle");
         session.step("idle");
         session.window();
         if is_lost {
             session.vanish_by(1, EndCause::Exited { code: 0 });
-            session.go(0, 12, 5, 0);
+            session.move_memory(0, 12, 5, 0);
         } else {
-            session.go(1, 20, 5, 0);
+            session.move_memory(1, 20, 5, 0);
         }
         session.idle_end(IdleKind::Silent, 5);
         session.settle(true);
@@ -290,7 +290,7 @@ fn figures_after_the_loss_are_unknown_to_comparisons() {
 fn the_holder_of_the_memory_is_named_however_it_ended() {
     for cause in [EndCause::Exited { code: 0 }, signalled(15, false), EndCause::Unknown] {
         let summary = helper_ends(cause);
-        assert_eq!(exit(&summary), Exit::Passed, "{cause:?}");
+        assert_eq!(exit_of_run(&summary), Exit::Passed, "{cause:?}");
         assert!(summary.lost[0].held_most && !summary.lost[0].crashed());
     }
 }

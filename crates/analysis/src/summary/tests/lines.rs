@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::summary::together::{Together, median};
+use crate::summary::together::{CommonTime, median};
 use crate::summary::{Quantity, Summary, columns, grid};
 use base::curve::{Columns, Curve, Span};
 use record::Event;
@@ -68,7 +68,7 @@ fn one_way() -> impl Strategy<Value = Vec<(u64, u64)>> {
 
 /// The lines of these runs in a chart with this many places.
 fn laid(runs: &[Summary], places: usize) -> Vec<Columns> {
-    let together = Together::new(&runs.iter().collect::<Vec<&Summary>>());
+    let together = CommonTime::new(&runs.iter().collect::<Vec<&Summary>>());
     runs.iter()
         .map(|run| together.lay(run, &run.curves.private, places))
         .collect()
@@ -119,7 +119,7 @@ fn rounds_of_a_checkpoint_are_not_drawn_after_samples_that_came_later() {
     let mut session = Session::new("server");
     session.spawn(0, "server", None, 100, 20);
     session.phase("work");
-    session.go(0, 50, 2, 0);
+    session.move_memory(0, 50, 2, 0);
     session.settle(true);
     for entry in &mut session.entries {
         if let Event::Checkpoint(taken) = &mut entry.event

@@ -47,7 +47,7 @@ fn without_reset() -> Session {
     for (name, spike) in [("one", 40), ("two", 0)] {
         session.phase(name);
         session.spike(0, spike);
-        session.go(0, 50, 1, 10);
+        session.move_memory(0, 50, 1, 10);
         session.settle(true);
     }
     for entry in &mut session.entries {
@@ -96,7 +96,7 @@ fn a_mark_that_could_not_be_reset_leaves_the_others_as_sure_as_they_were() {
     session.spawn(1, "b", Some(0), 30, 0);
     for name in ["one", "two"] {
         session.phase(name);
-        session.go(0, 120, 1, 10);
+        session.move_memory(0, 120, 1, 10);
         session.settle(true);
     }
     // The one was reset from 200 MiB and rose to 180; the other keeps its mark of 90 from the first phase.
@@ -136,7 +136,7 @@ fn a_child_that_was_gone_at_every_checkpoint_makes_no_tree() {
         session.spawn(1, "uname", Some(0), 1, 0);
         for name in ["one", "two"] {
             session.phase(name);
-            session.go(0, 120, 1, 10);
+            session.move_memory(0, 120, 1, 10);
             if name == "one" && is_gone {
                 session.vanish(1);
             }
@@ -227,7 +227,7 @@ fn a_process_that_begins_another_program_is_one_process() {
     session.spawn(1, "server", Some(0), 10, 0);
     session.phase("one");
     session.spawn(1, "helper", Some(0), 10, 0);
-    session.go(1, 20, 1, 50);
+    session.move_memory(1, 20, 1, 50);
     session.settle(true);
     let summary = summarised(&session);
     let programs: Vec<(&str, u64)> = summary
@@ -247,7 +247,7 @@ fn a_program_that_begins_itself_again_keeps_its_peak() {
     let mut session = Session::new("server");
     session.spawn(0, "server", None, 30, 0);
     session.phase("one");
-    session.go(0, 100, 1, 50);
+    session.move_memory(0, 100, 1, 50);
     session.spawn(0, "server", None, 20, 0);
     session.settle(true);
     let summary = summarised(&session);
@@ -276,7 +276,7 @@ fn pages_of_a_forked_child_are_in_the_curve_but_not_in_what_is_told_of_it() {
     session.spawn(1, "a", Some(0), 100, 0);
     for (name, private) in [("one", 110), ("two", 160), ("three", 120)] {
         session.phase(name);
-        session.go(0, private, 1, 10);
+        session.move_memory(0, private, 1, 10);
         session.settle(true);
     }
     session.phase("rest");
@@ -334,7 +334,7 @@ fn with_a_process_that_cannot_be_read_sums_are_not_known_and_bounds_are() {
     session.spawn(1, "b", Some(0), 30, 0);
     session.phase("one");
     session.step("wait");
-    session.go(0, 110, 1, 10);
+    session.move_memory(0, 110, 1, 10);
     let at = session.at;
     for entry in &mut session.entries {
         if let Event::Sample(sample) = &mut entry.event
@@ -409,12 +409,12 @@ fn a_peak_while_the_server_is_shut_down_is_of_no_phase() {
     session.spawn(0, "server", None, 60, 0);
     session.phase("one");
     session.spike(0, 50);
-    session.go(0, 60, 1, 10);
+    session.move_memory(0, 60, 1, 10);
     session.settle(true);
     let without = session.entries.clone();
-    session.go(0, 90, 1, 10);
+    session.move_memory(0, 90, 1, 10);
     session.spike(0, 40);
-    session.go(0, 20, 1, 10);
+    session.move_memory(0, 20, 1, 10);
     session.vanish(0);
     session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Completed, "");
     let summary = summarised(&session);
@@ -439,8 +439,8 @@ fn two_alike(rule: Option<AddressSpaceRule>, borrowed: bool) -> Summary {
     session.spawn(1, "a", Some(0), 200, 9);
     for name in ["one", "two"] {
         session.phase(name);
-        session.go(0, 200, 1, 10);
-        session.go(1, 200, 1, 10);
+        session.move_memory(0, 200, 1, 10);
+        session.move_memory(1, 200, 1, 10);
         session.settle(true);
     }
     for entry in &mut session.entries {
@@ -496,7 +496,7 @@ fn peak_of_shared(resident: u64) -> (u64, u64) {
     session.spawn(0, "server", None, 50, 4);
     for name in ["one", "two"] {
         session.phase(name);
-        session.go(0, 50, 1, 10);
+        session.move_memory(0, 50, 1, 10);
         session.settle(true);
     }
     for entry in &mut session.entries {

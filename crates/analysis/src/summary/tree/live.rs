@@ -4,7 +4,7 @@ use record::{AddressSpaceRule, Counters, Environment, Nanos};
 
 /// A process in view, by the last that was read of it.
 #[derive(Clone, Debug)]
-pub struct Live {
+pub struct LiveProcess {
     pub pid: u32,
     pub name: String,
     /// The name for people: of an interpreter with its script, `node tsserver.js`.
@@ -34,9 +34,9 @@ pub struct Live {
     pub mark_floor: Option<u64>,
 }
 
-impl Live {
+impl LiveProcess {
     /// The high-water mark, if it was reached in this epoch.
-    pub fn mark(&self) -> Option<u64> {
+    pub fn high_water_in_epoch(&self) -> Option<u64> {
         self.counters
             .high_water
             .filter(|mark| self.mark_floor.is_none_or(|floor| *mark > floor))

@@ -77,7 +77,7 @@ fn uncounted_shared(counters: &Counters) -> Option<u64> {
 
 /// True if shared memory is more than noise beside all private memory.
 fn is_much_shared(counters: &Counters) -> bool {
-    counters.own_shared.unwrap_or(0) > band::around(counters.private.unwrap_or(0))
+    counters.own_shared.unwrap_or(0) > band::tolerated_difference(counters.private.unwrap_or(0))
 }
 
 /// Anonymous memory in bytes: private memory that is neither swapped nor shared.

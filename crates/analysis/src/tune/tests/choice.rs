@@ -25,12 +25,12 @@ fn under_a_limit_halving_keeps_the_fastest_and_stops_what_is_over_it() {
     assert!(cell(&usual, "dirty-quick").stopped.is_some(), "it has thrice the least");
     let sweep = swept(&cells, &rules);
     assert_eq!(shipped(&sweep), "dirty-quick");
-    let over_limit = Stopped {
+    let over_limit = Elimination {
         after: 1,
         why: Why::OverLimit,
     };
     assert_eq!(cell(&sweep, "dirty-large").stopped, Some(over_limit));
-    let slower = Stopped {
+    let slower = Elimination {
         after: 3,
         why: Why::Slower("dirty-quick".to_owned()),
     };

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use analysis::compare::{Played, by_target};
+use analysis::compare::{Played, compare_by_target};
 
 use super::super::tests::{holes, targets, three};
 use super::{render, schema};
 
 fn rendered(runs: &[Played]) -> Value {
-    serde_json::from_str(&render(&by_target(runs.to_vec(), None), runs).unwrap()).unwrap()
+    serde_json::from_str(&render(&compare_by_target(runs.to_vec(), None), runs).unwrap()).unwrap()
 }
 
 #[test]

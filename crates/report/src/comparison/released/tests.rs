@@ -4,8 +4,8 @@ use WindowKind::{Closed, Released, Silent, Simmer};
 const MIB: f64 = (1 << 20) as f64;
 
 /// A window of a run that released so many MiB, or took them if negative.
-fn a_run(kind: WindowKind, mib: f64) -> Gave {
-    Gave {
+fn a_run(kind: WindowKind, mib: f64) -> WindowRelease {
+    WindowRelease {
         kind,
         released: mib.max(0.0) * MIB,
         share: Some(mib.max(0.0) / 200.0),
@@ -27,10 +27,10 @@ fn a_run(kind: WindowKind, mib: f64) -> Gave {
 }
 
 /// The windows of one run.
-fn of_one_run(windows: &[Gave]) -> String {
+fn of_one_run(windows: &[WindowRelease]) -> String {
     let mut given = Vec::new();
     for window in windows {
-        given.push(Given {
+        given.push(ReleaseOfRuns {
             kind: window.kind,
             runs: vec![*window],
         });
@@ -39,8 +39,8 @@ fn of_one_run(windows: &[Gave]) -> String {
 }
 
 /// A window in which each run released so many MiB, or took them if negative.
-fn a_window(kind: WindowKind, mib: &[f64]) -> Given {
-    Given {
+fn a_window(kind: WindowKind, mib: &[f64]) -> ReleaseOfRuns {
+    ReleaseOfRuns {
         kind,
         runs: mib.iter().map(|mib| a_run(kind, *mib)).collect(),
     }
@@ -51,8 +51,8 @@ fn light_traffic(mib: &[f64]) -> String {
 }
 
 /// The window with so many MiB that became lazily freed.
-fn lazy(window: Gave, mib: f64) -> Gave {
-    Gave {
+fn lazy(window: WindowRelease, mib: f64) -> WindowRelease {
+    WindowRelease {
         lazily: Some(mib * MIB),
         much_lazily: mib > 1.0,
         ..window
@@ -75,7 +75,7 @@ fn the_largest_release_comes_first_and_each_has_its_share() {
 
 #[test]
 fn a_share_that_prints_as_nothing_is_left_out() {
-    let large = Gave {
+    let large = WindowRelease {
         share: Some(0.003),
         ..a_run(Simmer, 41.4)
     };
@@ -84,11 +84,11 @@ fn a_share_that_prints_as_nothing_is_left_out() {
 
 #[test]
 fn windows_that_released_nothing_for_one_reason_share_a_clause() {
-    let held = Gave {
+    let held = WindowRelease {
         held: true,
         ..a_run(Silent, 0.0)
     };
-    let passive = |kind| Gave {
+    let passive = |kind| WindowRelease {
         passive: Some(Runtime::G1),
         ..a_run(kind, 0.0)
     };
@@ -99,7 +99,7 @@ fn windows_that_released_nothing_for_one_reason_share_a_clause() {
              activity)",
         ),
         (
-            &[Gave { never: true, ..held }],
+            &[WindowRelease { never: true, ..held }],
             "nothing released while idle (set never to purge)",
         ),
         (
@@ -112,7 +112,7 @@ fn windows_that_released_nothing_for_one_reason_share_a_clause() {
         ),
         (
             &[
-                Gave {
+                WindowRelease {
                     unknown: true,
                     ..a_run(Silent, 0.0)
                 },
@@ -133,7 +133,7 @@ fn what_is_taken_is_no_release() {
         "3.0 MiB more taken in light traffic"
     );
     // One of two windows released what the other took again.
-    let both = Gave {
+    let both = WindowRelease {
         taken: 5.0 * MIB,
         took: true,
         ..a_run(Silent, 5.0)
@@ -142,7 +142,7 @@ fn what_is_taken_is_no_release() {
         of_one_run(&[both]),
         "5.0 MiB released while idle (2 % of the growth so far); 5.0 MiB more taken while idle"
     );
-    let again = Gave {
+    let again = WindowRelease {
         for_a_while: 3.0 * MIB,
         ..a_run(Simmer, 0.0)
     };
@@ -154,15 +154,15 @@ fn what_is_taken_is_no_release() {
 
 #[test]
 fn what_the_table_prints_is_not_called_nothing() {
-    let small = Gave {
+    let small = WindowRelease {
         share: Some(0.16),
         ..a_run(Simmer, 0.2)
     };
-    let smaller = Gave {
+    let smaller = WindowRelease {
         released: 4096.0,
         ..small
     };
-    let rounded = Gave {
+    let rounded = WindowRelease {
         share: None,
         fell: f64::from(80 << 10),
         ..smaller
@@ -249,7 +249,7 @@ fn what_is_left_to_the_kernel_is_not_called_nothing() {
         of_one_run(&[lazy(a_run(Silent, 0.0), 0.2)]),
         "nothing released while idle"
     );
-    let unknown = Gave {
+    let unknown = WindowRelease {
         much_lazily: true,
         ..a_run(Silent, 0.0)
     };
@@ -276,7 +276,7 @@ fn runs_that_left_memory_to_the_kernel_are_counted() {
 
 #[test]
 fn shared_memory_that_went_is_not_called_nothing() {
-    let silent = Gave {
+    let silent = WindowRelease {
         shared: 64.0 * MIB,
         ..a_run(Silent, 0.0)
     };
@@ -287,9 +287,9 @@ fn shared_memory_that_went_is_not_called_nothing() {
 }
 
 /// A window that was too short for Go's clock.
-fn short(kind: WindowKind, mib: f64, seconds: u64) -> Gave {
-    Gave {
-        short: Some(Short {
+fn short(kind: WindowKind, mib: f64, seconds: u64) -> WindowRelease {
+    WindowRelease {
+        short: Some(ShortWindow {
             took: seconds * 1_000_000_000,
             needed: 241_000_000_000,
             runtime: Runtime::Go,
@@ -333,7 +333,7 @@ fn nothing_follows_from_a_window_that_was_too_short_for_the_collector() {
 #[test]
 fn the_shortest_window_of_several_runs_is_told() {
     let runs = vec![short(Silent, 0.0, 14), short(Silent, 0.0, 9)];
-    let window = Given { kind: Silent, runs };
+    let window = ReleaseOfRuns { kind: Silent, runs };
     assert_eq!(
         sentence(&[window]).unwrap(),
         "what is released while idle is not known: the window was 9 s, Go needs about 4 min (`--full-decay`)"

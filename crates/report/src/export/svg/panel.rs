@@ -8,7 +8,7 @@ use crate::charts::labels::{Names, room};
 use crate::charts::{Chart, Ground, Line, Mark, Series, Shape, Up, line};
 use crate::document::page::class;
 use crate::pictures::Named;
-use analysis::summary::together::{self, Middle, Together, median};
+use analysis::summary::together::{self, Middle, CommonTime, median};
 use analysis::summary::{PrivateMetric, Summary, held_up};
 use base::curve::Columns;
 use base::text::{clean, cut, wrap};
@@ -71,7 +71,7 @@ impl Panel<'_> {
             .flat_map(|(_, runs)| runs)
             .map(|run| run.1)
             .collect();
-        let together = Together::new(&runs);
+        let together = CommonTime::new(&runs);
         let drawn = self.lines(&runs, &together);
         let (heading, mut top) = self.heading_and_sentences();
         if !runs.is_empty() && runs.iter().all(|run| held_up(&run.header).is_some()) {
@@ -109,7 +109,7 @@ impl Panel<'_> {
     }
 
     /// The lines of each server that has runs.
-    fn lines(&self, runs: &[&Summary], together: &Together) -> Vec<Drawn<'_>> {
+    fn lines(&self, runs: &[&Summary], together: &CommonTime) -> Vec<Drawn<'_>> {
         let places = (PLACES / (runs.len() + self.servers.len()).max(1)).clamp(RANGE.0, RANGE.1);
         let mut drawn = Vec::new();
         for (place, (label, runs)) in self.servers.iter().enumerate() {
@@ -146,7 +146,7 @@ fn legend(drawn: &[Drawn], top: f64) -> (Markup, usize) {
     for server in drawn {
         let runs = match server.runs.len() {
             0 => String::new(),
-            runs => format!(", {}", units::counted(runs as u64, "run")),
+            runs => format!(", {}", units::count_of(runs as u64, "run")),
         };
         let text = format!("{}{runs}", cut(&clean(server.label), 48));
         let wide = 56.0 + room(&text, 12.0);
@@ -168,7 +168,7 @@ fn legend(drawn: &[Drawn], top: f64) -> (Markup, usize) {
 }
 
 /// The lines of all runs, in front of them the median of each server, then its checkpoints and its peak.
-fn chart(drawn: &[Drawn], together: &Together, number: usize) -> Chart {
+fn chart(drawn: &[Drawn], together: &CommonTime, number: usize) -> Chart {
     let (step, steps) = sizes(highest(drawn).max(1));
     let sizes = (0..=steps).map(|tick| {
         let unit = if tick == steps { " MiB" } else { "" };
@@ -220,7 +220,7 @@ fn marks_of(server: &Drawn, marks: Vec<Mark>) -> Series {
     }
 }
 
-fn curve(columns: &Columns, together: &Together) -> Line {
+fn curve(columns: &Columns, together: &CommonTime) -> Line {
     line(columns, together.until / columns.len().max(1) as f64)
 }
 
@@ -241,7 +241,7 @@ fn highest(drawn: &[Drawn]) -> u64 {
 }
 
 /// Phases and idle windows of the server's typical run.
-fn ground(server: &Drawn, together: &Together, number: usize) -> Ground {
+fn ground(server: &Drawn, together: &CommonTime, number: usize) -> Ground {
     let run = server.typical;
     let phases = together::stretches(run).into_iter();
     let windows = run.curves.windows.iter();
@@ -257,7 +257,7 @@ fn ground(server: &Drawn, together: &Together, number: usize) -> Ground {
 }
 
 /// Each checkpoint at the median of the runs.
-fn checkpoints(server: &Drawn, together: &Together) -> Vec<Mark> {
+fn checkpoints(server: &Drawn, together: &CommonTime) -> Vec<Mark> {
     let mut marks = Vec::new();
     for (phase, middle) in server.typical.phases.iter().zip(&server.middles) {
         if let (Some(checkpoint), Some(private)) = (&phase.checkpoint, middle.private) {
@@ -270,14 +270,14 @@ fn checkpoints(server: &Drawn, together: &Together) -> Vec<Mark> {
 }
 
 /// The first of the highest points of a server's line.
-fn peak(server: &Drawn, together: &Together) -> Option<Mark> {
+fn peak(server: &Drawn, together: &CommonTime) -> Option<Mark> {
     let points = curve(&server.line, together).into_iter().flatten();
     let (at, highest) = points.reduce(|highest, point| if point.1 > highest.1 { point } else { highest })?;
     Some(Mark::Peak((at, highest), format!("▲ {}", units::mib(highest as u64))))
 }
 
 /// The legend of signs, wrapped.
-fn note(drawn: &[Drawn], together: &Together, names: &Names) -> Vec<String> {
+fn note(drawn: &[Drawn], together: &CommonTime, names: &Names) -> Vec<String> {
     let has_exact = drawn
         .iter()
         .any(|server| server.typical.private_metric == PrivateMetric::Exact);

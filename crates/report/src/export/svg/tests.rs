@@ -1,5 +1,5 @@
 use crate::pictures::tests::{HOSTILE, hostile, played, session, twenty_four, two};
-use analysis::compare::by_target;
+use analysis::compare::compare_by_target;
 use analysis::golden::traced;
 use analysis::summary;
 use record::golden::{self, Session};
@@ -8,7 +8,7 @@ use record::{Ending, ShutdownStage};
 use super::*;
 
 fn compared(runs: &[Played]) -> String {
-    comparison(&by_target(runs.to_vec(), None), runs)
+    comparison(&compare_by_target(runs.to_vec(), None), runs)
 }
 
 /// The picture without its style, which has its own files.
@@ -153,7 +153,7 @@ fn growing_session(run: u64) -> Session {
         ("decay", 410, 5 * run),
     ] {
         session.phase(name);
-        session.go(0, to, seconds, 100);
+        session.move_memory(0, to, seconds, 100);
         session.settle(true);
     }
     session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Completed, "");

@@ -1,6 +1,6 @@
 //! Settings that are built into a program, which only works for a Rust program with a jemalloc of its own.
 
-use record::variables::added;
+use record::variables::with_added_entries;
 use record::{AllocatorFacts, AllocatorFamily};
 
 use super::Setting;
@@ -49,7 +49,7 @@ pub(crate) fn cargo(setting: &Setting<'_>) -> Result<String, String> {
 /// Built-in options, extended by these.
 fn with_baked(facts: &AllocatorFacts, options: &str) -> String {
     let baked = facts.baked.as_deref().unwrap_or_default();
-    added("MALLOC_CONF", baked, options).unwrap_or_else(|| options.to_owned())
+    with_added_entries("MALLOC_CONF", baked, options).unwrap_or_else(|| options.to_owned())
 }
 
 /// Comments on the settings that cannot be built into a program.
