@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use base::units;
-use lsp::{Answers, RequestOptions, Client, Limits, Reply};
+use lsp::{Answers, Client, Limits, Reply, RequestOptions};
 use proctree::process::{Launch, ServerProcess};
 use record::{Clock, Event, Journal, Outcome, Request, nanos};
 use serde_json::{Value, json};
@@ -112,7 +112,10 @@ fn params() -> Value {
 
 /// One request; `None` unless it had an answer.
 async fn ask(client: &Client, params: &Value) -> Option<(Duration, u64)> {
-    match client.request(METHOD, params, RequestOptions::with_deadline(PATIENCE)).await {
+    match client
+        .request(METHOD, params, RequestOptions::with_deadline(PATIENCE))
+        .await
+    {
         Reply::Answer { latency, bytes, .. } => Some((latency, bytes)),
         Reply::Error { .. } | Reply::Unreadable { .. } | Reply::TimedOut | Reply::Parked | Reply::Lost => None,
     }

@@ -6,7 +6,6 @@ mod beside;
 mod blocks;
 pub mod build;
 pub mod calibrations;
-pub mod caps;
 pub mod files;
 mod forecast;
 pub mod header;
@@ -20,6 +19,7 @@ mod repeating;
 mod scratch;
 pub mod single;
 mod traced;
+pub mod window_warnings;
 
 pub use auto::{is_decided, verdicts};
 pub use blocks::{Campaign, Outcomes, called_off, failed_command};

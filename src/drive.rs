@@ -1,6 +1,5 @@
 //! Plays a scenario through a client: which documents to open, where to ask, what to type, and when the server is idle.
 
-mod accounted;
 pub mod ask;
 mod barrier;
 pub mod command;
@@ -10,19 +9,20 @@ mod doubt;
 pub mod fault;
 mod flood;
 pub mod language;
-mod late;
 mod parked;
 mod player;
 pub mod printed;
 mod pull;
 mod quiet;
 pub mod readiness;
+mod reported_total;
 pub mod session;
 pub mod settling;
 pub mod shutdown;
 pub mod signal;
 pub mod snippet;
 mod stage;
+mod start_grace;
 pub mod steps;
 pub mod stop;
 mod tally;
@@ -41,7 +41,7 @@ use proctree::process::Launch;
 use record::Ending;
 
 pub use player::{Player, lacks};
-pub use stage::{Activity, Crash, Frame, ReleaseResult, MemoryHolder, Stage};
+pub use stage::{Activity, Crash, Frame, MemoryHolder, ReleaseResult, Stage};
 
 #[derive(Debug)]
 pub struct Job {

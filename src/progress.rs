@@ -178,8 +178,9 @@ impl Progress {
             ascii: !is_utf8(),
         };
         let kind = std::env::var("TERM").ok();
-        let block =
-            talk != Verbosity::Quiet && std::io::stderr().is_terminal() && screen::moves(kind.as_deref(), screen::columns());
+        let block = talk != Verbosity::Quiet
+            && std::io::stderr().is_terminal()
+            && screen::moves(kind.as_deref(), screen::columns());
         let pace = Pace::new(course.outline, course.runs, course.budget);
         let progress = Progress::new(State::new(course.scenario, pace), Lines::new(talk, block, look));
         if talk != Verbosity::Quiet {

@@ -28,8 +28,8 @@ pub struct EarlierRuns {
 
 impl EarlierRuns {
     pub fn add(&mut self, played: &Played) {
-        self.headers.push(read_played.summary.header.clone());
-        self.took += Duration::from_nanos(read_played.summary.duration);
+        self.headers.push(played.summary.header.clone());
+        self.took += Duration::from_nanos(played.summary.duration);
     }
 
     /// The first header of this server and lens.
@@ -67,7 +67,7 @@ pub fn complete_run(path: &Path, scenario: &Loaded, cell: Option<&CellFacts>) ->
     if !path.exists() {
         return Ok(None);
     }
-    let whole = read_played(path).ok().filter(|played| match read_played.summary.ending {
+    let whole = read_played(path).ok().filter(|played| match played.summary.ending {
         None | Some(Ending::Interrupted) => false,
         Some(_) => true,
     });
@@ -75,7 +75,7 @@ pub fn complete_run(path: &Path, scenario: &Loaded, cell: Option<&CellFacts>) ->
         put_aside(path).with_context(|| format!("cannot put `{}` aside", path.display()))?;
         return Ok(None);
     };
-    if read_played.summary.header.scenario.sha256 != scenario.sha256 {
+    if played.summary.header.scenario.sha256 != scenario.sha256 {
         bail!(
             "`{}` was recorded with another text of the scenario `{}`: start anew, because the runs could not be \
              compared",
@@ -83,7 +83,7 @@ pub fn complete_run(path: &Path, scenario: &Loaded, cell: Option<&CellFacts>) ->
             scenario.scenario.name
         );
     }
-    let before = cells_of_sweep(read_played.summary.header.plan.cell.as_ref());
+    let before = cells_of_sweep(played.summary.header.plan.cell.as_ref());
     if before.is_some() && before != cells_of_sweep(cell) {
         bail!(
             "`{}` belongs to a sweep of other settings: the grid, the server or what is installed changed since; put \
@@ -91,7 +91,7 @@ pub fn complete_run(path: &Path, scenario: &Loaded, cell: Option<&CellFacts>) ->
             path.display()
         );
     }
-    Ok(Some(read_played))
+    Ok(Some(played))
 }
 
 fn cells_of_sweep(cell: Option<&CellFacts>) -> Option<&str> {

@@ -12,7 +12,7 @@ use futures_util::stream::FuturesUnordered;
 
 use crate::config::values::{CpuList, Job};
 use crate::plan;
-use crate::progress::{self, RunPlace, Progress, Verbosity};
+use crate::progress::{self, Progress, RunPlace, Verbosity};
 use crate::soak::Interrupt;
 use analysis::compare::Played;
 use analysis::summary;
@@ -48,9 +48,9 @@ impl Campaign<'_> {
             let cell = self.choices[planned.server].cell.as_ref();
             match before::complete_run(&self.path(*planned), self.scenario, cell)? {
                 Some(played) => {
-                    before.add(&read_played);
-                    progress.played(planned.server, Duration::from_nanos(read_played.summary.duration));
-                    ended.push(read_played);
+                    before.add(&played);
+                    progress.played(planned.server, Duration::from_nanos(played.summary.duration));
+                    ended.push(played);
                 }
                 None => waiting.push(*planned),
             }
@@ -79,18 +79,18 @@ impl Campaign<'_> {
             let place = self.place(plan, one.run);
             let (exit, played) = self.ended(one, &place, interrupt, outcomes);
             worst = worst.worse(exit);
-            if let Some(played) = &read_played {
-                let took = Duration::from_nanos(read_played.summary.duration);
+            if let Some(played) = &played {
+                let took = Duration::from_nanos(played.summary.duration);
                 progress.played_elsewhere(place.server, took / shares.len() as u32);
                 if self.talk != Verbosity::Quiet {
                     progress::say(&format!("{}, {}", place.name, run::one_line(&played.summary)));
                 }
             }
-            ended.extend(read_played);
+            ended.extend(played);
         }
         progress.end(false);
-        ended.sort_by_key(|played| read_played.summary.header.plan.run);
-        let of_ended = ended.iter().map(|played| summary::exit_of_run(&read_played.summary));
+        ended.sort_by_key(|played| played.summary.header.plan.run);
+        let of_ended = ended.iter().map(|played| summary::exit_of_run(&played.summary));
         let worst = of_ended.fold(worst, Exit::worse);
         outcomes.runs.extend(ended);
         Ok(if interrupt.is_pressed(1) {
@@ -216,7 +216,7 @@ impl Campaign<'_> {
             .iter()
             .filter(|run| run.block < planned.block && run.server == planned.server);
         if let Some(played) = earlier.filter_map(|run| read_played(&self.path(*run)).ok()).next() {
-            before.add(&read_played);
+            before.add(&played);
         }
         let shown = Progress::show(self.course(vec![planned.server]), self.talk);
         let mut outcomes = Outcomes::default();

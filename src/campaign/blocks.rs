@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::config::values::Runs;
 use crate::config::{Loaded, as_file_name};
 use crate::plan::{self, Blocks};
-use crate::progress::{self, Course, RunPlace, Progress, Verbosity};
+use crate::progress::{self, Course, Progress, RunPlace, Verbosity};
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
 use analysis::compare::Played;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use analysis::compare::calibration::{ApplicableCalibration, LEAST_RUNS, pooled};
-use analysis::compare::{Played, are_versions, circumstances, is_counted, differing_circumstances};
+use analysis::compare::{Played, are_versions, circumstances, differing_circumstances, is_counted};
 use analysis::gate::{Calibrations, Sides};
 use base::lens::Lens;
 use record::{CALIBRATION_FORMAT, Calibration, Header};
@@ -73,7 +73,8 @@ fn find_among(stored: Vec<(PathBuf, Calibration)>, header: &Header, judged: &BTr
     let stored = stored
         .into_iter()
         .filter(|(_, one)| one.scenario == header.scenario.name && one.lens == header.server.lens.name);
-    let (own, others): (Vec<_>, Vec<_>) = stored.partition(|(_, one)| differing_circumstances(&one.circumstances, header).is_empty());
+    let (own, others): (Vec<_>, Vec<_>) =
+        stored.partition(|(_, one)| differing_circumstances(&one.circumstances, header).is_empty());
     if runs(&own) < LEAST_RUNS {
         let versions = others.iter().filter(|(_, one)| is_version(one, header));
         let all: Vec<_> = own.iter().chain(versions).cloned().collect();
@@ -90,7 +91,9 @@ fn find_among(stored: Vec<(PathBuf, Calibration)>, header: &Header, judged: &BTr
     let same =
         |one: &Calibration| one.server == header.server.label || one.circumstances.get("program") == now.get("program");
     match others.iter().find(|(_, one)| same(one)) {
-        Some((path, one)) => FoundCalibration::Differs(path.clone(), differing_circumstances(&one.circumstances, header)),
+        Some((path, one)) => {
+            FoundCalibration::Differs(path.clone(), differing_circumstances(&one.circumstances, header))
+        }
         None => FoundCalibration::Nothing,
     }
 }
@@ -116,13 +119,17 @@ fn runs(calibrations: &[(PathBuf, Calibration)]) -> u64 {
 /// True if the calibration is of another version of this header's server.
 fn is_version(calibration: &Calibration, header: &Header) -> bool {
     let profile = &header.server.profile;
-    profile.is_some() && *profile == calibration.profile && are_versions(&differing_circumstances(&calibration.circumstances, header))
+    profile.is_some()
+        && *profile == calibration.profile
+        && are_versions(&differing_circumstances(&calibration.circumstances, header))
 }
 
 fn fitting(calibrations: &[(PathBuf, Calibration)], header: &Header) -> Option<FoundCalibration> {
     let (path, _) = calibrations.first()?;
     let all: Vec<Calibration> = calibrations.iter().map(|(_, one)| one.clone()).collect();
-    let is_other_version = all.iter().any(|one| !differing_circumstances(&one.circumstances, header).is_empty());
+    let is_other_version = all
+        .iter()
+        .any(|one| !differing_circumstances(&one.circumstances, header).is_empty());
     let calibration = pooled(&all)?;
     Some(FoundCalibration::Fits(
         path.clone(),

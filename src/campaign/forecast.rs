@@ -87,7 +87,10 @@ fn is_calibrated(header: &Header) -> bool {
 fn budget_sentence(fitting: u32, budget: Span) -> String {
     let runs = match fitting {
         0 => "no run that counts fits".to_owned(),
-        fitting => format!("about {} of each server fit", units::count_of(u64::from(fitting), "run")),
+        fitting => format!(
+            "about {} of each server fit",
+            units::count_of(u64::from(fitting), "run")
+        ),
     };
     format!("{runs} into {} after the warm-up", units::duration(budget.0))
 }

@@ -15,6 +15,7 @@ use crate::drive::documents::OpenDocuments;
 use crate::drive::workspace::{self, Selection, Workspace, WorkspaceError, tree};
 use crate::resolve::{Env, Program, ServerChoice, detector, preload, shim, tail};
 use crate::soak::{self, Interrupt};
+use allocator::Inspected;
 use analysis::findings;
 use base::Cancel;
 use base::text::quoted;
@@ -67,6 +68,14 @@ struct Prepared {
     scratch: Option<Scratch>,
 }
 
+/// The file of the program itself; empty for one that only starts it.
+fn native_program(inspected: &Inspected) -> PathBuf {
+    if inspected.is_launcher {
+        return PathBuf::new();
+    }
+    inspected.file.clone()
+}
+
 impl RunSetup {
     /// Prepares the run, plays it and writes its record to `path`, which must not exist.
     pub async fn record(self, path: &Path, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
@@ -80,12 +89,10 @@ impl RunSetup {
                 None
             }
         };
-        let Some(prepared) = prepared else {
-            return Ok(Outcome::CalledOff);
+        let prepared = match prepared {
+            Some(prepared) if !interrupt.is_pressed(1) => prepared,
+            _ => return Ok(Outcome::CalledOff),
         };
-        if interrupt.is_pressed(1) {
-            return Ok(Outcome::CalledOff);
-        }
         let Prepared {
             prepared_workspace,
             job,
@@ -97,14 +104,7 @@ impl RunSetup {
         if let Some(before) = &run.before {
             before::require_unchanged(before, &header, &run.choice)?;
         }
-        let sampling = proctree::Options {
-            interval: run.measuring.interval,
-            peak_reset: run.measuring.resets_peaks,
-            memory_limit: header.settings.memory_limit,
-            libraries: run.choice.libraries.clone(),
-            variables: detector::settings_at_start(&job.launch.env, &header.server),
-            ..proctree::Options::default()
-        };
+        let sampling = run.sampling_options(&job, &header);
         // A traced run's memory and times are not used.
         if run.tracer.is_none() {
             run.progress.warn_of_strains(&findings::beforehand(&header.host));
@@ -137,6 +137,17 @@ impl RunSetup {
             Ok(()) => Outcome::Played,
             Err(error) => Outcome::Failed(error.into()),
         })
+    }
+
+    fn sampling_options(&self, job: &Job, header: &Header) -> proctree::Options {
+        proctree::Options {
+            interval: self.measuring.interval,
+            peak_reset: self.measuring.resets_peaks,
+            memory_limit: header.settings.memory_limit,
+            libraries: self.choice.libraries.clone(),
+            variables: detector::settings_at_start(&job.launch.env, &header.server),
+            ..proctree::Options::default()
+        }
     }
 
     /// The private memory above which the run is ended: what was asked for, else what the machine has left for it.
@@ -275,11 +286,7 @@ impl RunSetup {
             choice: choice.clone(),
             decay: examined.decay(choice),
             runtime_settings: detector::runtime_settings(choice),
-            native: if inspected.is_launcher {
-                PathBuf::new()
-            } else {
-                inspected.file.clone()
-            },
+            native: native_program(inspected),
             launch,
             library: preloaded,
             no_library: shim::missing(&loaded.scenario, inspected),

@@ -1,7 +1,7 @@
 //! `--trace-syscalls`: one more run of each server, for its memory calls alone.
 
 use crate::drive::workspace::KeptCopy;
-use crate::progress::{self, RunPlace, Progress, Verbosity};
+use crate::progress::{self, Progress, RunPlace, Verbosity};
 use crate::resolve::{ServerChoice, which};
 use crate::soak::Interrupt;
 use crate::trace::{Tracer, Untraceable};
@@ -44,7 +44,7 @@ impl Campaign<'_> {
             }
             let path = self.out.join(format!("traced-{}.jsonl", file_name(choice)));
             if let Some(played) = before::complete_run(&path, self.scenario, choice.cell.as_ref())? {
-                outcomes.runs.push(read_played);
+                outcomes.runs.push(played);
                 continue;
             }
             let run = self.traced(number, choice, tracer, shown.progress());
@@ -69,16 +69,16 @@ impl Campaign<'_> {
                 }
             }
             let played = read_played(&path)?;
-            match summary::exit_of_run(&read_played.summary) {
+            match summary::exit_of_run(&played.summary) {
                 Exit::Interrupted => outcomes.exit = outcomes.exit.worse(Exit::Interrupted),
                 Exit::ServerFailed => progress::say(&format!(
                     "warning: `{}` failed while it was traced, which does not affect the other runs",
                     choice.label
                 )),
                 _ if self.talk == Verbosity::Quiet => {}
-                _ => progress::say(&report::run::one_line(&read_played.summary)),
+                _ => progress::say(&report::run::one_line(&played.summary)),
             }
-            outcomes.runs.push(read_played);
+            outcomes.runs.push(played);
         }
         Ok(())
     }

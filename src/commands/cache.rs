@@ -9,7 +9,7 @@ use crate::config::Catalogue;
 use crate::resolve::{Entry, Store};
 use base::exit::Exit;
 use base::text::Paint;
-use base::text::table::{self, TableCell, Column};
+use base::text::table::{self, Column, TableCell};
 use base::units;
 
 use super::{formats, print};

@@ -10,7 +10,7 @@ use crate::config::values::Lenses;
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
 use analysis::compare::calibration::{Calibrated, LEAST_RUNS, noise, recommended_runs};
-use analysis::compare::{Played, Target, compare_by_target, circumstances, is_counted};
+use analysis::compare::{Played, Target, circumstances, compare_by_target, is_counted};
 use analysis::findings::loss;
 use analysis::summary::exit_of_run;
 use base::exit::Exit;
@@ -77,9 +77,9 @@ pub fn run(options: &cli::Calibrate, place: Place, interrupt: &Interrupt) -> any
             };
             report_calibrations(&outcomes.runs, options.voice.details, options.voice.quiet, &commands)?
         }
-        exit => exit_of_run,
+        exit => exit,
     };
-    Ok(exit_of_run.code())
+    Ok(exit.code())
 }
 
 /// True once no calibration can come of the runs.
@@ -234,6 +234,6 @@ fn side_calibration(
         noise: noise(&target.comparison, place, lens),
     };
     let recommended = recommended_runs(Calibrated::all(&calibration, true), looks);
-    calibration.recommended_runs = recommended_runs.map(|runs| runs as u64);
+    calibration.recommended_runs = recommended.map(|runs| runs as u64);
     Some((calibration, header.clone()))
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::campaign::{self, Probed, Repeating, Scratch, caps, header};
+use crate::campaign::{self, Probed, Repeating, Scratch, header, window_warnings};
 use crate::config::Loaded;
 use crate::config::values::{Lenses, Runs};
 use crate::drive::lacks;
@@ -90,10 +90,16 @@ fn print_plan(repeating: &Repeating, scenario: &Loaded, choices: &[ServerChoice]
             formats::columns(),
         ))?;
     }
-    for sentence in choices.iter().filter_map(|choice| caps::collector(choice, &played)) {
+    for sentence in choices
+        .iter()
+        .filter_map(|choice| window_warnings::collector(choice, &played))
+    {
         print_folded(&format!("{sentence}\n"))?;
     }
-    for doubt in choices.iter().flat_map(|choice| caps::too_short(choice, &played)) {
+    for doubt in choices
+        .iter()
+        .flat_map(|choice| window_warnings::too_short(choice, &played))
+    {
         print(&format!("warning: {doubt}\n"))?;
     }
     Ok(())

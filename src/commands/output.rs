@@ -140,16 +140,16 @@ pub fn continued(out: &Path, scenarios: &[Loaded], called: &Invocation) -> anyho
     let names = unlike(scenarios.iter().map(|scenario| scenario.scenario.name.as_str()));
     let mut begun = Vec::new();
     for (scenario, name) in names.iter().enumerate() {
-        begun_subcommand.push(holds_scenario(&out.join(name), scenario)?);
+        begun.push(holds_scenario(&out.join(name), scenario)?);
     }
-    if !begun_subcommand.contains(&true) {
+    if !begun.contains(&true) {
         bail!(
             "`{}` is not the directory of one campaign: resume the directories below it one by one",
             out.display()
         );
     }
     let mut directories = Vec::new();
-    for (scenario, (name, is_begun)) in names.iter().zip(begun_subcommand).enumerate() {
+    for (scenario, (name, is_begun)) in names.iter().zip(begun).enumerate() {
         if is_begun {
             directories.push(Directory::take_resumed(out.join(name))?);
             continue;
@@ -367,7 +367,7 @@ mod tests {
         let begun = serde_json::json!({
             "format": 1, "directory": "/", "scenario": 0, "command_line": words.map(std::ffi::OsString::from),
         });
-        fs::write(out.join(invocation::FILE), begun_subcommand.to_string()).expect("the directory is ours");
+        fs::write(out.join(invocation::FILE), begun.to_string()).expect("the directory is ours");
         let error = chosen(out.clone()).err().expect("it holds a record").to_string();
         let resume = format!("`lsp-soak run --resume {}`", out.display());
         assert!(error.contains(&resume), "{error}");

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::{ScenarioOptions, ServerExtras};
 use crate::config::values::Lenses;
 use crate::config::{
-    self, Catalogue, Fetch, Fetched, IdleMode, Isolation, Loaded, OriginError, Overrides, Pin, MistakeReport, Step,
+    self, Catalogue, Fetch, Fetched, IdleMode, Isolation, Loaded, MistakeReport, OriginError, Overrides, Pin, Step,
 };
 use crate::drive::workspace::{self, Workspace};
 use crate::resolve::which;
@@ -17,7 +17,7 @@ use crate::resolve::{Common, ServerChoice, ServerSpec, Shim, Store};
 use base::Cancel;
 use base::lens::Lens;
 
-use super::{Mistakes, places};
+use super::{Mistakes, missing_places};
 use crate::commands::output;
 use crate::resolve::{detector, preload, shim};
 use value::value;
@@ -40,7 +40,10 @@ pub fn understand(typed: &TypedCommand<'_>) -> anyhow::Result<(Vec<Loaded>, Vec<
 }
 
 /// Understands scenarios and servers like [`understood`], and reports `mistakes` from other options with theirs.
-pub fn understand_with(typed: &TypedCommand<'_>, mut mistakes: MistakeReport) -> anyhow::Result<(Vec<Loaded>, Vec<ServerChoice>)> {
+pub fn understand_with(
+    typed: &TypedCommand<'_>,
+    mut mistakes: MistakeReport,
+) -> anyhow::Result<(Vec<Loaded>, Vec<ServerChoice>)> {
     let scenarios = scenarios(typed, &mut mistakes);
     let first = typed.scenarios.first().map(PathBuf::as_path);
     let catalogue = profiles(typed.extras.file.as_deref(), first, &mut mistakes);
@@ -69,7 +72,7 @@ pub fn understand_with(typed: &TypedCommand<'_>, mut mistakes: MistakeReport) ->
             mistakes.add_loose(title, cure);
         }
     }
-    for (title, cure) in scenarios.iter().flat_map(places::phases_without_places) {
+    for (title, cure) in scenarios.iter().flat_map(missing_places::phases_without_places) {
         mistakes.add_loose(title, cure);
     }
     if !typed.servers.is_empty() {
@@ -86,7 +89,7 @@ pub fn with_mistake<T>(understood: anyhow::Result<T>, title: &str, cure: &str) -
     let mut mistakes = MistakeReport::default();
     mistakes.add_loose(title.to_owned(), cure);
     let more = Mistakes::from_report(&mistakes);
-    Err(match understand {
+    Err(match understood {
         Err(error) => match error.downcast::<Mistakes>() {
             Ok(Mistakes(all)) => Mistakes(format!("{all}\n{more}")).into(),
             Err(error) => error,
@@ -291,7 +294,11 @@ fn servers(typed: &TypedCommand<'_>, catalogue: &Catalogue, mistakes: &mut Mista
 }
 
 /// Installs every server that names a version. Where there are mistakes already, nothing is installed.
-pub fn install_versions(specs: Vec<ServerSpec>, catalogue: &Catalogue, mistakes: &mut MistakeReport) -> Vec<ServerSpec> {
+pub fn install_versions(
+    specs: Vec<ServerSpec>,
+    catalogue: &Catalogue,
+    mistakes: &mut MistakeReport,
+) -> Vec<ServerSpec> {
     let Some(store) = Store::usual() else {
         return specs;
     };

@@ -9,7 +9,7 @@ use crate::progress::Status;
 use crate::resolve::{Program, ServerChoice, detector, installed, which};
 use allocator::missing_component;
 use base::Cancel;
-use base::text::table::{self, TableCell, Column};
+use base::text::table::{self, Column, TableCell};
 use base::text::{Paint, fold};
 use base::units::UNKNOWN;
 

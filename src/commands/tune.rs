@@ -11,9 +11,9 @@ use crate::cli;
 use crate::progress::Verbosity;
 use crate::soak::Interrupt;
 use analysis::compare::Played;
-use analysis::tune::{Rules, undecisive_differences, planned_sweep, eliminated_cells, sweep};
+use analysis::tune::{Rules, eliminated_cells, planned_sweep, sweep, undecisive_differences};
 use base::exit::Exit;
-use report::sweep::{settings_line, elimination_clause};
+use report::sweep::{elimination_clause, settings_line};
 
 use super::resume::Place;
 use plan::{Choosing, Telling, TunePlan};
@@ -137,8 +137,8 @@ fn tell_sweep(choosing: &Choosing, runs: &[Played], telling: Telling, beside: Op
         bail!(mistake);
     }
     let planned = planned_sweep(runs);
-    let notes = planned_sweep.map_or(&[][..], |planned| &planned_sweep.notes);
-    let sweep = sweep(runs, &choosing.rules(planned_sweep))?;
+    let notes = planned.map_or(&[][..], |planned| &planned.notes);
+    let sweep = sweep(runs, &choosing.rules(planned))?;
     report_sweep(telling, &sweep, runs, notes, beside)
 }
 
@@ -147,7 +147,7 @@ fn stop_sentences(runs: &[Played], rules: &Rules) -> BTreeMap<String, String> {
     eliminated_cells(runs, rules)
         .eliminated
         .iter()
-        .map(|(label, stopped)| (label.clone(), elimination_clause(eliminated_cells)))
+        .map(|(label, stopped)| (label.clone(), elimination_clause(stopped)))
         .collect()
 }
 

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::place::{Mistake, Place};
+use super::place::{BadValue, Place};
 use super::problem::Mistake;
 use super::problem::{MEND, MOST, more};
 use super::wording;
@@ -108,7 +108,7 @@ impl<'t> Document<'t> {
         let mut root = DeValue::Table(self.root.get_ref().clone());
         let mut faults = Vec::new();
         loop {
-            let Mistake { message, span } = match T::deserialize(Place::new(&root, self.root.span())) {
+            let BadValue { message, span } = match T::deserialize(Place::new(&root, self.root.span())) {
                 Ok(value) => return (Some(value), faults),
                 Err(mistake) => mistake,
             };

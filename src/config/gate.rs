@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use analysis::figures::{GatedPart, Figure, GatedFigure, GatedFigureError, Leak, Rule, Rules, Unit, WorkLimits};
+use analysis::figures::{Figure, GatedFigure, GatedFigureError, GatedPart, Leak, Rule, Rules, Unit, WorkLimits};
 use base::band::{LEAST_ROUNDS, LeakLimit, MOST_ENDPOINTS, Tolerance, tolerance};
 use base::lens::Lens;
 use base::text::nearest;
@@ -425,7 +425,11 @@ impl EndpointPlace<'_> {
 fn measured(entry: &EndpointEntry, place: &EndpointPlace<'_>) -> Result<GatedFigure, Mistake> {
     let all = || format!("there are {}", metrics());
     let Some(metric) = &entry.metric else {
-        return Err(Mistake::new(place.span("metric"), "an endpoint without a metric", all()));
+        return Err(Mistake::new(
+            place.span("metric"),
+            "an endpoint without a metric",
+            all(),
+        ));
     };
     let Some(figure) = Figure::from_name(metric) else {
         let near = nearest(metric, Figure::COMPARED.map(Figure::name));

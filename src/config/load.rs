@@ -14,7 +14,7 @@ use super::project::{self, Overrides, Project};
 use super::scenario::{Isolation, Scenario, Workspace};
 use super::{check, include, kind};
 use base::text::nearest;
-use record::regular;
+use record::regular_file;
 
 /// Longest file that is read, in bytes: a scenario of a hundred phases has some thousands.
 const LONGEST_FILE: u64 = 1 << 20;
@@ -275,7 +275,11 @@ impl Loader<'_> {
             report.merge(inner);
             if part.as_ref().is_some_and(|part| part.repeat.is_some()) {
                 let title = format!("the included `{name}` repeats as a whole");
-                faults.push(Mistake::new(span, title, "give its phases a `repeat`, or this scenario"));
+                faults.push(Mistake::new(
+                    span,
+                    title,
+                    "give its phases a `repeat`, or this scenario",
+                ));
             }
             parts.extend(part);
         }
@@ -384,9 +388,9 @@ fn read_file(path: &Path) -> io::Result<Vec<u8>> {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     if !meta.is_file() {
-        return Err(regular::not_regular());
+        return Err(regular_file::not_regular());
     }
-    regular::read(&fs::canonicalize(path)?, LONGEST_FILE)
+    regular_file::read(&fs::canonicalize(path)?, LONGEST_FILE)
 }
 
 fn file_name(path: &Path) -> String {

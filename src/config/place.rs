@@ -20,39 +20,39 @@ pub struct Place<'v> {
 
 /// What is wrong with a value, and where.
 #[derive(Debug)]
-pub struct Mistake {
+pub struct BadValue {
     pub message: String,
     pub span: Option<Range<usize>>,
 }
 
-impl Mistake {
-    fn new(message: impl Into<String>, span: Range<usize>) -> Mistake {
-        Mistake {
+impl BadValue {
+    fn new(message: impl Into<String>, span: Range<usize>) -> BadValue {
+        BadValue {
             message: message.into(),
             span: Some(span),
         }
     }
 
     /// This mistake, at `span` unless a place inside is known.
-    fn within(self, span: &Range<usize>) -> Mistake {
-        Mistake {
+    fn within(self, span: &Range<usize>) -> BadValue {
+        BadValue {
             span: self.span.or_else(|| Some(span.clone())),
             ..self
         }
     }
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for BadValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Mistake {}
+impl std::error::Error for BadValue {}
 
-impl de::Error for Mistake {
-    fn custom<T: fmt::Display>(message: T) -> Mistake {
-        Mistake {
+impl de::Error for BadValue {
+    fn custom<T: fmt::Display>(message: T) -> BadValue {
+        BadValue {
             message: message.to_string(),
             span: None,
         }
@@ -60,8 +60,8 @@ impl de::Error for Mistake {
 }
 
 /// Reads a whole document, up to its first mistake.
-pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, Mistake> {
-    let root = DeTable::parse(text).map_err(|error| Mistake {
+pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, BadValue> {
+    let root = DeTable::parse(text).map_err(|error| BadValue {
         message: error.message().to_owned(),
         span: error.span(),
     })?;
@@ -79,7 +79,7 @@ impl<'v> Place<'v> {
     }
 }
 
-fn integer<'de, V: Visitor<'de>>(number: &DeInteger<'_>, visitor: V) -> Result<V::Value, Mistake> {
+fn integer<'de, V: Visitor<'de>>(number: &DeInteger<'_>, visitor: V) -> Result<V::Value, BadValue> {
     let (digits, radix) = (number.as_str(), number.radix());
     if let Ok(number) = i64::from_str_radix(digits, radix) {
         return visitor.visit_i64(number);
@@ -90,42 +90,42 @@ fn integer<'de, V: Visitor<'de>>(number: &DeInteger<'_>, visitor: V) -> Result<V
     match i128::from_str_radix(digits, radix) {
         Ok(number) => {
             let number = format!("integer `{number}` as i128");
-            Err(Mistake::invalid_type(Unexpected::Other(&number), &visitor))
+            Err(BadValue::invalid_type(Unexpected::Other(&number), &visitor))
         }
-        Err(_) => Err(Mistake::custom("integer number overflowed")),
+        Err(_) => Err(BadValue::custom("integer number overflowed")),
     }
 }
 
 /// A number that is infinite only if it is written so.
-fn float(text: &str) -> Result<f64, Mistake> {
+fn float(text: &str) -> Result<f64, BadValue> {
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() || !text.contains(|c: char| c.is_ascii_digit()) => Ok(number),
-        _ => Err(Mistake::custom("floating-point number overflowed")),
+        _ => Err(BadValue::custom("floating-point number overflowed")),
     }
 }
 
 impl<'de> Deserializer<'de> for Place<'_> {
-    type Error = Mistake;
+    type Error = BadValue;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BadValue> {
         let read = match self.value {
             DeValue::String(text) => visitor.visit_str(text),
             DeValue::Integer(number) => integer(number, visitor),
             DeValue::Float(number) => float(number.as_str()).and_then(|number| visitor.visit_f64(number)),
             DeValue::Boolean(value) => visitor.visit_bool(*value),
-            DeValue::Datetime(_) => Err(Mistake::invalid_type(Unexpected::Other("a date"), &visitor)),
+            DeValue::Datetime(_) => Err(BadValue::invalid_type(Unexpected::Other("a date"), &visitor)),
             DeValue::Array(values) => visitor.visit_seq(Elements(values.iter())),
             DeValue::Table(table) => visitor.visit_map(Entries::new(table)),
         };
         read.map_err(|mistake| mistake.within(&self.span))
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BadValue> {
         let span = self.span.clone();
         visitor.visit_some(self).map_err(|mistake| mistake.within(&span))
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Mistake> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, BadValue> {
         let span = self.span.clone();
         let read = visitor.visit_newtype_struct(self);
         read.map_err(|mistake| mistake.within(&span))
@@ -136,11 +136,11 @@ impl<'de> Deserializer<'de> for Place<'_> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Mistake> {
+    ) -> Result<V::Value, BadValue> {
         let read = match self.value {
             DeValue::String(tag) => visitor.visit_enum(Tagged { tag, content: None }),
             DeValue::Table(table) => tagged(table).and_then(|tagged| visitor.visit_enum(tagged)),
-            _ => Err(Mistake::custom("wanted string or table")),
+            _ => Err(BadValue::custom("wanted string or table")),
         };
         read.map_err(|mistake| mistake.within(&self.span))
     }
@@ -154,9 +154,9 @@ impl<'de> Deserializer<'de> for Place<'_> {
 struct Elements<'v>(std::slice::Iter<'v, Spanned<DeValue<'v>>>);
 
 impl<'de> SeqAccess<'de> for Elements<'_> {
-    type Error = Mistake;
+    type Error = BadValue;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Mistake> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, BadValue> {
         self.0
             .next()
             .map(|value| seed.deserialize(Place::of(value)))
@@ -179,18 +179,18 @@ impl<'v> Entries<'v> {
 }
 
 impl<'de> MapAccess<'de> for Entries<'_> {
-    type Error = Mistake;
+    type Error = BadValue;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Mistake> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, BadValue> {
         let Some((key, value)) = self.rest.next() else {
             return Ok(None);
         };
         self.value = Some(value);
         let read = seed.deserialize(key.get_ref().as_ref().into_deserializer());
-        read.map(Some).map_err(|mistake: Mistake| mistake.within(&key.span()))
+        read.map(Some).map_err(|mistake: BadValue| mistake.within(&key.span()))
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Mistake> {
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, BadValue> {
         let value = self.value.take().expect("serde asks for the key first");
         let read = seed.deserialize(Place::of(value));
         read.map_err(|mistake| mistake.within(&value.span()))
@@ -203,7 +203,7 @@ struct Tagged<'v> {
     content: Option<(Range<usize>, Place<'v>)>,
 }
 
-fn tagged<'v>(table: &'v DeTable<'v>) -> Result<Tagged<'v>, Mistake> {
+fn tagged<'v>(table: &'v DeTable<'v>) -> Result<Tagged<'v>, BadValue> {
     let mut entries = table.iter();
     let (Some((tag, value)), None) = (entries.next(), entries.next()) else {
         let found = if table.is_empty() {
@@ -211,7 +211,7 @@ fn tagged<'v>(table: &'v DeTable<'v>) -> Result<Tagged<'v>, Mistake> {
         } else {
             "more than 1 element"
         };
-        return Err(Mistake::custom(format!("wanted exactly 1 element, {found}")));
+        return Err(BadValue::custom(format!("wanted exactly 1 element, {found}")));
     };
     Ok(Tagged {
         tag: tag.get_ref(),
@@ -220,14 +220,14 @@ fn tagged<'v>(table: &'v DeTable<'v>) -> Result<Tagged<'v>, Mistake> {
 }
 
 impl<'de, 'v> EnumAccess<'de> for Tagged<'v> {
-    type Error = Mistake;
+    type Error = BadValue;
     type Variant = Content<'v>;
 
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Content<'v>), Mistake> {
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Content<'v>), BadValue> {
         let read = seed.deserialize(self.tag.into_deserializer());
         match (read, self.content) {
             (Ok(variant), content) => Ok((variant, Content(content.map(|(_, place)| place)))),
-            (Err(mistake), Some((span, _))) => Err(Mistake::within(mistake, &span)),
+            (Err(mistake), Some((span, _))) => Err(BadValue::within(mistake, &span)),
             (Err(mistake), None) => Err(mistake),
         }
     }
@@ -237,24 +237,24 @@ impl<'de, 'v> EnumAccess<'de> for Tagged<'v> {
 struct Content<'v>(Option<Place<'v>>);
 
 impl<'v> Content<'v> {
-    fn place(self, expected: &str) -> Result<Place<'v>, Mistake> {
+    fn place(self, expected: &str) -> Result<Place<'v>, BadValue> {
         self.0
-            .ok_or_else(|| Mistake::invalid_type(Unexpected::UnitVariant, &expected))
+            .ok_or_else(|| BadValue::invalid_type(Unexpected::UnitVariant, &expected))
     }
 }
 
 impl<'de> VariantAccess<'de> for Content<'_> {
-    type Error = Mistake;
+    type Error = BadValue;
 
-    fn unit_variant(self) -> Result<(), Mistake> {
+    fn unit_variant(self) -> Result<(), BadValue> {
         match self.0 {
             None => Ok(()),
             Some(Place { value, span }) => match value {
                 DeValue::Array(values) if values.is_empty() => Ok(()),
                 DeValue::Table(table) if table.is_empty() => Ok(()),
-                DeValue::Array(_) => Err(Mistake::new("expected empty array", span)),
-                DeValue::Table(_) => Err(Mistake::new("expected empty table", span)),
-                other => Err(Mistake::new(
+                DeValue::Array(_) => Err(BadValue::new("expected empty array", span)),
+                DeValue::Table(_) => Err(BadValue::new("expected empty table", span)),
+                other => Err(BadValue::new(
                     format!("expected table, found {}", other.type_str()),
                     span,
                 )),
@@ -262,15 +262,15 @@ impl<'de> VariantAccess<'de> for Content<'_> {
         }
     }
 
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Mistake> {
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, BadValue> {
         seed.deserialize(self.place("newtype variant")?)
     }
 
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Mistake> {
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, BadValue> {
         self.place("tuple variant")?.deserialize_any(visitor)
     }
 
-    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Mistake> {
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, BadValue> {
         self.place("struct variant")?.deserialize_any(visitor)
     }
 }

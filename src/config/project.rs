@@ -12,7 +12,7 @@ use super::origin::{Context, Fetch, Origin, OriginError, origin};
 use super::scenario::{Isolation, Workspace};
 use base::text::nearest;
 use base::units::Size;
-use record::{OriginFacts, regular};
+use record::{OriginFacts, regular_file};
 
 /// Command-line values that replace the scenario's.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -171,7 +171,7 @@ pub fn of_command(workspace: Option<&Path>, setup: Option<&str>, fetch: &Fetch<'
 
 /// The SHA-256 of a file that is not too large.
 fn sum(path: &Path) -> Option<String> {
-    let bytes = regular::read(&path.canonicalize().ok()?, QUICK_SUM).ok()?;
+    let bytes = regular_file::read(&path.canonicalize().ok()?, QUICK_SUM).ok()?;
     let digest = Sha256::digest(&bytes);
     Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
 }

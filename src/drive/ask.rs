@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use lsp::{RequestOptions, Client, Id, Parts, Reply, Reports, Shape};
+use lsp::{Client, Id, Parts, Reply, Reports, RequestOptions, Shape};
 use record::{Ending, Event, Outcome, Request};
 
 use super::document::Document;
@@ -92,21 +92,39 @@ impl<'a, S: Stage> Asker<'a, S> {
         params: &(impl Serialize + ?Sized),
         token: Option<&Id>,
     ) -> Result<(), Stop> {
-        self.send(method, params, RequestOptions::with_deadline(self.deadline), true, token)
-            .await
-            .map(drop)
+        self.send(
+            method,
+            params,
+            RequestOptions::with_deadline(self.deadline),
+            true,
+            token,
+        )
+        .await
+        .map(drop)
     }
 
     /// Sends a request that counts, and keeps the body for a follow-up.
     pub async fn fetch(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<Body, Stop> {
-        self.send(method, params, RequestOptions::with_deadline(self.deadline).keeping(), true, None)
-            .await
+        self.send(
+            method,
+            params,
+            RequestOptions::with_deadline(self.deadline).keeping(),
+            true,
+            None,
+        )
+        .await
     }
 
     /// Sends a request that belongs to another, for example a resolve. It is recorded, but is neither a hit nor a miss.
     pub async fn follow(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<Body, Stop> {
-        self.send(method, params, RequestOptions::with_deadline(self.deadline).keeping(), false, None)
-            .await
+        self.send(
+            method,
+            params,
+            RequestOptions::with_deadline(self.deadline).keeping(),
+            false,
+            None,
+        )
+        .await
     }
 
     /// Sends a request that the server may keep open; `token` is that of parts of its result. It is parked when the server
@@ -131,8 +149,8 @@ impl<'a, S: Stage> Asker<'a, S> {
         };
         open.end();
         let written = record_reply(method, reply);
-        self.count(with_parts(record_reply.request, self.parts(token)), true)?;
-        Ok(record_reply.reports)
+        self.count(with_parts(written.request, self.parts(token)), true)?;
+        Ok(written.reports)
     }
 
     /// Sends a notification as soon as the queue has room.
@@ -223,8 +241,8 @@ impl<'a, S: Stage> Asker<'a, S> {
         let reply = self.client.request(method, params, ask).await;
         open.end();
         let written = record_reply(method, reply);
-        self.count(with_parts(record_reply.request, self.parts(token)), counts)?;
-        Ok(record_reply.body)
+        self.count(with_parts(written.request, self.parts(token)), counts)?;
+        Ok(written.body)
     }
 
     /// The parts of a result that have come with this token.
@@ -288,7 +306,8 @@ impl<S: Stage> Drop for Open<'_, S> {
             requests.set(requests.get() + 1);
         }
         let end = if self.parks { Reply::Parked } else { Reply::Lost };
-        self.stage.record(Event::Request(record_reply(self.method, end).request));
+        self.stage
+            .record(Event::Request(record_reply(self.method, end).request));
     }
 }
 

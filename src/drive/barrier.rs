@@ -4,14 +4,18 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use lsp::{RequestOptions, Client, Reply};
+use lsp::{Client, Reply, RequestOptions};
 use record::BARRIER;
 
 /// Sends a request that a server answers only after everything before it.
 pub async fn ask(client: &Client, deadline: Duration) -> Reply {
     // Parameters may be left out, but servers made with pygls cannot read a request without any.
     client
-        .request(BARRIER, json!({}), RequestOptions::with_deadline(deadline + super::fault::GRACE))
+        .request(
+            BARRIER,
+            json!({}),
+            RequestOptions::with_deadline(deadline + super::fault::GRACE),
+        )
         .await
 }
 

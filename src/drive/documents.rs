@@ -10,7 +10,7 @@ use lsp::position::Encoding;
 
 use super::ask::Asker;
 use super::document::Document;
-use super::target::{self, TargetKind, Target};
+use super::target::{self, Target, TargetKind};
 use super::workspace::SourceFile;
 use super::{Job, Stage, Stop};
 use base::Cancel;

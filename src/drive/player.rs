@@ -14,7 +14,7 @@ use super::quiet::Observations;
 use super::session::Session;
 use super::tally::Tally;
 use super::workspace::Selection;
-use super::{Frame, Job, Stage, Stop, late, shutdown, steps};
+use super::{Frame, Job, Stage, Stop, shutdown, start_grace, steps};
 
 /// The last time that a server was given to register more capabilities: some do so once documents are open.
 #[derive(Clone, Copy)]
@@ -112,7 +112,7 @@ impl<'a, S: Stage> Player<'a, S> {
                     asker.open(document).await?;
                 }
             }
-            late::wait(session, self.stage, &self.readiness(), || false).await?;
+            start_grace::wait(session, self.stage, &self.readiness(), || false).await?;
         }
         self.refuse(|player, step| !player.offers(step))?;
         self.record_skipped();
@@ -445,7 +445,7 @@ impl<'a, S: Stage> Player<'a, S> {
             WaitedToRegister::WithDocuments => false,
         };
         if is_due && let Some(session) = &self.session {
-            late::wait(session, self.stage, &self.readiness(), || self.offers(step)).await?;
+            start_grace::wait(session, self.stage, &self.readiness(), || self.offers(step)).await?;
             self.waited_to_register = if has_documents {
                 WaitedToRegister::WithDocuments
             } else {
@@ -467,13 +467,16 @@ impl<'a, S: Stage> Player<'a, S> {
         }
         self.loaded = true;
         match &self.session {
-            Some(session) => late::wait(session, self.stage, &self.readiness(), || false).await,
+            Some(session) => start_grace::wait(session, self.stage, &self.readiness(), || false).await,
             None => Ok(()),
         }
     }
 
     fn readiness(&self) -> ReadinessLimits {
-        self.job.scenario.readiness.completed_from(self.job.choice.profile.ready.limits)
+        self.job
+            .scenario
+            .readiness
+            .completed_from(self.job.choice.profile.ready.limits)
     }
 
     fn offers(&self, step: &Step) -> bool {

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use tokio::task::{AbortHandle, JoinSet};
 
-use lsp::{RequestOptions, Client, NextPull, Provider, Reply};
+use lsp::{Client, NextPull, Provider, Reply, RequestOptions};
 use record::{Event, Outcome, Request};
 
-use super::ask::{with_parts, record_reply};
+use super::ask::{record_reply, with_parts};
 use super::{Stage, fault, parked};
 
 const LOOK: Duration = Duration::from_millis(20);
@@ -96,10 +96,10 @@ impl<S: Stage> Puller<S> {
             self.client.request(DOCUMENT, &params, ask).await
         };
         let written = record_reply(DOCUMENT, reply);
-        if let Some(report) = record_reply.body {
+        if let Some(report) = written.body {
             self.client.store_document_report(identifier, uri, &report);
         }
-        self.record(record_reply.request);
+        self.record(written.request);
     }
 
     /// The server may keep this request open, and send its result in parts.
@@ -112,11 +112,11 @@ impl<S: Stage> Puller<S> {
         let ask = RequestOptions::with_deadline(FOREVER).keeping().parking();
         let reply = self.client.request(WORKSPACE, &params, ask).await;
         let written = record_reply(WORKSPACE, reply);
-        self.client.pulled_workspace(identifier, &record_reply.reports);
+        self.client.pulled_workspace(identifier, &written.reports);
         let is_error = matches!(written.request.outcome, Outcome::Error { .. });
         let parts = self.client.parts(&token);
         self.client.end_parts(&token);
-        self.record(with_parts(record_reply.request, parts));
+        self.record(with_parts(written.request, parts));
         self.client.workspace_pull_ended(&provider.identifier, is_error);
     }
 

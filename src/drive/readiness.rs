@@ -10,7 +10,7 @@ use crate::config::ReadinessLimits;
 use lsp::{Client, Reply};
 use record::{Readiness, ReadyOutcome, ReadyRule};
 
-use super::quiet::{LONGEST_REST, Observations, Rules, Unrest, IdleWatch};
+use super::quiet::{IdleWatch, LONGEST_REST, Observations, Rules, Unrest};
 use super::signal::Signals;
 use super::{Stage, barrier};
 

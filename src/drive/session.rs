@@ -13,7 +13,7 @@ use tokio::task::AbortHandle;
 
 use crate::resolve;
 use lsp::position::Encoding;
-use lsp::{Answers, RequestOptions, Client, CloseReason, Gauge, Incoming, Limits, Reply, ServerCapabilities, Sync};
+use lsp::{Answers, Client, CloseReason, Gauge, Incoming, Limits, Reply, RequestOptions, ServerCapabilities, Sync};
 use proctree::process::{Exit, ServerProcess};
 use record::{Close, Ending, Event, Initialized, ReadyOutcome, Shutdown, UnfinishedMessage, Warning, WarningKind};
 
@@ -342,7 +342,11 @@ async fn initialize(client: &Client, job: &Job, deadline: Duration) -> Result<(S
         params["initializationOptions"] = options.clone();
     }
     match client
-        .request("initialize", &params, RequestOptions::with_deadline(deadline + fault::GRACE).keeping())
+        .request(
+            "initialize",
+            &params,
+            RequestOptions::with_deadline(deadline + fault::GRACE).keeping(),
+        )
         .await
     {
         Reply::Answer {

@@ -112,7 +112,12 @@ pub struct Frame {
 }
 
 impl Frame {
-    pub fn with_samples(self, rounds: Vec<Vec<Sample>>, rollups: Vec<Rollup>, resources: Option<Resources>) -> Checkpoint {
+    pub fn with_samples(
+        self,
+        rounds: Vec<Vec<Sample>>,
+        rollups: Vec<Rollup>,
+        resources: Option<Resources>,
+    ) -> Checkpoint {
         let Frame {
             phase,
             settled,

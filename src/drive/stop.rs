@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tokio::time;
 
-use lsp::{RequestOptions, Client, Reply};
+use lsp::{Client, Reply, RequestOptions};
 use proctree::process::{Exit, ServerProcess};
 use record::{ShutdownReply, ShutdownStage};
 

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use base::random::Random;
 use lsp::position::strip_bom;
-use record::regular;
+use record::regular_file;
 
 use super::doubt::{doubtful, modules};
 use super::language::{Language, Sites, sites};
@@ -224,7 +224,7 @@ pub fn words(files: &[SourceFile], wanted: usize, seed: u64) -> Vec<String> {
 /// The text of a file as editors have it: UTF-8, without a byte order mark. A zero byte makes it no text; a file that
 /// grew large since it was listed is not read.
 pub fn read(file: &SourceFile) -> io::Result<String> {
-    let bytes = regular::read(&file.path, file.most())?;
+    let bytes = regular_file::read(&file.path, file.most())?;
     if memchr::memchr(0, &bytes).is_some() {
         return Err(invalid("it has zero bytes"));
     }

@@ -10,7 +10,7 @@ use record::{Event, PhaseRef, StepStart};
 
 use super::pace::{Pace, Reached, Remaining};
 use super::screen::PERIOD;
-use super::{Look, RunPlace, Pulse};
+use super::{Look, Pulse, RunPlace};
 
 /// Most and fewest columns of the bar and of the curve.
 const BAR: (usize, usize) = (40, 8);

@@ -10,7 +10,7 @@ use allocator::missing_component;
 use base::Cancel;
 use base::lens::Lens;
 use base::text::nearest;
-use record::{AllocatorFacts, AllocatorFamily, CellFacts, PackagedAllocator, PackageFacts, Preload};
+use record::{AllocatorFacts, AllocatorFamily, CellFacts, PackageFacts, PackagedAllocator, Preload};
 
 use super::Which;
 use super::command::CommandPlan;
@@ -322,7 +322,10 @@ fn missing_variant(target: &str, catalogue: &Catalogue, which: &Which) -> Option
             allocator: words.to_owned(),
         });
     }
-    let can_preload = cfg!(unix) && PackagedAllocator::ALL.into_iter().any(|known| known.family().name() == allocator);
+    let can_preload = cfg!(unix)
+        && PackagedAllocator::ALL
+            .into_iter()
+            .any(|known| known.family().name() == allocator);
     let preload = if can_preload {
         let first = if program.is_some() { "" } else { " install it and" };
         format!(", or{first} use `--server {profile} --preload {allocator}` if its build uses the system's allocator")

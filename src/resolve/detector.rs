@@ -16,7 +16,7 @@ use crate::resolve::{Program, ServerChoice, asks_for};
 use allocator::knobs::{self, Checked, KnobError};
 use allocator::preload::VARIABLE;
 use allocator::preload::{PreloadError, Unlistable, compose};
-use allocator::{Inspected, RUNTIME_VARIABLES, Subject, RuntimeSettings};
+use allocator::{Inspected, RUNTIME_VARIABLES, RuntimeSettings, Subject};
 use base::Cancel;
 use base::lens::Lens;
 use proctree::host::{self, Toolchain};

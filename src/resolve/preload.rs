@@ -64,8 +64,8 @@ fn adopt(choice: &mut ServerChoice) -> Result<(), String> {
     let Some(value) = choice.env.get(VARIABLE) else {
         return Ok(());
     };
-    let typed =
-        preload::split_preload(value, &PLACES).map_err(|error| format!("`{}`: in `{VARIABLE}`: {error}", choice.label))?;
+    let typed = preload::split_preload(value, &PLACES)
+        .map_err(|error| format!("`{}`: in `{VARIABLE}`: {error}", choice.label))?;
     let rest = typed.without_allocator();
     let Some(path) = typed.allocator else {
         return Ok(());

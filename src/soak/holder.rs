@@ -78,7 +78,10 @@ impl Holders {
                     .filter(|name| !allocator::knobs::is_read(name, &holders))
                     .collect();
                 unread.dedup();
-                (Some(allocator::knobs::facts_under_variables(&server.env, holders.facts)), unread)
+                (
+                    Some(allocator::knobs::facts_under_variables(&server.env, holders.facts)),
+                    unread,
+                )
             };
             Holder {
                 pid,

@@ -3,7 +3,7 @@
 use crate::drive::ReleaseResult;
 use crate::resolve::{Collector, Library};
 use base::units;
-use record::regular;
+use record::regular_file;
 use record::{AllocatorFamily, Listening, ReleasedBy, Releaser};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -120,7 +120,13 @@ impl Heard {
     }
 
     /// Adds the answers of the signalled processes to a release, and why others have none.
-    async fn await_answers(&self, library: &Library, waiting: Vec<Listener>, patience: Duration, release: &mut ReleaseResult) {
+    async fn await_answers(
+        &self,
+        library: &Library,
+        waiting: Vec<Listener>,
+        patience: Duration,
+        release: &mut ReleaseResult,
+    ) {
         let longest = library.path.as_ref().map_or(LONGEST_OF_NODE, |_| LONGEST);
         let patience = patience.min(longest);
         let begun = Instant::now();
@@ -194,7 +200,7 @@ fn listeners(library: &Library) -> Vec<Listener> {
 /// The content of a file of the library, which every process of the tree can write.
 fn content(path: &Path) -> Option<String> {
     const MOST: u64 = 1 << 20;
-    String::from_utf8(regular::read(path, MOST).ok()?).ok()
+    String::from_utf8(regular_file::read(path, MOST).ok()?).ok()
 }
 
 /// Worker threads that began and have not ended. One that was terminated does not say so, and counts.

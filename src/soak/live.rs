@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use crate::drive::{Activity, Crash, Frame, ReleaseResult, Job, MemoryHolder, Stage};
+use crate::drive::{Activity, Crash, Frame, Job, MemoryHolder, ReleaseResult, Stage};
 use crate::progress::Progress;
 use crate::resolve::Library;
 use crate::trace::{self, Trace};
@@ -127,7 +127,9 @@ impl Live {
     fn orphans(&self) -> Vec<Living> {
         let options = &self.0.options;
         let pids = child::orphans().into_iter();
-        let own = pids.filter(|pid| !options.apart.contains(*pid)).filter_map(proctree::living);
+        let own = pids
+            .filter(|pid| !options.apart.contains(*pid))
+            .filter_map(proctree::living);
         own.filter(|(_, started, _)| options.orphans_since.is_some_and(|since| *started >= since))
             .collect()
     }

@@ -60,7 +60,10 @@ fn full_decay_waits_for_the_collectors_clock() {
     let summary = outcome.passed();
     assert!(summary.header.settings.full_decay);
     let window = one(&summary, WindowKind::Silent);
-    assert_eq!((window.end_reason(), &window.too_short_for), (Some(WindowEnd::Settled), &None));
+    assert_eq!(
+        (window.end_reason(), &window.too_short_for),
+        (Some(WindowEnd::Settled), &None)
+    );
     assert!(window.took >= 25_000_000_000, "{window:?}");
     changed(course(window).released(), (32 * MIB).cast_signed());
     let t50 = course(window).t50.expect("it fell");
@@ -73,7 +76,10 @@ fn a_collector_without_a_clock_is_not_waited_for() {
     let outcome = soak(&["--env", "JAVA_TOOL_OPTIONS=-XX:+UseSerialGC", "--full-decay"]);
     let summary = outcome.passed();
     let window = one(&summary, WindowKind::Silent);
-    assert_eq!((window.end_reason(), &window.too_short_for), (Some(WindowEnd::Held), &None));
+    assert_eq!(
+        (window.end_reason(), &window.too_short_for),
+        (Some(WindowEnd::Held), &None)
+    );
     outcome.says(&["nothing released while idle (Serial releases nothing by itself)"]);
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lsp::{Answers, RequestOptions, Client, Limits, Reply, ServerCapabilities};
+use lsp::{Answers, Client, Limits, Reply, RequestOptions, ServerCapabilities};
 use lsp_soak::drive::document::{Change, Document};
 use lsp_soak::drive::stop::Deadlines;
 use lsp_types::Url;
@@ -73,7 +73,11 @@ fn edit(document: &mut Document, number: usize) -> Option<Change> {
 
 async fn answer(client: &Client, method: &str, params: Value) -> Value {
     match client
-        .request(method, params, RequestOptions::with_deadline(Duration::from_secs(60)).keeping())
+        .request(
+            method,
+            params,
+            RequestOptions::with_deadline(Duration::from_secs(60)).keeping(),
+        )
         .await
     {
         Reply::Answer { body: Ok(body), .. } => serde_json::from_str(body.get()).expect("the fixture writes JSON"),

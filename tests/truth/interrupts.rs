@@ -207,7 +207,10 @@ fn a_killed_lsp_soak_leaves_a_readable_record_and_no_server() {
     let outcome = run.finish();
     assert_eq!(outcome.code(), None);
     let summary = outcome.summary();
-    assert_eq!((summary.ending.as_ref(), exit_of_run(&summary)), (None, Exit::OwnFailure));
+    assert_eq!(
+        (summary.ending.as_ref(), exit_of_run(&summary)),
+        (None, Exit::OwnFailure)
+    );
     assert!(phase(&summary, "start").private.is_some(), "what was seen is on disk");
     let report = Command::new(env!("CARGO_BIN_EXE_lsp-soak"))
         .arg("report")

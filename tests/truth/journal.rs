@@ -5,7 +5,7 @@ use std::io;
 
 use proctree::source::{Effort, Failure, Found, Kin, Opened, Program, Reading, Source};
 use proctree::tree::Own;
-use proctree::{SamplerCommand, Options, Pulse, Time, Wake, Watch};
+use proctree::{Options, Pulse, SamplerCommand, Time, Wake, Watch};
 use record::{Clock, Counters, Event, Header, Journal, Nanos, Rollup};
 
 use tokio::sync::oneshot;

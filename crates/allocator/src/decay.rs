@@ -14,7 +14,11 @@ const JEMALLOC_DIRTY: f64 = 10_000.0;
 
 /// `None` if unknown, also for an unreadable option. `options` are those that the allocator prints; the others have their
 /// defaults. `told` is what a runtime reads when it starts.
-pub fn decay(family: AllocatorFamily, options: &BTreeMap<String, String>, told: RuntimeSettings<'_>) -> Option<AllocatorDecay> {
+pub fn decay(
+    family: AllocatorFamily,
+    options: &BTreeMap<String, String>,
+    told: RuntimeSettings<'_>,
+) -> Option<AllocatorDecay> {
     let untimed = AllocatorDecay {
         idle: false,
         delay: Delay::Untimed,

@@ -192,7 +192,10 @@ impl<'c> Inspection<'c> {
             ProbeEnd::Signal
         };
         if !self.signs.asked {
-            self.note("probe", format!("`{}` was ended by a signal", subject.version_command()));
+            self.note(
+                "probe",
+                format!("`{}` was ended by a signal", subject.version_command()),
+            );
         }
         let has_preload = !subject.preloaded.is_empty() || subject.variable(VARIABLE).is_some();
         if !has_preload && heard.exit_status.is_some_and(|status| status.success()) {
@@ -233,12 +236,12 @@ impl<'c> Inspection<'c> {
     /// Examines the final program and all that it loads. Returns the program.
     fn inspect_files(&mut self, followed: &Followed) -> PathBuf {
         let file = followed.file.clone();
-        if let Some((script, interpreter)) = &followed.script {
-            if starts::may_start(script, interpreter) {
-                let saw = format!("`{}` starts programs, and may be a launcher of one", script.display());
-                self.note("wrapper", saw);
-                self.signs.may_start = true;
-            }
+        if let Some((script, interpreter)) = &followed.script
+            && starts::may_start(script, interpreter)
+        {
+            let saw = format!("`{}` starts programs, and may be a launcher of one", script.display());
+            self.note("wrapper", saw);
+            self.signs.may_start = true;
         }
         let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         self.signs.shell = ["sh", "bash", "dash", "busybox", "zsh", "ksh"].contains(&name);

@@ -7,6 +7,7 @@ mod follow;
 mod glibc;
 mod golang;
 pub mod knobs;
+mod linked_allocator;
 mod mimalloc;
 mod paths;
 pub mod preload;
@@ -16,14 +17,13 @@ mod scan;
 mod starts;
 mod stated;
 mod verdict;
-mod within;
 
 pub use decay::{RuntimeSettings, VARIABLES as RUNTIME_VARIABLES, decay};
-pub use detect::{Inspected, inspect, reason_not_to_run, detect_in_file, of_process};
+pub use detect::{Inspected, detect_in_file, inspect, of_process, reason_not_to_run};
 pub use elf::{Machine, is_static, machine};
+pub use linked_allocator::linked_allocator;
 pub use probe::Subject;
 pub use rustup::missing_component;
-pub use within::linked_allocator;
 
 pub use base::Cancel;
 

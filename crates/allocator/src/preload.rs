@@ -9,7 +9,7 @@ mod package;
 mod typed;
 mod verify;
 
-pub use account::{report_setting, is_asked, extract_reports as take_accounts};
+pub use account::{extract_reports as take_accounts, is_asked, report_setting};
 pub use compose::{Unlistable, VARIABLE, compose};
 pub use find::{FindError, Places, find};
 pub use own_name::by_own_name;

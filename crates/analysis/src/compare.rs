@@ -21,15 +21,17 @@ mod tests;
 
 pub use crate::compare::circumstances::{
     Difference, Weight, are_versions, changes, circumstances, differences, differences_between, differences_of,
-    shared_memory, differing_circumstances,
+    differing_circumstances, shared_memory,
 };
 pub use crate::compare::decay::{Decay, Decayed, ReleaseOfRuns, releases};
-pub use crate::compare::gather::{Excluded, Why, compare, is_counted, doubts, headlines, one_run, unconfirmed_settings};
+pub use crate::compare::gather::{
+    Excluded, Why, compare, doubts, headlines, is_counted, one_run, unconfirmed_settings,
+};
 pub use crate::compare::growth::Grown;
 pub use crate::compare::huge_pages::{HugePages, huge_pages};
 pub use crate::compare::metric::unify_metrics;
 pub(crate) use crate::compare::played::summaries;
-pub use crate::compare::played::{Copied, Played, are_unlike, labels, distinct_runs};
+pub use crate::compare::played::{Copied, Played, are_unlike, distinct_runs, labels};
 pub use crate::compare::primary::primary;
 pub use crate::compare::release::{Accounted, Forced};
 pub use crate::compare::strain::{StrainedRuns, strained_runs};
@@ -40,7 +42,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::figures::{Figure, Measure, Named, MeasuredPart};
+use crate::figures::{Figure, Measure, MeasuredPart, Named};
 use crate::summary::calls::Traced;
 use base::shown;
 use record::{KnobFacts, PreloadFacts, Strain};

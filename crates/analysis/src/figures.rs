@@ -1,6 +1,7 @@
 //! The measures of comparisons, gates and sweeps: a figure of a part of a run, and its value in a summary.
 
 pub mod gated;
+mod named;
 pub mod rules;
 
 use std::collections::BTreeMap;
@@ -13,63 +14,14 @@ use crate::summary::{PhaseSummary, ResidentMetric, Summary};
 use base::band::NoiseFloor;
 use base::units::is_in_ticks;
 
-pub use gated::{GatedPart, GatedFigure, GatedFigureError};
+pub use gated::{GatedFigure, GatedFigureError, GatedPart};
+pub use named::Named;
 pub use rules::{Leak, Limit, Rule, Rules, WorkLimits};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Measure {
     pub place: MeasuredPart,
     pub figure: Figure,
-}
-
-/// A measure in JSON.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Named {
-    /// Part of the run.
-    place: Part,
-    /// The phase or the method; `null` for the whole run.
-    name: Option<String>,
-    /// Kind of figure.
-    figure: Figure,
-    /// Unit of the figure.
-    unit: Unit,
-}
-
-/// A part of a run.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-enum Part {
-    /// A phase; of a repeated phase the last round.
-    Phase,
-    /// The run as a whole.
-    Run,
-    /// All requests of a method.
-    Method,
-    /// The last idle window of a kind.
-    Window,
-    /// What a command printed.
-    Printed,
-}
-
-impl From<&Measure> for Named {
-    fn from(measure: &Measure) -> Named {
-        let (place, name) = match &measure.place {
-            MeasuredPart::Phase { name, .. } => (Part::Phase, Some(name.clone())),
-            MeasuredPart::Run => (Part::Run, None),
-            MeasuredPart::Method(method) => (Part::Method, Some(method.clone())),
-            MeasuredPart::Printed(name) => (Part::Printed, Some(name.clone())),
-            MeasuredPart::Window(kind) => (Part::Window, Some(kind.name().to_owned())),
-        };
-        let (figure, unit) = (measure.figure, measure.figure.unit());
-        Named {
-            place,
-            name,
-            figure,
-            unit,
-        }
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -463,7 +415,10 @@ impl Measure {
         }
         all.extend(measures_of(&MeasuredPart::Run, &Figure::OF_RUNS));
         for method in &summary.methods {
-            all.extend(measures_of(&MeasuredPart::Method(method.method.clone()), &Figure::OF_METHODS));
+            all.extend(measures_of(
+                &MeasuredPart::Method(method.method.clone()),
+                &Figure::OF_METHODS,
+            ));
         }
         all
     }

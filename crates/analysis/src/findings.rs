@@ -2,16 +2,16 @@
 
 mod advice;
 mod brief;
-mod counts;
 mod doubt;
 mod ending;
+mod fruitless_steps;
 mod headline;
 mod left_out;
-mod nothing;
 mod release;
+mod resource_counts;
 mod sampling;
 mod settings;
-mod shared;
+mod shared_memory;
 mod started;
 
 use serde::Serialize;
@@ -60,7 +60,7 @@ pub fn findings(summary: &Summary) -> Vec<Finding> {
     let mut list = Vec::new();
     recorded(summary, &mut list);
     sampling::doubts(summary, &mut list);
-    list.extend(shared::findings(summary));
+    list.extend(shared_memory::findings(summary));
     list.extend(started::unseen_peak(summary));
     settings::unconfirmed(summary, &mut list);
     list.extend(
@@ -68,7 +68,7 @@ pub fn findings(summary: &Summary) -> Vec<Finding> {
             .into_iter()
             .map(|doubt| finding(Severity::Warning, doubt.text)),
     );
-    list.extend(nothing::fruitless_steps(summary));
+    list.extend(fruitless_steps::fruitless_steps(summary));
     readiness(summary, &mut list);
     ending::shutdown(summary, &mut list);
     list.extend(ending::ending(summary));

@@ -1,6 +1,6 @@
 //! Whether a candidate may replace a baseline: the rules, and what the runs say to each of them.
 
-mod alone;
+mod absolute_rules;
 mod judge;
 mod judgement;
 mod leaking;
@@ -14,7 +14,7 @@ mod still_growing;
 mod tests;
 
 pub use crate::gate::judge::{judge, judge_calibrated};
-pub use crate::gate::judgement::{Against, Broken, Calibrations, Judged, Judgement, Kept, UnjudgedRule, Party, Sides};
+pub use crate::gate::judgement::{Against, Broken, Calibrations, Judged, Judgement, Kept, Party, Sides, UnjudgedRule};
 pub use crate::gate::leaking::{Basis, Leaking};
 pub use crate::gate::peaks::{Peaks, Range};
 pub use crate::gate::role::Role;

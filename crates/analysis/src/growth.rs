@@ -2,7 +2,7 @@
 
 mod asked;
 mod counts;
-mod last;
+mod last_growth;
 
 #[cfg(test)]
 mod tests;
@@ -17,13 +17,13 @@ use base::shown;
 use record::EmptyStep;
 
 use self::asked::Work;
-use self::last::{Failure, is_complete};
+use self::last_growth::{Failure, is_complete};
 use stats::{Answer, Growth, LeakVerdict, Open, RunGrowth, WARM_UP_CYCLES, run_growth};
 
 pub use crate::growth::asked::{Asked, Reservation, Unasked, WhyUnasked, reserved_in_all};
 
 pub use self::counts::{Counted, RepeatedCount, repeated_counts};
-pub use self::last::{End, LastGrowth};
+pub use self::last_growth::{End, LastGrowth};
 
 pub const WHOLE: &str = "whole rounds";
 

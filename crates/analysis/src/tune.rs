@@ -5,11 +5,11 @@
 
 mod choose;
 mod cost;
+mod elimination;
 mod figure;
 mod front;
 mod judge;
 mod settled;
-mod stopped;
 mod why_not;
 
 #[cfg(test)]
@@ -24,8 +24,8 @@ use serde::{Serialize, Serializer};
 use record::{AllocatorFacts, CellFacts, Header, KnobFacts, ServerFacts, SweepFacts};
 
 use super::compare::{
-    self, Cell, Difference, Excluded, HugePages, Inequality, Played, Side, compare, is_counted, differences,
-    differences_of, unify_metrics, shared_memory,
+    self, Cell, Difference, Excluded, HugePages, Inequality, Played, Side, compare, differences, differences_of,
+    is_counted, shared_memory, unify_metrics,
 };
 use stats::{Pooled, prediction};
 
@@ -34,8 +34,8 @@ pub use crate::tune::cost::{Cost, MOST_RUNS, cost, cost_of, runs_to_settle};
 pub use crate::tune::figure::{Places, Timed};
 pub use crate::tune::settled::{Moving, SettledState};
 
+pub use crate::tune::elimination::{Elimination, Halving, eliminated_cells};
 pub use crate::tune::judge::{Failure, Reason, Why};
-pub use crate::tune::stopped::{Halving, Elimination, eliminated_cells};
 pub use crate::tune::why_not::{NotChosen, WhyNot};
 
 use crate::figures::Figure;

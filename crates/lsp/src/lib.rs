@@ -17,7 +17,8 @@ mod support;
 
 pub use answers::{Answers, UNKNOWN_METHOD, WATCHERS, Watcher};
 pub use client::{
-    RequestOptions, Client, CloseReason, Gauge, Incoming, Limits, OTHER_METHODS, OpenRequest, Reply, Totals, Traffic, Violation,
+    Client, CloseReason, Gauge, Incoming, Limits, OTHER_METHODS, OpenRequest, Reply, RequestOptions, Totals, Traffic,
+    Violation,
 };
 pub use message::{Id, UnreadReason, modest};
 pub use progress::{EndedWork, Progress, Work};

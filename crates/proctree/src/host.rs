@@ -1,10 +1,10 @@
 //! Facts about the machine that figures depend on. Unreadable facts are `None`.
 
-mod ask;
 mod probe_directory;
 mod program;
 mod revision;
 mod script;
+mod subprocess;
 mod which;
 
 #[cfg(target_os = "linux")]
@@ -27,11 +27,11 @@ use sysinfo::{CpuRefreshKind, MemoryRefreshKind, System};
 use record::HugePages;
 use record::{Host, Memory, Pressure};
 
-pub use ask::{FinishedProgram, ProgramOutput, TiedProgram, hang_up, run_program, listen_up_to, start};
 pub use probe_directory::{ProbeDirectory, Toolchain};
 pub use program::{file_sha256, is_privileged, version_in, version_line};
 pub use revision::{ELSEWHERE, revision};
 pub use script::{interpreter, interpreter_file, named_interpreter};
+pub use subprocess::{FinishedProgram, ProgramOutput, TiedProgram, hang_up, listen_up_to, run_program, start};
 pub use which::{Which, unrunnable, which};
 
 /// The machine and its current state.

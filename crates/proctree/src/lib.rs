@@ -43,7 +43,7 @@ pub use holder::{Holder, holders, leader, share};
 pub use maps::mapped_files;
 pub use platform::System;
 pub use pulse::{Glance, Pulse};
-pub use sampler::{Done, Sampler, address_spaces, living, start_time_now, start_time};
+pub use sampler::{Done, Sampler, address_spaces, living, start_time, start_time_now};
 pub use schedule::{SamplerCommand, Time, Wake, run};
 pub use watch::{Living, Watch};
 

@@ -16,7 +16,7 @@ mod memory;
 mod preload;
 mod preloaded;
 mod read;
-pub mod regular;
+pub mod regular_file;
 mod release;
 mod resources;
 pub mod variables;
@@ -35,7 +35,7 @@ pub use calls::{CallCount, CallKind, SystemCalls, TracerFacts};
 pub use cell::{CellFacts, SweepFacts, leaves};
 pub use clock::{Clock, nanos};
 pub use command::CommandEnd;
-pub use compressed::{is_record, decompressed};
+pub use compressed::{decompressed, is_record};
 pub use ending::{
     Close, EmptyStep, Ending, MOST_NAMED, MOST_REQUESTS, Shutdown, ShutdownReply, ShutdownStage, Survivor,
     UnfinishedMessage, Unwritten,

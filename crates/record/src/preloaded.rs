@@ -40,7 +40,12 @@ pub struct PreloadName {
 }
 
 impl PackagedAllocator {
-    pub const ALL: [PackagedAllocator; 4] = [PackagedAllocator::Jemalloc, PackagedAllocator::Mimalloc, PackagedAllocator::Tcmalloc, PackagedAllocator::Tbbmalloc];
+    pub const ALL: [PackagedAllocator; 4] = [
+        PackagedAllocator::Jemalloc,
+        PackagedAllocator::Mimalloc,
+        PackagedAllocator::Tcmalloc,
+        PackagedAllocator::Tbbmalloc,
+    ];
 
     pub fn family(self) -> AllocatorFamily {
         match self {
@@ -56,7 +61,9 @@ impl FromStr for Preload {
     type Err = PreloadName;
 
     fn from_str(text: &str) -> Result<Preload, PreloadName> {
-        let known = PackagedAllocator::ALL.into_iter().find(|known| known.family().name() == text);
+        let known = PackagedAllocator::ALL
+            .into_iter()
+            .find(|known| known.family().name() == text);
         if let Some(known) = known {
             return Ok(Preload::Known(known));
         }

@@ -302,7 +302,11 @@ fn a_bad_line_in_the_middle_is_left_out_and_its_number_is_known() {
         let start: String = bad.chars().take(40).collect();
         assert_eq!(times, [7, 7, 7], "{start}");
         assert_eq!(reader.damaged().first, [3, 5], "{start}");
-        assert_eq!((reader.unknown_entries().count, reader.is_truncated()), (0, false), "{start}");
+        assert_eq!(
+            (reader.unknown_entries().count, reader.is_truncated()),
+            (0, false),
+            "{start}"
+        );
     }
 }
 

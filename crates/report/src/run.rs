@@ -191,7 +191,9 @@ pub(crate) fn attribution(summary: &Summary) -> Vec<Sentence> {
 
 /// True if a part has the rounds that a slope takes.
 fn repeats_often(summary: &Summary) -> bool {
-    repeated_parts(summary).iter().any(|part| part.values.len() >= LEAST_CYCLES)
+    repeated_parts(summary)
+        .iter()
+        .any(|part| part.values.len() >= LEAST_CYCLES)
 }
 
 fn requests(comparison: &Comparison, servers: &[(&str, Vec<Named>)], summary: &Summary) -> Option<Section> {
@@ -252,7 +254,8 @@ fn facts(summary: &Summary) -> Section {
 /// The fingerprint of a run.
 pub(crate) fn fingerprint(title: &str, header: &Header) -> Section {
     let facts = fingerprint::facts(header);
-    Section::new("", format!("Fingerprint of {title}"), Weight::Definition).with_block(Block::facts("Fingerprint", facts))
+    Section::new("", format!("Fingerprint of {title}"), Weight::Definition)
+        .with_block(Block::facts("Fingerprint", facts))
 }
 
 /// The fingerprint of another run, without the facts that equal the first run's.

@@ -185,7 +185,9 @@ pub fn judge_budget_by_looks(budget: &Budget, looks: &Schedule) -> BudgetVerdict
         ..judge_budget(budget, alpha)
     };
     for runs in looks.runs() {
-        let Some(count) = budget.runs_until_deciding(*runs) else { break };
+        let Some(count) = budget.runs_until_deciding(*runs) else {
+            break;
+        };
         let budget = budget.first_runs(count);
         verdict = BudgetVerdict {
             look: Some(budget.deciding_runs()),

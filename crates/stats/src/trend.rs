@@ -70,7 +70,10 @@ pub(super) fn theil_sen(values: &[f64]) -> f64 {
 fn grouped(values: &[f64]) -> (Vec<f64>, usize) {
     let group = values.len().div_ceil(MOST_VALUES).max(1);
     // A last group that is not full would stand at another distance.
-    let grouped = values.chunks_exact(group).map(|group| median_of(group.to_vec())).collect();
+    let grouped = values
+        .chunks_exact(group)
+        .map(|group| median_of(group.to_vec()))
+        .collect();
     (grouped, group)
 }
 

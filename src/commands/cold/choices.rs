@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::commands::prepare::variable;
-use crate::config::{Catalogue, Profile, MistakeReport};
+use crate::config::{Catalogue, MistakeReport, Profile};
 use crate::resolve::{CommandPlan, Program, ServerChoice, which};
 
 use super::label::{Value, hole, label};

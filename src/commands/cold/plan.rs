@@ -14,7 +14,7 @@ use crate::commands::plan::{CampaignPlan, find_tracer, require_tracer};
 use crate::commands::prepare;
 use crate::commands::resume::Place;
 use crate::config::values::{Lenses, Runs};
-use crate::config::{Catalogue, Loaded, Pin, Project, MistakeReport, Scenario, as_file_name, of_command, short_name};
+use crate::config::{Catalogue, Loaded, MistakeReport, Pin, Project, Scenario, as_file_name, of_command, short_name};
 use crate::resolve::{CommandPlan, ServerChoice, distinct, label_of, preload};
 use crate::trace::Tracer;
 use base::units;

@@ -7,7 +7,7 @@ use crate::commands::plan::CampaignPlan;
 use crate::config::Loaded;
 use crate::drive::workspace;
 use crate::resolve::ServerChoice;
-use analysis::compare::{Played, is_counted, differences};
+use analysis::compare::{Played, differences, is_counted};
 use analysis::figures::Rules;
 use base::Cancel;
 use proctree::host;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::bail;
 
 use crate::resolve::asks_for;
-use analysis::compare::{Played, is_counted, doubts, unconfirmed_settings};
+use analysis::compare::{Played, doubts, is_counted, unconfirmed_settings};
 use analysis::findings::setting;
 use analysis::gate::{Role, Sides};
 use analysis::summary::is_denied;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::config::place::{self, Mistake};
+use crate::config::place::{self, BadValue};
 use crate::config::{self, Mistake, MistakeReport};
 
 /// Reads a JSON file, or a TOML one by its name.
@@ -26,7 +26,7 @@ pub(super) fn value(path: &Path, mistakes: &mut MistakeReport) -> Option<Value> 
 fn in_toml(text: &str) -> (Option<Value>, Option<Mistake>) {
     match place::read(text) {
         Ok(value) => (Some(value), None),
-        Err(Mistake { message, span }) => {
+        Err(BadValue { message, span }) => {
             let title = format!("this is not TOML: {message}");
             let cure = "mend it, or call a JSON file `.json`";
             (None, Some(Mistake::new(span.unwrap_or(0..0), title, cure)))

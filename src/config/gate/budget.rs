@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::str::FromStr;
 
-use analysis::figures::{GatedPart, Figure, GatedFigure, GatedFigureError, Limit, Unit};
+use analysis::figures::{Figure, GatedFigure, GatedFigureError, GatedPart, Limit, Unit};
 use base::lens::Lens;
 use base::text::nearest;
 use base::units::{Share, Size, Span};

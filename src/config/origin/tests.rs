@@ -169,11 +169,16 @@ fn a_table_names_one_origin_and_nothing_that_belongs_to_another() {
     let pinned = pin(origin_of(&git, None, None, Isolation::Overlay));
     assert_eq!((pinned.source.key(), pinned.setup.as_deref()), ("git", Some("make")));
     assert_eq!(
-        pin(origin_of(&git, None, Some("true"), Isolation::Copy)).setup.as_deref(),
+        pin(origin_of(&git, None, Some("true"), Isolation::Copy))
+            .setup
+            .as_deref(),
         Some("true")
     );
     // `--workspace` replaces it with its setup.
-    assert_eq!(pin(origin_of(&git, Some("pypi:a==1"), None, Isolation::Copy)).setup, None);
+    assert_eq!(
+        pin(origin_of(&git, Some("pypi:a==1"), None, Isolation::Copy)).setup,
+        None
+    );
     let wrong = |workspace: Workspace| origin_of(&workspace, None, None, Isolation::Copy).expect_err("it is wrong");
     let two = wrong(Workspace {
         npm: text("express@4.18.2"),

@@ -8,7 +8,7 @@ use super::file::ValueEntry;
 use crate::config::names_files;
 use record::Preload;
 use record::leaves;
-use record::variables::{with_added_entries, separator};
+use record::variables::{separator, with_added_entries};
 
 /// The label of the unchanged server.
 pub const DEFAULT: &str = "default";

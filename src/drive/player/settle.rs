@@ -7,7 +7,7 @@ use base::lens::Lens;
 use record::{BARRIER, PhaseRef, ReadyRule};
 
 use super::Player;
-use crate::drive::quiet::{Observations, Rules, Unrest, IdleWatch};
+use crate::drive::quiet::{IdleWatch, Observations, Rules, Unrest};
 use crate::drive::session::Session;
 use crate::drive::{Frame, Stage, Stop, barrier, pull};
 

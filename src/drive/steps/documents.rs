@@ -17,7 +17,7 @@ use crate::drive::{Stage, Stop, uri};
 use base::random::Random;
 use base::units;
 use lsp::{WATCHERS, Watcher};
-use record::regular;
+use record::regular_file;
 use record::{Ending, Event, Warning, WarningKind};
 
 use super::{Cadence, Scene, files};
@@ -97,7 +97,7 @@ impl<'a, S: Stage> Unused<'a, S> {
     ) -> Result<Option<T>, Stop> {
         match written {
             Ok(written) => Ok(Some(written)),
-            Err(error) if regular::is_disk_error(&error) => Err(Stop::failed(format!(
+            Err(error) if regular_file::is_disk_error(&error) => Err(Stop::failed(format!(
                 "write `{}`",
                 documents.path(file).display()
             ))(error)),
@@ -155,7 +155,7 @@ pub async fn save<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments,
             documents.path(file).to_owned(),
             documents.document(index).text().to_owned(),
         );
-        let written = run_blocking(move || regular::write(&path, text.as_bytes())).await;
+        let written = run_blocking(move || regular_file::write(&path, text.as_bytes())).await;
         if unused.unless_written(documents, file, written)?.is_none() {
             continue;
         }
@@ -271,24 +271,24 @@ struct Lines {
 /// Changes one file of at most `most` bytes. Returns its watcher events and what is appended to it now: a server that
 /// compares contents ignores a file that was written with the same bytes.
 fn change(path: &Path, change: Change, serial: u64, most: u64, lines: Lines) -> io::Result<Touched> {
-    let text = regular::read(path, most)?;
+    let text = regular_file::read(path, most)?;
     let original = text.strip_suffix(lines.before.as_slice()).unwrap_or(&text);
     let appended = line_after(original, &lines.next);
     let changed = [original, &appended].concat();
     match change {
         Change::Changed => {
-            regular::write(path, &changed)?;
+            regular_file::write(path, &changed)?;
             Ok((vec![(uri::from_path(path), CHANGED)], appended))
         }
         Change::Created => {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let copy = path.with_file_name(format!("soak_{serial}_{name}"));
-            regular::write(&copy, &changed)?;
+            regular_file::write(&copy, &changed)?;
             Ok((vec![(uri::from_path(&copy), CREATED)], lines.before))
         }
         Change::Recreated => {
-            regular::remove(path)?;
-            regular::write(path, &changed)?;
+            regular_file::remove(path)?;
+            regular_file::write(path, &changed)?;
             let uri = uri::from_path(path);
             Ok((vec![(uri.clone(), DELETED), (uri, CREATED)], appended))
         }
@@ -314,9 +314,9 @@ pub async fn take_back_touches(documents: &mut OpenDocuments) {
         let appended = documents.take_appended(file);
         // The copy is removed anyway; a file that the server has replaced is its own.
         let _ = run_blocking(move || {
-            let text = regular::read(&path, most)?;
+            let text = regular_file::read(&path, most)?;
             match text.strip_suffix(appended.as_slice()) {
-                Some(original) => regular::write(&path, original),
+                Some(original) => regular_file::write(&path, original),
                 None => Ok(()),
             }
         })

@@ -9,9 +9,9 @@ use serde_json::json;
 
 use crate::config::step::{Idle, IdleEnd, IdleMode, Light};
 use crate::drive::documents::OpenDocuments;
-use crate::drive::quiet::{Rules, IdleWatch};
+use crate::drive::quiet::{IdleWatch, Rules};
 use crate::drive::settling::{Rule, Settling};
-use crate::drive::target::{TargetKind, Target};
+use crate::drive::target::{Target, TargetKind};
 use crate::drive::{MemoryHolder, Stage, Stop, barrier, pull};
 use crate::resolve::KnownDecay;
 use allocator::RuntimeSettings;

@@ -10,7 +10,7 @@ use crate::config::Step;
 use crate::config::step::{AtPositions, CallHierarchy, Calls, CodeAction, Completion, References, Rename};
 use crate::drive::ask::{Asker, Body};
 use crate::drive::documents::OpenDocuments;
-use crate::drive::target::{TargetKind, Target};
+use crate::drive::target::{Target, TargetKind};
 use crate::drive::{Stage, Stop};
 
 use super::{Scene, files, lanes};
@@ -51,7 +51,11 @@ pub async fn completion<S: Stage>(
     documents: &OpenDocuments,
     options: &Completion,
 ) -> Result<(), Stop> {
-    let targets = documents.targets(files(options.files), options.per_file.get() as usize, TargetKind::Member);
+    let targets = documents.targets(
+        files(options.files),
+        options.per_file.get() as usize,
+        TargetKind::Member,
+    );
     each(&targets, lanes(options.ask()), async |target| {
         let mut params = position_params(documents, target);
         params["context"] = json!({ "triggerKind": 1 });

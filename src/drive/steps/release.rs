@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::config;
 use crate::config::step::{PurgeMethod, Release as Options, SelfReport as ReportOptions};
-use crate::drive::{ReleaseResult, Job, Stage, Stop, accounted, barrier, pull};
+use crate::drive::{Job, ReleaseResult, Stage, Stop, barrier, pull, reported_total};
 use crate::resolve::Collector;
 use base::units;
-use lsp::{RequestOptions, Client, Reply};
+use lsp::{Client, Reply, RequestOptions};
 use record::{Release, ReleasedBy, Releaser, SelfReport};
 
 use super::Scene;
@@ -67,7 +67,7 @@ async fn by_server(
             what: command.ask.name().to_owned(),
             pid: None,
             answer: cut(&text),
-            accounted: accounted::total(command.total, &text),
+            accounted: reported_total::total(command.total, &text),
             took: answered.took,
         }),
         Err(why) => release.missing.push(why),
@@ -148,7 +148,7 @@ pub async fn report<S: Stage>(scene: &Scene<'_, S>, options: &ReportOptions) -> 
     Ok(SelfReport {
         asked: Some(name.to_owned()),
         missing,
-        accounted: accounted::total(own.total, &text),
+        accounted: reported_total::total(own.total, &text),
         answer: cut(&text),
         private,
         resident,

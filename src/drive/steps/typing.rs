@@ -11,7 +11,11 @@ use super::documents::send;
 use super::positions::complete;
 use super::{Cadence, Scene, files};
 
-pub async fn type_snippets<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, options: &Type) -> Result<(), Stop> {
+pub async fn type_snippets<S: Stage>(
+    scene: &Scene<'_, S>,
+    documents: &mut OpenDocuments,
+    options: &Type,
+) -> Result<(), Stop> {
     let Type {
         files,
         per_file,

@@ -10,7 +10,7 @@ use super::WorkspaceError;
 use crate::config::files::is_left_out;
 use base::Cancel;
 #[cfg(target_os = "linux")]
-use record::regular;
+use record::regular_file;
 
 /// The way in which file contents are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +141,7 @@ const LONG: u64 = 1 << 20;
 #[cfg(target_os = "linux")]
 fn contents(from: &Path, to: &Path, cancel: &Cancel) -> Result<(), WorkspaceError> {
     let failed = |error| WorkspaceError::io("copy", from, error);
-    let (source, meta) = regular::open(from).map_err(failed)?;
+    let (source, meta) = regular_file::open(from).map_err(failed)?;
     let mut target = File::create_new(to).map_err(|error| WorkspaceError::io("create", to, error))?;
     if meta.len() <= LONG {
         return io::copy(&mut source.take(LONG), &mut target).map(drop).map_err(failed);
@@ -203,7 +203,7 @@ fn contents(from: &Path, to: &Path, _cancel: &Cancel) -> Result<(), WorkspaceErr
 pub(super) fn reflink(from: &Path, to: &Path) -> Result<(), WorkspaceError> {
     use rustix::io::Errno;
 
-    let (source, _) = regular::open(from).map_err(|error| WorkspaceError::io("read", from, error))?;
+    let (source, _) = regular_file::open(from).map_err(|error| WorkspaceError::io("read", from, error))?;
     let target = File::create_new(to).map_err(|error| WorkspaceError::io("create", to, error))?;
     rustix::fs::ioctl_ficlone(&target, &source).map_err(|errno| {
         let reason = match errno {

@@ -27,11 +27,11 @@ pub struct Scratch {
 /// its contents.
 pub fn user_directory(base: &Path) -> Result<PathBuf, WorkspaceError> {
     let home = base.join(name());
-    match create_private(&user_directory) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => make_ours(&user_directory)?,
-        made => made.map_err(|error| WorkspaceError::io("create", &user_directory, error))?,
+    match create_private(&home) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => make_ours(&home)?,
+        made => made.map_err(|error| WorkspaceError::io("create", &home, error))?,
     }
-    canonical(&user_directory)
+    canonical(&home)
 }
 
 impl Scratch {
@@ -40,7 +40,7 @@ impl Scratch {
     pub fn claim(home: &Path, name: &str) -> Result<Scratch, WorkspaceError> {
         let mut leftovers = Vec::new();
         for slot in 0..SLOTS {
-            let dir = user_directory.join(format!("{name}-{slot:x}"));
+            let dir = home.join(format!("{name}-{slot:x}"));
             let Some(lock) = Lock::lock_place(&dir)? else { continue };
             if let Err(leftover) = remove(&dir) {
                 leftovers.push(leftover);
@@ -56,7 +56,7 @@ impl Scratch {
         Err(leftovers
             .into_iter()
             .next()
-            .unwrap_or_else(|| WorkspaceError::Busy(SLOTS, user_directory.to_owned())))
+            .unwrap_or_else(|| WorkspaceError::Busy(SLOTS, home.to_owned())))
     }
 
     /// Leftovers of earlier runs that could not be removed.
@@ -67,16 +67,16 @@ impl Scratch {
     /// Claims the first free place for stand-ins of `source`, and removes leftovers of killed runs.
     pub(super) fn claim_for(base: &Path, source: &Path) -> Result<Scratch, WorkspaceError> {
         let home = user_directory(base)?;
-        if user_directory.starts_with(source) {
+        if home.starts_with(source) {
             return Err(WorkspaceError::Nested {
-                scratch: user_directory,
+                scratch: home,
                 workspace: source.to_owned(),
             });
         }
-        sweep(&user_directory);
+        sweep(&home);
         let digest = Sha256::digest(source.as_os_str().as_encoded_bytes());
         let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        Scratch::claim(&user_directory, &name)
+        Scratch::claim(&home, &name)
     }
 
     pub fn path(&self) -> &Path {
@@ -118,7 +118,7 @@ impl Scratch {
 
 /// Removes the places of killed runs, and their locks. Ignores failures: leftovers only use disk space.
 fn sweep(home: &Path) {
-    let Ok(entries) = fs::read_dir(user_directory) else { return };
+    let Ok(entries) = fs::read_dir(home) else { return };
     for entry in entries.flatten() {
         let dir = match entry.file_type() {
             Ok(kind) if kind.is_dir() => entry.path(),
@@ -147,13 +147,13 @@ fn name() -> String {
 #[cfg(unix)]
 fn make_ours(home: &Path) -> Result<(), WorkspaceError> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
-    let failed = |error| WorkspaceError::io("read", user_directory, error);
-    let meta = fs::symlink_metadata(user_directory).map_err(failed)?;
+    let failed = |error| WorkspaceError::io("read", home, error);
+    let meta = fs::symlink_metadata(home).map_err(failed)?;
     if !meta.is_dir() || meta.uid() != rustix::process::geteuid().as_raw() {
-        return Err(WorkspaceError::NotOurs(user_directory.to_owned()));
+        return Err(WorkspaceError::NotOurs(home.to_owned()));
     }
     if meta.mode() & 0o777 != 0o700 {
-        fs::set_permissions(user_directory, fs::Permissions::from_mode(0o700)).map_err(failed)?;
+        fs::set_permissions(home, fs::Permissions::from_mode(0o700)).map_err(failed)?;
     }
     Ok(())
 }

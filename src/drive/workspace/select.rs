@@ -11,7 +11,7 @@ use crate::config::files;
 use crate::config::glob::Glob;
 use crate::drive::language;
 use base::Cancel;
-use record::regular;
+use record::regular_file;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
@@ -115,7 +115,7 @@ fn hash(files: &[SourceFile], largest: u64, cancel: &Cancel) -> Result<String, W
         hasher.update((file.relative.len() as u64).to_le_bytes());
         hasher.update(file.relative.as_bytes());
         hasher.update(file.size.to_le_bytes());
-        let (contents, _) = regular::open(&file.path).map_err(failed)?;
+        let (contents, _) = regular_file::open(&file.path).map_err(failed)?;
         let mut contents = contents.take(largest);
         loop {
             if cancel.is_cancelled() {

@@ -284,7 +284,12 @@ fn what_others_can_look_into_or_lay_as_a_trap_is_closed_or_refused() {
     let home = scratch::user_directory(&place.scratch()).unwrap();
     assert_eq!(mode(&home), 0o700);
     fs::set_permissions(&home, fs::Permissions::from_mode(0o777)).unwrap();
-    assert_eq!(scratch::user_directory(&place.scratch()).map(|home| mode(&home)).unwrap(), 0o700);
+    assert_eq!(
+        scratch::user_directory(&place.scratch())
+            .map(|home| mode(&home))
+            .unwrap(),
+        0o700
+    );
 
     let trap = place.source();
     fs::remove_dir_all(&home).unwrap();
@@ -437,7 +442,11 @@ fn where_blocks_cannot_be_shared_or_layers_mounted_the_error_says_what_to_do() {
             ),
         }
         assert_eq!(fingerprint(&place.source()), before, "{isolation}");
-        assert_eq!(entries(&scratch::user_directory(&place.scratch()).unwrap()), 0, "{isolation}");
+        assert_eq!(
+            entries(&scratch::user_directory(&place.scratch()).unwrap()),
+            0,
+            "{isolation}"
+        );
     }
 }
 

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::config::files::is_left_out;
 use base::Cancel;
 use record::TreeFacts;
-use record::regular;
+use record::regular_file;
 
 /// Longest file that is read whole, in bytes. Sources are shorter. Longer files are libraries and data, whose ends
 /// differ when anything does.
@@ -91,7 +91,7 @@ fn entries(root: &Path) -> Option<Vec<(Vec<u8>, PathBuf)>> {
 /// Reads a short file whole, and both ends of a long one.
 fn contents(path: &Path, length: u64, buffer: &mut Vec<u8>) -> io::Result<()> {
     buffer.clear();
-    let (mut file, _) = regular::open(path)?;
+    let (mut file, _) = regular_file::open(path)?;
     if length <= WHOLE {
         file.take(WHOLE).read_to_end(buffer)?;
         return Ok(());

@@ -52,7 +52,11 @@ fn apply(server: &ServerChoice, cell: &Cell, count: u32) -> ServerChoice {
     let mut env = cell.env.clone();
     for (name, value) in &mut env {
         // What the user set anyway stays; of an option that is set twice the later wins.
-        if let Some(both) = choice.env.get(name).and_then(|own| with_added_entries(name, own, value)) {
+        if let Some(both) = choice
+            .env
+            .get(name)
+            .and_then(|own| with_added_entries(name, own, value))
+        {
             *value = both;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::given::is_given;
+use super::overlaps::is_given;
 use crate::config::Allocator;
 use crate::config::tune::{Cell, Preset, merge_cells};
 use crate::resolve::ServerChoice;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lsp::{Answers, RequestOptions, Client, Limits};
+use lsp::{Answers, Client, Limits, RequestOptions};
 use lsp_soak::drive::{Stop, fault};
 use record::Ending;
 use serde_json::json;

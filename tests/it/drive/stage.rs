@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use lsp_soak::drive::{Activity, Crash, Frame, ReleaseResult, MemoryHolder, Stage};
+use lsp_soak::drive::{Activity, Crash, Frame, MemoryHolder, ReleaseResult, Stage};
 use record::{Event, Nanos, PhaseRef, Survivor};
 
 #[derive(Clone)]

@@ -67,7 +67,11 @@ async fn deadlines_fire_while_a_write_is_stuck_and_the_evidence_is_there() {
 async fn flushing_waits_for_the_server_to_read() {
     let (client, _incoming, mut peer) = connect(256, Answers::default(), Limits::default());
     client.notify("a/b", json!({"text": "x".repeat(10_000)}));
-    assert!(timeout(Duration::from_millis(50), client.wait_until_written()).await.is_err());
+    assert!(
+        timeout(Duration::from_millis(50), client.wait_until_written())
+            .await
+            .is_err()
+    );
     let (message, flushed) = tokio::join!(peer.receive(), timeout(PATIENCE, client.wait_until_written()));
     assert_eq!((message["method"].as_str(), flushed.is_ok()), (Some("a/b"), true));
     assert_eq!(client.traffic().unsent, 0);

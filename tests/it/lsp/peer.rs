@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lsp::{Answers, RequestOptions, Client, Incoming, Limits};
+use lsp::{Answers, Client, Incoming, Limits, RequestOptions};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::sync::mpsc::Receiver;

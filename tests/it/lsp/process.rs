@@ -54,7 +54,10 @@ async fn a_program_that_does_not_exist_is_our_error() {
         cpus: Vec::new(),
         ..Launch::default()
     };
-    assert_eq!(ServerProcess::spawn(&launch).unwrap_err().kind(), std::io::ErrorKind::NotFound);
+    assert_eq!(
+        ServerProcess::spawn(&launch).unwrap_err().kind(),
+        std::io::ErrorKind::NotFound
+    );
 }
 
 #[tokio::test]

@@ -168,7 +168,11 @@ fn a_server_in_place_of_another_is_followed_under_its_own_number() {
     first.process.wait().unwrap();
     sampler.follow(second.pid());
     wait_until("the second", || {
-        sampler.living_processes().iter().map(|living| living.0).eq([second.pid()])
+        sampler
+            .living_processes()
+            .iter()
+            .map(|living| living.0)
+            .eq([second.pid()])
     });
     let numbers: Vec<_> = processes(&kept)
         .into_values()

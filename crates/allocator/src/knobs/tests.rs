@@ -205,7 +205,10 @@ fn python_takes_its_objects_from_where_it_is_told_to() {
         assert_eq!((facts.family, facts.version.as_deref()), (family, version), "{value}");
     }
     let env = BTreeMap::from([(PYTHON.to_owned(), "malloc".to_owned())]);
-    assert_eq!(facts_under_variables(&env, inspected(Family::V8, None).facts).family, Family::V8);
+    assert_eq!(
+        facts_under_variables(&env, inspected(Family::V8, None).facts).family,
+        Family::V8
+    );
 }
 
 #[test]

@@ -173,7 +173,11 @@ mod tests {
                 PackagedAllocator::Mimalloc,
                 "apt-get install libmimalloc3",
             ),
-            ("ID=debian\n", PackagedAllocator::Mimalloc, "apt-get install libmimalloc3"),
+            (
+                "ID=debian\n",
+                PackagedAllocator::Mimalloc,
+                "apt-get install libmimalloc3",
+            ),
             (
                 "ID=ubuntu\nID_LIKE=debian\nVERSION_ID=\"22.04\"\n",
                 PackagedAllocator::Mimalloc,

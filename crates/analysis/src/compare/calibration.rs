@@ -117,7 +117,12 @@ fn mean_square(weighted: &[(f64, &Noise)], value: fn(&Noise) -> f64) -> f64 {
 
 /// The least noise that is believed of a figure on either side, no less than `floor`, and where that comes from: from
 /// calibrations only if both sides have enough of them, for one that has none may have groups that its runs do not show.
-pub fn believed_noise_floor(measure: &Measure, floor: NoiseFloor, lens: Lens, sides: [&[ApplicableCalibration]; 2]) -> (NoiseFloor, Known) {
+pub fn believed_noise_floor(
+    measure: &Measure,
+    floor: NoiseFloor,
+    lens: Lens,
+    sides: [&[ApplicableCalibration]; 2],
+) -> (NoiseFloor, Known) {
     let [baseline, candidate] = sides.map(|side| calibrated_spread(measure, lens, side));
     let known = match (&baseline, &candidate) {
         (Some(one), Some(other)) if one.is_other_version || other.is_other_version => Known::OtherVersion,
@@ -311,7 +316,10 @@ mod tests {
         let quiet = private_noise(0.001);
         let runs = runs_needed_by_all([calibrated(&quiet, Lens::AsShipped, false)].into_iter(), 0.05);
         assert_eq!(runs, Some(5));
-        assert_eq!(calibrated(&quiet, Lens::Purged, false).detectable_difference(3, 0.0125), None);
+        assert_eq!(
+            calibrated(&quiet, Lens::Purged, false).detectable_difference(3, 0.0125),
+            None
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use crate::summary::Summary;
-use crate::summary::decay::{self, AFTER, Course, WindowRelease, TooShortFor, Window, WindowKind};
+use crate::summary::decay::{self, AFTER, Course, TooShortFor, Window, WindowKind, WindowRelease};
 use base::band::NoiseFloor;
 use record::{Nanos, WindowEnd};
 use stats::MedianInterval;
@@ -79,7 +79,8 @@ fn key(window: &Window) -> Key {
 /// The windows that are compared: of a phase that repeats the last round.
 fn compared_windows(summary: &Summary) -> impl Iterator<Item = &Window> {
     let all = &summary.windows;
-    all.iter().filter(|window| window.control || decay::is_reported_window(window, all))
+    all.iter()
+        .filter(|window| window.control || decay::is_reported_window(window, all))
 }
 
 /// Every window that a run has, in the order of the scenario; `compared` says of each side whether it is set in a ratio.

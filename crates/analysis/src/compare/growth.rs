@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::growth::{
-    Asked, LastGrowth, Repeated, Reservation, Sent, Unasked, asked_in_all, deny_only_asked, repeated_parts, reserved_in_all,
-    sent_in_all,
+    Asked, LastGrowth, Repeated, Reservation, Sent, Unasked, asked_in_all, deny_only_asked, repeated_parts,
+    reserved_in_all, sent_in_all,
 };
 use crate::summary::Summary;
 use base::band::LeakLimit;

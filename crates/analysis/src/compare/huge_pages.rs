@@ -46,5 +46,9 @@ fn median_at_end(runs: &[&Summary], figure: fn(&PhaseSummary) -> Option<u64>) ->
     for run in runs {
         values.push(figure(run.phases.last()?)? as f64);
     }
-    if values.is_empty() { None } else { Some(median_of(values)) }
+    if values.is_empty() {
+        None
+    } else {
+        Some(median_of(values))
+    }
 }

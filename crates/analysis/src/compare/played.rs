@@ -110,7 +110,7 @@ mod tests {
     use crate::compare::Played;
     use crate::golden;
 
-    use super::{nominal, distinct_runs};
+    use super::{distinct_runs, nominal};
 
     #[test]
     fn memory_is_that_of_the_machine_that_was_bought() {

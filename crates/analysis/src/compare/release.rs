@@ -180,17 +180,12 @@ fn each_once<'t>(texts: impl Iterator<Item = &'t String>) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::golden::{before_checkpoint, with_release, with_release_at};
-    use record::golden;
 
     const MIB: u64 = 1 << 20;
 
     /// A run in which the server released `gave` MiB by force and accounted for `accounted` of 400 MiB.
     fn run(gave: u64, accounted: Option<u64>) -> Summary {
-        with_release(
-            crate::summary::read(golden::open("completed")).unwrap(),
-            gave,
-            accounted,
-        )
+        with_release(crate::golden::read("completed"), gave, accounted)
     }
 
     #[test]

@@ -173,7 +173,10 @@ fn medians(runs: &[&Summary]) -> Counts {
             values.entry(key).or_default().push(value);
         }
     }
-    values.into_iter().map(|(key, values)| (key, median_of(values))).collect()
+    values
+        .into_iter()
+        .map(|(key, values)| (key, median_of(values)))
+        .collect()
 }
 
 /// The work of one run. Steps count per round, since two runs of a given time may play one round more or less.

@@ -147,7 +147,6 @@ fn version(release: &str) -> Option<(u64, u64, u64)> {
 mod tests {
     use super::*;
     use crate::golden::traced;
-    use record::golden;
 
     fn host(kernel: &str, cpus: u64) -> Host {
         let (os, kernel) = ("linux".to_owned(), Some(kernel.to_owned()));
@@ -211,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_traced_run_has_no_figures_that_could_be_less_sure() {
-        let mut measured = crate::summary::read(golden::open("completed")).unwrap();
+        let mut measured = crate::golden::read("completed");
         measured.header.host.memory_pressure = Some(12.0);
         for (summary, is_advised) in [(measured.clone(), true), (traced(measured, 7), false)] {
             let list = crate::findings::findings(&summary);

@@ -6,8 +6,8 @@ use crate::summary::{CheckpointSummary, LostProcess, PhaseSummary, Summary, last
 use base::units;
 use record::{Ending, ShutdownStage};
 
-use super::counts::{busy_at_rest, growing_counts};
 use super::ending::cause_words;
+use super::resource_counts::{busy_at_rest, growing_counts};
 use super::{Finding, Headline, Severity, finding, headline};
 
 /// The headlines of a run, the weightiest first.

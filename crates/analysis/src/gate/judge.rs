@@ -2,7 +2,7 @@
 
 use crate::compare::calibration::ApplicableCalibration;
 use crate::compare::summaries;
-use crate::compare::{Played, headlines, huge_pages, unify_metrics, strained_runs};
+use crate::compare::{Played, headlines, huge_pages, strained_runs, unify_metrics};
 use crate::figures::rules::{Rule, Rules};
 use crate::summary::decay::{self, TooShortFor, WindowKind};
 use base::band::MOST_ENDPOINTS;
@@ -10,8 +10,8 @@ use record::LensFacts;
 use stats::Schedule;
 use stats::{Answer, Endpoint, EndpointVerdict, Evidence, Verdict, decide_by_looks, runs_needed};
 
-use super::alone::AbsoluteRules;
-use super::judgement::{Against, Calibrations, Judged, Judgement, UnjudgedRule, Party, Sides};
+use super::absolute_rules::AbsoluteRules;
+use super::judgement::{Against, Calibrations, Judged, Judgement, Party, Sides, UnjudgedRule};
 use super::leaking::Basis;
 use super::machines::Machines;
 use super::peaks::peaks;

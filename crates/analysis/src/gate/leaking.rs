@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use crate::compare::Played;
 use crate::growth::{
-    Asked, Repeated, Reservation, Sent, Unasked, asked_in_all, deny_only_asked, repeated_parts, reserved_in_all, sent_in_all,
+    Asked, Repeated, Reservation, Sent, Unasked, asked_in_all, deny_only_asked, repeated_parts, reserved_in_all,
+    sent_in_all,
 };
 use base::band::{LEAST_ROUNDS, LeakLimit};
 use stats::Schedule;

@@ -3,7 +3,7 @@
 use crate::compare::calibration::{ApplicableCalibration, believed_noise_floor};
 use crate::compare::summaries;
 use crate::compare::{
-    Difference, Inequality, Played, is_counted, differences, differences_between, differences_of, inequalities,
+    Difference, Inequality, Played, differences, differences_between, differences_of, inequalities, is_counted,
     shared_memory,
 };
 use crate::figures::{GatedFigure, WorkLimits};

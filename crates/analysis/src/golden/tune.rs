@@ -1,9 +1,8 @@
 //! Invented sweeps: the golden record with one difference for each cell.
 
-use record::{AllocatorFacts, AllocatorFamily, CellFacts, Ending, golden};
+use record::{AllocatorFacts, AllocatorFamily, CellFacts, Ending};
 
 use crate::compare::Played;
-use crate::summary;
 use crate::tune::{Rules, eliminated_cells};
 
 /// Per cent of the golden record's private memory, p95 and processor time.
@@ -11,7 +10,7 @@ pub type Percents = (u64, u64, u64);
 
 /// A run of one of `cells` cells in a block; its noise is given by the block, a little different in each figure.
 pub fn run(label: &str, cells: u32, block: u32, (private, p95, cpu): Percents) -> Played {
-    let mut summary = summary::read(golden::open("completed")).unwrap();
+    let mut summary = super::read("completed");
     let noise = [0, 7, 3, 9, 5, 1, 8, 4, 6][block as usize % 9];
     let header = &mut summary.header;
     header.server.label = label.to_owned();
@@ -105,7 +104,10 @@ pub fn with_impostor(fault: impl Fn(&mut Played)) -> Vec<Played> {
     let mut runs = vec![run("default", count, 0, cells[0].1)];
     for block in 1..=8 {
         let halving = eliminated_cells(&runs, &rules);
-        for (label, percents) in cells.iter().filter(|(label, _)| !halving.eliminated.contains_key(*label)) {
+        for (label, percents) in cells
+            .iter()
+            .filter(|(label, _)| !halving.eliminated.contains_key(*label))
+        {
             let mut played = run(label, count, block, *percents);
             if *label == "dirty-impostor" {
                 fault(&mut played);

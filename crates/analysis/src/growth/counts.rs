@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::summary::{CheckpointSummary, PhaseSummary, Summary};
 use stats::{CountGrowth, count_growth};
 
-use super::last::is_complete;
+use super::last_growth::is_complete;
 use super::rounds;
 
 /// What a server holds beside memory.

@@ -1,11 +1,11 @@
-use crate::summary::{self, StepSummary};
-use record::{EmptyStep, Ending, Excess, golden};
+use crate::summary::StepSummary;
+use record::{EmptyStep, Ending, Excess};
 
 use super::*;
 
 /// A run of these rounds: phase number, private memory, requests and notifications of its step.
 fn run(rounds: &[(u32, u64, u64, u64)]) -> Summary {
-    let mut summary = summary::read(golden::open("completed")).unwrap();
+    let mut summary = crate::golden::read("completed");
     let model = summary.phases[1].clone();
     assert!(model.checkpoint.is_some(), "a phase that was played to its end");
     summary.phases = rounds
@@ -239,7 +239,9 @@ fn a_crash_that_memory_did_not_cause_is_no_growth() {
         &[80, 900],
     ] {
         assert_eq!(
-            repeated_parts(&crashed_run(peaks)).first().and_then(|part| part.up_to_end),
+            repeated_parts(&crashed_run(peaks))
+                .first()
+                .and_then(|part| part.up_to_end),
             None
         );
     }

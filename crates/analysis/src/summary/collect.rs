@@ -1,8 +1,8 @@
 //! The one pass: every entry goes to the part that knows what to do with it.
 
+mod idle_windows;
 mod programs;
 mod ticks;
-mod windows;
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
@@ -506,7 +506,8 @@ impl Pass {
         }
         self.watch.end_window(summary.duration, extremes);
         summary.windows = self.watch.finish();
-        self.phases.record_ended(summary.duration, last, self.tree.totals_at_end());
+        self.phases
+            .record_ended(summary.duration, last, self.tree.totals_at_end());
         summary.most_processes = self.tree.most_processes();
         let judged = self.losses.judge();
         for phase in &judged.incomplete {

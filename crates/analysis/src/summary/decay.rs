@@ -1,10 +1,10 @@
 //! Idle windows: how much was released, when, and in which window.
 
 mod course;
-mod gave;
+mod idle_windows;
 mod lazy;
 mod traffic;
-mod windows;
+mod window_release;
 
 #[cfg(test)]
 mod tests;
@@ -17,9 +17,9 @@ use base::shown;
 use record::{AllocatorDecay, Nanos, PhaseRef, RoundName, Runtime, WindowEnd};
 
 pub use crate::summary::decay::course::{AFTER, Course};
-pub use crate::summary::decay::gave::{WindowRelease, ShortWindow, is_reported_window, releases, reported};
+pub(super) use crate::summary::decay::idle_windows::{Extremes, WindowTracker};
 pub use crate::summary::decay::traffic::{Traffic, traffic};
-pub(super) use crate::summary::decay::windows::{Extremes, WindowTracker};
+pub use crate::summary::decay::window_release::{ShortWindow, WindowRelease, is_reported_window, releases, reported};
 
 /// Points of the curve that a report draws of a window.
 pub const POINTS: usize = 64;

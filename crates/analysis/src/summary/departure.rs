@@ -179,7 +179,7 @@ mod tests {
     use crate::findings;
     use crate::findings::{Finding, Severity};
     use crate::golden::summarised;
-    use crate::summary::exit;
+    use crate::summary::exit_of_run;
     use base::exit::Exit;
     use record::golden::Session;
     use record::{Event, Survivor};

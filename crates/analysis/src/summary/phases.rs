@@ -314,7 +314,9 @@ impl PlayedPhase {
     fn growth_rate(&self, at: Nanos, private: Option<u64>) -> Option<u64> {
         let (before, now) = (self.at_rest_began?, private?);
         let nanos = at.checked_sub(self.summary.driven?).filter(|nanos| *nanos > 0)?;
-        let grown = now.checked_sub(before).filter(|grown| *grown > band::tolerated_difference(before))?;
+        let grown = now
+            .checked_sub(before)
+            .filter(|grown| *grown > band::tolerated_difference(before))?;
         u64::try_from(u128::from(grown) * 1_000_000_000 / u128::from(nanos)).ok()
     }
 

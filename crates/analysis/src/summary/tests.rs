@@ -12,7 +12,7 @@ use record::{Ending, Event, ShutdownStage};
 use crate::golden::summarised;
 
 use super::decay::WindowKind;
-use super::{Peak, PrivateMetric, exit, read};
+use super::{Peak, PrivateMetric, exit_of_run, read};
 
 const MIB: u64 = 1 << 20;
 
@@ -129,7 +129,10 @@ fn silent_and_simmering_idle_are_told_apart() {
     };
     assert_eq!((silent.kind, simmer.kind), (WindowKind::Silent, WindowKind::Simmer));
     let (silent, simmer) = (silent.private.as_ref().unwrap(), simmer.private.as_ref().unwrap());
-    assert_eq!((silent.released() / MIB as i64, simmer.released() / MIB as i64), (0, 43));
+    assert_eq!(
+        (silent.released() / MIB as i64, simmer.released() / MIB as i64),
+        (0, 43)
+    );
     assert!((simmer.share.unwrap() - 43.0 / 172.0).abs() < 1e-9);
 }
 

@@ -99,18 +99,17 @@ fn clear_method(method: &mut MethodSummary) {
 mod tests {
     use super::*;
     use crate::golden::traced;
-    use record::golden;
 
     #[test]
     fn a_run_that_nobody_held_up_keeps_everything() {
-        let summary = crate::summary::read(golden::open("completed")).unwrap();
+        let summary = crate::golden::read("completed");
         assert_eq!(held_up(&summary.header), None);
         assert!(matches!(without_invalid_figures(&summary), Cow::Borrowed(_)));
     }
 
     #[test]
     fn a_traced_run_keeps_what_was_done_and_no_size() {
-        let summary = traced(crate::summary::read(golden::open("completed")).unwrap(), 7);
+        let summary = traced(crate::golden::read("completed"), 7);
         let measured = without_invalid_figures(&summary);
         assert_eq!(measured.phases.len(), summary.phases.len());
         assert_eq!(measured.methods[0].count, summary.methods[0].count);

@@ -154,7 +154,11 @@ fn add(sum: Option<u64>, value: Option<u64>) -> Option<u64> {
 }
 
 /// The library or variable that a process lacks, so that its allocator was not told to purge.
-fn setting_failure(live: &LiveProcess, library: Option<&str>, variables: &BTreeMap<String, String>) -> Option<PurgeFailure> {
+fn setting_failure(
+    live: &LiveProcess,
+    library: Option<&str>,
+    variables: &BTreeMap<String, String>,
+) -> Option<PurgeFailure> {
     if let Some(path) = library
         && live.missing_libraries.iter().any(|missing| missing == path)
     {

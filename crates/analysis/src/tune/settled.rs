@@ -137,13 +137,13 @@ fn adjoins(earlier: &Window, window: &Window) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{AllocatorDecay, golden};
+    use record::AllocatorDecay;
 
     const SECOND: Nanos = 1_000_000_000;
 
     /// A fixed window of this many seconds, for an allocator with a decay time of 1 s.
     fn window(step: u32, kind: WindowKind, seconds: u64, thread: bool) -> Window {
-        let mut windows = crate::summary::read(golden::open("completed")).unwrap().windows;
+        let mut windows = crate::golden::read("completed").windows;
         let mut window = windows.pop().unwrap();
         (window.step, window.kind, window.took) = (step, kind, seconds * SECOND);
         (window.end, window.settled) = (Some(WindowEnd::Ended), None);

@@ -113,7 +113,11 @@ fn cells_that_one_run_cannot_tell_apart_go_on() {
         ("dirty-0", (92, 100, 100)),
         ("dirty-1000", (94, 105, 103)),
     ];
-    assert!(eliminated_cells(&played(&near, 1, &rules), &rules).eliminated.is_empty());
+    assert!(
+        eliminated_cells(&played(&near, 1, &rules), &rules)
+            .eliminated
+            .is_empty()
+    );
 }
 
 #[test]
@@ -214,7 +218,11 @@ fn a_run_that_was_cut_off_is_none_that_a_rung_could_be_decided_by() {
     let last = cut.last_mut().unwrap();
     last.summary.ending = Some(Ending::Interrupted);
     assert_eq!(eliminated_cells(&cut, &rules), Halving::default());
-    assert_eq!(eliminated_cells(&whole, &rules).rung, Some(1), "once it was played again");
+    assert_eq!(
+        eliminated_cells(&whole, &rules).rung,
+        Some(1),
+        "once it was played again"
+    );
 }
 
 #[test]

@@ -102,7 +102,12 @@ impl<'r, R> Table<'r, R> {
         self.push(Column::text(head, rank, cells))
     }
 
-    pub fn number<C: Into<TableCell>>(self, head: impl Into<Text>, rank: u8, cell: impl Fn(&'r R) -> C) -> Table<'r, R> {
+    pub fn number<C: Into<TableCell>>(
+        self,
+        head: impl Into<Text>,
+        rank: u8,
+        cell: impl Fn(&'r R) -> C,
+    ) -> Table<'r, R> {
         let cells = self.rows.iter().map(|row| cell(row).into()).collect();
         self.push(Column::number(head, rank, cells))
     }
@@ -350,7 +355,13 @@ fn fit(out: &mut String, paint: Paint, mut table: Vec<Column>, columns: usize) -
 }
 
 /// Appends one line of a table: `cell_of` each column, in its width.
-fn draw_line(out: &mut String, paint: Paint, table: &[Column], widths: &[usize], cell_of: impl Fn(&Column) -> TableCell) {
+fn draw_line(
+    out: &mut String,
+    paint: Paint,
+    table: &[Column],
+    widths: &[usize],
+    cell_of: impl Fn(&Column) -> TableCell,
+) {
     let mut line = String::new();
     for (column, wide) in table.iter().zip(widths) {
         let TableCell { text, tail, tone } = cell_of(column);

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use tokio::time;
 
 use super::state::{Outcome, Shared};
-use super::{RequestOptions, Reply};
+use super::{Reply, RequestOptions};
 use crate::retry;
 
 /// Cancels the attempt if the caller stops waiting.

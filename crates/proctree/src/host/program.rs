@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::ask::ask;
+use super::subprocess::ask;
 use base::Cancel;
 
 /// Starting a virtual machine or an interpreter on a cold disk takes seconds.

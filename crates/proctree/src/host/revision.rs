@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use super::ask::{ProgramOutput, ask};
+use super::subprocess::{ProgramOutput, ask};
 use base::Cancel;
 use record::Revision;
 

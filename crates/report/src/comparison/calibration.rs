@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crate::document::{Document, NextCommand, Section, Weight};
-use analysis::compare::calibration::{Calibrated, LEAST_RUNS, WANTED, runs_needed_by_all, recommended_runs};
+use analysis::compare::calibration::{Calibrated, LEAST_RUNS, WANTED, recommended_runs, runs_needed_by_all};
 use analysis::figures::{Figure, Unit};
 use base::band::tolerance;
 use base::lens::Lens;
-use base::text::table::{TableCell, Column, Table};
+use base::text::table::{Column, Table, TableCell};
 use base::text::{Sentence, Tone};
 use base::units;
 use record::{Calibration, Noise};
@@ -74,7 +74,9 @@ fn table(calibration: &Calibration, looks: &Schedule) -> Vec<Column> {
         .number("CV", 0, |figure| share(figure.noise.variation));
     for (runs, head) in RUNS {
         table = table.number(head, 1, |figure| {
-            units::or_unknown(figure.detectable_difference(runs, alpha), |growth| format!("+{}", share(growth)))
+            units::or_unknown(figure.detectable_difference(runs, alpha), |growth| {
+                format!("+{}", share(growth))
+            })
         });
     }
     table.columns()

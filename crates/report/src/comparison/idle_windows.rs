@@ -9,7 +9,7 @@ use analysis::summary::Summary;
 use analysis::summary::decay::{self, AFTER, Course, TooShortFor, Window, WindowKind};
 use base::curve::Curve;
 use base::text::Tone;
-use base::text::table::{TableCell, Column, Table};
+use base::text::table::{Column, Table, TableCell};
 use base::units;
 use record::{Delay, Nanos, WindowEnd};
 use stats::MedianInterval;
@@ -259,7 +259,10 @@ pub(crate) fn label(phase: &str, kind: WindowKind, control: bool) -> String {
 pub(crate) fn remarks(run: &Summary) -> Vec<String> {
     let all = &run.windows;
     let mut remarks = Vec::new();
-    for window in all.iter().filter(|window| window.control || decay::is_reported_window(window, all)) {
+    for window in all
+        .iter()
+        .filter(|window| window.control || decay::is_reported_window(window, all))
+    {
         let name = label(&window.phase.name, window.kind, window.control);
         let texts = [unsent_traffic(window), end_remark(window)];
         remarks.extend(texts.into_iter().flatten().map(|text| format!("{name}: {text}")));

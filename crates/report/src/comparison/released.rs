@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use analysis::compare::{Comparison, ReleaseOfRuns, Side, releases};
 use analysis::summary::Summary;
-use analysis::summary::decay::{WindowRelease, ShortWindow, WindowKind};
+use analysis::summary::decay::{ShortWindow, WindowKind, WindowRelease};
 use base::text::any_of;
 use base::units::{self, median_of};
 use record::{Nanos, Runtime};

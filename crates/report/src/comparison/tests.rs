@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 use crate::document::tests::is_whole;
 use crate::document::{Look, markdown, page, terminal};
 use analysis::compare::{Played, Scenarios, compare_by_target};
-use analysis::summary;
-use record::{Ending, KnobFacts, golden};
+use record::{Ending, KnobFacts};
 
 use super::{Case, Outcome, Suite, annotations, bencher, benchmark_action, document, junit, suites};
 
@@ -17,7 +16,7 @@ mod strained;
 
 /// A run of the usual path: private memory, peaks and latencies are `percent` of the golden record's.
 fn run(label: &str, number: u32, percent: u64) -> Played {
-    let mut summary = summary::read(golden::open("completed")).unwrap();
+    let mut summary = analysis::golden::read("completed");
     summary.header.server.label = label.to_owned();
     summary.header.server.version = Some(format!("{label} 0.4.2"));
     summary.header.plan.run = number;

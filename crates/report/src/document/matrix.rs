@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use base::text::Tone;
-use base::text::table::{TableCell, Column, Table};
+use base::text::table::{Column, Table, TableCell};
 
 /// Stands for an unknown value.
 pub const HOLE: &str = "–";

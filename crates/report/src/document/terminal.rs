@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::charts::axis::ends;
 use crate::charts::rows::strip;
-use base::text::table::{self, TableCell, Column, Table, WIDEST};
+use base::text::table::{self, Column, Table, TableCell, WIDEST};
 use base::text::{Paint, Tone, ascii, clean_styled, hanging, item, line_of, paragraph, width};
 use base::units;
 

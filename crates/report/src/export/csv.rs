@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use analysis::summary::{counters_at_rest, without_invalid_counters, held_up};
+use analysis::summary::{counters_at_rest, held_up, without_invalid_counters};
 use base::text::clean;
 use record::{Counters, Entry, Event, Header, Nanos, PhaseRef, Process, Rollup, Sample};
 
@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn a_checkpoint_says_what_the_report_says_of_a_single_process() {
         let text = csv(golden::open("completed"));
-        let summary = analysis::summary::read(golden::open("completed")).unwrap();
+        let summary = analysis::golden::read("completed");
         let checkpoint = summary.phases[0].checkpoint.as_ref().unwrap();
         let line = text.lines().find(|line| line.contains(",checkpoint,")).unwrap();
         let cells: Vec<&str> = line.split(',').collect();

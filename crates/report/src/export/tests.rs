@@ -177,7 +177,7 @@ fn the_largest_numbers_in_all_fields_and_nothing_beside_them_break_nothing() {
 
 #[test]
 fn the_head_says_the_allocator_and_how_sure_that_is() {
-    let mut summary = summary::read(golden::open("completed")).unwrap();
+    let mut summary = analysis::golden::read("completed");
     summary.header.server.allocator = Some(AllocatorFacts {
         family: AllocatorFamily::Glibc,
         version: Some("2.36".to_owned()),
@@ -217,7 +217,7 @@ fn numbers<'v>(value: &'v Value, named: &[&str], below: bool, list: &mut Vec<&'v
 
 #[test]
 fn no_format_shows_memory_or_latency_of_a_traced_run() {
-    let summary = traced(summary::read(golden::open("completed")).unwrap(), 7);
+    let summary = traced(analysis::golden::read("completed"), 7);
     let report: Value = serde_json::from_str(&json::render(&summary).unwrap()).unwrap();
     let named = [
         "private", "private_exact", "private_sampled", "private_peak", "resident", "proportional", "virtual_size",
@@ -238,8 +238,7 @@ fn no_format_shows_memory_or_latency_of_a_traced_run() {
             .starts_with("traced by strace 6.1")
     );
     assert!(report["phases"][1]["minor_faults"].is_u64());
-    let whole =
-        serde_json::from_str::<Value>(&json::render(&summary::read(golden::open("completed")).unwrap()).unwrap());
+    let whole = serde_json::from_str::<Value>(&json::render(&analysis::golden::read("completed")).unwrap());
     assert_eq!(whole.unwrap()["unmeasured"], Value::Null);
     let page = page::render(&run::document(&summary, "traced-ty.jsonl"));
     let body = &page[page.find("<body>").unwrap()..page.find("<footer>").unwrap()];
@@ -249,7 +248,7 @@ fn no_format_shows_memory_or_latency_of_a_traced_run() {
 
 #[test]
 fn a_failed_run_says_its_reason_in_its_line() {
-    let mut summary = summary::read(golden::open("completed")).unwrap();
+    let mut summary = analysis::golden::read("completed");
     summary.ending = Some(Ending::Crashed {
         code: Some(2),
         signal: None,
@@ -269,7 +268,7 @@ fn a_failed_run_says_its_reason_in_its_line() {
 
 #[test]
 fn a_run_has_one_name_from_its_beginning_to_its_end() {
-    let mut summary = summary::read(golden::open("completed")).unwrap();
+    let mut summary = analysis::golden::read("completed");
     let label = summary.header.server.label.clone();
     assert!(one_line(&summary).starts_with(&format!("{label}: private")));
     summary.header.server.lens.name = Lens::Purged;

@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::json;
 
-use analysis::summary::{PhaseSummary, Summary, without_invalid_counters, held_up, without_invalid_figures};
+use analysis::summary::{PhaseSummary, Summary, held_up, without_invalid_counters, without_invalid_figures};
 use record::{Entry, Event, Header, Nanos, PhaseRef, Process, Request, Rollup, Sample, StepEnd, StepStart};
 
 use crate::export::trace::line::{Line, Track, Values};

@@ -7,8 +7,8 @@ use crate::comparison::idle_windows::{label, time};
 use crate::document::Block;
 use crate::document::page::Keys;
 use analysis::compare::{Comparison, Decay};
+use analysis::summary::common_time;
 use analysis::summary::decay::{self, Course, Window};
-use analysis::summary::together;
 use base::curve::Columns;
 use base::units::{self, median_of};
 use record::Nanos;
@@ -151,7 +151,7 @@ fn median_curve(server: &Decaying, column: Nanos) -> Columns {
         .iter()
         .map(|window| window.private_curve.columns(column, last))
         .collect();
-    together::median(&curves)
+    common_time::median(&curves)
 }
 
 /// The median time of half, or nine tenths, of the fall, and the median curve there; `None` if fewer than half of the

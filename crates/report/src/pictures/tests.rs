@@ -118,7 +118,10 @@ fn of_the_work_of_a_server_that_failed_nothing_is_said() {
     assert!(!page.contains(&format!("{label} did the same work")));
     assert!(page.contains(&format!("{label}: its work is not known: no run of {label} counts")));
     // Without the baseline's work, no other server's is known to be equal.
-    let page = page::render(&comparison::document(&compare_by_target(runs.clone(), Some(&label)), &runs));
+    let page = page::render(&comparison::document(
+        &compare_by_target(runs.clone(), Some(&label)),
+        &runs,
+    ));
     assert!(page.contains("ty-jemalloc: its work is not known"));
     assert!(!page.contains("did the same work"), "{page}");
 }

@@ -3,7 +3,7 @@
 use crate::charts::rows::Memory;
 use crate::charts::timeline::{Coded, Phase, Quantities, Run, Server, Stretch, Timeline, Typical, Window};
 use crate::document::page::Keys;
-use analysis::summary::{self, PhaseSummary, PrivateMetric, Quantity, Summary, together};
+use analysis::summary::{self, PhaseSummary, PrivateMetric, Quantity, Summary, common_time};
 use base::curve::Columns;
 use base::text::clean;
 use record::{IdleKind, Nanos};
@@ -54,10 +54,10 @@ pub fn from_servers(servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Timeli
 }
 
 fn server(label: &str, place: usize, rest: bool, runs: &[Named], width: Nanos) -> Option<Server> {
-    let (name, typical) = together::typical(runs, |(_, summary)| summary)?;
+    let (name, typical) = common_time::typical(runs, |(_, summary)| summary)?;
     let mut drawn = Vec::new();
     for (name, summary) in runs {
-        let bounds = together::bounds(summary).into_iter().skip(1);
+        let bounds = common_time::bounds(summary).into_iter().skip(1);
         drawn.push(Run {
             name: clean(name),
             bounds: bounds.map(|at| seconds(at as Nanos)).collect(),
@@ -133,7 +133,7 @@ fn typical(run: &str, summary: &Summary, runs: &[Named], width: Nanos) -> Typica
             IdleKind::Simmer => "simmer",
         },
     });
-    let stretches = together::stretches(summary).into_iter().map(|stretch| Stretch {
+    let stretches = common_time::stretches(summary).into_iter().map(|stretch| Stretch {
         name: clean(&stretch.name),
         from: seconds(stretch.from),
         to: seconds(stretch.to),
@@ -149,7 +149,7 @@ fn typical(run: &str, summary: &Summary, runs: &[Named], width: Nanos) -> Typica
 }
 
 fn phase(phase: &PhaseSummary, runs: &[&Summary], repeats: bool) -> Phase {
-    let middle = together::phase(runs, &phase.phase);
+    let middle = common_time::phase(runs, &phase.phase);
     let taken = phase.checkpoint.as_ref();
     let round = if repeats {
         format!(" #{}", u64::from(phase.phase.cycle) + 1)

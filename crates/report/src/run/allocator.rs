@@ -36,7 +36,10 @@ pub fn document(shown: &str, facts: &AllocatorFacts, knobs: &[KnobFacts]) -> Doc
         origin: String::new(),
         headline: None,
         verdict: Vec::new(),
-        sections: [evidence, options].into_iter().filter_map(Section::unless_empty).collect(),
+        sections: [evidence, options]
+            .into_iter()
+            .filter_map(Section::unless_empty)
+            .collect(),
     }
 }
 

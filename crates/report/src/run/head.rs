@@ -7,7 +7,7 @@ use analysis::figures::MeasuredPart;
 use analysis::findings::{headlines, outcome, ready_rule};
 use analysis::summary::{Peak, Summary, exit_of_run};
 use base::exit::Exit;
-use base::text::{Tone, without_breaks, width};
+use base::text::{Tone, width, without_breaks};
 use base::units;
 use record::{Nanos, ReadyOutcome, ShutdownReply, ShutdownStage};
 
@@ -267,7 +267,11 @@ fn server(summary: &Summary) -> String {
 
 fn workspace(summary: &Summary) -> String {
     let facts = &summary.header.workspace;
-    let files = format!("{}, {}", units::count_of(facts.files, "file"), units::bytes(facts.bytes));
+    let files = format!(
+        "{}, {}",
+        units::count_of(facts.files, "file"),
+        units::bytes(facts.bytes)
+    );
     let origin = facts.origin.as_ref().map(|origin| origin.origin.clone());
     joined([
         origin.or_else(|| Some(facts.path.clone())),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use analysis::findings::{self, Finding};
-use analysis::growth::{Repeated, RepeatedCount, repeated_parts, repeated_counts};
+use analysis::growth::{Repeated, RepeatedCount, repeated_counts, repeated_parts};
 use analysis::summary::calls::Traced;
 use analysis::summary::decay::{self, Window, WindowKind};
 use analysis::summary::release::{self, Share};

@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use analysis::summary::{Peak, PhaseSummary, PrivateMetric, ResidentMetric, StepSummary, Summary};
 use base::text::Tone;
-use base::text::table::{TableCell, Column, Table};
+use base::text::table::{Column, Table, TableCell};
 use base::units;
 
 use super::head::{cpu_time, peak};

@@ -2,7 +2,7 @@
 
 use analysis::summary::{MethodSummary, ProgramSummary, StepSummary, Summary};
 use base::text::Tone;
-use base::text::table::{TableCell, Column, Table};
+use base::text::table::{Column, Table, TableCell};
 use base::units;
 use record::Nanos;
 

@@ -95,9 +95,13 @@ pub fn columns(sweep: &Sweep, numbers: &[usize]) -> Vec<Column> {
     }
     table
         .number(p95, 1, |(_, cell)| toned_median(cell, Figure::P95))
-        .number("against", 4, |(_, cell)| toned(cell, difference_from_default(cell, Figure::P95)))
+        .number("against", 4, |(_, cell)| {
+            toned(cell, difference_from_default(cell, Figure::P95))
+        })
         .number("CPU", 2, |(_, cell)| toned_median(cell, Figure::Cpu))
-        .number("against", 4, |(_, cell)| toned(cell, difference_from_default(cell, Figure::Cpu)))
+        .number("against", 4, |(_, cell)| {
+            toned(cell, difference_from_default(cell, Figure::Cpu))
+        })
         .number("faults", 8, |(_, cell)| toned_median(cell, Figure::Faults))
         .columns()
 }

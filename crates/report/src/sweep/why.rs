@@ -4,7 +4,7 @@ use crate::comparison::figures;
 use analysis::figures::Figure;
 use analysis::findings::setting;
 use analysis::tune::MOST_RUNS;
-use analysis::tune::{CellResult, Failure, Elimination, Sweep, Why, WhyNot, runs_to_settle};
+use analysis::tune::{CellResult, Elimination, Failure, Sweep, Why, WhyNot, runs_to_settle};
 use base::units;
 
 use super::columns::amount;
@@ -70,7 +70,12 @@ pub(crate) fn why_not(sweep: &Sweep, cell: &CellResult) -> Option<String> {
     let why = cell.why_not.as_ref()?;
     let (words, other) = in_few_words(cell, why);
     let detail = match why {
-        WhyNot::Refused => Some(cell.ineffective_settings().map(setting).collect::<Vec<String>>().join(" and ")),
+        WhyNot::Refused => Some(
+            cell.ineffective_settings()
+                .map(setting)
+                .collect::<Vec<String>>()
+                .join(" and "),
+        ),
         WhyNot::NotLess => difference(cell, Figure::Private),
         WhyNot::NotWorth { saved, worth } => Some(format!(
             "{} of the {} that a setting is worth",

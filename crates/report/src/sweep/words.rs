@@ -12,7 +12,7 @@ use base::text::{Sentence, Tone};
 use base::units;
 use record::KnobFacts;
 
-use super::columns::{after_phase, difference_from_default, amount};
+use super::columns::{after_phase, amount, difference_from_default};
 use super::doubts::{doubts, unsettled};
 use super::why;
 

@@ -13,8 +13,8 @@ use base::units;
 use stats::{Answer, Evidence, Seen};
 
 use super::findings::{About, Finding, findings};
-use super::notes::{doubts, missed_groups, unjudged_rules_notes, not_known, unmeasured};
-use super::words::{bounds, change, floor, name, outcome, share, party_description, answer_word};
+use super::notes::{doubts, missed_groups, not_known, unjudged_rules_notes, unmeasured};
+use super::words::{answer_word, bounds, change, floor, name, outcome, party_description, share};
 
 /// Group of the amounts of a rule, which are not the medians of the comparison.
 const MEAN: &str = "geomean";

@@ -12,7 +12,7 @@ use base::units;
 use stats::{Answer, Evidence, Known, LEAST_TO_DECIDE, Open, Side};
 
 use super::cure::runs_for_budget;
-use super::words::{REFUSED, bounds, change, limit, answer_word};
+use super::words::{REFUSED, answer_word, bounds, change, limit};
 
 /// One thing that a gate found.
 #[derive(Clone, Debug, PartialEq, Serialize)]

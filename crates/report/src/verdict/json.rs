@@ -15,7 +15,7 @@ use record::Version;
 use stats::Answer;
 
 use super::findings::{Finding, findings};
-use super::notes::{doubts, missed_groups, unjudged_rules_notes, not_known, unmeasured};
+use super::notes::{doubts, missed_groups, not_known, unjudged_rules_notes, unmeasured};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would misread.
 pub const FORMAT: Version = Version { major: 2, minor: 3 };

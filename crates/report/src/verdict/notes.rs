@@ -1,7 +1,7 @@
 //! Notes that limit what a verdict means, each as a sentence.
 
 use crate::comparison::{difference, huge_pages, released, strained, unequal};
-use analysis::gate::{Basis, Judgement, UnjudgedRule, Role};
+use analysis::gate::{Basis, Judgement, Role, UnjudgedRule};
 use base::exit::Exit;
 use base::lens::Lens;
 use base::units;

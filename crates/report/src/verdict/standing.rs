@@ -9,7 +9,7 @@ use stats::Schedule;
 use stats::{Answer, EndpointVerdict, Open};
 
 use super::findings::{budget_name, growth_name};
-use super::words::{bounds, answer_word};
+use super::words::{answer_word, bounds};
 
 /// State of a rule whose figure is missing in some run.
 const NO_DATA: &str = "no data";

@@ -1,25 +1,25 @@
 //! Golden gates, made from the golden record with one difference for each server.
 
+mod growth;
+
 use crate::comparison::{annotations, junit};
 use crate::document::tests::is_whole;
 use crate::document::{Look, NextCommand, markdown, terminal};
 use analysis::compare::Played;
-use analysis::figures::{GatedPart, Figure, GatedFigure, Leak, Limit, Rule, Rules, WorkLimits};
+use analysis::figures::{Figure, GatedFigure, GatedPart, Leak, Limit, Rule, Rules, WorkLimits};
 use analysis::gate::{Judgement, Sides};
 use analysis::golden::gate::judge;
-use analysis::golden::let_grow;
-use analysis::summary;
 use base::band::{LeakLimit, Tolerance};
 use base::lens::Lens;
-use record::{Ending, PreloadFacts, golden};
+use record::{Ending, PreloadFacts};
 use stats::Schedule;
 
-use super::findings::{About, findings};
+use super::findings::findings;
 use super::{Cure, cure, document, notes, standing, suites};
 
 /// A run with private memory, peak and latencies in thousandths of the golden record's.
 fn run(label: &str, number: u32, lens: Lens, thousandths: u64) -> Played {
-    let mut summary = summary::read(golden::open("completed")).unwrap();
+    let mut summary = analysis::golden::read("completed");
     summary.header.server.label = label.to_owned();
     summary.header.server.version = Some(format!("{label} 0.4.2"));
     summary.header.server.lens.name = lens;
@@ -65,9 +65,19 @@ fn rule(figure: Figure, at: GatedPart, lens: Lens, tolerance: Tolerance) -> Rule
 fn rules() -> Rules {
     Rules {
         lens: Lens::Purged,
-        primaries: vec![rule(Figure::Private, GatedPart::Result, Lens::Purged, Tolerance::PURGED)],
+        primaries: vec![rule(
+            Figure::Private,
+            GatedPart::Result,
+            Lens::Purged,
+            Tolerance::PURGED,
+        )],
         advisory: vec![
-            rule(Figure::Private, GatedPart::Result, Lens::AsShipped, Tolerance::AS_SHIPPED),
+            rule(
+                Figure::Private,
+                GatedPart::Result,
+                Lens::AsShipped,
+                Tolerance::AS_SHIPPED,
+            ),
             rule(Figure::Peak, GatedPart::Run, Lens::AsShipped, Tolerance::AS_SHIPPED),
         ],
         budgets: vec![Limit {
@@ -362,21 +372,6 @@ fn runs_with_rounds(label: &str, runs: usize, kib: u64) -> Vec<Played> {
 }
 
 #[test]
-fn growth_is_told_per_round_and_per_request_with_its_shape() {
-    let judgement = growing(3);
-    let found = findings(&judgement);
-    let growth = found
-        .iter()
-        .find(|found| matches!(found.about, About::Growth(_)))
-        .unwrap();
-    assert_eq!(
-        growth.text,
-        "growth over goto after 3 runs: +640.0 KiB per round (+640.0 to +640.0); +64.0 KiB per request (+64.0 to +64.0); linear; in \
-         the last half +640.0 to +640.0 KiB per round (fails if all above 0.0 KiB, passes if all below +64.0 KiB)"
-    );
-}
-
-#[test]
 fn runs_beyond_the_look_that_decided_are_told() {
     let judgement = judged(&[1_000; 5], &[1_001; 5], &rules());
     let text = notes::doubts(&judgement).join("\n");
@@ -578,21 +573,4 @@ fn a_gate_says_on_which_side_the_machine_was_busy() {
         text.contains(part) && text.contains("; the baseline 0 of 6, the candidate 6 of 6)"),
         "{text}"
     );
-}
-
-#[test]
-fn memory_that_still_grows_is_the_reason_of_an_open_verdict() {
-    let mut rules = rules();
-    rules.budgets = vec![Limit {
-        subject: "private".parse().unwrap(),
-        limit: 1e12,
-    }];
-    let mut sides = sides(&[1_000; 3], &[600; 3]);
-    let_grow(&mut sides.candidate[1]);
-    let judgement = judge(&sides, &rules, &Schedule::default());
-    let text = super::headline(&judgement, &findings(&judgement));
-    let reason = "the candidate's memory still grew by 20.0 MiB/s at the end of";
-    assert!(text.contains(reason), "{text}");
-    let junit = junit(&suites(&judgement, false));
-    assert!(junit.contains("its memory still grew by 20.0 MiB/s"), "{junit}");
 }

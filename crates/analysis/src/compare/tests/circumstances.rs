@@ -436,7 +436,10 @@ fn a_calibration_holds_for_machines_of_one_type_and_for_nothing_else() {
     let mut other = near.clone();
     other.host.page_size = Some(16 << 10);
     other.settings.init_options = text("b");
-    assert_eq!(differing_circumstances(&then, &other), ["page size", "initialization options"]);
+    assert_eq!(
+        differing_circumstances(&then, &other),
+        ["page size", "initialization options"]
+    );
     // One that was made when less was written down may have been made under any.
     let mut less = then;
     less.remove("overcommit");

@@ -300,7 +300,7 @@ fn of_a_record_that_does_not_say_when_a_window_began_it_begins_with_its_step() {
 }
 
 /// MiB of private memory released by kind of window.
-fn releases(session: &Session) -> Vec<(WindowKind, i64)> {
+fn session_releases(session: &Session) -> Vec<(WindowKind, i64)> {
     releases(&summarised(session).windows)
         .iter()
         .map(|release| (release.kind, release.released as i64 / MIB.cast_signed()))
@@ -317,10 +317,13 @@ fn what_closed_documents_give_back_before_the_next_window_begins_is_theirs() {
     session.move_memory(0, 120, 10, 0);
     session.idle_end(IdleKind::Silent, 10);
     session.settle(true);
-    assert_eq!(releases(&session), [(WindowKind::Closed, 80), (WindowKind::Silent, 20)]);
+    assert_eq!(
+        session_releases(&session),
+        [(WindowKind::Closed, 80), (WindowKind::Silent, 20)]
+    );
     // A record that does not say when the window began has it begin with its step.
     session.entries.retain(|entry| !is_window_begin(&entry.event));
-    assert_eq!(releases(&session), [(WindowKind::Silent, 100)]);
+    assert_eq!(session_releases(&session), [(WindowKind::Silent, 100)]);
 }
 
 #[test]

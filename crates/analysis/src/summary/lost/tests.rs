@@ -4,7 +4,7 @@ use super::*;
 use crate::figures::{Figure, Measure};
 use crate::findings::{Severity, findings};
 use crate::golden::summarised;
-use crate::summary::exit;
+use crate::summary::exit_of_run;
 use base::exit::Exit;
 use record::golden::Session;
 use record::{Counters, Ending, Event, IdleKind, Sample};

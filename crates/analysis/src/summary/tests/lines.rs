@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::summary::together::{CommonTime, median};
+use crate::summary::common_time::{CommonTime, median};
 use crate::summary::{Quantity, Summary, columns, grid};
 use base::curve::{Columns, Curve, Span};
 use record::Event;

@@ -8,7 +8,7 @@ use crate::charts::labels::{Names, room};
 use crate::charts::{Chart, Ground, Line, Mark, Series, Shape, Up, line};
 use crate::document::page::class;
 use crate::pictures::Named;
-use analysis::summary::together::{self, Middle, CommonTime, median};
+use analysis::summary::common_time::{self, CommonTime, Middle, median};
 use analysis::summary::{PrivateMetric, Summary, held_up};
 use base::curve::Columns;
 use base::text::{clean, cut, wrap};
@@ -113,7 +113,7 @@ impl Panel<'_> {
         let places = (PLACES / (runs.len() + self.servers.len()).max(1)).clamp(RANGE.0, RANGE.1);
         let mut drawn = Vec::new();
         for (place, (label, runs)) in self.servers.iter().enumerate() {
-            let Some(&(_, typical)) = together::typical(runs, |run| run.1) else {
+            let Some(&(_, typical)) = common_time::typical(runs, |run| run.1) else {
                 continue;
             };
             let summaries: Vec<&Summary> = runs.iter().map(|run| run.1).collect();
@@ -132,7 +132,9 @@ impl Panel<'_> {
                 runs: lines,
                 line,
                 typical,
-                middles: phases.map(|phase| together::phase(&summaries, &phase.phase)).collect(),
+                middles: phases
+                    .map(|phase| common_time::phase(&summaries, &phase.phase))
+                    .collect(),
             });
         }
         drawn
@@ -243,14 +245,26 @@ fn highest(drawn: &[Drawn]) -> u64 {
 /// Phases and idle windows of the server's typical run.
 fn ground(server: &Drawn, together: &CommonTime, number: usize) -> Ground {
     let run = server.typical;
-    let phases = together::stretches(run).into_iter();
+    let phases = common_time::stretches(run).into_iter();
     let windows = run.curves.windows.iter();
     Ground {
         phases: phases
-            .map(|phase| (together.common_time(run, phase.from), together.common_time(run, phase.to), phase.name))
+            .map(|phase| {
+                (
+                    together.common_time(run, phase.from),
+                    together.common_time(run, phase.to),
+                    phase.name,
+                )
+            })
             .collect(),
         windows: windows
-            .map(|window| (together.common_time(run, window.from), together.common_time(run, window.to), window.kind))
+            .map(|window| {
+                (
+                    together.common_time(run, window.from),
+                    together.common_time(run, window.to),
+                    window.kind,
+                )
+            })
             .collect(),
         pattern: format!("simmer{number}"),
     }

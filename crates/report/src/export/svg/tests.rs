@@ -19,14 +19,14 @@ fn unstyled(picture: &str) -> String {
 
 #[test]
 fn pictures_of_one_run_and_of_two_servers() {
-    let completed = summary::read(golden::open("completed")).unwrap();
+    let completed = analysis::golden::read("completed");
     insta::assert_snapshot!("one", unstyled(&run(&completed, "completed.jsonl")));
     insta::assert_snapshot!("two", unstyled(&compared(&two())));
 }
 
 #[test]
 fn a_traced_run_has_no_line_and_says_why() {
-    let summary = traced(summary::read(golden::open("completed")).unwrap(), 7);
+    let summary = traced(analysis::golden::read("completed"), 7);
     let picture = run(&summary, "traced-ty.jsonl");
     assert!(picture.contains("no memory and no latency figures"), "{picture}");
     assert!(

@@ -44,7 +44,7 @@ fn what_is_not_known_is_null() {
 
 #[test]
 fn a_traced_run_has_no_time_of_its_beginning_and_of_its_end() {
-    let plain = analysis::summary::read(golden::open("completed")).expect("it is whole");
+    let plain = analysis::golden::read("completed");
     let held_up = traced(plain.clone(), 7);
     for (summary, known) in [(plain, true), (held_up, false)] {
         let report = super::report(&summary);

@@ -116,7 +116,10 @@ fn judge_budget(
     StillGrowing::deny_pass(still_growing.as_ref(), &mut verdict.answer);
     let deciding = DecidingRuns {
         lens,
-        count: verdict.look.and_then(|look| budget.runs_until_deciding(look)).unwrap_or(usize::MAX),
+        count: verdict
+            .look
+            .and_then(|look| budget.runs_until_deciding(look))
+            .unwrap_or(usize::MAX),
         in_pairs: false,
     };
     let kept = Kept {

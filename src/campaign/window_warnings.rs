@@ -54,7 +54,9 @@ fn collector_sentence(label: &str, decay: AllocatorDecay, scenario: &Scenario, f
         if let Step::Idle(idle) = step
             && matches!(idle.end(), IdleEnd::Settled { .. })
         {
-            idle.time = Some(Span(Rule::for_window(Some(decay), idle.mode == IdleMode::Silent, idle).floor()));
+            idle.time = Some(Span(
+                Rule::for_window(Some(decay), idle.mode == IdleMode::Silent, idle).floor(),
+            ));
         }
     }
     let least = units::duration(outline(&waiting, files).total.least);

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::compare::summaries;
-use crate::compare::{Played, is_counted, inequalities, unconfirmed_settings};
+use crate::compare::{Played, inequalities, is_counted, unconfirmed_settings};
 use crate::figures::{Figure, WorkLimits};
 use crate::findings::{brief, loss};
 use crate::summary::exit_of_run;

@@ -45,7 +45,10 @@ impl TiedProgram {
 }
 
 /// Starts a program that is tied to lsp-soak and that `hang_up` ends.
-pub fn start<C>(spawn: impl FnOnce() -> io::Result<C>, id: impl FnOnce(&C) -> Option<u32>) -> io::Result<(C, TiedProgram)> {
+pub fn start<C>(
+    spawn: impl FnOnce() -> io::Result<C>,
+    id: impl FnOnce(&C) -> Option<u32>,
+) -> io::Result<(C, TiedProgram)> {
     let mut running = running();
     let running = running.as_mut().ok_or(io::ErrorKind::Interrupted)?;
     child::adopt_orphans();
@@ -79,7 +82,11 @@ pub struct FinishedProgram {
 /// The output of a program that succeeds within `patience`, unless it is cancelled. Its stdin is empty.
 pub fn ask(command: &mut Command, patience: Duration, cancel: &Cancel) -> Option<ProgramOutput> {
     let heard = run_program(command, patience, cancel).ok()?;
-    if heard.exit_status?.success() { Some(heard.said) } else { None }
+    if heard.exit_status?.success() {
+        Some(heard.said)
+    } else {
+        None
+    }
 }
 
 /// The output and end of a program, within `patience`, unless it is cancelled. Its stdin is empty. Then or at the limit it is killed
@@ -89,7 +96,12 @@ pub fn run_program(command: &mut Command, patience: Duration, cancel: &Cancel) -
 }
 
 /// Like [`listen`], with a limit of `most` bytes for each output.
-pub fn listen_up_to(most: u64, command: &mut Command, patience: Duration, cancel: &Cancel) -> io::Result<FinishedProgram> {
+pub fn listen_up_to(
+    most: u64,
+    command: &mut Command,
+    patience: Duration,
+    cancel: &Cancel,
+) -> io::Result<FinishedProgram> {
     let deadline = Instant::now() + patience;
     command
         .stdin(Stdio::null())

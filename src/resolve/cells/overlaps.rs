@@ -4,7 +4,7 @@ use record::variables::has_equal_tunable;
 
 use crate::config::tune::Cell;
 use crate::resolve::ServerChoice;
-use record::variables::{with_added_entries, separator};
+use record::variables::{separator, with_added_entries};
 
 /// Cells that are named in a sentence, at most.
 const NAMED: usize = 4;

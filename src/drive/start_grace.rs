@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::config::ReadinessLimits;
 
-use super::quiet::{Rules, IdleWatch};
+use super::quiet::{IdleWatch, Rules};
 use super::session::Session;
 use super::{Stage, Stop};
 
