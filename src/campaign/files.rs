@@ -28,7 +28,7 @@ fn real(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// A temporary file in the directory of `path`, removed unless [`keep`] renames it.
+/// A temporary file in the directory of `path`, removed unless [`persist`] renames it.
 pub fn temporary(path: &Path) -> io::Result<NamedTempFile> {
     let path = real(path);
     let directory = path.parent().filter(|directory| *directory != Path::new(""));

@@ -98,12 +98,12 @@ pub(crate) fn columns(comparison: &Comparison) -> Option<Vec<Column>> {
     Some(columns)
 }
 
-/// The rows of one window follow one another, and their curves have one scale.
+/// The rows of one window follow one another. All curves have one scale.
 fn rows(comparison: &Comparison) -> Vec<WindowRow<'_>> {
+    let sides = comparison.decays.iter().flat_map(|window| &window.sides);
+    let curves = Curves::new(sides.filter_map(|side| side.shown.as_ref()).map(curve));
     let mut rows = Vec::new();
     for window in &comparison.decays {
-        let shown = window.sides.iter().filter_map(|side| side.shown.as_ref());
-        let curves = Curves::new(shown.map(curve));
         for (place, (side, decayed)) in comparison.sides.iter().zip(&window.sides).enumerate() {
             let curve = match &decayed.shown {
                 Some(shown) => curves.draw(curve(shown), CURVE),
