@@ -166,7 +166,12 @@ impl Reason {
 pub(crate) fn of_servers(comparison: &Comparison) -> Vec<String> {
     let mut sentences = Vec::new();
     for side in &comparison.sides {
-        sentences.extend(sentence(&side.gave).map(|sentence| (side.label.as_str(), sentence)));
+        let text = if comparison.sides.len() > 1 {
+            in_brief(&side.gave)
+        } else {
+            sentence(&side.gave)
+        };
+        sentences.extend(text.map(|text| (side.label.as_str(), text)));
     }
     with_servers(sentences)
 }
@@ -199,6 +204,32 @@ fn sentence(windows: &[ReleaseOfRuns]) -> Option<String> {
         return None;
     }
     Some(clauses.join("; "))
+}
+
+/// `released ≤ 30.8 MiB in light traffic, nothing while idle`: several servers have to fit on a screen.
+fn in_brief(windows: &[ReleaseOfRuns]) -> Option<String> {
+    let (mut released, mut others) = (Vec::new(), Vec::new());
+    for mut clause in clauses(windows) {
+        clause.certainty.reason = None;
+        if !matches!(clause.fact, Fact::Released) {
+            others.push(clause.in_words());
+            continue;
+        }
+        let kinds: Vec<String> = clause.windows.iter().map(|kind| when(*kind).to_owned()).collect();
+        let amount = if clause.certainty.runs.is_some() {
+            format!("≤ {}", size(clause.amount.largest()))
+        } else {
+            clause.amount.in_words()
+        };
+        released.push(format!("{amount} {}", any_of(&kinds)));
+    }
+    if !released.is_empty() {
+        others.insert(0, format!("released {}", released.join(", ")));
+    }
+    if others.is_empty() {
+        return None;
+    }
+    Some(others.join("; "))
 }
 
 /// The largest release first, then little and nothing, then memory that no release counts.
