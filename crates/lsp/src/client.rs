@@ -215,12 +215,12 @@ impl Client {
     }
 
     /// Queues a notification behind all earlier messages; never blocks. Before many or long ones, wait for
-    /// [`Client::room`].
+    /// [`Client::wait_for_room`].
     pub fn notify(&self, method: &str, params: impl Serialize) {
         self.shared.notify(method, &params);
     }
 
-    /// Waits until few bytes are queued. The caller bounds the wait, as with [`Client::flushed`].
+    /// Waits until few bytes are queued. The caller bounds the wait, as with [`Client::wait_until_written`].
     pub async fn wait_for_room(&self) {
         self.shared.wait_for_room().await;
     }
@@ -417,7 +417,7 @@ impl Client {
         self.shared.pull_changed();
     }
 
-    /// The server's capabilities; `None` before [`Client::agree`].
+    /// The server's capabilities; `None` before [`Client::set_server_capabilities`].
     pub fn agreed(&self) -> Option<Arc<ServerCapabilities>> {
         self.shared.state().agreed.clone()
     }
@@ -427,7 +427,7 @@ impl Client {
         self.agreed().map_or(Encoding::Utf16, |agreed| agreed.encoding())
     }
 
-    /// The agreed or registered kind of document synchronisation; none before [`Client::agree`].
+    /// The agreed or registered kind of document synchronisation; none before [`Client::set_server_capabilities`].
     pub fn sync(&self) -> Sync {
         let agreed = self.agreed().map_or(Sync::None, |agreed| agreed.sync());
         match agreed {

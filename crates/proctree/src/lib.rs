@@ -65,7 +65,7 @@ pub struct Options {
     pub rollup_duty: f64,
     /// Longest time without a sample of a process when nothing changes.
     pub heartbeat: Duration,
-    /// The [`moment`] after which new children of lsp-soak outside its process group are orphans of the tree, adopted
+    /// The [`start_time_now`] after which new children of lsp-soak outside its process group are orphans of the tree, adopted
     /// as a subreaper. It is before the server's start, because the server may end before the first look. `None` if
     /// lsp-soak has other such children.
     pub orphans_since: Option<u64>,

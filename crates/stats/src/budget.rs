@@ -64,7 +64,7 @@ pub struct BudgetVerdict {
     pub interval: Result<(f64, f64, f64), Unusable>,
     /// Machines that it was held on.
     pub machines: usize,
-    /// Runs at the look that it is of, counted as [`Budget::deciding`]; `None` where it was not judged by looks, or before
+    /// Runs at the look that it is of, counted as [`Budget::deciding_runs`]; `None` where it was not judged by looks, or before
     /// the first.
     #[serde(skip)]
     pub look: Option<usize>,

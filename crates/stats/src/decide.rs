@@ -16,7 +16,7 @@ pub struct Verdict {
     pub endpoints: Vec<EndpointVerdict>,
     /// The level of this look, shared by its endpoints.
     pub alpha: f64,
-    /// Runs per side at the last look that was needed, counted as [`Endpoint::deciding`]; `None` before the first look.
+    /// Runs per side at the last look that was needed, counted as [`Endpoint::deciding_runs`]; `None` before the first look.
     pub look: Option<usize>,
 }
 

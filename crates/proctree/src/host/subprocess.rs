@@ -95,7 +95,7 @@ pub fn run_program(command: &mut Command, patience: Duration, cancel: &Cancel) -
     listen_up_to(MOST, command, patience, cancel)
 }
 
-/// Like [`listen`], with a limit of `most` bytes for each output.
+/// Like [`run_program`], with a limit of `most` bytes for each output.
 pub fn listen_up_to(
     most: u64,
     command: &mut Command,

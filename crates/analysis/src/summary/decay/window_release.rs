@@ -142,7 +142,7 @@ pub fn is_reported_window(window: &Window, windows: &[Window]) -> bool {
     !window.control && (is_long || released_much) && !has_later_round
 }
 
-/// The windows that are reported, see [`counts`].
+/// The windows that are reported, see [`is_reported_window`].
 pub fn reported(windows: &[Window]) -> impl DoubleEndedIterator<Item = &Window> {
     windows.iter().filter(|window| is_reported_window(window, windows))
 }
