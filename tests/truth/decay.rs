@@ -219,7 +219,13 @@ fn what_was_lazily_freed_is_told_of_a_silent_window() {
     let taken = private(&summary, "open").cast_signed() - after.cast_signed();
     changed(lazily.cast_signed() + taken, (24 * MIB).cast_signed());
     if lazily > MIB {
-        outcome.says(&["lazily freed: at its end, resident until the kernel reclaims it"]);
+        let size = format!(" {:.1} ", lazily as f64 / MIB as f64);
+        let row = outcome.stdout.lines().find(|line| line.contains("idle in decay"));
+        assert!(
+            row.is_some_and(|row| row.contains(&size)),
+            "{size}: {}",
+            outcome.output()
+        );
     }
     // The exact counters of the checkpoint exclude it.
     let end = private(&summary, "decay");

@@ -111,7 +111,7 @@ fn where_nothing_can_give_back_that_is_said_and_is_no_window() {
         summary.windows
     );
     assert!(summary.header.server.shim.is_none() && summary.listening.is_empty());
-    outcome.says(&["forced release in forced: ", "run with --purge-shim"]);
+    outcome.says(&["forced release in forced: n/a", "run with --purge-shim"]);
 }
 
 #[test]

@@ -170,6 +170,17 @@ impl Curve {
     }
 }
 
+/// Adds the points in their order.
+impl FromIterator<Point> for Curve {
+    fn from_iter<I: IntoIterator<Item = Point>>(points: I) -> Curve {
+        let mut curve = Curve::default();
+        for (at, value) in points {
+            curve.add(at, value);
+        }
+        curve
+    }
+}
+
 /// The bounds of this many even columns from 0 to `end`.
 pub fn even_bounds(end: u64, columns: u64) -> Vec<u64> {
     let (end, columns) = (u128::from(end), u128::from(columns));
@@ -203,21 +214,13 @@ mod tests {
 
     use super::*;
 
-    fn curve(points: &[Point]) -> Curve {
-        let mut curve = Curve::default();
-        for (at, value) in points {
-            curve.add(*at, *value);
-        }
-        curve
-    }
-
     fn span(first: u64, then: u64) -> Option<Span> {
         Some(Span { first, then })
     }
 
     #[test]
     fn a_value_holds_until_the_next() {
-        let curve = curve(&[(5, Some(8)), (10, Some(8)), (20, Some(3))]);
+        let curve = Curve::from_iter([(5, Some(8)), (10, Some(8)), (20, Some(3))]);
         assert_eq!(curve.points(), [(5, Some(8)), (20, Some(3))]);
         let values = [4, 5, 19, 20, 99].map(|moment| curve.value_at(moment));
         assert_eq!(values, [None, Some(8), Some(8), Some(3), Some(3)]);
@@ -229,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_column_has_its_extremes_in_the_order_in_which_they_came() {
-        let curve = curve(&[(0, Some(5)), (1, Some(9)), (2, Some(7)), (3, Some(2)), (4, Some(12))]);
+        let curve = Curve::from_iter([(0, Some(5)), (1, Some(9)), (2, Some(7)), (3, Some(2)), (4, Some(12))]);
         assert_eq!(curve.reduce(&[0, 3]), [span(5, 9)]);
         assert_eq!(curve.reduce(&[0, 4]), [span(9, 2)]);
         assert_eq!(curve.reduce(&[0, 2, 5]), [span(5, 9), span(2, 12)]);
@@ -237,16 +240,16 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_a_gap() {
-        let gapped = curve(&[(0, Some(5)), (10, None), (20, Some(6))]);
+        let gapped = Curve::from_iter([(0, Some(5)), (10, None), (20, Some(6))]);
         assert_eq!(gapped.columns(10, 29), [span(5, 5), None, span(6, 6)]);
         assert_eq!(gapped.known_points(), None);
-        assert_eq!(curve(&[(0, Some(5))]).known_points(), Some(vec![(0, 5)]));
+        assert_eq!(Curve::from_iter([(0, Some(5))]).known_points(), Some(vec![(0, 5)]));
         assert_eq!(Curve::default().known_points(), None);
     }
 
     #[test]
     fn of_several_values_of_one_moment_the_last_counts() {
-        let curve = curve(&[(10, Some(5)), (10, Some(9)), (10, Some(6)), (4, Some(7))]);
+        let curve = Curve::from_iter([(10, Some(5)), (10, Some(9)), (10, Some(6)), (4, Some(7))]);
         assert_eq!(curve.points(), [(10, Some(7))]);
     }
 
@@ -280,7 +283,7 @@ mod tests {
     proptest! {
         #[test]
         fn thin_curves_have_the_same_columns(points in points(), stretch in 1..500u64, times in 1..4u64) {
-            let whole = curve(&points);
+            let whole = Curve::from_iter(points.iter().copied());
             let mut thin = whole.clone();
             thin.thin(stretch);
             let width = stretch * times;
@@ -290,7 +293,7 @@ mod tests {
 
         #[test]
         fn every_value_of_a_column_is_one_of_the_curve_and_none_is_beyond_it(points in points(), width in 1..900u64) {
-            let curve = curve(&points);
+            let curve = Curve::from_iter(points.iter().copied());
             let columns = curve.columns(width, 40_000);
             let values: Vec<u64> = columns.iter().flatten().flat_map(|span| [span.first, span.then]).collect();
             prop_assert!(values.iter().all(|value| points.iter().any(|point| point.1 == Some(*value))));

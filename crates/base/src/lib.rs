@@ -4,6 +4,7 @@ pub mod band;
 mod cancel;
 pub mod curve;
 pub mod exit;
+mod group;
 pub mod lens;
 pub mod locale;
 pub mod processors;
@@ -13,4 +14,5 @@ pub mod text;
 pub mod units;
 
 pub use cancel::Cancel;
+pub use group::group_values;
 pub use shown::shown;

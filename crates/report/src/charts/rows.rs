@@ -196,29 +196,14 @@ fn count_mark(count: u32) -> char {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::curve::Point;
-
-    fn curve(points: &[Point]) -> Curve {
-        let mut curve = Curve::default();
-        for (at, value) in points {
-            curve.add(*at, *value);
-        }
-        curve
-    }
 
     /// Private and resident memory from these moments on.
     fn memory(points: &[(Nanos, Highest)], until: Nanos) -> Memory {
-        let private: Vec<Point> = points
-            .iter()
-            .map(|(at, sizes)| (*at, sizes.map(|sizes| sizes.0)))
-            .collect();
-        let resident: Vec<Point> = points
-            .iter()
-            .map(|(at, sizes)| (*at, sizes.map(|sizes| sizes.1)))
-            .collect();
+        let private = points.iter().map(|(at, sizes)| (*at, sizes.map(|sizes| sizes.0)));
+        let resident = points.iter().map(|(at, sizes)| (*at, sizes.map(|sizes| sizes.1)));
         Memory {
-            private: curve(&private),
-            resident: curve(&resident),
+            private: private.collect(),
+            resident: resident.collect(),
             until,
             phases: Vec::new(),
             resident_name: "resident",
@@ -289,8 +274,8 @@ mod tests {
         let memory = memory(&[(0, low), (700, Some((8 << 20, 8 << 20))), (701, low)], 1_000);
         let (rows, _) = memory.draw(28).unwrap();
         assert_eq!(rows[1].matches('█').count(), 1, "{rows:?}");
-        let flat = curve(&[(0, Some(1 << 20))]);
-        let spike = curve(&[(0, Some(1 << 20)), (4, Some(9 << 20)), (5, Some(1 << 20))]);
+        let flat = Curve::from_iter([(0, Some(1 << 20))]);
+        let spike = Curve::from_iter([(0, Some(1 << 20)), (4, Some(9 << 20)), (5, Some(1 << 20))]);
         let both = [(9, &flat), (9, &spike)];
         let curves = Curves::new(both.into_iter());
         assert_eq!(

@@ -1,6 +1,7 @@
 //! Tables of forced releases and self-reports, of all servers or of one run.
 
 use analysis::compare::{Accounted, Comparison, Forced, Side};
+use base::group_values;
 use base::text::Tone;
 use base::text::table::{Column, Table};
 use base::units;
@@ -70,21 +71,22 @@ fn report_rows(comparison: &Comparison) -> Vec<StepRow<'_, Accounted>> {
 
 /// The reasons why means or answers are missing in the tables, each once for a server.
 pub(crate) fn reasons(comparison: &Comparison) -> Vec<String> {
-    let mut reasons: Vec<MissingFigures> = Vec::new();
+    let mut missing = Vec::new();
     for row in release_rows(comparison) {
         for reason in &row.value.missing {
-            add_reason(&mut reasons, "forced release", (row.server, &row.place), reason);
+            let reason = with_unknown(row.value.by.is_empty(), reason);
+            missing.push((("forced release", row.server, reason), row.place.clone()));
         }
     }
     for row in report_rows(comparison) {
         for reason in &row.value.missing {
-            add_reason(&mut reasons, "self-report", (row.server, &row.place), reason);
+            let reason = with_unknown(row.value.accounted.is_none(), reason);
+            missing.push((("self-report", row.server, reason), row.place.clone()));
         }
     }
     let mut sentences = Vec::new();
-    for missing in &reasons {
-        let sentence = format!("{} in {}: {}", missing.what, list(&missing.places), missing.reason);
-        sentences.push((missing.server.as_str(), sentence));
+    for ((what, server, reason), places) in group_values(missing) {
+        sentences.push((server, format!("{what} in {}: {reason}", list(&places))));
     }
     if comparison.sides.len() > 1 {
         with_servers(sentences)
@@ -93,27 +95,12 @@ pub(crate) fn reasons(comparison: &Comparison) -> Vec<String> {
     }
 }
 
-/// Places of a server that lack figures for one reason.
-struct MissingFigures {
-    what: &'static str,
-    server: String,
-    reason: String,
-    places: Vec<String>,
-}
-
-fn add_reason(reasons: &mut Vec<MissingFigures>, what: &'static str, (server, place): (&str, &str), reason: &str) {
-    let known = reasons
-        .iter_mut()
-        .find(|known| (known.what, known.server.as_str(), known.reason.as_str()) == (what, server, reason));
-    match known {
-        Some(known) => known.places.push(place.to_owned()),
-        None => reasons.push(MissingFigures {
-            what,
-            server: server.to_owned(),
-            reason: reason.to_owned(),
-            places: vec![place.to_owned()],
-        }),
+/// `n/a, no library is preloaded` if nothing at all is known; another means or run may have a figure.
+fn with_unknown(is_unknown: bool, reason: &str) -> String {
+    if is_unknown {
+        return format!("{}, {reason}", units::UNKNOWN);
     }
+    reason.to_owned()
 }
 
 /// The measured memory that a report is compared with.

@@ -8,6 +8,7 @@ use crate::pictures::{self, Named};
 use analysis::compare::{Comparison, Grown};
 use analysis::growth::{Asked, End, LastGrowth, Repeated, Reservation, Sent, Unasked, WhyUnasked};
 use base::band::LEAST_ROUNDS;
+use base::group_values;
 use base::lens::Lens;
 use base::units;
 use stats::{Answer, Growth, LEAST_RUNS, Open, Shape, WARM_UP_CYCLES};
@@ -317,20 +318,16 @@ pub(crate) fn reservations(reserved: &[Reservation]) -> String {
 
 /// Sentences on parts whose growth is open, grouped by reason; with the slope where one is seen.
 fn undecided(lines: &[GrowthLine]) -> Vec<String> {
-    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    let mut open = Vec::new();
     for line in asked_lines(lines, Growth::Unclear) {
-        let why = line.why_open();
         let name = match line.seen() {
             Some(growth) => format!("{} (seen: {growth})", line.name),
             None => line.name.clone(),
         };
-        match groups.iter_mut().find(|(known, _)| *known == why) {
-            Some((_, names)) => names.push(name),
-            None => groups.push((why, vec![name])),
-        }
+        open.push((line.why_open(), name));
     }
     let mut sentences = Vec::new();
-    for (why, names) in groups {
+    for (why, names) in group_values(open) {
         sentences.push(format!("not decided in {}: {why}", names.join(", ")));
     }
     sentences

@@ -5,6 +5,7 @@ use std::time::Duration;
 use analysis::compare::{Comparison, ReleaseOfRuns, Side, releases};
 use analysis::summary::Summary;
 use analysis::summary::decay::{ShortWindow, WindowKind, WindowRelease};
+use base::group_values;
 use base::text::any_of;
 use base::units::{self, median_of};
 use record::{Nanos, Runtime};
@@ -178,15 +179,9 @@ pub(crate) fn of_servers(comparison: &Comparison) -> Vec<String> {
 
 /// `ty, pyright: 43.0 MiB released in light traffic`: servers with the same sentence share it.
 pub(crate) fn with_servers(sentences: Vec<(&str, String)>) -> Vec<String> {
-    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
-    for (server, sentence) in sentences {
-        match groups.iter_mut().find(|(known, _)| *known == sentence) {
-            Some((_, servers)) => servers.push(server),
-            None => groups.push((sentence, vec![server])),
-        }
-    }
+    let by_sentence = sentences.into_iter().map(|(server, sentence)| (sentence, server));
     let mut shared = Vec::new();
-    for (sentence, servers) in groups {
+    for (sentence, servers) in group_values(by_sentence) {
         shared.push(format!("{}: {sentence}", servers.join(", ")));
     }
     shared

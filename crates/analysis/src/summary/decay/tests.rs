@@ -12,10 +12,7 @@ const SECOND: Nanos = 1_000_000_000;
 
 /// The course of these values, each holding from its second on.
 fn course(values: &[(u64, u64)], seconds: u64) -> Course {
-    let mut curve = Curve::default();
-    for (at, mib) in values {
-        curve.add(at * SECOND, Some(mib * MIB));
-    }
+    let curve = Curve::from_iter(values.iter().map(|(at, mib)| (at * SECOND, Some(mib * MIB))));
     Course::new(&curve, seconds * SECOND, Some(220 * MIB), Some(20 * MIB)).unwrap()
 }
 
@@ -41,10 +38,8 @@ fn a_fall_that_sizes_show_and_their_difference_does_not_is_known() {
         // The difference is shown.
         (1_019_904, 0),
     ] {
-        let mut curve = Curve::default();
-        for (at, bytes) in [(0, 1_101_824), (2, 1_019_904), (4, end)] {
-            curve.add(at * SECOND, Some(bytes));
-        }
+        let points = [(0, 1_101_824), (2, 1_019_904), (4, end)];
+        let curve = Curve::from_iter(points.map(|(at, bytes)| (at * SECOND, Some(bytes))));
         let course = Course::new(&curve, 10 * SECOND, Some(2 * MIB), Some(MIB)).unwrap();
         assert_eq!(course.fell_as_shown(), shown, "{end}");
     }
@@ -52,9 +47,7 @@ fn a_fall_that_sizes_show_and_their_difference_does_not_is_known() {
 
 #[test]
 fn a_share_of_next_to_nothing_is_not_known() {
-    let mut curve = Curve::default();
-    curve.add(0, Some(20 * MIB));
-    curve.add(SECOND, Some(20 * MIB - 4096));
+    let curve = Curve::from_iter([(0, Some(20 * MIB)), (SECOND, Some(20 * MIB - 4096))]);
     let flat = Course::new(&curve, 5 * SECOND, Some(20 * MIB), Some(20 * MIB)).unwrap();
     assert_eq!(
         (flat.t50, flat.t90, flat.returned, flat.share),
@@ -65,10 +58,8 @@ fn a_share_of_next_to_nothing_is_not_known() {
 
 #[test]
 fn what_is_taken_after_the_floor_was_not_returned_by_then() {
-    let mut curve = Curve::default();
-    for (at, value) in [(0, 100), (2, 100), (3, 140), (5, 140)] {
-        curve.add(at * SECOND, Some(value * MIB));
-    }
+    let points = [(0, 100), (2, 100), (3, 140), (5, 140)];
+    let curve = Curve::from_iter(points.map(|(at, mib)| (at * SECOND, Some(mib * MIB))));
     let taken = Course::new(&curve, 5 * SECOND, Some(100 * MIB), Some(20 * MIB)).unwrap();
     assert_eq!((taken.floor, taken.returned), (100 * MIB, Some(0.0)));
     assert_eq!(taken.share, Some(-0.5));
@@ -395,9 +386,7 @@ fn light_traffic_is_no_work_that_servers_are_compared_by() {
 
 /// A window of light traffic in which private memory goes from one value to another, in bytes.
 fn simmer(control: bool, sent: u64, took: Nanos, before: u64, after: u64) -> Window {
-    let mut curve = Curve::default();
-    curve.add(0, Some(before));
-    curve.add(took, Some(after));
+    let curve = Curve::from_iter([(0, Some(before)), (took, Some(after))]);
     Window {
         cpu: None,
         late_cpu: None,
