@@ -283,6 +283,14 @@ fn canonical(ground: &PreparedWorkspace) -> String {
     path.display().to_string()
 }
 
+/// The number of runs after which a sweep stopped a setting, as it says in `tune.json`.
+fn runs_until_stopped(ground: &PreparedWorkspace, label: &str) -> u64 {
+    let text = fs::read_to_string(ground.join("out/tune.json")).expect("it lies beside the records");
+    let report = serde_json::from_str(&text).expect("it is JSON");
+    let stopped = &cell(&report, label)["stopped"];
+    stopped["after"].as_u64().unwrap_or_else(|| panic!("{text}"))
+}
+
 #[test]
 fn a_sweep_that_was_cut_off_goes_on_and_keeps_to_its_processors() {
     let ground = ground();
@@ -303,6 +311,7 @@ fn a_sweep_that_was_cut_off_goes_on_and_keeps_to_its_processors() {
     // A setting that needs 120 MiB more is eliminated after its first run.
     assert_eq!(records.len(), 1 + 3 + 2, "{said}");
     assert!(said.contains("stopped: "), "{said}");
+    assert_eq!(runs_until_stopped(&ground, "args"), 1, "{said}");
     for record in &records {
         let text = fs::read_to_string(record).expect("it can be read");
         let header: Value = serde_json::from_str(text.lines().next().expect("it has a header")).expect("it is JSON");
@@ -319,6 +328,7 @@ fn a_sweep_that_was_cut_off_goes_on_and_keeps_to_its_processors() {
     assert_eq!(ground.records("out").len(), 6);
     // Only the missing run was played: eliminated settings stay eliminated.
     assert!(resumed.contains("stopped: "), "{resumed}");
+    assert_eq!(runs_until_stopped(&ground, "args"), 1, "{resumed}");
     // The records contain the rungs.
     let from = ["tune", "--from", "out"];
     assert_eq!(ground.ends(3, &[&from[..], &["--details"]].concat()).0, resumed);

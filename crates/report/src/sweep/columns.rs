@@ -77,7 +77,6 @@ pub fn columns(sweep: &Sweep, numbers: &[usize]) -> Vec<Column> {
         .text("setting", 0, |(_, cell)| toned(cell, cell.label.clone()))
         .number("no.", 10, |(place, _)| numbers[*place].to_string())
         .text("choice", 0, |(place, _)| choice(sweep, *place))
-        .text("better", 7, |(_, cell)| toned(cell, better(cell)))
         .number("runs", 6, |(_, cell)| toned(cell, cell.runs.len().to_string()))
         .number(private, 0, |(_, cell)| toned_median(cell, Figure::Private))
         .number("interval", 9, |(_, cell)| {
@@ -95,15 +94,30 @@ pub fn columns(sweep: &Sweep, numbers: &[usize]) -> Vec<Column> {
     }
     table
         .number(p95, 1, |(_, cell)| toned_median(cell, Figure::P95))
-        .number("against", 4, |(_, cell)| {
-            toned(cell, difference_from_default(cell, Figure::P95))
-        })
         .number("CPU", 2, |(_, cell)| toned_median(cell, Figure::Cpu))
-        .number("against", 4, |(_, cell)| {
-            toned(cell, difference_from_default(cell, Figure::Cpu))
-        })
         .number("faults", 8, |(_, cell)| toned_median(cell, Figure::Faults))
         .columns()
+}
+
+/// The cost of each setting but the default, and the setting that it loses against.
+pub fn costs(sweep: &Sweep) -> Option<Vec<Column>> {
+    let mut rows: Vec<(usize, &CellResult)> = Vec::new();
+    for place in order(sweep).into_iter().filter(|place| *place > 0) {
+        rows.push((place, &sweep.cells[place]));
+    }
+    let mut table = Table::new(&rows)
+        .text("setting", 0, |(_, cell)| toned(cell, cell.label.clone()))
+        .text("choice", 0, |(place, _)| choice(sweep, *place))
+        .number("runs", 3, |(_, cell)| toned(cell, cell.runs.len().to_string()));
+    for (figure, rank) in [(Figure::P95, 0), (Figure::Cpu, 1)] {
+        let name = sweep.places.name(figure).to_owned();
+        table = table.number(name, rank, |(_, cell)| {
+            toned(cell, difference_from_default(cell, figure))
+        });
+    }
+    table
+        .text("better", 2, |(_, cell)| toned(cell, better(cell)))
+        .non_empty()
 }
 
 /// A text of a setting's row, quiet if the setting was stopped.

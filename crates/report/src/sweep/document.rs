@@ -12,7 +12,7 @@ use base::text::{Sentence, Tone, quoted};
 use base::units;
 use record::CellFacts;
 
-use super::columns::{columns, order};
+use super::columns::{columns, costs, order};
 use super::front::{Front, fronts};
 use super::ship;
 use super::why::elimination_clause;
@@ -39,6 +39,7 @@ pub fn document(sweep: &Sweep, runs: &[Played], notes: &[String]) -> Document {
     let warnings = Section::new("tune-warnings", "Notes", Weight::Answer).with_all(warnings);
     sections.extend(warnings.unless_empty());
     sections.push(Section::new("front", "Memory against time", Weight::Evidence).with_block(fronts(sweep, &front)));
+    sections.extend(cost_section(sweep));
     sections.push(settings_in_full(sweep));
     let figures = comparison::sections(&scenarios, &runs, front.keys, false);
     sections.extend(figures.into_iter().map(|section| Section {
@@ -94,26 +95,13 @@ fn is_open(cell: &CellResult) -> bool {
     matches!(cell.why_not, Some(WhyNot::CostOpen(_) | WhyNot::CostUnknown(_)))
 }
 
-fn is_beaten(cell: &CellResult) -> bool {
-    let is_stopped = cell
-        .stopped
-        .as_ref()
-        .is_some_and(|stopped| matches!(stopped.why, Why::Beaten(_)));
-    is_stopped || matches!(cell.why_not, Some(WhyNot::Beaten(_)))
-}
-
 fn settings(sweep: &Sweep, front: &Front) -> Section {
     let mut note = "medians, sizes in MiB".to_owned();
     if sweep.cells.iter().any(is_open) {
         note.push_str(&format!(
-            " · cost open: not shown to stay within the limits, {} +{} and CPU +{}",
-            sweep.places.name(Figure::P95),
-            units::percent(sweep.rules.latency),
-            units::percent(sweep.rules.cpu)
+            " · cost open: not shown to stay within the limits of {} and CPU",
+            sweep.places.name(Figure::P95)
         ));
-    }
-    if sweep.cells.iter().any(is_beaten) {
-        note.push_str(" · beaten: another is as good in all figures and clearly better in one");
     }
     Section::new("settings", "Settings", Weight::Answer)
         .noted(note)
@@ -160,6 +148,18 @@ fn code_block(form: Form, sweep: &Sweep, cell: &CellResult) -> Option<Block> {
     let (title, language) = form.words();
     let title = Some(format!("{title}, --print {}", form.name()));
     Some(Block::Code { language, title, text })
+}
+
+fn cost_section(sweep: &Sweep) -> Option<Section> {
+    let note = format!(
+        "95 % intervals of the ratio · allowed: {} +{}, CPU +{} · beaten: another is as good in all figures and clearly \
+         better in one",
+        sweep.places.name(Figure::P95),
+        units::percent(sweep.rules.latency),
+        units::percent(sweep.rules.cpu)
+    );
+    let section = Section::new("costs", "Cost against the default", Weight::Evidence).noted(note);
+    Some(section.with_block(costs(sweep)?))
 }
 
 fn settings_in_full(sweep: &Sweep) -> Section {

@@ -146,9 +146,12 @@ fn a_cost_that_is_left_open_says_so_and_how_many_runs_may_settle_it() {
         page(&open, &runs, &[]),
     ] {
         assert!(
-            text.contains("cost open") && text.contains("not shown to stay within the limits, p95 +10 %"),
+            text.contains("cost open: not shown to stay within the limits of p95 and CPU"),
             "{text}"
         );
+        let parts = ["dirty-0", "cost open", "−29 to +387 %"];
+        let has_row = text.lines().any(|line| parts.iter().all(|part| line.contains(part)));
+        assert!(has_row, "{text}");
     }
     let why = &value(&open)["cells"][1]["why_not"];
     assert_eq!(why["reason"], json!("cost-open"));
