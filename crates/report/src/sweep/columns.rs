@@ -1,9 +1,8 @@
 //! The table of a sweep: a row for each cell, the default first, then by settled private memory.
 
-use super::why::in_few_words;
+use super::why::{in_few_words, stop_in_few_words};
 use crate::comparison::figures::{self, HOLE};
 use analysis::figures::{Figure, Unit};
-use analysis::tune::WhyNot;
 use analysis::tune::{CellResult, Sweep, Why};
 use base::text::Tone;
 use base::text::table::{Column, Table};
@@ -21,7 +20,7 @@ pub fn amount(value: f64, figure: Figure) -> String {
     figures::amount(value, figure.unit())
 }
 
-/// `use`, or in a few words why a cell is not recommended; nothing for the default that stays.
+/// `use`, or in a few words why a cell is not recommended; nothing for the default if another is.
 fn choice(sweep: &Sweep, place: usize) -> (Tone, &'static str) {
     let cell = &sweep.cells[place];
     if let Some(stopped) = &cell.stopped {
@@ -30,9 +29,9 @@ fn choice(sweep: &Sweep, place: usize) -> (Tone, &'static str) {
         } else {
             Tone::Quiet
         };
-        return (tone, in_few_words(cell, &WhyNot::Stopped).0);
+        return (tone, stop_in_few_words(stopped).0);
     }
-    if sweep.choice.place() == Some(place) && place != 0 {
+    if sweep.choice.place() == Some(place) {
         return (Tone::Good, "use");
     }
     match &cell.why_not {

@@ -151,13 +151,16 @@ fn code_block(form: Form, sweep: &Sweep, cell: &CellResult) -> Option<Block> {
 }
 
 fn cost_section(sweep: &Sweep) -> Option<Section> {
-    let note = format!(
-        "95 % intervals of the ratio · allowed: {} +{}, CPU +{} · beaten: another is as good in all figures and clearly \
-         better in one",
-        sweep.places.name(Figure::P95),
-        units::percent(sweep.rules.latency),
-        units::percent(sweep.rules.cpu)
-    );
+    let mut note = "95 % intervals of the ratio".to_owned();
+    if sweep.rules.max_private.is_none() {
+        note.push_str(&format!(
+            " · allowed: {} +{}, CPU +{}",
+            sweep.places.name(Figure::P95),
+            units::percent(sweep.rules.latency),
+            units::percent(sweep.rules.cpu)
+        ));
+    }
+    note.push_str(" · beaten: another is as good in all figures and clearly better in one");
     let section = Section::new("costs", "Cost against the default", Weight::Evidence).noted(note);
     Some(section.with_block(costs(sweep)?))
 }

@@ -16,7 +16,8 @@ pub(crate) fn in_few_words(cell: &CellResult, why: &WhyNot) -> (&'static str, Op
         WhyNot::DidLess => ("less work", None),
         WhyNot::Refused => ("not in force", None),
         WhyNot::TooFew | WhyNot::NoDefault => ("few runs", None),
-        WhyNot::NotMeasured | WhyNot::Slower { ratio: None, .. } => (units::UNKNOWN, None),
+        WhyNot::NotMeasured => ("memory unknown", None),
+        WhyNot::Slower { ratio: None, .. } => ("time unknown", None),
         WhyNot::NotLess if needs_more(cell) => ("needs more", Some("default".to_owned())),
         WhyNot::NotLess => ("not less", None),
         WhyNot::NotWorth { .. } => ("saves little", None),
@@ -35,7 +36,7 @@ fn needs_more(cell: &CellResult) -> bool {
     ratio.is_some_and(|ratio| ratio.low > 1.0)
 }
 
-fn stop_in_few_words(stopped: &Elimination) -> (&'static str, Option<String>) {
+pub(crate) fn stop_in_few_words(stopped: &Elimination) -> (&'static str, Option<String>) {
     match &stopped.why {
         Why::Failed(_) => ("failed", None),
         Why::Beaten(other) => ("stopped: beaten", Some(other.clone())),
@@ -76,7 +77,10 @@ pub(crate) fn why_not(sweep: &Sweep, cell: &CellResult) -> Option<String> {
                 .collect::<Vec<String>>()
                 .join(" and "),
         ),
-        WhyNot::NotLess => difference(cell, Figure::Private),
+        WhyNot::NotLess => {
+            let memory = sweep.places.memory();
+            difference(cell, Figure::Private).map(|difference| format!("{memory} {difference}"))
+        }
         WhyNot::NotWorth { saved, worth } => Some(format!(
             "{} of the {} that a setting is worth",
             amount(saved.max(0.0), Figure::Private),
@@ -85,6 +89,19 @@ pub(crate) fn why_not(sweep: &Sweep, cell: &CellResult) -> Option<String> {
         WhyNot::Dearer(figures) | WhyNot::CostOpen(figures) | WhyNot::CostUnknown(figures) => {
             Some(cost_clause(sweep, cell, figures))
         }
+        WhyNot::OverLimit => Some(format!(
+            "up to {}, limit {}",
+            units::or_unknown(cell.most_private(), |most| amount(most, Figure::Private)),
+            units::or_unknown(sweep.rules.max_private, units::exact_bytes)
+        )),
+        WhyNot::Slower {
+            than,
+            ratio: Some(ratio),
+        } => Some(format!(
+            "{} {} % against {than}, by the means",
+            sweep.places.name(Figure::P95),
+            figures::signed((ratio - 1.0) * 100.0, 0)
+        )),
         _ => other,
     };
     Some(match detail {
