@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::summary::{CheckpointSummary, LostProcess, PhaseSummary, Summary, last_words_of_run};
+use base::group_values;
 use base::units;
 use record::{Ending, ShutdownStage};
 
@@ -115,14 +116,7 @@ fn losses(summary: &Summary) -> Vec<Headline> {
     if !missing.is_empty() {
         list.push(ended_unasked(summary, &missing, "later figures are of the rest"));
     }
-    let mut by_name: Vec<Vec<&LostProcess>> = Vec::new();
-    for lost in replaced {
-        match by_name.iter_mut().find(|same| same[0].name == lost.name) {
-            Some(same) => same.push(lost),
-            None => by_name.push(vec![lost]),
-        }
-    }
-    for same in by_name {
+    for (_, same) in group_values(replaced.into_iter().map(|lost| (&lost.name, lost))) {
         list.push(match same.as_slice() {
             [one] => ended_unasked(summary, &[one], "another one took its place"),
             [first, ..] => {

@@ -160,12 +160,6 @@ impl Window {
         u64::try_from(u128::from(values[3] - values[1]) * 1_000_000_000 / nanos).ok()
     }
 
-    /// Lazily freed memory at its end, if more than 1 % of its private memory.
-    pub fn much_lazily_freed(&self) -> Option<u64> {
-        let after = self.private.as_ref()?.after;
-        self.lazily_freed.filter(|lazily| *lazily > after / 100)
-    }
-
     /// Bytes that became lazily freed in this window; 0 if the kernel reclaimed more, or the server reused more. `None` if
     /// the figure is unknown at the window's start or end.
     pub fn became_lazy(&self) -> Option<u64> {
