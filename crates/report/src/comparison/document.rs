@@ -329,12 +329,14 @@ pub(crate) fn idle_windows_section(
 ) -> Option<Section> {
     let table = idle_windows::columns(comparison)?;
     let legend = idle_windows::legend(&table);
+    let in_full = released::in_full(comparison).into_iter();
     Some(
         Section::new(format!("{id}decay"), "Released memory", Weight::Evidence)
             .noted(idle_windows::SUBJECT)
             .with_block(decays::all_runs(comparison, servers, keys))
             .with_block(table)
-            .with_block(Sentence::definition("windows.legend", legend)),
+            .with_block(Sentence::definition("windows.legend", legend))
+            .with_all(in_full.map(|text| Sentence::evidence("compare.released", text))),
     )
 }
 
@@ -370,8 +372,14 @@ fn latency(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Named>)], ke
 }
 
 pub(crate) fn distributions(comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: Keys) -> Block {
-    let legend = "All answers, from request to last byte, retries included, on a logarithmic axis. Solid mark: median. \
-                  Dashed mark: 95th percentile. Of several runs the medians of theirs.";
+    let has_several_runs = servers.iter().any(|(_, runs)| runs.len() > 1);
+    let legend = if has_several_runs {
+        "All answers, from request to last byte, retries included, on a logarithmic axis. Solid mark: median. Dashed \
+         mark: 95th percentile. Of several runs the medians of theirs."
+    } else {
+        "All answers, from request to last byte, retries included, on a logarithmic axis. Solid mark: median. Dashed \
+         mark: 95th percentile."
+    };
     let mut plots = Vec::new();
     for row in rows(comparison, Figure::P50) {
         if let MeasuredPart::Method(method) = &row.measure.place {

@@ -11,10 +11,11 @@ use super::figures::{HOLE, around};
 use super::released::{list, with_servers};
 
 /// The caption of [`releases`].
-pub(crate) const RELEASES: &str = "Forced releases, private memory in MiB";
+pub(crate) const RELEASES: &str =
+    "Forced releases until the answer, private memory in MiB; of a repeated phase the last round";
 
 /// The caption of [`reports`].
-pub(crate) const REPORTS: &str = "Memory by the server's own report, MiB";
+pub(crate) const REPORTS: &str = "Memory by the server's own report, MiB; of a repeated phase the last round";
 
 /// A row of a table: something at a step or a checkpoint of a phase, over the runs of a server.
 struct StepRow<'c, T> {
@@ -73,16 +74,20 @@ fn report_rows(comparison: &Comparison) -> Vec<StepRow<'_, Accounted>> {
 pub(crate) fn reasons(comparison: &Comparison) -> Vec<String> {
     let mut missing = Vec::new();
     for row in release_rows(comparison) {
-        for reason in &row.value.missing {
-            let reason = with_unknown(row.value.by.is_empty(), reason);
+        if !row.value.missing.is_empty() {
+            let reason = with_unknown(row.value.by.is_empty(), &row.value.missing.join("; "));
             missing.push((("forced release", row.server, reason), row.place.clone()));
         }
     }
     for row in report_rows(comparison) {
-        for reason in &row.value.missing {
-            let reason = with_unknown(row.value.accounted.is_none(), reason);
-            missing.push((("self-report", row.server, reason), row.place.clone()));
-        }
+        let is_unknown = row.value.accounted.is_none();
+        let reason = match row.value.missing.as_slice() {
+            [] if is_unknown => "the answer has no total".to_owned(),
+            [] => continue,
+            reasons => reasons.join("; "),
+        };
+        let reason = with_unknown(is_unknown, &reason);
+        missing.push((("self-report", row.server, reason), row.place.clone()));
     }
     let mut sentences = Vec::new();
     for ((what, server, reason), places) in group_values(missing) {

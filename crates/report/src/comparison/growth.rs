@@ -420,10 +420,9 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<GrowthLine> {
     lines
 }
 
-/// The table of these lines, with the server where there are several.
-fn table(lines: &[GrowthLine]) -> Vec<Column> {
+fn table(lines: &[GrowthLine], has_several_servers: bool) -> Vec<Column> {
     let mut names = Table::new(lines).text("repeated", 0, |line| (Tone::Strong, &line.name));
-    if lines.iter().any(|line| line.server != lines[0].server) {
+    if has_several_servers {
         names = names.text("server", 0, |line| &line.server);
     }
     let table = columns(names);
@@ -443,7 +442,7 @@ pub(crate) fn section(id: &str, lines: &[GrowthLine], servers: &[(&str, Vec<Name
         Section::new(format!("{id}growth"), "Growth per round", Weight::Answer)
             .noted(note())
             .with_block(pictures::growth::all_runs(servers, keys))
-            .with_block(table(lines))
+            .with_block(table(lines, servers.len() > 1))
             .with_block(Sentence::definition("growth.legend", LEGEND)),
     )
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::charts::rows::Curves;
-use analysis::compare::{Cell as FigureCell, Comparison, Decayed};
+use analysis::compare::{Cell as FigureCell, Comparison, Decay, Decayed};
 use analysis::figures::Unit;
 use analysis::summary::Summary;
 use analysis::summary::decay::{self, AFTER, Course, TooShortFor, Window, WindowKind};
@@ -98,12 +98,16 @@ pub(crate) fn columns(comparison: &Comparison) -> Option<Vec<Column>> {
     Some(columns)
 }
 
-/// The rows of one window follow one another. All curves have one scale.
+/// The rows of one window follow one another.
 fn rows(comparison: &Comparison) -> Vec<WindowRow<'_>> {
-    let sides = comparison.decays.iter().flat_map(|window| &window.sides);
-    let curves = Curves::new(sides.filter_map(|side| side.shown.as_ref()).map(curve));
     let mut rows = Vec::new();
     for window in &comparison.decays {
+        // Servers are compared within a window, windows within a run.
+        let curves = if comparison.sides.len() > 1 {
+            common_scale(std::slice::from_ref(window))
+        } else {
+            common_scale(&comparison.decays)
+        };
         for (place, (side, decayed)) in comparison.sides.iter().zip(&window.sides).enumerate() {
             let curve = match &decayed.shown {
                 Some(shown) => curves.draw(curve(shown), CURVE),
@@ -119,6 +123,11 @@ fn rows(comparison: &Comparison) -> Vec<WindowRow<'_>> {
         }
     }
     rows
+}
+
+fn common_scale(windows: &[Decay]) -> Curves {
+    let sides = windows.iter().flat_map(|window| &window.sides);
+    Curves::new(sides.filter_map(|side| side.shown.as_ref()).map(curve))
 }
 
 /// The curve of a window, with how long it took.

@@ -187,6 +187,18 @@ pub(crate) fn with_servers(sentences: Vec<(&str, String)>) -> Vec<String> {
     shared
 }
 
+/// The sentences with runs, shares, noise and reasons, where [`of_servers`] says less.
+pub(crate) fn in_full(comparison: &Comparison) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for side in &comparison.sides {
+        sentences.extend(sentence(&side.gave).map(|sentence| (side.label.as_str(), sentence)));
+    }
+    let brief = of_servers(comparison);
+    let mut full = with_servers(sentences);
+    full.retain(|sentence| !brief.contains(sentence));
+    full
+}
+
 /// The sentence on the windows of a single run.
 pub(crate) fn of_run(run: &Summary) -> Option<String> {
     sentence(&releases(&[run]))
@@ -203,20 +215,22 @@ fn sentence(windows: &[ReleaseOfRuns]) -> Option<String> {
 
 /// `released ≤ 30.8 MiB in light traffic, nothing while idle`: several servers have to fit on a screen.
 fn in_brief(windows: &[ReleaseOfRuns]) -> Option<String> {
-    let (mut released, mut others) = (Vec::new(), Vec::new());
-    for mut clause in clauses(windows) {
-        clause.certainty.reason = None;
-        if !matches!(clause.fact, Fact::Released) {
-            others.push(clause.in_words());
-            continue;
-        }
+    let (mut released, mut nothing, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    for clause in clauses(windows) {
         let kinds: Vec<String> = clause.windows.iter().map(|kind| when(*kind).to_owned()).collect();
-        let amount = if clause.certainty.runs.is_some() {
-            format!("≤ {}", size(clause.amount.largest()))
+        let is_release = matches!(clause.fact, Fact::Released) && clause.certainty.noise.is_none();
+        if !is_release {
+            others.push(clause.in_words());
+        } else if matches!(clause.amount, Amount::Nothing) {
+            nothing.extend(kinds);
+        } else if clause.certainty.runs.is_some() {
+            released.push(format!("≤ {} {}", size(clause.amount.largest()), any_of(&kinds)));
         } else {
-            clause.amount.in_words()
-        };
-        released.push(format!("{amount} {}", any_of(&kinds)));
+            released.push(format!("{} {}", clause.amount.in_words(), any_of(&kinds)));
+        }
+    }
+    if !nothing.is_empty() {
+        released.push(format!("nothing {}", any_of(&nothing)));
     }
     if !released.is_empty() {
         others.insert(0, format!("released {}", released.join(", ")));
@@ -266,11 +280,9 @@ fn is_taken_again(run: &WindowRelease) -> bool {
 
 /// A release that the table shows, though noise may explain it.
 fn little_released(window: &ReleaseOfRuns) -> Option<Clause> {
-    if window.runs.iter().any(|run| run.much) {
-        return None;
-    }
-    let little = window.runs.iter().filter(|run| is_little(run));
-    let most = little.map(|run| run.released.max(run.fell)).reduce(f64::max)?;
+    let little: Vec<&WindowRelease> = window.runs.iter().filter(|run| is_little(run)).collect();
+    let most = little.iter().map(|run| run.released.max(run.fell)).reduce(f64::max)?;
+    let others_released_much = window.runs.iter().any(|run| run.much);
     let is_one_run = window.runs.len() == 1;
     Some(Clause {
         fact: Fact::Released,
@@ -282,6 +294,11 @@ fn little_released(window: &ReleaseOfRuns) -> Option<Clause> {
         windows: vec![window.kind],
         certainty: Certainty {
             share: if is_one_run { share(window) } else { None },
+            runs: if others_released_much {
+                Some((little.len(), window.runs.len()))
+            } else {
+                None
+            },
             noise: window.runs.iter().map(|run| run.noise).reduce(f64::max),
             ..Certainty::default()
         },

@@ -47,7 +47,9 @@ fn what_was_given_back_before_checkpoints_has_medians_and_intervals_in_every_for
     insta::assert_snapshot!("before-checkpoints-markdown", tables(before_checkpoints()));
     let scenarios = compared(before_checkpoints());
     let page = page::render(&document(&scenarios, &before_checkpoints()));
-    assert!(page.contains("Forced releases, private memory in MiB"));
+    assert!(
+        page.contains("Forced releases until the answer, private memory in MiB; of a repeated phase the last round")
+    );
     let sides = scenarios.values().flatten().flat_map(|target| &target.comparison.sides);
     for side in sides {
         let [release] = side.forced_before_checkpoints.as_slice() else {
