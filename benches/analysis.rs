@@ -136,7 +136,8 @@ fn pass(name: &str, path: &Path) -> io::Result<()> {
             Some(())
         }
         "page" => {
-            black_box(page::render(&run::document(&summarised(path)?, "day.jsonl")));
+            let played = Played::new("day.jsonl".to_owned(), summarised(path)?);
+            black_box(page::render(&run::document(&played)));
             Some(())
         }
         "json" => {
@@ -146,7 +147,7 @@ fn pass(name: &str, path: &Path) -> io::Result<()> {
         "markdown" => {
             let summary = summarised(path)?;
             let record = "day.jsonl".to_owned();
-            let runs = [Played { record, summary }];
+            let runs = [Played::new(record, summary)];
             let scenarios = compare_by_target(runs.to_vec(), None);
             black_box(markdown::render(&comparison::document(&scenarios, &runs)));
             Some(())

@@ -27,7 +27,7 @@ pub use header::Measuring;
 pub use jobs::Jobs;
 pub use judge::{EveryRun, Judge, Next};
 pub use probe::{Probed, missing_steps, probe};
-pub use read::{STDIN, open, read_played, summary};
+pub use read::{STDIN, open, read_played};
 pub use repeating::Repeating;
 pub use scratch::Scratch;
 pub use traced::tracer;

@@ -394,8 +394,9 @@ pub(super) fn programs(choices: &[ServerChoice]) -> Vec<usize> {
 
 /// The first run of a command that ended with a code that is not accepted.
 pub fn failed_command(runs: &[Played]) -> Option<&Played> {
-    runs.iter()
-        .find(|run| run.summary.command.is_some() && matches!(run.summary.ending, Some(Ending::Crashed { .. })))
+    runs.iter().find(|run| {
+        run.summary.lifecycle.command.is_some() && matches!(run.summary.ending, Some(Ending::Crashed { .. }))
+    })
 }
 
 /// The name of a server's files. The label of a command is its text, which need not be a file name.

@@ -8,6 +8,7 @@ use crate::drive::workspace::KeptCopy;
 use crate::progress::{self, Progress};
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
+use analysis::compare::Played;
 use analysis::summary::{Summary, exit_of_run};
 use base::exit::Exit;
 use record::{Ending, PlanFacts};
@@ -16,7 +17,7 @@ use super::blocks::{Campaign, programs};
 use super::header::Measuring;
 use super::scratch::Scratch;
 use super::single::Outcome;
-use super::{header, summary};
+use super::{header, read_played};
 
 /// What the probes of all programs of a campaign say.
 pub(super) enum Answered {
@@ -31,7 +32,7 @@ pub(super) enum Answered {
 /// How a probe ended.
 pub enum Probed {
     /// The server was asked and shut down.
-    Ended(Box<Summary>),
+    Ended(Played),
     CalledOff,
 }
 
@@ -64,7 +65,7 @@ pub async fn probe(
         progress: Progress::silent(),
     };
     match run.record(path, interrupt).await? {
-        Outcome::Played => Ok(Probed::Ended(Box::new(summary(path)?))),
+        Outcome::Played => Ok(Probed::Ended(read_played(path)?)),
         Outcome::Failed(error) => Err(error),
         Outcome::CalledOff => Ok(Probed::CalledOff),
     }
@@ -96,7 +97,7 @@ impl Campaign<'_> {
             let path = records.path().join(format!("{place}.jsonl"));
             let choice = &self.choices[place];
             let summary = match probe(self.scenario, choice, &path, copy.clone(), interrupt).await? {
-                Probed::Ended(summary) => summary,
+                Probed::Ended(played) => played.summary,
                 Probed::CalledOff => {
                     progress::say(&super::called_off(""));
                     return Ok(Answered::Refused(Exit::Interrupted));

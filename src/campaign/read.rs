@@ -8,23 +8,16 @@ use anyhow::{Context, anyhow};
 
 use analysis::compare::Played;
 use analysis::summary;
-use analysis::summary::Summary;
 use record::Reader;
 
 /// The path that means stdin.
 pub const STDIN: &str = "-";
 
-pub fn summary(path: &Path) -> anyhow::Result<Summary> {
-    let about = || format!("cannot read the record `{}`", path.display());
-    summary::read(open(path)?).with_context(about)
-}
-
 /// Reads a record for a comparison, under its file name.
 pub fn read_played(path: &Path) -> anyhow::Result<Played> {
-    Ok(Played {
-        record: path.display().to_string(),
-        summary: summary(path)?,
-    })
+    let record = path.display().to_string();
+    let summary = summary::read(open(path)?).with_context(|| format!("cannot read the record `{record}`"))?;
+    Ok(Played::new(record, summary))
 }
 
 /// Opens a record. A pipe can be read only once.

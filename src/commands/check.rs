@@ -126,21 +126,22 @@ fn limits(repeating: &Repeating) -> Vec<String> {
 
 /// Asks a server whether it offers what the scenario needs, and prints the answer.
 async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt: &Interrupt) -> anyhow::Result<Exit> {
-    let summary = match campaign::probe(scenario, choice, path, KeptCopy::default(), interrupt).await? {
-        Probed::Ended(summary) => summary,
+    let played = match campaign::probe(scenario, choice, path, KeptCopy::default(), interrupt).await? {
+        Probed::Ended(played) => played,
         Probed::CalledOff => return Ok(Exit::Interrupted),
     };
-    let exit = summary::exit_of_run(&summary);
-    if let Some(sentence) = campaign::missing_steps(&summary, scenario) {
+    let summary = &*played.summary;
+    let exit = summary::exit_of_run(summary);
+    if let Some(sentence) = campaign::missing_steps(summary, scenario) {
         print_folded(&format!("{sentence}\n"))?;
         return Ok(exit);
     }
     match &summary.ending {
         Some(Ending::Completed) if exit == Exit::Passed => {
-            print_folded(&offered(scenario, choice, &left_out(&summary, scenario, choice)))?;
+            print_folded(&offered(scenario, choice, &left_out(summary, scenario, choice)))?;
         }
         _ => {
-            let document = run::document(&summary, &path.display().to_string());
+            let document = run::document(&played);
             print(&terminal::render(&document, formats::look(true)))?;
         }
     }

@@ -81,11 +81,11 @@ pub fn is_of_all(format: Format) -> bool {
 pub fn render_together(runs: &[Played], baseline: Option<&str>, format: Format) -> serde_json::Result<String> {
     match without_directories(runs).as_slice() {
         [] => Ok(String::new()),
-        [Played { record, summary }] if format != Format::Junit => {
+        [played] if format != Format::Junit => {
             let result = Printable {
-                document: &|| run::document(summary, record),
-                json: &|| run::json::render(summary),
-                picture: Some(&|| svg::run(summary, record)),
+                document: &|| run::document(played),
+                json: &|| run::json::render(&played.summary),
+                picture: Some(&|| svg::run(&played.summary, &played.record)),
                 suites: None,
                 followed: None,
             };

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{BufWriter, IntoInnerError};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
 
@@ -148,7 +149,7 @@ impl Outputs {
     }
 
     /// Reads and shows the record at `path`, `-` for standard input.
-    pub fn record(&mut self, path: &Path) -> anyhow::Result<Summary> {
+    pub fn record(&mut self, path: &Path) -> anyhow::Result<Arc<Summary>> {
         let reader = open(path)?;
         for output in &mut self.outputs {
             output.begin_record(path, reader.header())?;
@@ -157,14 +158,13 @@ impl Outputs {
         let summary = summary::read_with(reader, |entry| {
             outputs.iter_mut().try_for_each(|output| output.write_entry(entry))
         })?;
+        let played = Played::new(path.display().to_string(), summary);
         for output in &mut self.outputs {
-            output.end_record(path, &summary, self.details)?;
+            output.end_record(&played, self.details)?;
         }
+        let summary = Arc::clone(&played.summary);
         if self.outputs.iter().any(Output::is_of_all_runs) {
-            self.runs.push(Played {
-                record: path.display().to_string(),
-                summary: summary.clone(),
-            });
+            self.runs.push(played);
         }
         Ok(summary)
     }
@@ -200,7 +200,7 @@ impl Outputs {
         let mut text = String::new();
         for run in runs {
             if none_counts && summary::exit_of_run(&run.summary) == Exit::ServerFailed {
-                let document = run::document(&run.summary, &run.record);
+                let document = run::document(run);
                 text.push_str(&terminal::render(&document, formats::look(self.details)));
                 text.push('\n');
             }
@@ -264,7 +264,8 @@ impl Output {
     }
 
     /// Writes the report of one record, once it was read to its end.
-    fn end_record(&mut self, path: &Path, summary: &Summary, details: bool) -> anyhow::Result<()> {
+    fn end_record(&mut self, played: &Played, details: bool) -> anyhow::Result<()> {
+        let summary = &*played.summary;
         let failure = self.target.get_ref().failure();
         match (self.stream.take(), self.format) {
             (Some(stream), _) => {
@@ -272,7 +273,7 @@ impl Output {
                     run.finish(&mut self.trace, summary, &mut self.target)
                         .context(failure)?;
                 }
-                warn(path, summary);
+                warn(played);
             }
             _ if self.is_of_all_runs() => return Ok(()),
             (None, Format::Json) => {
@@ -285,7 +286,7 @@ impl Output {
                 self.target.get_mut().print(&text)?;
             }
             (None, _) => {
-                let document = run::document(summary, &path.display().to_string());
+                let document = run::document(played);
                 let between = if self.printed == 0 { "" } else { "\n" };
                 let text = terminal::render(&document, formats::look(details));
                 self.target.get_mut().print(&format!("{between}{text}"))?;
@@ -316,8 +317,8 @@ impl Output {
 }
 
 /// Warns on stderr if the format has no place for a record's problems.
-fn warn(path: &Path, summary: &Summary) {
-    let name = path.display();
+fn warn(played: &Played) {
+    let Played { record: name, summary } = played;
     if let Some(why) = summary::held_up(&summary.header) {
         super::say(&format!("note: `{name}`: {why}"));
     }

@@ -116,7 +116,7 @@ fn unprinted(runs: &[Played], cost: Option<&str>) -> Option<String> {
     let cost = cost?;
     let names: BTreeSet<&str> = runs
         .iter()
-        .filter_map(|run| run.summary.command.as_ref()?.printed.as_ref())
+        .filter_map(|run| run.summary.lifecycle.command.as_ref()?.printed.as_ref())
         .flat_map(BTreeMap::keys)
         .map(String::as_str)
         .collect();

@@ -324,7 +324,7 @@ mod runs {
         assert_eq!(allocator.options["dirty_decay_ms"], "3");
         assert_eq!(facts.knobs.len(), 1);
         assert_eq!(facts.knobs[0].taken, Some(true), "{:?}", facts.knobs);
-        let stderr = summary.close.expect("the connection was closed").stderr_tail;
+        let stderr = summary.lifecycle.close.expect("the connection was closed").stderr_tail;
         assert!(stderr.contains("-- Set conf value: dirty_decay_ms:3"), "{stderr}");
     }
 

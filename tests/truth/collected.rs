@@ -83,7 +83,7 @@ fn a_scenario_that_collects_does_so_before_each_checkpoint_as_shipped() {
         let text = fs::read_to_string(&scenario).expect("it is ours");
         fs::write(&scenario, format!("collect = {collects}\n{text}")).expect("it is ours");
         let summary = soak.run().passed();
-        let releases = summary.released.iter();
+        let releases = summary.allocator.released.iter();
         let at_checkpoints = releases.filter(|release| release.step.is_none() && release.is_done());
         assert_eq!(at_checkpoints.count(), expected);
         let limit = summary.header.server.lens.env.get("GOMEMLIMIT");

@@ -101,6 +101,7 @@ steps = [
     let summary = passing(phases, &[]);
     assert_eq!(phase(&summary, "edit").steps[0].notifications, Some(100 * (20 + 1)));
     let texts = summary
+        .traffic
         .methods
         .iter()
         .find(|method| method.method == "fixture/text")

@@ -29,7 +29,7 @@ pub fn failed(outcome: &Outcome) -> Ending {
     outcome.exits_with(4);
     let summary = outcome.summary();
     assert_eq!(exit_of_run(&summary), Exit::ServerFailed);
-    assert!(!summary.truncated && summary.shutdown.is_some() && summary.close.is_some());
+    assert!(!summary.unread.truncated && summary.lifecycle.shutdown.is_some() && summary.lifecycle.close.is_some());
     let entries = outcome.entries();
     assert!(matches!(entries.last().map(|last| &last.event), Some(Event::Ended(_))));
     summary.ending.expect("the record says how the run ended")
@@ -51,13 +51,14 @@ fn a_crash_is_told_with_its_place_its_signal_and_the_last_words() {
     ]);
     let summary = outcome.summary();
     let hovers = summary
+        .traffic
         .methods
         .iter()
         .find(|method| method.method == "textDocument/hover");
     let hovers = hovers.expect("some were sent");
     assert!(hovers.lost >= 1 && hovers.hits >= 1, "{hovers:?}");
     assert_eq!(
-        summary.shutdown.map(|shutdown| shutdown.stage),
+        summary.lifecycle.shutdown.map(|shutdown| shutdown.stage),
         Some(ShutdownStage::AlreadyGone)
     );
     // Earlier measurements stay.
@@ -106,7 +107,7 @@ fn a_child_that_is_told_to_end_does_not_fail_the_run_and_is_named() {
         outcome.exits_with(0);
         outcome.says(&["ended in `hover` with 401.", "though nobody asked it to", "† hover"]);
         let summary = outcome.summary();
-        assert_eq!(summary.lost.len(), 1);
+        assert_eq!(summary.processes.lost.len(), 1);
         assert!(!phase(&summary, "start").incomplete && phase(&summary, "hover").incomplete);
     }
 }
@@ -155,7 +156,7 @@ fn a_server_that_exceeds_its_memory_limit_is_killed_with_its_children_in_time() 
         "lsp-soak killed it at the limit of 300.0 MiB",
     ]);
     // What it took while it was killed.
-    let peak = outcome.summary().private_peak.expect("Linux tells it");
+    let peak = outcome.summary().memory.private_peak.expect("Linux tells it");
     assert!(peak < 812 * MIB, "{peak}");
 }
 
@@ -224,7 +225,7 @@ fn a_hang_is_wedged_at_its_deadline_and_not_before() {
         "the server hangs: `textDocument/hover` has been open for",
         "attach a debugger",
     ]);
-    let methods = outcome.summary().methods;
+    let methods = outcome.summary().traffic.methods;
     let hover = methods.iter().find(|method| method.method == "textDocument/hover");
     assert_eq!(
         hover.map(|hover| (hover.count, hover.lost)),
@@ -257,10 +258,11 @@ fn a_hang_with_busy_processors_is_a_timeout() {
 fn noise_between_messages_is_counted_and_said() {
     let outcome = hover(&["--garbage-stdout", "30"]);
     let summary = outcome.passed();
-    let close = summary.close.expect("the connection was closed");
+    let close = summary.lifecycle.close.expect("the connection was closed");
     assert!(close.noise > 0 && !close.noise_sample.is_empty(), "{close:?}");
     assert!(
         summary
+            .log
             .warnings
             .iter()
             .any(|warning| warning.kind == WarningKind::Noise)
@@ -303,7 +305,7 @@ fn a_result_that_is_no_json_is_an_error_and_no_hit() {
             }
             ending => panic!("{ending:?}"),
         }
-        let methods = outcome.summary().methods;
+        let methods = outcome.summary().traffic.methods;
         let hover = methods.iter().find(|method| method.method == "textDocument/hover");
         let hover = hover.expect("hover was asked");
         assert_eq!((hover.hits, hover.errors), (0, hover.count), "{result}");
@@ -380,12 +382,12 @@ fn a_server_that_closes_its_input_ends_the_run_soon_with_the_write_error() {
 fn stale_answers_are_asked_for_again_and_counted() {
     let outcome = hover(&["--content-modified", "5"]);
     let summary = outcome.passed();
-    let retries: u64 = summary.methods.iter().map(|method| method.retries).sum();
+    let retries: u64 = summary.traffic.methods.iter().map(|method| method.retries).sum();
     assert_eq!(retries, 5);
     assert!(
-        summary.methods.iter().all(|method| method.errors == 0),
+        summary.traffic.methods.iter().all(|method| method.errors == 0),
         "{:?}",
-        summary.methods
+        summary.traffic.methods
     );
 }
 
@@ -393,7 +395,10 @@ fn stale_answers_are_asked_for_again_and_counted() {
 fn a_server_that_waits_for_its_own_answers_gets_them() {
     let summary = hover(&["--block-until-answered"]).passed();
     for refresh in ["codeLens", "semanticTokens", "inlayHint", "diagnostic"] {
-        let asked = summary.server_requests.get(&format!("workspace/{refresh}/refresh"));
+        let asked = summary
+            .traffic
+            .server_requests
+            .get(&format!("workspace/{refresh}/refresh"));
         assert_eq!(asked.map(|one| (one.count, one.refused)), Some((1, 0)), "{refresh}");
     }
 }
@@ -486,7 +491,7 @@ fn what_a_profile_knows_not_to_be_offered_is_said_before_anything_is_driven() {
         Ending::Unsupported { steps } => assert!(steps[0].contains("it renames nothing"), "{steps:?}"),
         ending => panic!("{ending:?}"),
     }
-    assert!(outcome.summary().methods.is_empty());
+    assert!(outcome.summary().traffic.methods.is_empty());
 }
 
 #[test]
@@ -507,6 +512,7 @@ fn what_the_server_does_not_offer_may_be_left_out() {
 fn slow_is_not_wedged() {
     let summary = hover(&["--slow", "500ms"]).passed();
     let hovers = summary
+        .traffic
         .methods
         .iter()
         .find(|method| method.method == "textDocument/hover");
@@ -535,6 +541,7 @@ steps = [
         .run();
     let summary = outcome.passed();
     let poll = summary
+        .traffic
         .methods
         .iter()
         .find(|method| method.method == "textDocument/diagnostic");

@@ -54,7 +54,7 @@ steps = [{ open = { files = 2 } }, { restart = { reopen = true } }, { hover = { 
         (Some(4), Some(4)),
         "documents are the client's"
     );
-    let texts = summary.warnings.iter().map(|warning| warning.text.as_str());
+    let texts = summary.log.warnings.iter().map(|warning| warning.text.as_str());
     let told: Vec<&str> = texts
         .filter(|text| text.contains("cannot be written any more"))
         .collect();

@@ -17,7 +17,7 @@ fn a_hundred_mebibytes_of_stderr_leave_a_tail() {
     let summary = outcome.passed();
     outcome.says(&["the server wrote 100.0 MiB to stderr, last"]);
     assert_eq!(summary.ending, Some(Ending::Completed));
-    let close = summary.close.expect("the connection was closed");
+    let close = summary.lifecycle.close.expect("the connection was closed");
     assert_eq!(close.stderr, 100 * MIB);
     let tail = close.stderr_tail.len() as u64;
     assert!((1..=64 * KIB).contains(&tail), "{tail}");
@@ -35,6 +35,7 @@ fn a_result_of_two_hundred_mebibytes_is_counted_and_not_kept() {
         .run();
     let summary = outcome.passed();
     let symbols = summary
+        .traffic
         .methods
         .iter()
         .find(|method| method.method == "workspace/symbol");
@@ -63,7 +64,7 @@ fn nothing_that_a_server_says_makes_us_grow() {
             .server(&["--hoard", hoard])
             .run();
         let summary = outcome.passed();
-        let violations = summary.close.expect("the connection was closed").violations;
+        let violations = summary.lifecycle.close.expect("the connection was closed").violations;
         let refused = violations
             .keys()
             .find(|text| text.starts_with("a request of the server was refused: "));
@@ -84,11 +85,11 @@ fn a_flood_of_messages_is_counted_and_its_record_stays_small() {
         .server(&["--hoard", "messages"])
         .run();
     let summary = outcome.passed();
-    let close = summary.close.clone().expect("the connection was closed");
+    let close = summary.lifecycle.close.clone().expect("the connection was closed");
     assert_eq!(close.notifications["window/logMessage"], 100_000);
     assert!(close.notifications.values().sum::<u64>() >= 200_000);
-    let listed = summary.messages.iter().map(|message| message.count).sum::<u64>() + summary.more_messages;
-    let requests = summary.server_requests["workspace/codeLens/refresh"].count;
+    let listed = summary.log.messages.iter().map(|message| message.count).sum::<u64>() + summary.log.more_messages;
+    let requests = summary.traffic.server_requests["workspace/codeLens/refresh"].count;
     let known = listed + close.unwritten.warnings + requests;
     assert!(
         (200_000_u64.saturating_sub(close.dropped)..=200_000).contains(&known),

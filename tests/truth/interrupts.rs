@@ -30,7 +30,7 @@ fn interrupted(outcome: &Outcome) {
     outcome.exits_with(130);
     let summary = outcome.summary();
     assert_eq!(summary.ending, Some(Ending::Interrupted));
-    assert!(!summary.truncated && summary.close.is_some());
+    assert!(!summary.unread.truncated && summary.lifecycle.close.is_some());
     let last = outcome.entries().pop().map(|last| last.event);
     assert_eq!(last, Some(Event::Ended(Ending::Interrupted)));
     assert!(phase(&summary, "start").private.is_some(), "what there is is kept");
@@ -46,7 +46,7 @@ fn ctrl_c_once_shuts_the_server_down_and_reports() {
     run.signal(Signal::INT);
     let outcome = run.finish();
     interrupted(&outcome);
-    let shutdown = outcome.summary().shutdown.expect("it was brought down");
+    let shutdown = outcome.summary().lifecycle.shutdown.expect("it was brought down");
     assert_eq!((shutdown.stage, shutdown.code), (ShutdownStage::Exit, Some(0)));
     assert!(shutdown.survivors.is_empty());
     // The phase table appears as after any run.
@@ -67,7 +67,7 @@ fn ctrl_c_in_the_middle_of_a_request_does_not_wait_for_it() {
     run.signal(Signal::INT);
     let outcome = run.finish();
     interrupted(&outcome);
-    let stage = outcome.summary().shutdown.map(|shutdown| shutdown.stage);
+    let stage = outcome.summary().lifecycle.shutdown.map(|shutdown| shutdown.stage);
     assert_eq!(stage, Some(ShutdownStage::Exit));
 }
 
@@ -82,10 +82,10 @@ fn ctrl_c_twice_kills_now() {
     run.signal(Signal::INT);
     let outcome = run.finish();
     interrupted(&outcome);
-    let shutdown = outcome.summary().shutdown.expect("it was brought down");
+    let shutdown = outcome.summary().lifecycle.shutdown.expect("it was brought down");
     assert_eq!((shutdown.stage, shutdown.signal), (ShutdownStage::Killed, Some(9)));
     // Without a server there are no findings about one.
-    let warnings = outcome.summary().warnings;
+    let warnings = outcome.summary().log.warnings;
     assert!(
         warnings.iter().all(|warning| !warning.text.contains("ignored")),
         "{warnings:?}"
@@ -113,7 +113,7 @@ fn ctrl_c_during_the_last_shutdown_is_an_interrupt_too() {
     let outcome = run.finish();
     interrupted(&outcome);
     outcome.says(&["shutting the server down; ctrl-c again kills it"]);
-    let stage = outcome.summary().shutdown.map(|shutdown| shutdown.stage);
+    let stage = outcome.summary().lifecycle.shutdown.map(|shutdown| shutdown.stage);
     assert_eq!(stage, Some(ShutdownStage::Exit), "the server is waited for");
 }
 
@@ -125,7 +125,7 @@ fn ctrl_c_twice_during_the_last_shutdown_kills_now() {
     run.signal(Signal::INT);
     let outcome = run.finish();
     interrupted(&outcome);
-    let stage = outcome.summary().shutdown.map(|shutdown| shutdown.stage);
+    let stage = outcome.summary().lifecycle.shutdown.map(|shutdown| shutdown.stage);
     assert_eq!(stage, Some(ShutdownStage::Killed));
     // A polite shutdown of this server takes 25 s.
     assert!(outcome.took < Duration::from_secs(15), "{:?}", outcome.took);
@@ -261,7 +261,13 @@ fn ctrl_c_during_a_restart_brings_the_old_server_down_with_all_it_left() {
     let outcome = run.finish();
     interrupted(&outcome);
     assert_eq!(
-        outcome.summary().shutdown.expect("it was brought down").survivors.len(),
+        outcome
+            .summary()
+            .lifecycle
+            .shutdown
+            .expect("it was brought down")
+            .survivors
+            .len(),
         1
     );
 }

@@ -1,5 +1,7 @@
 //! A server against itself through the purged lens, in many sessions drawn from recorded runs.
 
+use std::sync::Arc;
+
 use analysis::compare::{Played, is_counted};
 use analysis::figures::Rules;
 use analysis::gate::{Sides, judge};
@@ -22,9 +24,11 @@ fn pool() -> Vec<Played> {
         "run", "scenario.toml", "--server", "base", "--lens", "purged", "--runs", "12", "--out", "pool", "-q",
     ]);
     let records = ground.records("pool");
-    let played = records.iter().map(|path| Played {
-        record: path.display().to_string(),
-        summary: summary::read(record::open(path).expect("it is a record")).expect("it can be read"),
+    let played = records.iter().map(|path| {
+        Played::new(
+            path.display().to_string(),
+            summary::read(record::open(path).expect("it is a record")).expect("it can be read"),
+        )
     });
     played.filter(|run| is_counted(&run.summary)).collect()
 }
@@ -46,7 +50,10 @@ fn session(pool: &[Played], looks: &Schedule, seed: u64, percent: u64) -> Sides 
     let runs = looks.runs().last().copied().expect("there is a look");
     let mut side = || -> Vec<Played> { (0..runs).map(|_| pool[random.usize(..pool.len())].clone()).collect() };
     let (baseline, mut candidate) = (side(), side());
-    for phase in candidate.iter_mut().flat_map(|run| &mut run.summary.phases) {
+    for phase in candidate
+        .iter_mut()
+        .flat_map(|run| &mut Arc::make_mut(&mut run.summary).phases)
+    {
         phase.private = phase.private.map(|private| private * percent / 100);
     }
     Sides {

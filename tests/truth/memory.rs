@@ -56,7 +56,7 @@ fn adds_up(summary: &Summary) {
     let sum: i64 = summary.phases.iter().filter_map(|phase| phase.increment).sum();
     assert_eq!(sum, last - first);
     assert_eq!(known.len(), summary.phases.len());
-    assert_eq!(summary.private_metric, PrivateMetric::Exact);
+    assert_eq!(summary.memory.private_metric, PrivateMetric::Exact);
 }
 
 #[test]
@@ -73,6 +73,7 @@ fn ballast_is_in_the_start_value_and_nowhere_else() {
 fn processor_time_of_a_run_is_known_to_the_nanosecond() {
     let summary = passing(LOOK, &[]);
     let cpu = summary
+        .processes
         .programs
         .iter()
         .map(|program| program.cpu.expect("it was read at its end"));
@@ -155,7 +156,7 @@ fn spike(interval: &str, size: u64, argument: &str) -> bool {
     let (mark, sampled) = seen(&outcome.entries());
     // The kernel's own mark, to the byte.
     assert_eq!(peak("spike").lower, mark.max(sampled));
-    assert_eq!(summary.peak, Some(peak("spike")));
+    assert_eq!(summary.memory.peak, Some(peak("spike")));
     sampled >= before + size / 2
 }
 
@@ -204,9 +205,9 @@ fn a_spike_while_the_server_is_shut_down_is_told_and_is_of_no_phase() {
     let summary = outcome.passed();
     let last = summary.phases.last().and_then(|phase| phase.checkpoint.as_ref());
     let resident = last.and_then(|taken| taken.resident).expect("Linux tells it");
-    let most = summary.shutdown_peak.expect("the last look was taken");
+    let most = summary.memory.shutdown_peak.expect("the last look was taken");
     same(most - resident, 24 * MIB);
-    assert!(summary.peak.is_some_and(|peak| peak.lower + 20 * MIB < most));
+    assert!(summary.memory.peak.is_some_and(|peak| peak.lower + 20 * MIB < most));
     outcome.says(&["during shutdown the server had at least"]);
 }
 
@@ -267,14 +268,14 @@ steps = [{ idle = { mode = "simmer", every = "250ms", for = "1s" } }]
 fn a_server_whose_main_thread_has_ended_is_measured_by_another() {
     let plain = passing(HOVERS, &["--ballast", "60MiB"]);
     let leaderless = passing(HOVERS, &["--ballast", "60MiB", "--end-main-thread"]);
-    assert_eq!(leaderless.private_metric, PrivateMetric::Exact);
+    assert_eq!(leaderless.memory.private_metric, PrivateMetric::Exact);
     // The stack of the other thread is little.
     let (with, without) = (private(&plain, "hover"), private(&leaderless, "hover"));
     assert!(with.abs_diff(without) < 2 * MIB, "{with} {without}");
     assert!(
-        leaderless.peak.is_some_and(|peak| peak.lower > 60 * MIB),
+        leaderless.memory.peak.is_some_and(|peak| peak.lower > 60 * MIB),
         "{:?}",
-        leaderless.peak
+        leaderless.memory.peak
     );
     let descriptors = [&plain, &leaderless].map(|summary| summary.phases.last()?.checkpoint.as_ref()?.descriptors);
     assert!(

@@ -37,8 +37,8 @@ fn a_setting_that_a_wrapper_keeps_to_itself_was_not_in_force() {
         let summary = outcome.passed();
         let knobs = &summary.header.server.knobs;
         assert!(knobs.iter().all(|knob| knob.taken == Some(false)), "{knobs:?}");
-        let [unset] = summary.unset.as_slice() else {
-            panic!("{name}: {:?}", summary.unset);
+        let [unset] = summary.allocator.unset.as_slice() else {
+            panic!("{name}: {:?}", summary.allocator.unset);
         };
         assert!(unset.program.starts_with("fixture-"), "{unset:?}");
         assert_eq!((unset.variable.as_str(), &unset.value), (name, &None));
@@ -59,7 +59,7 @@ fn a_setting_that_a_wrapper_keeps_to_itself_was_not_in_force() {
 #[test]
 fn a_setting_that_a_wrapper_changes_was_not_in_force() {
     let outcome = behind(SYSTEM, "export MALLOC_ARENA_MAX=7", "MALLOC_ARENA_MAX=1");
-    assert_eq!(outcome.passed().unset[0].value.as_deref(), Some("7"));
+    assert_eq!(outcome.passed().allocator.unset[0].value.as_deref(), Some("7"));
     outcome.says(&["MALLOC_ARENA_MAX=1 was set, but 7 is in force according to the environment of `fixture-system`"]);
 }
 
@@ -68,7 +68,7 @@ fn a_setting_that_a_large_wrapper_changes_was_not_in_force_in_a_small_server() {
     // Some 10 MB in a shell variable, as an interpreter has them in modules.
     let first = "hold=$(head -c 10000000 /dev/zero | tr '\\0' x)\nexport MALLOC_ARENA_MAX=7";
     let summary = behind(SYSTEM, first, "MALLOC_ARENA_MAX=1").passed();
-    let unset = &summary.unset[0];
+    let unset = &summary.allocator.unset[0];
     assert_eq!(
         (unset.program.as_str(), unset.value.as_deref()),
         ("fixture-system", Some("7"))
@@ -82,7 +82,7 @@ fn a_setting_that_a_wrapper_passes_on_was_in_force() {
         let summary = behind(program, "true", &format!("{name}={value}")).passed();
         let knobs = &summary.header.server.knobs;
         assert!(knobs.iter().all(|knob| knob.taken == Some(true)), "{knobs:?}");
-        assert_eq!(summary.unset, []);
+        assert_eq!(summary.allocator.unset, []);
     }
 }
 

@@ -76,7 +76,7 @@ fn what_is_preloaded_is_used_where_it_has_the_memory_in_the_run() {
                 _ => "it had at most",
             };
             assert!(seen.contains(told), "{family} {via}: {seen}");
-            let close = summary.close.as_ref().expect("the connection was closed");
+            let close = summary.lifecycle.close.as_ref().expect("the connection was closed");
             let accounts = close.held.as_ref().map(Vec::len);
             assert_eq!((accounts, close.stderr_tail.as_str()), (Some(1), ""), "{family}");
         }
@@ -96,7 +96,7 @@ fn a_small_server_that_mimalloc_serves_is_not_said_to_do_without_it() {
         "{:?}",
         server.knobs
     );
-    assert_eq!((summary.unset, summary.partly), (Vec::new(), None));
+    assert_eq!((summary.allocator.unset, summary.allocator.partly), (Vec::new(), None));
 }
 
 #[test]
@@ -212,7 +212,12 @@ fn what_was_typed_is_preloaded_too_and_a_child_that_is_not_served_is_told() {
         summary.header.server.env["LD_PRELOAD"],
         format!("{}:libc.so.6", preload.path)
     );
-    let without: Vec<&str> = summary.unloaded.iter().map(|one| one.program.as_str()).collect();
+    let without: Vec<&str> = summary
+        .processes
+        .unloaded
+        .iter()
+        .map(|one| one.program.as_str())
+        .collect();
     assert_eq!(without, ["sleep"]);
 }
 

@@ -50,7 +50,7 @@ fn open_documents_are_pulled_after_open_and_after_each_burst_and_no_step_counts_
     let summary = outcome.passed();
     // The burst is one pull of its document, and one of the other, which may depend on it.
     assert_eq!(by_phase(&summary), [("start", 0), ("open", 2), ("edit", 2)]);
-    assert!(summary.methods.is_empty(), "{:?}", summary.methods);
+    assert!(summary.traffic.methods.is_empty(), "{:?}", summary.traffic.methods);
     let steps = summary.phases.iter().flat_map(|phase| &phase.steps);
     assert_eq!(steps.filter_map(|step| step.requests).sum::<u64>(), 0);
     let entries = outcome.entries();
@@ -71,7 +71,7 @@ fn memory_that_a_server_takes_only_when_asked_is_found_and_the_editor_can_be_tur
     };
     for (capabilities, pulled) in [("default", 4), ("vscode", 4), ("no-pull", 0), ("minimal", 0)] {
         let summary = run(capabilities);
-        let sent: u64 = summary.editor.iter().map(|method| method.count).sum();
+        let sent: u64 = summary.traffic.editor.iter().map(|method| method.count).sum();
         assert_eq!(sent, pulled, "{capabilities}");
         assert_eq!(summary.header.settings.pulls_diagnostics, pulled > 0);
         let grown: i64 = summary.phases.iter().filter_map(|phase| phase.increment).sum();
@@ -201,7 +201,7 @@ fn reported_lines(lines: usize) -> String {
 
 /// Elements and hits of the requests for the workspace that the steps sent.
 fn workspace_figures(summary: &Summary) -> (u64, u64) {
-    let mut methods = summary.methods.iter();
+    let mut methods = summary.traffic.methods.iter();
     let method = methods.find(|method| method.method == WORKSPACE);
     let method = method.expect("it was sent");
     (method.items, method.hits)
@@ -225,7 +225,7 @@ steps = [{ diagnostics = { workspace = true, expect = "anything" } }]
             let summary = outcome.passed();
             // What the editor or the first request was told has not changed afterwards: no elements, but an answer.
             assert_eq!(workspace_figures(&summary), (by_steps, 3), "{how}, {capabilities}");
-            let by_editor: u64 = summary.editor.iter().map(|method| method.items).sum();
+            let by_editor: u64 = summary.traffic.editor.iter().map(|method| method.items).sum();
             assert_eq!(by_editor + by_steps, 5, "{how}, {capabilities}");
         }
     }
@@ -247,7 +247,11 @@ steps = [{ diagnostics = { workspace = true } }]
         .server(&["--pull", "static", "--pull-workspace", "park"])
         .run();
     let summary = outcome.passed();
-    assert!(summary.methods[0].bytes > 4 * MIB, "{:?}", summary.methods);
+    assert!(
+        summary.traffic.methods[0].bytes > 4 * MIB,
+        "{:?}",
+        summary.traffic.methods
+    );
     // The second request has the ids of the results in the long part.
     assert_eq!(workspace_figures(&summary), (lines as u64, 2));
 }

@@ -34,7 +34,7 @@ fn shim() -> String {
 /// The fixture's last report of live memory.
 #[track_caller]
 fn live(summary: &Summary) -> u64 {
-    let last = summary.reported.last().expect("it was asked");
+    let last = summary.allocator.reported.last().expect("it was asked");
     last.report.accounted.expect("the fixture answers with a number")
 }
 
@@ -64,8 +64,8 @@ steps = [{ release = { by = ["allocator"] } }, { self-report = {} }]
     let shim = shim();
     let outcome = played(phases, &[&[shim.as_str()], KEEPS.as_slice()].concat());
     let summary = outcome.passed();
-    let [released] = summary.released.as_slice() else {
-        panic!("{:?}", summary.released)
+    let [released] = summary.allocator.released.as_slice() else {
+        panic!("{:?}", summary.allocator.released)
     };
     let [used] = released.release.used.as_slice() else {
         panic!("{released:?}")
@@ -79,7 +79,7 @@ steps = [{ release = { by = ["allocator"] } }, { self-report = {} }]
     is_live(&summary, "forced");
     let windows: Vec<WindowKind> = summary.windows.iter().map(|window| window.kind).collect();
     assert_eq!(windows, [WindowKind::Released]);
-    assert_eq!(summary.listening.len(), 1);
+    assert_eq!(summary.allocator.listening.len(), 1);
     let shim = summary.header.server.shim.as_ref().expect("it was preloaded");
     assert!(shim.sha256.is_some() && !summary.header.server.env.contains_key("LD_PRELOAD"));
     outcome.says(&["by a forced release", "a step malloc_trim", "fixture/liveBytes 16.0"]);
@@ -90,8 +90,12 @@ fn neither_a_release_nor_a_report_is_a_request_of_the_scenario() {
     let phases = "[[phase]]\nname = \"forced\"\nsteps = [{ release = {} }, { self-report = {} }]\n";
     let outcome = played(phases, &[&shim()]);
     let summary = outcome.passed();
-    assert!(summary.reported[0].report.took.is_some(), "{:?}", summary.reported);
-    assert!(summary.methods.is_empty(), "{:?}", summary.methods);
+    assert!(
+        summary.allocator.reported[0].report.took.is_some(),
+        "{:?}",
+        summary.allocator.reported
+    );
+    assert!(summary.traffic.methods.is_empty(), "{:?}", summary.traffic.methods);
     let requests = outcome
         .entries()
         .iter()
@@ -106,11 +110,11 @@ fn where_nothing_can_give_back_that_is_said_and_is_no_window() {
     let outcome = played(phases, &[]);
     let summary = outcome.passed();
     assert!(
-        !summary.released[0].is_done() && summary.windows.is_empty(),
+        !summary.allocator.released[0].is_done() && summary.windows.is_empty(),
         "{:?}",
         summary.windows
     );
-    assert!(summary.header.server.shim.is_none() && summary.listening.is_empty());
+    assert!(summary.header.server.shim.is_none() && summary.allocator.listening.is_empty());
     outcome.says(&["forced release in forced: n/a", "run with --purge-shim"]);
 }
 
@@ -123,7 +127,11 @@ fn a_server_in_which_the_library_is_not_is_told_and_not_harmed() {
         .options(&[&shim()])
         .run();
     let summary = outcome.passed();
-    assert!(!summary.released[0].is_done(), "{:?}", summary.released);
+    assert!(
+        !summary.allocator.released[0].is_done(),
+        "{:?}",
+        summary.allocator.released
+    );
     outcome.says(&["was to be preloaded, but no process loaded it", "not seen to listen"]);
 }
 
@@ -133,8 +141,13 @@ fn each_process_of_the_tree_gives_back_its_own() {
     let soak = Soak::new(&format!("{START}{phases}"));
     let outcome = soak.server(&["--children", "2,4MiB"]).options(&[&shim()]).run();
     let summary = outcome.passed();
-    assert_eq!(summary.released[0].release.used.len(), 3, "{:?}", summary.released);
-    assert_eq!(summary.listening.len(), 3);
+    assert_eq!(
+        summary.allocator.released[0].release.used.len(),
+        3,
+        "{:?}",
+        summary.allocator.released
+    );
+    assert_eq!(summary.allocator.listening.len(), 3);
 }
 
 #[test]
@@ -147,11 +160,15 @@ fn the_purged_lens_of_the_c_library_shows_what_is_live() {
         let summary = outcome.passed();
         let lens = &summary.header.server.lens;
         assert!(lens.forced && !lens.approximate && lens.env.is_empty(), "{lens:?}");
-        assert_eq!(summary.released.len(), 4, "one before each checkpoint");
+        assert_eq!(summary.allocator.released.len(), 4, "one before each checkpoint");
         assert!(
-            summary.released.iter().all(|one| one.step.is_none() && one.is_done()),
+            summary
+                .allocator
+                .released
+                .iter()
+                .all(|one| one.step.is_none() && one.is_done()),
             "{:?}",
-            summary.released
+            summary.allocator.released
         );
         assert!(summary.windows.is_empty(), "a checkpoint is no window");
         is_live(&summary, "close");
@@ -181,7 +198,7 @@ fn what_the_lens_gives_back_is_not_credited_to_closing_documents() {
     assert_eq!(window.kind, WindowKind::Closed);
     let gave = window.private.as_ref().expect("one process").released();
     assert!(gave.unsigned_abs() < MIB, "{window:?}");
-    let last = summary.released.last().expect("one before each checkpoint");
+    let last = summary.allocator.released.last().expect("one before each checkpoint");
     assert!(
         last.released().is_some_and(|gave| gave > 40 * MIB.cast_signed()),
         "{last:?}"

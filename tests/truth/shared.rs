@@ -42,6 +42,7 @@ fn shared_memory_without_a_name_is_private() {
         );
         assert!(
             summary
+                .memory
                 .private_peak
                 .is_some_and(|peak| peak >= private(&summary, "hover"))
         );
@@ -110,8 +111,8 @@ const TICKS: u64 = 200_000_000;
 fn three_ways(summary: &Summary, name: &str) -> [u64; 3] {
     let taken = phase(summary, name).checkpoint.as_ref().expect("it was taken");
     let around = [taken.at.saturating_sub(TICKS), taken.at + TICKS];
-    let curve = summary.curves.private.reduce(&around)[0];
-    let programs = summary.programs.iter().filter_map(|program| program.private);
+    let curve = summary.memory.curves.private.reduce(&around)[0];
+    let programs = summary.processes.programs.iter().filter_map(|program| program.private);
     [
         private(summary, name),
         curve.expect("it was sampled").high(),

@@ -10,7 +10,7 @@ fn a_refused_shutdown_is_said_and_ends_in_a_kill() {
     let outcome = Soak::new(START).server(&["--ignore-shutdown"]).run();
     let summary = outcome.passed();
     assert_eq!(summary.ending, Some(Ending::Completed));
-    let shutdown = summary.shutdown.expect("it was brought down");
+    let shutdown = summary.lifecycle.shutdown.expect("it was brought down");
     assert_eq!((shutdown.stage, shutdown.signal), (ShutdownStage::Killed, Some(9)));
     assert_eq!(shutdown.reply, Some(ShutdownReply::Unanswered));
     outcome
@@ -34,7 +34,7 @@ fn an_excess_during_the_shutdown_belongs_to_the_shutdown() {
 fn a_child_left_behind_is_killed_and_fails_the_run() {
     let outcome = Soak::new(START).server(&["--leave-child-behind"]).run();
     assert_eq!(failed(&outcome), Ending::Completed);
-    let shutdown = outcome.summary().shutdown.expect("it was brought down");
+    let shutdown = outcome.summary().lifecycle.shutdown.expect("it was brought down");
     assert_eq!(shutdown.stage, ShutdownStage::Exit);
     let names: Vec<&str> = shutdown.survivors.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["fixture-system"]);
@@ -56,7 +56,7 @@ fn a_crash_while_the_server_is_shut_down_fails_the_run_and_shows_the_last_words(
     ] {
         let outcome = Soak::new(START).server(&["--crash-on", method]).run();
         assert_eq!(failed(&outcome), Ending::Completed);
-        let shutdown = outcome.summary().shutdown.expect("it was brought down");
+        let shutdown = outcome.summary().lifecycle.shutdown.expect("it was brought down");
         assert_eq!(
             (shutdown.signal, shutdown.exit_sent),
             (Some(6), Some(exit_sent)),
@@ -77,7 +77,10 @@ fn a_crash_before_a_restart_fails_the_run_though_the_next_server_leaves_well() {
                   else exec \"$FIXTURE\"; fi";
     let outcome = Soak::new(&phases).script(script).run();
     assert_eq!(failed(&outcome), Ending::Completed);
-    assert_eq!(outcome.summary().shutdown.map(|shutdown| shutdown.code), Some(Some(0)));
+    assert_eq!(
+        outcome.summary().lifecycle.shutdown.map(|shutdown| shutdown.code),
+        Some(Some(0))
+    );
     outcome.says(&["the server crashed during shutdown", "fixture: `exit` is not survived"]);
 }
 

@@ -107,13 +107,17 @@ steps = [{ idle = { mode = "silent", for = "500ms" } }]
         .collect();
     assert_eq!(told.iter().map(|phase| phase.name.as_str()).collect::<Vec<_>>(), names);
     // The tracer does not count as a process of the server.
-    assert_eq!(summary.most_processes, 1);
+    assert_eq!(summary.processes.most_at_once, 1);
     assert_eq!(outcome.scratch(), Vec::<std::path::PathBuf>::new());
 }
 
 /// Number of answered hovers.
 fn analyse_hovers(summary: &summary::Summary) -> u64 {
-    let method = summary.methods.iter().find(|one| one.method == "textDocument/hover");
+    let method = summary
+        .traffic
+        .methods
+        .iter()
+        .find(|one| one.method == "textDocument/hover");
     let hovers = method.expect("it was asked").count;
     assert_eq!(hovers, 20);
     hovers
@@ -130,7 +134,7 @@ fn calls_of_children_count_too() {
     let calls = Traced::from_summary(summary).expect("it was traced");
     // Six children of 4 MiB and the server's own 8 MiB, one mapping each.
     made(phase(&calls, "start"), CallKind::MadviseOther, (7, 32 * MIB), (0, 0));
-    assert_eq!(summary.most_processes, 7);
+    assert_eq!(summary.processes.most_at_once, 7);
 }
 
 #[test]
@@ -146,7 +150,7 @@ fn traced_runs_are_made_beside_those_that_count_and_have_no_say() {
     assert!(runs.iter().all(|(_, summary)| !is_counted(summary)));
     let played: Vec<_> = runs
         .into_iter()
-        .map(|(record, summary)| analysis::compare::Played { record, summary })
+        .map(|(record, summary)| analysis::compare::Played::new(record, summary))
         .collect();
     let comparison = compare(&played, None);
     assert!(comparison.rows.is_empty(), "no figure is taken from them");

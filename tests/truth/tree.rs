@@ -79,8 +79,16 @@ fn children_and_grandchildren_are_in_every_total_once() {
         children.iter().all(|child| children_of(*child).len() == 1),
         "{processes:#?}"
     );
-    assert_eq!(summary.most_processes, 5);
-    assert_eq!(summary.programs.iter().map(|program| program.count).sum::<u64>(), 5);
+    assert_eq!(summary.processes.most_at_once, 5);
+    assert_eq!(
+        summary
+            .processes
+            .programs
+            .iter()
+            .map(|program| program.count)
+            .sum::<u64>(),
+        5
+    );
     let checkpoint = phase(&summary, "spike").checkpoint.as_ref();
     assert_eq!(checkpoint.map(|taken| taken.processes), Some(5));
 }
@@ -100,7 +108,7 @@ fn a_page_that_forks_share_is_counted_once() {
         "the pages are in four processes: {resident:?}"
     );
     holds_spike(&summary, &plain, 40 * MIB);
-    assert_eq!(summary.most_processes, 4);
+    assert_eq!(summary.processes.most_at_once, 4);
 }
 
 #[test]
@@ -147,7 +155,10 @@ fn an_orphan_of_the_tree_stays_in_it_and_is_ended_with_it() {
     let (plain, bare) = (passing("", &[]), passing("", &["--children", "1,0"]));
     let child = private(&bare, "start") - private(&plain, "start");
     same(private(&summary, "start") - private(&plain, "start") - child, 24 * MIB);
-    assert_eq!(summary.shutdown.map(|shutdown| shutdown.survivors.len()), Some(1));
+    assert_eq!(
+        summary.lifecycle.shutdown.map(|shutdown| shutdown.survivors.len()),
+        Some(1)
+    );
 }
 
 #[test]
@@ -157,7 +168,7 @@ fn a_daemon_that_forks_itself_anew_all_the_time_is_ended_with_its_server() {
         let outcome = Soak::new(START).server(&["--respawn", every]).run();
         outcome.exits_with(4);
         outcome.says(&["outlived the server and", "killed"]);
-        let survivors = outcome.summary().shutdown.map(|shutdown| shutdown.survivors);
+        let survivors = outcome.summary().lifecycle.shutdown.map(|shutdown| shutdown.survivors);
         assert!(survivors.is_some_and(|survivors| !survivors.is_empty()), "{every}");
     }
 }

@@ -56,7 +56,7 @@ fn deaf(outcome: &Outcome) -> Vec<UnpurgedProcess> {
     let taken = last.checkpoint.as_ref().expect("it was taken");
     let known = [last.private, taken.resident, taken.proportional, taken.private_sampled];
     assert_eq!(known, [None; 4], "what was freed is in it");
-    let unpurged = summary.unpurged.last().expect("it does not count");
+    let unpurged = summary.allocator.unpurged.last().expect("it does not count");
     assert_eq!(unpurged.phase.name, "close");
     unpurged.processes.clone()
 }
@@ -66,13 +66,13 @@ fn a_server_behind_a_shell_counts_where_it_answers_itself() {
     for script in [r#"exec "$FIXTURE" "$@""#, "\"$FIXTURE\" \"$@\"\ntrue"] {
         let outcome = behind(script);
         let summary = outcome.passed();
-        assert_eq!(summary.unpurged, [], "{script}");
+        assert_eq!(summary.allocator.unpurged, [], "{script}");
         let taken = private(&summary, "close") - private(&summary, "start");
         assert!(taken.abs_diff(16 * MIB) < 2 * MIB, "{script}: {taken}");
         assert!(
-            summary.listening.iter().all(|one| one.within.is_none()),
+            summary.allocator.listening.iter().all(|one| one.within.is_none()),
             "{:?}",
-            summary.listening
+            summary.allocator.listening
         );
     }
 }
@@ -93,7 +93,7 @@ fn a_server_that_its_wrapper_kept_the_library_from_does_not_count_though_the_wra
         "two of three were freed: {server:?}"
     );
     let summary = outcome.summary();
-    let shell = summary.released.last().expect("the shell answered");
+    let shell = summary.allocator.released.last().expect("the shell answered");
     assert!(shell.is_done() && shell.release.used.len() == 1, "{shell:?}");
     outcome.says(&[
         "through the purged lens: process",

@@ -397,7 +397,7 @@ impl Figure {
 impl Measure {
     /// All measures of a run, in the order of its parts.
     pub fn all(summary: &Summary) -> Vec<Measure> {
-        if summary.command.is_some() {
+        if summary.lifecycle.command.is_some() {
             let mut all = measures_of(&MeasuredPart::Run, &Figure::OF_COMMANDS);
             all.extend(printed(summary));
             return all;
@@ -414,7 +414,7 @@ impl Measure {
             }
         }
         all.extend(measures_of(&MeasuredPart::Run, &Figure::OF_RUNS));
-        for method in &summary.methods {
+        for method in &summary.traffic.methods {
             all.extend(measures_of(
                 &MeasuredPart::Method(method.method.clone()),
                 &Figure::OF_METHODS,
@@ -434,7 +434,7 @@ impl Measure {
                 }
                 match self.figure {
                     Figure::Live => summary.live_memory(&last.phase).map(|bytes| bytes as f64),
-                    figure => in_phase(figure, last, summary.resident_metric),
+                    figure => in_phase(figure, last, summary.memory.resident_metric),
                 }
             }
             MeasuredPart::Window(kind) => match self.figure {
@@ -445,14 +445,14 @@ impl Measure {
                 _ => None,
             },
             MeasuredPart::Run => match self.figure {
-                figure if summary.command.is_some() => of_command(figure, summary),
-                Figure::Peak => summary.peak.map(|peak| peak.lower as f64),
-                Figure::Cpu => sum(summary.programs.iter().map(|program| program.cpu)),
+                figure if summary.lifecycle.command.is_some() => of_command(figure, summary),
+                Figure::Peak => summary.memory.peak.map(|peak| peak.lower as f64),
+                Figure::Cpu => sum(summary.processes.programs.iter().map(|program| program.cpu)),
                 Figure::Faults => sum(summary.phases.iter().map(|phase| phase.minor_faults)),
                 _ => None,
             },
             MeasuredPart::Method(name) => {
-                let method = summary.methods.iter().find(|method| method.method == *name)?;
+                let method = summary.traffic.methods.iter().find(|method| method.method == *name)?;
                 let value = match self.figure {
                     Figure::P50 => method.p50,
                     Figure::P95 => method.p95,
@@ -460,7 +460,14 @@ impl Measure {
                 };
                 value.map(|value| value as f64)
             }
-            MeasuredPart::Printed(name) => summary.command.as_ref()?.printed.as_ref()?.get(name)?.as_f64(),
+            MeasuredPart::Printed(name) => summary
+                .lifecycle
+                .command
+                .as_ref()?
+                .printed
+                .as_ref()?
+                .get(name)?
+                .as_f64(),
         }
     }
 }
@@ -475,7 +482,7 @@ fn measures_of(place: &MeasuredPart, figures: &[Figure]) -> Vec<Measure> {
 
 /// The figures that a command printed.
 fn printed(summary: &Summary) -> Vec<Measure> {
-    let printed = summary.command.as_ref().and_then(|end| end.printed.as_ref());
+    let printed = summary.lifecycle.command.as_ref().and_then(|end| end.printed.as_ref());
     let names = printed.into_iter().flat_map(BTreeMap::keys);
     names
         .map(|name| Measure {
@@ -526,14 +533,14 @@ fn in_phase(figure: Figure, phase: &PhaseSummary, resident: ResidentMetric) -> O
 
 /// A figure of a command that was run to its end.
 fn of_command(figure: Figure, summary: &Summary) -> Option<f64> {
-    let end = summary.command.as_ref()?;
+    let end = summary.lifecycle.command.as_ref()?;
     let value = match figure {
         Figure::Wall => Some(end.wall),
         Figure::User => Some(end.user),
         Figure::System => Some(end.system),
         Figure::Cpu => end.user.checked_add(end.system),
-        Figure::Peak => summary.peak.map(|peak| peak.lower),
-        Figure::PrivatePeak => summary.private_peak,
+        Figure::Peak => summary.memory.peak.map(|peak| peak.lower),
+        Figure::PrivatePeak => summary.memory.private_peak,
         Figure::Faults => Some(end.minor_faults),
         Figure::MajorFaults => Some(end.major_faults),
         Figure::Switches => end.voluntary_switches.checked_add(end.involuntary_switches),

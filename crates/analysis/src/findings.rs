@@ -120,17 +120,22 @@ fn recorded(summary: &Summary, list: &mut Vec<Finding>) {
     }
     // [`readiness`] and `sampling` report these two from the events themselves.
     let own = [WarningKind::Unsettled, WarningKind::Readiness];
-    for warning in summary.warnings.iter().filter(|warning| !own.contains(&warning.kind)) {
+    for warning in summary
+        .log
+        .warnings
+        .iter()
+        .filter(|warning| !own.contains(&warning.kind))
+    {
         list.push(finding(
             Severity::Warning,
             format!("{}{}", warning.text, repeated(warning)),
         ));
     }
-    if summary.more_warnings > 0 {
-        let more = units::count_of(summary.more_warnings, "more warning");
+    if summary.log.more_warnings > 0 {
+        let more = units::count_of(summary.log.more_warnings, "more warning");
         list.push(finding(Severity::Warning, format!("{more}: see the record")));
     }
-    for method in summary.methods.iter().chain(&summary.editor) {
+    for method in summary.traffic.methods.iter().chain(&summary.traffic.editor) {
         if let Some((error, count)) = &method.error {
             let which = match (method.errors, *count) {
                 (1, _) => String::new(),
@@ -142,7 +147,7 @@ fn recorded(summary: &Summary, list: &mut Vec<Finding>) {
             list.push(finding(Severity::Warning, text));
         }
     }
-    list.extend(summary.close.as_ref().and_then(long_stderr));
+    list.extend(summary.lifecycle.close.as_ref().and_then(long_stderr));
     list.extend(left_out::findings(summary));
     list.extend(huge_pages(summary));
     list.extend(wine(summary));
@@ -167,6 +172,7 @@ fn huge_pages(summary: &Summary) -> Option<Finding> {
         return None;
     }
     let program = summary
+        .processes
         .programs
         .iter()
         .find(|program| program.huge_pages == Some(true))?;
@@ -183,7 +189,7 @@ const INSTALLERS: [&str; 9] = ["corepack", "curl", "npm", "npx", "pip", "pip3", 
 /// The server installed packages, which makes a first run more expensive.
 fn package_install(summary: &Summary) -> Option<Finding> {
     // A script is the second word, after its interpreter. Some programs set their own title.
-    let installer = summary.programs.iter().find(|program| {
+    let installer = summary.processes.programs.iter().find(|program| {
         let mut words = program.command.iter().take(2);
         is_installer(&program.name) || words.any(|word| is_installer(word))
     })?;
@@ -245,7 +251,7 @@ fn times(count: u64) -> String {
 
 /// The first few different messages of the server, and the number of the rest.
 fn messages(summary: &Summary, list: &mut Vec<Finding>) {
-    for message in summary.messages.iter().take(MESSAGES) {
+    for message in summary.log.messages.iter().take(MESSAGES) {
         let level = if message.level == 1 { "an error" } else { "a warning" };
         let mut lines = message.text.lines().filter(|line| !line.trim().is_empty());
         let first = lines.next().unwrap_or_default();
@@ -255,9 +261,9 @@ fn messages(summary: &Summary, list: &mut Vec<Finding>) {
             ..finding(Severity::Note, text)
         });
     }
-    let rest = summary.messages.iter().skip(MESSAGES);
-    let written = rest.map(|message| message.count).sum::<u64>() + summary.more_messages;
-    let unwritten = &summary.unwritten;
+    let rest = summary.log.messages.iter().skip(MESSAGES);
+    let written = rest.map(|message| message.count).sum::<u64>() + summary.log.more_messages;
+    let unwritten = &summary.log.unwritten;
     let counted = unwritten.errors + unwritten.warnings;
     if written + counted > 0 {
         let which = match (written, counted) {
@@ -282,7 +288,7 @@ fn messages(summary: &Summary, list: &mut Vec<Finding>) {
 }
 
 fn readiness(summary: &Summary, list: &mut Vec<Finding>) {
-    for readiness in &summary.readiness {
+    for readiness in &summary.lifecycle.readiness {
         let after = units::nanoseconds(readiness.after);
         let missing = &readiness.missing;
         let text = match readiness.outcome {
@@ -337,7 +343,7 @@ mod tests {
             let mut summary = summarised(&Session::new("server"));
             summary.header.settings.huge_pages = setting;
             summary.header.host.memory.huge_pages = Some(system.to_owned());
-            summary.programs.push(ProgramSummary {
+            summary.processes.programs.push(ProgramSummary {
                 name: "server".to_owned(),
                 huge_pages,
                 ..ProgramSummary::default()
@@ -349,7 +355,7 @@ mod tests {
 
     fn install_warning(name: &str, command: &[&str]) -> Option<String> {
         let mut summary = summarised(&Session::new("server"));
-        summary.programs.push(ProgramSummary {
+        summary.processes.programs.push(ProgramSummary {
             name: name.to_owned(),
             command: command.iter().map(|word| (*word).to_owned()).collect(),
             peak: Some(300 << 20),
@@ -429,7 +435,7 @@ mod tests {
         );
         let requests = find_text(&summary, "7 requests were only").unwrap();
         assert!(requests.ends_with("were only counted, not recorded"));
-        assert_eq!(summary.server_requests["a/b"].count, 7);
+        assert_eq!(summary.traffic.server_requests["a/b"].count, 7);
     }
 
     #[test]
@@ -469,7 +475,7 @@ mod tests {
     fn a_flood_on_stderr_is_told_with_its_last_line() {
         let mut summary = summarised(&Session::new("server"));
         for (stderr, is_noted) in [(LOUD - 1, false), (100 << 20, true)] {
-            summary.close = Some(Close {
+            summary.lifecycle.close = Some(Close {
                 stderr,
                 stderr_tail: "first\nlast\n\n".to_owned(),
                 ..Close::default()

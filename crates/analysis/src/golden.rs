@@ -3,6 +3,8 @@
 pub mod gate;
 pub mod tune;
 
+use std::sync::Arc;
+
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Mutex;
@@ -91,10 +93,7 @@ pub fn run(label: &str, number: u32, percent: u64) -> Played {
     for phase in &mut summary.phases {
         phase.private = phase.private.map(|private| private * percent / 100);
     }
-    Played {
-        record: format!("run-{number:03}-{label}.jsonl"),
-        summary,
-    }
+    Played::new(format!("run-{number:03}-{label}.jsonl"), summary)
 }
 
 /// A run in which the server released `gave` MiB by force and accounted for `accounted` of 400 MiB.
@@ -123,7 +122,7 @@ pub fn with_release_at(mut summary: Summary, step: u32, gave: u64, accounted: Op
         after: Some((200 - gave) * MIB),
         took: 0,
     };
-    summary.released.push(Released {
+    summary.allocator.released.push(Released {
         phase: phase.clone(),
         step: Some(step),
         release,
@@ -136,7 +135,7 @@ pub fn with_release_at(mut summary: Summary, step: u32, gave: u64, accounted: Op
         resident: Some(400 * MIB),
         ..SelfReport::default()
     };
-    summary.reported.push(Reported {
+    summary.allocator.reported.push(Reported {
         phase,
         step: step + 1,
         report,
@@ -146,7 +145,7 @@ pub fn with_release_at(mut summary: Summary, step: u32, gave: u64, accounted: Op
 
 /// Moves the releases of a run to the checkpoints of their phases, as the lens asks for them.
 pub fn before_checkpoint(mut summary: Summary) -> Summary {
-    for released in &mut summary.released {
+    for released in &mut summary.allocator.released {
         released.step = None;
     }
     summary
@@ -154,8 +153,7 @@ pub fn before_checkpoint(mut summary: Summary) -> Summary {
 
 /// Lets memory grow at the last checkpoint of a run.
 pub fn let_grow(run: &mut Played) {
-    let last = run
-        .summary
+    let last = Arc::make_mut(&mut run.summary)
         .phases
         .iter_mut()
         .rev()

@@ -72,49 +72,113 @@ pub struct ServerRequests {
 pub struct Summary {
     /// The record's first line: server, host, scenario, settings.
     pub header: Header,
+    /// Starts and ends of the server, or of the command.
+    pub lifecycle: Lifecycle,
+    /// The end of the run; `None` if the record was cut short before it.
+    pub ending: Option<Ending>,
+    /// From the first spawn to the last entry.
+    pub duration: Nanos,
+    /// Memory of the process tree over the whole run.
+    pub memory: TreeMemory,
+    /// The phases in order, each round of a repeat separately.
+    pub phases: Vec<PhaseSummary>,
+    /// Idle windows, and the release in each.
+    pub windows: Vec<Window>,
+    pub processes: Processes,
+    pub traffic: Traffic,
+    /// What the allocator was seen to do.
+    pub allocator: AllocatorFindings,
+    /// Memory calls by phase, if the run was traced.
+    pub system_calls: Vec<SystemCalls>,
+    pub log: Log,
+    pub sampling: SamplingSummary,
+    /// Pressure stalls of the machine during the run.
+    pub pressure: Option<Pressure>,
+    pub unread: Unread,
+}
+
+impl Summary {
+    /// Of a run with nothing but a header.
+    fn empty(header: Header) -> Summary {
+        Summary {
+            header,
+            lifecycle: Lifecycle::default(),
+            ending: None,
+            duration: 0,
+            memory: TreeMemory::default(),
+            phases: Vec::new(),
+            windows: Vec::new(),
+            processes: Processes::default(),
+            traffic: Traffic::default(),
+            allocator: AllocatorFindings::default(),
+            system_calls: Vec::new(),
+            log: Log::default(),
+            sampling: SamplingSummary::default(),
+            pressure: None,
+            unread: Unread::default(),
+        }
+    }
+}
+
+/// Starts and ends of the server, or of the command.
+#[derive(Clone, Debug, Default)]
+pub struct Lifecycle {
     /// The server's own name and version.
     pub initialized: Option<Initialized>,
     /// One for each server that was waited for: the first and every restart.
     pub readiness: Vec<Readiness>,
-    /// The end of the run; `None` if the record was cut short before it.
-    pub ending: Option<Ending>,
-    /// The shutdown of the last server.
-    pub shutdown: Option<Shutdown>,
+    pub restarts: u32,
     /// Shutdowns before a restart that failed or ended with a wrong exit code.
     pub earlier: Vec<Departure>,
-    /// The most resident memory seen since the last phase's marks, in which the server was shut down: a lower bound.
-    pub shutdown_peak: Option<u64>,
+    /// The shutdown of the last server.
+    pub shutdown: Option<Shutdown>,
     pub close: Option<Close>,
-    /// From the first spawn to the last entry.
-    pub duration: Nanos,
-    pub restarts: u32,
+    /// Memory and time of a command that ran to its end; `None` for a server.
+    pub command: Option<CommandEnd>,
+}
+
+/// Memory of the process tree over the whole run.
+#[derive(Clone, Debug, Default)]
+pub struct TreeMemory {
     /// The metric of private memory at all checkpoints of this run.
     pub private_metric: PrivateMetric,
     /// The metric of resident memory at all checkpoints of this run.
     pub resident_metric: ResidentMetric,
-    /// The phases in order, each round of a repeat separately.
-    pub phases: Vec<PhaseSummary>,
     /// The resident peak of the run: the highest of its phases.
     pub peak: Option<Peak>,
     /// The highest sampled private memory, a lower bound of its peak.
     pub private_peak: Option<u64>,
-    /// Memory and time of a command that ran to its end; `None` for a server.
-    pub command: Option<CommandEnd>,
+    /// The most resident memory seen since the last phase's marks, in which the server was shut down: a lower bound.
+    pub shutdown_peak: Option<u64>,
+    /// What charts draw, at a resolution that a report can show.
+    pub curves: Curves,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Processes {
     pub programs: Vec<ProgramSummary>,
     /// Most processes that existed at once.
-    pub most_processes: u64,
+    pub most_at_once: u64,
     /// Processes that crashed, or that held most of the memory and ended, while the server was used.
     pub lost: Vec<LostProcess>,
     /// Processes that had not mapped all preloaded libraries.
     pub unloaded: Vec<Unloaded>,
+}
+
+/// Requests in both directions.
+#[derive(Clone, Debug, Default)]
+pub struct Traffic {
     /// Requests by method, without the light traffic of idle windows.
     pub methods: Vec<MethodSummary>,
     /// Requests that the imitated editor sent by itself, by method.
     pub editor: Vec<MethodSummary>,
     /// Requests of the server by method.
     pub server_requests: BTreeMap<String, ServerRequests>,
-    /// Idle windows, and the release in each.
-    pub windows: Vec<Window>,
+}
+
+/// What the allocator was seen to do.
+#[derive(Clone, Debug, Default)]
+pub struct AllocatorFindings {
     /// Processes in which the preloaded library listens.
     pub listening: Vec<Listening>,
     pub released: Vec<Released>,
@@ -126,9 +190,12 @@ pub struct Summary {
     pub partly: Option<Partly>,
     /// Memory figures that the server reported about itself.
     pub reported: Vec<Reported>,
-    /// Memory calls by phase, if the run was traced.
-    pub system_calls: Vec<SystemCalls>,
-    /// Warnings of the run, each once, in the order of their first appearance.
+}
+
+/// Warnings of the run and messages of the server.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    /// Each warning once, in the order of their first appearance.
     pub warnings: Vec<WarningSummary>,
     /// Count of warnings beyond those in `warnings`.
     pub more_warnings: u64,
@@ -138,11 +205,11 @@ pub struct Summary {
     pub more_messages: u64,
     /// Messages of the server that were counted, but not recorded.
     pub unwritten: Unwritten,
-    pub sampling: SamplingSummary,
-    /// Pressure stalls of the machine during the run.
-    pub pressure: Option<Pressure>,
-    /// What charts draw, at a resolution that a report can show.
-    pub curves: Curves,
+}
+
+/// What of the record could not be read.
+#[derive(Clone, Debug, Default)]
+pub struct Unread {
     /// True if the record was cut in the middle of a line.
     pub truncated: bool,
     /// Entries of kinds that this program does not know.
@@ -158,22 +225,24 @@ pub struct Unloaded {
 }
 
 /// The two quantities called resident. One run uses one of them throughout, and so do runs that are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ResidentMetric {
     /// `VmRSS`, of a server that was a single process at every checkpoint.
+    #[default]
     Resident,
     /// Σ `Pss`, of a tree: its resident sizes would count shared pages more than once.
     Proportional,
 }
 
 /// The two quantities called private. One run uses one of them throughout, since they must never be mixed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum PrivateMetric {
     /// `Pss_Anon + SwapPss − LazyFree` and own shared memory, from the exact counters of every process.
     Exact,
     /// The median of the cheap counters, summed over the tree: an upper bound where pages are shared or lazily freed.
+    #[default]
     Sampled,
 }
 

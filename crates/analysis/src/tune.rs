@@ -405,7 +405,7 @@ pub fn undecisive_differences(runs: &[Played]) -> Result<Vec<Difference>, NoSwee
     }
     let headers = cells.values().flatten().copied();
     let mut all_differences = differences(headers.clone());
-    let counted = runs.iter().map(|run| &run.summary).filter(|run| is_counted(run));
+    let counted = runs.iter().map(|run| &*run.summary).filter(|run| is_counted(run));
     all_differences.extend(shared_memory(counted));
     // Processors that cells set are what is compared; then they may differ between cells, but not within one.
     let is_affinity_swept = headers.clone().any(sets_affinity);
@@ -487,7 +487,7 @@ fn server(runs: &[Played], default: &str) -> Server {
         version: facts.version.clone(),
         program: program.to_owned(),
         path: unlisted_path(facts),
-        is_command: runs.iter().any(|run| run.summary.command.is_some()),
+        is_command: runs.iter().any(|run| run.summary.lifecycle.command.is_some()),
         args: facts.args.clone(),
         allocator: facts.allocator.clone(),
     }

@@ -30,14 +30,12 @@ use stats::{LEAST_CYCLES, LEAST_RUNS};
 
 use crate::pictures::{Named, timeline};
 
-/// The whole report. `record` is the name of the run's record.
-pub fn document<'s>(summary: &'s Summary, record: &'s str) -> Document {
+/// The whole report.
+pub fn document(played: &Played) -> Document {
+    let Played { record, summary } = played;
     let header = &summary.header;
-    let comparison = one_run(&Played {
-        record: record.to_owned(),
-        summary: summary.clone(),
-    });
-    let servers = [(header.server.label.as_str(), vec![(record, summary)])];
+    let comparison = one_run(played);
+    let servers = [(header.server.label.as_str(), vec![(record.as_str(), &**summary)])];
     let mut sections: Vec<Option<Section>> = Vec::new();
     // A tracer slows a run, so its memory and latency are left out.
     let is_traced = Traced::from_summary(summary).is_some();
@@ -198,7 +196,7 @@ fn repeats_often(summary: &Summary) -> bool {
 
 fn requests(comparison: &Comparison, servers: &[(&str, Vec<Named>)], summary: &Summary) -> Option<Section> {
     let methods = tables::most_sent(summary);
-    let by_editor: Vec<&MethodSummary> = summary.editor.iter().collect();
+    let by_editor: Vec<&MethodSummary> = summary.traffic.editor.iter().collect();
     if methods.is_empty() && by_editor.is_empty() {
         return None;
     }
@@ -220,7 +218,7 @@ fn requests(comparison: &Comparison, servers: &[(&str, Vec<Named>)], summary: &S
         let note = "p95 n/a: fewer than 20 answers";
         section = section.with_block(Sentence::definition("requests.note", note));
     }
-    let left_out = summary.methods.len() - methods.len();
+    let left_out = summary.traffic.methods.len() - methods.len();
     if left_out > 0 {
         let note = format!("{left_out} more with fewer requests: `--format json`");
         section = section.with_block(Sentence::definition("requests.note", note));
@@ -238,7 +236,7 @@ fn processes(summary: &Summary) -> Option<Section> {
     if !tables::has_processes(summary) {
         return None;
     }
-    let most = units::count(summary.most_processes);
+    let most = units::count(summary.processes.most_at_once);
     let section = Section::new("processes", "Processes", Weight::Evidence)
         .noted(format!("sizes in MiB · at most {most} at once"))
         .with_block(tables::programs(summary));
@@ -355,12 +353,12 @@ pub fn one_line(summary: &Summary) -> String {
             units::nanoseconds(summary.duration),
         );
     }
-    if let Some(command) = &summary.command {
+    if let Some(command) = &summary.lifecycle.command {
         return format!(
             "{}: {}, peak {}",
             name(summary),
             units::nanoseconds(command.wall),
-            units::or_unknown(summary.peak, |peak| units::bytes(peak.lower)),
+            units::or_unknown(summary.memory.peak, |peak| units::bytes(peak.lower)),
         );
     }
     let end = head::result(summary).map(|(private, _)| private);
@@ -368,7 +366,7 @@ pub fn one_line(summary: &Summary) -> String {
         "{}{warm_up}: private {}, peak {}, {}",
         name(summary),
         units::or_unknown(end, units::bytes),
-        units::or_unknown(summary.peak, |peak| units::bytes(peak.lower)),
+        units::or_unknown(summary.memory.peak, |peak| units::bytes(peak.lower)),
         units::nanoseconds(summary.duration),
     )
 }

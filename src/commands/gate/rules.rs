@@ -70,7 +70,7 @@ pub fn played(typed: GateContext, runs: &[&Played], lenses: Vec<Lens>) -> GateCo
     let mut repeated = Vec::new();
     for run in runs {
         phases.extend(run.summary.header.scenario.phases.iter().cloned());
-        methods.extend(run.summary.methods.iter().map(|facts| facts.method.clone()));
+        methods.extend(run.summary.traffic.methods.iter().map(|facts| facts.method.clone()));
         for place in growth::repeated_parts(&run.summary) {
             if place.values.len() >= LEAST_ROUNDS {
                 repeated.push(place.name);
@@ -91,7 +91,7 @@ pub fn played(typed: GateContext, runs: &[&Played], lenses: Vec<Lens>) -> GateCo
         phases,
         lenses,
         is_collected: runs.iter().any(|run| run.summary.header.server.lens.reports_live()),
-        is_command: runs.iter().any(|run| run.summary.command.is_some()),
+        is_command: runs.iter().any(|run| run.summary.lifecycle.command.is_some()),
         is_shared: runs.iter().any(|run| run.summary.header.plan.jobs.is_some()),
         ..typed
     }

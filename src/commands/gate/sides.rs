@@ -135,7 +135,7 @@ pub fn require_settings(sides: &Sides) -> anyhow::Result<()> {
 fn first_lacking_setting(run: &Played) -> Option<String> {
     let server = &run.summary.header.server;
     let is_of_lens = |variable: &String| server.lens.env.contains_key(variable);
-    for unset in &run.summary.unset {
+    for unset in &run.summary.allocator.unset {
         if unset.library || !is_of_lens(&unset.variable) {
             return Some(unset.to_string());
         }

@@ -451,8 +451,8 @@ mod tests {
     fn believed_cpu_noise(nanos: u64) -> f64 {
         let mut runs: Vec<_> = (1..=6).map(|number| crate::golden::run("a", number, 100)).collect();
         for run in &mut runs {
-            run.summary.programs.truncate(1);
-            run.summary.programs[0].cpu = Some(nanos);
+            run.summary_mut().processes.programs.truncate(1);
+            run.summary_mut().processes.programs[0].cpu = Some(nanos);
         }
         let all = noise(&compare(&runs, None), 0, Lens::AsShipped);
         let cpu = all

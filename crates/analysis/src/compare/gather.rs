@@ -85,7 +85,7 @@ fn compare_arms(runs: &[Played], labels: &[&str], arms: &[Vec<&Played>]) -> Comp
     let purged: Vec<Vec<String>> = arms.iter().map(|arm| purged_allocators(arm)).collect();
     let compared: Vec<bool> = purged.iter().map(|own| are_purged_alike(own, &purged[0])).collect();
     let mut differing = Vec::new();
-    differing.extend(shared_memory(all.iter().map(|run| &run.summary)));
+    differing.extend(shared_memory(all.iter().map(|run| &*run.summary)));
     differing.extend(differences(headers(&all)));
     for (label, arm) in labels.iter().zip(arms) {
         differing.extend(differences_of(label, headers(arm)));
@@ -207,7 +207,7 @@ fn excluded(run: &Played) -> Option<Excluded> {
 /// The runs that a server failed, those of warm-ups included.
 fn failed<'r>(runs: &'r [Played], label: &'r str) -> Vec<&'r Summary> {
     runs_of(runs, label)
-        .map(|run| &run.summary)
+        .map(|run| &*run.summary)
         .filter(|summary| reason_excluded(summary) == Some(Why::Failed))
         .collect()
 }

@@ -22,7 +22,7 @@ fn unify_resident(runs: &mut [&mut Played]) -> Option<Difference> {
     }
     let first = runs.iter().find(|run| is_tree(&run.summary))?.record.clone();
     for run in runs {
-        run.summary.resident_metric = ResidentMetric::Proportional;
+        run.summary_mut().memory.resident_metric = ResidentMetric::Proportional;
     }
     Some(Difference {
         what: "processes at checkpoints".into(),
@@ -38,22 +38,22 @@ fn unify_resident(runs: &mut [&mut Played]) -> Option<Difference> {
 }
 
 fn is_tree(summary: &Summary) -> bool {
-    summary.resident_metric == ResidentMetric::Proportional
+    summary.memory.resident_metric == ResidentMetric::Proportional
 }
 
 /// Exact private memory for all runs where any has it: a checkpoint without it is a gap.
 fn unify_private(runs: Vec<&mut Played>) -> Option<Difference> {
     let (exact, sampled): (Vec<&mut Played>, Vec<&mut Played>) = runs
         .into_iter()
-        .partition(|run| run.summary.private_metric == PrivateMetric::Exact);
+        .partition(|run| run.summary.memory.private_metric == PrivateMetric::Exact);
     if exact.is_empty() {
         return None;
     }
     let first = sampled.first()?.record.clone();
     let number = units::count_of(sampled.len() as u64, "run");
     for run in sampled {
-        run.summary.private_metric = PrivateMetric::Exact;
-        for phase in &mut run.summary.phases {
+        run.summary_mut().memory.private_metric = PrivateMetric::Exact;
+        for phase in &mut run.summary_mut().phases {
             phase.private = phase.exact;
         }
     }
@@ -77,8 +77,8 @@ mod tests {
     fn single_processes(label: &str) -> Vec<Played> {
         let mut runs: Vec<Played> = (1..=3).map(|number| golden::run(label, number, 100)).collect();
         for run in &mut runs {
-            run.summary.resident_metric = ResidentMetric::Resident;
-            let phases = run.summary.phases.iter_mut();
+            run.summary_mut().memory.resident_metric = ResidentMetric::Resident;
+            let phases = run.summary_mut().phases.iter_mut();
             for taken in phases.filter_map(|phase| phase.checkpoint.as_mut()) {
                 (taken.resident, taken.proportional) = (Some(200 << 20), Some(110 << 20));
             }
@@ -105,10 +105,10 @@ mod tests {
         assert!(compare(&runs, None).differences.is_empty());
         let mut trees = runs.clone();
         for run in &mut trees {
-            run.summary.resident_metric = ResidentMetric::Proportional;
+            run.summary_mut().memory.resident_metric = ResidentMetric::Proportional;
         }
         assert!(compare(&trees, None).differences.is_empty());
-        runs[4].summary.resident_metric = ResidentMetric::Proportional;
+        runs[4].summary_mut().memory.resident_metric = ResidentMetric::Proportional;
         assert!(
             resident_values(&runs)
                 .iter()
@@ -132,8 +132,8 @@ mod tests {
         let mut runs: Vec<Played> = (1..=4).map(|number| golden::run("a", number, 100)).collect();
         let before = private_rows(&runs);
         assert!(compare(&runs, None).differences.is_empty());
-        let odd = &mut runs[1].summary;
-        odd.private_metric = PrivateMetric::Sampled;
+        let odd = runs[1].summary_mut();
+        odd.memory.private_metric = PrivateMetric::Sampled;
         for (place, phase) in odd.phases.iter_mut().enumerate() {
             phase.exact = if place > 0 { phase.private } else { None };
             phase.private = phase.private.map(|private| private * 2);

@@ -1,6 +1,7 @@
 //! A run that was played: which machine it is of, and whether it is a copy of another.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::summary::Summary;
 use base::units;
@@ -12,14 +13,27 @@ use super::circumstances::without_patch;
 #[derive(Clone, Debug)]
 pub struct Played {
     pub record: String,
-    pub summary: Summary,
+    pub summary: Arc<Summary>,
 }
 
 pub(crate) fn summaries<'r>(runs: &[&'r Played]) -> Vec<&'r Summary> {
-    runs.iter().map(|run| &run.summary).collect()
+    runs.iter().map(|run| &*run.summary).collect()
 }
 
 impl Played {
+    /// `record` is the name of the run's record.
+    pub fn new(record: String, summary: Summary) -> Played {
+        Played {
+            record,
+            summary: Arc::new(summary),
+        }
+    }
+
+    /// The run, to change it; copied if another comparison has it too.
+    pub fn summary_mut(&mut self) -> &mut Summary {
+        Arc::make_mut(&mut self.summary)
+    }
+
     /// The identity of the run's machine: hardware, system, and part of the plan. Machines of one type may differ by
     /// kernel patches and by megabytes.
     pub fn machine(&self) -> String {
@@ -124,7 +138,7 @@ mod tests {
         let mut copy = golden::run("b", 1, 100);
         copy.record = "copies/run-001-a.jsonl".to_owned();
         let mut later = golden::run("a", 1, 100);
-        later.summary.header.started = "2026-11-21T13:00:00.000Z".to_owned();
+        later.summary_mut().header.started = "2026-11-21T13:00:00.000Z".to_owned();
         let runs = vec![golden::run("a", 1, 100), golden::run("a", 2, 100), copy, later];
         let (runs, copies) = distinct_runs(runs);
         let numbers: Vec<u32> = runs.iter().map(|run: &Played| run.summary.header.plan.run).collect();

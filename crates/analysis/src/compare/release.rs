@@ -75,7 +75,7 @@ pub(super) fn forced_before_checkpoints(runs: &[&Summary]) -> Vec<Forced> {
 fn forced_where(runs: &[&Summary], is_wanted: fn(&Released) -> bool) -> Vec<Forced> {
     let releases = by_step(runs, |run| {
         let family = run.header.server.allocator.as_ref().map(|facts| facts.family);
-        let wanted = run.released.iter().filter(|release| is_wanted(release));
+        let wanted = run.allocator.released.iter().filter(|release| is_wanted(release));
         wanted
             .map(|release| ((release.phase.phase, release.step), (release.clone(), family)))
             .collect()
@@ -114,7 +114,7 @@ fn one_forced(step: Option<u32>, releases: &[(Released, Option<AllocatorFamily>)
 /// The answers of the server to each question; of a phase that repeats the last round.
 pub(super) fn accounted(runs: &[&Summary]) -> Vec<Accounted> {
     let reports = by_step(runs, |run| {
-        let reported = run.reported.iter();
+        let reported = run.allocator.reported.iter();
         reported
             .map(|report| ((report.phase.phase, Some(report.step)), report.clone()))
             .collect()

@@ -76,7 +76,7 @@ fn fastest(runs: &[Played]) -> Option<String> {
     let mut walls: BTreeMap<&str, BTreeMap<&str, Vec<f64>>> = BTreeMap::new();
     for run in runs.iter().filter(|run| is_counted(&run.summary)) {
         let header = &run.summary.header;
-        let wall = run.summary.command.as_ref()?.wall as f64;
+        let wall = run.summary.lifecycle.command.as_ref()?.wall as f64;
         if header.plan.jobs.is_some() {
             return None;
         }

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use crate::figures::{Figure, MeasuredPart};
 use crate::golden::{lost_helper, run};
 use crate::summary::{LostProcess, Summary};
@@ -67,9 +69,9 @@ fn one_run_of_each_is_shown_and_compared_with_nothing() {
 #[test]
 fn warm_ups_and_failed_runs_do_not_count_but_are_named() {
     let mut all = runs(&[100, 100, 500], &[100, 100, 100]);
-    all[2].summary.header.plan.warm_up = true;
-    all[3].summary.ending = Some(Ending::Interrupted);
-    all[4].summary.ending = Some(Ending::Crashed {
+    all[2].summary_mut().header.plan.warm_up = true;
+    all[3].summary_mut().ending = Some(Ending::Interrupted);
+    all[4].summary_mut().ending = Some(Ending::Crashed {
         code: None,
         signal: Some(11),
         during: String::new(),
@@ -89,9 +91,9 @@ fn warm_ups_and_failed_runs_do_not_count_but_are_named() {
 fn a_server_that_fails_while_it_warms_up_has_failed() {
     let mut all = runs(&[100], &[100]);
     for run in &mut all {
-        run.summary.header.plan.warm_up = true;
+        run.summary_mut().header.plan.warm_up = true;
     }
-    all[1].summary.ending = Some(Ending::Crashed {
+    all[1].summary_mut().ending = Some(Ending::Crashed {
         code: None,
         signal: Some(11),
         during: String::new(),
@@ -123,7 +125,7 @@ fn what_may_differ_suits_the_lens() {
 fn a_ratio_is_of_the_runs_of_machines_that_have_two_of_both() {
     let mut all = runs(&[100, 100, 101], &[110, 110, 111]);
     for number in [0, 3] {
-        all[number].summary.header.host.cpu = Some("another".to_owned());
+        all[number].summary_mut().header.host.cpu = Some("another".to_owned());
     }
     let ratio = private(&compare(&all, None)).cells[1].ratio.clone().unwrap();
     assert_eq!(ratio.runs, (2, 2));
@@ -134,9 +136,9 @@ fn a_ratio_is_of_the_runs_of_machines_that_have_two_of_both() {
 fn a_figure_that_no_run_has_is_no_row_and_one_that_some_have_is_a_hole() {
     let mut all = runs(&[100, 100], &[100, 100]);
     for run in &mut all {
-        run.summary.peak = None;
+        run.summary_mut().memory.peak = None;
     }
-    all[1].summary.phases[0].private = None;
+    all[1].summary_mut().phases[0].private = None;
     let comparison = compare(&all, None);
     assert!(
         comparison
@@ -151,7 +153,7 @@ fn a_figure_that_no_run_has_is_no_row_and_one_that_some_have_is_a_hole() {
 fn a_server_that_finds_less_does_less_work() {
     let mut all = runs(&[100, 100], &[50, 50]);
     for run in &mut all[2..] {
-        for step in run.summary.phases.iter_mut().flat_map(|phase| &mut phase.steps) {
+        for step in run.summary_mut().phases.iter_mut().flat_map(|phase| &mut phase.steps) {
             step.hits = step.hits.map(|_| 0);
         }
     }
@@ -167,7 +169,7 @@ fn ratios_are_taken_within_each_machine() {
     // The second machine needs three times as much of everything: pooled over both, nothing could be seen.
     let mut all = runs(&[100, 101, 300, 303], &[110, 111, 330, 333]);
     for number in [2, 3, 6, 7] {
-        all[number].summary.header.host.cpu = Some("another".to_owned());
+        all[number].summary_mut().header.host.cpu = Some("another".to_owned());
     }
     let comparison = compare(&all, None);
     let ratio = private(&comparison).cells[1].ratio.clone().unwrap();
@@ -188,7 +190,7 @@ fn the_last_round_of_a_repeated_phase_stands_for_it() {
         let mut round = run.summary.phases[1].clone();
         round.phase.cycle = 1;
         round.private = Some(777 * MIB);
-        run.summary.phases.insert(2, round);
+        run.summary_mut().phases.insert(2, round);
     }
     let comparison = compare(&all, None);
     assert!(comparison.repeats && !compare(&runs(&[100], &[100]), None).repeats);
@@ -227,7 +229,7 @@ fn with_huge_pages(percent: u64, more: u64) -> Option<HugePages> {
     let mut runs = runs(&[100, 100], &[percent; 2]);
     let baseline = runs[0].summary.phases.last().and_then(|phase| phase.private).unwrap();
     for run in runs.iter_mut().filter(|run| run.summary.header.server.label == "b") {
-        let last = run.summary.phases.last_mut().unwrap();
+        let last = run.summary_mut().phases.last_mut().unwrap();
         let taken = last.checkpoint.as_mut().unwrap();
         taken.huge_pages = taken.huge_pages.map(|huge| huge + baseline * more / 1000);
     }
@@ -238,7 +240,7 @@ fn with_huge_pages(percent: u64, more: u64) -> Option<HugePages> {
 fn what_came_back_is_the_median_of_the_runs_window_by_window() {
     let mut all = runs(&[100, 100, 100], &[100]);
     for (run, lower) in all.iter_mut().zip([0, 2, 4]) {
-        let simmer = run.summary.windows[1].private.as_mut().unwrap();
+        let simmer = run.summary_mut().windows[1].private.as_mut().unwrap();
         simmer.floor -= lower * MIB;
         simmer.after -= lower * MIB;
     }
@@ -276,10 +278,11 @@ fn traced_runs_count_for_their_calls_and_for_nothing_else() {
     let untraced = compare(&all, None);
     for label in ["a", "b"] {
         let mut traced = run(label, 9, 900);
-        traced.summary = crate::golden::traced(traced.summary, 5_000);
+        let untraced = Arc::unwrap_or_clone(traced.summary);
+        traced.summary = Arc::new(crate::golden::traced(untraced, 5_000));
         // One that failed because it was held up says nothing of the server either.
         if label == "b" {
-            traced.summary.ending = None;
+            Arc::make_mut(&mut traced.summary).ending = None;
         }
         all.push(traced);
     }
@@ -296,7 +299,7 @@ fn traced_runs_count_for_their_calls_and_for_nothing_else() {
 fn what_light_traffic_costs_is_the_median_of_the_runs_with_a_control() {
     let mut all = runs(&[100; 4], &[100]);
     for (run, grown) in all.iter_mut().zip([1, 2, 9]) {
-        let control = &mut run.summary.windows[1];
+        let control = &mut run.summary_mut().windows[1];
         (control.control, control.sent, control.took) = (true, 10, 30_000_000_000);
         let private = control.private.as_mut().unwrap();
         private.after = private.before + grown * MIB;
@@ -310,7 +313,7 @@ fn what_light_traffic_costs_is_the_median_of_the_runs_with_a_control() {
 fn a_headline_counts_the_runs_that_have_it_and_not_how_often() {
     let mut runs = runs(&[100, 100, 100], &[]);
     for name in ["indexer", "checker"] {
-        runs[1].summary.lost.push(LostProcess {
+        runs[1].summary_mut().processes.lost.push(LostProcess {
             name: name.to_owned(),
             replaced: true,
             ..lost_helper()

@@ -153,7 +153,7 @@ fn are_one_server(baseline: &[&Summary], candidate: &[&Summary]) -> bool {
 }
 
 fn own_name(run: &Summary) -> Option<&str> {
-    run.initialized.as_ref()?.name.as_deref()
+    run.lifecycle.initialized.as_ref()?.name.as_deref()
 }
 
 /// True if all of these names are known and equal.
@@ -202,7 +202,7 @@ fn counts(run: &Summary) -> Counts {
     for ((task, _), value) in &mut counts {
         *value /= rounds.get(task).copied().unwrap_or(1.0);
     }
-    for method in run.methods.iter().filter(|method| method.answered > 0) {
+    for method in run.traffic.methods.iter().filter(|method| method.answered > 0) {
         let answered = method.answered as f64;
         let task = Task::Method(method.method.clone());
         counts.insert((task.clone(), Count::Items), method.items as f64 / answered);

@@ -113,7 +113,7 @@ impl GatedFigure {
     /// The measure in a run of this scenario.
     pub fn measure(&self, run: &Summary) -> Option<Measure> {
         let place = match &self.at {
-            GatedPart::Result | GatedPart::Phase(_) if run.command.is_some() => MeasuredPart::Run,
+            GatedPart::Result | GatedPart::Phase(_) if run.lifecycle.command.is_some() => MeasuredPart::Run,
             GatedPart::Result => MeasuredPart::result(run)?,
             GatedPart::Phase(name) => {
                 let phases = &run.header.scenario.phases;

@@ -18,11 +18,11 @@ pub fn outcome(summary: &Summary) -> &'static str {
         None => "cut short",
         Some(Ending::Completed) => match exit_of_run(summary) {
             Exit::Passed | Exit::GateFailed | Exit::Inconclusive => "completed",
-            Exit::ServerFailed if summary.lost.iter().any(LostProcess::crashed) => {
+            Exit::ServerFailed if summary.processes.lost.iter().any(LostProcess::crashed) => {
                 "completed, but a process of the server crashed"
             }
             Exit::OwnFailure | Exit::ServerFailed | Exit::Interrupted if has_survivors(summary) => {
-                match summary.command {
+                match summary.lifecycle.command {
                     Some(_) => "completed, but processes outlived the command",
                     None => "completed, but processes outlived the server",
                 }
@@ -32,7 +32,7 @@ pub fn outcome(summary: &Summary) -> &'static str {
                 cleanly"
             }
         },
-        Some(Ending::Crashed { .. }) if summary.command.is_some() => "failed",
+        Some(Ending::Crashed { .. }) if summary.lifecycle.command.is_some() => "failed",
         Some(Ending::Crashed {
             code: Some(0),
             signal: None,
@@ -87,7 +87,7 @@ fn circumstances(summary: &Summary) -> String {
         Some(Ending::Disconnected { reason } | Ending::Refused { reason } | Ending::Emptied { reason }) => {
             format!(", {}", short(reason))
         }
-        Some(Ending::OverLimit { excess, .. }) if summary.command.is_some() => {
+        Some(Ending::OverLimit { excess, .. }) if summary.lifecycle.command.is_some() => {
             format!(" of {}", units::bytes(excess.limit))
         }
         Some(Ending::OverLimit { excess, during, .. }) => {
@@ -101,7 +101,7 @@ fn circumstances(summary: &Summary) -> String {
             cause,
             during,
         }) => {
-            let lost = summary.lost.iter().find(|lost| lost.pid == *pid);
+            let lost = summary.processes.lost.iter().find(|lost| lost.pid == *pid);
             let private = lost.and_then(|lost| lost.private);
             let size = private.map_or_else(String::new, |size| format!(" with {} private", units::bytes(size)));
             format!(" during {during}, `{name}`{size} ended by {}", short_cause(*cause))
@@ -129,7 +129,7 @@ fn death(summary: &Summary) -> String {
 
 /// The most private memory of the phase in which a server crashed; empty before the first checkpoint.
 fn size_at_end(summary: &Summary) -> String {
-    if summary.command.is_some() || summary.phases.iter().all(|phase| phase.checkpoint.is_none()) {
+    if summary.lifecycle.command.is_some() || summary.phases.iter().all(|phase| phase.checkpoint.is_none()) {
         return String::new();
     }
     let last = summary.phases.last().and_then(|phase| phase.private_peak);
@@ -176,9 +176,9 @@ fn short(line: &str) -> String {
 
 /// True if processes outlived the server, or an earlier server of the run.
 fn has_survivors(summary: &Summary) -> bool {
-    let earlier = summary.earlier.iter().map(|departure| &departure.shutdown);
+    let earlier = summary.lifecycle.earlier.iter().map(|departure| &departure.shutdown);
     earlier
-        .chain(&summary.shutdown)
+        .chain(&summary.lifecycle.shutdown)
         .any(|shutdown| !shutdown.survivors.is_empty())
 }
 

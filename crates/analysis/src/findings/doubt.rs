@@ -31,7 +31,7 @@ pub fn doubts(summary: &Summary) -> Vec<Doubt> {
 
 /// A command was to print figures, and printed none.
 fn unprinted(summary: &Summary) -> Option<Doubt> {
-    let printed = summary.command.as_ref()?.printed.as_ref()?;
+    let printed = summary.lifecycle.command.as_ref()?.printed.as_ref()?;
     if !printed.is_empty() {
         return None;
     }

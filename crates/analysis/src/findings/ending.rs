@@ -19,8 +19,8 @@ const MORE: u64 = 1 << 20;
 /// Adds findings about the ends of servers and the processes that outlived them. Recorded warnings already cover their
 /// replies.
 pub(super) fn shutdown(summary: &Summary, list: &mut Vec<Finding>) {
-    let phases_peak = summary.peak.map(|peak| peak.upper.unwrap_or(peak.lower));
-    if let (Some(shutdown_peak), Some(phases_peak)) = (summary.shutdown_peak, phases_peak)
+    let phases_peak = summary.memory.peak.map(|peak| peak.upper.unwrap_or(peak.lower));
+    if let (Some(shutdown_peak), Some(phases_peak)) = (summary.memory.shutdown_peak, phases_peak)
         && shutdown_peak >= phases_peak.saturating_add(MORE)
     {
         let text = format!(
@@ -48,7 +48,7 @@ pub(super) fn shutdown(summary: &Summary, list: &mut Vec<Finding>) {
         // The record names no more survivors, so their number is unknown.
         let least = if survivors.len() >= MOST_NAMED { "at least " } else { "" };
         let processes = format!("{least}{}", units::count_of(survivors.len() as u64, "process"));
-        let text = match summary.command {
+        let text = match summary.lifecycle.command {
             Some(_) => format!("{processes} outlived the command and {was} killed"),
             None => {
                 format!(
@@ -118,7 +118,7 @@ const UNSUPPORTED: &str = "the server does not support what the scenario needs: 
 
 fn crashed(summary: &Summary, code: Option<i32>, signal: Option<i32>, during: &str) -> String {
     match (code, signal) {
-        _ if summary.command.is_some() => format!("the command failed: {}", status(code, signal)),
+        _ if summary.lifecycle.command.is_some() => format!("the command failed: {}", status(code, signal)),
         (Some(0), None) => format!(
             "the server ended by itself (exit code 0) during {during}: is this a language server, and does it need an \
              argument such as `--stdio`?"
@@ -133,7 +133,7 @@ fn crashed(summary: &Summary, code: Option<i32>, signal: Option<i32>, during: &s
 
 /// True if the server, before it answered anything, named stdio in its complaint, or explained its use without one.
 fn wants_argument(summary: &Summary) -> bool {
-    if summary.initialized.is_some() || summary.header.server.args.iter().any(|arg| arg.contains("stdio")) {
+    if summary.lifecycle.initialized.is_some() || summary.header.server.args.iter().any(|arg| arg.contains("stdio")) {
         return false;
     }
     let words = last_words_of_run(summary);
@@ -155,7 +155,7 @@ pub(super) fn ending(summary: &Summary) -> Option<Finding> {
         Some(Ending::Completed) => return None,
         None => return Some(finding(Severity::Failure, CUT_OFF)),
         Some(Ending::Interrupted) => {
-            let stage = summary.shutdown.as_ref().map(|shutdown| shutdown.stage);
+            let stage = summary.lifecycle.shutdown.as_ref().map(|shutdown| shutdown.stage);
             let text = format!("interrupted: {}the phases before are complete", interrupted(stage));
             return Some(finding(Severity::Failure, text));
         }
@@ -185,7 +185,9 @@ pub(super) fn ending(summary: &Summary) -> Option<Finding> {
             format!("the server reported a failure during {during}: {reason}")
         }
         // A headline reports the process with its memory.
-        Some(Ending::ProcessCrashed { pid, .. }) if summary.lost.iter().any(|lost| lost.pid == *pid) => return None,
+        Some(Ending::ProcessCrashed { pid, .. }) if summary.processes.lost.iter().any(|lost| lost.pid == *pid) => {
+            return None;
+        }
         Some(Ending::ProcessCrashed {
             name, cause, during, ..
         }) => {
@@ -311,16 +313,16 @@ const KNOWN: [&str; 8] = [
 /// client gives.
 fn waits_for(summary: &Summary) -> String {
     const SHOWN: usize = 3;
-    if let Some(message) = summary.close.as_ref().and_then(|close| close.unfinished) {
+    if let Some(message) = summary.lifecycle.close.as_ref().and_then(|close| close.unfinished) {
         return format!(
             "of its last message {} came and its `Content-Length` announces {}, in bytes: see whether it counts them right",
             units::count(message.came),
             units::count(message.announced)
         );
     }
-    if let Some(close) = &summary.close
+    if let Some(close) = &summary.lifecycle.close
         && close.is_unframed()
-        && summary.initialized.is_none()
+        && summary.lifecycle.initialized.is_none()
     {
         return format!(
             "it wrote {} without a `Content-Length` header and an empty line before each message, so no client reads \
@@ -328,7 +330,7 @@ fn waits_for(summary: &Summary) -> String {
             units::bytes(close.noise)
         );
     }
-    let all = summary.close.iter().flat_map(|close| &close.notifications);
+    let all = summary.lifecycle.close.iter().flat_map(|close| &close.notifications);
     let own: Vec<String> = all
         .filter(|(method, _)| !KNOWN.contains(&method.as_str()))
         .take(SHOWN)

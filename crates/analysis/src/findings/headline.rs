@@ -17,9 +17,10 @@ pub fn headlines(summary: &Summary) -> Vec<Headline> {
     if summary.header.plan.traced.is_some() {
         return list;
     }
-    if summary.command.is_some() {
+    if summary.lifecycle.command.is_some() {
         list.extend(
             summary
+                .processes
                 .lost
                 .iter()
                 .filter(|lost| lost.crashed())
@@ -56,7 +57,7 @@ fn over_limit(summary: &Summary) -> Option<Headline> {
         return None;
     };
     let rate = excess.rate.map(|rate| format!(", growing by {}/s", units::bytes(rate)));
-    let (subject, place) = match summary.command {
+    let (subject, place) = match summary.lifecycle.command {
         Some(_) => ("command", String::new()),
         None => ("server", format!(" during {during}")),
     };
@@ -66,7 +67,7 @@ fn over_limit(summary: &Summary) -> Option<Headline> {
         rate.unwrap_or_default(),
         units::bytes(excess.limit)
     );
-    if summary.command.is_some() {
+    if summary.lifecycle.command.is_some() {
         return Some(headline("over-limit", Severity::Failure, text));
     }
     Some(Headline {
@@ -88,10 +89,11 @@ fn list_methods(methods: &[String]) -> String {
 
 /// The processes that held most of the memory and ended without a crash; `None` if there are none.
 pub fn loss(summary: &Summary) -> Option<String> {
-    if summary.command.is_some() || summary.header.plan.traced.is_some() {
+    if summary.lifecycle.command.is_some() || summary.header.plan.traced.is_some() {
         return None;
     }
     let ended: Vec<&LostProcess> = summary
+        .processes
         .lost
         .iter()
         .filter(|lost| lost.held_most && !lost.crashed())
@@ -110,7 +112,8 @@ pub fn loss(summary: &Summary) -> Option<String> {
 
 /// Lost processes: each crash, those that are missing together, and those that were replaced by name.
 fn losses(summary: &Summary) -> Vec<Headline> {
-    let (crashed, ended): (Vec<&LostProcess>, Vec<&LostProcess>) = summary.lost.iter().partition(|lost| lost.crashed());
+    let (crashed, ended): (Vec<&LostProcess>, Vec<&LostProcess>) =
+        summary.processes.lost.iter().partition(|lost| lost.crashed());
     let mut list: Vec<Headline> = crashed.into_iter().map(|lost| crash(summary, lost)).collect();
     let (replaced, missing): (Vec<&LostProcess>, Vec<&LostProcess>) = ended.into_iter().partition(|lost| lost.replaced);
     if !missing.is_empty() {
@@ -257,7 +260,7 @@ fn unrest(summary: &Summary) -> Option<Headline> {
 
 /// A server that ends only by force keeps its memory after the editor is closed.
 fn killed(summary: &Summary) -> Option<Headline> {
-    let shutdown = summary.shutdown.as_ref()?;
+    let shutdown = summary.lifecycle.shutdown.as_ref()?;
     if shutdown.stage != ShutdownStage::Killed || shutdown.exit_sent.is_none() {
         return None;
     }

@@ -8,18 +8,18 @@ use crate::summary::Summary;
 
 pub(super) fn findings(summary: &Summary) -> Vec<Finding> {
     let mut list = Vec::new();
-    if summary.unknown.count > 0 {
+    if summary.unread.unknown.count > 0 {
         let text = format!(
             "entries of unknown kinds were skipped ({}): read this record with lsp-soak {}, which wrote it, or later",
-            lines(&summary.unknown),
+            lines(&summary.unread.unknown),
             summary.header.tool
         );
         list.push(finding(Severity::Warning, text));
     }
-    if summary.damaged.count > 0 {
+    if summary.unread.damaged.count > 0 {
         let text = format!(
             "the record is damaged ({} skipped): nearby figures may be wrong, restore the file or run again",
-            lines(&summary.damaged)
+            lines(&summary.unread.damaged)
         );
         list.push(finding(Severity::Warning, text));
     }
@@ -69,6 +69,7 @@ mod tests {
             .filter(|finding| finding.text.contains("at least 5 processes lived too briefly"));
         assert_eq!(reports.count(), 1);
         let warnings: Vec<(&str, u64)> = summary
+            .log
             .warnings
             .iter()
             .map(|warning| (warning.text.as_str(), warning.count))

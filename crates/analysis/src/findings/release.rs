@@ -9,7 +9,7 @@ use super::Doubt;
 pub(super) fn library_not_loaded(summary: &Summary) -> Option<Doubt> {
     let shim = summary.header.server.shim.as_ref()?;
     let has_checkpoint = summary.phases.iter().any(|phase| phase.checkpoint.is_some());
-    if !has_checkpoint || !summary.listening.is_empty() {
+    if !has_checkpoint || !summary.allocator.listening.is_empty() {
         return None;
     }
     let text = format!(
@@ -22,10 +22,11 @@ pub(super) fn library_not_loaded(summary: &Summary) -> Option<Doubt> {
 /// A doubt about the checkpoints that do not count as purged; `None` where all memory was purged.
 pub(super) fn not_purged(summary: &Summary) -> Option<Doubt> {
     let most = summary
+        .allocator
         .unpurged
         .iter()
         .max_by_key(|checkpoint| unpurged_memory(checkpoint))?;
-    let more = match summary.unpurged.len() {
+    let more = match summary.allocator.unpurged.len() {
         1 => String::new(),
         all => format!(" and {}", units::count_of(all as u64 - 1, "other phase")),
     };
@@ -94,14 +95,14 @@ mod tests {
             ..ShimFacts::default()
         });
         assert!(texts(&summary)[0].starts_with("`/lib/libpurge_shim.so` was to be preloaded, but no process"));
-        summary.listening.push(Listening {
+        summary.allocator.listening.push(Listening {
             pid: 7,
             malloc: None,
             within: None,
         });
         assert_eq!(texts(&summary), Vec::<String>::new());
         summary.phases.clear();
-        summary.listening.clear();
+        summary.allocator.listening.clear();
         assert_eq!(texts(&summary), Vec::<String>::new(), "there was no time to see it");
     }
 
@@ -138,7 +139,7 @@ mod tests {
             process("server", PurgeFailure::Silent),
             process("helper", PurgeFailure::Silent),
         ];
-        summary.unpurged = vec![checkpoint("start", silent), checkpoint("work", Vec::new())];
+        summary.allocator.unpurged = vec![checkpoint("start", silent), checkpoint("work", Vec::new())];
         assert_eq!(
             texts(&summary),
             [
@@ -157,7 +158,7 @@ mod tests {
                 "but its `malloc` comes from /lib/je.so; nobody",
             ),
         ] {
-            summary.unpurged = vec![checkpoint("start", vec![process("server", why)])];
+            summary.allocator.unpurged = vec![checkpoint("start", vec![process("server", why)])];
             assert!(texts(&summary)[0].contains(words), "{:?}", texts(&summary));
         }
     }

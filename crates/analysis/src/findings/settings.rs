@@ -18,8 +18,9 @@ pub(super) fn unconfirmed(summary: &Summary, list: &mut Vec<Finding>) {
 /// Processes without the preloaded libraries. The process with most memory is in its setting's finding instead.
 pub(super) fn helpers(summary: &Summary) -> Vec<Doubt> {
     let mut doubts: Vec<Doubt> = Vec::new();
-    for unloaded in &summary.unloaded {
+    for unloaded in &summary.processes.unloaded {
         let has_setting_finding = summary
+            .allocator
             .unset
             .iter()
             .any(|unset| unset.library && unset.program == unloaded.program);
@@ -40,7 +41,7 @@ pub(super) fn helpers(summary: &Summary) -> Vec<Doubt> {
 }
 
 pub(super) fn partly_served(summary: &Summary) -> Option<Doubt> {
-    let Partly { program, held, private } = summary.partly.as_ref()?;
+    let Partly { program, held, private } = summary.allocator.partly.as_ref()?;
     let (held, private) = (units::mib(*held), units::mib(*private));
     Some(Doubt::new(
         "served partly",
@@ -110,11 +111,11 @@ mod tests {
     #[test]
     fn whoever_was_started_without_what_was_preloaded_is_told_once() {
         let mut summary = summarised(&Session::new("server"));
-        summary.unloaded = vec![unloaded("server"), unloaded("helper"), unloaded("helper")];
+        summary.processes.unloaded = vec![unloaded("server"), unloaded("helper"), unloaded("helper")];
         let helper = "`helper` was started without /lib/je.so: it uses its own allocator";
         assert_eq!(all(&summary), [helper.replace("helper", "server").as_str(), helper]);
         // The finding about its setting already covers it.
-        summary.unset = vec![Unset {
+        summary.allocator.unset = vec![Unset {
             variable: "LD_PRELOAD".to_owned(),
             value: None,
             library: true,

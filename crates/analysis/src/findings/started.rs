@@ -14,7 +14,7 @@ const SMALL: u64 = 1 << 20;
 
 /// The kernel's peak of a command begins with that of its starter. `None` if the command has exceeded it.
 pub(super) fn unseen_peak(summary: &Summary) -> Option<Finding> {
-    let command = summary.command.as_ref()?;
+    let command = summary.lifecycle.command.as_ref()?;
     let floor = command.floor?;
     if floor < SMALL || command.peak >= floor.saturating_mul(TIMES) {
         return None;
@@ -43,7 +43,7 @@ mod tests {
             (3_900_000, None, false),
         ] {
             let mut summary = summarised(&Session::new("command"));
-            summary.command = Some(CommandEnd {
+            summary.lifecycle.command = Some(CommandEnd {
                 peak,
                 floor,
                 ..CommandEnd::default()

@@ -58,12 +58,12 @@ mod tests {
     fn runs_on(machine: &str, label: &str, percent: u64, count: u32) -> Vec<Played> {
         let mut runs: Vec<Played> = (1..=count).map(|number| golden::run(label, number, percent)).collect();
         for run in &mut runs {
-            run.summary.header.host.cpu = Some(machine.to_owned());
-            run.summary.header.server.lens.name = Lens::Purged;
-            for program in &mut run.summary.programs {
+            run.summary_mut().header.host.cpu = Some(machine.to_owned());
+            run.summary_mut().header.server.lens.name = Lens::Purged;
+            for program in &mut run.summary_mut().processes.programs {
                 program.cpu = program.cpu.map(|cpu| cpu * percent / 100);
             }
-            for method in &mut run.summary.methods {
+            for method in &mut run.summary_mut().traffic.methods {
                 method.p50 = method.p50.map(|p50| p50 * percent / 100);
             }
         }

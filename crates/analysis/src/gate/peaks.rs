@@ -91,7 +91,10 @@ fn measured(runs: &[Played], lens: Lens, warm_up: bool) -> Vec<&Played> {
 }
 
 fn range(runs: &[&Played]) -> Option<Range> {
-    let peaks: Vec<u64> = runs.iter().filter_map(|run| Some(run.summary.peak?.lower)).collect();
+    let peaks: Vec<u64> = runs
+        .iter()
+        .filter_map(|run| Some(run.summary.memory.peak?.lower))
+        .collect();
     Some(Range {
         least: *peaks.iter().min()?,
         most: *peaks.iter().max()?,
@@ -110,8 +113,8 @@ mod tests {
         let mut runs = Vec::new();
         for (number, peak) in (1..).zip(peaks) {
             let mut run = run("server", number, 100);
-            run.summary.header.server.lens.name = lens;
-            run.summary.peak.as_mut().unwrap().lower = peak * MIB;
+            run.summary_mut().header.server.lens.name = lens;
+            run.summary_mut().memory.peak.as_mut().unwrap().lower = peak * MIB;
             runs.push(run);
         }
         runs
@@ -128,7 +131,7 @@ mod tests {
 
     fn fail(runs: &mut [Played]) {
         for run in runs {
-            run.summary.ending = Some(Ending::Crashed {
+            run.summary_mut().ending = Some(Ending::Crashed {
                 signal: Some(6),
                 code: None,
                 during: String::new(),
@@ -162,7 +165,7 @@ mod tests {
         let [mut baseline, mut candidate] = [played(&[100], lens), played(&[3_000], lens)];
         fail(&mut candidate);
         for run in baseline.iter_mut().chain(&mut candidate) {
-            run.summary.header.plan.warm_up = true;
+            run.summary_mut().header.plan.warm_up = true;
         }
         assert!(peaks_of(&baseline, &candidate)[0].is_far_above);
         baseline.extend(played(&[200], lens));

@@ -19,7 +19,7 @@ mod limits;
 /// A run through this lens with private memory at `percent` of the golden record's.
 fn run(label: &str, number: u32, lens: Lens, percent: u64) -> Played {
     let mut run = golden::run(label, number, percent);
-    run.summary.header.server.lens.name = lens;
+    run.summary_mut().header.server.lens.name = lens;
     run
 }
 
@@ -102,8 +102,8 @@ fn sampled_private_memory_is_no_answer_beside_exact() {
     let mut sides = sides(&[100; 3], &[100; 3], None);
     assert_eq!(answer(&sides).exit(), Exit::Passed);
     for run in &mut sides.candidate {
-        run.summary.private_metric = PrivateMetric::Sampled;
-        for phase in &mut run.summary.phases {
+        run.summary_mut().memory.private_metric = PrivateMetric::Sampled;
+        for phase in &mut run.summary_mut().phases {
             phase.exact = None;
         }
     }
@@ -122,7 +122,7 @@ fn sampled_private_memory_is_no_answer_beside_exact() {
 fn a_candidate_that_does_less_is_refused_however_little_it_needs() {
     let mut sides = sides(&[100; 3], &[50; 3], None);
     for run in &mut sides.candidate {
-        for step in run.summary.phases.iter_mut().flat_map(|phase| &mut phase.steps) {
+        for step in run.summary_mut().phases.iter_mut().flat_map(|phase| &mut phase.steps) {
             step.hits = step.hits.map(|hits| hits / 2);
         }
     }
@@ -135,9 +135,11 @@ fn a_candidate_that_does_less_is_refused_however_little_it_needs() {
 #[test]
 fn work_that_several_rules_miss_is_told_once() {
     let peaks = [80 << 20, 120 << 20].repeat(6);
-    let mut sides = judge::pair(&peaks, &peaks, |run, bytes| run.peak.as_mut().unwrap().lower = bytes);
+    let mut sides = judge::pair(&peaks, &peaks, |run, bytes| {
+        run.memory.peak.as_mut().unwrap().lower = bytes
+    });
     for run in &mut sides.candidate {
-        let mut steps = run.summary.phases.iter_mut().flat_map(|phase| &mut phase.steps);
+        let mut steps = run.summary_mut().phases.iter_mut().flat_map(|phase| &mut phase.steps);
         steps.find(|step| step.hits > Some(9)).unwrap().hits = Some(5);
     }
     let rules = judge::primaries(&["private", "peak"]);
@@ -148,7 +150,7 @@ fn work_that_several_rules_miss_is_told_once() {
 #[test]
 fn a_run_that_a_side_failed_is_refused() {
     let mut sides = sides(&[100; 3], &[100; 3], None);
-    sides.baseline.as_mut().unwrap()[2].summary.ending = Some(Ending::Crashed {
+    sides.baseline.as_mut().unwrap()[2].summary_mut().ending = Some(Ending::Crashed {
         signal: Some(11),
         code: None,
         during: String::new(),
@@ -166,7 +168,7 @@ fn a_side_that_lost_most_of_its_memory_is_refused_however_little_is_left() {
             Role::Baseline => sides.baseline.as_mut().unwrap(),
             Role::Candidate | Role::Anchor => &mut sides.candidate,
         };
-        runs[1].summary.lost.push(lost_helper());
+        runs[1].summary_mut().processes.lost.push(lost_helper());
         let judgement = answer(&sides);
         assert_eq!(judgement.exit(), Exit::ServerFailed);
         let [broken] = judgement.broken.as_slice() else {
@@ -206,7 +208,7 @@ fn a_lower_bound_passes_nothing_and_fails_what_is_above_already() {
 fn a_budget_holds_whatever_the_baseline_needs() {
     let mut rules = rules();
     let same = sides(&[100; 5], &[100; 5], None);
-    let peak = same.candidate[0].summary.peak.unwrap().lower as f64;
+    let peak = same.candidate[0].summary.memory.peak.unwrap().lower as f64;
     for (limit, exit) in [(peak * 1.2, Exit::Passed), (peak * 0.8, Exit::GateFailed)] {
         rules.budgets = vec![Limit {
             subject: "peak".parse().unwrap(),
@@ -220,7 +222,7 @@ fn a_budget_holds_whatever_the_baseline_needs() {
 fn a_candidate_alone_is_held_to_its_limits_and_without_runs_to_nothing() {
     let mut rules = rules();
     rules.primaries.clear();
-    let peak = alone(1).candidate[0].summary.peak.unwrap().lower as f64;
+    let peak = alone(1).candidate[0].summary.memory.peak.unwrap().lower as f64;
     for (runs, limit, exit) in [
         (5, peak * 1.2, Exit::Passed),
         (5, peak * 0.8, Exit::GateFailed),

@@ -42,17 +42,14 @@ pub fn run(label: &str, cells: u32, block: u32, (private, p95, cpu): Percents) -
     for phase in &mut summary.phases {
         phase.private = phase.private.map(|value| scaled(value, private, noise));
     }
-    for method in &mut summary.methods {
+    for method in &mut summary.traffic.methods {
         method.p50 = method.p50.map(|value| scaled(value, p95, 10 * noise));
         method.p95 = method.p50.map(|value| value * 3);
     }
-    for program in &mut summary.programs {
+    for program in &mut summary.processes.programs {
         program.cpu = program.cpu.map(|value| scaled(value, cpu, 5 * noise));
     }
-    Played {
-        record: format!("run-{block:03}-{label}.jsonl"),
-        summary,
-    }
+    Played::new(format!("run-{block:03}-{label}.jsonl"), summary)
 }
 
 /// This many per cent of a value, and as many hundredths of a per cent of it as noise.
@@ -88,7 +85,7 @@ pub fn cells() -> Vec<(&'static str, Percents)> {
 
 /// Lets the server of a run crash.
 pub fn crashes(run: &mut Played) {
-    run.summary.ending = Some(Ending::Crashed {
+    run.summary_mut().ending = Some(Ending::Crashed {
         signal: Some(6),
         code: None,
         during: "goto".to_owned(),

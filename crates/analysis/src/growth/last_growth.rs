@@ -48,7 +48,7 @@ pub(super) struct Failure {
 impl Failure {
     /// The first failure of a run after which its tree is not what it was; `None` if there is none within a phase.
     pub fn first(summary: &Summary) -> Option<Failure> {
-        if let Some(lost) = summary.lost.first() {
+        if let Some(lost) = summary.processes.lost.first() {
             return Some(Failure {
                 phase: lost.phase.clone()?,
                 private: lost.private?.saturating_add(lost.rest.unwrap_or(0)),

@@ -75,7 +75,7 @@ pub fn judge_served_memory(summary: &mut Summary, leader: Option<&Leader>, proce
     let path = server.preload.as_ref()?.path.clone();
     let facts = server.allocator.as_mut()?;
     let family = facts.family;
-    let accounts = summary.close.as_ref()?.held.as_ref()?;
+    let accounts = summary.lifecycle.close.as_ref()?.held.as_ref()?;
     // Beside a virtual machine it serves little, as it should.
     if matches!(
         family,
@@ -112,7 +112,7 @@ pub fn judge_served_memory(summary: &mut Summary, leader: Option<&Leader>, proce
         return None;
     }
     if served >= private / UNUSED {
-        summary.partly = Some(Partly {
+        summary.allocator.partly = Some(Partly {
             program: program.clone(),
             held,
             private: *private,

@@ -4,19 +4,18 @@ mod idle_windows;
 mod programs;
 mod ticks;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::io::BufRead;
 
 use crate::summary::collect::programs::ByProgram;
-use crate::summary::{MethodSummary, Peak, PrivateMetric, ResidentMetric, SamplingSummary, Summary, Unloaded};
+use crate::summary::{MethodSummary, Peak, Summary, Unloaded};
 use record::{
-    Checkpoint, Close, CommandEnd, Entry, Environment, Event, Header, Holder, LeftOut, Libraries, Nanos, Outcome,
-    PeakMark, PhaseRef, Pressure, Process, ReadError, ReadFailure, Reader, Readiness, Request, Rollup, Shutdown,
-    Unseen, Unwritten,
+    Checkpoint, Close, CommandEnd, Entry, Environment, Event, Header, Holder, Libraries, Nanos, Outcome, PeakMark,
+    PhaseRef, Pressure, Process, ReadError, ReadFailure, Reader, Readiness, Request, Rollup, Shutdown, Unseen,
+    Unwritten,
 };
 
 use super::carried::{self, Leader};
-use super::curves::Curves;
 use super::decay::WindowTracker;
 use super::departure::Departure;
 use super::epoch::{Epoch, Exact};
@@ -46,9 +45,9 @@ pub fn read_with<R: BufRead, E: From<ReadError>>(
         Ok::<Entry, E>(entry)
     });
     let mut summary = summarise(header, entries)?;
-    summary.truncated = reader.is_truncated();
-    summary.unknown = reader.unknown_entries().clone();
-    summary.damaged = reader.damaged().clone();
+    summary.unread.truncated = reader.is_truncated();
+    summary.unread.unknown = reader.unknown_entries().clone();
+    summary.unread.damaged = reader.damaged().clone();
     Ok(summary)
 }
 
@@ -105,60 +104,12 @@ struct Pass {
     losses: Losses,
 }
 
-/// A summary with nothing but the header.
-fn empty_summary(header: Header) -> Summary {
-    Summary {
-        header,
-        initialized: None,
-        readiness: Vec::new(),
-        ending: None,
-        shutdown: None,
-        earlier: Vec::new(),
-        shutdown_peak: None,
-        close: None,
-        duration: 0,
-        restarts: 0,
-        private_metric: PrivateMetric::Sampled,
-        resident_metric: ResidentMetric::Resident,
-        phases: Vec::new(),
-        peak: None,
-        private_peak: None,
-        command: None,
-        programs: Vec::new(),
-        most_processes: 0,
-        lost: Vec::new(),
-        unloaded: Vec::new(),
-        methods: Vec::new(),
-        editor: Vec::new(),
-        server_requests: BTreeMap::new(),
-        windows: Vec::new(),
-        listening: Vec::new(),
-        released: Vec::new(),
-        unpurged: Vec::new(),
-        unset: Vec::new(),
-        partly: None,
-        reported: Vec::new(),
-        system_calls: Vec::new(),
-        warnings: Vec::new(),
-        more_warnings: 0,
-        messages: Vec::new(),
-        more_messages: 0,
-        unwritten: Unwritten::default(),
-        sampling: SamplingSummary::default(),
-        pressure: None,
-        curves: Curves::default(),
-        truncated: false,
-        unknown: LeftOut::default(),
-        damaged: LeftOut::default(),
-    }
-}
-
 impl Pass {
     fn new(header: Header) -> Pass {
         Pass {
             tree: Tree::new(header.settings.address_spaces),
             losses: Losses::new(header.settings.interval),
-            summary: empty_summary(header),
+            summary: Summary::empty(header),
             server: None,
             epoch: Epoch::default(),
             phases: Phases::default(),
@@ -189,11 +140,11 @@ impl Pass {
         match event {
             Event::Spawned { pid, restarts } => {
                 self.server = Some(pid);
-                self.summary.restarts = restarts;
+                self.summary.lifecycle.restarts = restarts;
                 self.phases.restarted();
                 self.losses.spawned();
             }
-            Event::Initialized(initialized) => self.summary.initialized = Some(initialized),
+            Event::Initialized(initialized) => self.summary.lifecycle.initialized = Some(initialized),
             Event::Ready(readiness) => self.ready(readiness),
             Event::Registered { .. } => {}
             Event::PhaseStarted(phase) => self.phase_started(at, &phase),
@@ -223,7 +174,7 @@ impl Pass {
                 self.summary.sampling.unseen = self.summary.sampling.unseen.max(total);
             }
             Event::Holder(holder) => self.holders.push(holder),
-            Event::Listening(listening) => self.summary.listening.push(listening),
+            Event::Listening(listening) => self.summary.allocator.listening.push(listening),
             Event::Pressure(pressure) => self.pressure(pressure),
             Event::SystemCalls(calls) => self.summary.system_calls.push(calls),
             Event::Warning(warning) => self.messages.warn(warning),
@@ -231,7 +182,7 @@ impl Pass {
             Event::OverLimit(_) => self.hold_excess(),
             Event::Shutdown(shutdown) => self.shut_down(shutdown),
             Event::Closed(close) => self.closed(close),
-            Event::Command(end) => self.summary.command = Some(end),
+            Event::Command(end) => self.summary.lifecycle.command = Some(end),
             Event::Ended(ending) => self.summary.ending = Some(ending),
         }
     }
@@ -241,12 +192,12 @@ impl Pass {
             self.messages.count_repeats(text, *count);
         }
         self.add_unwritten(&close.unwritten);
-        self.summary.close = Some(close);
+        self.summary.lifecycle.close = Some(close);
     }
 
     fn ready(&mut self, readiness: Readiness) {
         self.losses.ready(&self.tree);
-        self.summary.readiness.push(readiness);
+        self.summary.lifecycle.readiness.push(readiness);
     }
 
     fn process(&mut self, at: Nanos, process: &Process) {
@@ -255,7 +206,7 @@ impl Pass {
     }
 
     fn server_request(&mut self, method: String, is_refused: bool) {
-        let requests = self.summary.server_requests.entry(method).or_default();
+        let requests = self.summary.traffic.server_requests.entry(method).or_default();
         requests.count += 1;
         requests.refused += u64::from(is_refused);
         self.phases.server_request();
@@ -263,17 +214,27 @@ impl Pass {
 
     /// Adds messages of a server that are not in the record. Each restart has counts of its own.
     fn add_unwritten(&mut self, more: &Unwritten) {
-        let all = &mut self.summary.unwritten;
+        let all = &mut self.summary.log.unwritten;
         all.errors += more.errors;
         all.warnings += more.warnings;
         all.registrations += more.registrations;
         for (method, count) in &more.requests {
             *all.requests.entry(method.clone()).or_default() += count;
-            self.summary.server_requests.entry(method.clone()).or_default().count += count;
+            self.summary
+                .traffic
+                .server_requests
+                .entry(method.clone())
+                .or_default()
+                .count += count;
         }
         for (method, count) in &more.refused {
             *all.refused.entry(method.clone()).or_default() += count;
-            self.summary.server_requests.entry(method.clone()).or_default().refused += count;
+            self.summary
+                .traffic
+                .server_requests
+                .entry(method.clone())
+                .or_default()
+                .refused += count;
         }
     }
 
@@ -296,7 +257,7 @@ impl Pass {
         if libraries.missing.is_empty() {
             return;
         }
-        self.summary.unloaded.push(Unloaded {
+        self.summary.processes.unloaded.push(Unloaded {
             program: self.tree.program(libraries.process),
             libraries: libraries.missing,
         });
@@ -304,18 +265,18 @@ impl Pass {
 
     /// Takes a shutdown. An earlier one was that of a server that was restarted.
     fn shut_down(&mut self, shutdown: Shutdown) {
-        let Some(before) = self.summary.shutdown.replace(shutdown) else {
+        let Some(before) = self.summary.lifecycle.shutdown.replace(shutdown) else {
             return;
         };
-        let departure = Departure::new(before, self.summary.close.as_ref());
+        let departure = Departure::new(before, self.summary.lifecycle.close.as_ref());
         if departure.fails_run() || departure.wrong_code().is_some() {
-            self.summary.earlier.push(departure);
+            self.summary.lifecycle.earlier.push(departure);
         }
     }
 
     /// Counts a request. Light traffic is not counted as work: its amount depends on how long memory takes to settle.
     fn request(&mut self, at: Nanos, request: &Request) {
-        self.summary.curves.request(at);
+        self.summary.memory.curves.request(at);
         // What the server keeps open to the end of the session is in the steps until there.
         let was_kept_open = request.latency.is_none() && request.outcome != Outcome::TimedOut;
         let methods = if request.editor {
@@ -352,7 +313,7 @@ impl Pass {
         // Rounds before the last are older than samples that are drawn already, which have every change in them.
         self.draw(at);
         for rollup in &checkpoint.rollups {
-            self.summary.curves.rollup(at, rollup);
+            self.summary.memory.curves.rollup(at, rollup);
             self.watch.add_rollup(at, rollup);
         }
         if !checkpoint.rollups.is_empty() {
@@ -361,6 +322,7 @@ impl Pass {
         let sum = checkpoint.rollups.iter().fold(Exact::default(), Exact::plus);
         self.epoch.exact(sum);
         self.summary
+            .allocator
             .released
             .extend(Released::of_checkpoint(checkpoint, &self.tree));
         self.losses.checkpoint(checkpoint, &self.tree);
@@ -379,9 +341,9 @@ impl Pass {
         };
         self.phases
             .checkpoint(at, checkpoint, self.tree.totals(), unpurged.is_none());
-        self.summary.unpurged.extend(unpurged);
+        self.summary.allocator.unpurged.extend(unpurged);
         let unset = unset::unset(checkpoint, &self.tree, &self.summary.header.server);
-        unset::add(&mut self.summary.unset, unset);
+        unset::add(&mut self.summary.allocator.unset, unset);
         carried::update_leader(&mut self.leader, checkpoint, &self.tree);
         self.watch.end_window(at, self.extremes());
     }
@@ -414,7 +376,7 @@ impl Pass {
 
     /// The processes that were not purged before a checkpoint of the purged lens; `None` if the checkpoint counts.
     fn unpurged(&self, checkpoint: &Checkpoint) -> Option<UnpurgedCheckpoint> {
-        let method = PurgeMethod::for_run(&self.summary.header.server, &self.summary.listening)?;
+        let method = PurgeMethod::for_run(&self.summary.header.server, &self.summary.allocator.listening)?;
         unpurged(checkpoint, &self.tree, &method)
     }
 
@@ -449,7 +411,7 @@ impl Pass {
             rollup = rollup.without_memory();
         }
         let rollup = &rollup;
-        self.summary.curves.rollup(at, rollup);
+        self.summary.memory.curves.rollup(at, rollup);
         self.watch.add_rollup(at, rollup);
         self.summary.sampling.rollups += 1;
         // Processes are read in order: a lower number begins a new reading of all.
@@ -487,7 +449,7 @@ impl Pass {
         self.complete_tick();
         let extremes = self.extremes();
         let mut summary = self.summary;
-        if let Some(close) = &summary.close
+        if let Some(close) = &summary.lifecycle.close
             && confirmed::correct(&mut summary.header.server, close)
         {
             self.phases.unmeasure();
@@ -495,41 +457,54 @@ impl Pass {
         }
         let processes = self.tree.count_all();
         let unused = carried::judge_served_memory(&mut summary, self.leader.as_ref(), processes);
-        unset::add(&mut summary.unset, unused.into_iter().collect());
+        unset::add(&mut summary.allocator.unset, unused.into_iter().collect());
         holder::correct(&mut summary.header.server, &self.held, &self.holders);
-        unset::correct(&mut summary.header.server, &summary.unset, &summary.unpurged);
-        summary.curves.thin(summary.duration);
+        unset::correct(
+            &mut summary.header.server,
+            &summary.allocator.unset,
+            &summary.allocator.unpurged,
+        );
+        summary.memory.curves.thin(summary.duration);
         let last = self.epoch.peaks(&self.tree, None);
         let cut = self.phases.lacks_peak();
-        if summary.shutdown.is_some() && !cut {
-            summary.shutdown_peak = last.resident.map(|peak| peak.lower);
+        if summary.lifecycle.shutdown.is_some() && !cut {
+            summary.memory.shutdown_peak = last.resident.map(|peak| peak.lower);
         }
         self.watch.end_window(summary.duration, extremes);
         summary.windows = self.watch.finish();
         self.phases
             .record_ended(summary.duration, last, self.tree.totals_at_end());
-        summary.most_processes = self.tree.most_processes();
+        summary.processes.most_at_once = self.tree.most_processes();
         let judged = self.losses.judge();
         for phase in &judged.incomplete {
             self.phases.mark_incomplete(phase);
         }
-        summary.lost = judged.list;
-        (summary.phases, summary.private_metric, summary.resident_metric) = self.phases.finish();
+        summary.processes.lost = judged.list;
+        (
+            summary.phases,
+            summary.memory.private_metric,
+            summary.memory.resident_metric,
+        ) = self.phases.finish();
         lost::forget_windows(&mut summary);
         mark_growth_while_idle(&mut summary);
-        summary.peak = summary.phases.iter().filter_map(|phase| phase.peak).reduce(Peak::or);
-        summary.private_peak = summary.phases.iter().filter_map(|phase| phase.private_peak).max();
-        if let Some(command) = &summary.command {
-            summary.peak = Some(command_peak(command, summary.peak, summary.most_processes));
+        summary.memory.peak = summary.phases.iter().filter_map(|phase| phase.peak).reduce(Peak::or);
+        summary.memory.private_peak = summary.phases.iter().filter_map(|phase| phase.private_peak).max();
+        if let Some(command) = &summary.lifecycle.command {
+            summary.memory.peak = Some(command_peak(
+                command,
+                summary.memory.peak,
+                summary.processes.most_at_once,
+            ));
         }
-        summary.programs = self.tree.into_programs(cut);
-        self.by_program.fill(&mut summary.programs, summary.private_metric);
-        summary.methods = method_summaries(self.methods);
-        summary.editor = method_summaries(self.editor);
-        summary.warnings = self.messages.warnings;
-        summary.messages = self.messages.messages;
-        summary.more_warnings = self.messages.more_warnings;
-        summary.more_messages = self.messages.more_messages;
+        summary.processes.programs = self.tree.into_programs(cut);
+        self.by_program
+            .fill(&mut summary.processes.programs, summary.memory.private_metric);
+        summary.traffic.methods = method_summaries(self.methods);
+        summary.traffic.editor = method_summaries(self.editor);
+        summary.log.warnings = self.messages.warnings;
+        summary.log.messages = self.messages.messages;
+        summary.log.more_warnings = self.messages.more_warnings;
+        summary.log.more_messages = self.messages.more_messages;
         summary
     }
 }

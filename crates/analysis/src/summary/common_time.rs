@@ -224,9 +224,9 @@ mod tests {
             let second = together.common_time(run, run.phases[1].started);
             assert!((second - second_in_first_run).abs() < 1.0);
             for places in [1, 7, 64, 5_000] {
-                let laid = together.lay(run, &run.curves.private, places);
+                let laid = together.lay(run, &run.memory.curves.private, places);
                 assert_eq!(laid.len(), places);
-                assert_eq!(highest(&laid), run.curves.private.highest(), "{places}");
+                assert_eq!(highest(&laid), run.memory.curves.private.highest(), "{places}");
             }
         }
     }

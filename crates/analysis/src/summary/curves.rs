@@ -154,7 +154,7 @@ fn width(duration: Nanos) -> Nanos {
 
 /// A quantity of a run in columns of a width.
 pub fn columns(summary: &Summary, quantity: Quantity, width: Nanos) -> Columns {
-    let (curves, until) = (&summary.curves, summary.duration);
+    let (curves, until) = (&summary.memory.curves, summary.duration);
     match quantity {
         Quantity::Private => curves.private.columns(width, until),
         Quantity::Resident => curves.resident.columns(width, until),
@@ -167,7 +167,7 @@ pub fn columns(summary: &Summary, quantity: Quantity, width: Nanos) -> Columns {
 
 /// The requests that ended in each column of a width, where there were any, with the column's place.
 pub fn requests(summary: &Summary, width: Nanos) -> Vec<(usize, u64)> {
-    let totals = summary.curves.requests.columns(width, summary.duration);
+    let totals = summary.memory.curves.requests.columns(width, summary.duration);
     let mut ended = Vec::new();
     for (place, count) in growth(&totals).into_iter().enumerate() {
         if let Some(count @ 1..) = count {
@@ -241,13 +241,13 @@ mod tests {
         session.warn(WarningKind::Host, "three hours later");
         let summary = summarised(&session);
         let mut widest = grid(std::iter::once(&summary)).unwrap();
-        let most_resident = summary.curves.resident.highest().unwrap();
-        assert_eq!(summary.curves.private.highest(), summary.private_peak);
+        let most_resident = summary.memory.curves.resident.highest().unwrap();
+        assert_eq!(summary.memory.curves.private.highest(), summary.memory.private_peak);
         let checkpoints = summary.phases.iter().filter_map(|phase| phase.checkpoint.as_ref());
         let most_proportional = checkpoints.filter_map(|taken| taken.proportional).max().unwrap();
         for _ in 0..6 {
             let private = columns(&summary, Quantity::Private, widest);
-            assert_eq!(Some(highest(&private)), summary.private_peak);
+            assert_eq!(Some(highest(&private)), summary.memory.private_peak);
             assert_eq!(highest(&columns(&summary, Quantity::Resident, widest)), most_resident);
             assert!(highest(&columns(&summary, Quantity::Proportional, widest)) >= most_proportional);
             widest *= 2;
@@ -273,12 +273,12 @@ mod tests {
     #[test]
     fn every_request_is_in_one_column() {
         let mut summary = summarised(&completed());
-        summary.curves = Curves::default();
+        summary.memory.curves = Curves::default();
         for second in 0..600 {
-            summary.curves.request(second * SECOND);
+            summary.memory.curves.request(second * SECOND);
         }
         summary.duration = 600 * SECOND;
-        summary.curves.thin(summary.duration);
+        summary.memory.curves.thin(summary.duration);
         for width in [grid(std::iter::once(&summary)).unwrap(), 40 * SECOND] {
             assert_eq!(
                 requests(&summary, width).iter().map(|(_, count)| count).sum::<u64>(),

@@ -74,11 +74,11 @@ impl Departure {
 
 /// Every departure of a run that may be worth a finding.
 pub fn departures(summary: &Summary) -> Vec<Departure> {
-    let mut departures = summary.earlier.clone();
-    if let Some(shutdown) = &summary.shutdown {
+    let mut departures = summary.lifecycle.earlier.clone();
+    if let Some(shutdown) = &summary.lifecycle.shutdown {
         departures.push(Departure {
             excused: is_excused(summary, shutdown),
-            ..Departure::new(shutdown.clone(), summary.close.as_ref())
+            ..Departure::new(shutdown.clone(), summary.lifecycle.close.as_ref())
         });
     }
     departures
@@ -87,7 +87,7 @@ pub fn departures(summary: &Summary) -> Vec<Departure> {
 /// True if the ending of the run explains the death of its last server.
 fn is_excused(summary: &Summary, shutdown: &Shutdown) -> bool {
     // A command has no protocol to end by, and its run ended as its exit code says.
-    if summary.command.is_some() {
+    if summary.lifecycle.command.is_some() {
         return true;
     }
     match &summary.ending {
@@ -113,11 +113,12 @@ fn is_excused(summary: &Summary, shutdown: &Shutdown) -> bool {
 /// The last words of a run's server. If its stderr names no error, errors in its log messages come first: it may pass on
 /// the output of a helper process there.
 pub fn last_words_of_run(summary: &Summary) -> Vec<String> {
-    let mut words = summary.close.as_ref().map_or_else(Vec::new, last_words);
+    let mut words = summary.lifecycle.close.as_ref().map_or_else(Vec::new, last_words);
     if words.iter().any(|line| complains(line)) {
         return words;
     }
     let complaints = summary
+        .log
         .messages
         .iter()
         .filter(|message| message.level == ERROR)

@@ -12,7 +12,8 @@ use super::departure::{Departure, departures};
 /// does a crash during shutdown. A server that needed a signal to end is reported but does not fail: its figures are
 /// complete, and many well-known servers end that way.
 pub fn exit_of_run(summary: &Summary) -> Exit {
-    let process_crashed = summary.command.is_none() && summary.lost.iter().any(LostProcess::crashed);
+    let process_crashed =
+        summary.lifecycle.command.is_none() && summary.processes.lost.iter().any(LostProcess::crashed);
     let failed = process_crashed || departures(summary).iter().any(Departure::fails_run);
     match &summary.ending {
         None => Exit::OwnFailure,

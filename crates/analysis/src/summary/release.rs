@@ -114,6 +114,7 @@ impl Summary {
     /// the private memory of all others.
     pub fn live_memory(&self, phase: &PhaseRef) -> Option<u64> {
         let at_checkpoint = self
+            .allocator
             .released
             .iter()
             .rfind(|released| released.step.is_none() && released.phase == *phase)?;

@@ -50,7 +50,7 @@ fn increments_add_up_across_a_phase_without_a_checkpoint() {
 #[test]
 fn a_checkpoint_is_private_memory_without_what_is_lazily_freed() {
     let summary = summarised(&golden::completed());
-    assert_eq!(summary.private_metric, PrivateMetric::Exact);
+    assert_eq!(summary.memory.private_metric, PrivateMetric::Exact);
     let values: Vec<u64> = summary.phases.iter().map(|phase| phase.private.unwrap()).collect();
     assert_eq!(values, [21, 134, 152, 193, 150].map(private));
     let taken = summary.phases[1].checkpoint.as_ref().unwrap();
@@ -72,7 +72,7 @@ fn without_exact_counters_the_whole_run_uses_the_sampled_ones() {
         }
     }
     let summary = summarised(&session);
-    assert_eq!(summary.private_metric, PrivateMetric::Sampled);
+    assert_eq!(summary.memory.private_metric, PrivateMetric::Sampled);
     assert_eq!(summary.phases[0].private, Some(21 * MIB));
     // An exact value is kept, for comparison with fully exact runs.
     let exact: Vec<Option<u64>> = summary.phases.iter().map(|phase| phase.exact).collect();
@@ -139,8 +139,8 @@ fn silent_and_simmering_idle_are_told_apart() {
 #[test]
 fn requests_are_counted_by_how_they_ended() {
     let summary = summarised(&golden::crashed());
-    let [method] = &summary.methods[..] else {
-        panic!("{:?}", summary.methods)
+    let [method] = &summary.traffic.methods[..] else {
+        panic!("{:?}", summary.traffic.methods)
     };
     assert_eq!((method.count, method.hits, method.null, method.lost), (32, 30, 1, 1));
     assert_eq!(method.answered, 31);
@@ -196,7 +196,7 @@ fn exit_codes_follow_the_ending() {
 #[test]
 fn a_truncated_record_has_the_phases_until_there() {
     let summary = read(golden::open("truncated")).unwrap();
-    assert!(summary.truncated && summary.ending.is_none());
+    assert!(summary.unread.truncated && summary.ending.is_none());
     assert!(summary.phases.iter().filter(|phase| phase.checkpoint.is_some()).count() >= 2);
     assert!(
         findings::findings(&summary)
@@ -210,7 +210,7 @@ fn a_truncated_record_has_the_phases_until_there() {
 #[test]
 fn an_empty_record_has_no_figures_and_no_panic() {
     let summary = summarised(&Session::new("server"));
-    assert!(summary.phases.is_empty() && summary.peak.is_none() && summary.programs.is_empty());
+    assert!(summary.phases.is_empty() && summary.memory.peak.is_none() && summary.processes.programs.is_empty());
 }
 
 /// Processor time, minor and major page faults of the last phase.

@@ -125,7 +125,7 @@ mod tests {
         for (count, known) in [(19, false), (20, true)] {
             let mut session = Session::new("server");
             session.requests("textDocument/hover", count, 1_000, &Outcome::Null, 0);
-            let method = &summarised(&session).methods[0];
+            let method = &summarised(&session).traffic.methods[0];
             assert_eq!(method.answered, count);
             assert_eq!(method.p95.is_some(), known, "{count}");
             assert!(method.p50.is_some() && method.max.is_some());

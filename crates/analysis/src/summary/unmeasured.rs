@@ -48,30 +48,34 @@ pub fn without_invalid_counters(counters: Counters) -> Counters {
 }
 
 fn remove_measurements(mut summary: Summary) -> Summary {
-    summary.readiness.clear();
-    if let Some(initialized) = &mut summary.initialized {
+    summary.lifecycle.readiness.clear();
+    if let Some(initialized) = &mut summary.lifecycle.initialized {
         initialized.latency = None;
     }
-    if let Some(shutdown) = &mut summary.shutdown {
+    if let Some(shutdown) = &mut summary.lifecycle.shutdown {
         shutdown.took = None;
     }
-    (summary.peak, summary.private_peak, summary.shutdown_peak) = (None, None, None);
+    (
+        summary.memory.peak,
+        summary.memory.private_peak,
+        summary.memory.shutdown_peak,
+    ) = (None, None, None);
     for phase in &mut summary.phases {
         clear_phase(phase);
     }
-    for program in &mut summary.programs {
+    for program in &mut summary.processes.programs {
         (program.peak, program.private, program.cpu) = (None, None, None);
     }
-    for method in summary.methods.iter_mut().chain(&mut summary.editor) {
+    for method in summary.traffic.methods.iter_mut().chain(&mut summary.traffic.editor) {
         clear_method(method);
     }
     for window in &mut summary.windows {
         window.forget_memory();
         (window.cpu, window.late_cpu) = (None, None);
     }
-    summary.released.clear();
-    summary.reported.clear();
-    summary.curves = Curves::default();
+    summary.allocator.released.clear();
+    summary.allocator.reported.clear();
+    summary.memory.curves = Curves::default();
     summary
 }
 
@@ -112,7 +116,7 @@ mod tests {
         let summary = traced(crate::golden::read("completed"), 7);
         let measured = without_invalid_figures(&summary);
         assert_eq!(measured.phases.len(), summary.phases.len());
-        assert_eq!(measured.methods[0].count, summary.methods[0].count);
+        assert_eq!(measured.traffic.methods[0].count, summary.traffic.methods[0].count);
         assert_eq!(measured.phases[1].minor_faults, summary.phases[1].minor_faults);
         assert!(
             measured
@@ -120,8 +124,8 @@ mod tests {
                 .iter()
                 .all(|phase| phase.private.is_none() && phase.cpu.is_none())
         );
-        assert!(measured.methods.iter().all(|method| method.max.is_none()));
-        assert_eq!(measured.curves, Curves::default());
+        assert!(measured.traffic.methods.iter().all(|method| method.max.is_none()));
+        assert_eq!(measured.memory.curves, Curves::default());
         assert!(measured.windows.iter().all(|window| window.private.is_none()));
     }
 }

@@ -266,7 +266,7 @@ mod tests {
             });
             let summary = summarised(&session);
             assert_eq!(summary.live_memory(&phase), accounted);
-            assert_eq!(summary.unpurged.is_empty(), accounted.is_some());
+            assert_eq!(summary.allocator.unpurged.is_empty(), accounted.is_some());
             let measures = crate::figures::Measure::all(&summary).into_iter();
             let mut live = measures.filter(|one| one.figure == crate::figures::Figure::Live);
             assert_eq!(
@@ -293,7 +293,7 @@ mod tests {
                 taken.released = Some(Release::default());
             }
             let summary = summarised(&session);
-            assert_eq!(summary.unpurged.is_empty(), answered);
+            assert_eq!(summary.allocator.unpurged.is_empty(), answered);
             assert_eq!(summary.phases[0].private.is_some(), answered);
         }
     }
@@ -312,7 +312,7 @@ mod tests {
     }
 
     fn whys(summary: &Summary) -> Vec<(&str, &PurgeFailure)> {
-        let all = summary.unpurged.iter().flat_map(|one| &one.processes);
+        let all = summary.allocator.unpurged.iter().flat_map(|one| &one.processes);
         all.map(|one| (one.program.as_str(), &one.why)).collect()
     }
 
@@ -328,18 +328,25 @@ mod tests {
             (0, &[], false),
         ] {
             let summary = summarised(&session(shell, answered));
-            assert_eq!(summary.unpurged.is_empty(), counts, "{shell} {answered:?}");
+            assert_eq!(summary.allocator.unpurged.is_empty(), counts, "{shell} {answered:?}");
             let phase = &summary.phases[0];
             let taken = phase.checkpoint.as_ref().unwrap();
             let known = [phase.private, phase.exact, taken.resident, taken.proportional];
             assert!(known.iter().all(|value| value.is_some() == counts), "{known:?}");
             assert_eq!(taken.processes, 2, "what is no memory is known all the same");
-            let programs = summary.programs.iter().filter(|program| program.private.is_some());
+            let programs = summary
+                .processes
+                .programs
+                .iter()
+                .filter(|program| program.private.is_some());
             assert_eq!(programs.count(), if counts { 2 } else { 0 });
         }
         let mut shipped = session(6, &[1]);
         shipped.header.server.lens.forced = false;
-        assert!(summarised(&shipped).unpurged.is_empty(), "nothing was to be given back");
+        assert!(
+            summarised(&shipped).allocator.unpurged.is_empty(),
+            "nothing was to be given back"
+        );
     }
 
     #[test]
@@ -364,7 +371,7 @@ mod tests {
             }],
             ..Release::default()
         });
-        assert_eq!(summarised(&session).unpurged, []);
+        assert_eq!(summarised(&session).allocator.unpurged, []);
     }
 
     /// A run in which the server answered, and its `malloc` is that of this library.
@@ -377,7 +384,7 @@ mod tests {
     #[test]
     fn an_answer_for_the_c_library_is_none_for_another_allocator() {
         for libc in [LIBC, "/lib64/libc-2.31.so"] {
-            assert!(run_with_malloc(libc, None).unpurged.is_empty());
+            assert!(run_with_malloc(libc, None).allocator.unpurged.is_empty());
         }
         let jemalloc = PurgeFailure::Within(AllocatorFamily::Jemalloc);
         let summary = run_with_malloc(LIBC, Some(AllocatorFamily::Jemalloc));
@@ -432,14 +439,14 @@ mod tests {
         session.phase("work");
         session.settle(true);
         let summary = summarised(&session);
-        assert_eq!(summary.private_metric, PrivateMetric::Exact);
+        assert_eq!(summary.memory.private_metric, PrivateMetric::Exact);
         let known: Vec<bool> = summary.phases.iter().map(|phase| phase.private.is_some()).collect();
         assert_eq!(known, [true, false]);
-        assert_eq!(summary.unpurged[0].phase.name, "work");
+        assert_eq!(summary.allocator.unpurged[0].phase.name, "work");
         assert_eq!(
             whys(&summary),
             [("ty", &PurgeFailure::Silent), ("sh", &PurgeFailure::Silent)]
         );
-        assert!(summary.unpurged[0].tree.is_some_and(|tree| tree > 70 * MIB));
+        assert!(summary.allocator.unpurged[0].tree.is_some_and(|tree| tree > 70 * MIB));
     }
 }

@@ -123,7 +123,7 @@ pub(super) fn places(runs: &[Played], default: &str) -> Places {
         return Places::default();
     };
     let summary = &run.summary;
-    if summary.command.is_some() {
+    if summary.lifecycle.command.is_some() {
         let cost = super::planned_sweep(runs).and_then(|planned| planned.cost.clone());
         return Places {
             command: Some(cost.map_or(Timed::Wall, Timed::Printed)),
@@ -137,7 +137,7 @@ pub(super) fn places(runs: &[Played], default: &str) -> Places {
     // A silent window shows an idle user's memory; light traffic is the fallback.
     let mut kinds = [WindowKind::Silent, WindowKind::Simmer].into_iter();
     let window = kinds.find(|kind| decay::reported(&summary.windows).any(|window| window.kind == *kind));
-    let timed_methods = summary.methods.iter().filter(|method| method.p95.is_some());
+    let timed_methods = summary.traffic.methods.iter().filter(|method| method.p95.is_some());
     // Of several that are as busy the first by name.
     let busiest = timed_methods.min_by_key(|method| (Reverse(method.count), method.method.clone()));
     Places {

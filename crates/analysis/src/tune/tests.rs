@@ -81,7 +81,7 @@ fn what_stopped_by_the_rungs_of_a_sweep_stays_so_whatever_others_are_asked_for()
     let rules = Rules::default();
     let mut runs = played(&cells(), 8, &rules);
     for run in &mut runs {
-        run.summary.header.plan.cell.as_mut().unwrap().sweep = Some(SweepFacts {
+        run.summary_mut().header.plan.cell.as_mut().unwrap().sweep = Some(SweepFacts {
             rungs: rules.rungs.clone(),
             ..SweepFacts::default()
         });
@@ -136,7 +136,7 @@ fn a_cell_that_lost_most_of_its_memory_stops_and_is_never_recommended() {
     let rules = Rules::default();
     let mut runs = played(&cells(), 1, &rules);
     let run = of_cell(&mut runs, "dirty-0").next().unwrap();
-    run.summary.lost.push(lost_helper());
+    run.summary_mut().processes.lost.push(lost_helper());
     let stopped = &eliminated_cells(&runs, &rules).eliminated["dirty-0"];
     let Why::Failed(failure) = &stopped.why else {
         panic!("{stopped:?}")
@@ -158,7 +158,7 @@ fn where_every_other_setting_fails_the_default_stays_and_no_more_runs_are_asked_
     assert_eq!(choice(&runs, Some(1)), Recommendation::None(Some(0)));
     // What was not run yet may not fail.
     for run in &mut runs {
-        run.summary.header.plan.cell.as_mut().unwrap().of = 3;
+        run.summary_mut().header.plan.cell.as_mut().unwrap().of = 3;
     }
     assert_eq!(choice(&runs, None), Recommendation::Default(KeepReason::TooFew));
 }
@@ -216,7 +216,7 @@ fn a_run_that_was_cut_off_is_none_that_a_rung_could_be_decided_by() {
     let whole = played(&cells(), 1, &rules);
     let mut cut = whole.clone();
     let last = cut.last_mut().unwrap();
-    last.summary.ending = Some(Ending::Interrupted);
+    last.summary_mut().ending = Some(Ending::Interrupted);
     assert_eq!(eliminated_cells(&cut, &rules), Halving::default());
     assert_eq!(
         eliminated_cells(&whole, &rules).rung,
@@ -242,7 +242,7 @@ fn the_front_is_what_nothing_beats_in_memory_latency_and_cpu() {
 
 /// Gives a run one setting, which was seen to be in force, seen not to be, or not seen at all.
 fn set_knob(run: &mut Played, taken: Option<bool>) {
-    run.summary.header.server.knobs = vec![KnobFacts {
+    run.summary_mut().header.server.knobs = vec![KnobFacts {
         variable: "GOGC".to_owned(),
         requested: "50".to_owned(),
         taken,
@@ -251,7 +251,7 @@ fn set_knob(run: &mut Played, taken: Option<bool>) {
 }
 
 fn does_half(run: &mut Played) {
-    for step in run.summary.phases.iter_mut().flat_map(|phase| &mut phase.steps) {
+    for step in run.summary_mut().phases.iter_mut().flat_map(|phase| &mut phase.steps) {
         step.hits = step.hits.map(|hits| hits / 2);
     }
 }
@@ -302,14 +302,14 @@ fn what_no_allocator_confirms_is_recommended_all_the_same() {
 fn records_of_something_else_are_no_sweep() {
     let mut runs = played(&cells(), 1, &Rules::default());
     for run in &mut runs {
-        run.summary.header.plan.cell = None;
+        run.summary_mut().header.plan.cell = None;
     }
     assert_eq!(sweep(&runs, &Rules::default()).unwrap_err(), NoSweep::None);
     let mut runs = played(&cells(), 1, &Rules::default());
     runs.retain(|run| run.summary.header.server.label != "default");
     assert_eq!(sweep(&runs, &Rules::default()).unwrap_err(), NoSweep::NoDefault);
     let mut runs = played(&cells(), 1, &Rules::default());
-    runs[1].summary.header.scenario.sha256 = "another".to_owned();
+    runs[1].summary_mut().header.scenario.sha256 = "another".to_owned();
     assert!(matches!(
         sweep(&runs, &Rules::default()).unwrap_err(),
         NoSweep::Several(_)
@@ -317,7 +317,7 @@ fn records_of_something_else_are_no_sweep() {
     // The same names of other settings.
     let mut runs = played(&cells(), 1, &Rules::default());
     for (place, run) in runs.iter_mut().enumerate() {
-        run.summary.header.plan.cell.as_mut().unwrap().sweep = Some(SweepFacts {
+        run.summary_mut().header.plan.cell.as_mut().unwrap().sweep = Some(SweepFacts {
             cells: (place / 3).to_string(),
             ..SweepFacts::default()
         });
@@ -339,7 +339,7 @@ fn a_program_that_path_does_not_find_keeps_its_own() {
 fn server_path(path: Option<&str>) -> Option<String> {
     let mut runs = played(&cells(), 1, &Rules::default());
     for run in &mut runs {
-        let server = &mut run.summary.header.server;
+        let server = &mut run.summary_mut().header.server;
         server.program = "/home/me/bin/ty".to_owned();
         server.inherited.clear();
         if let Some(path) = path {

@@ -59,7 +59,7 @@ pub fn origin(runs: &[Played]) -> String {
 /// All tables and charts. `is_compared` adds conclusions for each server against the baseline. A sweep has none: among
 /// many settings some would hold by chance.
 pub fn sections(scenarios: &Scenarios, runs: &[Played], keys: Keys, is_compared: bool) -> Vec<Section> {
-    let by_record: Records = runs.iter().map(|run| (run.record.as_str(), &run.summary)).collect();
+    let by_record: Records = runs.iter().map(|run| (run.record.as_str(), &*run.summary)).collect();
     let all: Vec<&Target> = scenarios.values().flatten().collect();
     let mut sections: Vec<Section> = cold::joined(scenarios, runs);
     for targets in scenarios.values() {
@@ -393,7 +393,7 @@ fn distribution(comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: K
     let mut latencies_of_servers = Vec::new();
     for (place, (label, runs)) in servers.iter().enumerate() {
         let mut histogram = Histogram::default();
-        let methods = runs.iter().flat_map(|(_, summary)| &summary.methods);
+        let methods = runs.iter().flat_map(|(_, summary)| &summary.traffic.methods);
         for answered in methods.filter(|other| other.method == method) {
             histogram.add(&answered.distribution);
         }

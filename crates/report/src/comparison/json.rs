@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::run::json;
 use analysis::compare::{self, Comparison, Played};
+use analysis::summary::without_invalid_figures;
 use base::lens::Lens;
 use record::Version;
 
@@ -39,7 +40,7 @@ struct Run<'c> {
     /// Its name.
     record: &'c str,
     /// The run, as `lsp-soak report --format json` prints it.
-    summary: json::Report,
+    summary: json::Report<'c>,
 }
 
 /// One scenario.
@@ -75,9 +76,10 @@ pub fn render(
         name,
         targets: targets.iter().map(target).collect(),
     });
-    let runs = runs.iter().map(|run| Run {
+    let valid: Vec<_> = runs.iter().map(|run| without_invalid_figures(&run.summary)).collect();
+    let runs = runs.iter().zip(&valid).map(|(run, valid)| Run {
         record: &run.record,
-        summary: json::report(&run.summary),
+        summary: json::report(&run.summary, valid),
     });
     json::lines(&Report {
         format: FORMAT,

@@ -1,5 +1,7 @@
 //! Golden comparisons, made from the golden record with one difference for each server.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use crate::document::tests::is_whole;
@@ -25,19 +27,16 @@ fn run(label: &str, number: u32, percent: u64) -> Played {
         phase.cpu = phase.cpu.map(|time| scaled(time, percent));
     }
     let peaks = summary.phases.iter_mut().filter_map(|phase| phase.peak.as_mut());
-    for peak in peaks.chain(&mut summary.peak) {
+    for peak in peaks.chain(&mut summary.memory.peak) {
         peak.lower = scaled(peak.lower, percent);
     }
-    for program in &mut summary.programs {
+    for program in &mut summary.processes.programs {
         program.cpu = program.cpu.map(|time| scaled(time, percent));
     }
-    for method in &mut summary.methods {
+    for method in &mut summary.traffic.methods {
         method.p50 = method.p50.map(|time| scaled(time, percent));
     }
-    Played {
-        record: format!("run-{number:03}-{label}.jsonl"),
-        summary,
-    }
+    Played::new(format!("run-{number:03}-{label}.jsonl"), summary)
 }
 
 fn scaled(value: u64, percent: u64) -> u64 {
@@ -52,8 +51,8 @@ fn runs(label: &str, percents: &[u64]) -> Vec<Played> {
 
 fn on_machine(mut runs: Vec<Played>, target: &str, cpu: &str) -> Vec<Played> {
     for run in &mut runs {
-        run.summary.header.host.target = target.to_owned();
-        run.summary.header.host.cpu = Some(cpu.to_owned());
+        Arc::make_mut(&mut run.summary).header.host.target = target.to_owned();
+        Arc::make_mut(&mut run.summary).header.host.cpu = Some(cpu.to_owned());
     }
     runs
 }
@@ -65,7 +64,7 @@ fn two() -> Vec<Played> {
 
 fn warm_up(label: &str) -> Played {
     let mut warm_up = run(label, 0, 140);
-    warm_up.summary.header.plan.warm_up = true;
+    Arc::make_mut(&mut warm_up.summary).header.plan.warm_up = true;
     warm_up
 }
 
@@ -75,7 +74,7 @@ pub(crate) fn three() -> Vec<Played> {
     all.extend(runs("ty-jemalloc", &[104, 100, 97]));
     all.extend(runs("ty-mimalloc", &[130, 131, 129, 131]));
     let last = all.last_mut().unwrap();
-    last.summary.ending = Some(Ending::Crashed {
+    Arc::make_mut(&mut last.summary).ending = Some(Ending::Crashed {
         code: None,
         signal: Some(11),
         during: String::new(),
@@ -87,23 +86,27 @@ pub(crate) fn three() -> Vec<Played> {
 pub(crate) fn holes() -> Vec<Played> {
     let mut short = runs("b", &[110, 111, 112]);
     for run in &mut short {
-        let last = run.summary.phases.last_mut().unwrap();
+        let last = Arc::make_mut(&mut run.summary).phases.last_mut().unwrap();
         (last.private, last.checkpoint) = (None, None);
     }
-    short[1].summary.methods.clear();
+    Arc::make_mut(&mut short[1].summary).traffic.methods.clear();
     let mut failed = runs("d", &[100]);
-    failed[0].summary.ending = Some(Ending::Interrupted);
+    Arc::make_mut(&mut failed[0].summary).ending = Some(Ending::Interrupted);
     [runs("a", &[100, 101, 99]), short, runs("c", &[90]), failed].concat()
 }
 
 fn unequal() -> Vec<Played> {
     let mut lazy = runs("lazy", &[70, 71, 70]);
     for run in &mut lazy {
-        for step in run.summary.phases.iter_mut().flat_map(|phase| &mut phase.steps) {
+        for step in Arc::make_mut(&mut run.summary)
+            .phases
+            .iter_mut()
+            .flat_map(|phase| &mut phase.steps)
+        {
             step.hits = step.hits.map(|hits| hits / 2);
         }
-        run.summary.methods[0].items *= 2;
-        run.summary.header.scenario.sha256 = "0123456789abcdef".repeat(4);
+        Arc::make_mut(&mut run.summary).traffic.methods[0].items *= 2;
+        Arc::make_mut(&mut run.summary).header.scenario.sha256 = "0123456789abcdef".repeat(4);
     }
     [runs("diligent", &[100, 101, 99]), lazy].concat()
 }
@@ -122,7 +125,7 @@ pub(crate) fn targets() -> Vec<Played> {
         "M4",
     );
     for run in &mut mac {
-        run.summary.phases.remove(3);
+        Arc::make_mut(&mut run.summary).phases.remove(3);
     }
     let linux = [
         on_machine(runs("system", &[100, 101, 99]), linux, "EPYC"),
@@ -220,7 +223,7 @@ fn the_answer_has_sizes_and_comes_before_unequal_work() {
 #[test]
 fn runs_of_unlike_scenarios_are_titled_as_a_list() {
     let mut other = runs("b", &[100]);
-    other[0].summary.header.scenario.name = "other".to_owned();
+    Arc::make_mut(&mut other[0].summary).header.scenario.name = "other".to_owned();
     let runs = [runs("a", &[100]), other].concat();
     let title = super::title::title(&compared(runs));
     assert_eq!(title, "completions, other: a 0.4.2, b 0.4.2");
@@ -395,7 +398,7 @@ fn github_action_benchmark_gets_every_figure_once() {
 fn a_setting_that_was_not_seen_in_force_is_told_wherever_servers_are_compared() {
     let mut tuned = runs("tuned", &[90, 91, 90]);
     for run in &mut tuned {
-        run.summary.header.server.knobs = vec![KnobFacts {
+        Arc::make_mut(&mut run.summary).header.server.knobs = vec![KnobFacts {
             variable: "GOGC".to_owned(),
             requested: "50".to_owned(),
             seen: Some("its syntax".to_owned()),

@@ -71,7 +71,7 @@ pub fn gate(judgement: &Judgement, sides: &Sides) -> String {
 }
 
 fn panels<'p>(scenarios: &'p Scenarios, runs: &'p [Played]) -> Vec<Panel<'p>> {
-    let by_record: BTreeMap<&str, &Summary> = runs.iter().map(|run| (run.record.as_str(), &run.summary)).collect();
+    let by_record: BTreeMap<&str, &Summary> = runs.iter().map(|run| (run.record.as_str(), &*run.summary)).collect();
     let all: Vec<&Target> = scenarios.values().flatten().collect();
     let mut panels = Vec::new();
     for target in &all {

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::comparison::{self, Case, Outcome, Suite};
-use crate::document::{Look, markdown, page, terminal};
+use crate::document::{Document, Look, markdown, page, terminal};
 use crate::run::{self, json, one_line};
 use analysis::compare::{Played, compare_by_target};
 use analysis::golden::traced;
-use analysis::summary;
+use analysis::summary::{self, Summary};
 use base::lens::Lens;
 use base::text::is_hidden;
 use record::golden::{self, Session};
@@ -103,6 +103,10 @@ fn is_valid(line: &Value, is_header: bool) -> bool {
     }
 }
 
+fn document_of(summary: &Summary) -> Document {
+    run::document(&Played::new("record".to_owned(), summary.clone()))
+}
+
 /// Changes each line as far as its types allow, then reads and renders the record in every format.
 fn survives(lines: &[Value], mut which: impl FnMut(&str, u64) -> Option<u64>) {
     let mut bytes = Vec::new();
@@ -126,9 +130,10 @@ fn survives(lines: &[Value], mut which: impl FnMut(&str, u64) -> Option<u64>) {
         ascii: false,
         details: true,
     };
-    assert!(!terminal::render(&run::document(&summary, "record"), look).is_empty());
+    let document = document_of(&summary);
+    assert!(!terminal::render(&document, look).is_empty());
     assert!(!json::render(&summary).unwrap().is_empty());
-    assert!(!markdown::render(&run::document(&summary, "record")).is_empty());
+    assert!(!markdown::render(&document).is_empty());
     let mut out = Vec::new();
     let mut samples = csv::Samples::new("record", &summary.header);
     for entry in Reader::new(&bytes[..]).unwrap() {
@@ -190,10 +195,10 @@ fn the_head_says_the_allocator_and_how_sure_that_is() {
         ascii: false,
         details: true,
     };
-    let text = terminal::render(&run::document(&summary, "record"), look);
+    let text = terminal::render(&document_of(&summary), look);
     assert!(text.contains("allocator glibc 2.36 (likely)"), "{text}");
     summary.header.server.allocator = Some(AllocatorFacts::default());
-    let text = terminal::render(&run::document(&summary, "record"), look);
+    let text = terminal::render(&document_of(&summary), look);
     assert!(text.contains("allocator n/a"), "{text}");
 }
 
@@ -240,7 +245,7 @@ fn no_format_shows_memory_or_latency_of_a_traced_run() {
     assert!(report["phases"][1]["minor_faults"].is_u64());
     let whole = serde_json::from_str::<Value>(&json::render(&analysis::golden::read("completed")).unwrap());
     assert_eq!(whole.unwrap()["unmeasured"], Value::Null);
-    let page = page::render(&run::document(&summary, "traced-ty.jsonl"));
+    let page = page::render(&document_of(&summary));
     let body = &page[page.find("<body>").unwrap()..page.find("<footer>").unwrap()];
     assert!(!body.contains("private") && !body.contains("resident"), "{body}");
     assert!(!body.contains("application/json") && body.contains("no memory and no latency figures"));
@@ -254,7 +259,7 @@ fn a_failed_run_says_its_reason_in_its_line() {
         signal: None,
         during: "the start".to_owned(),
     });
-    summary.close = Some(Close {
+    summary.lifecycle.close = Some(Close {
         stderr_tail: "error: unexpected argument 'lsp' found\n\nUsage: ruff [OPTIONS]\n".to_owned(),
         ..Close::default()
     });
@@ -328,10 +333,7 @@ fn no_format_passes_on_what_steers_a_terminal_or_hides() {
     for suffix in ["a", "b"] {
         let mut summary = summary.clone();
         summary.header.server.label.push_str(suffix);
-        runs.push(Played {
-            record: format!("{suffix}{record}"),
-            summary,
-        });
+        runs.push(Played::new(format!("{suffix}{record}"), summary));
     }
     let scenarios = compare_by_target(runs.clone(), None);
     let hostile = summary.header.server.label.clone();
@@ -346,6 +348,7 @@ fn no_format_passes_on_what_steers_a_terminal_or_hides() {
         }],
     });
     let compared = comparison::document(&scenarios, &runs);
+    let alone = run::document(&Played::new(record.to_owned(), summary.clone()));
     let mut sheet = Vec::new();
     let reader = Reader::new(text.as_bytes()).unwrap();
     let mut samples = csv::Samples::new(record, reader.header());
@@ -353,9 +356,9 @@ fn no_format_passes_on_what_steers_a_terminal_or_hides() {
         samples.write(&entry.unwrap(), &mut sheet).unwrap();
     }
     for (format, shown) in [
-        ("terminal", terminal::render(&run::document(&summary, "record"), look)),
-        ("markdown", markdown::render(&run::document(&summary, record))),
-        ("html", page::render(&run::document(&summary, record))),
+        ("terminal", terminal::render(&document_of(&summary), look)),
+        ("markdown", markdown::render(&alone)),
+        ("html", page::render(&alone)),
         ("svg", svg::run(&summary, record)),
         ("csv", String::from_utf8(sheet).unwrap().replace("\r\n", "\n")),
         ("junit", comparison::junit(&suites)),

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use crate::document::page;
 use crate::document::tests::is_whole;
 use crate::{comparison, run};
@@ -29,10 +31,7 @@ pub fn played(session: impl Fn(u64) -> Session, number: u32) -> Played {
     let (header, entries) = (session.header.clone(), session.entries);
     let entries = entries.into_iter().map(Ok::<_, std::convert::Infallible>);
     let Ok(summary) = summary::summarise(header, entries);
-    Played {
-        record: format!("/tmp/out/run-{number:03}.jsonl"),
-        summary,
-    }
+    Played::new(format!("/tmp/out/run-{number:03}.jsonl"), summary)
 }
 
 pub fn session(label: &str, private: u64) -> Session {
@@ -68,13 +67,13 @@ pub fn two() -> Vec<Played> {
 }
 
 fn paged(summary: &Summary, record: &str) -> String {
-    page::render(&run::document(summary, record))
+    page::render(&run::document(&Played::new(record.to_owned(), summary.clone())))
 }
 
 #[test]
 fn every_block_of_a_run_is_in_every_format() {
     for name in ["completed", "crashed", "tree", "interrupted", "truncated"] {
-        is_whole(&run::document(&read(name), name));
+        is_whole(&run::document(&Played::new(name.to_owned(), read(name))));
     }
 }
 
@@ -108,10 +107,7 @@ fn of_the_work_of_a_server_that_failed_nothing_is_said() {
     let mut runs = two();
     let mut failed = read("crashed");
     failed.header.scenario = runs[0].summary.header.scenario.clone();
-    runs.push(Played {
-        record: "run-009-clangd.jsonl".to_owned(),
-        summary: failed,
-    });
+    runs.push(Played::new("run-009-clangd.jsonl".to_owned(), failed));
     let label = runs[8].summary.header.server.label.clone();
     let page = compared(&runs);
     assert!(page.contains("ty-jemalloc did the same work as ty"));
@@ -130,7 +126,7 @@ fn of_the_work_of_a_server_that_failed_nothing_is_said() {
 fn a_server_without_runs_that_count_takes_no_colour_from_the_others() {
     let mut runs = two();
     for run in &mut runs {
-        run.summary.header.plan.warm_up = run.summary.header.server.label == "ty";
+        Arc::make_mut(&mut run.summary).header.plan.warm_up = run.summary.header.server.label == "ty";
     }
     let page = compared(&runs);
     assert!(page.contains("ty-jemalloc cannot be compared with ty: no run of ty counts"));
@@ -167,7 +163,7 @@ fn a_page_of_several_systems_begins_with_a_sentence_for_each() {
     let mut mac = two();
     for run in &mut mac {
         run.record = run.record.replace("run-", "mac-");
-        run.summary.header.host.target = "aarch64-apple-darwin".to_owned();
+        Arc::make_mut(&mut run.summary).header.host.target = "aarch64-apple-darwin".to_owned();
     }
     runs.extend(mac);
     let page = compared(&runs);
@@ -302,7 +298,7 @@ fn a_page_of_a_large_campaign_is_below_three_mebibytes_and_keeps_every_peak() {
             let name = run["name"].as_str().unwrap();
             let played = runs.iter().find(|played| played.record.ends_with(name)).unwrap();
             let highest = highest(&run["lines"]["private"]);
-            assert_eq!(Some(highest * 1024), played.summary.private_peak, "{name}");
+            assert_eq!(Some(highest * 1024), played.summary.memory.private_peak, "{name}");
             seen += 1;
         }
     }

@@ -16,11 +16,11 @@ pub fn from_run(summary: &Summary, record: &str) -> Option<Timeline> {
     let servers = [(summary.header.server.label.as_str(), vec![(record, summary)])];
     let phases = summary.phases.iter();
     let only = Memory {
-        private: summary.curves.private.clone(),
-        resident: summary.curves.resident.clone(),
+        private: summary.memory.curves.private.clone(),
+        resident: summary.memory.curves.resident.clone(),
         until: summary.duration,
         phases: phases.map(|phase| (phase.started, phase.phase.name.clone())).collect(),
-        resident_name: if summary.most_processes > 1 {
+        resident_name: if summary.processes.most_at_once > 1 {
             "resident (a lower bound)"
         } else {
             "resident"
@@ -47,7 +47,7 @@ pub fn from_servers(servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Timeli
     }
     Some(Timeline {
         width: seconds(width),
-        exact: all.iter().any(|run| run.private_metric == PrivateMetric::Exact),
+        exact: all.iter().any(|run| run.memory.private_metric == PrivateMetric::Exact),
         servers: drawn,
         only: None,
     })
@@ -125,7 +125,7 @@ fn in_units(value: u64, unit: u64) -> i64 {
 fn typical(run: &str, summary: &Summary, runs: &[Named], width: Nanos) -> Typical {
     let all: Vec<&Summary> = runs.iter().map(|(_, summary)| *summary).collect();
     let repeats = summary.phases.iter().any(|phase| phase.phase.cycle > 0);
-    let windows = summary.curves.windows.iter().map(|window| Window {
+    let windows = summary.memory.curves.windows.iter().map(|window| Window {
         from: seconds(window.from),
         to: seconds(window.to),
         kind: match window.kind {

@@ -8,7 +8,7 @@ use base::text::table::Table;
 
 /// The command's figures, a line for each; `None` for a server.
 pub fn figures_section(summary: &Summary) -> Option<Section> {
-    summary.command.as_ref()?;
+    summary.lifecycle.command.as_ref()?;
     let mut known: Vec<(String, String)> = Vec::new();
     for measure in Measure::all(summary) {
         let Some(value) = measure.value(summary) else { continue };
@@ -26,7 +26,7 @@ pub fn figures_section(summary: &Summary) -> Option<Section> {
 
 /// The command's time and peak in a few words; `None` for a server.
 pub fn conclusion(summary: &Summary) -> Option<String> {
-    summary.command.as_ref()?;
+    summary.lifecycle.command.as_ref()?;
     let time = figure_of_run(summary, Figure::Wall)?;
     let peak = match figure_of_run(summary, Figure::Peak) {
         Some(peak) => format!(", peak {peak} resident"),

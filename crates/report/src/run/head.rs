@@ -24,7 +24,7 @@ pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     if summary.header.plan.traced.is_some() {
         return facts;
     }
-    if summary.command.is_some() {
+    if summary.lifecycle.command.is_some() {
         facts.push(("samples", samples(summary)));
         return facts;
     }
@@ -97,14 +97,14 @@ pub fn result(summary: &Summary) -> Option<(u64, &str)> {
 
 /// The result in one sentence without a full stop; `None` if its memory is unknown.
 pub fn conclusion(summary: &Summary) -> Option<String> {
-    if summary.command.is_some() {
+    if summary.lifecycle.command.is_some() {
         return command::conclusion(summary);
     }
     let mut parts = Vec::new();
     if let Some((private, name)) = result(summary) {
         parts.push(private_at_result(summary, private, name));
     }
-    if let Some(most) = summary.peak {
+    if let Some(most) = summary.memory.peak {
         parts.push(format!("peak {} MiB resident", peak(most)));
     }
     if parts.is_empty() { None } else { Some(parts.join(", ")) }
@@ -161,6 +161,7 @@ pub fn processes(summary: &Summary) -> Option<String> {
 /// Nothing for a single process.
 fn program_names(summary: &Summary) -> String {
     let mut programs: Vec<_> = summary
+        .processes
         .programs
         .iter()
         .filter(|program| program.count > program.ended)
@@ -220,7 +221,7 @@ fn joined(parts: impl IntoIterator<Item = Option<String>>) -> String {
 /// The server's own name and version.
 fn version(summary: &Summary) -> Option<String> {
     let facts = &summary.header.server;
-    let own = summary.initialized.as_ref().and_then(|initialized| {
+    let own = summary.lifecycle.initialized.as_ref().and_then(|initialized| {
         let name = initialized.name.clone()?;
         Some(match &initialized.version {
             None => name,
@@ -249,7 +250,7 @@ fn server(summary: &Summary) -> String {
         .iter()
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
-    let restarts = match summary.restarts {
+    let restarts = match summary.lifecycle.restarts {
         0 => None,
         1 => Some("restarted once".to_owned()),
         times => Some(format!("restarted {times} times")),
@@ -298,7 +299,7 @@ fn machine(summary: &Summary) -> String {
 }
 
 fn ready(summary: &Summary) -> String {
-    let Some(first) = summary.readiness.first() else {
+    let Some(first) = summary.lifecycle.readiness.first() else {
         return units::UNKNOWN.to_owned();
     };
     let after = units::nanoseconds(first.after);
@@ -314,8 +315,9 @@ fn ready(summary: &Summary) -> String {
 }
 
 fn peaks(summary: &Summary) -> String {
-    let resident = summary.peak.map(|most| format!("{} MiB resident", peak(most)));
+    let resident = summary.memory.peak.map(|most| format!("{} MiB resident", peak(most)));
     let private = summary
+        .memory
         .private_peak
         .map(|value| format!("≥ {} MiB private", units::mib(value)));
     joined([resident, private])
@@ -337,7 +339,7 @@ fn samples(summary: &Summary) -> String {
 }
 
 fn shutdown(summary: &Summary) -> String {
-    let Some(shutdown) = &summary.shutdown else {
+    let Some(shutdown) = &summary.lifecycle.shutdown else {
         return units::UNKNOWN.to_owned();
     };
     let took = units::or_unknown(shutdown.took, units::nanoseconds);
@@ -363,6 +365,7 @@ fn shutdown(summary: &Summary) -> String {
         (_, Some(code), None) => Some(format!("exit code {code}")),
     };
     let peak = summary
+        .memory
         .shutdown_peak
         .map(|most| format!("≥ {} MiB resident until then", units::mib(most)));
     joined([Some(stage), reply, status, peak])

@@ -26,13 +26,13 @@ pub const FORMAT: Version = Version { major: 2, minor: 1 };
 /// are 0 to 1. Unknown values are `null`.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Report {
+pub struct Report<'s> {
     /// Version of this format.
     format: Version,
     /// The record's header: server, host, scenario, settings.
-    run: Header,
+    run: &'s Header,
     /// How the run ended; `null` when the record was cut short before it said.
-    ending: Option<Ending>,
+    ending: Option<&'s Ending>,
     /// The exit code that the run earns.
     exit_code: u8,
     /// Whether the record was cut in the middle of a line.
@@ -46,21 +46,21 @@ pub struct Report {
     /// Restarts of the server.
     restarts: u32,
     /// The server's own name and version.
-    initialized: Option<Initialized>,
+    initialized: Option<&'s Initialized>,
     /// One for each server that was waited for.
-    readiness: Vec<Readiness>,
+    readiness: &'s [Readiness],
     /// How the server was brought down.
-    shutdown: Option<Shutdown>,
+    shutdown: Option<&'s Shutdown>,
     /// Most resident memory seen since the last phase's marks, in which the server was shut down: a lower bound.
     shutdown_peak: Option<u64>,
     /// Which quantity `private` is in all phases.
     private_metric: PrivateMetric,
     /// Resident peak of the run.
-    peak: Option<Peak>,
+    peak: Option<&'s Peak>,
     /// Highest sampled private memory: a lower bound of its peak.
     private_peak: Option<u64>,
     /// Every round of every phase, in order.
-    phases: Vec<PhaseSummary>,
+    phases: &'s [PhaseSummary],
     /// How memory grows with what the scenario repeats. One run is no verdict.
     growth: Vec<Growth>,
     /// Processes, zombies, threads and open descriptors from round to round of what the scenario repeats.
@@ -68,37 +68,37 @@ pub struct Report {
     /// Idle windows.
     idles: Vec<Idle>,
     /// Idle windows, one by one.
-    decay: Vec<Window>,
+    decay: &'s [Window],
     /// The cost of light traffic alone, from the control window; `null` without one.
     traffic_cost: Option<TrafficCost>,
     /// Forced releases, in steps and before checkpoints.
-    released: Vec<Released>,
+    released: Vec<Released<'s>>,
     /// What the server said of its own memory.
-    self_reports: Vec<Reported>,
+    self_reports: Vec<Reported<'s>>,
     /// Processes in which the preloaded library listens.
-    listening: Vec<Listening>,
+    listening: &'s [Listening],
     /// Why memory, processor time and latencies are `null` and windows have no course: the run was traced.
     unmeasured: Option<String>,
     /// Memory calls by phase, if the run was traced.
     system_calls: Option<Traced>,
     /// Programs of the tree.
-    programs: Vec<ProgramSummary>,
+    programs: &'s [ProgramSummary],
     /// Processes that crashed, or that held most of the memory and ended, while the server was used.
-    lost_processes: Vec<LostProcess>,
+    lost_processes: &'s [LostProcess],
     /// Most processes that were there at once.
     most_processes: u64,
     /// Requests by method, without the light traffic of idle windows.
-    methods: Vec<MethodSummary>,
+    methods: &'s [MethodSummary],
     /// Requests that the imitated editor sent by itself, by method: pulled diagnostics. No step counts them.
-    editor: Vec<MethodSummary>,
+    editor: &'s [MethodSummary],
     /// Requests of the server, by method.
-    server_requests: BTreeMap<String, ServerRequests>,
+    server_requests: &'s BTreeMap<String, ServerRequests>,
     /// Bytes and notifications of the connection.
-    traffic: Option<Traffic>,
+    traffic: Option<Traffic<'s>>,
     /// What the machine waited for during the run; `null` where that is not counted.
-    pressure: Option<Pressure>,
+    pressure: Option<&'s Pressure>,
     /// How well the sampler did.
-    sampling: Sampling,
+    sampling: Sampling<'s>,
     /// What a person should know, least important first.
     findings: Vec<Finding>,
 }
@@ -106,7 +106,7 @@ pub struct Report {
 /// Totals of the connection.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Traffic {
+struct Traffic<'s> {
     /// Bytes written to the server.
     sent: u64,
     /// Bytes read from it.
@@ -116,7 +116,7 @@ struct Traffic {
     /// Bytes on stderr.
     stderr: u64,
     /// Notifications received, by method.
-    notifications: BTreeMap<String, u64>,
+    notifications: &'s BTreeMap<String, u64>,
     /// Messages of the server that came too fast to be recorded.
     dropped: u64,
     /// Requests and notifications of the server whose parameters were too long to read.
@@ -126,9 +126,9 @@ struct Traffic {
 /// How well the sampler did.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Sampling {
+struct Sampling<'s> {
     #[serde(flatten)]
-    sampling: SamplingSummary,
+    sampling: &'s SamplingSummary,
     /// By how much samples were late on average.
     mean_delay: Option<Nanos>,
 }
@@ -188,9 +188,9 @@ struct TrafficCost {
 /// A forced release.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Released {
+struct Released<'s> {
     #[serde(flatten)]
-    released: release::Released,
+    released: &'s release::Released,
     /// Whether it came before the phase's checkpoint, as the lens demands; otherwise it was a step.
     checkpoint: bool,
     /// Bytes of private memory released during the step; negative if memory grew. The row of `decay` with the same
@@ -201,9 +201,9 @@ struct Released {
 /// What the server said of its own memory.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Reported {
+struct Reported<'s> {
     #[serde(flatten)]
-    reported: release::Reported,
+    reported: &'s release::Reported,
     /// Share of the measured memory that the report accounts for: of resident memory for one process, of private
     /// memory for several; `null` if either is unknown.
     ratio: Option<f64>,
@@ -211,58 +211,55 @@ struct Reported {
 
 /// The run as indented JSON with a line end.
 pub fn render(summary: &Summary) -> Result<String, serde_json::Error> {
-    lines(&report(summary))
+    lines(&report(summary, &without_invalid_figures(summary)))
 }
 
-/// The run in the types of this format.
-pub fn report(summary: &Summary) -> Report {
-    let (findings, exit_code) = (findings::findings(summary), exit_of_run(summary).code());
-    let summary = without_invalid_figures(summary).into_owned();
-    let held_up = held_up(&summary.header);
+/// The run in the types of this format. `valid` is the same without invalid figures.
+pub(crate) fn report<'s>(summary: &Summary, valid: &'s Summary) -> Report<'s> {
     Report {
         format: FORMAT,
-        exit_code,
-        damaged_lines: summary.damaged.count,
-        unknown_entries: summary.unknown.count,
-        growth: repeated_parts(&summary).into_iter().map(growth).collect(),
-        count_growth: repeated_counts(&summary),
-        idles: summary.windows.iter().filter_map(idle).collect(),
-        traffic_cost: decay::traffic(&summary.windows).map(|traffic| TrafficCost {
+        run: &valid.header,
+        ending: valid.ending.as_ref(),
+        exit_code: exit_of_run(summary).code(),
+        truncated: valid.unread.truncated,
+        damaged_lines: valid.unread.damaged.count,
+        unknown_entries: valid.unread.unknown.count,
+        duration: valid.duration,
+        restarts: valid.lifecycle.restarts,
+        initialized: valid.lifecycle.initialized.as_ref(),
+        readiness: &valid.lifecycle.readiness,
+        shutdown: valid.lifecycle.shutdown.as_ref(),
+        shutdown_peak: valid.memory.shutdown_peak,
+        private_metric: valid.memory.private_metric,
+        peak: valid.memory.peak.as_ref(),
+        private_peak: valid.memory.private_peak,
+        phases: &valid.phases,
+        growth: repeated_parts(valid).into_iter().map(growth).collect(),
+        count_growth: repeated_counts(valid),
+        idles: valid.windows.iter().filter_map(idle).collect(),
+        decay: &valid.windows,
+        traffic_cost: decay::traffic(&valid.windows).map(|traffic| TrafficCost {
             per_minute: traffic.per_minute(),
             traffic,
         }),
-        system_calls: Traced::from_summary(&summary),
-        run: summary.header,
-        ending: summary.ending,
-        truncated: summary.truncated,
-        duration: summary.duration,
-        restarts: summary.restarts,
-        initialized: summary.initialized,
-        readiness: summary.readiness,
-        shutdown: summary.shutdown,
-        shutdown_peak: summary.shutdown_peak,
-        private_metric: summary.private_metric,
-        peak: summary.peak,
-        private_peak: summary.private_peak,
-        phases: summary.phases,
-        decay: summary.windows,
-        released: summary.released.into_iter().map(released).collect(),
-        self_reports: summary.reported.into_iter().map(reported).collect(),
-        listening: summary.listening,
-        unmeasured: held_up,
-        programs: summary.programs,
-        lost_processes: summary.lost.clone(),
-        most_processes: summary.most_processes,
-        methods: summary.methods,
-        editor: summary.editor,
-        server_requests: summary.server_requests,
-        traffic: summary.close.map(traffic),
-        pressure: summary.pressure,
+        released: valid.allocator.released.iter().map(released).collect(),
+        self_reports: valid.allocator.reported.iter().map(reported).collect(),
+        listening: &valid.allocator.listening,
+        unmeasured: held_up(&valid.header),
+        system_calls: Traced::from_summary(valid),
+        programs: &valid.processes.programs,
+        lost_processes: &valid.processes.lost,
+        most_processes: valid.processes.most_at_once,
+        methods: &valid.traffic.methods,
+        editor: &valid.traffic.editor,
+        server_requests: &valid.traffic.server_requests,
+        traffic: valid.lifecycle.close.as_ref().map(traffic),
+        pressure: valid.pressure.as_ref(),
         sampling: Sampling {
-            mean_delay: summary.sampling.mean_delay(),
-            sampling: summary.sampling,
+            mean_delay: valid.sampling.mean_delay(),
+            sampling: &valid.sampling,
         },
-        findings,
+        findings: findings::findings(summary),
     }
 }
 
@@ -293,7 +290,7 @@ fn idle(window: &Window) -> Option<Idle> {
     })
 }
 
-fn released(released: release::Released) -> Released {
+fn released(released: &release::Released) -> Released<'_> {
     Released {
         checkpoint: released.step.is_none(),
         gave: released.released(),
@@ -301,20 +298,20 @@ fn released(released: release::Released) -> Released {
     }
 }
 
-fn reported(reported: release::Reported) -> Reported {
+fn reported(reported: &release::Reported) -> Reported<'_> {
     Reported {
         ratio: reported.share().map(Share::ratio),
         reported,
     }
 }
 
-fn traffic(close: Close) -> Traffic {
+fn traffic(close: &Close) -> Traffic<'_> {
     Traffic {
         sent: close.sent,
         received: close.received,
         noise: close.noise,
         stderr: close.stderr,
-        notifications: close.notifications,
+        notifications: &close.notifications,
         dropped: close.dropped,
         unread: close.unread,
     }

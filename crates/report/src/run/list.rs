@@ -12,7 +12,7 @@ use super::head;
 pub fn document(runs: &[Played]) -> Document {
     let mut sections = vec![overview(runs)];
     for (place, run) in runs.iter().enumerate() {
-        let report = super::document(&run.summary, &run.record);
+        let report = super::document(run);
         let head = Section::new(
             format!("r{place}-result"),
             format!("Result: {}", report.title),
@@ -48,7 +48,7 @@ fn overview(runs: &[Played]) -> Section {
         .number("private", 0, |run| {
             units::or_unknown(head::result(&run.summary), |(private, _)| units::mib(private))
         })
-        .number("peak", 0, |run| units::or_unknown(run.summary.peak, head::peak));
+        .number("peak", 0, |run| units::or_unknown(run.summary.memory.peak, head::peak));
     Section::new("runs", "Runs", Weight::Answer)
         .noted("MiB, private memory at the result and resident peak")
         .with_block(table.columns())

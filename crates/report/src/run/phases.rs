@@ -95,7 +95,7 @@ const RARE: [(&str, &str, Figure); 3] = [
 /// The costs of these phases.
 pub fn table(summary: &Summary, phases: &[PhaseRow<'_>]) -> Vec<Column> {
     let first = summary.phases.first().map(|phase| &phase.phase);
-    let tree = summary.resident_metric == ResidentMetric::Proportional;
+    let tree = summary.memory.resident_metric == ResidentMetric::Proportional;
     let settled = if tree { "proportional" } else { "resident" };
     let gone = if tree { "private" } else { "resident" };
     let mut table = Table::new(phases)
@@ -222,8 +222,8 @@ fn lacks_shared(summary: &Summary) -> bool {
 
 /// The meanings of the words and signs that the table uses.
 pub fn legend(summary: &Summary) -> Vec<String> {
-    let tree = summary.resident_metric == ResidentMetric::Proportional;
-    let private = match summary.private_metric {
+    let tree = summary.memory.resident_metric == ResidentMetric::Proportional;
+    let private = match summary.memory.private_metric {
         PrivateMetric::Exact if lacks_shared(summary) => {
             "private: memory of this server alone, shared and lazily freed memory excluded"
         }

@@ -16,12 +16,12 @@ const SLOWEST: usize = 3;
 
 /// True if the server had more than one process.
 pub fn has_processes(summary: &Summary) -> bool {
-    summary.most_processes > 1 || summary.programs.len() > 1
+    summary.processes.most_at_once > 1 || summary.processes.programs.len() > 1
 }
 
 /// The programs with the most memory.
 pub fn programs(summary: &Summary) -> Vec<Column> {
-    let mut programs: Vec<&ProgramSummary> = summary.programs.iter().collect();
+    let mut programs: Vec<&ProgramSummary> = summary.processes.programs.iter().collect();
     programs.sort_by_key(|program| std::cmp::Reverse((program.private, program.peak)));
     programs.truncate(LISTED);
     Table::new(&programs)
@@ -40,7 +40,7 @@ pub fn programs(summary: &Summary) -> Vec<Column> {
 
 /// The methods with most requests.
 pub fn most_sent(summary: &Summary) -> Vec<&MethodSummary> {
-    let mut methods: Vec<&MethodSummary> = summary.methods.iter().collect();
+    let mut methods: Vec<&MethodSummary> = summary.traffic.methods.iter().collect();
     methods.sort_by_key(|method| std::cmp::Reverse(method.count));
     methods.truncate(LISTED);
     methods
@@ -49,6 +49,7 @@ pub fn most_sent(summary: &Summary) -> Vec<&MethodSummary> {
 /// The slowest methods, as `slowest methods by 95th percentile: completion 213 ms, …`.
 pub fn slowest(summary: &Summary) -> Option<String> {
     let mut known: Vec<(Nanos, &str)> = summary
+        .traffic
         .methods
         .iter()
         .filter_map(|method| Some((method.p95?, method.method.as_str())))

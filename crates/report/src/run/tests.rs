@@ -14,8 +14,12 @@ fn read(name: &str) -> Summary {
     summary::read(golden::open(name)).unwrap()
 }
 
+fn named_document(summary: &Summary, record: &str) -> Document {
+    document(&Played::new(record.to_owned(), summary.clone()))
+}
+
 fn pasted(summary: &Summary, record: &str) -> String {
-    markdown::render(&document(summary, record))
+    markdown::render(&named_document(summary, record))
 }
 
 fn drawn_golden(name: &str, columns: usize) -> String {
@@ -29,7 +33,7 @@ fn drawn(summary: &Summary, columns: usize) -> String {
         ascii: false,
         details: true,
     };
-    terminal::render(&document(summary, "run.jsonl"), look)
+    terminal::render(&named_document(summary, "run.jsonl"), look)
 }
 
 #[test]
@@ -49,7 +53,7 @@ fn answers_of_runs_that_ended_otherwise() {
             ascii: false,
             details: false,
         };
-        insta::assert_snapshot!(name, terminal::render(&document(&summary, "run.jsonl"), look));
+        insta::assert_snapshot!(name, terminal::render(&named_document(&summary, "run.jsonl"), look));
     }
 }
 
@@ -179,9 +183,9 @@ fn what_came_by_force_and_what_the_server_accounts_for_have_a_table_each() {
     let from = text.find("<details><summary>Forced").expect("it is there");
     let to = text.find("<details><summary>Requests").expect("it is there");
     insta::assert_snapshot!("given", &text[from..to]);
-    let page = page::render(&document(&summary, "run-001-ty.jsonl"));
+    let page = page::render(&named_document(&summary, "run-001-ty.jsonl"));
     assert!(page.contains("<h2 id=\"given-title\">Forced release and self-report</h2>"));
-    assert!(!page::render(&document(&read("completed"), "a")).contains("given-title"));
+    assert!(!page::render(&named_document(&read("completed"), "a")).contains("given-title"));
 }
 
 #[test]

@@ -378,7 +378,8 @@ pub fn relabelled_runs(sides: &Sides) -> Vec<Played> {
             // Records of two directories may have one name.
             run.record = format!("{}: {}", role.name(), run.record);
             if sides_with_label > 1 {
-                run.summary.header.server.label = format!("{} ({})", run.summary.header.server.label, role.name());
+                run.summary_mut().header.server.label =
+                    format!("{} ({})", run.summary.header.server.label, role.name());
             }
             relabelled.push(run);
         }

@@ -2,6 +2,8 @@
 
 mod growth;
 
+use std::sync::Arc;
+
 use crate::comparison::{annotations, junit};
 use crate::document::tests::is_whole;
 use crate::document::{Look, NextCommand, markdown, terminal};
@@ -30,16 +32,13 @@ fn run(label: &str, number: u32, lens: Lens, thousandths: u64) -> Played {
     for phase in &mut summary.phases {
         phase.private = phase.private.map(|bytes| bytes * thousandths / 1_000);
     }
-    if let Some(peak) = &mut summary.peak {
+    if let Some(peak) = &mut summary.memory.peak {
         peak.lower = peak.lower * thousandths / 1_000;
     }
-    for method in &mut summary.methods {
+    for method in &mut summary.traffic.methods {
         method.p50 = method.p50.map(|nanos| nanos * thousandths / 1_000);
     }
-    Played {
-        record: format!("run-{number:03}-{label}.jsonl"),
-        summary,
-    }
+    Played::new(format!("run-{number:03}-{label}.jsonl"), summary)
 }
 
 /// Runs of a server under both lenses: quiet through the purged one, noisy as shipped.
@@ -132,7 +131,11 @@ fn inconclusive() -> Judgement {
 pub(crate) fn refused() -> Judgement {
     let mut sides = sides(&[1_000; 3], &[500; 3]);
     for run in &mut sides.candidate {
-        for step in run.summary.phases.iter_mut().flat_map(|phase| &mut phase.steps) {
+        for step in Arc::make_mut(&mut run.summary)
+            .phases
+            .iter_mut()
+            .flat_map(|phase| &mut phase.steps)
+        {
             step.hits = step.hits.map(|hits| hits / 2);
         }
     }
@@ -141,7 +144,7 @@ pub(crate) fn refused() -> Judgement {
 
 fn broken() -> Judgement {
     let mut sides = sides(&[1_000; 3], &[1_000; 3]);
-    sides.candidate[1].summary.ending = Some(Ending::Crashed {
+    Arc::make_mut(&mut sides.candidate[1].summary).ending = Some(Ending::Crashed {
         signal: Some(11),
         code: None,
         during: "goto".to_owned(),
@@ -168,7 +171,7 @@ fn move_to_second_machine(runs: &mut [Played], first: usize) {
         let number = run.summary.header.plan.run as usize;
         let place = if number >= 20 { number - 20 } else { number - 1 };
         if place >= first {
-            run.summary.header.plan.partition = Some("2/2".to_owned());
+            Arc::make_mut(&mut run.summary).header.plan.partition = Some("2/2".to_owned());
         }
     }
 }
@@ -366,7 +369,7 @@ fn runs_with_rounds(label: &str, runs: usize, kib: u64) -> Vec<Played> {
             phase.steps[0].requests = Some(10);
             rounds.push(phase);
         }
-        run.summary.phases = rounds;
+        Arc::make_mut(&mut run.summary).phases = rounds;
     }
     runs
 }
@@ -515,11 +518,11 @@ fn unequal_machines_neither_fail_a_gate_nor_widen_it() {
         &[1_001, 1_000, 1_301, 1_300, 1_302],
     );
     let mut baseline = sides.baseline.iter().flatten();
-    assert!(baseline.any(|run| run.summary.methods.iter().any(|method| method.p50 > Some(0))));
+    assert!(baseline.any(|run| run.summary.traffic.methods.iter().any(|method| method.p50 > Some(0))));
     let least = sides.baseline.iter().flatten().map(first_private).min().unwrap();
     for run in sides.baseline.iter_mut().flatten().chain(&mut sides.candidate) {
         if first_private(run) > least * 12 / 10 {
-            run.summary.header.host.cpu = Some("another".to_owned());
+            Arc::make_mut(&mut run.summary).header.host.cpu = Some("another".to_owned());
         }
     }
     let judgement = judge(&sides, &latency, &Schedule::single_look(5, 0.05).unwrap());
@@ -536,13 +539,12 @@ fn first_private(run: &Played) -> u64 {
 fn what_huge_pages_do_to_the_difference_and_what_was_preloaded_is_told() {
     let mut sides = sides(&[1_000; 3], &[1_030; 3]);
     for run in &mut sides.candidate {
-        run.summary.header.server.preload = Some(PreloadFacts {
+        Arc::make_mut(&mut run.summary).header.server.preload = Some(PreloadFacts {
             name: "jemalloc".to_owned(),
             version: Some("5.3.0".to_owned()),
             ..PreloadFacts::default()
         });
-        let last = run
-            .summary
+        let last = Arc::make_mut(&mut run.summary)
             .phases
             .last_mut()
             .and_then(|phase| phase.checkpoint.as_mut());
@@ -564,7 +566,7 @@ fn what_huge_pages_do_to_the_difference_and_what_was_preloaded_is_told() {
 fn a_gate_says_on_which_side_the_machine_was_busy() {
     let mut sides = sides(&[1_000; 3], &[1_000; 3]);
     for run in &mut sides.candidate {
-        run.summary.header.host.load = run.summary.header.host.cpus.map(|cpus| 2.0 * cpus as f64);
+        Arc::make_mut(&mut run.summary).header.host.load = run.summary.header.host.cpus.map(|cpus| 2.0 * cpus as f64);
     }
     let judgement = judge(&sides, &rules(), &Schedule::default());
     let text = markdown::render(&document(&judgement, &sides, &[], None));

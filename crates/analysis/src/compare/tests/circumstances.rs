@@ -1,5 +1,7 @@
 //! Which differing circumstances are reported, and their consequence.
 
+use std::sync::Arc;
+
 use crate::summary::Summary;
 use base::lens::Lens;
 use record::{Header, Interpreter, OriginFacts, PackageFacts, PreloadFacts};
@@ -385,7 +387,7 @@ fn what_the_lens_sets_and_where_caches_are_is_the_same_server() {
 #[test]
 fn a_comparison_tells_when_runs_of_a_label_are_of_two_servers() {
     let mut all = runs(&[100, 100], &[100, 100]);
-    all[3].summary.header.server.args = vec!["--other".to_owned()];
+    all[3].summary_mut().header.server.args = vec!["--other".to_owned()];
     let differences = compare(&all, None).differences;
     assert_eq!(differences.len(), 1, "{differences:?}");
     assert!(differences[0].what == "arguments of b" && differences[0].is_decisive());
@@ -483,8 +485,8 @@ fn machines_of_one_type_are_one_machine() {
 /// The machine of a run with this kernel and so many bytes of memory.
 fn machine_with(kernel: &str, memory: u64) -> String {
     let mut run = run("a", 1, 100);
-    run.summary.header.host.kernel = text(kernel);
-    run.summary.header.host.memory.total = Some(memory);
+    run.summary_mut().header.host.kernel = text(kernel);
+    run.summary_mut().header.host.memory.total = Some(memory);
     run.machine()
 }
 
@@ -517,7 +519,7 @@ fn the_document_about_gates_has_every_circumstance_in_its_table() {
 
 /// A run whose checkpoints have so much shared memory, counted as private or not.
 fn with_shared(label: &str, counted: Option<u64>, uncounted: Option<u64>) -> Summary {
-    let mut summary = run(label, 1, 100).summary;
+    let mut summary = Arc::unwrap_or_clone(run(label, 1, 100).summary);
     for taken in summary.phases.iter_mut().filter_map(|phase| phase.checkpoint.as_mut()) {
         taken.own_shared = counted;
         taken.uncounted_shared = uncounted;

@@ -1,5 +1,7 @@
 //! Which figure of a run a measure is, and how much of it is noise.
 
+use std::sync::Arc;
+
 use crate::figures::{Figure, Measure, MeasuredPart, Unit};
 use crate::summary::{MethodSummary, Peak, ProgramSummary, ResidentMetric};
 use base::band::NoiseFloor;
@@ -8,7 +10,7 @@ use super::*;
 
 /// One run in which every figure is another number.
 fn distinct() -> Summary {
-    let mut summary = run("a", 1, 100).summary;
+    let mut summary = Arc::unwrap_or_clone(run("a", 1, 100).summary);
     summary.phases.truncate(2);
     for (place, phase) in (1..).zip(&mut summary.phases) {
         phase.private = Some(place * 1_000 + 1);
@@ -24,10 +26,10 @@ fn distinct() -> Summary {
         phase.minor_faults = Some(place * 1_000 + 6);
         phase.major_faults = Some(place * 1_000 + 7);
     }
-    summary.peak = peak(9_001);
-    summary.resident_metric = ResidentMetric::Resident;
-    summary.programs = vec![program(Some(4_000)), program(Some(300))];
-    summary.methods = vec![MethodSummary {
+    summary.memory.peak = peak(9_001);
+    summary.memory.resident_metric = ResidentMetric::Resident;
+    summary.processes.programs = vec![program(Some(4_000)), program(Some(300))];
+    summary.traffic.methods = vec![MethodSummary {
         method: "textDocument/hover".to_owned(),
         p50: Some(50),
         p95: Some(95),
@@ -96,7 +98,7 @@ fn every_figure_is_found_where_it_is_and_nowhere_else() {
 #[test]
 fn of_a_tree_the_proportional_size_is_what_is_resident() {
     let mut summary = distinct();
-    summary.resident_metric = ResidentMetric::Proportional;
+    summary.memory.resident_metric = ResidentMetric::Proportional;
     assert_eq!(value_of(&summary, &second(&summary), Figure::Resident), Some(2_004.0));
 }
 
@@ -112,9 +114,9 @@ fn a_phase_without_a_checkpoint_has_no_figures() {
 #[test]
 fn processor_time_of_which_a_part_is_not_known_is_not_known() {
     let mut summary = distinct();
-    summary.programs.push(program(None));
+    summary.processes.programs.push(program(None));
     assert_eq!(value_of(&summary, &MeasuredPart::Run, Figure::Cpu), None);
-    summary.programs.clear();
+    summary.processes.programs.clear();
     assert_eq!(value_of(&summary, &MeasuredPart::Run, Figure::Cpu), None);
 }
 

@@ -7,7 +7,7 @@ use super::*;
 
 fn changed(mut runs: Vec<Played>, change: impl Fn(&mut Summary)) -> Vec<Played> {
     for run in &mut runs {
-        change(&mut run.summary);
+        change(run.summary_mut());
     }
     runs
 }
@@ -41,7 +41,7 @@ fn mixed() -> Vec<Played> {
 
 #[test]
 fn scenarios_targets_and_lenses_are_apart_and_the_usual_lens_needs_no_word() {
-    let triple = run("a", 1, 100).summary.header.host.target;
+    let triple = run("a", 1, 100).summary.header.host.target.clone();
     let first = vec![
         "aarch64-apple-darwin".to_owned(),
         format!("{triple}, purged"),
@@ -74,7 +74,7 @@ fn each_target_has_its_own_runs_and_says_through_which_lens_they_were_made() {
 fn machines_are_named_once_each_in_their_order() {
     let mut all = runs(&[100, 100], &[110, 110]);
     for (run, cpu) in all.iter_mut().zip(["z", "y", "z", "y"]) {
-        run.summary.header.host.cpu = Some(cpu.to_owned());
+        run.summary_mut().header.host.cpu = Some(cpu.to_owned());
     }
     let scenarios = compare_by_target(all, None);
     let machines = &scenarios.values().next().unwrap()[0].machines;
@@ -86,7 +86,7 @@ fn machines_are_named_once_each_in_their_order() {
 fn the_parts_of_a_plan_are_machines_of_their_own() {
     let [first, second] = ["1/2", "2/2"].map(|partition| {
         let mut run = run("a", 1, 100);
-        run.summary.header.plan.partition = Some(partition.to_owned());
+        run.summary_mut().header.plan.partition = Some(partition.to_owned());
         run.machine()
     });
     assert!(first.starts_with("part 1/2 on "));
@@ -98,7 +98,7 @@ fn the_parts_of_a_plan_are_machines_of_their_own() {
         |run: &mut Summary| run.header.host.kernel = None,
     ] {
         let before = other.machine();
-        change(&mut other.summary);
+        change(other.summary_mut());
         assert_ne!(other.machine(), before);
     }
 }
@@ -132,8 +132,8 @@ fn purged(label: &str, allocator: &str, verified: Option<bool>) -> Vec<Played> {
 /// A run of a command in a project.
 fn timed(label: &str, number: u32, project: &str, wall: u64) -> Played {
     let mut played = run(label, number, 100);
-    project.clone_into(&mut played.summary.header.scenario.name);
-    played.summary.command = Some(CommandEnd {
+    project.clone_into(&mut played.summary_mut().header.scenario.name);
+    played.summary_mut().lifecycle.command = Some(CommandEnd {
         wall,
         ..CommandEnd::default()
     });

@@ -1,5 +1,7 @@
 //! What counts as the same work, to the last request.
 
+use std::sync::Arc;
+
 use crate::compare::work::is_less;
 use crate::figures::WorkLimits;
 use crate::summary::{MethodSummary, PhaseSummary, StepSummary};
@@ -10,9 +12,9 @@ use super::*;
 
 /// A run with these phases, each once, and these methods.
 fn worked(phases: &[PhaseSummary], methods: &[MethodSummary]) -> Summary {
-    let mut summary = run("a", 1, 100).summary;
+    let mut summary = Arc::unwrap_or_clone(run("a", 1, 100).summary);
     summary.phases = phases.to_vec();
-    summary.methods = methods.to_vec();
+    summary.traffic.methods = methods.to_vec();
     summary
 }
 
@@ -279,7 +281,7 @@ fn bytes_decide_only_between_versions_of_one_server_and_only_down_by_half() {
 fn of_profile(profile: &str, methods: &[MethodSummary]) -> Summary {
     let mut summary = worked(&[], methods);
     summary.header.server.profile = Some(profile.to_owned());
-    summary.initialized = None;
+    summary.lifecycle.initialized = None;
     summary
 }
 

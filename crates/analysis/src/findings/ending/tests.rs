@@ -77,12 +77,12 @@ fn a_server_that_ends_by_itself_has_not_crashed_and_still_shows_its_last_words()
 fn a_shutdown_that_took_no_more_than_a_phase_is_not_spoken_of() {
     for (more, is_reported) in [(0, false), (MORE - 1, false), (MORE, true)] {
         let mut summary = summarised(&Session::new("server"));
-        summary.peak = Some(crate::summary::Peak {
+        summary.memory.peak = Some(crate::summary::Peak {
             lower: 8 << 20,
             upper: Some(8 << 20),
             unseen: false,
         });
-        summary.shutdown_peak = Some((8 << 20) + more);
+        summary.memory.shutdown_peak = Some((8 << 20) + more);
         let mut list = Vec::new();
         shutdown(&summary, &mut list);
         assert_eq!(!list.is_empty(), is_reported, "{list:?}");
@@ -169,7 +169,7 @@ fn a_step_that_asked_nothing_is_blamed_on_nobody_and_says_what_it_looked_for() {
 /// The text about a server that hangs after an unfinished message, or after these notifications.
 fn hang_text(unfinished: Option<UnfinishedMessage>, notifications: &[(&str, u64)]) -> String {
     let mut summary = summarised(&Session::new("server"));
-    summary.close = Some(record::Close {
+    summary.lifecycle.close = Some(record::Close {
         unfinished,
         notifications: notifications
             .iter()
@@ -196,7 +196,7 @@ fn a_server_that_stands_still_after_notifications_of_its_own_may_wait_for_their_
     let none = hang_text(None, &[("window/logMessage", 9)]);
     assert!(none.contains("it waits for something: attach a debugger"), "{none}");
     let mut unframed = summarised(&Session::new("server"));
-    unframed.close = Some(record::Close {
+    unframed.lifecycle.close = Some(record::Close {
         noise: 192,
         received: 192,
         noise_sample: "\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n".to_owned(),

@@ -12,7 +12,7 @@ pub const MIB: u64 = 1 << 20;
 pub fn valued(label: &str, values: &[u64], set: impl Fn(&mut Summary, u64)) -> Vec<Played> {
     let mut runs = side(label, &vec![100; values.len()]);
     for (run, value) in runs.iter_mut().zip(values) {
-        set(&mut run.summary, *value);
+        set(run.summary_mut(), *value);
     }
     runs
 }
@@ -31,18 +31,18 @@ pub fn end(summary: &mut Summary, bytes: u64) {
 }
 
 fn cpu(summary: &mut Summary, nanos: u64) {
-    summary.programs.truncate(1);
-    summary.programs[0].cpu = Some(nanos);
+    summary.processes.programs.truncate(1);
+    summary.processes.programs[0].cpu = Some(nanos);
 }
 
 fn p50(summary: &mut Summary, nanos: u64) {
-    summary.methods.truncate(1);
-    summary.methods[0].method = "textDocument/hover".to_owned();
-    summary.methods[0].p50 = Some(nanos);
+    summary.traffic.methods.truncate(1);
+    summary.traffic.methods[0].method = "textDocument/hover".to_owned();
+    summary.traffic.methods[0].p50 = Some(nanos);
 }
 
 fn peak(summary: &mut Summary, bytes: u64) {
-    summary.peak.as_mut().unwrap().lower = bytes;
+    summary.memory.peak.as_mut().unwrap().lower = bytes;
 }
 
 /// A rule that tolerates 1 % and rules out 2 %.
@@ -91,14 +91,14 @@ fn what_failed_first_leaves_its_alpha_to_the_next() {
     let mut sides = pair(&UNSURE.0, &UNSURE.1, end);
     for (runs, bytes) in [(sides.baseline.as_mut().unwrap(), 100), (&mut sides.candidate, 200)] {
         for run in runs {
-            peak(&mut run.summary, bytes * MIB);
+            peak(run.summary_mut(), bytes * MIB);
         }
     }
     assert_eq!(answers(&sides, &primaries(&["private", "peak"])), [Answer::Fail; 2]);
     // Beside a peak that does not fail, half of it is too little.
     for runs in [sides.baseline.as_mut().unwrap(), &mut sides.candidate] {
         for run in runs {
-            peak(&mut run.summary, 100 * MIB);
+            peak(run.summary_mut(), 100 * MIB);
         }
     }
     assert_eq!(
@@ -175,8 +175,8 @@ fn part(label: &str, partition: &str, percent: u64, blocks: [u32; 3]) -> Vec<Pla
     let mut runs = Vec::new();
     for block in blocks {
         let mut run = run(label, block, Lens::Purged, percent);
-        run.summary.header.plan.block = block;
-        run.summary.header.plan.partition = Some(partition.to_owned());
+        run.summary_mut().header.plan.block = block;
+        run.summary_mut().header.plan.partition = Some(partition.to_owned());
         runs.push(run);
     }
     runs
@@ -196,10 +196,10 @@ fn judge_open_peak(runs: usize) -> Judgement {
     let mut sides = sides(&vec![100; runs], &vec![110; runs], None);
     for (number, run) in sides.candidate.iter_mut().enumerate() {
         let wave = [106, 94, 106].get(number).copied().unwrap_or(100);
-        peak(&mut run.summary, wave * MIB);
+        peak(run.summary_mut(), wave * MIB);
     }
     for run in sides.baseline.as_mut().unwrap() {
-        peak(&mut run.summary, 100 * MIB);
+        peak(run.summary_mut(), 100 * MIB);
     }
     let mut rules = primaries(&["private", "peak"]);
     rules.primaries[1].tolerance = Tolerance::new(0.01, 0.3, 0.0).unwrap();
@@ -217,8 +217,8 @@ fn every_rule_has_a_tolerance_of_its_own() {
     let mut sides = sides(&[100; 5], &[100; 5], None);
     for (runs, bytes) in [(sides.baseline.as_mut().unwrap(), 100), (&mut sides.candidate, 120)] {
         for run in runs {
-            end(&mut run.summary, bytes * MIB);
-            peak(&mut run.summary, bytes * MIB);
+            end(run.summary_mut(), bytes * MIB);
+            peak(run.summary_mut(), bytes * MIB);
         }
     }
     let mut rules = primaries(&["private", "peak"]);
@@ -288,7 +288,7 @@ fn a_candidate_that_did_less_than_the_anchor_is_refused_and_one_that_did_more_is
 }
 
 fn halve_hits(runs: &mut [Played]) {
-    let phases = runs.iter_mut().flat_map(|run| &mut run.summary.phases);
+    let phases = runs.iter_mut().flat_map(|run| &mut run.summary_mut().phases);
     for step in phases.flat_map(|phase| &mut phase.steps) {
         step.hits = step.hits.map(|hits| hits / 2);
     }
@@ -296,7 +296,7 @@ fn halve_hits(runs: &mut [Played]) {
 
 /// Runs of which some answered four in ten requests less.
 pub fn less_of(runs: &mut [Played], lazy: std::ops::Range<usize>) {
-    let lazy = runs[lazy].iter_mut().flat_map(|run| &mut run.summary.phases);
+    let lazy = runs[lazy].iter_mut().flat_map(|run| &mut run.summary_mut().phases);
     for step in lazy.flat_map(|phase| &mut phase.steps) {
         step.hits = step.hits.map(|hits| hits * 6 / 10);
     }
@@ -325,7 +325,7 @@ fn equal_work_is_asked_of_the_runs_that_decide_and_of_no_others() {
             (candidate, &mut alone.candidate),
         ] {
             for (machine, run) in machines.chars().zip(runs) {
-                run.summary.header.host.cpu = Some(machine.to_string());
+                run.summary_mut().header.host.cpu = Some(machine.to_string());
             }
         }
         less_of(&mut alone.candidate, 3..5);
@@ -351,7 +351,7 @@ fn equal_work_is_asked_of_each_rule_at_its_own_look() {
     // Of all twelve runs the median did its work, and of the three by which one endpoint passes it did not.
     let mut sides = sides(&[100; 12], &[100; 12], None);
     for (number, run) in (0..).zip(sides.baseline.iter_mut().flatten().chain(&mut sides.candidate)) {
-        peak(&mut run.summary, (if number % 2 == 0 { 80 } else { 120 }) * MIB);
+        peak(run.summary_mut(), (if number % 2 == 0 { 80 } else { 120 }) * MIB);
     }
     less_of(&mut sides.candidate, 0..2);
     let two = judge(&sides, &primaries(&["private", "peak"]), &Schedule::default());
@@ -377,7 +377,7 @@ fn work_is_held_to_the_rule_s_limits() {
     for step in less
         .candidate
         .iter_mut()
-        .flat_map(|run| &mut run.summary.phases)
+        .flat_map(|run| &mut run.summary_mut().phases)
         .flat_map(|phase| &mut phase.steps)
     {
         step.hits = step.hits.map(|hits| hits - hits / 10);
@@ -397,7 +397,7 @@ fn a_run_that_any_side_failed_is_named_and_one_that_was_cut_off_is_only_left_out
             Role::Candidate => &mut sides.candidate,
             Role::Anchor => sides.anchor.as_mut().unwrap(),
         };
-        runs[1].summary.ending = Some(Ending::Crashed {
+        runs[1].summary_mut().ending = Some(Ending::Crashed {
             signal: Some(11),
             code: None,
             during: String::new(),
@@ -414,7 +414,7 @@ fn a_run_that_any_side_failed_is_named_and_one_that_was_cut_off_is_only_left_out
         assert_eq!((judgement.exit(), judgement.is_final()), (Exit::ServerFailed, true));
     }
     let mut sides = sides(&[100; 3], &[100; 4], None);
-    sides.candidate[3].summary.ending = Some(Ending::Interrupted);
+    sides.candidate[3].summary_mut().ending = Some(Ending::Interrupted);
     let judgement = answer(&sides);
     assert_eq!((judgement.broken.len(), judgement.exit()), (0, Exit::Passed));
 }
@@ -422,9 +422,9 @@ fn a_run_that_any_side_failed_is_named_and_one_that_was_cut_off_is_only_left_out
 #[test]
 fn runs_for_warming_up_are_counted_for_nothing() {
     let mut sides = sides(&[100; 4], &[500, 100, 100, 100], None);
-    sides.baseline.as_mut().unwrap()[0].summary.header.plan.warm_up = true;
-    sides.candidate[0].summary.header.plan.warm_up = true;
-    sides.candidate[0].summary.header.host.kernel = Some("another".to_owned());
+    sides.baseline.as_mut().unwrap()[0].summary_mut().header.plan.warm_up = true;
+    sides.candidate[0].summary_mut().header.plan.warm_up = true;
+    sides.candidate[0].summary_mut().header.host.kernel = Some("another".to_owned());
     let judgement = answer(&sides);
     assert_eq!(judgement.exit(), Exit::Passed);
     assert!(judgement.differences.is_empty());
@@ -438,7 +438,7 @@ fn circumstances_of_every_side_are_held_against_each_other() {
         let mut sides = sides(&[100; 3], &[100; 3], Some(&[100; 3]));
         let anchor = sides.anchor.as_mut().unwrap();
         let all = [sides.baseline.as_mut().unwrap(), &mut sides.candidate, anchor];
-        all[place][2].summary.header.scenario.seed += 1;
+        all[place][2].summary_mut().header.scenario.seed += 1;
         let differences = answer(&sides).differences;
         let names: Vec<&str> = differences.iter().map(|difference| difference.what.as_ref()).collect();
         assert_eq!(names, ["seed"], "{place}");
@@ -448,7 +448,7 @@ fn circumstances_of_every_side_are_held_against_each_other() {
 #[test]
 fn a_side_of_two_servers_is_told() {
     let mut sides = sides(&[100; 3], &[100; 3], None);
-    sides.candidate[2].summary.header.server.sha256 = Some("other".to_owned());
+    sides.candidate[2].summary_mut().header.server.sha256 = Some("other".to_owned());
     let judgement = answer(&sides);
     let differences: Vec<(&str, bool)> = judgement
         .differences
@@ -461,10 +461,10 @@ fn a_side_of_two_servers_is_told() {
 #[test]
 fn who_took_part_is_said_with_labels_versions_and_lenses() {
     let mut sides = sides(&[100; 2], &[100; 2], Some(&[]));
-    sides.candidate[1].summary.header.server.lens.name = Lens::AsShipped;
-    sides.candidate[0].summary.header.server.version = Some("2".to_owned());
+    sides.candidate[1].summary_mut().header.server.lens.name = Lens::AsShipped;
+    sides.candidate[0].summary_mut().header.server.version = Some("2".to_owned());
     sides.candidate.push(run("b", 3, Lens::Purged, 100));
-    sides.candidate[0].summary.header.scenario.name = "of the candidate".to_owned();
+    sides.candidate[0].summary_mut().header.scenario.name = "of the candidate".to_owned();
     let judgement = answer(&sides);
     assert_eq!(
         (judgement.scenario.as_str(), judgement.lens),
@@ -515,7 +515,7 @@ fn runs_are_recommended_for_the_nearer_answer() {
 
 /// A calibration of private memory at the end of the golden scenario.
 fn calibration(lens: Lens, variation: f64) -> ApplicableCalibration {
-    let phases = run("a", 1, lens, 100).summary.header.scenario.phases;
+    let phases = run("a", 1, lens, 100).summary.header.scenario.phases.clone();
     let noise = Noise {
         place: phases.last().unwrap().clone(),
         figure: "private".to_owned(),
@@ -563,7 +563,7 @@ fn calibrations(roles: &[Role], variation: f64) -> Calibrations {
 fn judge_equal_runs(runs: usize, lens: Lens, calibrations: &Calibrations) -> Judgement {
     let mut sides = pair(&vec![100 * MIB; runs], &vec![100 * MIB; runs], end);
     for run in sides.baseline.iter_mut().flatten().chain(&mut sides.candidate) {
-        run.summary.header.server.lens.name = lens;
+        run.summary_mut().header.server.lens.name = lens;
     }
     let mut rules = Rules {
         lens,

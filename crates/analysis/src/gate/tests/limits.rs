@@ -30,7 +30,7 @@ fn a_budget_is_the_candidate_s_through_the_lens_that_decides_unless_it_names_one
     let mut sides = pair(&[500 * MIB; 3], &[100 * MIB; 3], end);
     let mut shipped = valued("b", &[300 * MIB; 3], end);
     for run in &mut shipped {
-        run.summary.header.server.lens.name = Lens::AsShipped;
+        run.summary_mut().header.server.lens.name = Lens::AsShipped;
     }
     sides.candidate.extend(shipped);
     for (what, answer) in [("private", Answer::Pass), ("as-shipped private", Answer::Fail)] {
@@ -69,7 +69,7 @@ fn a_budget_is_kept_from_five_runs_on_without_calibrations() {
     for (runs, answer) in [(3, Answer::Inconclusive), (5, Answer::Pass)] {
         let mut sides = pair(&vec![100 * MIB; runs], &vec![100 * MIB; runs], end);
         for run in sides.baseline.iter_mut().flatten().chain(&mut sides.candidate) {
-            run.summary.header.server.lens.name = Lens::AsShipped;
+            run.summary_mut().header.server.lens.name = Lens::AsShipped;
         }
         let rules = Rules {
             lens: Lens::AsShipped,
@@ -91,7 +91,7 @@ fn several_growing(label: &str, lens: Lens, step: u64, count: u32) -> Vec<Played
     for number in 1..=count {
         let mut run = run(label, number, lens, 100);
         let model = run.summary.phases[1].clone();
-        run.summary.phases.clear();
+        run.summary_mut().phases.clear();
         for (number, name, step) in [(0, "still", 0), (1, "grows", step)] {
             for cycle in 0..20 {
                 let mut phase = model.clone();
@@ -99,11 +99,11 @@ fn several_growing(label: &str, lens: Lens, step: u64, count: u32) -> Vec<Played
                 phase.phase.cycle = cycle;
                 phase.phase.name = name.to_owned();
                 phase.private = Some(100 * MIB + u64::from(cycle) * step);
-                run.summary.phases.push(phase);
+                run.summary_mut().phases.push(phase);
             }
         }
-        run.summary.header.scenario.phases = vec!["still".to_owned(), "grows".to_owned()];
-        for window in &mut run.summary.windows {
+        run.summary_mut().header.scenario.phases = vec!["still".to_owned(), "grows".to_owned()];
+        for window in &mut run.summary_mut().windows {
             window.phase.phase = 1;
         }
         runs.push(run);
@@ -185,7 +185,7 @@ fn identical_sides_whose_cache_fills_never_fail() {
     };
     assert_eq!(leaks(&same, Some("grows")).1, Answer::Pass);
     for run in same.baseline.iter_mut().flatten().chain(&mut same.candidate) {
-        run.summary.phases.retain(|phase| phase.phase.cycle < 10);
+        run.summary_mut().phases.retain(|phase| phase.phase.cycle < 10);
     }
     assert_eq!(leaks(&same, Some("grows")).1, Answer::Inconclusive);
 }
@@ -193,7 +193,7 @@ fn identical_sides_whose_cache_fills_never_fail() {
 /// Runs in which a cache fills: 256 KiB of each of the first 160 requests stay, sixteen in a round.
 fn filling(label: &str) -> Vec<Played> {
     let mut runs = growing(label, Lens::Purged, 4 * MIB);
-    for phase in runs.iter_mut().flat_map(|run| &mut run.summary.phases) {
+    for phase in runs.iter_mut().flat_map(|run| &mut run.summary_mut().phases) {
         phase.private = phase.private.map(|private| private.min(140 * MIB));
     }
     runs
@@ -224,7 +224,7 @@ fn growth_of_too_few_rounds_is_not_waited_for() {
         anchor: None,
     };
     for run in &mut sides.candidate {
-        run.summary.phases.retain(|phase| phase.phase.cycle < 10);
+        run.summary_mut().phases.retain(|phase| phase.phase.cycle < 10);
     }
     let rules = of_growth_alone();
     let judgement = judge(&sides, &rules, &Schedule::default());
@@ -250,7 +250,7 @@ fn growth_that_is_not_asked_about_is_not_looked_at() {
 #[test]
 fn a_comparison_tells_the_growth_of_phases_of_one_name_apart() {
     let mut runs = growing("a", Lens::Purged, MIB);
-    for phase in runs.iter_mut().flat_map(|run| &mut run.summary.phases) {
+    for phase in runs.iter_mut().flat_map(|run| &mut run.summary_mut().phases) {
         phase.phase.name = "edits".to_owned();
     }
     let growth = compare::compare(&runs, None).sides.remove(0).growth;
@@ -267,7 +267,12 @@ fn growth_of_what_was_not_asked_or_not_answered_does_not_pass() {
             anchor: None,
         };
         for run in sides.baseline.iter_mut().flatten().chain(&mut sides.candidate) {
-            for phase in run.summary.phases.iter_mut().filter(|phase| phase.phase.phase == 1) {
+            for phase in run
+                .summary_mut()
+                .phases
+                .iter_mut()
+                .filter(|phase| phase.phase.phase == 1)
+            {
                 let step = &mut phase.steps[0];
                 step.skipped = skipped;
                 step.requests = Some(if skipped { 0 } else { 4 });

@@ -30,11 +30,11 @@ impl Pass {
         self.phases.step_ended(at, end, self.tree.totals());
         self.idles = false;
         if let Some(window) = &end.idle {
-            self.summary.curves.window(at, window.kind, window.took);
+            self.summary.memory.curves.window(at, window.kind, window.took);
         }
-        self.summary.released.extend(Released::of_step(end));
+        self.summary.allocator.released.extend(Released::of_step(end));
         if let Some(report) = &end.self_report {
-            self.summary.reported.push(Reported {
+            self.summary.allocator.reported.push(Reported {
                 phase: end.phase.clone(),
                 step: end.step,
                 report: report.clone(),

@@ -55,7 +55,7 @@ impl Pass {
             self.losses.ended(at, end, &live, &self.tree);
             self.draw(at);
         }
-        self.summary.curves.process_ended(at, process);
+        self.summary.memory.curves.process_ended(at, process);
         self.watch.process_ended(process);
         self.phases.process_ended(at, process);
     }
@@ -73,7 +73,7 @@ impl Pass {
     /// Adds the current memory of the tree to the curves.
     pub(super) fn draw(&mut self, at: Nanos) {
         let sums = self.tree.sums();
-        self.summary.curves.tree(at, &sums, self.tree.totals());
+        self.summary.memory.curves.tree(at, &sums, self.tree.totals());
         self.watch.add(at, &sums, self.tree.totals().cpu());
     }
 }

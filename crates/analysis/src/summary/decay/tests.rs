@@ -380,7 +380,12 @@ fn light_traffic_is_no_work_that_servers_are_compared_by() {
     session.requests("textDocument/hover", 40, 900, &record::Outcome::Null, 0);
     session.step_end("idle", 0, 0);
     session.settle(true);
-    let counts: Vec<u64> = summarised(&session).methods.iter().map(|method| method.count).collect();
+    let counts: Vec<u64> = summarised(&session)
+        .traffic
+        .methods
+        .iter()
+        .map(|method| method.count)
+        .collect();
     assert_eq!(counts, [3]);
 }
 

@@ -34,8 +34,8 @@ fn helper_ends(cause: EndCause) -> Summary {
 fn a_helper_that_aborts_fails_a_run_that_was_played_to_its_end() {
     let summary = helper_ends(signalled(6, false));
     assert_eq!(exit_of_run(&summary), Exit::ServerFailed);
-    let [lost] = summary.lost.as_slice() else {
-        panic!("{:?}", summary.lost)
+    let [lost] = summary.processes.lost.as_slice() else {
+        panic!("{:?}", summary.processes.lost)
     };
     assert_eq!(lost.private, Some(3_000 << 20));
     assert_eq!(lost.phase.as_ref().unwrap().name, "edit");
@@ -77,8 +77,8 @@ fn helper_grows_and_ends(was_there: bool, cause: EndCause) -> Summary {
 #[test]
 fn a_helper_that_grew_after_the_last_checkpoint_held_the_memory() {
     let summary = helper_grows_and_ends(true, EndCause::Exited { code: 1 });
-    let [lost] = summary.lost.as_slice() else {
-        panic!("{:?}", summary.lost)
+    let [lost] = summary.processes.lost.as_slice() else {
+        panic!("{:?}", summary.processes.lost)
     };
     assert!(lost.held_most, "{lost:?}");
     assert_eq!(lost.private, Some(3_000 << 20));
@@ -89,7 +89,7 @@ fn a_helper_that_grew_after_the_last_checkpoint_held_the_memory() {
 #[test]
 fn a_compiler_that_comes_and_goes_between_two_checkpoints_is_no_loss() {
     let summary = helper_grows_and_ends(false, EndCause::Exited { code: 0 });
-    assert_eq!(summary.lost, []);
+    assert_eq!(summary.processes.lost, []);
     assert!(summary.phases.iter().all(|phase| !phase.incomplete));
 }
 
@@ -97,8 +97,8 @@ fn a_compiler_that_comes_and_goes_between_two_checkpoints_is_no_loss() {
 fn a_helper_that_began_late_and_failed_is_a_loss() {
     for cause in [EndCause::Exited { code: 3 }, EndCause::Unknown, signalled(15, false)] {
         let summary = helper_grows_and_ends(false, cause);
-        assert_eq!(summary.lost.len(), 1, "{cause:?}");
-        assert!(summary.lost[0].held_most && !summary.lost[0].replaced);
+        assert_eq!(summary.processes.lost.len(), 1, "{cause:?}");
+        assert!(summary.processes.lost[0].held_most && !summary.processes.lost[0].replaced);
         let marks: Vec<bool> = summary.phases.iter().map(|phase| phase.incomplete).collect();
         assert_eq!(marks, [false, true, true], "{cause:?}");
     }
@@ -126,11 +126,11 @@ fn a_tool_that_fails_once_or_is_cancelled_is_no_loss() {
     let (success, failure) = (EndCause::Exited { code: 0 }, EndCause::Exited { code: 1 });
     for (first, second) in [(success, failure), (signalled(9, false), signalled(9, false))] {
         let summary = tools_end(first, second);
-        assert_eq!(summary.lost, [], "{second:?}");
+        assert_eq!(summary.processes.lost, [], "{second:?}");
         assert!(!summary.phases[1].incomplete);
     }
     let summary = tools_end(failure, failure);
-    assert_eq!(summary.lost.len(), 2, "it never succeeded");
+    assert_eq!(summary.processes.lost.len(), 2, "it never succeeded");
     assert!(summary.phases[1].incomplete);
 }
 
@@ -160,8 +160,8 @@ fn helpers_end(helpers: u32, ends: &[u32]) -> Summary {
 #[test]
 fn helpers_that_held_most_together_are_lost() {
     let summary = helpers_end(4, &[3]);
-    assert_eq!(summary.lost.len(), 3);
-    assert!(summary.lost.iter().all(|lost| lost.held_most));
+    assert_eq!(summary.processes.lost.len(), 3);
+    assert!(summary.processes.lost.iter().all(|lost| lost.held_most));
     assert!(summary.phases[1].incomplete);
     let text = &findings(&summary)[0].text;
     let words = "3 processes (`helper`) ended, the first in `work`, with 141.0 MiB of 196.0 MiB private memory";
@@ -171,7 +171,7 @@ fn helpers_that_held_most_together_are_lost() {
 #[test]
 fn helpers_that_end_one_after_another_add_up() {
     let summary = helpers_end(4, &[1, 1, 1]);
-    assert_eq!(summary.lost.len(), 3);
+    assert_eq!(summary.processes.lost.len(), 3);
     let marks: Vec<bool> = summary.phases.iter().map(|phase| phase.incomplete).collect();
     assert_eq!(marks, [false, false, false, true]);
 }
@@ -179,9 +179,9 @@ fn helpers_that_end_one_after_another_add_up() {
 #[test]
 fn a_lost_part_is_told_from_a_quarter_of_the_tree() {
     let summary = helpers_end(2, &[1]);
-    assert_eq!(summary.lost.len(), 1);
-    assert!(!summary.lost[0].held_most && !summary.phases[1].incomplete);
-    assert_eq!(helpers_end(4, &[1]).lost, []);
+    assert_eq!(summary.processes.lost.len(), 1);
+    assert!(!summary.processes.lost[0].held_most && !summary.phases[1].incomplete);
+    assert_eq!(helpers_end(4, &[1]).processes.lost, []);
 }
 
 /// A helper of 100 MiB that its launcher ends; the next is in the record before that end, after so many seconds.
@@ -205,9 +205,9 @@ fn helper_is_replaced(early: u64) -> Summary {
 #[test]
 fn a_successor_is_known_that_one_look_saw_before_the_end() {
     let summary = helper_is_replaced(0);
-    assert!(summary.lost[0].replaced && !summary.phases[1].incomplete);
+    assert!(summary.processes.lost[0].replaced && !summary.phases[1].incomplete);
     let summary = helper_is_replaced(5);
-    assert!(!summary.lost[0].replaced && summary.phases[1].incomplete);
+    assert!(!summary.processes.lost[0].replaced && summary.phases[1].incomplete);
 }
 
 #[test]
@@ -224,8 +224,8 @@ fn a_short_job_of_the_same_name_takes_nobodys_place() {
     session.settle(true);
     session.put(Event::Ended(Ending::Completed));
     let summary = summarised(&session);
-    assert_eq!(summary.lost.len(), 1);
-    assert!(!summary.lost[0].replaced && summary.phases[1].incomplete);
+    assert_eq!(summary.processes.lost.len(), 1);
+    assert!(!summary.processes.lost[0].replaced && summary.phases[1].incomplete);
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn a_small_helper_is_no_holder_beside_a_server_that_cannot_be_read() {
     session.vanish_by(1, EndCause::Exited { code: 0 });
     session.settle(true);
     session.put(Event::Ended(Ending::Completed));
-    assert_eq!(summarised(&session).lost, []);
+    assert_eq!(summarised(&session).processes.lost, []);
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn the_holder_of_the_memory_is_named_however_it_ended() {
     for cause in [EndCause::Exited { code: 0 }, signalled(15, false), EndCause::Unknown] {
         let summary = helper_ends(cause);
         assert_eq!(exit_of_run(&summary), Exit::Passed, "{cause:?}");
-        assert!(summary.lost[0].held_most && !summary.lost[0].crashed());
+        assert!(summary.processes.lost[0].held_most && !summary.processes.lost[0].crashed());
     }
 }
 
@@ -308,6 +308,11 @@ fn a_process_that_ends_with_its_crashed_parent_is_not_named() {
     session.vanish_by(1, signalled(5, false));
     session.settle(true);
     session.put(Event::Ended(Ending::Completed));
-    let names: Vec<String> = summarised(&session).lost.into_iter().map(|lost| lost.name).collect();
+    let names: Vec<String> = summarised(&session)
+        .processes
+        .lost
+        .into_iter()
+        .map(|lost| lost.name)
+        .collect();
     assert_eq!(names, ["tsserver"]);
 }

@@ -24,7 +24,7 @@ fn run(samples: &[(u64, u64)], share: f64) -> Summary {
         at += gap * 1_000_000;
         curve.add(at, Some(*value));
     }
-    summary.curves.private = curve;
+    summary.memory.curves.private = curve;
     summary.duration = at;
     summary.phases[0].started = 0;
     summary.phases[1].started = (at as f64 * share) as u64;
@@ -70,7 +70,7 @@ fn one_way() -> impl Strategy<Value = Vec<(u64, u64)>> {
 fn laid(runs: &[Summary], places: usize) -> Vec<Columns> {
     let together = CommonTime::new(&runs.iter().collect::<Vec<&Summary>>());
     runs.iter()
-        .map(|run| together.lay(run, &run.curves.private, places))
+        .map(|run| together.lay(run, &run.memory.curves.private, places))
         .collect()
 }
 

@@ -19,7 +19,7 @@ fn the_peak_of_one_process_is_its_mark_even_between_samples() {
     assert!(peaks.iter().all(Peak::is_exact), "{peaks:?}");
     let values: Vec<u64> = peaks.iter().map(|peak| peak.lower / MIB).collect();
     assert_eq!(values, [35, 148, 166, 226, 207]);
-    assert_eq!(summary.peak.map(|peak| peak.lower), Some(226 * MIB));
+    assert_eq!(summary.memory.peak.map(|peak| peak.lower), Some(226 * MIB));
 }
 
 #[test]
@@ -143,7 +143,10 @@ fn a_child_that_was_gone_at_every_checkpoint_makes_no_tree() {
             session.settle(true);
         }
         let summary = summarised(&session);
-        assert_eq!((summary.most_processes, summary.resident_metric), (2, metric));
+        assert_eq!(
+            (summary.processes.most_at_once, summary.memory.resident_metric),
+            (2, metric)
+        );
     }
 }
 
@@ -231,12 +234,13 @@ fn a_process_that_begins_another_program_is_one_process() {
     session.settle(true);
     let summary = summarised(&session);
     let programs: Vec<(&str, u64)> = summary
+        .processes
         .programs
         .iter()
         .map(|one| (one.name.as_str(), one.count))
         .collect();
     assert_eq!(
-        (programs, summary.most_processes),
+        (programs, summary.processes.most_at_once),
         (vec![("helper", 1), ("server", 1)], 2)
     );
     assert_eq!(summary.phases[0].private_peak, Some(50 * MIB));
@@ -252,6 +256,7 @@ fn a_program_that_begins_itself_again_keeps_its_peak() {
     session.settle(true);
     let summary = summarised(&session);
     let programs: Vec<_> = summary
+        .processes
         .programs
         .iter()
         .map(|one| (one.count, one.first_seen, one.peak))
@@ -299,7 +304,7 @@ fn pages_of_a_forked_child_are_in_the_curve_but_not_in_what_is_told_of_it() {
         (one.private_peak, one.peak.unwrap().lower),
         (Some(110 * MIB), 110 * MIB)
     );
-    assert_eq!(summary.curves.private.highest(), Some(260 * MIB));
+    assert_eq!(summary.memory.curves.private.highest(), Some(260 * MIB));
     // Where it has gone, the sums say something again; but the start is one of sums that do not.
     assert!(summary.phases.iter().all(|phase| phase.returned.private.is_none()));
     assert_eq!(summary.windows[0].private, None);
@@ -315,16 +320,22 @@ fn what_ended_is_out_of_the_curve_at_once() {
         .unwrap()
         .at;
     let summary = summarised(&session);
-    assert_eq!(summary.curves.private.value_at(gone), Some((48 + 120 + 25) * MIB));
-    assert_eq!(summary.curves.resident.value_at(gone), Some((48 + 120 + 25 + 42) * MIB));
+    assert_eq!(
+        summary.memory.curves.private.value_at(gone),
+        Some((48 + 120 + 25) * MIB)
+    );
+    assert_eq!(
+        summary.memory.curves.resident.value_at(gone),
+        Some((48 + 120 + 25 + 42) * MIB)
+    );
 }
 
 #[test]
 fn when_the_last_process_has_ended_the_curve_ends() {
     let summary = summarised(&golden::crashed());
     let end = summary.duration;
-    assert_eq!(summary.curves.private.value_at(end), None);
-    assert!(summary.curves.private.highest().is_some());
+    assert_eq!(summary.memory.curves.private.value_at(end), None);
+    assert!(summary.memory.curves.private.highest().is_some());
 }
 
 #[test]
@@ -344,11 +355,11 @@ fn with_a_process_that_cannot_be_read_sums_are_not_known_and_bounds_are() {
         }
     }
     let summary = summarised(&session);
-    assert_eq!(summary.curves.private.reduce(&[at / 2, at]), [None]);
+    assert_eq!(summary.memory.curves.private.reduce(&[at / 2, at]), [None]);
     let phase = &summary.phases[0];
     assert_eq!((phase.private_peak, phase.cpu), (Some(110 * MIB), None));
     assert_eq!(phase.peak.map(|peak| (peak.lower, peak.upper)), Some((110 * MIB, None)));
-    assert_eq!(summary.programs[1].cpu, None);
+    assert_eq!(summary.processes.programs[1].cpu, None);
 }
 
 #[test]
@@ -366,7 +377,7 @@ fn with_no_process_known_nothing_is_said_of_its_processor_time() {
     session.spawn(0, "a", None, 100, 0);
     session.entries.retain(|entry| !matches!(entry.event, Event::Sample(_)));
     let summary = summarised(&session);
-    assert_eq!((summary.phases[0].cpu, summary.programs[0].cpu), (None, None));
+    assert_eq!((summary.phases[0].cpu, summary.processes.programs[0].cpu), (None, None));
 }
 
 #[test]
@@ -375,6 +386,7 @@ fn processor_time_of_processes_that_are_gone_still_counts() {
     let goto = &summary.phases[1];
     assert_eq!(goto.cpu, Some(600_000_000 + 6_000_000_000));
     let installer = summary
+        .processes
         .programs
         .iter()
         .find(|program| program.name == "typings-installer")
@@ -400,7 +412,10 @@ fn a_mark_for_a_process_never_seen_is_passed_over() {
             marks.push(stranger);
         }
     }
-    assert_eq!(summarised(&session).peak, summarised(&golden::completed()).peak);
+    assert_eq!(
+        summarised(&session).memory.peak,
+        summarised(&golden::completed()).memory.peak
+    );
 }
 
 #[test]
@@ -418,8 +433,8 @@ fn a_peak_while_the_server_is_shut_down_is_of_no_phase() {
     session.vanish(0);
     session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Completed, "");
     let summary = summarised(&session);
-    assert_eq!(summary.peak.map(|peak| peak.lower), Some(110 * MIB));
-    assert_eq!(summary.shutdown_peak, Some(130 * MIB));
+    assert_eq!(summary.memory.peak.map(|peak| peak.lower), Some(110 * MIB));
+    assert_eq!(summary.memory.shutdown_peak, Some(130 * MIB));
     let list = findings::findings(&summary);
     let words = "at least 130.0 MiB, more than the 110.0 MiB of any phase";
     assert!(list.iter().any(|finding| finding.text.contains(words)), "{list:?}");
@@ -427,7 +442,7 @@ fn a_peak_while_the_server_is_shut_down_is_of_no_phase() {
     session.entries = without;
     session.vanish(0);
     session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Completed, "");
-    assert_eq!(summarised(&session).shutdown_peak, Some(60 * MIB));
+    assert_eq!(summarised(&session).memory.shutdown_peak, Some(60 * MIB));
 }
 
 /// A parent of 200 MiB and a fork of as much, with equal counters throughout, by this rule; `borrowed` is what the sampler
@@ -460,7 +475,7 @@ fn in_mib(summary: &Summary) -> [u64; 3] {
     let taken = taken.expect("it was taken");
     // A fiftieth is lazily freed.
     let exact = taken.private_exact.map(|exact| exact + taken.lazy_free.unwrap_or(0));
-    [exact, taken.private_sampled, summary.curves.private.highest()].map(|bytes| bytes.unwrap_or(0) / MIB)
+    [exact, taken.private_sampled, summary.memory.curves.private.highest()].map(|bytes| bytes.unwrap_or(0) / MIB)
 }
 
 #[test]
@@ -516,7 +531,7 @@ fn peak_of_shared(resident: u64) -> (u64, u64) {
     }
     let summary = summarised(&session);
     let again = summary.phases[1].checkpoint.as_ref().unwrap().shared_again;
-    (summary.private_peak.unwrap() / MIB, again.unwrap() / MIB)
+    (summary.memory.private_peak.unwrap() / MIB, again.unwrap() / MIB)
 }
 
 #[test]

@@ -94,6 +94,7 @@ fn programs_without(wrapper: u64, helper: u64) -> Vec<(String, Option<String>)> 
     session.settle(true);
     put_before_checkpoint(&mut session, vec![has(0), differs(1), lacks(2)]);
     summarised(&session)
+        .allocator
         .unset
         .into_iter()
         .map(|unset| (unset.program, unset.value))
@@ -120,7 +121,10 @@ fn a_setting_is_in_force_where_the_process_with_the_memory_has_it() {
         vec![lacks(0)],
     ] {
         let summary = summarised(&session(events));
-        assert_eq!((settings(&summary), summary.unset.len()), (vec![seen.clone()], 0));
+        assert_eq!(
+            (settings(&summary), summary.allocator.unset.len()),
+            (vec![seen.clone()], 0)
+        );
     }
     let place = "the environment of `ty`, which holds 78.4 of 83.3 MiB";
     let summary = summarised(&session(vec![has(0), lacks(1)]));
@@ -147,7 +151,7 @@ fn a_wrapper_that_only_adds_an_option_leaves_the_setting_in_force() {
         })]);
         let requested = "confirm_conf:true,dirty_decay_ms:0".to_owned();
         session.header.server.env = BTreeMap::from([(name, requested)]);
-        let unset = summarised(&session).unset;
+        let unset = summarised(&session).allocator.unset;
         assert_eq!(unset.len(), usize::from(!is_in_force), "{value}");
     }
 }
@@ -263,7 +267,7 @@ fn through_the_purged_lens_memory_counts_where_all_but_a_trifle_was_told() {
         let summary = summarised(&session);
         assert_eq!(summary.phases[0].private.is_some(), counts);
         assert_eq!(summary.header.server.lens.verified, Some(verified));
-        let whys = summary.unpurged.iter().flat_map(|one| &one.processes);
+        let whys = summary.allocator.unpurged.iter().flat_map(|one| &one.processes);
         assert!(whys.clone().all(|one| one.why == PurgeFailure::Unset(NAME.to_owned())));
         assert_eq!(whys.count(), usize::from(!counts));
     }

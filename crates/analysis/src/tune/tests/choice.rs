@@ -49,7 +49,7 @@ fn a_latency_that_is_not_known_is_not_shown_to_be_allowed() {
     let mut runs = played(&cells, 8, &rules);
     assert_eq!(shipped(&sweep(&runs, &rules).unwrap()), "dirty-0");
     for run in of_cell(&mut runs, "dirty-0") {
-        for method in &mut run.summary.methods {
+        for method in &mut run.summary_mut().traffic.methods {
             method.p95 = None;
         }
     }
@@ -74,7 +74,7 @@ fn only_what_is_shown_to_be_allowed_is_recommended() {
     let mut runs = played(&cells, 8, &rules);
     for run in of_cell(&mut runs, "dirty-0") {
         let more = 95 + 10 * (u64::from(run.summary.header.plan.block) % 2);
-        for method in &mut run.summary.methods {
+        for method in &mut run.summary_mut().traffic.methods {
             method.p95 = method.p95.map(|value| value / 100 * more);
         }
     }
@@ -158,7 +158,7 @@ fn the_least_memory_that_costs_no_more_than_is_allowed_is_shipped() {
 
 /// Makes every idle window of a run end like this.
 fn end_windows(run: &mut Played, end: WindowEnd, decay: Option<AllocatorDecay>) {
-    for window in &mut run.summary.windows {
+    for window in &mut run.summary_mut().windows {
         (window.end, window.settled, window.decay) = (Some(end), None, decay);
     }
 }
@@ -217,7 +217,7 @@ fn memory_that_is_still_moving_stops_nobody_and_is_no_reason_to_stop() {
 /// Runs of a server of a few MiB.
 fn played_small(cells: &[(&str, Percents)]) -> Vec<Played> {
     let mut runs = played(cells, 8, &Rules::default());
-    for phase in runs.iter_mut().flat_map(|run| &mut run.summary.phases) {
+    for phase in runs.iter_mut().flat_map(|run| &mut run.summary_mut().phases) {
         phase.private = phase.private.map(|value| value / 40);
     }
     runs
@@ -260,7 +260,7 @@ fn of_settings_with_as_little_memory_the_one_whose_cost_the_fewest_runs_show_is_
         .filter(|run| run.summary.header.server.label != "default")
     {
         let share = 70 + 60 * (u64::from(run.summary.header.plan.block) % 2);
-        for method in &mut run.summary.methods {
+        for method in &mut run.summary_mut().traffic.methods {
             method.p95 = method.p95.map(|value| value / 100 * share);
         }
     }
@@ -279,7 +279,7 @@ fn swept_with_latency(factors: [u64; 4]) -> Sweep {
     let mut runs = played(&cells, 8, &rules);
     for run in of_cell(&mut runs, "dirty-0") {
         let factor = factors[run.summary.header.plan.block as usize % 4];
-        for method in &mut run.summary.methods {
+        for method in &mut run.summary_mut().traffic.methods {
             method.p95 = method.p95.map(|value| value * factor);
         }
     }
@@ -316,7 +316,7 @@ fn memory_alone_decides_among_runs_that_are_played_at_once() {
     let alone = sweep(&runs, &rules).unwrap();
     assert_eq!(shipped(&alone), "dirty-1000");
     for run in &mut runs {
-        run.summary.header.plan.jobs = Some(2);
+        run.summary_mut().header.plan.jobs = Some(2);
     }
     let shared = sweep(&runs, &rules).unwrap();
     assert_eq!(shipped(&shared), "dirty-0");

@@ -119,7 +119,7 @@ impl Panel<'_> {
             let summaries: Vec<&Summary> = runs.iter().map(|run| run.1).collect();
             let mut lines: Vec<Columns> = Vec::new();
             for run in &summaries {
-                lines.push(together.lay(run, &run.curves.private, places));
+                lines.push(together.lay(run, &run.memory.curves.private, places));
             }
             let line = median(&lines);
             if lines.len() < 2 {
@@ -246,7 +246,7 @@ fn highest(drawn: &[Drawn]) -> u64 {
 fn ground(server: &Drawn, together: &CommonTime, number: usize) -> Ground {
     let run = server.typical;
     let phases = common_time::stretches(run).into_iter();
-    let windows = run.curves.windows.iter();
+    let windows = run.memory.curves.windows.iter();
     Ground {
         phases: phases
             .map(|phase| {
@@ -294,7 +294,7 @@ fn peak(server: &Drawn, together: &CommonTime) -> Option<Mark> {
 fn note(drawn: &[Drawn], together: &CommonTime, names: &Names) -> Vec<String> {
     let has_exact = drawn
         .iter()
-        .any(|server| server.typical.private_metric == PrivateMetric::Exact);
+        .any(|server| server.typical.memory.private_metric == PrivateMetric::Exact);
     let line = if has_exact {
         "Private memory: lines sampled, an upper bound of the exact ◆."
     } else {
@@ -312,7 +312,7 @@ fn note(drawn: &[Drawn], together: &CommonTime, names: &Names) -> Vec<String> {
     for window in drawn
         .first()
         .into_iter()
-        .flat_map(|first| &first.typical.curves.windows)
+        .flat_map(|first| &first.typical.memory.curves.windows)
     {
         match window.kind {
             IdleKind::Silent => has_silent = true,

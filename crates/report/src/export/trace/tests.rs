@@ -44,7 +44,7 @@ fn a_trace_has_everything_that_was_done_and_every_value_that_changed() {
     let highest = events
         .iter()
         .filter_map(|event| event["args"]["private_bytes"].as_u64());
-    assert_eq!(highest.max(), summary.private_peak);
+    assert_eq!(highest.max(), summary.memory.private_peak);
     let few: Vec<String> = events.iter().step_by(events.len() / 40).map(Value::to_string).collect();
     insta::assert_snapshot!("completed", few.join("\n"));
 }
