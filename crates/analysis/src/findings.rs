@@ -17,7 +17,7 @@ mod started;
 use serde::Serialize;
 
 use crate::findings::advice::{advice, memory_wait_share};
-use crate::summary::{Summary, WarningSummary, held_up, last_words};
+use crate::summary::{CommonestError, Summary, WarningSummary, held_up, last_words};
 use base::units;
 use record::{Close, HugePages, ReadyOutcome, ReadyRule, WarningKind};
 
@@ -136,14 +136,14 @@ fn recorded(summary: &Summary, list: &mut Vec<Finding>) {
         list.push(finding(Severity::Warning, format!("{more}: see the record")));
     }
     for method in summary.traffic.methods.iter().chain(&summary.traffic.editor) {
-        if let Some((error, count)) = &method.error {
+        if let Some(CommonestError { text, count }) = &method.error {
             let which = match (method.errors, *count) {
                 (1, _) => String::new(),
                 (all, most) if all == most => format!(" {} times", units::count(all)),
                 (all, 1) => format!(" {} times, each time in other words, such as", units::count(all)),
                 (all, most) => format!(" {} times, of them {}", units::count(all), units::count(most)),
             };
-            let text = format!("`{}` was answered with an error{which}: {error}", method.method);
+            let text = format!("`{}` was answered with an error{which}: {text}", method.method);
             list.push(finding(Severity::Warning, text));
         }
     }

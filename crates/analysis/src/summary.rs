@@ -32,7 +32,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use base::band;
 use record::{
@@ -540,10 +540,8 @@ pub struct MethodSummary {
     pub bytes: u64,
     /// Elements of all results that are lists.
     pub items: u64,
-    /// The commonest error, as `code: message`, with its count.
-    #[serde(serialize_with = "serialize_error_text")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
-    pub error: Option<(String, u64)>,
+    /// The commonest error, as `code: message`.
+    pub error: Option<CommonestError>,
     /// How many latencies the following three stand on.
     pub answered: u64,
     /// Median latency, by Hyndman and Fan's type 7 as the next.
@@ -556,8 +554,14 @@ pub struct MethodSummary {
     pub distribution: Histogram,
 }
 
-fn serialize_error_text<S: Serializer>(error: &Option<(String, u64)>, serializer: S) -> Result<S::Ok, S::Error> {
-    error.as_ref().map(|(text, _)| text).serialize(serializer)
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(transparent)]
+pub struct CommonestError {
+    /// As `code: message`.
+    pub text: String,
+    #[serde(skip)]
+    pub count: u64,
 }
 
 /// A warning and its number of occurrences.
@@ -595,18 +599,18 @@ pub struct SamplingSummary {
     pub latest: Nanos,
     /// Least number of processes that began and ended between two samples.
     pub unseen: u64,
-    /// What could not be read or reset: of how many processes, and the system's words for the first.
-    #[serde(serialize_with = "serialize_failure_counts")]
-    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, u64>"))]
-    pub failures: BTreeMap<String, (u64, String)>,
+    /// What could not be read or reset: of how many processes.
+    pub failures: BTreeMap<String, FailedReads>,
 }
 
-/// Serializes the number of processes for each kind of failure, without the system's error text.
-fn serialize_failure_counts<S: Serializer>(
-    failures: &BTreeMap<String, (u64, String)>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(failures.iter().map(|(what, (count, _))| (what, count)))
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(transparent)]
+pub struct FailedReads {
+    pub processes: u64,
+    /// The system's words for the first.
+    #[serde(skip)]
+    pub error: String,
 }
 
 impl SamplingSummary {

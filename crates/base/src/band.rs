@@ -30,11 +30,14 @@ pub const LEAST_ROUNDS: usize = 20;
 ///
 /// Three runs that agree to the byte do not show that a fourth would: with a standard deviation of 0, one page more would
 /// have an infinite t. Pages, thread stacks and the answers of a file system make runs differ by about this much.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(transparent)]
 pub struct NoiseFloor {
     /// As a share of the value.
     pub relative: f64,
     /// In the unit of the values.
+    #[serde(skip)]
     pub absolute: f64,
 }
 

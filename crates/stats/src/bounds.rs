@@ -3,6 +3,14 @@
 use super::contrast::Contrast;
 use super::parted::Parted;
 
+/// A mean or a slope with its lower and upper bound.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounded {
+    pub value: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
 /// One-sided bounds of a ratio or of a mean.
 ///
 /// A few runs of a server can all fall into one of its groups, and then show no spread. So each side's part of the error is

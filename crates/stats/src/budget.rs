@@ -9,7 +9,7 @@ use base::band::NoiseFloor;
 use base::shown;
 
 use super::arm::{Arm, Seen, Unusable};
-use super::bounds::{Bounds, SidePart};
+use super::bounds::{Bounded, Bounds, SidePart};
 use super::contrast::Contrast;
 use super::endpoint::Answer;
 use super::known::Known;
@@ -61,7 +61,7 @@ pub struct BudgetVerdict {
     /// highest; or why there is none.
     #[serde(flatten, serialize_with = "shown::<Interval, _, _>")]
     #[cfg_attr(feature = "schema", schemars(with = "Interval"))]
-    pub interval: Result<(f64, f64, f64), Unusable>,
+    pub interval: Result<Bounded, Unusable>,
     /// Machines that it was held on.
     pub machines: usize,
     /// Runs at the look that it is of, counted as [`Budget::deciding_runs`]; `None` where it was not judged by looks, or before
@@ -83,12 +83,13 @@ struct Interval {
     unusable: Option<String>,
 }
 
-impl From<&Result<(f64, f64, f64), Unusable>> for Interval {
-    fn from(interval: &Result<(f64, f64, f64), Unusable>) -> Interval {
+impl From<&Result<Bounded, Unusable>> for Interval {
+    fn from(interval: &Result<Bounded, Unusable>) -> Interval {
+        let known = interval.ok();
         Interval {
-            value: interval.ok().map(|(mean, ..)| mean),
-            low: interval.ok().map(|(_, low, _)| low),
-            high: interval.ok().map(|(.., high)| high),
+            value: known.map(|mean| mean.value),
+            low: known.map(|mean| mean.low),
+            high: known.map(|mean| mean.high),
             unusable: interval.err().map(|why| why.to_string()),
         }
     }
@@ -132,12 +133,12 @@ pub fn judge_budget(budget: &Budget, alpha: f64) -> BudgetVerdict {
 struct MachineResult {
     answer: Answer,
     /// The geometric mean with its lower and upper bound.
-    interval: Result<(f64, f64, f64), Unusable>,
+    interval: Result<Bounded, Unusable>,
 }
 
 impl MachineResult {
     fn upper(&self) -> f64 {
-        self.interval.map_or(f64::INFINITY, |(_, _, upper)| upper)
+        self.interval.map_or(f64::INFINITY, |mean| mean.high)
     }
 }
 
@@ -145,12 +146,15 @@ fn judge_machine(budget: &Budget, values: &[Option<f64>], alpha: f64, machines: 
     let is_enough = values.len() >= budget.known.least_to_decide();
     let interval = Arm::of_runs(values).map(|arm| {
         let bounds = bounds(&arm, budget.noise);
-        let lower = bounds.lower(alpha / machines as f64);
-        (bounds.contrast().ratio(), lower, bounds.upper(alpha))
+        Bounded {
+            value: bounds.contrast().ratio(),
+            low: bounds.lower(alpha / machines as f64),
+            high: bounds.upper(alpha),
+        }
     });
     let answer = match interval {
-        Ok((_, lower, _)) if is_enough && lower > budget.limit => Answer::Fail,
-        Ok((_, _, upper)) if is_enough && upper <= budget.limit => Answer::Pass,
+        Ok(mean) if is_enough && mean.low > budget.limit => Answer::Fail,
+        Ok(mean) if is_enough && mean.high <= budget.limit => Answer::Pass,
         Ok(_) | Err(_) => Answer::Inconclusive,
     };
     MachineResult { answer, interval }
@@ -245,14 +249,14 @@ mod tests {
         let (low, high, over) = ([(0, 4e8); 3], [(1, 5.9e8); 3], [(2, 6.5e8); 3]);
         let kept = judged_on_machines(&[low, high].concat());
         assert_eq!((kept.answer, kept.machines), (Answer::Pass, 2));
-        let (middle, ..) = kept.interval.unwrap();
+        let middle = kept.interval.unwrap().value;
         assert!(
             (middle / 5.9e8 - 1.0).abs() < 1e-9,
             "the machine with more is told: {middle}"
         );
         let broken = judged_on_machines(&[low, over, high].concat());
         assert_eq!(broken.answer, Answer::Fail);
-        assert!(broken.interval.unwrap().0 > 6e8);
+        assert!(broken.interval.unwrap().value > 6e8);
         let one_run = judged_on_machines(&[&low[..], &high[..1]].concat());
         assert_eq!(
             (one_run.answer, one_run.interval),

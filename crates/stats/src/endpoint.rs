@@ -80,8 +80,7 @@ pub struct Endpoint {
     #[serde(skip)]
     pub tolerance: Tolerance,
     /// The least noise that is believed of this metric on either side.
-    #[serde(rename = "least_spread", serialize_with = "relative")]
-    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
+    #[serde(rename = "least_spread")]
     pub noise: NoiseFloor,
     /// Where the least spread that is believed comes from.
     pub known: Known,
@@ -162,10 +161,6 @@ pub struct Evidence {
     /// The largest share of all runs that a second group can have and yet be in none of a side's runs once in twenty times.
     #[serde(rename = "missed_group")]
     pub missed: f64,
-}
-
-fn relative<S: Serializer>(noise: &NoiseFloor, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64(noise.relative)
 }
 
 fn ratio<S: Serializer>(contrast: &Contrast, serializer: S) -> Result<S::Ok, S::Error> {

@@ -7,6 +7,7 @@ use base::band::{LEAST_ROUNDS, LeakLimit};
 use base::shown;
 use base::units::median_of;
 
+use super::bounds::Bounded;
 use super::endpoint::Answer;
 use super::rounds::{MOST_FALL, WARM_UP_CYCLES, Weighed, fall, is_bent, last_half, rounds_needed};
 use super::shape::{Shape, shape};
@@ -66,11 +67,11 @@ pub struct LeakVerdict {
     /// The median of the runs' slopes, and the hull of their intervals; `None` without any.
     #[serde(flatten, serialize_with = "shown::<SlopeOfRuns, _, _>")]
     #[cfg_attr(feature = "schema", schemars(with = "SlopeOfRuns"))]
-    pub slope: Option<(f64, f64, f64)>,
+    pub slope: Option<Bounded>,
     /// The mean slope of the last half over the runs with its one-sided bounds; `None` with too few runs or rounds.
     #[serde(flatten, serialize_with = "shown::<LateSlopes, _, _>")]
     #[cfg_attr(feature = "schema", schemars(with = "LateSlopes"))]
-    pub late: Option<(f64, f64, f64)>,
+    pub late: Option<Bounded>,
     /// The least slope per round that would have been shown with a chance of 80 %, in bytes; `None` with too few runs
     /// or rounds.
     #[serde(rename = "detectable_slope")]
@@ -98,12 +99,12 @@ struct SlopeOfRuns {
     high: Option<f64>,
 }
 
-impl From<&Option<(f64, f64, f64)>> for SlopeOfRuns {
-    fn from(slope: &Option<(f64, f64, f64)>) -> SlopeOfRuns {
+impl From<&Option<Bounded>> for SlopeOfRuns {
+    fn from(slope: &Option<Bounded>) -> SlopeOfRuns {
         SlopeOfRuns {
-            slope: slope.map(|(slope, ..)| slope),
-            low: slope.map(|(_, low, _)| low),
-            high: slope.map(|(.., high)| high),
+            slope: slope.map(|slope| slope.value),
+            low: slope.map(|slope| slope.low),
+            high: slope.map(|slope| slope.high),
         }
     }
 }
@@ -119,12 +120,12 @@ struct LateSlopes {
     late_upper: Option<f64>,
 }
 
-impl From<&Option<(f64, f64, f64)>> for LateSlopes {
-    fn from(late: &Option<(f64, f64, f64)>) -> LateSlopes {
+impl From<&Option<Bounded>> for LateSlopes {
+    fn from(late: &Option<Bounded>) -> LateSlopes {
         LateSlopes {
-            late: late.map(|(late, ..)| late),
-            late_lower: late.map(|(_, lower, _)| lower),
-            late_upper: late.map(|(.., upper)| upper),
+            late: late.map(|slope| slope.value),
+            late_lower: late.map(|slope| slope.low),
+            late_upper: late.map(|slope| slope.high),
         }
     }
 }
@@ -254,15 +255,16 @@ fn known_runs(runs: &[Vec<Option<f64>>], least_rounds: usize) -> Vec<Vec<f64>> {
 }
 
 /// The median of the runs' slopes, with the lowest and the highest end of their intervals.
-fn hull(runs: &[Option<RunGrowth>]) -> Option<(f64, f64, f64)> {
+fn hull(runs: &[Option<RunGrowth>]) -> Option<Bounded> {
     let trends: Vec<Trend> = runs.iter().flatten().map(|run| run.trend).collect();
     if trends.is_empty() {
         return None;
     }
-    let low = trends.iter().map(|trend| trend.low).fold(f64::INFINITY, f64::min);
-    let high = trends.iter().map(|trend| trend.high).fold(f64::NEG_INFINITY, f64::max);
-    let slopes = trends.iter().map(|trend| trend.slope).collect();
-    Some((median_of(slopes), low, high))
+    Some(Bounded {
+        value: median_of(trends.iter().map(|trend| trend.slope).collect()),
+        low: trends.iter().map(|trend| trend.low).fold(f64::INFINITY, f64::min),
+        high: trends.iter().map(|trend| trend.high).fold(f64::NEG_INFINITY, f64::max),
+    })
 }
 
 /// The shape of the mean over the runs, which has less noise than each run.

@@ -30,6 +30,7 @@ mod trend;
 mod tests;
 
 pub use crate::arm::{Arm, Seen, Unusable};
+pub use crate::bounds::Bounded;
 pub use crate::budget::{Budget, BudgetVerdict, judge_budget, judge_budget_by_looks};
 pub use crate::clusters::{Cluster, clusters};
 pub use crate::contrast::Contrast;

@@ -3,6 +3,7 @@
 use base::band::LeakLimit;
 use base::units::median_of;
 
+use super::bounds::Bounded;
 use super::student::upper_quantile;
 use super::trend::theil_sen;
 
@@ -138,8 +139,12 @@ impl Weighed {
     }
 
     /// The slope of the last half with its bounds.
-    pub fn late_bounds(&self) -> (f64, f64, f64) {
-        (self.late.mean, self.late.lower(), self.late.upper())
+    pub fn late_bounds(&self) -> Bounded {
+        Bounded {
+            value: self.late.mean,
+            low: self.late.lower(),
+            high: self.late.upper(),
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use base::units::median_of;
 
+use super::bounds::Bounded;
 use super::inversions::Inversions;
 
 /// More values than this are grouped into about as many groups: slopes are taken between all pairs.
@@ -27,6 +28,17 @@ pub struct Trend {
     /// Whether the wanted coverage is reached; otherwise the interval is the full range of slopes.
     #[serde(skip)]
     pub reached: bool,
+}
+
+impl Trend {
+    /// The slope with its interval.
+    pub fn bounded(&self) -> Bounded {
+        Bounded {
+            value: self.slope,
+            low: self.low,
+            high: self.high,
+        }
+    }
 }
 
 /// The trend of values that come at equal steps, with an interval of at least `confidence` where so few can give one.

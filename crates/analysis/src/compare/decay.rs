@@ -1,6 +1,8 @@
 //! Idle windows, over all runs of each server.
 
-use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+
+use serde::Serialize;
 
 use crate::summary::Summary;
 use crate::summary::decay::{self, AFTER, Course, TooShortFor, Window, WindowKind, WindowRelease};
@@ -32,9 +34,7 @@ pub struct Decay {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Decayed {
     /// How many runs ended how.
-    #[serde(serialize_with = "by_name")]
-    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, u64>"))]
-    pub ends: Vec<(WindowEnd, u64)>,
+    pub ends: BTreeMap<WindowEnd, u64>,
     /// When it began, in bytes.
     pub before: Cell,
     /// The lowest, in bytes.
@@ -63,10 +63,6 @@ pub struct Decayed {
     /// The window of the run with the median floor.
     #[serde(skip)]
     pub shown: Option<Window>,
-}
-
-fn by_name<S: Serializer>(ends: &[(WindowEnd, u64)], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(ends.iter().map(|(end, count)| (end, count)))
 }
 
 /// The identity of a window in a scenario.
@@ -198,15 +194,11 @@ fn values(runs: &[RunWindow], figure: &impl Fn(&Window) -> Option<f64>) -> Value
 }
 
 /// Counts the windows by the way they ended.
-fn count_ends(windows: &[&Window]) -> Vec<(WindowEnd, u64)> {
-    let mut ends: Vec<(WindowEnd, u64)> = Vec::new();
+fn count_ends(windows: &[&Window]) -> BTreeMap<WindowEnd, u64> {
+    let mut ends = BTreeMap::new();
     for end in windows.iter().filter_map(|window| window.end_reason()) {
-        match ends.iter_mut().find(|(seen, _)| *seen == end) {
-            Some((_, count)) => *count += 1,
-            None => ends.push((end, 1)),
-        }
+        *ends.entry(end).or_default() += 1;
     }
-    ends.sort_unstable();
     ends
 }
 

@@ -253,7 +253,7 @@ fn what_came_back_is_the_median_of_the_runs_window_by_window() {
     let expected = [146, 148, 150].map(|mib| (mib * MIB) as f64);
     assert_eq!([floor.low, floor.median, floor.high], expected);
     assert!(simmer.sides[0].floor.ratio.is_none(), "it is the baseline");
-    assert_eq!(simmer.sides[0].ends, [(WindowEnd::Settled, 3)]);
+    assert_eq!(simmer.sides[0].ends, BTreeMap::from([(WindowEnd::Settled, 3)]));
     let shown = simmer.sides[0]
         .shown
         .as_ref()

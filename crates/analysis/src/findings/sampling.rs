@@ -2,7 +2,7 @@
 
 use base::units;
 
-use super::super::summary::Summary;
+use super::super::summary::{FailedReads, Summary};
 use super::{Finding, Severity, finding};
 
 /// Share of missed deadlines that is worth a warning.
@@ -21,7 +21,7 @@ pub(super) fn doubts(summary: &Summary, list: &mut Vec<Finding>) {
         );
         list.push(finding(Severity::Warning, text));
     }
-    for (what, (processes, error)) in &sampling.failures {
+    for (what, FailedReads { processes, error }) in &sampling.failures {
         list.push(finding(Severity::Warning, failed(what, *processes, error)));
     }
     let swapped = summary

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io::BufRead;
 
 use crate::summary::collect::programs::ByProgram;
-use crate::summary::{MethodSummary, Peak, Summary, Unloaded};
+use crate::summary::{FailedReads, MethodSummary, Peak, Summary, Unloaded};
 use record::{
     Checkpoint, Close, CommandEnd, Entry, Environment, Event, Header, Holder, Libraries, Nanos, Outcome, PeakMark,
     PhaseRef, Pressure, Process, ReadError, ReadFailure, Reader, Readiness, Request, Rollup, Shutdown, Unseen,
@@ -167,8 +167,9 @@ impl Pass {
             Event::Late(late) => self.late(late),
             Event::Delays(delays) => self.delays(delays),
             Event::ReadFailed(ReadFailure { what, error, .. }) => {
-                let (processes, _) = self.summary.sampling.failures.entry(what).or_insert((0, error));
-                *processes += 1;
+                let failures = &mut self.summary.sampling.failures;
+                let failed = failures.entry(what).or_insert(FailedReads { processes: 0, error });
+                failed.processes += 1;
             }
             Event::Unseen(Unseen { total }) => {
                 self.summary.sampling.unseen = self.summary.sampling.unseen.max(total);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::summary::MethodSummary;
+use crate::summary::{CommonestError, MethodSummary};
 use record::{Nanos, Outcome, Request};
 
 use super::histogram::Histogram;
@@ -68,9 +68,10 @@ impl Method {
         } else {
             None
         };
+        let commonest = self.errors.into_iter().max_by_key(|(_, count)| *count);
         MethodSummary {
             method,
-            error: self.errors.into_iter().max_by_key(|(_, count)| *count),
+            error: commonest.map(|(text, count)| CommonestError { text, count }),
             answered: self.latencies.len() as u64,
             p50: quantile(&self.latencies, 0.5),
             p95,

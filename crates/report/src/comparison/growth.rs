@@ -11,7 +11,7 @@ use base::band::LEAST_ROUNDS;
 use base::group_values;
 use base::lens::Lens;
 use base::units;
-use stats::{Answer, Growth, LEAST_RUNS, Open, Shape, WARM_UP_CYCLES};
+use stats::{Answer, Bounded, Growth, LEAST_RUNS, Open, Shape, WARM_UP_CYCLES};
 
 use base::text::table::{Column, Table};
 use base::text::{Sentence, Tone};
@@ -40,7 +40,7 @@ pub(crate) struct GrowthLine {
     /// The least slope per round that would have been seen in 80 of 100 cases.
     detectable: Option<f64>,
     /// Per round, with the ends of the interval.
-    slope: Option<(f64, f64, f64)>,
+    slope: Option<Bounded>,
     shape: Option<Shape>,
     growth: Growth,
     /// The reason why several runs decide nothing, and the number of rounds that probably would.
@@ -61,7 +61,7 @@ impl GrowthLine {
             unasked: repeated.unasked.clone(),
             reserved: repeated.reserved.clone(),
             detectable: growth.map(|growth| growth.detectable),
-            slope: growth.map(|growth| (growth.trend.slope, growth.trend.low, growth.trend.high)),
+            slope: growth.map(|growth| growth.trend.bounded()),
             shape: growth.map(|growth| growth.shape),
             growth: match (repeated.up_to_end, growth) {
                 (Some(_), _) => Growth::Above,
@@ -126,9 +126,9 @@ impl GrowthLine {
         if self.is_never_asked() {
             return ("not asked".to_owned(), String::new());
         }
-        let interval = self.slope.map(|(_, low, high)| units::slope_range(low, high));
+        let interval = self.slope.map(|slope| units::slope_range(slope.low, slope.high));
         (
-            units::or_unknown(self.slope, |(slope, ..)| units::slope(slope)),
+            units::or_unknown(self.slope, |slope| units::slope(slope.value)),
             interval.unwrap_or_default(),
         )
     }
@@ -138,10 +138,10 @@ impl GrowthLine {
         if self.is_never_asked() {
             return units::UNKNOWN.to_owned();
         }
-        let Some((sent, (slope, ..))) = self.sent.zip(self.slope) else {
+        let Some((sent, slope)) = self.sent.zip(self.slope) else {
             return units::UNKNOWN.to_owned();
         };
-        match (sent.per_message(slope), sent) {
+        match (sent.per_message(slope.value), sent) {
             (Some(slope), _) => format!("{} per {}", units::slope(slope), sent.name()),
             (None, Sent::Answers(_)) => "only answers are sent".to_owned(),
             (None, _) => "nothing is sent".to_owned(),
@@ -176,7 +176,7 @@ impl GrowthLine {
 
     /// The slope and its shape if the interval lies above 0: it is seen, though nothing is decided by it.
     fn seen(&self) -> Option<String> {
-        let (_, low, _) = self.slope?;
+        let Bounded { low, .. } = self.slope?;
         if low > 0.0 {
             Some(format!("{}, {}", self.in_words(), self.shape()))
         } else {
@@ -186,7 +186,12 @@ impl GrowthLine {
 
     /// The slope with its interval, per message where there are any.
     fn in_words(&self) -> String {
-        let Some((slope, low, high)) = self.slope else {
+        let Some(Bounded {
+            value: slope,
+            low,
+            high,
+        }) = self.slope
+        else {
             return units::UNKNOWN.to_owned();
         };
         match self.sent {

@@ -212,27 +212,26 @@ fn has_known_runs(text: &str) -> bool {
 fn ends(decayed: &Decayed) -> TableCell {
     let ends = &decayed.ends;
     let is_too_short = decayed.too_short_for.is_some();
-    let text = match ends.as_slice() {
-        [(end, _)] => end_word(*end, is_too_short).to_owned(),
-        several => {
-            let mut parts = Vec::new();
-            for (end, count) in several {
-                parts.push(format!("{count} {}", end_word(*end, is_too_short)));
-            }
-            parts.join(", ")
-        }
-    };
+    let mut parts = Vec::new();
+    for (end, count) in ends {
+        let word = end_word(*end, is_too_short);
+        parts.push(if ends.len() == 1 {
+            word.to_owned()
+        } else {
+            format!("{count} {word}")
+        });
+    }
     let has_doubt = ends
-        .iter()
-        .any(|(end, _)| matches!(end, WindowEnd::Held | WindowEnd::TimedOut | WindowEnd::TooShort));
+        .keys()
+        .any(|end| matches!(end, WindowEnd::Held | WindowEnd::TimedOut | WindowEnd::TooShort));
     let tone = if has_doubt {
         Tone::Warning
-    } else if ends.iter().any(|(end, _)| *end == WindowEnd::Settled) {
+    } else if ends.contains_key(&WindowEnd::Settled) {
         Tone::Good
     } else {
         Tone::Plain
     };
-    TableCell::toned(tone, text)
+    TableCell::toned(tone, parts.join(", "))
 }
 
 /// `is_too_short`: the clock of a garbage collector had not run out.

@@ -2,7 +2,7 @@
 
 use analysis::gate::{Judgement, Kept, Leaking};
 use stats::Schedule;
-use stats::{Answer, Known, LEAST_RUNS, LEAST_TO_DECIDE, Open};
+use stats::{Answer, Bounded, Known, LEAST_RUNS, LEAST_TO_DECIDE, Open};
 
 /// Runs of a budget that is open, in multiples of those that it has: more is no advice.
 const MOST: f64 = 20.0;
@@ -78,13 +78,13 @@ fn open_rules(judgement: &Judgement) -> Vec<OpenRule> {
 
 /// Runs that would probably decide a budget: intervals shrink with the square root of the runs.
 pub(super) fn runs_for_budget(kept: &Kept) -> Option<usize> {
-    let (middle, low, high) = kept.verdict.interval.as_ref().ok()?;
+    let Bounded { value, low, high } = kept.verdict.interval.ok()?;
     let runs = kept.basis.look.unwrap_or(kept.basis.runs);
-    let distance = (kept.limit.limit / middle).ln();
+    let distance = (kept.limit.limit / value).ln();
     let half = if distance > 0.0 {
-        (high / middle).ln()
+        (high / value).ln()
     } else {
-        (middle / low).ln()
+        (value / low).ln()
     };
     let times = (half / distance).powi(2);
     if !times.is_finite() || times > MOST {

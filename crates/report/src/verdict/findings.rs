@@ -9,7 +9,7 @@ use analysis::compare::calibration::LEAST_RUNS;
 use analysis::gate::{Basis, Broken, Judged, Judgement, Kept, Leaking, Role, StillGrowing};
 use base::lens::Lens;
 use base::units;
-use stats::{Answer, Evidence, Known, LEAST_TO_DECIDE, Open, Side};
+use stats::{Answer, Bounded, Evidence, Known, LEAST_TO_DECIDE, Open, Side};
 
 use super::cure::runs_for_budget;
 use super::words::{REFUSED, answer_word, bounds, change, limit};
@@ -276,11 +276,11 @@ fn budget(kept: &Kept) -> Finding {
     };
     let text = match &kept.verdict.interval {
         Err(why) => format!("no usable data of the candidate: {why}"),
-        Ok((middle, low, high)) => format!(
+        Ok(mean) => format!(
             "{}, between {} and {} {}{machines}{}",
-            amount(*middle, unit),
-            amount(*low, unit),
-            amount(*high, unit),
+            amount(mean.value, unit),
+            amount(mean.low, unit),
+            amount(mean.high, unit),
             after_runs(kept.basis, ""),
             match (growing, kept.verdict.answer) {
                 (Some(growing), _) => format!("; {}", growing.reason()),
@@ -321,11 +321,11 @@ fn budget_reason(kept: &Kept) -> String {
 
 /// The bounds of the last half of the rounds, which decide, and the reason if they do not.
 fn late_bounds(leak: &Leaking) -> String {
-    let bounds = leak.verdict.late.map_or_else(String::new, |(_, lower, upper)| {
+    let bounds = leak.verdict.late.map_or_else(String::new, |late| {
         let (fail, pass) = (units::slope(leak.limit.slope), units::slope(leak.limit.ruled_out));
         format!(
             "; in the last half {} per round ({})",
-            units::slope_range(lower, upper),
+            units::slope_range(late.low, late.high),
             deciding_bounds(&fail, &pass)
         )
     });
@@ -352,9 +352,9 @@ fn growth(leak: &Leaking, lens: Lens) -> Finding {
     let late = late_bounds(leak);
     let slope = match leak.verdict.slope {
         None => format!("no slope is known{late}"),
-        Some((middle, low, high)) => {
-            let per_round = units::slope_with_range(middle, low, high, "round");
-            let per_message = match slope_per_message(leak, (middle, low, high)) {
+        Some(slope) => {
+            let per_round = units::slope_with_range(slope.value, slope.low, slope.high, "round");
+            let per_message = match slope_per_message(leak, slope) {
                 Some(slope) => format!("; {slope}"),
                 None => String::new(),
             };
@@ -388,19 +388,19 @@ fn growth(leak: &Leaking, lens: Lens) -> Finding {
 }
 
 /// The slope by request or notification; `None` if a round does not send a known number of them.
-fn slope_per_message(leak: &Leaking, (middle, low, high): (f64, f64, f64)) -> Option<String> {
+fn slope_per_message(leak: &Leaking, slope: Bounded) -> Option<String> {
     let sent = leak.sent?;
     Some(units::slope_with_range(
-        sent.per_message(middle)?,
-        sent.per_message(low)?,
-        sent.per_message(high)?,
+        sent.per_message(slope.value)?,
+        sent.per_message(slope.low)?,
+        sent.per_message(slope.high)?,
         sent.name(),
     ))
 }
 
 /// ` of +64.0 KiB per request`, or by round if messages are not known. Empty without a slope.
 fn short_slope(leak: &Leaking) -> String {
-    let Some((middle, ..)) = leak.verdict.slope else {
+    let Some(Bounded { value: middle, .. }) = leak.verdict.slope else {
         return String::new();
     };
     if let Some(sent) = leak.sent

@@ -85,7 +85,7 @@ fn open_endpoint(verdict: &EndpointVerdict, open: String) -> String {
 fn budget_line(kept: &Kept, looks: &Schedule) -> String {
     let unit = as_set(kept.limit.subject.figure.unit());
     let interval = match &kept.verdict.interval {
-        Ok((_, low, high)) => Some(format!("{} to {}", amount(*low, unit), amount(*high, unit))),
+        Ok(mean) => Some(format!("{} to {}", amount(mean.low, unit), amount(mean.high, unit))),
         Err(_) => None,
     };
     let state = match (kept.verdict.answer, &kept.verdict.interval) {
@@ -99,7 +99,7 @@ fn budget_line(kept: &Kept, looks: &Schedule) -> String {
 
 fn growth_line(leak: &Leaking, lens: Lens, looks: &Schedule) -> String {
     let late = leak.verdict.late;
-    let interval = late.map(|(_, low, high)| format!("{} per round", units::slope_range(low, high)));
+    let interval = late.map(|slope| format!("{} per round", units::slope_range(slope.low, slope.high)));
     let state = match (leak.verdict.answer, leak.verdict.open) {
         (Answer::Inconclusive, Some(Open::Unasked)) => unasked_steps(&leak.unasked),
         (Answer::Inconclusive, _) if leak.still_growing.is_some() => STILL_GROWING.to_owned(),

@@ -292,7 +292,8 @@ fn too_few_runs_or_rounds_never_pass_and_what_is_known_is_sized() {
     assert_eq!((flat.answer, flat.open), (Answer::Pass, None));
     let leak = verdict(&vec![all_known(always(20, |round| 2.0 * MIB * round)); 3]);
     assert_eq!((leak.answer, leak.shape), (Answer::Fail, Some(Shape::Linear)));
-    assert_eq!(leak.slope, Some((2.0 * MIB, 2.0 * MIB, 2.0 * MIB)));
+    let slope = leak.slope.unwrap();
+    assert_eq!((slope.value, slope.low, slope.high), (2.0 * MIB, 2.0 * MIB, 2.0 * MIB));
 }
 
 #[test]
