@@ -2,6 +2,7 @@
 
 use record::{Delays, LateTicks, Nanos, ProcessEnd, Sample};
 
+use super::super::tree::Sums;
 use super::{Pass, Tick};
 
 impl Pass {
@@ -66,14 +67,20 @@ impl Pass {
         // The look that found the processes of this tick was a little earlier than its first sample.
         let interval = self.summary.header.settings.interval;
         self.tree.set_looked_at(tick.began.saturating_sub(interval));
-        self.epoch.tick(self.tree.sums());
-        self.draw(tick.last);
+        let sums = self.tree.sums();
+        self.epoch.tick(sums);
+        self.add_to_curves(tick.last, &sums);
     }
 
     /// Adds the current memory of the tree to the curves.
     pub(super) fn draw(&mut self, at: Nanos) {
         let sums = self.tree.sums();
-        self.summary.memory.curves.tree(at, &sums, self.tree.totals());
-        self.watch.add(at, &sums, self.tree.totals().cpu());
+        self.add_to_curves(at, &sums);
+    }
+
+    fn add_to_curves(&mut self, at: Nanos, sums: &Sums) {
+        let totals = self.tree.totals();
+        self.summary.memory.curves.tree(at, sums, totals);
+        self.watch.add(at, sums, totals.cpu());
     }
 }

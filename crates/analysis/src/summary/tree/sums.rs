@@ -28,44 +28,49 @@ pub struct Sums {
 impl Sums {
     /// Sums over processes with memory of their own, by the last reading of each, and whether its own shared memory is
     /// mapped once.
-    pub fn new<'c>(processes: impl Iterator<Item = (&'c Counters, bool)> + Clone) -> Sums {
-        let all = processes.clone().map(|(counters, _)| counters);
-        let unforked = processes.clone().filter(|(counters, _)| counters.forked != Some(true));
-        let is_any_forked = all.clone().any(|counters| counters.forked == Some(true));
-        let is_mapped_again = processes
-            .clone()
-            .any(|(counters, shares_once)| !shares_once && is_much_shared(counters));
-        let private = add(all.clone().map(|counters| counters.private));
-        let anonymous = unforked
-            .clone()
-            .filter_map(|(counters, _)| anonymous(counters))
-            .fold(0, u64::saturating_add);
-        let most_file = largest(all.clone().map(|counters| counters.file));
-        let most_shared = largest(all.clone().map(|counters| counters.shared));
-        let most_resident = largest(all.clone().map(|counters| counters.resident));
-        let resident_lower = most_file
-            .saturating_add(most_shared)
-            .saturating_add(certain_anonymous(anonymous, all.clone()));
+    pub fn new<'c>(processes: impl Iterator<Item = (&'c Counters, bool)>) -> Sums {
+        let (mut private, mut resident) = (Some(0), Some(0));
+        let (mut private_lower_sum, mut anonymous_sum) = (0u64, 0u64);
+        let (mut most_file, mut most_shared, mut most_resident) = (0, 0, 0);
+        let mut shared = None;
+        let mut counts_twice = false;
+        // Where the system does not split resident memory, the private figure is no part of it.
+        let mut is_resident_split = true;
+        for (counters, shares_once) in processes {
+            private = sum_if_known(private, counters.private);
+            resident = sum_if_known(resident, counters.resident);
+            most_file = most_file.max(counters.file.unwrap_or(0));
+            most_shared = most_shared.max(counters.shared.unwrap_or(0));
+            most_resident = most_resident.max(counters.resident.unwrap_or(0));
+            shared = shared.max(uncounted_shared(counters));
+            is_resident_split &= counters.file.is_some() || counters.resident.is_none();
+            counts_twice |= !shares_once && is_much_shared(counters);
+            if counters.forked == Some(true) {
+                counts_twice = true;
+            } else {
+                anonymous_sum = anonymous_sum.saturating_add(anonymous(counters).unwrap_or(0));
+                let lower = private_lower(counters, shares_once).unwrap_or(0);
+                private_lower_sum = private_lower_sum.saturating_add(lower);
+            }
+        }
+        let private = private.and_then(non_zero);
+        let mut resident_lower = most_file.saturating_add(most_shared);
+        if is_resident_split {
+            resident_lower = resident_lower.saturating_add(anonymous_sum);
+        }
         Sums {
             private,
-            private_once: if is_any_forked || is_mapped_again {
-                None
-            } else {
-                private
-            },
-            private_lower: add(unforked
-                .map(|(counters, shares_once)| private_lower(counters, shares_once))
-                .filter(Option::is_some)),
-            resident: add(all.clone().map(|counters| counters.resident)),
-            shared: all.filter_map(uncounted_shared).max(),
+            private_once: if counts_twice { None } else { private },
+            private_lower: non_zero(private_lower_sum),
+            resident: resident.and_then(non_zero),
+            shared,
             resident_lower: non_zero(resident_lower.max(most_resident)),
         }
     }
 }
 
-/// The largest known value; 0 if none is known.
-fn largest(values: impl Iterator<Item = Option<u64>>) -> u64 {
-    values.flatten().max().unwrap_or(0)
+fn sum_if_known(sum: Option<u64>, part: Option<u64>) -> Option<u64> {
+    Some(sum?.saturating_add(part?))
 }
 
 /// Resident shared memory in bytes that is no part of private memory: named files of a tmpfs, and all of it in records
@@ -92,23 +97,6 @@ fn private_lower(counters: &Counters, shares_once: bool) -> Option<u64> {
     let shared = counters.own_shared.unwrap_or(0);
     let uncertain = if shares_once { 0 } else { shared };
     Some(counters.private?.saturating_sub(uncertain))
-}
-
-/// Anonymous memory, if it is certain to be resident: where the system does not split resident memory, the private figure
-/// is no part of it.
-fn certain_anonymous<'c>(anonymous: u64, mut processes: impl Iterator<Item = &'c Counters>) -> u64 {
-    if processes.all(|counters| counters.file.is_some() || counters.resident.is_none()) {
-        anonymous
-    } else {
-        0
-    }
-}
-
-/// The sum of values if all are known; `None` without any.
-fn add(mut values: impl Iterator<Item = Option<u64>>) -> Option<u64> {
-    values
-        .try_fold(0u64, |sum, value| Some(sum.saturating_add(value?)))
-        .and_then(non_zero)
 }
 
 #[cfg(test)]
