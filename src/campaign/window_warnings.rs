@@ -205,7 +205,7 @@ mod tests {
             ..decay(true, 120).expect("it is known")
         };
         let scenario = || -> Scenario {
-            toml::from_str(
+            crate::config::place::read(
                 "phase = [{ name = \"decay\", steps = [\
                  { idle = { at-most = \"25s\" } }, { idle = { mode = \"simmer\" } }, { idle = { for = \"5s\" } }] }]",
             )

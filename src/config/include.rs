@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     fn scenario(text: &str) -> Scenario {
-        toml::from_str(&format!("format = 1\n{text}")).unwrap()
+        crate::config::place::read(&format!("format = 1\n{text}")).unwrap()
     }
 
     fn names(scenario: &Scenario) -> Vec<&str> {

@@ -97,6 +97,10 @@ fn types() {
             "[[phase]]\nname = \"a\"\nsteps = [{ pause = { for = 30 } }]"
         ),
         (
+            "a date for a duration",
+            "[[phase]]\nname = \"a\"\nsteps = [{ pause = { for = 2026-01-01 } }]"
+        ),
+        (
             "a duration without a unit",
             "[[phase]]\nname = \"a\"\nsteps = [{ pause = { for = \"30\" } }]"
         ),

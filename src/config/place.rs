@@ -266,11 +266,12 @@ impl<'de> VariantAccess<'de> for Content<'_> {
         seed.deserialize(self.place("newtype variant")?)
     }
 
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, BadValue> {
-        self.place("tuple variant")?.deserialize_any(visitor)
+    // No format has these two; their values would need checks of their own.
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, BadValue> {
+        Err(BadValue::custom("no format has such a variant"))
     }
 
-    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, BadValue> {
-        self.place("struct variant")?.deserialize_any(visitor)
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], _: V) -> Result<V::Value, BadValue> {
+        Err(BadValue::custom("no format has such a variant"))
     }
 }

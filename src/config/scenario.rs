@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_purged_run_waits_for_no_release_and_keeps_what_is_more_than_a_wait() {
-        let scenario: Scenario = toml::from_str(
+        let scenario: Scenario = crate::config::place::read(
             "phase = [{ name = \"decay\", steps = [\
              { idle = {} }, { idle = { mode = \"simmer\" } }, { idle = { for = \"30s\" } }, { idle = { control = true } }, \
              { close = {} }] }, { name = \"end\", steps = [{ idle = {} }] }]",

@@ -141,7 +141,9 @@ mod tests {
         struct One {
             step: Step,
         }
-        toml::from_str::<One>(&format!("step = {text}")).unwrap().step
+        crate::config::place::read::<One>(&format!("step = {text}"))
+            .unwrap()
+            .step
     }
 
     /// A step that was played to its end.

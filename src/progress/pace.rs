@@ -124,7 +124,7 @@ mod tests {
     fn pace() -> Pace {
         let text = "format = 1\nname = 'a'\n[[phase]]\nname = 'b'\nsteps = [{ pause = { for = '10s' } }]\n\
                     [[phase]]\nname = 'c'\nsteps = [{ pause = { for = '20s' } }]";
-        let scenario: Scenario = toml::from_str(text).unwrap();
+        let scenario: Scenario = crate::config::place::read(text).unwrap();
         Pace::new(outline(&scenario, 1), vec![0, 1, 0], None)
     }
 

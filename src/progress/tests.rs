@@ -34,7 +34,7 @@ fn started(state: &mut State, at: u64) {
 
 /// The second of twelve runs, five seconds into a step.
 fn state(step: StepStart) -> State {
-    let scenario: Scenario = toml::from_str(SCENARIO).unwrap();
+    let scenario: Scenario = crate::config::place::read(SCENARIO).unwrap();
     let pace = Pace::new(outline(&scenario, 30), [0, 1].repeat(6), None);
     let mut state = State::new("completions".to_owned(), pace);
     let place = |number: usize| RunPlace {
@@ -150,7 +150,7 @@ fn what_a_server_is_called_steers_no_terminal() {
 
 /// The first line of a single run, whose server started after a build of one minute.
 fn only(at: u64) -> String {
-    let scenario: Scenario = toml::from_str(SCENARIO).unwrap();
+    let scenario: Scenario = crate::config::place::read(SCENARIO).unwrap();
     let pace = Pace::new(outline(&scenario, 30), vec![0], None);
     let mut state = State::new("completions".to_owned(), pace);
     state.begin(RunPlace::default());

@@ -26,7 +26,7 @@ impl Span {
         }
     }
 
-    pub fn low(self) -> u64 {
+    fn low(self) -> u64 {
         self.first.min(self.then)
     }
 
@@ -77,9 +77,10 @@ impl Curve {
     pub fn add(&mut self, at: u64, value: Option<u64>) {
         match self.points.last_mut() {
             Some((_, last)) if *last == value => return,
-            Some((then, last)) if at <= *then && last.is_some() && value.is_some() => *last = value,
+            Some((then, last)) if at == *then && last.is_some() && value.is_some() => *last = value,
+            // An earlier moment comes from a clock that was read before another: both values count.
             Some((then, _)) => {
-                let at = at.max(*then);
+                let at = if at < *then { then.saturating_add(1) } else { at };
                 self.points.push((at, value));
             }
             None => self.points.push((at, value)),
@@ -91,21 +92,33 @@ impl Curve {
 
     fn make_room(&mut self) {
         self.thin(self.stretch.max(SHORTEST));
-        // A stretch keeps three points, so this ends while stretches are no wider than columns of a chart with 1024 of them.
+        // A stretch without a gap keeps three points, so this ends while stretches are no wider than columns of a chart
+        // with 1024 of them.
         while self.points.len() > MOST / 4 * 3 {
             self.thin(self.stretch.saturating_mul(2));
         }
     }
 
-    /// Reduces each stretch of this length to its lowest, its highest and its last point, and a gap if it has one.
+    /// Reduces each stretch of this length to its lowest, its highest and its last point, a gap if it has one, and a point
+    /// at its very start.
     pub fn thin(&mut self, stretch: u64) {
         if stretch < self.stretch || stretch == 0 {
             return;
         }
         self.stretch = stretch;
         let mut kept = Vec::new();
-        for points in self.points.chunk_by(|one, other| one.0 / stretch == other.0 / stretch) {
-            kept.extend(selection(points, stretch));
+        let mut rest = &self.points[..];
+        while let Some((at, _)) = rest.first() {
+            let start = at / stretch * stretch;
+            let end = start.saturating_add(stretch);
+            let length = rest.iter().take_while(|(at, _)| *at < end).count().max(1);
+            let (points, later) = rest.split_at(length);
+            if length <= 2 {
+                kept.extend_from_slice(points);
+            } else {
+                select(points, start, &mut kept);
+            }
+            rest = later;
         }
         self.points = kept;
     }
@@ -139,7 +152,7 @@ impl Curve {
     }
 
     /// Reduces the curve to a column between each bound and the next. A column has the extremes of all values that hold in
-    /// it. Bounds do not fall.
+    /// it; of a thinned curve, where a bound divides a stretch, an extreme may be in the next column too. Bounds do not fall.
     pub fn reduce(&self, bounds: &[u64]) -> Columns {
         let mut columns = Columns::new();
         let mut next = 0;
@@ -189,22 +202,22 @@ pub fn even_bounds(end: u64, columns: u64) -> Vec<u64> {
         .collect()
 }
 
-/// The lowest, the highest and the last of the points of a stretch, the first gap, and a point at its very start, in their order.
-fn selection(points: &[Point], stretch: u64) -> impl Iterator<Item = Point> {
+/// Keeps what [`Curve::thin`] says of the points of a stretch, in their order.
+fn select(points: &[Point], start: u64, kept: &mut Vec<Point>) {
     let places = points.iter().enumerate();
     let known = places.filter_map(|(place, (_, value))| Some(((*value)?, place)));
     let lowest = known.clone().min().map(|(_, place)| place);
     let highest = known.rev().max_by_key(|(value, _)| *value).map(|(_, place)| place);
     let gap = points.iter().position(|(_, value)| value.is_none());
-    let start = points.first().map_or(0, |(at, _)| at / stretch * stretch);
     let at_start = points.partition_point(|(at, _)| *at <= start).checked_sub(1);
-    let mut places: Vec<usize> = [lowest, highest, gap, at_start, points.len().checked_sub(1)]
-        .into_iter()
-        .flatten()
-        .collect();
+    let mut places = [lowest, highest, gap, at_start, points.len().checked_sub(1)];
     places.sort_unstable();
-    places.dedup();
-    places.into_iter().map(|place| points[place])
+    let mut last = None;
+    for place in places.into_iter().flatten() {
+        if last.replace(place) != Some(place) {
+            kept.push(points[place]);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -250,7 +263,7 @@ mod tests {
     #[test]
     fn of_several_values_of_one_moment_the_last_counts() {
         let curve = Curve::from_iter([(10, Some(5)), (10, Some(9)), (10, Some(6)), (4, Some(7))]);
-        assert_eq!(curve.points(), [(10, Some(7))]);
+        assert_eq!(curve.points(), [(10, Some(6)), (11, Some(7))]);
     }
 
     #[test]

@@ -31,7 +31,7 @@ fn every_schema_of_a_report_that_is_checked_in_is_current() {
         assert!(
             fs::read_to_string(&path).unwrap() == current,
             "{name}.json is stale: raise the version of the format where it changes, \
-             then run UPDATE_SCHEMA=1 cargo test --package lsp-soak-report schema"
+             then run UPDATE_SCHEMA=1 cargo test --workspace schema"
         );
     }
 }

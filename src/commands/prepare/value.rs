@@ -27,8 +27,15 @@ fn in_toml(text: &str) -> (Option<Value>, Option<Mistake>) {
     match place::read(text) {
         Ok(value) => (Some(value), None),
         Err(BadValue { message, span }) => {
-            let title = format!("this is not TOML: {message}");
-            let cure = "mend it, or call a JSON file `.json`";
+            // Settings are sent as JSON, so a date has no type that it could become.
+            let (title, cure) = if message.starts_with("invalid type: a date") {
+                ("JSON has no dates".to_owned(), "write it in quotes")
+            } else {
+                (
+                    format!("this is not TOML: {message}"),
+                    "mend it, or call a JSON file `.json`",
+                )
+            };
             (None, Some(Mistake::new(span.unwrap_or(0..0), title, cure)))
         }
     }
@@ -59,6 +66,15 @@ fn in_json(text: &str) -> (Option<Value>, Option<Mistake>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_date_in_toml_is_a_mistake_that_quotes_mend() {
+        let text = "since = 2026-01-01";
+        let fault = in_toml(text).1.expect("it is a mistake");
+        assert_eq!(fault.title, "JSON has no dates");
+        assert_eq!(text.get(fault.span), Some("2026-01-01"));
+        assert!(in_toml("since = \"2026-01-01\"").1.is_none());
+    }
 
     #[test]
     fn a_mistake_in_json_is_shown_where_it_is() {

@@ -5,7 +5,7 @@ use super::*;
 /// The amounts of the steps of one phase over ten files.
 fn amounts(steps: &str) -> Vec<(u64, u64)> {
     let text = format!("format = 1\n[[phase]]\nname = \"a\"\nsteps = [{steps}]");
-    let scenario: Scenario = toml::from_str(&text).unwrap();
+    let scenario: Scenario = crate::config::place::read(&text).unwrap();
     let phase = &outline(&scenario, 10).phases[0];
     let amounts = phase
         .steps
@@ -53,7 +53,7 @@ fn a_raw_request_is_sent_as_often_as_its_placeholders_ask() {
 fn rounds_multiply_and_a_repetition_by_time_takes_at_least_its_time() {
     let text = "format = 1\nrepeat = { times = 3 }\n[[phase]]\nname = 'a'\nsteps = [{ start = {} }]\n[[phase]]\nname = 'b'\n\
                 repeat = { for = '1h' }\nsettle = { quiet = '0' }\nsteps = [{ pause = { for = '2s' } }]";
-    let outline = outline(&toml::from_str(text).unwrap(), 1);
+    let outline = outline(&crate::config::place::read(text).unwrap(), 1);
     assert_eq!((outline.once, outline.total.requests), (1, 1));
     assert_eq!(outline.total.least, Duration::from_secs(3 * 3600 + 1));
 }
@@ -65,7 +65,7 @@ fn a_round_begins_with_the_documents_that_the_one_before_left_open() {
             "format = 1\n{head}\n[[phase]]\nname = 'a'\nsteps = [{{ start = {{}} }}]\n[[phase]]\nname = 'b'\n\
              repeat = {{ times = 3 }}\nsteps = [{steps}]"
         );
-        let total = outline(&toml::from_str(&text).unwrap(), 10).total;
+        let total = outline(&crate::config::place::read(&text).unwrap(), 10).total;
         (total.requests - 1, total.notifications - 1)
     };
     // The same four are open from the second round on.
@@ -87,7 +87,7 @@ fn an_idle_takes_at_least_as_long_as_it_must_see_steady_memory() {
         let text = format!(
             "format = 1\n[[phase]]\nname = 'a'\nsettle = {{ quiet = '2s' }}\nsteps = [{{ idle = {{ {idle} }} }}]"
         );
-        outline(&toml::from_str(&text).unwrap(), 1).total.least
+        outline(&crate::config::place::read(&text).unwrap(), 1).total.least
     };
     assert_eq!(least("for = '3s'"), Duration::from_secs(3 + 2));
     assert_eq!(least("at-most = '60s'"), Duration::from_secs(8 + 2));

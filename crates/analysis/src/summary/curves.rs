@@ -115,7 +115,8 @@ impl Curves {
     }
 
     pub(super) fn request(&mut self, at: Nanos) {
-        let ended = self.requests.value_at(Nanos::MAX).unwrap_or(0);
+        let last = self.requests.points().last();
+        let ended = last.and_then(|(_, count)| *count).unwrap_or(0);
         self.requests.add(at, Some(ended + 1));
     }
 
@@ -127,7 +128,7 @@ impl Curves {
         });
     }
 
-    /// Drops what no column of a run of this duration shows.
+    /// Drops what no column of a page shows of a run of this duration.
     pub(super) fn thin(&mut self, duration: Nanos) {
         let width = width(duration);
         for curve in [

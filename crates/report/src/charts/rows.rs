@@ -31,7 +31,7 @@ impl Memory {
     /// without room.
     pub fn draw(&self, columns: usize) -> Option<(Vec<String>, String)> {
         let columns = columns.checked_sub(AXIS).filter(|columns| *columns >= 16)? as u64;
-        let column = self.until.div_ceil(columns).max(1);
+        let column = self.until / columns + 1;
         let mut values = self.highest(column);
         values.resize(columns as usize, None);
         let most = values

@@ -73,7 +73,7 @@ fn plot(title: String, servers: &[Decaying]) -> Option<Chart> {
     let windows = servers.iter().flat_map(|server| &server.windows);
     let known = windows.filter(|window| window.private_curve.is_whole());
     let longest = known.clone().map(|window| window.took).max()?.max(1);
-    let column = longest.div_ceil(COLUMNS);
+    let column = longest / COLUMNS + 1;
     // A change of less than a MiB is drawn flat.
     let points = known.flat_map(|window| window.private_curve.points());
     let up = Axis::around(points.filter_map(|(_, value)| Some((*value)? as f64)), |_| MIB);

@@ -1,6 +1,6 @@
 //! Finds the windows of a run while its entries pass by.
 
-use base::curve::{Curve, Span};
+use base::curve::{Curve, Span, even_bounds};
 use record::{IdleKind, Nanos, PhaseRef, Rollup, StepEnd, StepStart, WindowEnd, WindowStart};
 
 use crate::summary::tree::Sums;
@@ -105,9 +105,9 @@ impl WindowTracker {
     /// A step begins and ends an open window, unless the step has a window of its own. Until that begins, releases
     /// belong to the earlier window, such as that of closed documents.
     pub fn step_started(&mut self, at: Nanos, start: &StepStart, extremes: Extremes) {
-        let before = self.open.clone();
-        self.end_window(at, extremes);
         let has_own_window = ["idle", "release"].contains(&start.name.as_str());
+        let before = if has_own_window { self.open.clone() } else { None };
+        self.end_window(at, extremes);
         if has_own_window
             && let Some(open) = before
             && open.kind.is_some()
@@ -296,8 +296,7 @@ fn highest_by_stretch(curve: &Curve, took: Nanos) -> Vec<u64> {
     if !curve.is_whole() {
         return Vec::new();
     }
-    let distance = took / POINTS as u64;
-    let bounds: Vec<Nanos> = (0..=POINTS as u64).map(|place| distance * place).collect();
+    let bounds = even_bounds(took, POINTS as u64);
     curve.reduce(&bounds).into_iter().flatten().map(Span::high).collect()
 }
 
