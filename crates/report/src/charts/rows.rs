@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn what_is_not_known_is_a_gap_and_not_nothing() {
         let known = Some((20 << 20, 20 << 20));
-        let memory = memory(&[(5, known), (11, None)], 18);
+        let memory = memory(&[(5, known), (11, None)], 17);
         let (rows, legend) = memory.draw(26).unwrap();
         assert_eq!(rows[rows.len() - 2], "       │     ██████");
         assert!(legend.ends_with("; blank: not known"), "{legend}");
