@@ -1,11 +1,10 @@
 //! The runs of one scenario: planned in blocks, prepared, played and recorded.
 
 mod auto;
-pub mod before;
-mod beside;
 mod blocks;
 pub mod build;
 pub mod calibrations;
+pub mod earlier_runs;
 pub mod files;
 mod forecast;
 pub mod header;
@@ -13,6 +12,7 @@ pub mod invocation;
 mod jobs;
 mod judge;
 mod launch;
+mod parallel;
 mod probe;
 mod read;
 mod repeating;

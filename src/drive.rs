@@ -11,7 +11,7 @@ mod flood;
 pub mod language;
 mod parked;
 mod player;
-pub mod printed;
+pub mod printed_figures;
 mod pull;
 mod quiet;
 pub mod readiness;

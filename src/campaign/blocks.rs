@@ -18,7 +18,7 @@ use base::lens::Lens;
 use record::{Ending, PlanFacts};
 use report::run;
 
-use super::before::{self, EarlierRuns};
+use super::earlier_runs::{self, EarlierRuns};
 use super::header::Measuring;
 use super::invocation::Invocation;
 use super::jobs::Jobs;
@@ -297,7 +297,7 @@ impl Campaign<'_> {
         } = turn;
         let choice = &self.choices[planned.server];
         let path = self.path(*planned);
-        if let Some(played) = before::complete_run(&path, self.scenario, choice.cell.as_ref())? {
+        if let Some(played) = earlier_runs::complete_run(&path, self.scenario, choice.cell.as_ref())? {
             let exit = summary::exit_of_run(&played.summary);
             before.add(&played);
             progress.played(planned.server, Duration::from_nanos(played.summary.duration));

@@ -26,7 +26,7 @@ use record::{Event, Header, TreeFacts, Warning, WarningKind};
 use super::header::{self, RunSetup};
 use super::launch::launch;
 use super::scratch::Scratch;
-use super::{before, build};
+use super::{build, earlier_runs};
 
 /// How long a cancelled preparation may take to remove its files, such as a large copy. The next run removes the
 /// rest.
@@ -102,7 +102,7 @@ impl RunSetup {
         } = prepared;
         header.settings.memory_limit = run.memory_limit(&header);
         if let Some(before) = &run.before {
-            before::require_unchanged(before, &header, &run.choice)?;
+            earlier_runs::require_unchanged(before, &header, &run.choice)?;
         }
         let sampling = run.sampling_options(&job, &header);
         // A traced run's memory and times are not used.

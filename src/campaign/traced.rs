@@ -12,7 +12,7 @@ use record::PlanFacts;
 use super::blocks::{Campaign, Outcomes, called_off, file_name, title};
 use super::scratch::Scratch;
 use super::single::Outcome;
-use super::{before, header, read_played};
+use super::{earlier_runs, header, read_played};
 
 pub fn tracer() -> anyhow::Result<Result<Tracer, Untraceable>> {
     let scratch = Scratch::claim("tracer")?;
@@ -43,7 +43,7 @@ impl Campaign<'_> {
                 return Ok(());
             }
             let path = self.out.join(format!("traced-{}.jsonl", file_name(choice)));
-            if let Some(played) = before::complete_run(&path, self.scenario, choice.cell.as_ref())? {
+            if let Some(played) = earlier_runs::complete_run(&path, self.scenario, choice.cell.as_ref())? {
                 outcomes.runs.push(played);
                 continue;
             }

@@ -11,7 +11,7 @@ use proctree::child::Stream;
 use proctree::process::{Launch, ServerProcess};
 use record::{Close, CommandEnd, Ending, Event, PhaseRef, Shutdown, ShutdownStage};
 
-use super::{Job, Stage, Stop, printed};
+use super::{Job, Stage, Stop, printed_figures};
 
 /// The name of its only phase.
 pub const PHASE: &str = "run";
@@ -54,7 +54,7 @@ pub async fn play<S: Stage>(job: &Job, plan: &CommandPlan, stage: &S) -> Result<
     })?;
     if plan.prints {
         let output = output(&report);
-        end.printed = Some(printed::figures(&output).map_err(Stop::failed("read what the command printed"))?);
+        end.printed = Some(printed_figures::figures(&output).map_err(Stop::failed("read what the command printed"))?);
     }
     record_leftovers(&server, &end, stage).await;
     stage.record(Event::Command(end.clone()));

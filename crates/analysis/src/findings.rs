@@ -6,13 +6,13 @@ mod doubt;
 mod ending;
 mod fruitless_steps;
 mod headline;
-mod left_out;
+mod missing_data;
 mod release;
 mod resource_counts;
 mod sampling;
 mod settings;
 mod shared_memory;
-mod started;
+mod starter;
 
 use serde::Serialize;
 
@@ -61,7 +61,7 @@ pub fn findings(summary: &Summary) -> Vec<Finding> {
     recorded(summary, &mut list);
     sampling::doubts(summary, &mut list);
     list.extend(shared_memory::findings(summary));
-    list.extend(started::unseen_peak(summary));
+    list.extend(starter::unseen_peak(summary));
     settings::unconfirmed(summary, &mut list);
     list.extend(
         doubts(summary)
@@ -148,7 +148,7 @@ fn recorded(summary: &Summary, list: &mut Vec<Finding>) {
         }
     }
     list.extend(summary.lifecycle.close.as_ref().and_then(long_stderr));
-    list.extend(left_out::findings(summary));
+    list.extend(missing_data::findings(summary));
     list.extend(huge_pages(summary));
     list.extend(wine(summary));
     list.extend(package_install(summary));

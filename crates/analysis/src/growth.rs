@@ -1,8 +1,8 @@
 //! Growth of memory from round to round of a repeated phase or scenario: the values that leak rules judge.
 
-mod asked;
 mod counts;
 mod last_growth;
+mod unasked_steps;
 
 #[cfg(test)]
 mod tests;
@@ -16,11 +16,11 @@ use base::band::LeakLimit;
 use base::shown;
 use record::EmptyStep;
 
-use self::asked::Work;
 use self::last_growth::{Failure, is_complete};
+use self::unasked_steps::Work;
 use stats::{Answer, Growth, LeakVerdict, Open, RunGrowth, WARM_UP_CYCLES, run_growth};
 
-pub use crate::growth::asked::{Asked, Reservation, Unasked, WhyUnasked, reserved_in_all};
+pub use crate::growth::unasked_steps::{Asked, Reservation, Unasked, WhyUnasked, reserved_in_all};
 
 pub use self::counts::{Counted, RepeatedCount, repeated_counts};
 pub use self::last_growth::{End, LastGrowth};
@@ -158,7 +158,7 @@ impl Repeated {
 /// the value of their last phase.
 pub fn repeated_parts(summary: &Summary) -> Vec<Repeated> {
     let failure = Failure::first(summary);
-    let empty = asked::empty_steps(summary);
+    let empty = unasked_steps::empty_steps(summary);
     let mut all = Vec::new();
     for (name, rounds) in rounds(summary) {
         all.push(repeated_rounds(&name, &rounds, failure.as_ref(), &empty));
@@ -229,7 +229,7 @@ fn repeated_rounds(
         asked,
         unasked,
         reserved,
-    } = asked::work(rounds, empty);
+    } = unasked_steps::work(rounds, empty);
     let whole = rounds.iter().take_while(|round| is_complete(round)).count();
     Repeated {
         name: name.to_owned(),

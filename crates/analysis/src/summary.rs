@@ -3,11 +3,9 @@
 //! Nothing here opens files, asks the time or looks at the environment; `clippy.toml` says why and enforces it.
 
 pub mod calls;
-mod carried;
 mod checkpoint;
 mod collect;
 pub mod common_time;
-mod confirmed;
 mod curves;
 pub mod decay;
 mod departure;
@@ -15,17 +13,19 @@ mod epoch;
 mod exit;
 mod histogram;
 mod holder;
+mod jemalloc_settings;
 mod latency;
-mod lost;
+mod lost_processes;
 mod messages;
 mod phases;
+mod preload_share;
 pub mod release;
 mod totals;
 mod traffic;
 mod tree;
 mod unmeasured;
 mod unpurged;
-mod unset;
+mod unset_settings;
 
 #[cfg(test)]
 mod tests;
@@ -43,19 +43,19 @@ use record::{
 use self::decay::Window;
 use self::release::{Released, Reported};
 
-pub use carried::Partly;
 pub use checkpoint::counters_at_rest;
 pub use collect::{read, read_with, summarise};
-pub use confirmed::is_denied;
 pub use curves::{Curves, Quantity, columns, grid, requests};
 pub use departure::{Departure, departures, last_words, last_words_of_run};
 pub use exit::exit_of_run;
 pub use histogram::Histogram;
+pub use jemalloc_settings::is_denied;
 pub use latency::quantile;
-pub use lost::LostProcess;
+pub use lost_processes::LostProcess;
+pub use preload_share::Partly;
 pub use unmeasured::{held_up, without_invalid_counters, without_invalid_figures};
 pub use unpurged::{PurgeFailure, UnpurgedCheckpoint, UnpurgedProcess};
-pub use unset::Unset;
+pub use unset_settings::Unset;
 
 /// Requests of the server of one method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

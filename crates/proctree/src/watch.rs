@@ -1,7 +1,7 @@
 //! The observed processes of the server: numbers and reads them, and turns changes into events.
 
 mod owners;
-mod seldom;
+mod rare_reads;
 
 use std::io;
 use std::path::PathBuf;

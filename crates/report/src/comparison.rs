@@ -1,7 +1,5 @@
 //! Several servers side by side: the same figures for terminals, pull requests and other programs.
 
-pub(crate) mod across;
-pub(crate) mod alone;
 pub mod calibration;
 pub(crate) mod calls;
 mod cases;
@@ -15,7 +13,9 @@ pub(crate) mod idle_windows;
 pub mod json;
 mod junit;
 pub(crate) mod notes;
+pub(crate) mod one_server;
 pub(crate) mod released;
+pub(crate) mod targets_table;
 mod title;
 mod trackers;
 pub(crate) mod words;

@@ -15,19 +15,19 @@ use record::{
     Unwritten,
 };
 
-use super::carried::{self, Leader};
 use super::decay::WindowTracker;
 use super::departure::Departure;
 use super::epoch::{Epoch, Exact};
 use super::holder::{self, Held};
-use super::lost::Losses;
+use super::lost_processes::Losses;
 use super::messages::Messages;
 use super::phases::Phases;
+use super::preload_share::{self, Leader};
 use super::release::Released;
 use super::traffic::Method;
 use super::tree::Tree;
 use super::unpurged::{PurgeMethod, UnpurgedCheckpoint, unpurged};
-use super::{confirmed, lost, unset};
+use super::{jemalloc_settings, lost_processes, unset_settings};
 
 pub fn read<R: BufRead>(reader: Reader<R>) -> Result<Summary, ReadError> {
     read_with(reader, |_| Ok(()))
@@ -240,7 +240,7 @@ impl Pass {
     }
 
     fn environment(&mut self, mut seen: Environment) {
-        unset::accept_added(&mut seen, &self.summary.header.server.env);
+        unset_settings::accept_added(&mut seen, &self.summary.header.server.env);
         self.tree.set_environment(seen);
     }
 
@@ -343,9 +343,9 @@ impl Pass {
         self.phases
             .checkpoint(at, checkpoint, self.tree.totals(), unpurged.is_none());
         self.summary.allocator.unpurged.extend(unpurged);
-        let unset = unset::unset(checkpoint, &self.tree, &self.summary.header.server);
-        unset::add(&mut self.summary.allocator.unset, unset);
-        carried::update_leader(&mut self.leader, checkpoint, &self.tree);
+        let unset = unset_settings::unset(checkpoint, &self.tree, &self.summary.header.server);
+        unset_settings::add(&mut self.summary.allocator.unset, unset);
+        preload_share::update_leader(&mut self.leader, checkpoint, &self.tree);
         self.watch.end_window(at, self.extremes());
     }
 
@@ -451,16 +451,16 @@ impl Pass {
         let extremes = self.extremes();
         let mut summary = self.summary;
         if let Some(close) = &summary.lifecycle.close
-            && confirmed::correct(&mut summary.header.server, close)
+            && jemalloc_settings::correct(&mut summary.header.server, close)
         {
             self.phases.unmeasure();
             self.by_program = ByProgram::default();
         }
         let processes = self.tree.count_all();
-        let unused = carried::judge_served_memory(&mut summary, self.leader.as_ref(), processes);
-        unset::add(&mut summary.allocator.unset, unused.into_iter().collect());
+        let unused = preload_share::judge_served_memory(&mut summary, self.leader.as_ref(), processes);
+        unset_settings::add(&mut summary.allocator.unset, unused.into_iter().collect());
         holder::correct(&mut summary.header.server, &self.held, &self.holders);
-        unset::correct(
+        unset_settings::correct(
             &mut summary.header.server,
             &summary.allocator.unset,
             &summary.allocator.unpurged,
@@ -486,7 +486,7 @@ impl Pass {
             summary.memory.private_metric,
             summary.memory.resident_metric,
         ) = self.phases.finish();
-        lost::forget_windows(&mut summary);
+        lost_processes::forget_windows(&mut summary);
         mark_growth_while_idle(&mut summary);
         summary.memory.peak = summary.phases.iter().filter_map(|phase| phase.peak).reduce(Peak::or);
         summary.memory.private_peak = summary.phases.iter().filter_map(|phase| phase.private_peak).max();

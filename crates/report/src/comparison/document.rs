@@ -17,7 +17,7 @@ use base::units;
 
 use super::figures::{self, HOLE};
 pub use super::title::title;
-use super::{across, alone, cold, forced, idle_windows, notes, released, words};
+use super::{cold, forced, idle_windows, notes, one_server, released, targets_table, words};
 
 /// The runs by the names of their records.
 type Records<'r> = BTreeMap<&'r str, &'r Summary>;
@@ -30,7 +30,7 @@ pub fn document(scenarios: &Scenarios, runs: &[Played]) -> Document {
     for targets in scenarios.values() {
         let of_scenario = match targets.as_slice() {
             [target] => verdict(target, has_several_targets),
-            targets => across::conclusions(targets),
+            targets => targets_table::conclusions(targets),
         };
         // The section of each project has the sentences of one project.
         let shown = of_scenario
@@ -161,7 +161,7 @@ fn verdict(target: &Target, is_named: bool) -> Vec<Sentence> {
         .collect();
     sentences.extend(cold::verdict(comparison));
     sentences.extend(answers("compare.growth", growth));
-    if let Some(kept) = alone::kept(comparison) {
+    if let Some(kept) = one_server::kept(comparison) {
         // Of what repeats, growth is the answer.
         sentences.push(if is_growth_known {
             Sentence::evidence("compare.kept", kept)
@@ -514,10 +514,10 @@ fn overview(targets: &[Target]) -> Section {
         format!("{scenario} on all targets"),
         Weight::Answer,
     )
-    .with_block(("Private memory after each step, MiB", across::steps(targets)))
-    .with_block((peaks, across::peaks(targets)))
+    .with_block(("Private memory after each step, MiB", targets_table::steps(targets)))
+    .with_block((peaks, targets_table::peaks(targets)))
     .with_block(Sentence::definition("targets.sizes", different))
-    .with_all(across::legend(targets).map(|text| Sentence::definition("targets.names", text)))
+    .with_all(targets_table::legend(targets).map(|text| Sentence::definition("targets.names", text)))
 }
 
 /// The runs of each server, by target.

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use maud::{Markup, PreEscaped, html};
 
 use crate::comparison::document::{played, title};
-use crate::comparison::{alone, growth, released, words};
+use crate::comparison::{growth, one_server, released, words};
 use crate::document::page::PALETTE;
 use crate::export::svg::panel::Panel;
 use crate::pictures::Named;
@@ -102,7 +102,7 @@ fn conclusions(comparison: &Comparison) -> Vec<String> {
     }
     let others = 1..comparison.sides.len();
     let sentences = others.filter_map(|place| words::verdict(comparison, place));
-    alone::kept(comparison).into_iter().chain(sentences).collect()
+    one_server::kept(comparison).into_iter().chain(sentences).collect()
 }
 
 fn picture(title: &str, panels: &[Panel]) -> String {

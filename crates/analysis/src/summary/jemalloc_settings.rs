@@ -4,7 +4,7 @@ use record::jemalloc::{CONFIRM, Output, read};
 use record::variables::are_equal_values;
 use record::{Close, KnobFacts, ServerFacts};
 
-use super::carried::UNCONFIRMED;
+use super::preload_share::UNCONFIRMED;
 
 /// The source of a confirmation, for people.
 const SEEN: &str = "what jemalloc confirmed on stderr in the run";

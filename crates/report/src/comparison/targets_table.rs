@@ -8,7 +8,7 @@ use base::text::table::{Column, Table};
 use base::text::{Sentence, Tone};
 
 use super::figures::{self, HOLE};
-use super::{alone, notes, words};
+use super::{notes, one_server, words};
 
 /// Conclusions for each target: work that was not done as the baseline did it, and of all servers the figure that a
 /// choice hangs on.
@@ -31,7 +31,7 @@ fn conclusions_on_target(target: &Target) -> Vec<Sentence> {
     if let Some((baseline, others)) = comparison.sides.split_first() {
         sentences.extend(others.iter().flat_map(|side| notes::work(side, &baseline.label)));
     }
-    let conclusion = match words::no_run_counts(comparison).or_else(|| alone::kept(comparison)) {
+    let conclusion = match words::no_run_counts(comparison).or_else(|| one_server::kept(comparison)) {
         Some(text) => text,
         None => {
             let others = 1..comparison.sides.len();

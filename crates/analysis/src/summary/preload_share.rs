@@ -5,7 +5,7 @@ use base::units;
 use record::{AllocatorFamily, Checkpoint, Confidence, Ending};
 
 use super::tree::{LiveProcess, Tree};
-use super::unset::Unset;
+use super::unset_settings::Unset;
 
 /// The process that had the most private memory at a checkpoint, and how much the whole tree had then.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -20,8 +20,8 @@ use base::exit::Exit;
 use proctree::child;
 use report::run;
 
-use super::before::{self, EarlierRuns};
 use super::blocks::{Campaign, Outcomes, Turn, called_off, file_name};
+use super::earlier_runs::{self, EarlierRuns};
 use super::read_played;
 
 /// The end of a process that played a run.
@@ -46,7 +46,7 @@ impl Campaign<'_> {
         let mut waiting = Vec::new();
         for planned in batch {
             let cell = self.choices[planned.server].cell.as_ref();
-            match before::complete_run(&self.path(*planned), self.scenario, cell)? {
+            match earlier_runs::complete_run(&self.path(*planned), self.scenario, cell)? {
                 Some(played) => {
                     before.add(&played);
                     progress.played(planned.server, Duration::from_nanos(played.summary.duration));
