@@ -120,24 +120,24 @@ pub fn begun_subcommand(out: &Path) -> Option<String> {
 
 /// Makes the directory for the records of each scenario. Nothing is ever overwritten.
 pub fn directories(out: Option<&Path>, scenarios: &[Loaded]) -> anyhow::Result<Vec<Directory>> {
-    let names = unlike(scenarios.iter().map(|scenario| scenario.scenario.name.as_str()));
+    let names = distinct_names(scenarios.iter().map(|scenario| scenario.scenario.name.as_str()));
     match (out, names.len()) {
-        (Some(out), 1) => Ok(vec![chosen(out.to_owned())?]),
-        (Some(out), _) => names.iter().map(|name| chosen(out.join(name))).collect(),
+        (Some(out), 1) => Ok(vec![claim_named(out.to_owned())?]),
+        (Some(out), _) => names.iter().map(|name| claim_named(out.join(name))).collect(),
         (None, _) => {
             let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
             let reports = Path::new(REPORTS);
             names
                 .iter()
-                .map(|name| fresh(reports, &format!("{now}-{name}")))
+                .map(|name| claim_new(reports, &format!("{now}-{name}")))
                 .collect()
         }
     }
 }
 
 /// The directory of each scenario below `out`, as `called` made them: gone on with where it is there, else made again.
-pub fn continued(out: &Path, scenarios: &[Loaded], called: &Invocation) -> anyhow::Result<Vec<Directory>> {
-    let names = unlike(scenarios.iter().map(|scenario| scenario.scenario.name.as_str()));
+pub fn resumed_directories(out: &Path, scenarios: &[Loaded], called: &Invocation) -> anyhow::Result<Vec<Directory>> {
+    let names = distinct_names(scenarios.iter().map(|scenario| scenario.scenario.name.as_str()));
     let mut begun = Vec::new();
     for (scenario, name) in names.iter().enumerate() {
         begun.push(holds_scenario(&out.join(name), scenario)?);
@@ -154,7 +154,7 @@ pub fn continued(out: &Path, scenarios: &[Loaded], called: &Invocation) -> anyho
             directories.push(Directory::take_resumed(out.join(name))?);
             continue;
         }
-        let new = chosen(out.join(name))?;
+        let new = claim_named(out.join(name))?;
         called.for_scenario(scenario).save(&new)?;
         directories.push(new);
     }
@@ -171,7 +171,7 @@ fn holds_scenario(path: &Path, scenario: usize) -> anyhow::Result<bool> {
 
 /// A message and its cure for each directory that cannot be used, of those that scenarios below `out` would take.
 pub fn refusals(out: &Path, scenarios: &[Loaded]) -> Vec<(String, String)> {
-    let names = unlike(scenarios.iter().map(|scenario| scenario.scenario.name.as_str()));
+    let names = distinct_names(scenarios.iter().map(|scenario| scenario.scenario.name.as_str()));
     let wanted = match names.len() {
         0 | 1 => vec![out.to_owned()],
         _ => names.iter().map(|name| out.join(name)).collect(),
@@ -225,18 +225,18 @@ fn is_taken(path: &Path) -> bool {
 }
 
 /// The names, with a number after each that was there before. Case does not tell directories apart everywhere.
-fn unlike<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
+fn distinct_names<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
     let mut taken = HashSet::new();
-    let mut unlike = Vec::new();
+    let mut distinct = Vec::new();
     for name in names {
         let mut candidates = files::numbered(name);
-        unlike.extend(candidates.find(|candidate| taken.insert(candidate.to_lowercase())));
+        distinct.extend(candidates.find(|candidate| taken.insert(candidate.to_lowercase())));
     }
-    unlike
+    distinct
 }
 
 /// The directory that was asked for, which may be there but must hold no record.
-fn chosen(out: PathBuf) -> anyhow::Result<Directory> {
+fn claim_named(out: PathBuf) -> anyhow::Result<Directory> {
     refuse_taken(&out)?;
     let made = !out.exists();
     fs::create_dir_all(&out).with_context(|| cannot_create(&out))?;
@@ -256,7 +256,7 @@ fn refuse_taken(path: &Path) -> anyhow::Result<()> {
 }
 
 /// A new directory under `parent`; another lsp-soak may be making one in the same second.
-fn fresh(parent: &Path, name: &str) -> anyhow::Result<Directory> {
+fn claim_new(parent: &Path, name: &str) -> anyhow::Result<Directory> {
     let is_new = !parent.exists();
     fs::create_dir_all(parent).with_context(|| cannot_create(parent))?;
     for candidate in files::numbered(name) {
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn equal_names_are_numbered() {
-        let names = unlike(["a", "b", "A", "a-2", "a"].into_iter());
+        let names = distinct_names(["a", "b", "A", "a-2", "a"].into_iter());
         assert_eq!(names, ["a", "b", "A-2", "a-2-2", "a-3"]);
     }
 
@@ -301,7 +301,7 @@ mod tests {
     fn a_directory_that_is_there_is_left_alone() {
         let parent = tempfile::tempdir().expect("there is a place for temporary files");
         let made: Vec<Directory> = (0..3)
-            .map(|_| fresh(parent.path(), "now").expect("the directory is ours"))
+            .map(|_| claim_new(parent.path(), "now").expect("the directory is ours"))
             .collect();
         let made: Vec<&Path> = made.iter().map(|directory| &**directory).collect();
         assert_eq!(made, ["now", "now-2", "now-3"].map(|name| parent.path().join(name)));
@@ -311,15 +311,15 @@ mod tests {
     fn records_in_a_project_are_ignored_by_git_and_a_failed_start_leaves_nothing() {
         let project = tempfile::tempdir().expect("there is a place for temporary files");
         let reports = project.path().join(REPORTS);
-        let made = fresh(&reports, "now").expect("the directory is ours");
+        let made = claim_new(&reports, "now").expect("the directory is ours");
         let ignored = fs::read_to_string(made.join(IGNORED)).expect("it was written");
         assert_eq!(ignored, "*\n");
         drop(made);
         assert!(!reports.exists(), "nothing was recorded");
         fs::create_dir(&reports).expect("the directory is ours");
-        drop(fresh(&reports, "now").expect("the directory is ours"));
+        drop(claim_new(&reports, "now").expect("the directory is ours"));
         assert!(reports.exists(), "it was there before");
-        let kept = fresh(&reports, "now").expect("the directory is ours");
+        let kept = claim_new(&reports, "now").expect("the directory is ours");
         fs::write(kept.join("run.jsonl"), "").expect("the directory is ours");
         drop(kept);
         assert!(reports.join("now").join(IGNORED).exists());
@@ -328,8 +328,8 @@ mod tests {
     #[test]
     fn records_are_discarded_only_where_nobody_named_their_directory() {
         let parent = tempfile::tempdir().expect("there is a place for temporary files");
-        let unnamed = fresh(&parent.path().join(REPORTS), "now").expect("the directory is ours");
-        let named = chosen(parent.path().join("out")).expect("it is new");
+        let unnamed = claim_new(&parent.path().join(REPORTS), "now").expect("the directory is ours");
+        let named = claim_named(parent.path().join("out")).expect("it is new");
         for (directory, is_discarded) in [(unnamed, true), (named, false)] {
             let path = directory.to_owned();
             fs::write(path.join("run.jsonl"), "").expect("the directory is ours");
@@ -344,9 +344,9 @@ mod tests {
     fn a_chosen_directory_must_hold_no_record_and_goes_without_one() {
         let parent = tempfile::tempdir().expect("there is a place for temporary files");
         let out = parent.path().join("out");
-        let first = chosen(out.clone()).expect("it is new");
+        let first = claim_named(out.clone()).expect("it is new");
         write_empty(&out.join(invocation::FILE));
-        let error = chosen(out.clone()).err().expect("it is held").to_string();
+        let error = claim_named(out.clone()).err().expect("it is held").to_string();
         let own = format!("process {}", std::process::id());
         assert!(
             error.contains("is in use") && error.contains(&own) && error.contains("--out"),
@@ -358,7 +358,7 @@ mod tests {
         fs::create_dir(&out).expect("the directory is ours");
         write_empty(&out.join(invocation::FILE));
         write_empty(&out.join(LOCK));
-        let second = chosen(out.clone()).expect("it holds no record");
+        let second = claim_named(out.clone()).expect("it holds no record");
         write_empty(&out.join("run.jsonl"));
         drop(second);
         assert!(out.join("run.jsonl").exists() && !out.join(LOCK).exists());
@@ -368,7 +368,7 @@ mod tests {
             "format": 1, "directory": "/", "scenario": 0, "command_line": words.map(std::ffi::OsString::from),
         });
         fs::write(out.join(invocation::FILE), begun.to_string()).expect("the directory is ours");
-        let error = chosen(out.clone()).err().expect("it holds a record").to_string();
+        let error = claim_named(out.clone()).err().expect("it holds a record").to_string();
         let resume = format!("`lsp-soak run --resume {}`", out.display());
         assert!(error.contains(&resume), "{error}");
     }

@@ -54,7 +54,7 @@ impl Place {
         match self {
             Place::New(out) => begin(out.as_deref(), scenarios),
             Place::One { out, .. } => Ok(vec![out]),
-            Place::All { out, called } => output::continued(&out, scenarios, &called),
+            Place::All { out, called } => output::resumed_directories(&out, scenarios, &called),
         }
     }
 

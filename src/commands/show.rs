@@ -237,7 +237,7 @@ impl Output {
         self.stream = match self.format {
             Format::Csv => {
                 if self.printed == 0 {
-                    csv::head(&mut self.target).context(failure)?;
+                    csv::write_header(&mut self.target).context(failure)?;
                 }
                 Some(Stream::Samples(csv::Samples::new(name, header)))
             }

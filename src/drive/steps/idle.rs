@@ -106,15 +106,15 @@ async fn window_decay<S: Stage>(scene: &Scene<'_, S>) -> WindowDecay {
     }
 }
 
-/// The way in which the runtime of a process releases memory, by the words that it was started with; `None` if it has none. `before` is
-/// what is known of the server's own program, or of whatever that starts if the profile says so.
+/// The way in which the runtime of a process releases memory, by the words that it was started with; `None` if it has none. `known` is
+/// of the server's own program, or of whatever that starts if the profile says so.
 fn runtime_decay(
-    before: Option<KnownDecay>,
+    known: Option<KnownDecay>,
     settings: &BTreeMap<String, String>,
     holder: &MemoryHolder,
 ) -> Option<WindowDecay> {
-    let declared = before.filter(|known| !known.in_program || holder.is_own);
-    let (family, name) = match declared {
+    let known_of_holder = known.filter(|known| !known.in_program || holder.is_own);
+    let (family, name) = match known_of_holder {
         Some(known) => (known.family, None),
         None => (holder.family?, holder.program.file_name()),
     };

@@ -103,11 +103,11 @@ impl Skip {
     pub(super) fn find_end(&mut self, bytes: &[u8], mut at: usize) -> Result<Reached, Wrong> {
         while at < bytes.len() {
             at = match self.state {
-                State::InName => self.name(bytes, at)?,
-                State::InText => self.text(bytes, at)?,
-                State::InScalar => self.scalar(bytes, at)?,
-                State::First | State::Value => self.value(bytes, at)?,
-                State::Name | State::FirstName | State::Colon | State::After => self.structure(bytes, at)?,
+                State::InName => self.skip_name(bytes, at)?,
+                State::InText => self.skip_text(bytes, at)?,
+                State::InScalar => self.skip_scalar(bytes, at)?,
+                State::First | State::Value => self.skip_value(bytes, at)?,
+                State::Name | State::FirstName | State::Colon | State::After => self.skip_punctuation(bytes, at)?,
             };
             if self.depth == 0 {
                 return Ok(Reached::End(at));
@@ -118,7 +118,7 @@ impl Skip {
 
     /// Spaces, names, punctuation and closing brackets.
     #[inline]
-    fn structure(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
+    fn skip_punctuation(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
         let byte = bytes[at];
         match (self.state, byte) {
             (State::After, b',') => {
@@ -129,7 +129,7 @@ impl Skip {
                 self.filled = true;
                 self.text = Text::Plain;
                 self.state = State::InName;
-                return self.name(bytes, at + 1);
+                return self.skip_name(bytes, at + 1);
             }
             (State::Colon, b':') => self.state = State::Value,
             (State::FirstName, b'}') => self.pop(),
@@ -141,14 +141,14 @@ impl Skip {
     }
 
     #[inline]
-    fn value(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
+    fn skip_value(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
         let byte = bytes[at];
         match byte {
             b'"' => {
                 self.filled = true;
                 self.text = Text::Plain;
                 self.state = State::InText;
-                self.text(bytes, at + 1)
+                self.skip_text(bytes, at + 1)
             }
             b'{' | b'[' => {
                 if self.depth == DEEPEST {
@@ -167,11 +167,11 @@ impl Skip {
                 let scalar = Scalar::starting_with(byte).ok_or(Wrong::new(at, self.expected()))?;
                 self.filled = true;
                 match scalar {
-                    Scalar::Number(first) if !self.is_object() => Ok(self.numbers(first, bytes, at + 1)),
+                    Scalar::Number(first) if !self.is_object() => Ok(self.skip_numbers(first, bytes, at + 1)),
                     Scalar::Number(_) | Scalar::Literal(_) => {
                         self.scalar = scalar;
                         self.state = State::InScalar;
-                        self.scalar(bytes, at + 1)
+                        self.skip_scalar(bytes, at + 1)
                     }
                 }
             }
@@ -179,7 +179,7 @@ impl Skip {
     }
 
     /// Numbers of a list, behind the first byte of one.
-    fn numbers(&mut self, first: Number, bytes: &[u8], at: usize) -> usize {
+    fn skip_numbers(&mut self, first: Number, bytes: &[u8], at: usize) -> usize {
         let Run { end, commas, last } = scalar::run(first, bytes, at);
         if self.depth == 1 {
             self.commas += commas;
@@ -194,8 +194,8 @@ impl Skip {
     }
 
     #[inline]
-    fn name(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
-        let Some(quote) = self.quote(bytes, at)? else {
+    fn skip_name(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
+        let Some(quote) = self.find_quote(bytes, at)? else {
             return Ok(bytes.len());
         };
         if bytes.get(quote + 1) == Some(&b':') {
@@ -207,8 +207,8 @@ impl Skip {
     }
 
     #[inline]
-    fn text(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
-        let Some(quote) = self.quote(bytes, at)? else {
+    fn skip_text(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
+        let Some(quote) = self.find_quote(bytes, at)? else {
             return Ok(bytes.len());
         };
         self.state = State::After;
@@ -217,7 +217,7 @@ impl Skip {
 
     /// The quote that ends a string; `None` if it is not in these bytes.
     #[inline]
-    fn quote(&mut self, bytes: &[u8], at: usize) -> Result<Option<usize>, Wrong> {
+    fn find_quote(&mut self, bytes: &[u8], at: usize) -> Result<Option<usize>, Wrong> {
         if self.text == Text::Plain
             && let Some(quote) = text::plain_end(bytes, at)
         {
@@ -227,7 +227,7 @@ impl Skip {
     }
 
     #[inline]
-    fn scalar(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
+    fn skip_scalar(&mut self, bytes: &[u8], at: usize) -> Result<usize, Wrong> {
         let end = self.scalar.find_end(bytes, at);
         if end < bytes.len() {
             if let Some(missing) = self.scalar.missing() {

@@ -46,7 +46,7 @@ pub fn columns() -> Vec<&'static str> {
     [&FIRST[..], &cheap, &LAST, &exact].concat()
 }
 
-pub fn head(out: &mut impl Write) -> io::Result<()> {
+pub fn write_header(out: &mut impl Write) -> io::Result<()> {
     let names: Vec<String> = columns().into_iter().map(str::to_owned).collect();
     write_line(out, &names)
 }
@@ -200,7 +200,7 @@ mod tests {
     fn csv<R: BufRead>(reader: Reader<R>) -> String {
         let mut out = Vec::new();
         let mut samples = Samples::new("a/b,c.jsonl", reader.header());
-        head(&mut out).unwrap();
+        write_header(&mut out).unwrap();
         for entry in reader {
             samples.write(&entry.unwrap(), &mut out).unwrap();
         }
