@@ -160,10 +160,10 @@ fn make_ours(home: &Path) -> Result<(), WorkspaceError> {
 
 #[cfg(not(unix))]
 fn make_ours(home: &Path) -> Result<(), WorkspaceError> {
-    match fs::symlink_metadata(user_directory) {
+    match fs::symlink_metadata(home) {
         Ok(meta) if meta.is_dir() => Ok(()),
-        Ok(_) => Err(WorkspaceError::NotOurs(user_directory.to_owned())),
-        Err(error) => Err(WorkspaceError::io("read", user_directory, error)),
+        Ok(_) => Err(WorkspaceError::NotOurs(home.to_owned())),
+        Err(error) => Err(WorkspaceError::io("read", home, error)),
     }
 }
 
