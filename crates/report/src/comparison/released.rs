@@ -218,8 +218,12 @@ fn in_brief(windows: &[ReleaseOfRuns]) -> Option<String> {
     let (mut released, mut nothing, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for clause in clauses(windows) {
         let kinds: Vec<String> = clause.windows.iter().map(|kind| when(*kind).to_owned()).collect();
-        let is_release = matches!(clause.fact, Fact::Released) && clause.certainty.noise.is_none();
-        if !is_release {
+        let is_release = matches!(clause.fact, Fact::Released);
+        if is_release && clause.certainty.noise.is_some() && clause.certainty.runs.is_some() {
+            // Its other runs released more, which is told already.
+            continue;
+        }
+        if !is_release || clause.certainty.noise.is_some() {
             others.push(clause.in_words());
         } else if matches!(clause.amount, Amount::Nothing) {
             nothing.extend(kinds);
