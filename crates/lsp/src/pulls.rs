@@ -75,7 +75,7 @@ impl Workspace {
         }
     }
 
-    fn is_due(&self) -> bool {
+    fn may_send(&self) -> bool {
         self.due > 0 && !self.is_open && self.errors < MOST_ERRORS
     }
 }
@@ -150,14 +150,14 @@ impl Pulls {
     }
 
     /// A step asks for the workspace, in place of the editor.
-    pub fn begin_step(&mut self) {
+    pub fn begin_pull_of_step(&mut self) {
         self.by_steps += 1;
         for workspace in self.workspaces.values_mut() {
             workspace.due = 0;
         }
     }
 
-    pub fn end_step(&mut self) {
+    pub fn end_pull_of_step(&mut self) {
         self.by_steps = self.by_steps.saturating_sub(1);
     }
 
@@ -166,7 +166,7 @@ impl Pulls {
         if self.is_held || !self.is_enabled {
             return NextPull::Nothing;
         }
-        if let Some(provider) = self.next_workspace(now, providers) {
+        if let Some(provider) = self.take_workspace(now, providers) {
             return NextPull::Workspace(provider);
         }
         self.forget_uncovered(providers);
@@ -184,12 +184,28 @@ impl Pulls {
                 providers: covering.cloned().collect(),
             };
         }
-        let workspaces = self.workspaces.values().filter(|workspace| workspace.is_due());
         let times = waiting.iter().map(|(_, at, _)| *at);
-        match times.chain(workspaces.map(|workspace| workspace.at)).min() {
+        match times.chain(self.workspace_times(providers)).min() {
             Some(at) => NextPull::At(at),
             None => NextPull::Nothing,
         }
+    }
+
+    /// When the workspaces can be pulled; none while a step has its own request open, whose end is a change.
+    fn workspace_times(&self, providers: &[Provider]) -> Vec<Instant> {
+        let mut times = Vec::new();
+        if self.by_steps > 0 {
+            return times;
+        }
+        for provider in providers.iter().filter(|provider| provider.workspace) {
+            let workspace = self.workspaces.get(&provider.identifier);
+            times.extend(
+                workspace
+                    .filter(|workspace| workspace.may_send())
+                    .map(|workspace| workspace.at),
+            );
+        }
+        times
     }
 
     /// The documents that can be pulled when their time has come.
@@ -203,11 +219,11 @@ impl Pulls {
             return Vec::new();
         }
         // Documents that nobody looks at are pulled one after the other.
-        let other_waits = under_way.contains(&Cause::Others);
+        let is_other_under_way = under_way.contains(&Cause::Others);
         let mut waiting = Vec::new();
         for (uri, document) in &self.documents {
             if let (Some((cause, at)), None) = (document.due, document.under_way)
-                && !(cause == Cause::Others && other_waits)
+                && !(cause == Cause::Others && is_other_under_way)
             {
                 waiting.push((cause, at, uri.clone()));
             }
@@ -224,14 +240,14 @@ impl Pulls {
         }
     }
 
-    fn next_workspace(&mut self, now: Instant, providers: &[Provider]) -> Option<Provider> {
+    fn take_workspace(&mut self, now: Instant, providers: &[Provider]) -> Option<Provider> {
         if self.by_steps > 0 {
             return None;
         }
         for provider in providers.iter().filter(|provider| provider.workspace) {
             let known = self.workspaces.entry(provider.identifier.clone());
             let workspace = known.or_insert_with(|| Workspace::new(now));
-            if workspace.is_due() && workspace.at <= now {
+            if workspace.may_send() && workspace.at <= now {
                 workspace.due -= 1;
                 workspace.is_open = true;
                 return Some(provider.clone());
@@ -283,7 +299,7 @@ impl Pulls {
         has_document
             || workspaces.any(|provider| {
                 let known = self.workspaces.get(&provider.identifier);
-                known.is_none_or(Workspace::is_due)
+                known.is_none_or(Workspace::may_send)
             })
     }
 }
@@ -426,7 +442,7 @@ mod tests {
         let (mut pulls, now) = (pulls(), Instant::now());
         let providers = [provider(json!({ "workspaceDiagnostics": true }))];
         assert_eq!(take_due(&mut pulls, now, &providers), ["workspace"]);
-        pulls.begin_step();
+        pulls.begin_pull_of_step();
         // The server ends the older request for that of the step.
         pulls.end_workspace(&None, false);
         assert!(take_due(&mut pulls, now, &providers).is_empty());
@@ -435,7 +451,12 @@ mod tests {
             take_due(&mut pulls, now + PAUSE, &providers).is_empty(),
             "it is still open"
         );
-        pulls.end_step();
+        let next = pulls.next(now + PAUSE, &providers);
+        assert!(
+            matches!(next, NextPull::Nothing),
+            "there is no time to wait for: {next:?}"
+        );
+        pulls.end_pull_of_step();
         assert_eq!(
             take_due(&mut pulls, now + PAUSE, &providers),
             ["workspace"],
